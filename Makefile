@@ -1,0 +1,48 @@
+# Every target sets itself up: it needs only Python 3.11 or newer and a package index.
+#
+#   make demo    write a small sensor data set, detect the fires in it, show when they happened
+#   make test    lint, types and every test
+#   make lint    ruff and mypy only
+#   make bench   the benchmarks, as one table
+#   make clean   remove the environment and everything made
+
+# The first interpreter that is new enough; override with `make PYTHON=/path/to/python`.
+PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+BIN := .venv/bin
+
+.PHONY: help demo test lint bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@sed -n 's/^#   //p' $(firstword $(MAKEFILE_LIST))
+
+demo: .venv/base.stamp
+	$(BIN)/ostinato demo
+
+bench: .venv/base.stamp
+	$(BIN)/ostinato bench
+
+lint: .venv/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+test: lint
+	$(BIN)/pytest -n auto
+
+clean:
+	rm -rf .venv demo-data examples/data build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "Ostinato needs Python 3.11 or newer; none was found. Try: make PYTHON=/path/to/python" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+
+# The stamps are older than pyproject.toml when its dependencies may have changed; sources are installed editable.
+.venv/base.stamp: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+.venv/dev.stamp: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch .venv/base.stamp $@

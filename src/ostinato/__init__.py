@@ -1,0 +1,21 @@
+"""Ostinato recognises complex events: patterns over streams of events, run over Arrow tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ostinato.errors import DataError, LimitError, OstinatoError, QueryError
+from ostinato.runtime.limits import Limits
+
+if TYPE_CHECKING:
+    from ostinato.query import CelQuery
+
+__version__ = "0.1.0"
+__all__ = ["DataError", "LimitError", "Limits", "OstinatoError", "QueryError", "cel"]
+
+
+def cel(text: str) -> CelQuery:
+    """Compile a CEL query; raises QueryError when it is wrong."""
+    from ostinato.query import CelQuery
+
+    return CelQuery(text)

@@ -1,0 +1,1 @@
+"""Automata: from a rewritten plan to the tables that the kernels read."""

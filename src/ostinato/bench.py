@@ -1,0 +1,218 @@
+"""`ostinato bench`: how fast, side by side with the bare limit, a loop that only reads the event codes.
+
+Machines are noisy, so all cases take turns and the best of several rounds counts. Nothing here is a test.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from rich.console import Console
+from rich.table import Table
+
+from ostinato.kernels import match
+from ostinato.kernels.jit import kernel
+from ostinato.query import CelQuery
+
+TYPES = ("A", "B", "C", "D", "E")
+# Table 1 of the paper (seed 000, section 8).
+QUERIES = {
+    "Q1": "A AS x ; B AS y ; C AS z",
+    "Q2": "A AS x ; B AS y ; C AS z ; D AS w",
+    "Q3": "(A AS x OR B AS y OR C AS z) ; D AS w",
+    "Q4": "(A AS x)+ ; B AS y",
+    "Q5": "(A AS x)+ ; (B AS y)+ ; C AS z",
+    "Q6": "((A AS x)+ ; B AS y)+ ; C AS z",
+}
+
+
+@kernel()
+def _read_codes(codes: Any) -> int:
+    """The bare limit: touch every code once, in order."""
+    total = 0
+    for at in range(len(codes)):
+        total ^= codes[at] + at
+    return total
+
+
+@dataclass
+class Case:
+    """`run` does the work once and says how many units it did; `unit` is what they are."""
+
+    group: str
+    name: str
+    unit: str
+    run: Callable[[], int]
+    target: str = ""
+    seconds: float = field(default=float("inf"))
+    units: int = 0
+
+    def measure(self) -> None:
+        begin = time.perf_counter()
+        self.units = self.run()
+        self.seconds = min(self.seconds, time.perf_counter() - begin)
+
+    @property
+    def rate(self) -> float:
+        return self.units / self.seconds
+
+
+def uniform(events: int, *, keys: int = 0, seed: int = 7) -> pa.Table:
+    """Events with types uniform over A … E, and a key column where asked."""
+    rng = np.random.default_rng(seed)
+    indices = pa.array(rng.integers(0, len(TYPES), events).astype(np.int8))
+    columns = {"type": pa.DictionaryArray.from_arrays(indices, pa.array(TYPES))}
+    if keys:
+        columns["key"] = pa.array(rng.integers(0, keys, events))
+    return pa.table(columns)
+
+
+def update_only(text: str, table: pa.Table, mode: int = match.NOTICE) -> int:
+    """From Arrow table to done, predicates included, without writing matches; WALK visits each of them."""
+    engine = CelQuery(text).engine()
+    released = engine.take_whole(table)
+    events = engine.stream.events(released.rows, released.positions, released.order)
+    for _ in engine.matcher.run(events, mode):
+        pass
+    return engine.matcher.walked if mode == match.WALK else len(table)
+
+
+def detected(text: str, table: pa.Table) -> int:
+    return len(CelQuery(text).detect(table))
+
+
+def events_detected(text: str, table: pa.Table) -> int:
+    detected(text, table)
+    return len(table)
+
+
+def events_counted(text: str, table: pa.Table) -> int:
+    CelQuery(text).count(table)
+    return len(table)
+
+
+def cases(events: int) -> Iterator[Case]:
+    large = uniform(events)
+    strings = large.set_column(0, "type", large["type"].cast(pa.string()))
+    small = large.slice(0, min(events, 1_000_000))
+    codes = np.random.default_rng(1).integers(0, 5, events).astype(np.int32)
+    yield Case("limit", "read codes", "events", lambda: (_read_codes(codes), len(codes))[1])
+    for name, pattern in QUERIES.items():
+        for width in (100, 10_000):
+            text = f"{pattern} WITHIN {width} EVENTS"
+            goal = "10 M/s" if width == 100 else "0.9 × WITHIN 100"
+            yield Case("update only", f"{name} WITHIN {width:,}", "events", partial(update_only, text, large), goal)
+    text = f"{QUERIES['Q1']} WITHIN 100 EVENTS"
+    yield Case("update only", "Q1 WITHIN 100, string types", "events", partial(update_only, text, strings))
+    for name in ("Q1", "Q2", "Q3"):
+        text = f"{QUERIES[name]} WITHIN 100 EVENTS"
+        yield Case(
+            "enumerate",
+            f"{name} counted one by one",
+            "matches",
+            partial(update_only, text, small, match.WALK),
+            "30 M/s",
+        )
+    text = f"{QUERIES['Q1']} WITHIN 100 EVENTS"
+    yield Case("enumerate", "Q1 written to a list column", "matches", partial(detected, text, small), "5 M/s")
+    for name, pattern in QUERIES.items():
+        text = f"{pattern} CONSUME BY ANY"
+        yield Case("consume any", name, "events", partial(update_only, text, small), "6.7 M/s (0.15 s)")
+    for strategy in ("NXT", "LAST", "MAX"):
+        for name, pattern in QUERIES.items():
+            text = f"SELECT {strategy} * WHERE {pattern} CONSUME BY ANY"
+            yield Case(
+                "strategies",
+                f"{strategy} {name}",
+                "events",
+                partial(events_detected, text, small),
+                "5 M/s",
+            )
+    for strategy in ("NXT", "LAST", "MAX"):
+        text = f"SELECT {strategy} * WHERE {QUERIES['Q1']} WITHIN 100 EVENTS"
+        yield Case("strategies", f"{strategy} Q1 WITHIN 100", "events", partial(events_detected, text, small))
+    yield from _stress()
+    keyed = uniform(events, keys=1_000_000)
+    text = f"{QUERIES['Q1']} PARTITION BY key WITHIN 100 EVENTS"
+    yield Case("partitions", "Q1, a million keys", "events", partial(update_only, text, keyed), "2 M/s")
+    for name in ("Q4", "Q5", "Q6"):
+        text = f"{QUERIES[name]} WITHIN 100 EVENTS"
+        yield Case(
+            "count",
+            f"{name} WITHIN 100, exact",
+            "events",
+            partial(events_counted, text, small),
+            "seconds",
+        )
+
+
+def _stress() -> Iterator[Case]:
+    """Figure 4: 2,000 events, and only the last completes anything: 20 million matches of Q2."""
+    rng = np.random.default_rng(4)
+    types = np.array(["A", "B", "C", "E"])[rng.integers(0, 4, 1_999)].tolist()
+    stream = pa.table({"type": pa.array([*types, "D"]).dictionary_encode()})
+    text = QUERIES["Q2"]
+    yield Case("stress", "Q2, 2,000 events, update", "events", _prepared_update(text, stream), "1 ms")
+    yield Case("stress", "Q2, every match", "matches", lambda: update_only(text, stream, match.WALK), "1 s")
+
+
+def _prepared_update(text: str, table: pa.Table) -> Callable[[], int]:
+    """Only the reading of events: the query is compiled and its steps are known, as in the middle of a stream."""
+    engine = CelQuery(text).engine()
+    released = engine.take_whole(table)
+    events = engine.stream.events(released.rows, released.positions, released.order)
+
+    def run() -> int:
+        for _ in engine.matcher.run(events, match.NOTICE):
+            pass
+        return len(table)
+
+    run()
+    return run
+
+
+def start_up(console: Console) -> None:
+    """Import and first answer in a fresh process."""
+    first = "import time; b = time.perf_counter(); import ostinato as o; i = time.perf_counter() - b; "
+    first += (
+        "t = o.cel('A AS x ; B AS y').detect([{'type': 'A'}, {'type': 'B'}]); print(i, time.perf_counter() - b, len(t))"
+    )
+    runs = [
+        subprocess.run([sys.executable, "-c", first], capture_output=True, text=True, check=True).stdout.split()
+        for _ in range(3)
+    ]
+    console.print(f"import ostinato: {min(float(r[0]) for r in runs):.2f} s (goal 0.5)")
+    console.print(f"import and first answer, warm kernels: {min(float(r[1]) for r in runs):.2f} s (goal 1)")
+
+
+def run(*, only: str = "", events: int = 10_000_000, repeats: int = 3, console: Console | None = None) -> list[Case]:
+    """Measure the cases whose group or name contains `only`, and print a table."""
+    console = console or Console()
+    chosen = [
+        case for case in cases(events) if case.group == "limit" or only.lower() in f"{case.group} {case.name}".lower()
+    ]
+    console.print(f"{events:,} events, one process, best of {repeats} interleaved rounds (after one to warm up)")
+    for case in chosen:
+        case.run()
+    for _ in range(repeats):
+        for case in chosen:
+            case.measure()
+    limit = next(case for case in chosen if case.group == "limit")
+    table = Table("group", "case", "seconds", "millions/s", "of the bare limit", "goal")
+    for case in chosen:
+        share = f"{case.rate / limit.rate:.3f}" if case.unit == "events" else ""
+        table.add_row(
+            case.group, case.name, f"{case.seconds:.4f}", f"{case.rate / 1e6:,.1f} {case.unit}", share, case.target
+        )
+    console.print(table)
+    if not only:
+        start_up(console)
+    return chosen

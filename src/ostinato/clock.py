@@ -1,0 +1,214 @@
+"""Time, or any other attribute that only grows, as int64 ticks in the same order.
+
+Kernels compare ticks and nothing else: an event that starts a match is within the window of a later event exactly
+when its tick is not below that event's lower bound, and lower bounds are computed here, in the column's own arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ostinato.errors import DataError, did_you_mean
+
+Int64 = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_MIN, _MAX = -(2**63), 2**63 - 1
+_SECOND = 10**9
+_UNITS = {"s": _SECOND, "ms": 10**6, "us": 10**3, "ns": 1}
+_BLOCK = 1 << 14  # floats at a time: several passes, all in the cache
+_EXACT_DIGITS = 18  # every decimal of so many digits, without its point, is an int64
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How one column becomes ticks and back.
+
+    A window along the time column is given in nanoseconds, and a plain number there counts seconds. With `attribute`
+    it is a WITHIN … ON column: a window is given in the attribute's own unit (seconds, where its values are times).
+    """
+
+    column: str
+    type: pa.DataType
+    attribute: bool = False
+
+    @classmethod
+    def of(cls, schema: pa.Schema, column: str, *, attribute: bool = False) -> Clock:
+        """Raises DataError where the column is missing, or of a type that has no order in time."""
+        if column not in schema.names:
+            raise DataError(f"there is no column `{column}`", fix=did_you_mean(column, schema.names))
+        kind = schema.field(column).type
+        clock = cls(column, kind.value_type if pa.types.is_dictionary(kind) else kind, attribute)
+        if clock._step is None:
+            text = pa.types.is_string(clock.type) or pa.types.is_large_string(clock.type) or pa.types.is_string_view(clock.type)
+            use = f"WITHIN … ON {column} cannot measure along" if attribute else "cannot order events by"
+            fix = f"convert it first, for example with pyarrow.compute.cast(column, pyarrow.timestamp('us')), or name another column with {'ON' if attribute else 'time=…'}"
+            raise DataError(f"{use} `{column}`: its type is {kind}, not a timestamp, date or number", fix=fix if text else None)
+        return clock
+
+    @property
+    def _kind(self) -> Literal["moment", "integer", "decimal", "float"] | None:
+        kind = self.type
+        if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
+            return "moment"
+        if pa.types.is_integer(kind):
+            return "integer"
+        if pa.types.is_decimal(kind) and kind.precision <= _EXACT_DIGITS:
+            return "decimal"
+        return "float" if pa.types.is_floating(kind) or pa.types.is_decimal(kind) else None
+
+    @property
+    def _step(self) -> Fraction | None:
+        """What one tick is worth, in the unit that windows are given in; None where the type has no ticks."""
+        window_unit = 1 if self.attribute else _SECOND
+        if self._kind == "moment":
+            day = pa.types.is_date32(self.type)
+            nanoseconds = 86_400 * _SECOND if day else _UNITS["ms" if pa.types.is_date64(self.type) else self.type.unit]
+            return Fraction(nanoseconds, _SECOND if self.attribute else 1)
+        if self._kind == "decimal":
+            return Fraction(window_unit) / Fraction(10) ** self.type.scale
+        return None if self._kind is None else Fraction(window_unit)
+
+    def ticks(self, column: pa.ChunkedArray | pa.Array, *, first_row: int = 0) -> Int64:
+        """One tick per value, in the same order. NULL and NaN have no place in time: DataError with the row."""
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        parts: list[Int64] = []
+        for chunk in chunks:
+            if len(chunk):
+                parts.append(self._chunk(chunk, first_row))
+            first_row += len(chunk)
+        return parts[0] if len(parts) == 1 else np.concatenate(parts or [np.empty(0, np.int64)])
+
+    def _chunk(self, chunk: pa.Array, first_row: int) -> Int64:
+        if pa.types.is_dictionary(chunk.type):
+            chunk = chunk.cast(chunk.type.value_type)
+        if chunk.type != self.type:
+            chunk = chunk.cast(self.type)
+        if chunk.null_count:
+            raise self._misplaced("NULL", first_row + pc.index(chunk.is_null(), True).as_py())
+        kind = self._kind
+        if kind == "moment":
+            return np.asarray((chunk.view(pa.int64()) if chunk.type.bit_width == 64 else chunk.view(pa.int32())).to_numpy(), np.int64)
+        if kind == "decimal":
+            return np.asarray(pc.multiply(chunk, pa.scalar(Decimal(10) ** self.type.scale)).cast(pa.int64()).to_numpy())
+        values = chunk.cast(pa.float64()).to_numpy() if pa.types.is_decimal(chunk.type) else chunk.to_numpy()
+        if kind == "integer":
+            if values.dtype == np.uint64 and (values > _MAX).any():
+                row = first_row + int(np.argmax(values > _MAX))
+                raise DataError(f"`{self.column}` is too large to count with: {values.max()} is beyond {_MAX}", row=row, fix="convert it to a float or a timestamp")
+            return values.astype(np.int64, copy=False)
+        floats = values.astype(np.float64, copy=False)
+        missing = np.isnan(floats)
+        if missing.any():
+            raise self._misplaced("NaN", first_row + int(np.argmax(missing)))
+        return _ordered(floats)
+
+    def _misplaced(self, what: str, row: int) -> DataError:
+        use = f"WITHIN … ON {self.column}" if self.attribute else "the order of events"
+        return DataError(f"`{self.column}` is {what}, but {use} needs its value", row=row, fix=f"drop or fill the rows where `{self.column}` is missing")
+
+    def lower_bounds(self, ticks: Int64, amount: float) -> Int64:
+        """For each tick t the least tick s with value(t) - value(s) <= amount."""
+        if self._kind == "float":
+            blocks = [self._float_bounds(ticks[start : start + _BLOCK], amount) for start in range(0, len(ticks), _BLOCK)]
+            return np.concatenate([np.empty(0, np.int64), *blocks])
+        assert self._step is not None
+        reach = min(_written(amount) // self._step, _MAX)
+        bounds = np.maximum(ticks, _MIN + reach)
+        bounds -= reach
+        return bounds
+
+    def _float_bounds(self, ticks: Int64, amount: float) -> Int64:
+        """Floats as numbers of seconds are taken to the nanosecond, so that 0.8 is within 100 ms of 0.7; attributes are
+        subtracted as they are. Either way rounding may put the bound a few floats off the plain difference."""
+        last = _unordered(ticks)
+        if self.attribute:
+            return _least(last - amount, lambda first, at: last[at] - first <= amount)
+        with np.errstate(invalid="ignore"):
+            reached = np.rint(last * 1e9) - amount
+            return _least(reached / 1e9, lambda first, at: np.rint(first * 1e9) >= reached[at])
+
+    def tick(self, value: Any) -> int:
+        """The tick of a time that a user gives: a datetime, date, number, or numpy, pandas or Arrow scalar. A time between
+        two ticks has reached only the earlier one."""
+        try:
+            scalar = value if isinstance(value, pa.Scalar) else pa.scalar(value)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+            raise self._unfit(value) from None
+        if not scalar.is_valid or isinstance(value, bool):
+            raise self._unfit(value)
+        kind = self._kind
+        if kind == "moment":
+            if not (pa.types.is_timestamp(scalar.type) or pa.types.is_date(scalar.type)):
+                raise self._unfit(value)
+            given = Clock(self.column, scalar.type)
+            assert given._step is not None and self._step is not None
+            moment = int(given.ticks(pa.array([scalar]))[0]) * given._step
+            return _clamped(moment // Clock(self.column, self.type)._step)  # type: ignore[operator]
+        number = scalar.as_py()
+        if not isinstance(number, int | float | Decimal) or number != number:
+            raise self._unfit(value)
+        if kind == "float":
+            return int(_ordered(np.array([float(number)]))[0])
+        if number in (float("inf"), float("-inf")):
+            return _MAX if number > 0 else _MIN
+        return _clamped(_written(number) * Fraction(10) ** self.type.scale // 1 if kind == "decimal" else _written(number) // 1)
+
+    def _unfit(self, value: Any) -> DataError:
+        wanted = "a datetime or date" if self._kind == "moment" else "a number"
+        return DataError(f"{value!r} is not a point in the time of this stream", fix=f"`{self.column}` is {self.type}: give {wanted}")
+
+    def values(self, ticks: Int64) -> pa.Array:
+        """Ticks back as values of the column's type."""
+        kind = self._kind
+        if kind == "float":
+            floats = _unordered(ticks)
+            return pa.array(floats).cast(self.type, safe=False) if pa.types.is_decimal(self.type) else pa.array(floats.astype(self.type.to_pandas_dtype()))
+        whole = pa.array(ticks)
+        if kind == "decimal":
+            return pc.multiply(whole.cast(pa.decimal128(19, 0)), pa.scalar(Decimal(1).scaleb(-self.type.scale))).cast(self.type)
+        return whole.cast(pa.int32()).cast(self.type) if self.type.bit_width == 32 else whole.cast(self.type)
+
+
+def _written(amount: float | Decimal) -> Fraction:
+    """A float as the number that was written: 0.1 is a tenth."""
+    return Fraction(repr(amount)) if isinstance(amount, float) else Fraction(amount)
+
+
+def _clamped(tick: int) -> int:
+    return max(_MIN, min(_MAX, tick))
+
+
+def _ordered(values: Floats) -> Int64:
+    """float64 as int64 in the same order; -0.0 becomes 0.0."""
+    bits = (values + 0.0).view(np.int64)
+    return bits ^ ((bits >> 63) & _MAX)
+
+
+def _unordered(ticks: Int64) -> Floats:
+    return (ticks ^ ((ticks >> 63) & _MAX)).view(np.float64)
+
+
+def _least(guess: Floats, holds: Callable[[Floats, Any], npt.NDArray[np.bool_]]) -> Int64:
+    """The least float, near the guess, for which `holds(float, places)`: the guess may be a few floats off."""
+    lows = _ordered(guess)
+    places = np.flatnonzero(np.isfinite(guess))
+    with np.errstate(invalid="ignore", over="ignore"):
+        for step, wanted in ((1, False), (-1, True)):  # up to the first that holds, then down to the last that does
+            moving = places
+            for _ in range(4):
+                tried = lows[moving] + min(step, 0)
+                moving = moving[holds(_unordered(tried), moving) == wanted]
+                if not len(moving):
+                    break
+                lows[moving] += step
+    return lows

@@ -1,0 +1,105 @@
+"""The whole pipeline on one screen: text → query → passes → transducer → lazily determinised machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ostinato.automata.construct import construct, split_trailing
+from ostinato.automata.determinise import AllMachine, Alphabet, Machine, MaxMachine, OrderMachine
+from ostinato.automata.optimise import optimise
+from ostinato.automata.transducer import Condition, Transducer
+from ostinato.errors import QueryError
+from ostinato.lang.cel import parse
+from ostinato.lang.expr import variables
+from ostinato.plan.check import check, correlated
+from ostinato.plan.nodes import Query
+from ostinato.plan.rewrite import normalise
+from ostinato.plan.ties import tie
+
+_MAX_SYMBOLS = 254
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A query and everything derived from it before any event is seen."""
+
+    query: Query
+    stages: tuple[tuple[str, Query], ...]
+    transducer: Transducer
+    trailing: tuple[Condition, ...]  # NOTs at the end: an event like this cancels a match that waits for its window
+
+    @property
+    def tied_by(self) -> str | None:
+        """The attribute all events of a match agree on, where equality filters were turned into partitions."""
+        return self.stages[0][1].tied_by
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """What event codes must tell apart."""
+        return tuple(dict.fromkeys(self.transducer.conditions() + self.trailing))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The variables the answer shows, in order of their symbols 1, 2, …; none for SELECT *."""
+        if self.query.items is None:
+            return ()
+        return tuple(sorted(frozenset().union(*(variables(item.expr) for item in self.query.items))))
+
+    @property
+    def hides_variables(self) -> bool:
+        """Whether different complex events can look the same in the answer."""
+        marks = {t.mark for t in self.transducer.transitions if t.mark is not None}
+        return self.query.items is not None and not marks <= set(self.labels)
+
+    @property
+    def selects_late(self) -> bool:
+        """Whether the strategy must wait until the absence is certain, and so is applied after enumeration."""
+        return bool(self.trailing) and self.query.strategy in ("NXT", "LAST", "MAX")
+
+    @property
+    def replayed(self) -> bool:
+        """Whether the strategy chooses within a sliding window (kernels/replay.py)."""
+        return self.query.window is not None and self.query.strategy in ("NXT", "LAST", "MAX") and not self.selects_late
+
+    def machine(self, truth: Callable[[int], tuple[bool, ...]]) -> Machine:
+        alphabet = Alphabet(self.transducer, truth, self._symbol())
+        strategy = "ALL" if self.selects_late else self.query.strategy
+        if strategy == "MAX":
+            return MaxMachine(alphabet)
+        if strategy in ("NXT", "LAST"):
+            return OrderMachine(alphabet, latest=strategy == "LAST")
+        return AllMachine(alphabet)
+
+    def _symbol(self) -> Callable[[str, bool], int]:
+        if self.query.items is None:
+            return lambda mark, first: 1
+        symbols = {variable: number for number, variable in enumerate(self.labels, start=1)}
+        hidden = len(symbols) + 1
+        if self.query.strategy in ("NXT", "LAST", "MAX"):
+            # Strategies compare whole position sets, so every position must be told.
+            return lambda mark, first: symbols.get(mark, hidden)
+        # A window needs to know where a match began, even where the answer does not show it.
+        first_hidden = hidden if self.query.window is not None else 0
+        return lambda mark, first: symbols.get(mark, first_hidden if first else 0)
+
+
+def compile_cel(text: str) -> Compiled:
+    try:
+        return compile_query(parse(text))
+    except QueryError as error:
+        raise error.within(text) from None
+
+
+def compile_query(query: Query) -> Compiled:
+    check(query)
+    tied = tie(query)
+    correlated(tied)
+    stages = (("tie", tied), *normalise(tied))
+    formula, trailing = split_trailing(stages[-1][1].formula)
+    built, accepting = construct(formula)
+    transducer = optimise(built, accepting, contiguous=query.strategy == "STRICT")
+    compiled = Compiled(query, stages, transducer, trailing)
+    if len(compiled.labels) > _MAX_SYMBOLS:
+        raise QueryError(f"SELECT shows {len(compiled.labels)} variables; at most {_MAX_SYMBOLS} can be told apart")
+    return compiled

@@ -1,0 +1,172 @@
+"""The way in for user data: to Arrow, bound to a time and a type column, in time order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ostinato.clock import Clock
+from ostinato.errors import DataError, did_you_mean
+
+__all__ = ["Binding", "Clock", "kinds", "time_order", "to_arrow"]
+
+DEFAULT_TIME, DEFAULT_TYPE = "ts", "type"
+
+
+def to_arrow(data: Any) -> pa.Table:
+    """Events in any accepted form as an Arrow table, copied only where the form demands it."""
+    table = _checked(_table(data))
+    return table.replace_schema_metadata(None) if table.schema.metadata else table
+
+
+def _table(data: Any) -> pa.Table:
+    # By module name, so that pandas and polars are never imported for those who do not use them.
+    library, name = type(data).__module__.partition(".")[0], type(data).__name__
+    try:
+        if isinstance(data, pa.Table):
+            return data
+        if isinstance(data, pa.RecordBatch):
+            return pa.Table.from_batches([data])
+        if isinstance(data, pa.RecordBatchReader):
+            return data.read_all()
+        if library == "pandas" and name == "DataFrame":
+            _checked(data)
+            named = any(level is not None for level in data.index.names)
+            return pa.Table.from_pandas(data, preserve_index=named)
+        if library == "polars" and name in ("DataFrame", "LazyFrame"):
+            return (data.collect() if name == "LazyFrame" else data).to_arrow()
+        if isinstance(data, list) and all(isinstance(row, dict) for row in data):
+            columns = dict.fromkeys(key for row in data for key in row)
+            return pa.table({column: [row.get(column) for row in data] for column in columns})
+        if hasattr(data, "__arrow_c_stream__"):
+            return pa.RecordBatchReader.from_stream(data).read_all()
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        raise DataError(f"cannot read the events: {error}", fix="give every column values of one type") from error
+    accepted = "a pyarrow Table, RecordBatch or RecordBatchReader, a pandas or polars DataFrame, or a list of dicts"
+    raise DataError(f"events are {type(data).__module__}.{name}", fix=f"give {accepted}")
+
+
+def _checked(data: Any) -> Any:
+    """`data` itself, once no two of its columns have the same name."""
+    names = data.column_names if isinstance(data, pa.Table) else [str(name) for name in data.columns]
+    if len(set(names)) < len(names):
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise DataError(f"two columns are named `{twice}`", fix="rename or drop one of them")
+    return data
+
+
+@dataclass(frozen=True)
+class Binding:
+    """Which columns say when an event happened and what it is; None where the stream has no such column.
+
+    `relation` is the type of every event of a stream without a type column.
+    """
+
+    time: str | None
+    type: str | None
+    order_by: tuple[str, ...] = ()
+    relation: str | None = None
+
+    @classmethod
+    def resolve(
+        cls,
+        schema: pa.Schema,
+        *,
+        time: str | None = None,
+        type: str | None = None,
+        order_by: Sequence[str] = (),
+        needs_time: bool = False,
+        relations: Iterable[str] = (),
+    ) -> Binding:
+        """Columns by name; None stands for the default name (`ts`, `type`), which need not be there.
+
+        `relations` are the event types that the query names.
+        """
+        for what, column in (("time", time), ("type", type), *(("order_by", name) for name in order_by)):
+            if column is not None and column not in schema.names:
+                raise DataError(f"{what} is `{column}`, but there is no such column", fix=did_you_mean(column, schema.names))
+        time = time or (DEFAULT_TIME if DEFAULT_TIME in schema.names else None)
+        type = type or (DEFAULT_TYPE if DEFAULT_TYPE in schema.names else None)
+        if time is not None:
+            Clock.of(schema, time)
+        elif needs_time:
+            times = [name for name, kind in kinds(schema).items() if kind in ("timestamp", "date")]
+            fix = f"name the time column: time={(times or schema.names or ['…'])[0]!r}"
+            raise DataError(f"the query needs a time column, and there is no `{DEFAULT_TIME}`", fix=fix)
+        if type is not None and kinds(schema)[type] in ("nested", "binary"):
+            raise DataError(f"`{type}` cannot be the event type: its values are {schema.field(type).type}", fix="name another column with type=…")
+        named = sorted(set(relations))
+        if type is None and len(named) > 1:
+            fix = f"name the column that tells them apart with type=…; columns are {', '.join(f'`{name}`' for name in schema.names[:12])}"
+            raise DataError(f"the query tells {', '.join(named)} apart, but there is no column `{DEFAULT_TYPE}`", fix=fix)
+        return cls(time, type, tuple(order_by), named[0] if type is None and named else None)
+
+
+_KINDS = (
+    ("boolean", pa.types.is_boolean),
+    ("number", lambda kind: pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)),
+    ("string", lambda kind: pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)),
+    ("timestamp", pa.types.is_timestamp),
+    ("date", pa.types.is_date),
+    ("duration", lambda kind: pa.types.is_duration(kind) or pa.types.is_time(kind)),  # a time of day counts from midnight
+    ("null", pa.types.is_null),
+    ("nested", pa.types.is_nested),
+)
+
+
+def kinds(schema: pa.Schema) -> dict[str, str]:
+    """What each column holds, as far as queries tell: number, string, boolean, timestamp, date, duration, binary, nested, null."""
+    return {field.name: _kind(field.type) for field in schema}
+
+
+def _kind(kind: pa.DataType) -> str:
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        return _kind(kind.value_type)
+    return next((name for name, test in _KINDS if test(kind)), "binary")
+
+
+def time_order(table: pa.Table, binding: Binding, ticks: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64] | None:
+    """Indices that put the rows in time order, ties by `order_by` (NULL last) and then as they came; None if they are.
+
+    `ticks` are those of the time column, where they are known already.
+    """
+    if ticks is None and binding.time is not None:
+        ticks = Clock.of(table.schema, binding.time).ticks(table[binding.time])
+    if ticks is None:
+        ticks = np.zeros(table.num_rows, np.int64)  # only order_by decides
+    in_order = bool((ticks[1:] >= ticks[:-1]).all())
+    if not binding.order_by:
+        return None if in_order else np.argsort(ticks, kind="stable")
+    if not in_order:
+        return _sorted(table, binding.order_by, ticks)
+    # Sorted data is not sorted again: only ties can be out of order, and they sort among themselves.
+    follows = np.concatenate([[False], ticks[1:] == ticks[:-1]])
+    tied = np.flatnonzero(follows | np.append(follows[1:], False))
+    if not len(tied):
+        return None
+    order = _sorted(table.select(list(binding.order_by)).take(pa.array(tied)), binding.order_by, ticks[tied])
+    if (order[1:] > order[:-1]).all():
+        return None
+    whole = np.arange(len(ticks))
+    whole[tied] = tied[order]
+    return whole
+
+
+def _sorted(table: pa.Table, order_by: tuple[str, ...], ticks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    columns: dict[str, Any] = {"0": pa.array(ticks)}
+    for place, name in enumerate(order_by, 1):
+        column = table[name]
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        columns[str(place)] = column.cast(pa.large_string()) if pa.types.is_string_view(column.type) else column
+    try:
+        found = pc.sort_indices(pa.table(columns), sort_keys=[(name, "ascending") for name in columns], null_placement="at_end")
+    except (pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        raise DataError(f"cannot order by {', '.join(order_by)}: {error}", fix="order by plain columns") from error
+    return np.asarray(found.to_numpy(), np.int64)

@@ -1,0 +1,59 @@
+"""What `explain` prints: the query after each pass, the automaton, and the way it will be evaluated."""
+
+from __future__ import annotations
+
+from ostinato.compile import Compiled
+from ostinato.plan.format import pretty, to_text
+
+
+def explain(compiled: Compiled) -> str:
+    sections = [("query", pretty(compiled.query))]
+    before = to_text(compiled.query.formula)
+    for name, query in compiled.stages:
+        after = to_text(query.formula)
+        sections.append((f"pass: {name}", "unchanged" if after == before else after))
+        before = after
+    conditions = [f"{number}: {condition}" for number, condition in enumerate(compiled.conditions)]
+    sections.append(("predicates (evaluated column-wise, one code per event)", "\n".join(conditions) or "none"))
+    sections.append(("automaton", str(compiled.transducer)))
+    sections.append(("evaluation", "\n".join(_evaluation(compiled))))
+    return "\n\n".join(f"-- {title}\n{_indent(text)}" for title, text in sections)
+
+
+def _evaluation(compiled: Compiled) -> list[str]:
+    query = compiled.query
+    lines = []
+    if compiled.selects_late:
+        lines.append(f"{query.strategy}: chosen among the matches that survive the NOT at the end")
+    elif compiled.replayed:
+        lines.append(f"{query.strategy} within a window: the window is replayed when an event may complete a match")
+    elif query.strategy in ("NXT", "LAST"):
+        lines.append(f"{query.strategy}: states in a total preorder, best first; constant time per event")
+    elif query.strategy == "MAX":
+        lines.append("MAX: pairs of state sets, the second holding what beats the first; constant time per event")
+    else:
+        lines.append(f"{query.strategy}: lazily I/O-determinised; constant time per event, output-linear enumeration")
+    lines.append(
+        f"window: {query.window.text or query.window.kind}"
+        if query.window
+        else "window: none; state grows with the stream"
+    )
+    if query.partition_by:
+        lines.append(f"partitions: one state per {', '.join(query.partition_by)}")
+    if compiled.tied_by is not None:
+        lines.append(f"tied: all events of a match agree on {compiled.tied_by}, so each of its values is matched apart")
+    if query.consume != "NONE":
+        whose = "its partition" if query.consume == "PARTITION" else "every partition"
+        lines.append(f"consume: after a match the partial matches of {whose} are forgotten")
+    if compiled.trailing:
+        lines.append(
+            "absence: a match waits until its window has passed; cancelled by "
+            + " or ".join(map(str, compiled.trailing))
+        )
+    if compiled.hides_variables:
+        lines.append("distinct: SELECT leaves variables out, so equal answers are given once")
+    return lines
+
+
+def _indent(text: str) -> str:
+    return "\n".join(f"   {line}" for line in text.splitlines())

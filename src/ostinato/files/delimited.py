@@ -1,0 +1,136 @@
+"""CSV files, with a header line; the separator is the one the header uses."""
+
+from __future__ import annotations
+
+import csv
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as arrow_csv
+
+from ostinato.errors import DataError
+from ostinato.files.source import BadRow
+from ostinato.files.text import Block, TextSource, finer, last_line_outside_quotes, unfit
+
+_NULLS = ["", "NULL", "null", "N/A", "n/a", "#N/A"]
+_BOM = "\ufeff"
+
+
+class CsvSource(TextSource):
+    names: list[str]
+    separator = ","
+
+    def begin(self) -> None:
+        first = next(self.blocks(), None)
+        lines = first.data.decode("utf-8", "replace").removeprefix(_BOM).splitlines() if first is not None else []
+        header = next(iter(lines), "")
+        if not header.strip():
+            raise DataError("the file has no header line", source=str(self.path), fix="name the columns in the first line")
+        self.separator = max((",", ";", "\t"), key=header.count)
+        self.names = [name.strip() for name in next(csv.reader([header], delimiter=self.separator))]
+        twice = [name for place, name in enumerate(self.names) if name in self.names[:place]]
+        if twice:
+            raise DataError(f"two columns are named `{twice[0]}`", source=str(self.path), fix="rename one of them in the header")
+
+    def split(self, data: bytes) -> int:
+        return last_line_outside_quotes(data)
+
+    def scan(self, block: Block, columns: list[str] | None) -> pa.Schema:
+        wanted = [name for name in self.names if columns is None or name in columns]
+        found = self._parse(block, wanted, {}, []).schema if wanted else pa.schema([])
+        return pa.schema([(field.name, pa.string() if pa.types.is_time(field.type) else field.type) for field in found])
+
+    def widen(self, left: pa.DataType, right: pa.DataType) -> pa.DataType:
+        """Anything can be read as text, so that is what two types come to that have nothing else in common."""
+        if left == right or pa.types.is_null(right):
+            return left
+        if pa.types.is_null(left):
+            return right
+        types = pa.types
+        if {left, right} == {pa.int64(), pa.float64()}:
+            return pa.float64()
+        if types.is_timestamp(left) and types.is_timestamp(right) and left.tz == right.tz:
+            return finer(left, right)
+        if (types.is_date(left) and types.is_timestamp(right)) or (types.is_timestamp(left) and types.is_date(right)):
+            moment = left if types.is_timestamp(left) else right
+            return moment if moment.tz is None else pa.string()
+        return pa.string()
+
+    def read(self, block: Block, schema: pa.Schema) -> tuple[pa.Table, list[BadRow]]:
+        types = {field.name: field.type for field in schema}
+        odd: list[arrow_csv.InvalidRow] = []
+        try:
+            rows = self._parse(block, schema.names, types, odd)
+            if not odd:
+                return rows, []
+        except pa.ArrowInvalid as error:
+            if "UTF8" in str(error):
+                raise DataError(f"text that is not UTF-8, after line {block.first_line}", source=str(self.path), fix="convert the file to UTF-8") from error
+        return self._read_with_care(block, schema)
+
+    def _read_with_care(self, block: Block, schema: pa.Schema) -> tuple[pa.Table, list[BadRow]]:
+        """All as text first, to tell which rows are bad; slow, and only where a block has some."""
+        odd: list[arrow_csv.InvalidRow] = []
+        texts = self._parse(block, schema.names, dict.fromkeys(self.names, pa.string()), odd, threads=False)
+        lines = block.data.decode("utf-8", "replace").splitlines()
+        skipped = self._header_lines(block)
+        bad: dict[int, BadRow] = {}  # by line
+        at = skipped
+        for row in odd:  # rows come in order, so each is looked for after the one before
+            first = row.text.splitlines()[0] if row.text else ""
+            at = next((place for place in range(at, len(lines)) if lines[place].startswith(first)), at)
+            bad[at] = self._bad(block.first_line + at, row.text, f"expected {row.expected_columns} values, got {row.actual_columns}")
+            at += 1
+        # Rows are lines, but for blank ones, bad ones, and values with line breaks in them (the line is then a guess).
+        whole = [place for place in range(skipped, len(lines)) if place not in bad and lines[place].strip()]
+        exact = len(whole) == texts.num_rows
+        wrong: set[int] = set()
+        for number, field in enumerate(schema):
+            column = texts[field.name].combine_chunks()
+            if pa.types.is_string(field.type):
+                continue
+            column = pc.utf8_trim_whitespace(column) if not pa.types.is_null(field.type) else pa.nulls(len(column))
+            texts = texts.set_column(number, field.name, column)
+            for place in unfit(column, lambda part, kind=field.type: part.cast(kind)):
+                line = whole[place] if exact else place + skipped
+                reason = f"`{field.name}` is {column[place].as_py()!r}, not {_described(field.type)}"
+                bad.setdefault(line, self._bad(block.first_line + line, lines[min(line, len(lines) - 1)], reason))
+                wrong.add(place)
+        if wrong:
+            texts = texts.take(pa.array([place for place in range(texts.num_rows) if place not in wrong], pa.int64()))
+        return texts.cast(schema), [bad[line] for line in sorted(bad)]
+
+    def _header_lines(self, block: Block) -> int:
+        return 1 if block.first_line == 1 else 0
+
+    def _bad(self, line: int, text: str, reason: str) -> BadRow:
+        return BadRow(str(self.path), line, text, reason)
+
+    def _parse(
+        self, block: Block, columns: list[str], types: dict[str, pa.DataType], odd: list[arrow_csv.InvalidRow], *, threads: bool = True
+    ) -> pa.Table:
+        def skip(row: arrow_csv.InvalidRow) -> str:
+            odd.append(row)
+            return "skip"
+
+        start = block.data.find(b"\n") + 1 or len(block.data) if self._header_lines(block) else 0
+        if not block.data[start:].strip():
+            return pa.schema([(name, types.get(name, pa.null())) for name in columns]).empty_table()
+        return arrow_csv.read_csv(
+            pa.BufferReader(block.data),
+            read_options=arrow_csv.ReadOptions(column_names=self.names, skip_rows=self._header_lines(block), use_threads=threads),
+            parse_options=arrow_csv.ParseOptions(delimiter=self.separator, newlines_in_values=b'"' in block.data, invalid_row_handler=skip),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=types,
+                include_columns=columns,
+                null_values=_NULLS,
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+
+
+def _described(kind: pa.DataType) -> str:
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return "a number"
+    return f"a {kind}"

@@ -1,0 +1,112 @@
+"""JSON lines: one object per line. Text that is a time throughout becomes a timestamp, in UTC."""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as arrow_json
+
+from ostinato.errors import DataError
+from ostinato.files.source import BadRow
+from ostinato.files.text import Block, TextSource, finer, unfit
+
+_ZONE = r"(Z|[+-]\d\d:?\d\d)$"
+
+
+class JsonLinesSource(TextSource):
+    def begin(self) -> None:
+        first = next(self.blocks(), None)
+        if first is not None and first.data.lstrip().startswith(b"["):
+            raise DataError("the file is one JSON array", source=str(self.path), fix="write one JSON object per line, for example with jq -c '.[]'")
+
+    def scan(self, block: Block, columns: list[str] | None) -> pa.Schema:
+        return self._scan(block.data, columns)
+
+    def _scan(self, data: bytes, columns: list[str] | None) -> pa.Schema:
+        """Types of some lines; lines that contradict each other are looked at in halves, and the first one counts."""
+        try:
+            table = _parse(data, None)
+        except pa.ArrowInvalid:
+            lines = data.splitlines(keepends=True)
+            if len(lines) < 2:
+                return pa.schema([])
+            halves = b"".join(lines[: len(lines) // 2]), b"".join(lines[len(lines) // 2 :])
+            return self._merge(*(self._scan(half, columns) for half in halves))
+        return pa.schema([(name, _time_type(table[name])) for name in table.column_names if columns is None or name in columns])
+
+    def widen(self, left: pa.DataType, right: pa.DataType) -> pa.DataType:
+        types = pa.types
+        if types.is_timestamp(left) and types.is_timestamp(right):
+            return finer(left, right)
+        if {types.is_timestamp(left), types.is_timestamp(right)} == {True, False} and pa.string() in (left, right):
+            return pa.string()
+        try:
+            both = [pa.schema([("", left)]), pa.schema([("", right)])]
+            return pa.unify_schemas(both, promote_options="permissive").field(0).type
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            return left
+
+    def read(self, block: Block, schema: pa.Schema) -> tuple[pa.Table, list[BadRow]]:
+        try:
+            return _convert(block.data, schema), []
+        except pa.ArrowInvalid:
+            lines = block.data.splitlines(keepends=True)
+        places = unfit(lines, lambda part: _convert(b"".join(part), schema))
+        bad = [BadRow(str(self.path), block.first_line + place, _shown(lines[place]), _reason(lines[place], schema)) for place in places]
+        for place in places:
+            lines[place] = b"\n"
+        return _convert(b"".join(lines), schema), bad
+
+
+def _shown(line: bytes) -> str:
+    return line.decode("utf-8", "replace").rstrip("\r\n")
+
+
+def _reason(line: bytes, schema: pa.Schema) -> str:
+    try:
+        _convert(line, schema)
+    except pa.ArrowInvalid as error:
+        return re.sub(r"^JSON parse error: |\.? in row \d+$", "", str(error).splitlines()[0]).rstrip(".")
+    return "does not fit the other lines"
+
+
+def _parse(data: bytes, schema: pa.Schema | None) -> pa.Table:
+    if not data.strip():
+        return (schema or pa.schema([])).empty_table()
+    options = arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="infer" if schema is None else "ignore")
+    return arrow_json.read_json(pa.BufferReader(data), read_options=arrow_json.ReadOptions(block_size=len(data) + 1), parse_options=options)
+
+
+def _convert(data: bytes, schema: pa.Schema) -> pa.Table:
+    """Times are read as text first: Arrow's JSON reader knows whole seconds only."""
+    as_text = pa.schema([(field.name, pa.string() if pa.types.is_timestamp(field.type) else field.type) for field in schema])
+    table = _parse(data, as_text if as_text.names else None)
+    for place, field in enumerate(schema):
+        if pa.types.is_timestamp(field.type):
+            table = table.set_column(place, field, _moments(table[field.name], field.type))
+    return table
+
+
+def _time_type(column: pa.ChunkedArray) -> pa.DataType:
+    if not pa.types.is_string(column.type):
+        return column.type
+    for unit in ("us", "ns"):
+        try:
+            _moments(column, pa.timestamp(unit))
+            return pa.timestamp(unit)
+        except pa.ArrowInvalid:
+            continue
+    return column.type
+
+
+def _moments(texts: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Text as times: with a zone they are brought to UTC, without one they are in UTC."""
+    try:
+        return texts.cast(kind)
+    except pa.ArrowInvalid:
+        zoned = pc.match_substring_regex(texts, _ZONE)
+        plain = pc.if_else(zoned, pa.scalar(None, pa.string()), texts).cast(kind)
+        moved = pc.if_else(zoned, texts, pa.scalar(None, pa.string())).cast(pa.timestamp(kind.unit, "UTC"))
+        return pc.coalesce(plain, moved.cast(kind))

@@ -1,0 +1,151 @@
+"""Files of events as one stream of tables."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa
+
+from ostinato.errors import DataError, did_you_mean
+from ostinato.files.columnar import ArrowSource, ParquetSource
+from ostinato.files.delimited import CsvSource
+from ostinato.files.jsonl import JsonLinesSource
+from ostinato.files.source import BadRow, Source
+from ostinato.files.text import as_error
+
+BATCH_ROWS = 1 << 18
+_SKIPPED_KEPT = 100  # bad rows remembered with on_error="skip"; all are counted
+_FORMATS = {
+    ".parquet": "parquet",
+    **dict.fromkeys((".csv", ".csv.gz"), "csv"),
+    **dict.fromkeys((".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz"), "json"),
+    **dict.fromkeys((".arrow", ".feather", ".ipc", ".arrows"), "arrow"),
+}
+OnError = Literal["raise", "skip", "collect"]
+AnyPath = str | PathLike[str]
+
+
+def open_events(
+    paths: AnyPath | Sequence[AnyPath],
+    *,
+    columns: Sequence[str] | None = None,
+    batch_rows: int = BATCH_ROWS,
+    on_error: OnError = "raise",
+    kinds: Mapping[str, str] | None = None,
+) -> Reader:
+    """Open files, folders and globs, in the order given (the files of a folder by name).
+
+    `columns`: read only these, as far as they are there. `on_error`: what to do with bad rows of CSV and JSON lines:
+    raise a DataError, skip them, or collect them in `reader.bad_rows`. `kinds`: what a column of a text file must hold
+    ("number", "string", "boolean" or "timestamp"), whatever its values look like: others are bad rows.
+    """
+    given = [paths] if isinstance(paths, str | PathLike) else list(paths)
+    files = [file for path in given for file in _expand(Path(path))]
+    if not files:
+        raise DataError("no input files", fix="name at least one file or folder")
+    return Reader([_source(file, kinds or {}) for file in files], None if columns is None else list(columns), batch_rows, on_error)
+
+
+class Reader:
+    """Iterate for tables of at most `batch_rows` rows, all with `schema`. Each iteration reads the files anew."""
+
+    def __init__(self, sources: list[Source], columns: list[str] | None, batch_rows: int, on_error: OnError) -> None:
+        self._sources, self._columns, self._batch_rows, self._on_error = sources, columns, batch_rows, on_error
+        self.schema = self._unified([source.schema(columns) for source in sources])
+        self.bytes_total = sum(source.path.stat().st_size for source in sources)
+        self._reset()
+
+    def _reset(self) -> None:
+        self.bytes_read = self.rows_read = self.bad_count = 0
+        self.bad_rows: list[BadRow] = []
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        self._reset()
+        before = 0
+        for source in self._sources:
+            for piece in source.pieces(self.schema, self._batch_rows):
+                self._take_bad(piece.bad)
+                self.bytes_read = before + piece.bytes_read
+                self.rows_read += piece.rows.num_rows
+                if piece.rows.num_rows:
+                    yield self._fitted(piece.rows, source)
+            before += source.path.stat().st_size
+        self.bytes_read = self.bytes_total
+
+    def _take_bad(self, bad: list[BadRow]) -> None:
+        if bad and self._on_error == "raise":
+            raise as_error(bad[0])
+        self.bad_count += len(bad)
+        room = len(bad) if self._on_error == "collect" else max(0, _SKIPPED_KEPT - len(self.bad_rows))
+        self.bad_rows += bad[:room]
+
+    def _unified(self, schemas: list[pa.Schema]) -> pa.Schema:
+        """One schema for all files: columns by name, numbers promoted, a column that a file lacks is NULL there."""
+        found = schemas[0].remove_metadata()
+        for source, schema in zip(self._sources[1:], schemas[1:], strict=True):
+            if not schema.equals(found):
+                try:
+                    found = pa.unify_schemas([_plain(found), _plain(schema)], promote_options="permissive")
+                except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+                    reason = str(error).splitlines()[0]
+                    raise DataError(f"its columns do not fit the files before it: {reason}", source=str(source.path), fix="read it apart, or convert the column") from error
+        if self._columns is not None:
+            found = pa.schema([found.field(name) for name in self._columns if name in found.names])
+        return found
+
+    def _fitted(self, rows: pa.Table, source: Source) -> pa.Table:
+        if rows.schema.equals(self.schema):
+            return rows
+        columns = [rows[field.name] if field.name in rows.column_names else pa.nulls(rows.num_rows, field.type) for field in self.schema]
+        try:
+            return pa.table(columns, names=self.schema.names).cast(self.schema)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise DataError(f"a value does not fit its column: {error}", source=str(source.path)) from error
+
+
+def _plain(schema: pa.Schema) -> pa.Schema:
+    """Dictionary columns as what they stand for: two files may have coded them differently."""
+    return pa.schema([(field.name, field.type.value_type if pa.types.is_dictionary(field.type) else field.type) for field in schema])
+
+
+def _expand(path: Path) -> list[Path]:
+    if path.is_dir():
+        found = sorted(file for file in path.rglob("*") if file.is_file() and _format(file) and not _hidden(file.relative_to(path)))
+        if not found:
+            raise DataError("the folder has no event files", source=str(path), fix=f"known extensions are {', '.join(_FORMATS)}")
+        return found
+    if path.exists():
+        return [path]
+    found = sorted(Path(name) for name in glob.glob(str(path), recursive=True) if Path(name).is_file())
+    if found:
+        return found
+    if glob.has_magic(str(path)):
+        raise DataError("no file matches", source=str(path), fix="check the pattern, and quote it so that the shell leaves it alone")
+    near = [file.name for file in path.parent.iterdir() if file.is_file()] if path.parent.is_dir() else []
+    raise DataError("there is no such file", source=str(path), fix=did_you_mean(path.name, near) if near else "check the path")
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in path.parts)
+
+
+def _format(path: Path) -> str | None:
+    name = path.name.lower()
+    return next((kind for extension, kind in _FORMATS.items() if name.endswith(extension)), None)
+
+
+def _source(path: Path, kinds: Mapping[str, str]) -> Source:
+    kind = _format(path)
+    if kind is None:
+        raise DataError(f"unknown kind of file: `{path.suffix or path.name}`", source=str(path), fix=f"known extensions are {', '.join(_FORMATS)}")
+    if path.stat().st_size == 0:
+        raise DataError("the file is empty", source=str(path), fix="check that whatever writes it has finished")
+    if kind == "parquet":
+        return ParquetSource(path)
+    if kind == "arrow":
+        return ArrowSource(path)
+    return CsvSource(path, kinds) if kind == "csv" else JsonLinesSource(path, kinds)

@@ -1,0 +1,40 @@
+"""What the reader needs of a file, whatever its format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """A row of a text file that could not be read."""
+
+    file: str
+    line: int
+    text: str
+    reason: str
+
+
+class Piece(NamedTuple):
+    """Some rows of a file, the rows among them that could not be read, and how much of the file is done."""
+
+    rows: pa.Table
+    bad: list[BadRow]
+    bytes_read: int
+
+
+class Source(Protocol):
+    path: Path
+
+    def schema(self, columns: list[str] | None) -> pa.Schema:
+        """The columns asked for (None: all), as far as the file has them."""
+        ...
+
+    def pieces(self, schema: pa.Schema, batch_rows: int) -> Iterator[Piece]:
+        """The rows, in order, with those columns of `schema` that the file has."""
+        ...

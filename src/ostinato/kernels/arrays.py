@@ -1,0 +1,66 @@
+"""Arrow arrays as the flat numpy arrays that kernels read, without copying where Arrow already has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Ints = npt.NDArray[np.int64]
+Ids = npt.NDArray[np.int32]
+Bytes = npt.NDArray[np.uint8]
+
+NO_MASK: Bytes = np.empty(0, np.uint8)  # stands for: every value is valid
+
+
+def validity(chunk: pa.Array) -> Bytes:
+    """One byte per value, 0 for NULL; empty when there is no NULL."""
+    return np.asarray(chunk.is_valid().to_numpy(zero_copy_only=False)).view(np.uint8) if chunk.null_count else NO_MASK
+
+
+def is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def is_bytes(kind: pa.DataType) -> bool:
+    """Binary values of any length."""
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind))
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """The type of the values of a dictionary type; any other type itself."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def byte_runs(chunk: pa.Array) -> tuple[npt.NDArray[Any], Bytes]:
+    """Offsets (int32 or int64) and bytes of a string or binary array."""
+    if pa.types.is_string_view(chunk.type) or pa.types.is_binary_view(chunk.type):
+        chunk = chunk.cast(pa.large_string() if is_text(chunk.type) else pa.large_binary())
+    wide = pa.types.is_large_string(chunk.type) or pa.types.is_large_binary(chunk.type)
+    _, offsets, data = chunk.buffers()
+    if offsets is None or not offsets.size:  # Arrow allows an empty array to have no offsets
+        return np.zeros(1, np.int32), NO_MASK
+    ends = np.frombuffer(offsets, np.int64 if wide else np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
+    return ends, np.frombuffer(data, np.uint8) if data is not None and data.size else NO_MASK
+
+
+def dictionary_places(chunk: pa.DictionaryArray) -> Ids:
+    """The index of each value in the dictionary; NULL is one past its end."""
+    places = chunk.indices.cast(pa.int32())
+    return np.asarray((places.fill_null(len(chunk.dictionary)) if places.null_count else places).to_numpy())
+
+
+def dictionary_values(chunk: pa.DictionaryArray) -> pa.Array:
+    """The dictionary with a NULL after it, so that `dictionary_places` points into it."""
+    return pa.concat_arrays([chunk.dictionary, pa.nulls(1, chunk.dictionary.type)])
+
+
+def raw_values(chunk: pa.Array) -> npt.NDArray[Any]:
+    """The stored numbers of a fixed-width array, as its own numpy integer or float; anything may stand at a NULL."""
+    kind = chunk.type
+    number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    dtype = np.dtype(kind.to_pandas_dtype()) if number else np.dtype(f"i{kind.bit_width // 8}")
+    data = chunk.buffers()[1]
+    return np.frombuffer(data, dtype)[chunk.offset : chunk.offset + len(chunk)] if data is not None else np.empty(0, dtype)

@@ -1,0 +1,36 @@
+"""How every kernel is compiled: one place for the numba flags.
+
+Signatures are explicit, so that a kernel is compiled once, when its module is first imported, and read from numba's
+disk cache ever after. Nothing imports this module before it needs a kernel: numba takes a while to load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+from numba import types
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def kernel(*signatures: Any) -> Callable[[F], F]:
+    """Decorator: compile for the given signatures, or on first call when there are none."""
+    flags = {"cache": True, "nogil": True, "error_model": "numpy"}
+
+    def compile_it(function: F) -> F:
+        compiled = numba.njit(list(signatures), **flags) if signatures else numba.njit(**flags)
+        return cast(F, compiled(function))
+
+    return compile_it
+
+
+def array(dtype: Any) -> Any:
+    """The signature of a flat array that the kernel writes to."""
+    return types.Array(dtype, 1, "C")
+
+
+def view(dtype: Any) -> Any:
+    """The signature of a flat array that the kernel only reads: Arrow's buffers are read-only."""
+    return types.Array(dtype, 1, "C", readonly=True)

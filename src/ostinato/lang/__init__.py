@@ -1,0 +1,1 @@
+"""Languages: query text to syntax trees with exact source spans."""

@@ -1,0 +1,301 @@
+"""From lark's tree of a CEL query to nodes, with exact spans; sugar such as BETWEEN is resolved here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, cast
+
+from ostinato.errors import QueryError, Span, did_you_mean
+from ostinato.lang.cel import LARGEST, MAX_DEPTH, item_names, nanoseconds, span_of, too_deep
+from ostinato.lang.expr import (
+    AGGREGATES,
+    NOWHERE,
+    NUMERIC_FUNCTIONS,
+    OTHER_FUNCTIONS,
+    STRING_FUNCTIONS,
+    Attribute,
+    Call,
+    Expr,
+    Literal,
+    Variable,
+    to_text,
+    transform,
+)
+from ostinato.plan.nodes import Absent, Consume, Event, Filter, Formula, Item, Or, Query, Repeat, Strategy, Window
+from ostinato.plan.nodes import Sequence as Seq
+
+if TYPE_CHECKING:
+    from lark import Token, Tree
+
+# Function name -> fewest and most arguments.
+FUNCTIONS: dict[str, tuple[int, float]] = {
+    **{name: (1, 1) for name in (*NUMERIC_FUNCTIONS, *STRING_FUNCTIONS, *AGGREGATES, "is_true") if name != "neg"},
+    "round": (1, 2),
+    "concat": (1, math.inf),
+    **dict.fromkeys(OTHER_FUNCTIONS, (1, math.inf)),
+}
+
+
+class Builder:
+    """Turns lark's tree into nodes: one method per rule, given the rule's span and its built children."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def build(self, tree: Tree[Any]) -> Query:
+        # Children come before parents, without recursion: later stages recurse, so the depth is bounded here.
+        built: dict[int, Any] = {}
+        depth: dict[int, int] = {}
+        for node in tree.iter_subtrees():
+            span = NOWHERE if node.meta.empty else Span(node.meta.start_pos, node.meta.end_pos)
+            depth[id(node)] = 1 + max((depth.get(id(child), 0) for child in node.children), default=0)
+            if depth[id(node)] > MAX_DEPTH:
+                raise too_deep(span)
+            parts = [built.get(id(child), child) for child in node.children]
+            built[id(node)] = getattr(self, node.data)(span, *parts)
+        return cast(Query, built[id(tree)])
+
+    # The query and its clauses.
+
+    def bare_query(self, _: Span, formula: Formula, *clauses: _Clause) -> Query:
+        return Query(formula, text=self.text, **_clauses(clauses))
+
+    def select_query(
+        self,
+        _: Span,
+        strategy: Token | None,
+        items: tuple[Item, ...] | None,
+        relations: tuple[str, ...] | None,
+        formula: Formula,
+        *clauses: _Clause,
+    ) -> Query:
+        return Query(
+            formula,
+            cast(Strategy, strategy.upper() if strategy is not None else "ALL"),
+            items,
+            relations or (),
+            text=self.text,
+            **_clauses(clauses),
+        )
+
+    def everything(self, _: Span, _star: Token) -> None:
+        return None
+
+    def item(self, span: Span, expr: Expr, name: Token | None) -> tuple[Span, Expr, Token | None]:
+        return span, expr, name
+
+    def items(self, _span: Span, *items: tuple[Span, Expr, Token | None]) -> tuple[Item, ...]:
+        given = [None if name is None else _name(name) for _, _, name in items]
+        result: dict[str, Item] = {}
+        for (span, expr, _), name in zip(items, item_names([expr for _, expr, _ in items], given), strict=True):
+            if name in result:
+                reason = f"two SELECT items give a column named `{name}`"
+                raise QueryError(reason, span=span, fix=f"name one of them: {to_text(expr)} AS another_name")
+            result[name] = Item(expr, name, span)
+        return tuple(result.values())
+
+    def names(self, _: Span, *names: Token) -> tuple[str, ...]:
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                raise QueryError(f"`{_name(name)}` is listed twice", span=span_of(name), fix="remove one of the two")
+        return tuple(_name(name) for name in names)
+
+    def partition(self, span: Span, _: Token, names: tuple[str, ...]) -> _Clause:
+        return "PARTITION BY", span, {"partition_by": names}
+
+    def consume(self, span: Span, mode: Token) -> _Clause:
+        return "CONSUME BY", span, {"consume": cast(Consume, mode.upper())}
+
+    def within_attribute(self, span: Span, number: Token, attribute: Token) -> _Clause:
+        amount = _number(number)
+        _positive(amount, number)
+        return _within(Window("attribute", amount, _name(attribute), self._slice(number, attribute), span))
+
+    def within_unit(self, span: Span, number: Token, unit: Token) -> _Clause:
+        amount, text = _number(number), self._slice(number, unit)
+        _positive(amount, number)
+        if unit.lower() in ("events", "event"):
+            if amount != int(amount) or amount > LARGEST:
+                reason = f"a window cannot be {number} events long"
+                raise QueryError(reason, span=span_of(number), fix="give a whole number below 2^63")
+            return _within(Window("events", int(amount), None, text, span))
+        length = nanoseconds(number, unit, span_of(unit))
+        if length == 0:
+            raise QueryError(f"{text} is shorter than a nanosecond", span=span_of(number), fix="give a longer window")
+        return _within(Window("time", length, None, text, span))
+
+    def _slice(self, first: Token, last: Token) -> str:
+        return " ".join(self.text[span_of(first).start : span_of(last).end].split())
+
+    # Formulas.
+
+    def event(self, span: Span, relation: Token, variable: str) -> Event:
+        return Event(_name(relation), _name(variable), span)
+
+    def any_event(self, span: Span, _: Token, variable: str) -> Event:
+        return Event(None, _name(variable), span)
+
+    def filter(self, span: Span, body: Formula, predicate: Expr) -> Formula:
+        if isinstance(body, Absent):  # (NOT R AS x FILTER p): the condition of the event that must not come
+            own = predicate if body.predicate is None else _all("and", (body.predicate, predicate))
+            return Absent(body.event, own, span)
+        return Filter(body, predicate, span)
+
+    def either(self, span: Span, *parts: Formula) -> Formula:
+        return Or(parts, span)
+
+    def sequence(self, span: Span, *parts: Formula) -> Formula:
+        return Seq(parts, False, span)
+
+    def adjacent(self, span: Span, *parts: Formula) -> Formula:
+        return Seq(parts, True, span)
+
+    def repeat(self, span: Span, body: Formula, _: Token) -> Formula:
+        return Repeat(body, False, span)
+
+    def repeat_contiguous(self, span: Span, body: Formula) -> Formula:
+        return Repeat(body, True, span)
+
+    def absent(self, span: Span, _: Token, body: Formula) -> Formula:
+        if isinstance(body, Event):
+            return Absent(body, None, span)
+        if isinstance(body, Filter) and isinstance(body.body, Event):
+            return Absent(body.body, body.predicate, span)
+        raise QueryError(
+            "NOT takes a single event, such as NOT H AS y",
+            span=body.span,
+            fix="give one NOT per event: T AS x ; NOT H AS y ; NOT K AS z ; T AS w",
+        )
+
+    # Expressions.
+
+    def expr(self, span: Span, *args: Expr) -> Expr:
+        return _all("or", args, span)
+
+    def conjunction(self, span: Span, *args: Expr) -> Expr:
+        return _all("and", args, span)
+
+    def negated(self, span: Span, _: Token, arg: Expr) -> Expr:
+        return Call("not", (arg,), span)
+
+    def comparison(self, span: Span, left: Expr, op: Token, right: Expr) -> Expr:
+        return Call("!=" if op == "<>" else str(op), (left, right), span)
+
+    def member(self, span: Span, value: Expr, negate: Token | None, *among: Expr) -> Expr:
+        return _maybe_not(negate, Call("in", (value, *among), span))
+
+    def between(self, span: Span, value: Expr, negate: Token | None, low: Expr, high: Expr) -> Expr:
+        return _maybe_not(negate, Call("and", (Call(">=", (value, low), span), Call("<=", (value, high), span)), span))
+
+    def like(self, span: Span, value: Expr, negate: Token | None, pattern: Expr) -> Expr:
+        return _maybe_not(negate, Call("like", (value, pattern), span))
+
+    def is_null(self, span: Span, value: Expr, negate: Token | None, _: Token) -> Expr:
+        return _maybe_not(negate, Call("is_null", (value,), span))
+
+    def arithmetic(self, span: Span, left: Expr, op: Token, right: Expr) -> Expr:
+        return Call(str(op), (left, right), span)
+
+    def minus(self, span: Span, _: Token, arg: Expr) -> Expr:
+        if isinstance(arg, Literal) and isinstance(arg.value, int | float) and not isinstance(arg.value, bool):
+            return Literal(-arg.value, span)
+        return Call("neg", (arg,), span)
+
+    def number(self, span: Span, token: Token) -> Expr:
+        return Literal(_number(token), span)
+
+    def string(self, span: Span, token: Token) -> Expr:
+        return Literal(token[1:-1].replace("''", "'"), span)
+
+    def timestamp(self, span: Span, token: Token) -> Expr:
+        try:
+            return Literal(datetime.fromisoformat(token[token.index("'") + 1 : -1].strip()), span)
+        except ValueError as error:
+            raise QueryError(
+                f"not a timestamp: {error}", span=span, fix="write it as TIMESTAMP '2026-01-31 23:59:59.5'"
+            ) from None
+
+    def constant(self, span: Span, token: Token) -> Expr:
+        return Literal({"TRUE": True, "FALSE": False, "NULL": None}[token.type], span)
+
+    def whole(self, span: Span, name: Token) -> Expr:
+        return Variable(_name(name), span)
+
+    def attribute(self, span: Span, variable: Token, name: Token) -> Expr:
+        return Attribute(_name(variable), _name(name), span)
+
+    def on_event(self, _: Span, variable: Token, predicate: Expr) -> Expr:
+        """CORE's `x[a > 3 AND b = 1]`: bare names are attributes of x."""
+        owner = _name(variable)
+
+        def own(node: Expr) -> Expr:
+            return Attribute(owner, node.name, node.span) if isinstance(node, Variable) else node
+
+        return transform(predicate, own)
+
+    def call(self, span: Span, name: Token, *args: Expr) -> Expr:
+        op = name.lower()
+        if op not in FUNCTIONS:
+            raise QueryError(f"unknown function `{name}`", span=span_of(name), fix=did_you_mean(op, FUNCTIONS))
+        fewest, most = FUNCTIONS[op]
+        if not fewest <= len(args) <= most:
+            takes = "one argument" if most == 1 else "one or two arguments" if most == 2 else "at least one argument"
+            raise QueryError(f"{op} takes {takes}, found {len(args) or 'none'}", span=span, fix=f"write {op}(x.attr)")
+        return Call(op, args, span)
+
+    def call_attribute(self, span: Span, call: Call, name: Token) -> Expr:
+        """`first(x).price` is first over `x.price`."""
+        if call.op not in ("first", "last") or not isinstance(call.args[0], Variable):
+            raise QueryError(
+                "only first(x) and last(x) of a variable x have attributes", span=span, fix=f"write first(x).{name}"
+            )
+        return Call(call.op, (Attribute(call.args[0].name, _name(name), span),), span)
+
+
+_Clause = tuple[str, Span, dict[str, Any]]
+
+
+def _clauses(clauses: Sequence[_Clause]) -> dict[str, Any]:
+    """The fields of Query that the clauses set, each clause at most once."""
+    fields: dict[str, Any] = {}
+    for name, span, setting in clauses:
+        if not fields.keys().isdisjoint(setting):
+            raise QueryError(f"{name} is given twice", span=span, fix=f"keep one {name}")
+        fields |= setting
+    return fields
+
+
+def _within(window: Window) -> _Clause:
+    return "WITHIN", window.span, {"window": window}
+
+
+def _positive(amount: float, number: Token) -> None:
+    if amount == 0:
+        raise QueryError("the window is empty", span=span_of(number), fix="give a number above 0 after WITHIN")
+
+
+def _number(token: Token) -> int | float:
+    value = float(token)
+    if math.isinf(value):
+        raise QueryError("the number is too large", span=span_of(token), fix="the largest is about 1.8e308")
+    if not token.isdecimal():
+        return value
+    if int(token) > LARGEST:
+        raise QueryError("the number does not fit in 64 bits", span=span_of(token), fix=f"make it a decimal: {token}.0")
+    return int(token)
+
+
+def _name(token: str) -> str:
+    return token[1:-1] if token.startswith("`") else str(token)
+
+
+def _all(op: str, args: Sequence[Expr], span: Span | None = None) -> Expr:
+    """One flat call: a AND (b AND c) has three arguments, so that long chains stay shallow."""
+    flat = [part for arg in args for part in (arg.args if isinstance(arg, Call) and arg.op == op else (arg,))]
+    return Call(op, tuple(flat), span or args[0].span.to(args[-1].span))
+
+
+def _maybe_not(negate: Token | None, expr: Call) -> Expr:
+    return expr if negate is None else Call("not", (expr,), expr.span)

@@ -1,0 +1,191 @@
+"""Expressions shared by every language: literals, attributes and calls, all frozen, all with a source span.
+
+Everything that is not a leaf is a `Call` of a named operator, so that the checker, the Arrow evaluator and the
+declarative evaluator each hold one table of operators instead of one method per syntax node.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from decimal import Decimal
+
+from ostinato.errors import Span
+
+NOWHERE = Span(0, 0)
+CURRENT = "~"  # the event a condition is tested on, once it no longer matters which variable it was written for
+
+# Words that are names only in backticks; the grammars' NAME excludes the same.
+RESERVED = frozenset(
+    (
+        *("select", "from", "where", "as", "partition", "within", "consume", "filter"),
+        *("or", "and", "not", "any", "in", "between", "like", "is", "null", "true", "false"),
+    )
+)
+_PLAIN_NAME = re.compile(r"[^\W\d]\w*")
+
+type_of_literal = bool | int | float | Decimal | str | datetime | None
+
+
+@dataclass(frozen=True)
+class Literal:
+    value: type_of_literal
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """`x.price`: an attribute of the event bound to a variable."""
+
+    variable: str
+    name: str
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A whole variable, only in SELECT items: `x`, `count(x)`."""
+
+    name: str
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Call:
+    """An operator or function applied to arguments; `op` is a key of OPERATORS or AGGREGATES."""
+
+    op: str
+    args: tuple[Expr, ...]
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+Expr = Literal | Attribute | Variable | Call
+
+COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
+ARITHMETIC = ("+", "-", "*", "/", "%")
+LOGIC = ("and", "or", "not")
+# is_true(p) is TRUE or FALSE, never NULL: Theorem 2 needs the exact complement of "the filter passes".
+TESTS = ("in", "like", "is_null", "is_true")
+NUMERIC_FUNCTIONS = ("neg", "abs", "round", "floor", "ceil", "sqrt")
+STRING_FUNCTIONS = ("lower", "upper", "trim", "length", "concat")
+OTHER_FUNCTIONS = ("coalesce",)
+OPERATORS = COMPARISONS + ARITHMETIC + LOGIC + TESTS + NUMERIC_FUNCTIONS + STRING_FUNCTIONS + OTHER_FUNCTIONS
+AGGREGATES = ("count", "sum", "avg", "min", "max", "first", "last")
+
+TRUE = Literal(True)
+FALSE = Literal(False)
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """The expression and all below it, outermost first."""
+    yield expr
+    if isinstance(expr, Call):
+        for arg in expr.args:
+            yield from walk(arg)
+
+
+def attributes(expr: Expr) -> list[Attribute]:
+    return [node for node in walk(expr) if isinstance(node, Attribute)]
+
+
+def variables(expr: Expr) -> frozenset[str]:
+    """Every variable the expression mentions."""
+    return frozenset(
+        node.variable if isinstance(node, Attribute) else node.name
+        for node in walk(expr)
+        if isinstance(node, Attribute | Variable)
+    )
+
+
+def transform(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """Rebuild bottom-up, replacing each node by `change(node)`."""
+    if isinstance(expr, Call):
+        expr = replace(expr, args=tuple(transform(arg, change) for arg in expr.args))
+    return change(expr)
+
+
+def on_current(expr: Expr) -> Expr:
+    """A unary predicate with its variable replaced by `~`, so that equal conditions compare equal."""
+    return transform(expr, lambda node: replace(node, variable=CURRENT) if isinstance(node, Attribute) else node)
+
+
+def both(left: Expr | None, right: Expr | None) -> Expr | None:
+    """Conjunction where None stands for no condition."""
+    if left is None or right is None:
+        return right if left is None else left
+    return Call("and", (left, right), left.span.to(right.span))
+
+
+# Binding strength, loosest first; a child is bracketed when it binds looser than its parent.
+_PRECEDENCE = {
+    "or": 1,
+    "and": 2,
+    "not": 3,
+    **dict.fromkeys(COMPARISONS + ("in", "like", "is_null"), 4),
+    "+": 5,
+    "-": 5,
+    "*": 6,
+    "/": 6,
+    "%": 6,
+    "neg": 7,
+}
+
+
+def to_text(expr: Expr) -> str:
+    """Query text that parses back to an equal expression."""
+    return _text(expr, 0)
+
+
+def _text(expr: Expr, outer: int) -> str:
+    if isinstance(expr, Literal):
+        return literal_text(expr.value)
+    if isinstance(expr, Attribute):
+        return f"{_variable_text(expr.variable)}.{quote_name(expr.name)}"
+    if isinstance(expr, Variable):
+        return _variable_text(expr.name)
+    strength = _PRECEDENCE.get(expr.op, 9)
+    # Operators of equal strength need brackets on the right of a left-associative one, and around any test in a test.
+    looser = 0 if expr.op in LOGIC else 1
+    args = [_text(arg, strength + (looser if index or strength == 4 else 0)) for index, arg in enumerate(expr.args)]
+    if expr.op in ("and", "or"):
+        body = f" {expr.op.upper()} ".join(args)
+    elif expr.op == "not":
+        body = f"NOT {args[0]}"
+    elif expr.op == "neg":
+        body = f"-{args[0]}" if not args[0].startswith("-") else f"-({args[0]})"
+    elif expr.op == "in":
+        body = f"{args[0]} IN ({', '.join(_text(arg, 0) for arg in expr.args[1:])})"
+    elif expr.op == "is_null":
+        body = f"{args[0]} IS NULL"
+    elif expr.op == "like":
+        body = f"{args[0]} LIKE {args[1]}"
+    elif expr.op in _PRECEDENCE:
+        body = f"{args[0]} {expr.op} {args[1]}"
+    elif expr.op in ("first", "last") and isinstance(expr.args[0], Attribute):
+        body = f"{expr.op}({_variable_text(expr.args[0].variable)}).{quote_name(expr.args[0].name)}"
+    else:
+        body = f"{expr.op}({', '.join(_text(arg, 0) for arg in expr.args)})"
+    return f"({body})" if strength < outer else body
+
+
+def literal_text(value: type_of_literal) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, datetime):
+        return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
+    return str(value)
+
+
+def quote_name(name: str) -> str:
+    """Backticks around a name that would not be read as one."""
+    return name if _PLAIN_NAME.fullmatch(name) and name.lower() not in RESERVED else f"`{name}`"
+
+
+def _variable_text(name: str) -> str:
+    return name if name == CURRENT or name.startswith("#") else quote_name(name)

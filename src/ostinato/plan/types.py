@@ -1,0 +1,241 @@
+"""Kinds of values: which attributes exist and whether the arguments of each operator fit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+
+from ostinato.errors import QueryError, Span, did_you_mean
+from ostinato.lang.expr import (
+    AGGREGATES,
+    ARITHMETIC,
+    COMPARISONS,
+    LOGIC,
+    NUMERIC_FUNCTIONS,
+    STRING_FUNCTIONS,
+    Attribute,
+    Call,
+    Expr,
+    Literal,
+    Variable,
+    to_text,
+    variables,
+)
+from ostinato.plan.nodes import Absent, Event, Filter, Formula, Query, children
+
+# "unknown" stands for an attribute while no schema is at hand; it fits everywhere, as NULL does.
+_ANY = ("unknown", "null")
+_TIMES = ("timestamp", "date")
+
+
+def check_types(query: Query, kinds: Mapping[str, str] | None) -> None:
+    """Raise QueryError for an attribute that does not exist or an argument that does not fit its operator.
+
+    Without `kinds` attributes may be anything, and only literals can be wrong.
+    """
+    checker = _Checker(kinds, _relations_by_variable(query.formula))
+    checker.formula(query.formula)
+    for item in query.items or ():
+        if not isinstance(item.expr, Variable):
+            checker.kind(item.expr)
+    if kinds is None:
+        return
+    for name in query.partition_by:
+        if _column(name, kinds, query, "PARTITION BY") == "nested":
+            reason = f"PARTITION BY needs plain values, and `{name}` is nested data"
+            span = _clause_span(query, "PARTITION BY", name)
+            raise QueryError(reason, span=span, fix="partition by another attribute")
+    if query.window is not None and query.window.attribute is not None:
+        name = query.window.attribute
+        kind = _column(name, kinds, query, "WITHIN")
+        if kind not in ("number", *_ANY):
+            fix = "for event time write WITHIN and a unit, such as WITHIN 10 minutes" if kind in _TIMES else None
+            reason = f"WITHIN … ON needs a number, and `{name}` is a {kind}"
+            raise QueryError(reason, span=_clause_span(query, "WITHIN", name), fix=fix)
+
+
+def _column(name: str, kinds: Mapping[str, str], query: Query, clause: str) -> str:
+    if name in kinds:
+        return kinds[name]
+    reason = f"unknown attribute `{name}` in {clause}"
+    raise QueryError(reason, span=_clause_span(query, clause, name), fix=did_you_mean(name, kinds))
+
+
+def _clause_span(query: Query, clause: str, name: str) -> Span | None:
+    """Where a clause of the query's text mentions a name."""
+    start = re.search(clause.replace(" ", r"\s+"), query.text, re.IGNORECASE)
+    found = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)").search(query.text, start.end()) if start else None
+    return Span(*found.span()) if found else None
+
+
+def _relations_by_variable(formula: Formula) -> dict[str, list[str]]:
+    """Variable -> the relations it may be an event of, for messages."""
+    found: dict[str, list[str]] = {}
+    event = formula.event if isinstance(formula, Absent) else formula
+    if isinstance(event, Event):
+        found[event.variable] = [event.relation or "any event"]
+    for child in children(formula):
+        for name, relations in _relations_by_variable(child).items():
+            found[name] = list(dict.fromkeys([*found.get(name, []), *relations]))
+    return found
+
+
+class _Checker:
+    def __init__(self, kinds: Mapping[str, str] | None, relations: Mapping[str, list[str]]) -> None:
+        self.kinds, self.relations = kinds, relations
+
+    def formula(self, formula: Formula) -> None:
+        if isinstance(formula, Filter | Absent) and formula.predicate is not None:
+            _need("boolean", formula.predicate, self.kind(formula.predicate), "FILTER needs a condition")
+        for child in children(formula):
+            self.formula(child)
+
+    def kind(self, expr: Expr) -> str:
+        """The kind of value the expression gives."""
+        if isinstance(expr, Literal):
+            return _literal_kind(expr)
+        if isinstance(expr, Attribute):
+            return self._attribute(expr)
+        if isinstance(expr, Variable):  # in count(x)
+            return "nested"
+        kinds = [self.kind(arg) for arg in expr.args]
+        if expr.op in (*COMPARISONS, "in"):
+            return _comparison(expr, kinds)
+        if expr.op in ARITHMETIC:
+            return _arithmetic(expr, kinds)
+        if expr.op in AGGREGATES:
+            return _aggregate(expr, kinds[0])
+        if expr.op == "coalesce":
+            return _same(expr, kinds, "stand in for each other")
+        return _function(expr, kinds)
+
+    def _attribute(self, attribute: Attribute) -> str:
+        if self.kinds is None:
+            return "unknown"
+        if attribute.name not in self.kinds:
+            owner = " or ".join(self.relations.get(attribute.variable, [attribute.variable]))
+            fix = did_you_mean(attribute.name, self.kinds)
+            raise QueryError(f"unknown attribute `{attribute.name}` of {owner}", span=attribute.span, fix=fix)
+        return self.kinds[attribute.name]
+
+
+# One function per family of operators, given the kinds of the arguments; each returns the kind of the result.
+
+
+def _need(wanted: str, arg: Expr, kind: str, why: str) -> None:
+    if kind in (wanted, *_ANY):
+        return
+    fix = f"compare it with something, such as {to_text(arg)} = …" if wanted == "boolean" else None
+    raise QueryError(f"{why}, and {_says(arg, kind)}", span=arg.span, fix=fix)
+
+
+def _comparison(call: Call, kinds: list[str]) -> str:
+    for arg, kind in zip(call.args, kinds, strict=True):
+        if kind == "nested":
+            reason = f"{_says(arg, kind)}, which cannot be compared"
+            raise QueryError(reason, span=arg.span, fix="make one of its fields a column of its own, and compare that")
+    _same(call, kinds, "be compared")
+    return "boolean"
+
+
+def _same(call: Call, kinds: list[str], what: str) -> str:
+    """All arguments of one kind; a date counts as a timestamp beside one."""
+    first, kind = call.args[0], kinds[0]
+    for arg, other in zip(call.args[1:], kinds[1:], strict=True):
+        if kind in _ANY:
+            first, kind = arg, other
+        elif other not in (kind, *_ANY) and not (kind in _TIMES and other in _TIMES):
+            reason = f"a {kind} and a {other} cannot {what}: {_says(first, kind)}, {_says(arg, other)}"
+            raise QueryError(reason, span=call.span, fix=_clash_fix(first, kind, arg, other))
+    return kind
+
+
+def _arithmetic(call: Call, kinds: list[str]) -> str:
+    left, right = kinds
+    if left in _ANY and right in _ANY:
+        return "unknown"
+    if call.op == "-" and left in _TIMES and right in (*_TIMES, *_ANY):
+        return "duration" if right in _TIMES else "unknown"
+    if call.op in "+-" and left in (*_TIMES, "duration") and right in ("duration", *_ANY):
+        return left
+    if call.op in "+-" and left in ("duration", *_ANY) and right in (*_TIMES, "duration"):
+        return "unknown" if left in _ANY else right
+    for arg, kind in zip(call.args, kinds, strict=True):
+        if kind not in ("number", *_ANY):
+            fix = "join texts with concat(a, b)" if kind == "string" and call.op == "+" else None
+            raise QueryError(f"`{call.op}` needs numbers, and {_says(arg, kind)}", span=arg.span, fix=fix)
+    return "number"
+
+
+def _function(call: Call, kinds: list[str]) -> str:
+    op = call.op
+    if op == "is_null":
+        return "boolean"
+    if op in LOGIC or op == "is_true":
+        wanted, why, result = "boolean", f"{op.upper()} needs conditions", "boolean"
+    elif op == "like":
+        wanted, why, result = "string", "LIKE needs text", "boolean"
+        _constant(call.args[1], "the pattern of LIKE")
+    elif op in STRING_FUNCTIONS:
+        wanted, why, result = "string", f"{op} needs text", "number" if op == "length" else "string"
+    else:
+        assert op in NUMERIC_FUNCTIONS, op
+        wanted, why, result = "number", f"{'-' if op == 'neg' else op} needs a number", "number"
+        for digits in call.args[1:]:
+            _constant(digits, "the number of digits")
+    for arg, kind in zip(call.args, kinds, strict=True):
+        _need(wanted, arg, kind, why)
+    return result
+
+
+def _constant(arg: Expr, what: str) -> None:
+    if variables(arg):
+        raise QueryError(f"{what} must be a constant", span=arg.span, fix="write it as a literal")
+
+
+def _aggregate(call: Call, kind: str) -> str:
+    if call.op in ("sum", "avg"):
+        _need("number", call.args[0], kind, f"{call.op} needs numbers")
+    if call.op in ("min", "max") and kind == "nested":
+        raise QueryError(f"{call.op} needs values that have an order, and {_says(call.args[0], kind)}", span=call.span)
+    return kind if call.op in ("min", "max", "first", "last") else "number"
+
+
+def _literal_kind(literal: Literal) -> str:
+    if literal.value is None:
+        return "null"
+    if isinstance(literal.value, bool):
+        return "boolean"
+    if isinstance(literal.value, str):
+        return "string"
+    return "timestamp" if isinstance(literal.value, datetime) else "number"
+
+
+def _says(expr: Expr, kind: str) -> str:
+    return f"`{to_text(expr)}` is {'nested data' if kind == 'nested' else f'a {kind}'}"
+
+
+def _clash_fix(left: Expr, left_kind: str, right: Expr, right_kind: str) -> str | None:
+    for literal, kind, other in ((left, left_kind, right_kind), (right, right_kind, left_kind)):
+        if not isinstance(literal, Literal):
+            continue
+        if kind == "string" and other in _TIMES:
+            return f"write TIMESTAMP {to_text(literal)}"
+        if kind == "string" and other == "number" and _numeric(str(literal.value)):
+            return f"write the number without quotes: {literal.value}"
+        if kind == "number" and other == "string":
+            return f"write text in single quotes: '{to_text(literal)}'"
+        if kind == "string" and other == "boolean":
+            return "write TRUE or FALSE without quotes"
+        if kind == "number" and other == "boolean":
+            return "write TRUE or FALSE"
+    return None
+
+
+def _numeric(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

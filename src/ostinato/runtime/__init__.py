@@ -1,0 +1,1 @@
+"""The runtime: one engine that embedded runs and distributed tasks share."""

@@ -1,0 +1,284 @@
+"""The engine: push batches of events, get the matches they complete. Embedded runs and distributed tasks share it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ostinato.automata.tables import Tables
+from ostinato.compile import Compiled
+from ostinato.errors import DataError, OstinatoError
+from ostinato.events import Binding, time_order, to_arrow
+from ostinato.plan.nodes import relations
+from ostinato.runtime.absence import Waiting
+from ostinato.runtime.answer import Answer, repeated_variables
+from ostinato.runtime.distinct import Distinct
+from ostinato.runtime.history import History
+from ostinato.runtime.limits import Limits
+from ostinato.runtime.matcher import Matcher
+from ostinato.runtime.matches import Matches
+from ostinato.runtime.ordering import Released, Reorder
+from ostinato.runtime.stream import Stream
+
+Int64 = npt.NDArray[np.int64]
+OnLate = Literal["count", "collect", "raise"]
+
+# Beside the user's columns, where matches wait: a kept row's tick along the window, and its place in the stream.
+_TICK, _PLACE = "#tick", "#place"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user may say about a run, beside the query."""
+
+    binding: dict[str, Any]
+    lateness: int = 0
+    on_late: OnLate = "count"
+    events: bool = False
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """events: rows pushed; late: those that came too late; waiting: matches whose window must pass first;
+    states: configurations met; live: nodes of partial matches; bytes: memory of the whole state."""
+
+    events: int
+    matches: int
+    late: int
+    waiting: int
+    keys: int
+    states: int
+    live: int
+    bytes: int
+
+
+class Engine:
+    """State of one query over one stream. Build it with `query.engine()`."""
+
+    def __init__(self, compiled: Compiled, options: Options) -> None:
+        self.compiled, self.options = compiled, options
+        self.events = self.read = self.matches = self.late = 0  # read: events that had their turn
+        self.late_rows: list[pa.Table] = []
+        self.finished = False
+        self._stream: Stream | None = None
+
+    # -- the life of an engine
+
+    def push(self, batch: Any) -> pa.Table:
+        """Read events; returns the matches they complete."""
+        self._check_open()
+        rows = to_arrow(batch)
+        rows = self._stream.aligned(rows) if self._stream is not None else self.bind(rows)
+        positions = np.arange(self.events, self.events + len(rows))
+        released, late = self.reorder.push(rows, positions)
+        self.events += len(rows)
+        if len(late):
+            self._take_late(late)
+        return self._read(released)
+
+    def whole(self, batch: Any) -> pa.Table:
+        """The whole stream at once, sorted if need be; nothing is kept for later."""
+        table = self._read(self.take_whole(batch), more=False)
+        return table if self.waiting is None else pa.concat_tables([table, self._remaining()])
+
+    def take_whole(self, batch: Any) -> Released:
+        """The rows of a whole stream and their order; this engine reads no other."""
+        self._check_open()
+        self.finished = True
+        rows = self.bind(to_arrow(batch))
+        self.events = len(rows)
+        return Released(rows, np.arange(len(rows)), time_order(rows, self.stream.binding))
+
+    def advance(self, to: Any) -> pa.Table:
+        """Say that time has reached `to`: nothing earlier will come. Returns what that completes."""
+        self._check_open()
+        stream = self.stream
+        if stream.clock is None:
+            raise DataError("the stream has no time column, so its time cannot advance", fix="name it with time=…")
+        tick = stream.clock.tick(to)
+        table = self._read(self.reorder.advance(tick))
+        if self.waiting is None or stream.ruler is None:
+            return table
+        low = stream.ruler.lower_bounds(np.array([tick]), self._window_amount)
+        return pa.concat_tables([table, self._answer(self.waiting.until(int(low[0])))])
+
+    def flush(self) -> pa.Table:
+        """The stream has ended: read what still waits for its turn, and give what waited for time to pass."""
+        self._check_open()
+        self.finished = True
+        if self._stream is None:
+            raise DataError("no events were pushed, so the columns are not known", fix="push at least an empty table")
+        table = self._read(self.reorder.flush())
+        return table if self.waiting is None else pa.concat_tables([table, self._remaining()])
+
+    def _remaining(self) -> pa.Table:
+        """At the end of the stream every window has passed."""
+        assert self.waiting is not None
+        return self._answer(self.waiting.until(np.iinfo(np.int64).max))
+
+    def stats(self) -> Statistics:
+        bound = self.bound
+        waiting = len(self.waiting.matches) if bound and self.waiting is not None else 0
+        return Statistics(
+            events=self.events,
+            matches=self.matches,
+            late=self.late,
+            waiting=waiting,
+            keys=(self._stream.keys.size if self._stream.keys is not None else 1) if self._stream is not None else 0,
+            states=len(self.matcher.tables.placed) if bound else 0,
+            live=self.matcher.live if bound else 0,
+            bytes=self.matcher.bytes + self.history.kept.nbytes + self.reorder.rows.nbytes if bound else 0,
+        )
+
+    def snapshot(self) -> bytes:
+        """The whole state, for `Engine.restore`; a versioned, checked format without code."""
+        from ostinato.runtime.snapshot import save
+
+        return save(self)
+
+    @staticmethod
+    def restore(data: bytes) -> Engine:
+        """The engine a snapshot was taken of, at that moment."""
+        from ostinato.runtime.snapshot import load
+
+        return load(data)
+
+    # -- reading
+
+    def bind(self, rows: pa.Table, *, minterms: Sequence[int] = ()) -> pa.Table:
+        """Meet the first batch: check names and types, and build everything that depends on them."""
+        query = self.compiled.query
+        needs_time = query.window is not None and query.window.kind == "time"
+        binding = Binding.resolve(
+            rows.schema,
+            **self.options.binding,
+            needs_time=needs_time or self.options.lateness > 0,
+            relations=relations(query.formula) or query.relations,
+        )
+        stream = Stream(self.compiled, rows.schema, binding, minterms)
+        self.matcher = Matcher(
+            Tables(self.compiled.machine(stream.encoder.truth), max_states=self.options.limits.states),
+            window=stream.window,
+            width=stream.width,
+            consume=stream.consume,
+            replayed=self.compiled.replayed,
+            limits=self.options.limits,
+        )
+        self._answers = Answer(
+            items=query.items,
+            labels=self.compiled.labels,
+            repeated=repeated_variables(query.formula),
+            partition_by=query.partition_by,
+            time=binding.time,
+            columns=tuple(rows.schema.names),
+            with_events=self.options.events,
+        )
+        self.waiting = Waiting(query.strategy) if self.compiled.trailing else None
+        self.distinct = Distinct() if self.compiled.hides_variables else None
+        kept = pa.schema([rows.schema.field(name) for name in self._answers.needs])
+        if self.waiting is not None:
+            kept = kept.append(pa.field(_TICK, pa.int64())).append(pa.field(_PLACE, pa.int64()))
+        self.history = History(kept)
+        self.reorder = Reorder(stream.clock, binding, rows.schema, self.options.lateness)
+        self._stream = stream
+        return rows
+
+    def _read(self, released: Released, *, more: bool = True) -> pa.Table:
+        stream = self.stream
+        rows, positions, order = released.rows, released.positions, released.order
+        events = stream.events(rows, positions, order)
+        if self.waiting is not None:
+            rows = self._with_places(rows, order, events.ticks)
+        self.history.open(rows, positions)
+        keys = events.keys.astype(np.int64) if len(events.keys) else np.zeros(len(events.codes), np.int64)
+        parts: list[Matches] = []
+        found = 0
+        for chunk in self.matcher.run(events):
+            found += len(chunk)
+            self.options.limits.check_matches(found)
+            parts.append(Matches.unpack(chunk.values, chunk.offsets, keys[chunk.origins], chunk.origins))
+        if self.waiting is None:
+            table = pa.concat_tables([self._answer(part) for part in parts or [Matches.none()]])
+        else:
+            table = self._answer(self._wait(Matches.concat(parts), events.lows, keys, events.codes))
+        self.read += len(rows)
+        if more:
+            self._close_history(int(events.lows[-1]) if len(events.lows) else np.iinfo(np.int64).min)
+        return table
+
+    def _with_places(self, rows: pa.Table, order: Int64 | None, ticks: Int64) -> pa.Table:
+        ticks_as_given, places = np.empty((2, len(rows)), np.int64)
+        as_given = order if order is not None else slice(None)
+        ticks_as_given[as_given] = ticks
+        places[as_given] = np.arange(self.read, self.read + len(rows))
+        return rows.append_column(_TICK, pa.array(ticks_as_given)).append_column(_PLACE, pa.array(places))
+
+    def _wait(self, matches: Matches, lows: Int64, keys: Int64, codes: npt.NDArray[np.int32]) -> Matches:
+        assert self.waiting is not None
+        rows = self.history.rows(matches.positions, [_TICK, _PLACE])
+        self.waiting.add(matches, rows[_TICK].to_numpy()[matches.offsets[:-1]], rows[_PLACE].to_numpy())
+        known = self.stream.encoder
+        places = [self.compiled.conditions.index(condition) for condition in self.compiled.trailing]
+        cancelling = np.array([any(known.truth(code)[place] for place in places) for code in range(known.size)], bool)
+        return self.waiting.read(lows, keys, cancelling[codes])
+
+    def _answer(self, matches: Matches) -> pa.Table:
+        if self.distinct is not None:
+            matches = self.distinct.only_new(matches, len(self.compiled.labels))
+        self.matches += len(matches)
+        return self._answers.table(matches, self.history, list(self.stream.key_values(matches.keys)))
+
+    def _close_history(self, low: int) -> None:
+        waiting = self.waiting.matches.positions if self.waiting is not None else np.zeros(0, np.int64)
+
+        def live() -> Int64:
+            self.matcher.compact(low)
+            return np.union1d(self.matcher.live_positions(), waiting)
+
+        pruned = self.history.close(live)
+        if pruned is not None and self.distinct is not None and self.compiled.query.window is not None:
+            ahead = [self.events, *self.reorder.positions[:1].tolist(), *pruned[:1].tolist()]
+            self.distinct.forget_before(min(ahead))
+
+    def _take_late(self, late: pa.Table) -> None:
+        self.late += len(late)
+        if self.options.on_late == "raise":
+            raise DataError(
+                f"{len(late)} events came later than events that were already read",
+                fix="sort the data by time, or allow lateness=… (events then wait that long for earlier ones)",
+            )
+        if self.options.on_late == "collect":
+            self.late_rows.append(late)
+
+    def late_events(self) -> pa.Table:
+        """The rows that came too late, under on_late="collect"."""
+        return pa.concat_tables(self.late_rows) if self.late_rows else self.stream.schema.empty_table()
+
+    @property
+    def _window_amount(self) -> int | float:
+        window = self.compiled.query.window
+        assert window is not None
+        return window.amount
+
+    @property
+    def bound(self) -> bool:
+        return self._stream is not None
+
+    @property
+    def stream(self) -> Stream:
+        """The query bound to its columns; known from the first batch on."""
+        if self._stream is None:
+            raise DataError("no events were pushed yet", fix="push a batch (it may be empty) first")
+        return self._stream
+
+    def _check_open(self) -> None:
+        if self.finished:
+            raise OstinatoError(
+                "this engine was flushed: its stream has ended\nfix: build a new one with query.engine()"
+            )

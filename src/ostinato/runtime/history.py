@@ -1,0 +1,75 @@
+"""The rows that matches may still refer to: the current batch, and of earlier ones only what partial matches hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Int64 = npt.NDArray[np.int64]
+_FEW = 4096  # rows not worth looking through
+
+
+class History:
+    """Rows by position. `kept` are few and sorted; the current batch is looked up directly when its rows are numbered
+    one after the other, as they are unless events were reordered across batches."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema = schema
+        self.kept_positions: Int64 = np.zeros(0, np.int64)
+        self.kept: pa.Table = schema.empty_table()
+        self.batch_positions: Int64 = np.zeros(0, np.int64)
+        self.batch: pa.Table = schema.empty_table()
+        self.next_prune = _FEW
+
+    def open(self, batch: pa.Table, positions: Int64) -> None:
+        """Make a batch available; `positions` are ascending."""
+        self.batch, self.batch_positions = batch.select(self.schema.names).combine_chunks(), positions
+
+    def close(self, live: Callable[[], Int64]) -> Int64 | None:
+        """Keep the batch's rows; when twice as many are kept as were needed last, forget all but the `live` positions.
+
+        Returns the live positions when it asked for them.
+        """
+        in_order = not len(self.kept_positions) or not len(self.batch_positions)
+        in_order = in_order or self.kept_positions[-1] < self.batch_positions[0]
+        self.kept = pa.concat_tables([self.kept, self.batch])
+        self.kept_positions = np.concatenate([self.kept_positions, self.batch_positions])
+        if not in_order:
+            order = np.argsort(self.kept_positions, kind="stable")
+            self.kept, self.kept_positions = self.kept.take(pa.array(order)), self.kept_positions[order]
+        self.open(self.schema.empty_table(), np.zeros(0, np.int64))
+        if len(self.kept_positions) < self.next_prune:
+            return None
+        wanted = live()
+        needed = np.isin(self.kept_positions, wanted, assume_unique=True)
+        self.kept, self.kept_positions = self.kept.filter(pa.array(needed)), self.kept_positions[needed]
+        self.kept = self.kept.combine_chunks()
+        self.next_prune = max(_FEW, 2 * len(self.kept_positions))
+        return wanted
+
+    def rows(self, positions: Int64, columns: list[str]) -> pa.Table:
+        """The rows at some positions, in that order."""
+        if not len(self.kept_positions):
+            return self.batch.select(columns).take(pa.array(_find(self.batch_positions, positions)))
+        kept = np.minimum(np.searchsorted(self.kept_positions, positions), len(self.kept_positions) - 1)
+        is_kept = self.kept_positions[kept] == positions
+        index = kept
+        if len(self.batch_positions):
+            index = np.where(is_kept, kept, len(self.kept_positions) + _find(self.batch_positions, positions))
+        both = pa.concat_tables([self.kept.select(columns), self.batch.select(columns)])
+        return both.take(pa.array(index))
+
+
+def _find(ascending: Int64, wanted: Int64) -> Int64:
+    """Indices of `wanted` in `ascending`; where a value is absent the result is within bounds but meaningless."""
+    if not len(ascending):
+        return np.zeros(len(wanted), np.int64)
+    if ascending[-1] - ascending[0] + 1 == len(ascending):
+        found = wanted - ascending[0]
+    else:
+        found = np.searchsorted(ascending, wanted)
+    places: Int64 = np.clip(found, 0, len(ascending) - 1)
+    return places

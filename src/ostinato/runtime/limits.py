@@ -1,0 +1,41 @@
+"""Bounds on work and memory. Reaching one raises a LimitError that says which and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from ostinato.errors import LimitError, OstinatoError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """matches: rows one call may return; states: deterministic configurations; memory: bytes of partial matches."""
+
+    matches: int = 50_000_000
+    states: int = 100_000
+    memory: int = 8 << 30
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise OstinatoError(f"limit {field.name} must be a positive whole number, not {value!r}")
+
+    def check_matches(self, count: int) -> None:
+        if count > self.matches:
+            raise LimitError(
+                "matches",
+                self.matches,
+                reason="more matches than may be returned at once",
+                fix="use count() to only count them, choose a strategy (SELECT MAX, LAST or NXT), a narrower WITHIN, "
+                "push smaller batches, or raise Limits(matches=…)",
+            )
+
+    def check_memory(self, size: int) -> None:
+        if size > self.memory:
+            raise LimitError(
+                "memory",
+                self.memory,
+                reason=f"partial matches need {size:,} bytes",
+                fix="add WITHIN so that old partial matches expire, narrow it, or raise Limits(memory=…)",
+            )

@@ -1,0 +1,117 @@
+"""A query bound to the columns of a stream: how rows become what the kernels read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ostinato.clock import Clock
+from ostinato.compile import Compiled
+from ostinato.errors import DataError
+from ostinato.events import Binding, kinds
+from ostinato.kernels import match
+from ostinato.kernels.keys import KeyTable
+from ostinato.kernels.predicates import Encoder
+from ostinato.plan.check import check_schema
+from ostinato.runtime.matcher import Events
+
+Int64 = npt.NDArray[np.int64]
+Int32 = npt.NDArray[np.int32]
+
+_CONSUME = {"NONE": match.CONSUME_NONE, "PARTITION": match.CONSUME_PARTITION, "ANY": match.CONSUME_ANY}
+_NONE: Int64 = np.zeros(0, np.int64)
+
+
+class Stream:
+    """Names and types are checked here, before any event is read."""
+
+    def __init__(self, compiled: Compiled, schema: pa.Schema, binding: Binding, minterms: Sequence[int] = ()) -> None:
+        self.compiled, self.schema, self.binding = compiled, schema, binding
+        query = compiled.query
+        check_schema(query, kinds(schema))
+        self.clock = Clock.of(schema, binding.time) if binding.time is not None else None
+        self.encoder = Encoder(compiled.conditions, relation=binding.relation, minterms=minterms)
+        self.keys = KeyTable() if query.partition_by else None
+        self.last_tick = match.FOREVER
+        self.width = 0
+        self.window = match.NO_WINDOW
+        self.ruler: Clock | None = None  # what WITHIN measures along
+        if query.window is not None:
+            if query.window.kind == "events":
+                self.window, self.width = match.EVENT_WINDOW, int(query.window.amount)
+            else:
+                column = binding.time if query.window.kind == "time" else query.window.attribute
+                assert column is not None
+                self.window = match.TICK_WINDOW
+                self.ruler = Clock.of(schema, column, attribute=query.window.kind == "attribute")
+
+    @property
+    def consume(self) -> int:
+        return _CONSUME[self.compiled.query.consume]
+
+    def aligned(self, batch: pa.Table) -> pa.Table:
+        """A later batch with the columns and types of the first."""
+        missing = [name for name in self.schema.names if name not in batch.schema.names]
+        if missing:
+            raise DataError(
+                f"this batch has no column `{missing[0]}`, earlier ones had", fix="push batches of one schema"
+            )
+        batch = batch.select(self.schema.names)
+        if batch.schema.equals(self.schema):
+            return batch
+        try:
+            return batch.cast(self.schema)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
+            raise DataError(
+                f"this batch has other column types than earlier ones: {error}", fix="push batches of one schema"
+            ) from None
+
+    def events(self, rows: pa.Table, positions: Int64, order: Int64 | None) -> Events:
+        """Rows in the order they came, with their positions (ascending); `order` puts them in stream order."""
+        codes = self.encoder.encode(rows, self.binding.type)
+        keys = np.zeros(0, np.int32)
+        if self.keys is not None:
+            keys = self.keys.encode(
+                [rows[name] for name in self.compiled.query.partition_by], self.compiled.query.partition_by
+            )
+        ticks, lows = self._window(rows, positions, order)
+        in_a_row = not len(positions) or int(positions[-1]) - int(positions[0]) + 1 == len(positions)
+        if order is not None:
+            codes, keys = codes[order], keys[order] if len(keys) else keys
+        return Events(
+            codes=codes,
+            keys=keys,
+            key_count=self.keys.size if self.keys is not None else 1,
+            positions=_NONE if in_a_row and order is None else positions if order is None else positions[order],
+            first_position=int(positions[0]) if len(positions) else 0,
+            ticks=ticks,
+            lows=lows,
+        )
+
+    def _window(self, rows: pa.Table, positions: Int64, order: Int64 | None) -> tuple[Int64, Int64]:
+        """Ticks and lower bounds in stream order, where WITHIN measures along a column."""
+        window = self.compiled.query.window
+        if self.ruler is None or window is None:
+            return _NONE, _NONE
+        ticks = self.ruler.ticks(rows[self.ruler.column])
+        lows = self.ruler.lower_bounds(ticks, window.amount)
+        if order is not None:
+            ticks, lows = ticks[order], lows[order]
+        if window.kind == "attribute" and len(ticks):
+            before = np.concatenate([[self.last_tick], ticks[:-1]])
+            if (ticks < before).any():
+                at = int(np.argmax(ticks < before))
+                row = int(positions[order[at] if order is not None else at])
+                raise DataError(
+                    f"`{window.attribute}` decreases here, so WITHIN … ON {window.attribute} has no meaning",
+                    row=row,
+                    fix="order the events by it (time=… or order_by=…), or measure the window in events or time",
+                )
+            self.last_tick = int(ticks[-1])
+        return ticks, lows
+
+    def key_values(self, ids: Int64) -> Sequence[pa.Array]:
+        return self.keys.values(ids) if self.keys is not None else []

@@ -1,0 +1,1 @@
+"""Pictures: automata as SVG, matches on a time line."""

@@ -1,0 +1,241 @@
+"""An automaton as a picture: SVG laid out here, so that nothing but Python is needed, or Graphviz's dot text."""
+
+from __future__ import annotations
+
+import math
+import os
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+from ostinato.automata.transducer import Condition, Transducer, Transition, label
+from ostinato.lang.expr import to_text
+from ostinato.viz import svg
+from ostinato.viz.layout import Box, Placed, Point, layered
+
+_RADIUS = 20.0
+_MARGIN = 28.0
+_FONT = 12.0
+_LINE = 16.0
+_WRAP = 26  # characters on a line of a label
+_LINES = 4  # lines shown per transition; the tooltip has all
+_LOOP = 30.0  # height of a self-loop above its state
+_START = 34.0  # length of the arrow into the start state
+
+
+@dataclass(frozen=True)
+class Diagram:
+    """A drawn automaton; shows itself in a notebook."""
+
+    transducer: Transducer
+    title: str
+
+    @classmethod
+    def of(cls, transducer: Transducer, *, title: str = "automaton") -> Diagram:
+        return cls(transducer, title)
+
+    def svg(self) -> str:
+        return _Drawing(self.transducer).document(self.title)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write `path`: Graphviz text when its name ends in .dot or .gv, otherwise SVG."""
+        return svg.save(path, self.dot() if Path(path).suffix in (".dot", ".gv") else self.svg())
+
+    def dot(self) -> str:
+        """The automaton in Graphviz's language."""
+        lines = ["digraph automaton {", "  rankdir=LR;", "  node [shape=circle];", '  start [shape=point, label=""];']
+        lines += [f"  {state} [shape=doublecircle];" for state in sorted(self.transducer.final)]
+        lines.append("  start -> 0;")
+        for transition in self.transducer.transitions:
+            text = " / ".join((_tests(transition), label(transition.mark))).replace("\\", "\\\\").replace('"', '\\"')
+            lines.append(f'  {transition.source} -> {transition.target} [label="{text}"];')
+        return "\n".join([*lines, "}"]) + "\n"
+
+
+def _tests(transition: Transition) -> str:
+    """What a transition asks of the event, in the short form T[value > 40]."""
+    tests = [_short(transition.condition)] if transition.condition is not None else []
+    tests += [f"not {_short(condition)}" for condition in transition.unless]
+    return ", ".join(tests) or "any"
+
+
+def _short(condition: Condition) -> str:
+    where = "" if condition.where is None else f"[{to_text(condition.where).replace('~.', '')}]"
+    return f"{condition.relation or ('' if where else 'any')}{where}"
+
+
+@dataclass(frozen=True)
+class _Label:
+    """The lines beside an edge; each is (text, is a mark)."""
+
+    lines: tuple[tuple[str, bool], ...]
+    tip: str
+
+    @property
+    def width(self) -> float:
+        return max(len(text) for text, _ in self.lines) * _FONT * svg.MONO_ADVANCE + 8
+
+    @property
+    def height(self) -> float:
+        return len(self.lines) * _LINE + 2
+
+    def draw(self, x: float, y: float) -> str:
+        back = svg.element(
+            "rect",
+            x=x - self.width / 2,
+            y=y - self.height / 2,
+            width=self.width,
+            height=self.height,
+            rx=4,
+            fill=svg.PAPER,
+        )
+        first = y - (len(self.lines) - 1) * _LINE / 2 + _FONT * 0.35
+        texts = [
+            svg.element(
+                "text",
+                svg.words(text),
+                x=x,
+                y=first + number * _LINE,
+                text_anchor="middle",
+                font_family=svg.MONO,
+                font_size=_FONT,
+                fill=svg.ACCENT if marked else svg.INK,
+                **({"font_weight": "bold"} if marked else {}),
+            )
+            for number, (text, marked) in enumerate(self.lines)
+        ]
+        return svg.element("g", svg.element("title", svg.words(self.tip)), back, *texts)
+
+
+def _label_of(transitions: list[Transition]) -> _Label:
+    """One label for all transitions between the same two states."""
+    lines: list[tuple[str, bool]] = []
+    for transition in transitions:
+        tests = textwrap.wrap(_tests(transition), _WRAP)
+        if len(tests) > _LINES:
+            tests = [*tests[: _LINES - 1], tests[_LINES - 1][: _WRAP - 1] + "…"]
+        mark = label(transition.mark)
+        if len(tests) == 1 and len(tests[0]) + len(mark) < _WRAP and transition.mark is None:
+            lines.append((f"{tests[0]} {mark}", False))
+        else:
+            lines += [*((test, False) for test in tests), (mark, transition.mark is not None)]
+    return _Label(tuple(lines), "\n".join(str(transition) for transition in transitions))
+
+
+class _Drawing:
+    """One automaton, laid out."""
+
+    def __init__(self, transducer: Transducer) -> None:
+        self.final = transducer.final
+        between: dict[tuple[int, int], list[Transition]] = {}
+        for transition in transducer.transitions:
+            between.setdefault((transition.source, transition.target), []).append(transition)
+        self.labels = {edge: _label_of(transitions) for edge, transitions in between.items()}
+        self.placed: Placed = layered(
+            [self._box(state) for state in range(transducer.states)],
+            {edge: Box(text.width, text.height / 2, text.height / 2) for edge, text in self.labels.items()},
+            gap_x=30,
+            gap_y=12,
+        )
+        self.ports = self._spread()
+
+    def _box(self, state: int) -> Box:
+        loop = self.labels.get((state, state))
+        if loop is None:
+            return Box(2 * _RADIUS, _RADIUS, _RADIUS)
+        return Box(max(2 * _RADIUS, loop.width), _RADIUS + _LOOP + loop.height, _RADIUS)
+
+    def document(self, title: str) -> str:
+        states = [self._state(state) for state in range(len(self.placed.nodes))]
+        edges = [self._edge(edge) for edge in self.placed.routes]
+        loops = [self._loop(source) for source, target in self.labels if source == target]
+        texts = [self.labels[edge].draw(*at) for edge, at in self.placed.labels.items()]
+        width = self.placed.width + 2 * _MARGIN + _START
+        shift = f"translate({_MARGIN + _START:g} {_MARGIN:g})"
+        drawn = svg.element("g", *edges, *loops, self._start(), *states, *texts, transform=shift)
+        return svg.document(width, self.placed.height + 2 * _MARGIN, [drawn], title=title)
+
+    def _state(self, state: int) -> str:
+        x, y = self.placed.nodes[state]
+        line = {"fill": "#fff7ed" if state in self.final else "#f9fafb", "stroke": svg.INK, "stroke_width": 1.5}
+        rings = [svg.element("circle", cx=x, cy=y, r=_RADIUS, **line)]
+        if state in self.final:
+            rings.append(svg.element("circle", cx=x, cy=y, r=_RADIUS - 4, **line))
+        name = svg.element(
+            "text", str(state), x=x, y=y + 4.5, text_anchor="middle", font_family=svg.SANS, font_size=13, fill=svg.INK
+        )
+        return svg.element("g", *rings, name)
+
+    def _start(self) -> str:
+        x, y = self.placed.nodes[0]
+        return _arrow([(x - _RADIUS - _START, y), (x - _RADIUS, y)], [(1.0, 0.0), (1.0, 0.0)])
+
+    def _loop(self, state: int) -> str:
+        x, y = self.placed.nodes[state]
+        text = self.labels[state, state]
+        angle = math.radians(32)
+        dx, dy = _RADIUS * math.sin(angle), _RADIUS * math.cos(angle)
+        top = y - _RADIUS - _LOOP
+        bend = f"{x - 30:.1f} {top - 6:.1f} {x + 30:.1f} {top - 6:.1f}"
+        path = f"M {x - dx:.1f} {y - dy:.1f} C {bend} {x + dx:.1f} {y - dy:.1f}"
+        head = _head((x + dx, y - dy), (-0.42, 0.91))
+        return svg.element("g", _line(path), head, text.draw(x, top - text.height / 2 + 1))
+
+    def _spread(self) -> dict[tuple[tuple[int, int], int], float]:
+        """The angle at which each edge meets each of its states, so that edges do not all end on one point."""
+        sides: dict[tuple[int, bool], list[tuple[float, tuple[int, int]]]] = {}
+        for edge, route in self.placed.routes.items():
+            for state, here, there in ((edge[0], route[0], route[1]), (edge[1], route[-1], route[-2])):
+                sides.setdefault((state, there[0] > here[0]), []).append((there[1], edge))
+        angles: dict[tuple[tuple[int, int], int], float] = {}
+        for (state, right), ends in sides.items():
+            step = min(28.0, 100.0 / max(1, len(ends) - 1))
+            for number, (_, edge) in enumerate(sorted(ends)):
+                angle = math.radians((number - (len(ends) - 1) / 2) * step)
+                angles[edge, state] = angle if right else math.pi - angle
+        return angles
+
+    def _edge(self, edge: tuple[int, int]) -> str:
+        """A curve that leaves and enters states radially and passes labels and bends horizontally."""
+        source, target = edge
+        route = self.placed.routes[edge]
+        forward = 1.0 if route[-1][0] > route[0][0] else -1.0
+        points: list[Point] = []
+        tangents: list[Point] = []
+        for number, (x, y) in enumerate(route):
+            if number in (0, len(route) - 1):
+                angle = self.ports[edge, source if number == 0 else target]
+                out = (math.cos(angle), math.sin(angle))
+                points.append((x + _RADIUS * out[0], y + _RADIUS * out[1]))
+                tangents.append(out if number == 0 else (-out[0], -out[1]))
+            elif (x, y) == self.placed.labels[edge]:
+                half = forward * self.labels[edge].width / 2
+                points += [(x - half, y), (x + half, y)]
+                tangents += [(forward, 0.0), (forward, 0.0)]
+            else:
+                points.append((x, y))
+                tangents.append((forward, 0.0))
+        return _arrow(points, tangents)
+
+
+def _arrow(points: list[Point], tangents: list[Point]) -> str:
+    """A smooth line through the points, with a head at the last."""
+    path = f"M {points[0][0]:.1f} {points[0][1]:.1f}"
+    for here, there, out, into in zip(points, points[1:], tangents, tangents[1:], strict=False):
+        reach = math.dist(here, there) * 0.4
+        path += f" C {here[0] + out[0] * reach:.1f} {here[1] + out[1] * reach:.1f}"
+        path += f" {there[0] - into[0] * reach:.1f} {there[1] - into[1] * reach:.1f} {there[0]:.1f} {there[1]:.1f}"
+    return svg.element("g", _line(path), _head(points[-1], tangents[-1]))
+
+
+def _line(path: str) -> str:
+    return svg.element("path", d=path, fill="none", stroke=svg.MUTED, stroke_width=1.4)
+
+
+def _head(tip: Point, direction: Point) -> str:
+    (x, y), (dx, dy) = tip, direction
+    corners = [(x, y), (x - 8 * dx - 3.5 * dy, y - 8 * dy + 3.5 * dx), (x - 8 * dx + 3.5 * dy, y - 8 * dy - 3.5 * dx)]
+    return svg.element("polygon", points=" ".join(f"{a:.1f},{b:.1f}" for a, b in corners), fill=svg.MUTED)

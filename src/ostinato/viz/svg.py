@@ -1,0 +1,80 @@
+"""The little SVG that the pictures share: elements, text, colours and a safe way to save."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from xml.sax.saxutils import escape, quoteattr
+
+from ostinato.errors import DataError
+
+INK = "#1f2937"
+MUTED = "#6b7280"
+FAINT = "#e5e7eb"
+PAPER = "#ffffff"
+ACCENT = "#c2410c"
+MONO = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"
+SANS = "system-ui, 'DejaVu Sans', 'Segoe UI', Helvetica, Arial, sans-serif"
+MONO_ADVANCE = 0.602  # width of one character of a monospaced font, in font sizes
+
+
+def element(name: str, *inside: str, **attributes: str | float) -> str:
+    """One element; `_` in an attribute's name stands for `-`. Children are SVG already: escape text with `words`."""
+    named = "".join(
+        f" {key.rstrip('_').replace('_', '-')}={quoteattr(_show(value))}" for key, value in attributes.items()
+    )
+    return f"<{name}{named}>{''.join(inside)}</{name}>" if inside else f"<{name}{named}/>"
+
+
+def words(text: str) -> str:
+    """Text made safe to put inside an element."""
+    return escape(text)
+
+
+def document(width: float, height: float, parts: Iterable[str], *, title: str) -> str:
+    """A whole picture on a white sheet, so that it stays readable on a dark page."""
+    sheet = element("rect", width="100%", height="100%", rx=6, fill=PAPER)
+    return element(
+        "svg",
+        element("title", words(title)),
+        sheet,
+        *parts,
+        xmlns="http://www.w3.org/2000/svg",
+        width=round(width),
+        height=round(height),
+        viewBox=f"0 0 {width:.0f} {height:.0f}",
+        role="img",
+    )
+
+
+def save(path: str | os.PathLike[str], text: str) -> Path:
+    """Write beside the target, then rename: whoever reads `path` sees the old file or the whole new one."""
+    target = Path(path)
+    try:
+        handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    except OSError as error:
+        raise DataError(
+            f"cannot write: {error.strerror}", source=str(target), fix="choose a folder that exists and is writable"
+        ) from error
+    try:
+        with open(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        # mkstemp makes files for the owner only; a picture is as readable as any other new file.
+        os.chmod(beside, 0o666 & ~_umask())
+        os.replace(beside, target)
+    except BaseException:
+        os.unlink(beside)
+        raise
+    return target
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _show(value: str | float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
