@@ -162,7 +162,7 @@ class _Shape:
     absents: int = 0
 
     def formula(self, depth: int) -> Formula:
-        kind = _pick(self.draw, "event", "sequence", "sequence", "or", "repeat") if depth else "event"
+        kind = _pick(self.draw, "event", "event", "sequence", "sequence", "or", "repeat") if depth else "event"
         if kind == "sequence":
             return self._sequence(depth - 1)
         if kind == "or":
@@ -181,7 +181,7 @@ class _Shape:
     def _sequence(self, depth: int) -> Sequence:
         contiguous = _rarely(self.draw)
         parts: list[Formula] = [self.formula(depth)]
-        for _ in range(_pick(self.draw, 1, 1, 2)):
+        for _ in range(_pick(self.draw, 1, 1, 1, 2)):
             while self.absent and not contiguous and _rarely(self.draw):
                 parts.append(self.absence())
             parts.append(self.formula(depth))
@@ -212,7 +212,11 @@ def _filtered(draw: Draw, formula: Formula, scope: frozenset[str], wider: bool, 
     # A + gives the variables of its body new values in every iteration: the outer ones of that name are out of sight.
     inner = scope - vdef_plus(formula.body) if isinstance(formula, Repeat) else scope
     result = rebuild(formula, lambda child: _filtered(draw, child, inner if wider else frozenset(), wider, correlated))
-    names = _named(outer) if outer and _pick(draw, True, True, False) else _named(scope)
+    if isinstance(result, Or) and _named(outer) and _pick(draw, True, False):
+        # A condition on an earlier event decides between the branches, as in φ6.
+        first, *others = result.parts
+        result = replace(result, parts=(Filter(first, _condition(draw, _named(outer), correlated)), *others))
+    names = _named(outer) if _named(outer) and _pick(draw, True, False) else _named(scope)
     return Filter(result, _condition(draw, names, correlated)) if names and _rarely(draw) else result
 
 

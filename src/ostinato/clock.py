@@ -49,16 +49,22 @@ class Clock:
         kind = schema.field(column).type
         clock = cls(column, kind.value_type if pa.types.is_dictionary(kind) else kind, attribute)
         if clock._step is None:
-            text = pa.types.is_string(clock.type) or pa.types.is_large_string(clock.type) or pa.types.is_string_view(clock.type)
-            use = f"WITHIN … ON {column} cannot measure along" if attribute else "cannot order events by"
-            fix = f"convert it first, for example with pyarrow.compute.cast(column, pyarrow.timestamp('us')), or name another column with {'ON' if attribute else 'time=…'}"
-            raise DataError(f"{use} `{column}`: its type is {kind}, not a timestamp, date or number", fix=fix if text else None)
+            use, other = ("measure a window along", "ON") if attribute else ("order events by", "time=…")
+            raise DataError(
+                f"cannot {use} `{column}`: its type is {kind}, not a timestamp, date or number",
+                fix=f"convert it to a timestamp or a number, or name another column with {other}",
+            )
         return clock
 
     @property
     def _kind(self) -> Literal["moment", "integer", "decimal", "float"] | None:
         kind = self.type
-        if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
+        if (
+            pa.types.is_timestamp(kind)
+            or pa.types.is_date(kind)
+            or pa.types.is_time(kind)
+            or pa.types.is_duration(kind)
+        ):
             return "moment"
         if pa.types.is_integer(kind):
             return "integer"
@@ -75,8 +81,8 @@ class Clock:
             nanoseconds = 86_400 * _SECOND if day else _UNITS["ms" if pa.types.is_date64(self.type) else self.type.unit]
             return Fraction(nanoseconds, _SECOND if self.attribute else 1)
         if self._kind == "decimal":
-            return Fraction(window_unit) / Fraction(10) ** self.type.scale
-        return None if self._kind is None else Fraction(window_unit)
+            return Fraction(Decimal(window_unit).scaleb(-self.type.scale))
+        return None if self._kind is None else Fraction(window_unit, 1)
 
     def ticks(self, column: pa.ChunkedArray | pa.Array, *, first_row: int = 0) -> Int64:
         """One tick per value, in the same order. NULL and NaN have no place in time: DataError with the row."""
@@ -97,15 +103,21 @@ class Clock:
             raise self._misplaced("NULL", first_row + pc.index(chunk.is_null(), True).as_py())
         kind = self._kind
         if kind == "moment":
-            return np.asarray((chunk.view(pa.int64()) if chunk.type.bit_width == 64 else chunk.view(pa.int32())).to_numpy(), np.int64)
+            return np.asarray(
+                (chunk.view(pa.int64()) if chunk.type.bit_width == 64 else chunk.view(pa.int32())).to_numpy(), np.int64
+            )
         if kind == "decimal":
             return np.asarray(pc.multiply(chunk, pa.scalar(Decimal(10) ** self.type.scale)).cast(pa.int64()).to_numpy())
         values = chunk.cast(pa.float64()).to_numpy() if pa.types.is_decimal(chunk.type) else chunk.to_numpy()
         if kind == "integer":
             if values.dtype == np.uint64 and (values > _MAX).any():
                 row = first_row + int(np.argmax(values > _MAX))
-                raise DataError(f"`{self.column}` is too large to count with: {values.max()} is beyond {_MAX}", row=row, fix="convert it to a float or a timestamp")
-            return values.astype(np.int64, copy=False)
+                raise DataError(
+                    f"`{self.column}` is too large to count with: {values.max()} is beyond {_MAX}",
+                    row=row,
+                    fix="convert it to a float or a timestamp",
+                )
+            return np.asarray(values, np.int64)
         floats = values.astype(np.float64, copy=False)
         missing = np.isnan(floats)
         if missing.any():
@@ -114,12 +126,18 @@ class Clock:
 
     def _misplaced(self, what: str, row: int) -> DataError:
         use = f"WITHIN … ON {self.column}" if self.attribute else "the order of events"
-        return DataError(f"`{self.column}` is {what}, but {use} needs its value", row=row, fix=f"drop or fill the rows where `{self.column}` is missing")
+        return DataError(
+            f"`{self.column}` is {what}, but {use} needs its value",
+            row=row,
+            fix=f"drop or fill the rows where `{self.column}` is missing",
+        )
 
     def lower_bounds(self, ticks: Int64, amount: float) -> Int64:
         """For each tick t the least tick s with value(t) - value(s) <= amount."""
         if self._kind == "float":
-            blocks = [self._float_bounds(ticks[start : start + _BLOCK], amount) for start in range(0, len(ticks), _BLOCK)]
+            blocks = [
+                self._float_bounds(ticks[start : start + _BLOCK], amount) for start in range(0, len(ticks), _BLOCK)
+            ]
             return np.concatenate([np.empty(0, np.int64), *blocks])
         assert self._step is not None
         reach = min(_written(amount) // self._step, _MAX)
@@ -138,8 +156,10 @@ class Clock:
             return _least(reached / 1e9, lambda first, at: np.rint(first * 1e9) >= reached[at])
 
     def tick(self, value: Any) -> int:
-        """The tick of a time that a user gives: a datetime, date, number, or numpy, pandas or Arrow scalar. A time between
-        two ticks has reached only the earlier one."""
+        """The tick of a time that a user gives: a datetime, date, number, or numpy, pandas or Arrow scalar.
+
+        A time between two ticks has reached only the earlier one.
+        """
         try:
             scalar = value if isinstance(value, pa.Scalar) else pa.scalar(value)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
@@ -161,21 +181,31 @@ class Clock:
             return int(_ordered(np.array([float(number)]))[0])
         if number in (float("inf"), float("-inf")):
             return _MAX if number > 0 else _MIN
-        return _clamped(_written(number) * Fraction(10) ** self.type.scale // 1 if kind == "decimal" else _written(number) // 1)
+        return _clamped(
+            _written(number) * Fraction(10) ** self.type.scale // 1 if kind == "decimal" else _written(number) // 1
+        )
 
     def _unfit(self, value: Any) -> DataError:
         wanted = "a datetime or date" if self._kind == "moment" else "a number"
-        return DataError(f"{value!r} is not a point in the time of this stream", fix=f"`{self.column}` is {self.type}: give {wanted}")
+        return DataError(
+            f"{value!r} is not a point in the time of this stream", fix=f"`{self.column}` is {self.type}: give {wanted}"
+        )
 
     def values(self, ticks: Int64) -> pa.Array:
         """Ticks back as values of the column's type."""
         kind = self._kind
         if kind == "float":
             floats = _unordered(ticks)
-            return pa.array(floats).cast(self.type, safe=False) if pa.types.is_decimal(self.type) else pa.array(floats.astype(self.type.to_pandas_dtype()))
+            return (
+                pa.array(floats).cast(self.type, safe=False)
+                if pa.types.is_decimal(self.type)
+                else pa.array(floats.astype(self.type.to_pandas_dtype()))
+            )
         whole = pa.array(ticks)
         if kind == "decimal":
-            return pc.multiply(whole.cast(pa.decimal128(19, 0)), pa.scalar(Decimal(1).scaleb(-self.type.scale))).cast(self.type)
+            return pc.multiply(whole.cast(pa.decimal128(19, 0)), pa.scalar(Decimal(1).scaleb(-self.type.scale))).cast(
+                self.type
+            )
         return whole.cast(pa.int32()).cast(self.type) if self.type.bit_width == 32 else whole.cast(self.type)
 
 

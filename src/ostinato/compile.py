@@ -35,6 +35,12 @@ class Compiled:
         return self.stages[0][1].tied_by
 
     @property
+    def contiguous(self) -> bool:
+        """Whether some run ends when an event is not marked, so that events that fit nothing matter."""
+        waiting = {t.source for t in self.transducer.transitions if t.mark is None and t.source == t.target}
+        return any(t.source not in waiting for t in self.transducer.transitions)
+
+    @property
     def conditions(self) -> tuple[Condition, ...]:
         """What event codes must tell apart."""
         return tuple(dict.fromkeys(self.transducer.conditions() + self.trailing))

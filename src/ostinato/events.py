@@ -90,7 +90,9 @@ class Binding:
         """
         for what, column in (("time", time), ("type", type), *(("order_by", name) for name in order_by)):
             if column is not None and column not in schema.names:
-                raise DataError(f"{what} is `{column}`, but there is no such column", fix=did_you_mean(column, schema.names))
+                raise DataError(
+                    f"{what} is `{column}`, but there is no such column", fix=did_you_mean(column, schema.names)
+                )
         time = time or (DEFAULT_TIME if DEFAULT_TIME in schema.names else None)
         type = type or (DEFAULT_TYPE if DEFAULT_TYPE in schema.names else None)
         if time is not None:
@@ -100,28 +102,40 @@ class Binding:
             fix = f"name the time column: time={(times or schema.names or ['…'])[0]!r}"
             raise DataError(f"the query needs a time column, and there is no `{DEFAULT_TIME}`", fix=fix)
         if type is not None and kinds(schema)[type] in ("nested", "binary"):
-            raise DataError(f"`{type}` cannot be the event type: its values are {schema.field(type).type}", fix="name another column with type=…")
+            raise DataError(
+                f"`{type}` cannot be the event type: its values are {schema.field(type).type}",
+                fix="name another column with type=…",
+            )
         named = sorted(set(relations))
         if type is None and len(named) > 1:
-            fix = f"name the column that tells them apart with type=…; columns are {', '.join(f'`{name}`' for name in schema.names[:12])}"
-            raise DataError(f"the query tells {', '.join(named)} apart, but there is no column `{DEFAULT_TYPE}`", fix=fix)
+            raise DataError(
+                f"the query tells {', '.join(named)} apart, but there is no column `{DEFAULT_TYPE}`",
+                fix=f"name the column that tells them apart with type=…; {did_you_mean(DEFAULT_TYPE, schema.names)}",
+            )
         return cls(time, type, tuple(order_by), named[0] if type is None and named else None)
 
 
 _KINDS = (
     ("boolean", pa.types.is_boolean),
     ("number", lambda kind: pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)),
-    ("string", lambda kind: pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)),
+    (
+        "string",
+        lambda kind: pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind),
+    ),
     ("timestamp", pa.types.is_timestamp),
     ("date", pa.types.is_date),
-    ("duration", lambda kind: pa.types.is_duration(kind) or pa.types.is_time(kind)),  # a time of day counts from midnight
+    (
+        "duration",
+        lambda kind: pa.types.is_duration(kind) or pa.types.is_time(kind),
+    ),  # a time of day counts from midnight
     ("null", pa.types.is_null),
     ("nested", pa.types.is_nested),
 )
 
 
 def kinds(schema: pa.Schema) -> dict[str, str]:
-    """What each column holds, as far as queries tell: number, string, boolean, timestamp, date, duration, binary, nested, null."""
+    """What each column holds, as far as queries tell them apart: "number", "string", "boolean", "timestamp", "date",
+    "duration", "binary", "nested" or "null"."""
     return {field.name: _kind(field.type) for field in schema}
 
 
@@ -131,7 +145,9 @@ def _kind(kind: pa.DataType) -> str:
     return next((name for name, test in _KINDS if test(kind)), "binary")
 
 
-def time_order(table: pa.Table, binding: Binding, ticks: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64] | None:
+def time_order(
+    table: pa.Table, binding: Binding, ticks: npt.NDArray[np.int64] | None = None
+) -> npt.NDArray[np.int64] | None:
     """Indices that put the rows in time order, ties by `order_by` (NULL last) and then as they came; None if they are.
 
     `ticks` are those of the time column, where they are known already.
@@ -166,7 +182,9 @@ def _sorted(table: pa.Table, order_by: tuple[str, ...], ticks: npt.NDArray[np.in
             column = column.cast(column.type.value_type)
         columns[str(place)] = column.cast(pa.large_string()) if pa.types.is_string_view(column.type) else column
     try:
-        found = pc.sort_indices(pa.table(columns), sort_keys=[(name, "ascending") for name in columns], null_placement="at_end")
+        found = pc.sort_indices(
+            pa.table(columns), sort_keys=[(name, "ascending") for name in columns], null_placement="at_end"
+        )
     except (pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise DataError(f"cannot order by {', '.join(order_by)}: {error}", fix="order by plain columns") from error
     return np.asarray(found.to_numpy(), np.int64)

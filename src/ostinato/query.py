@@ -79,7 +79,11 @@ class CelQuery:
         `lateness` ("30 seconds", or a number of seconds) is how long an event may come after later ones; events later
         than that are counted (`on_late="count"`), kept beside ("collect") or refused ("raise").
         """
+        from ostinato.kernels import match
+        from ostinato.kernels.jit import announce_if_cold
         from ostinato.lang.cel import parse_duration
+
+        announce_if_cold(match.run)  # before the imports below, which compile
         from ostinato.runtime.engine import Engine, Options
         from ostinato.runtime.limits import Limits
 

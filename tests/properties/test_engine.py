@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from generators import Row, queries, streams, table
 from ostinato.compile import compile_query
 from ostinato.lang.expr import Attribute, Call, Expr, Variable, variables
-from ostinato.plan.nodes import Query
+from ostinato.plan.nodes import Event, Filter, Formula, Or, Query, Repeat, Sequence, bound, rebuild
+from ostinato.plan.ties import tie
 from ostinato.runtime.answer import repeated_variables
+from ostinato.runtime.count import count_whole
 from ostinato.runtime.engine import Engine, Options
 from ostinato.semantics.cel import evaluate
 
@@ -23,6 +26,35 @@ OPTIONS = {"wider_filters": True, "reuse": False}
 
 def engine(query: Query, **options: Any) -> Engine:
     return Engine(compile_query(query), Options(dict(BINDING), **options))
+
+
+@st.composite
+def tied_queries(draw: Any) -> Query:
+    """Queries in which every variable has the same k, by filters around the whole and inside each +."""
+    query = draw(queries(absent=False, items=False))
+    formula = all_named(query.formula)
+    tied = replace(query, formula=with_ties(formula, None), partition_by=())
+    assume(tie(tied).tied_by == "k")
+    return tied
+
+
+def all_named(formula: Formula) -> Formula:
+    if isinstance(formula, Event):
+        return replace(formula, variable=formula.variable.replace("#", "y"))
+    return rebuild(formula, all_named)
+
+
+def with_ties(formula: Formula, root: str | None) -> Formula:
+    """Tie what the formula binds to `root`, or to each other; and so on inside every +."""
+    names = sorted(bound(formula))
+    root = root or (names[0] if names else None)
+    formula = rebuild(formula, lambda child: with_ties(child, root) if isinstance(formula, Repeat | Or) else child)
+    if isinstance(formula, Sequence):
+        formula = replace(formula, parts=tuple(with_ties(part, root) for part in formula.parts))
+    for name in names:
+        if root is not None and name != root:
+            formula = Filter(formula, Call("=", (Attribute(name, "k"), Attribute(root, "k"))))
+    return formula
 
 
 def expected(query: Query, rows: list[Row]) -> list[Any]:
@@ -119,6 +151,18 @@ def test_out_of_order_within_the_lateness_bound(query: Query, rows: list[Row], r
 @settings(max_examples=150)
 @given(queries(**OPTIONS), streams())
 def test_count_is_the_number_of_rows(query: Query, rows: list[Row]) -> None:
-    from ostinato.runtime.count import count_whole
+    assert count_whole(engine(query), table(rows)) == len(expected(query, rows))
 
+
+@settings(max_examples=200)
+@given(tied_queries(), streams(), st.lists(st.integers(0, 9), max_size=3), st.booleans())
+def test_equality_as_partitions(query: Query, rows: list[Row], cuts: list[int], restart: bool) -> None:
+    running = engine(query)
+    found = []
+    for begin, end in pairwise([0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]):
+        found.append(running.push(table(rows[begin:end])))
+        if restart:
+            running = Engine.restore(running.snapshot())
+    found.append(running.flush())
+    assert answer(query, found) == expected(query, rows)
     assert count_whole(engine(query), table(rows)) == len(expected(query, rows))

@@ -72,7 +72,11 @@ class ArrowSource:
                     known = getattr(reader, "num_record_batches", 0)
                     size = self.path.stat().st_size
                     for start in range(0, table.num_rows, batch_rows):
-                        yield Piece(table.slice(start, batch_rows), [], size * (number + 1) // known if known else min(file.tell(), size))
+                        yield Piece(
+                            table.slice(start, batch_rows),
+                            [],
+                            size * (number + 1) // known if known else min(file.tell(), size),
+                        )
                     done += table.num_rows
             except (pa.ArrowException, OSError, ValueError) as error:
                 raise _broken(self.path, "Arrow", error, row=done) from error
@@ -90,4 +94,9 @@ def _selected(schema: pa.Schema, columns: list[str] | None) -> pa.Schema:
 
 def _broken(path: Path, kind: str, error: Exception, row: int | None = None) -> DataError:
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return DataError(f"not a readable {kind} file: {reason}", source=str(path), row=row, fix="write or copy the file again; it may be cut short or of another format")
+    return DataError(
+        f"not a readable {kind} file: {reason}",
+        source=str(path),
+        row=row,
+        fix="write or copy the file again; it may be cut short or of another format",
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,12 +26,16 @@ class CsvSource(TextSource):
         lines = first.data.decode("utf-8", "replace").removeprefix(_BOM).splitlines() if first is not None else []
         header = next(iter(lines), "")
         if not header.strip():
-            raise DataError("the file has no header line", source=str(self.path), fix="name the columns in the first line")
+            raise DataError(
+                "the file has no header line", source=str(self.path), fix="name the columns in the first line"
+            )
         self.separator = max((",", ";", "\t"), key=header.count)
         self.names = [name.strip() for name in next(csv.reader([header], delimiter=self.separator))]
         twice = [name for place, name in enumerate(self.names) if name in self.names[:place]]
         if twice:
-            raise DataError(f"two columns are named `{twice[0]}`", source=str(self.path), fix="rename one of them in the header")
+            raise DataError(
+                f"two columns are named `{twice[0]}`", source=str(self.path), fix="rename one of them in the header"
+            )
 
     def split(self, data: bytes) -> int:
         return last_line_outside_quotes(data)
@@ -38,7 +43,11 @@ class CsvSource(TextSource):
     def scan(self, block: Block, columns: list[str] | None) -> pa.Schema:
         wanted = [name for name in self.names if columns is None or name in columns]
         found = self._parse(block, wanted, {}, []).schema if wanted else pa.schema([])
-        return pa.schema([(field.name, pa.string() if pa.types.is_time(field.type) else field.type) for field in found])
+        # Bytes that are not UTF-8 are for `read` to tell, with their place; a time of day is kept as it is written.
+        text = [pa.types.is_time(field.type) or pa.types.is_binary(field.type) for field in found]
+        return pa.schema(
+            [(field.name, pa.string() if as_text else field.type) for field, as_text in zip(found, text, strict=True)]
+        )
 
     def widen(self, left: pa.DataType, right: pa.DataType) -> pa.DataType:
         """Anything can be read as text, so that is what two types come to that have nothing else in common."""
@@ -65,7 +74,11 @@ class CsvSource(TextSource):
                 return rows, []
         except pa.ArrowInvalid as error:
             if "UTF8" in str(error):
-                raise DataError(f"text that is not UTF-8, after line {block.first_line}", source=str(self.path), fix="convert the file to UTF-8") from error
+                raise DataError(
+                    f"text that is not UTF-8, after line {block.first_line}",
+                    source=str(self.path),
+                    fix="convert the file to UTF-8",
+                ) from error
         return self._read_with_care(block, schema)
 
     def _read_with_care(self, block: Block, schema: pa.Schema) -> tuple[pa.Table, list[BadRow]]:
@@ -79,7 +92,9 @@ class CsvSource(TextSource):
         for row in odd:  # rows come in order, so each is looked for after the one before
             first = row.text.splitlines()[0] if row.text else ""
             at = next((place for place in range(at, len(lines)) if lines[place].startswith(first)), at)
-            bad[at] = self._bad(block.first_line + at, row.text, f"expected {row.expected_columns} values, got {row.actual_columns}")
+            bad[at] = self._bad(
+                block.first_line + at, row.text, f"expected {row.expected_columns} values, got {row.actual_columns}"
+            )
             at += 1
         # Rows are lines, but for blank ones, bad ones, and values with line breaks in them (the line is then a guess).
         whole = [place for place in range(skipped, len(lines)) if place not in bad and lines[place].strip()]
@@ -91,7 +106,7 @@ class CsvSource(TextSource):
                 continue
             column = pc.utf8_trim_whitespace(column) if not pa.types.is_null(field.type) else pa.nulls(len(column))
             texts = texts.set_column(number, field.name, column)
-            for place in unfit(column, lambda part, kind=field.type: part.cast(kind)):
+            for place in unfit(column, partial(_cast, kind=field.type)):
                 line = whole[place] if exact else place + skipped
                 reason = f"`{field.name}` is {column[place].as_py()!r}, not {_described(field.type)}"
                 bad.setdefault(line, self._bad(block.first_line + line, lines[min(line, len(lines) - 1)], reason))
@@ -107,7 +122,13 @@ class CsvSource(TextSource):
         return BadRow(str(self.path), line, text, reason)
 
     def _parse(
-        self, block: Block, columns: list[str], types: dict[str, pa.DataType], odd: list[arrow_csv.InvalidRow], *, threads: bool = True
+        self,
+        block: Block,
+        columns: list[str],
+        types: dict[str, pa.DataType],
+        odd: list[arrow_csv.InvalidRow],
+        *,
+        threads: bool = True,
     ) -> pa.Table:
         def skip(row: arrow_csv.InvalidRow) -> str:
             odd.append(row)
@@ -118,8 +139,12 @@ class CsvSource(TextSource):
             return pa.schema([(name, types.get(name, pa.null())) for name in columns]).empty_table()
         return arrow_csv.read_csv(
             pa.BufferReader(block.data),
-            read_options=arrow_csv.ReadOptions(column_names=self.names, skip_rows=self._header_lines(block), use_threads=threads),
-            parse_options=arrow_csv.ParseOptions(delimiter=self.separator, newlines_in_values=b'"' in block.data, invalid_row_handler=skip),
+            read_options=arrow_csv.ReadOptions(
+                column_names=self.names, skip_rows=self._header_lines(block), use_threads=threads
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=self.separator, newlines_in_values=b'"' in block.data, invalid_row_handler=skip
+            ),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=types,
                 include_columns=columns,
@@ -128,6 +153,10 @@ class CsvSource(TextSource):
                 quoted_strings_can_be_null=False,
             ),
         )
+
+
+def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    return column.cast(kind)
 
 
 def _described(kind: pa.DataType) -> str:

@@ -19,7 +19,11 @@ class JsonLinesSource(TextSource):
     def begin(self) -> None:
         first = next(self.blocks(), None)
         if first is not None and first.data.lstrip().startswith(b"["):
-            raise DataError("the file is one JSON array", source=str(self.path), fix="write one JSON object per line, for example with jq -c '.[]'")
+            raise DataError(
+                "the file is one JSON array",
+                source=str(self.path),
+                fix="write one JSON object per line, for example with jq -c '.[]'",
+            )
 
     def scan(self, block: Block, columns: list[str] | None) -> pa.Schema:
         return self._scan(block.data, columns)
@@ -34,7 +38,9 @@ class JsonLinesSource(TextSource):
                 return pa.schema([])
             halves = b"".join(lines[: len(lines) // 2]), b"".join(lines[len(lines) // 2 :])
             return self._merge(*(self._scan(half, columns) for half in halves))
-        return pa.schema([(name, _time_type(table[name])) for name in table.column_names if columns is None or name in columns])
+        return pa.schema(
+            [(name, _time_type(table[name])) for name in table.column_names if columns is None or name in columns]
+        )
 
     def widen(self, left: pa.DataType, right: pa.DataType) -> pa.DataType:
         types = pa.types
@@ -54,7 +60,10 @@ class JsonLinesSource(TextSource):
         except pa.ArrowInvalid:
             lines = block.data.splitlines(keepends=True)
         places = unfit(lines, lambda part: _convert(b"".join(part), schema))
-        bad = [BadRow(str(self.path), block.first_line + place, _shown(lines[place]), _reason(lines[place], schema)) for place in places]
+        bad = [
+            BadRow(str(self.path), block.first_line + place, _shown(lines[place]), _reason(lines[place], schema))
+            for place in places
+        ]
         for place in places:
             lines[place] = b"\n"
         return _convert(b"".join(lines), schema), bad
@@ -75,13 +84,19 @@ def _reason(line: bytes, schema: pa.Schema) -> str:
 def _parse(data: bytes, schema: pa.Schema | None) -> pa.Table:
     if not data.strip():
         return (schema or pa.schema([])).empty_table()
-    options = arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="infer" if schema is None else "ignore")
-    return arrow_json.read_json(pa.BufferReader(data), read_options=arrow_json.ReadOptions(block_size=len(data) + 1), parse_options=options)
+    options = arrow_json.ParseOptions(
+        explicit_schema=schema, unexpected_field_behavior="infer" if schema is None else "ignore"
+    )
+    return arrow_json.read_json(
+        pa.BufferReader(data), read_options=arrow_json.ReadOptions(block_size=len(data) + 1), parse_options=options
+    )
 
 
 def _convert(data: bytes, schema: pa.Schema) -> pa.Table:
     """Times are read as text first: Arrow's JSON reader knows whole seconds only."""
-    as_text = pa.schema([(field.name, pa.string() if pa.types.is_timestamp(field.type) else field.type) for field in schema])
+    as_text = pa.schema(
+        [(field.name, pa.string() if pa.types.is_timestamp(field.type) else field.type) for field in schema]
+    )
     table = _parse(data, as_text if as_text.names else None)
     for place, field in enumerate(schema):
         if pa.types.is_timestamp(field.type):

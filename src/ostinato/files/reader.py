@@ -47,7 +47,9 @@ def open_events(
     files = [file for path in given for file in _expand(Path(path))]
     if not files:
         raise DataError("no input files", fix="name at least one file or folder")
-    return Reader([_source(file, kinds or {}) for file in files], None if columns is None else list(columns), batch_rows, on_error)
+    return Reader(
+        [_source(file, kinds or {}) for file in files], None if columns is None else list(columns), batch_rows, on_error
+    )
 
 
 class Reader:
@@ -92,7 +94,11 @@ class Reader:
                     found = pa.unify_schemas([_plain(found), _plain(schema)], promote_options="permissive")
                 except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
                     reason = str(error).splitlines()[0]
-                    raise DataError(f"its columns do not fit the files before it: {reason}", source=str(source.path), fix="read it apart, or convert the column") from error
+                    raise DataError(
+                        f"its columns do not fit the files before it: {reason}",
+                        source=str(source.path),
+                        fix="read it apart, or convert the column",
+                    ) from error
         if self._columns is not None:
             found = pa.schema([found.field(name) for name in self._columns if name in found.names])
         return found
@@ -100,7 +106,10 @@ class Reader:
     def _fitted(self, rows: pa.Table, source: Source) -> pa.Table:
         if rows.schema.equals(self.schema):
             return rows
-        columns = [rows[field.name] if field.name in rows.column_names else pa.nulls(rows.num_rows, field.type) for field in self.schema]
+        columns = [
+            rows[field.name] if field.name in rows.column_names else pa.nulls(rows.num_rows, field.type)
+            for field in self.schema
+        ]
         try:
             return pa.table(columns, names=self.schema.names).cast(self.schema)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
@@ -109,14 +118,20 @@ class Reader:
 
 def _plain(schema: pa.Schema) -> pa.Schema:
     """Dictionary columns as what they stand for: two files may have coded them differently."""
-    return pa.schema([(field.name, field.type.value_type if pa.types.is_dictionary(field.type) else field.type) for field in schema])
+    return pa.schema(
+        [(field.name, field.type.value_type if pa.types.is_dictionary(field.type) else field.type) for field in schema]
+    )
 
 
 def _expand(path: Path) -> list[Path]:
     if path.is_dir():
-        found = sorted(file for file in path.rglob("*") if file.is_file() and _format(file) and not _hidden(file.relative_to(path)))
+        found = sorted(
+            file for file in path.rglob("*") if file.is_file() and _format(file) and not _hidden(file.relative_to(path))
+        )
         if not found:
-            raise DataError("the folder has no event files", source=str(path), fix=f"known extensions are {', '.join(_FORMATS)}")
+            raise DataError(
+                "the folder has no event files", source=str(path), fix=f"known extensions are {', '.join(_FORMATS)}"
+            )
         return found
     if path.exists():
         return [path]
@@ -124,9 +139,13 @@ def _expand(path: Path) -> list[Path]:
     if found:
         return found
     if glob.has_magic(str(path)):
-        raise DataError("no file matches", source=str(path), fix="check the pattern, and quote it so that the shell leaves it alone")
+        raise DataError(
+            "no file matches", source=str(path), fix="check the pattern, and quote it so that the shell leaves it alone"
+        )
     near = [file.name for file in path.parent.iterdir() if file.is_file()] if path.parent.is_dir() else []
-    raise DataError("there is no such file", source=str(path), fix=did_you_mean(path.name, near) if near else "check the path")
+    raise DataError(
+        "there is no such file", source=str(path), fix=did_you_mean(path.name, near) if near else "check the path"
+    )
 
 
 def _hidden(path: Path) -> bool:
@@ -141,7 +160,11 @@ def _format(path: Path) -> str | None:
 def _source(path: Path, kinds: Mapping[str, str]) -> Source:
     kind = _format(path)
     if kind is None:
-        raise DataError(f"unknown kind of file: `{path.suffix or path.name}`", source=str(path), fix=f"known extensions are {', '.join(_FORMATS)}")
+        raise DataError(
+            f"unknown kind of file: `{path.suffix or path.name}`",
+            source=str(path),
+            fix=f"known extensions are {', '.join(_FORMATS)}",
+        )
     if path.stat().st_size == 0:
         raise DataError("the file is empty", source=str(path), fix="check that whatever writes it has finished")
     if kind == "parquet":

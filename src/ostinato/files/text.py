@@ -83,7 +83,11 @@ class TextSource:
         wanted, kind = self.kinds.get(field.name), field.type
         if wanted is None or (wanted == "number" and (pa.types.is_integer(kind) or pa.types.is_floating(kind))):
             return field
-        return field if wanted == "timestamp" and pa.types.is_timestamp(kind) else pa.field(field.name, _FORCED.get(wanted, kind))
+        return (
+            field
+            if wanted == "timestamp" and pa.types.is_timestamp(kind)
+            else pa.field(field.name, _FORCED.get(wanted, kind))
+        )
 
     def _explain_nothing(self, columns: list[str] | None) -> None:
         """A file without one readable row has no columns; say why."""
@@ -107,7 +111,11 @@ class TextSource:
                 try:
                     fresh = file.read(BLOCK)
                 except (OSError, EOFError, zlib.error) as error:
-                    raise DataError(f"cannot be read after line {line - 1}: {error}", source=str(self.path), fix="copy the file again; it may be cut short") from error
+                    raise DataError(
+                        f"cannot be read after line {line - 1}: {error}",
+                        source=str(self.path),
+                        fix="copy the file again; it may be cut short",
+                    ) from error
                 data = rest + fresh
                 end = self.split(data) if fresh else len(data)
                 if end:
@@ -120,7 +128,11 @@ class TextSource:
 
 def as_error(bad: BadRow) -> DataError:
     text = bad.text if len(bad.text) <= 120 else bad.text[:117] + "..."
-    return DataError(f"{bad.reason}: {text}", source=f"{bad.file}, line {bad.line}", fix="correct the line, or leave such lines out with on_error='skip'")
+    return DataError(
+        f"{bad.reason}: {text}",
+        source=f"{bad.file}, line {bad.line}",
+        fix="correct the line, or leave such lines out with on_error='skip'",
+    )
 
 
 def finer(left: pa.DataType, right: pa.DataType) -> pa.DataType:

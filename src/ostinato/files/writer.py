@@ -35,7 +35,11 @@ class Writer:
         self.path = Path(path)
         self.rows = 0
         if self.path.suffix.lower() not in _EXTENSIONS:
-            raise DataError(f"cannot write a `{self.path.suffix or self.path.name}` file", source=str(path), fix=f"use one of {', '.join(_EXTENSIONS)}")
+            raise DataError(
+                f"cannot write a `{self.path.suffix or self.path.name}` file",
+                source=str(path),
+                fix=f"use one of {', '.join(_EXTENSIONS)}",
+            )
         if not self.path.parent.is_dir():
             raise DataError("there is no such folder", source=str(self.path.parent), fix="create it first")
         if self.path.is_dir():
@@ -47,21 +51,23 @@ class Writer:
         self._close: Callable[[], None] = lambda: None
 
     def __enter__(self) -> Writer:
-        if self._schema is not None:
-            self._open(self._schema)
         return self
 
     def write(self, table: pa.Table) -> None:
         if self._write is None:
-            self._open(table.schema)
+            self._open(self._schema or table.schema)
         assert self._write is not None
         self._write(table)
         self.rows += table.num_rows
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._sink is None:
-            return
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         try:
+            if kind is None and self._write is None and self._schema is not None:
+                self._open(self._schema)
+            if self._sink is None:
+                return
             if kind is None:
                 self._close()
                 self._sink.close()
@@ -70,8 +76,9 @@ class Writer:
                 with suppress(Exception):  # the error that brought us here is the one to tell
                     self._close()
         finally:
-            self._sink.close()
-            self._part.unlink(missing_ok=True)
+            if self._sink is not None:
+                self._sink.close()
+                self._part.unlink(missing_ok=True)
 
     def _open(self, schema: pa.Schema) -> None:
         try:
@@ -83,7 +90,9 @@ class Writer:
             parquet = pq.ParquetWriter(self._sink, schema)
             self._write, self._close = parquet.write_table, parquet.close
         elif extension == ".csv":
-            flat = pa.schema([pa.field(field.name, pa.string() if _as_text(field.type) else field.type) for field in schema])
+            flat = pa.schema(
+                [pa.field(field.name, pa.string() if _as_text(field.type) else field.type) for field in schema]
+            )
             rows = arrow_csv.CSVWriter(self._sink, flat)
             self._write, self._close = lambda table: rows.write_table(_flattened(table, flat)), rows.close
         elif extension in (".arrow", ".feather", ".ipc"):
@@ -98,14 +107,16 @@ class Writer:
 
 
 def _as_text(kind: pa.DataType) -> bool:
-    """CSV has no lists and structs: they are written as JSON."""
-    return bool(pa.types.is_nested(kind) or (pa.types.is_dictionary(kind) and pa.types.is_nested(kind.value_type)))
+    """CSV has no lists and structs: they are written as JSON text."""
+    return bool(pa.types.is_nested(kind) or pa.types.is_string_view(kind))
 
 
 def _flattened(table: pa.Table, flat: pa.Schema) -> pa.Table:
     columns = []
     for field, column in zip(flat, table.columns, strict=True):
-        if field.type != column.type:
+        if pa.types.is_string_view(column.type):
+            column = column.cast(field.type)
+        elif field.type != column.type:
             column = pa.array([None if value is None else _json(value) for value in column.to_pylist()], pa.string())
         columns.append(column)
     return pa.table(columns, schema=flat)

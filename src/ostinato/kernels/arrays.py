@@ -63,4 +63,16 @@ def raw_values(chunk: pa.Array) -> npt.NDArray[Any]:
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
     dtype = np.dtype(kind.to_pandas_dtype()) if number else np.dtype(f"i{kind.bit_width // 8}")
     data = chunk.buffers()[1]
-    return np.frombuffer(data, dtype)[chunk.offset : chunk.offset + len(chunk)] if data is not None else np.empty(0, dtype)
+    return (
+        np.frombuffer(data, dtype)[chunk.offset : chunk.offset + len(chunk)] if data is not None else np.empty(0, dtype)
+    )
+
+
+def same_array(left: pa.Array, right: pa.Array) -> bool:
+    """Whether two arrays are the same memory: a cheap test that may say no."""
+    return bool(
+        len(left) == len(right)
+        and left.offset == right.offset
+        and left.type == right.type
+        and [b and b.address for b in left.buffers()] == [b and b.address for b in right.buffers()]
+    )

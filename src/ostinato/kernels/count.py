@@ -76,7 +76,8 @@ def count_matches(
     window (`lows` is empty) `product` needs only its first row.
     """
     windowed = len(lows) > 0
-    total = product[0, 0] * 0
+    zero = product[0, 0] - product[0, 0]  # of the arithmetic's own type: uint64 and a plain 0 would make a float
+    total = zero
     scratch = np.zeros_like(product)
     older = np.zeros((longest_window(groups, ticks, lows) if windowed else 0, product.shape[1]), product.dtype)
     first = split = base = 0  # the window is [first, at); `older` covers [first, split), `product` covers [split, at)
@@ -99,7 +100,7 @@ def count_matches(
             if completions[code, cell]:
                 partial = product[0, cell]
                 if first < split:
-                    partial = partial * 0
+                    partial = zero
                     for middle in range(product.shape[1]):
                         partial = reduce(
                             partial + reduce(older[first - base, middle] * product[middle, cell], modulus), modulus

@@ -26,7 +26,17 @@ def _mix(value: Any) -> Any:
     return product ^ (product >> np.uint64(32))
 
 
-@kernel(types.int64(view(types.int64), view(types.uint8), types.int64, array(types.int64), array(types.int64), array(types.int64), array(types.int32)))
+@kernel(
+    types.int64(
+        view(types.int64),
+        view(types.uint8),
+        types.int64,
+        array(types.int64),
+        array(types.int64),
+        array(types.int64),
+        array(types.int32),
+    )
+)
 def _intern_ints(values: Ints, valid: Bytes, start: int, table: Ints, keys: Ints, state: Ints, out: Ids) -> int:
     """Ids of values[start:]; returns early, with the place reached, when the table is half full."""
     mask = table.size // 2 - 1
@@ -99,8 +109,8 @@ def _same_bytes(data: Any, low: Any, store: Any, start: Any, size: Any) -> Any:
 
 _INTERN_BYTES = [
     types.int64(
-        view(offset), view(types.uint8), view(types.uint8), types.int64,
-        array(types.int64), array(types.int64), array(types.int64), array(types.uint8), array(types.int64), array(types.int32),
+        view(offset), view(types.uint8), view(types.uint8), types.int64, array(types.int64), array(types.int64),
+        array(types.int64), array(types.uint8), array(types.int64), array(types.int32),
     )
     for offset in (types.int32, types.int64)
 ]  # fmt: skip
@@ -109,7 +119,16 @@ _BLOCK = 256
 
 @kernel(*_INTERN_BYTES)
 def _intern_bytes(
-    offsets: Any, data: Bytes, valid: Bytes, start: int, table: Ints, hashes: Ints, ends: Ints, store: Bytes, state: Ints, out: Ids
+    offsets: Any,
+    data: Bytes,
+    valid: Bytes,
+    start: int,
+    table: Ints,
+    hashes: Ints,
+    ends: Ints,
+    store: Bytes,
+    state: Ints,
+    out: Ids,
 ) -> int:
     """As `_intern_ints`, for data[offsets[i] : offsets[i + 1]]; key k is kept in store[ends[k] : ends[k + 1]].
 
@@ -145,12 +164,18 @@ def _intern_bytes(
                 continue
             low, size = offsets[place], offsets[place + 1] - offsets[place]
             found = np.int64(out[place])
-            if found < 0 or ends[found + 1] - ends[found] != size or not _same_bytes(data, low, store, ends[found], size):
+            if (
+                found < 0
+                or ends[found + 1] - ends[found] != size
+                or not _same_bytes(data, low, store, ends[found], size)
+            ):
                 hashed = pending[place - first]
                 slot = np.int64(_mix(hashed)) & mask
                 found = table[2 * slot + 1]
                 while found >= 0 and (
-                    table[2 * slot] != hashed or ends[found + 1] - ends[found] != size or not _same_bytes(data, low, store, ends[found], size)
+                    table[2 * slot] != hashed
+                    or ends[found + 1] - ends[found] != size
+                    or not _same_bytes(data, low, store, ends[found], size)
                 ):
                     slot = (slot + 1) & mask
                     found = table[2 * slot + 1]
@@ -221,7 +246,9 @@ class ByteStrings(Interner):
         out = np.empty(offsets.size - 1, np.int32)
         done = 0
         while True:
-            done = _intern_bytes(offsets, data, valid, done, self.table, self.hashed, self.ends, self.store, self.state, out)
+            done = _intern_bytes(
+                offsets, data, valid, done, self.table, self.hashed, self.ends, self.store, self.state, out
+            )
             if done == out.size:
                 return out
             self.grow()

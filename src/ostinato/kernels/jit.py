@@ -6,7 +6,9 @@ disk cache ever after. Nothing imports this module before it needs a kernel: num
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -17,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def kernel(*signatures: Any) -> Callable[[F], F]:
     """Decorator: compile for the given signatures, or on first call when there are none."""
-    flags = {"cache": True, "nogil": True, "error_model": "numpy"}
+    flags: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
     def compile_it(function: F) -> F:
         compiled = numba.njit(list(signatures), **flags) if signatures else numba.njit(**flags)
@@ -34,3 +36,10 @@ def array(dtype: Any) -> Any:
 def view(dtype: Any) -> Any:
     """The signature of a flat array that the kernel only reads: Arrow's buffers are read-only."""
     return types.Array(dtype, 1, "C", readonly=True)
+
+
+def announce_if_cold(function: Any) -> None:
+    """Say so on standard error when a kernel was never compiled on this machine: all of them together take a while."""
+    cached = Path(function.stats.cache_path).glob(f"*{function.py_func.__name__}-*.nbi")
+    if next(cached, None) is None:
+        print("ostinato: compiling kernels for this machine, once; this takes some seconds", file=sys.stderr)

@@ -38,7 +38,9 @@ class _Column:
         self.runs = is_text(kind) or is_bytes(kind)  # of any length
         self.as_bytes = self.runs or pa.types.is_decimal(kind) or pa.types.is_fixed_size_binary(kind)
         if pa.types.is_nested(kind):
-            raise DataError(f"cannot partition by `{name}`: its values are nested ({kind})", fix="partition by a plain attribute")
+            raise DataError(
+                f"cannot partition by `{name}`: its values are nested ({kind})", fix="partition by a plain attribute"
+            )
         self.ints = Integers()
         self.bytes = ByteStrings()
 
@@ -77,7 +79,11 @@ class _Column:
             return _from_ints(self.ints.hashed[ids], valid, self.type)
         ends, stored = self.bytes.ends[: self.bytes.size + 1], pa.py_buffer(self.bytes.store)
         if self.runs:
-            kept = pa.Array.from_buffers(pa.large_string() if is_text(self.type) else pa.large_binary(), ends.size - 1, [None, pa.py_buffer(ends), stored])
+            kept = pa.Array.from_buffers(
+                pa.large_string() if is_text(self.type) else pa.large_binary(),
+                ends.size - 1,
+                [None, pa.py_buffer(ends), stored],
+            )
             found = kept.take(pa.array(ids, mask=None if valid is None else ~valid))
             return found if found.type == self.type else found.cast(self.type)
         # NULL takes no bytes, so a fixed-width value starts where its end says, not at id * width.
@@ -105,7 +111,9 @@ class KeyTable:
         """One id per row; `names` are only for error messages."""
         if not self._columns:
             names = names or [f"key {place}" for place in range(len(columns))]
-            self._columns = [_Column(name, plain_type(column.type)) for name, column in zip(names, columns, strict=True)]
+            self._columns = [
+                _Column(name, plain_type(column.type)) for name, column in zip(names, columns, strict=True)
+            ]
             self._pairs = [Integers() for _ in columns[1:]]
         ids = self._columns[0].encode(columns[0])
         for values, column, pairs in zip(self._columns[1:], columns[1:], self._pairs, strict=True):

@@ -14,83 +14,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from numba import types
 
 from ostinato.automata.transducer import Condition
-from ostinato.kernels.arrays import NO_MASK, Bytes, Ids, Ints, byte_runs, dictionary_places, dictionary_values, is_text, validity
+from ostinato.kernels.arrays import NO_MASK, Bytes, Ids, Ints, dictionary_places, dictionary_values, same_array
 from ostinato.kernels.expressions import Program
 from ostinato.kernels.intern import Integers
 from ostinato.kernels.jit import array, kernel, view
-from ostinato.lang.expr import Attribute, Call, Expr, Literal, attributes
+from ostinato.kernels.names import NameTable, look_up
+from ostinato.lang.expr import Call, Expr, Literal, attributes
 
 SLICE = 1 << 17  # rows at a time: what is worked on stays in the cache
 _SMALL = 1 << 16  # up to here a number is looked up in an array, beyond it is hashed
 _GROUP = 30  # predicate bits hashed at once, beside the 32 bits of what came before
-
-
-@kernel()
-def _word(data: Any, at: Any) -> Any:
-    """Eight bytes as one number; the compiler makes it one load."""
-    word = np.uint64(0)
-    for byte in range(8):
-        word |= np.uint64(data[np.uint64(at) + np.uint64(byte)]) << np.uint64(8 * byte)
-    return word
-
-
-@kernel()
-def _bucket(head: Any, tail: Any, size: Any) -> Any:
-    mixed = (head ^ (tail * np.uint64(0x9E3779B97F4A7C15)) ^ np.uint64(size)) * np.uint64(0xBF58476D1CE4E5B9)
-    return np.int64(mixed >> np.uint64(56))
-
-
-_MATCH_NAMES = [
-    types.void(
-        view(offset), view(types.uint8), view(types.uint8), view(types.uint64), view(types.uint64), view(types.uint8), view(types.int64),
-        view(types.int64), view(types.int64), array(types.int32),
-    )
-    for offset in (types.int32, types.int64)
-]  # fmt: skip
-
-
-@kernel(*_MATCH_NAMES)
-def _match_names(
-    offsets: Any, data: Bytes, valid: Bytes, masks: npt.NDArray[np.uint64], words: npt.NDArray[np.uint64], names: Bytes, starts: Ints, heads: Ints, chain: Ints, out: Ids
-) -> None:
-    """out[i] = which name the i-th string is, from 1; 0 for none.
-
-    Name k is names[starts[k] : starts[k + 1]]; words[2 k] and words[2 k + 1] are its first and last eight bytes. Types
-    come in random order, so the usual case, up to 16 bytes, has no branch that depends on them. Name 0 is the empty one
-    that ends every chain.
-    """
-    for row in range(out.size):
-        low, size = np.int64(offsets[row]), np.int64(offsets[row + 1] - offsets[row])
-        beyond = max(size - 8, 0)
-        if low + beyond + 8 <= data.size:
-            mask = masks[min(size, 8)]
-            head, tail = _word(data, low) & mask, _word(data, low + beyond) & mask
-        else:  # the last few strings of the buffer
-            head, tail = np.uint64(0), np.uint64(0)
-            for at in range(min(size, 8)):
-                head |= np.uint64(data[low + at]) << np.uint64(8 * at)
-                tail |= np.uint64(data[low + beyond + at]) << np.uint64(8 * at)
-        name = heads[_bucket(head, tail, size)]
-        same = (words[2 * name] == head) & (words[2 * name + 1] == tail) & (starts[name + 1] - starts[name] == size)
-        if size > 16 or (chain[name] != 0 and not same):
-            while name > 0:
-                if starts[name + 1] - starts[name] == size:
-                    at = 0
-                    while at < size and data[low + at] == names[starts[name] + at]:
-                        at += 1
-                    if at == size:
-                        break
-                name = chain[name]
-            out[row] = name
-        else:
-            out[row] = name * same
-    for row in range(valid.size):
-        if not valid[row]:
-            out[row] = 0
 
 
 @kernel(*(types.void(view(types.int32), view(number), array(number)) for number in (types.int32, types.int64)))
@@ -100,13 +36,20 @@ def _add_at(places: Ids, weights: npt.NDArray[Any], out: npt.NDArray[Any]) -> No
         out[row] += weights[places[row]]
 
 
-@kernel(*(types.void(view(types.uint8), view(types.uint8), types.int64, number, array(number)) for number in (types.int32, types.int64)))
+@kernel(
+    *(
+        types.void(view(types.uint8), view(types.uint8), types.int64, number, array(number))
+        for number in (types.int32, types.int64)
+    )
+)
 def _add_bits(bits: Bytes, valid: Bytes, start: int, weight: Any, out: npt.NDArray[Any]) -> None:
     """out[i] += weight where bit start + i is set and valid (an empty `valid`: all are)."""
     row = 0
     if start & 7 == 0:  # whole bytes, which is what Arrow's own functions give
         for byte in range(out.size >> 3):
-            eight = bits[(start >> 3) + byte] if valid.size == 0 else bits[(start >> 3) + byte] & valid[(start >> 3) + byte]
+            eight = (
+                bits[(start >> 3) + byte] if valid.size == 0 else bits[(start >> 3) + byte] & valid[(start >> 3) + byte]
+            )
             for bit in range(8):
                 out[8 * byte + bit] += weight * ((eight >> bit) & 1)
         row = out.size & ~7
@@ -117,17 +60,6 @@ def _add_bits(bits: Bytes, valid: Bytes, start: int, weight: Any, out: npt.NDArr
         row += 1
 
 
-@kernel(types.int32(view(types.int32), view(types.int32), array(types.int32)))
-def _look_up(places: Ids, table: Ids, out: Ids) -> int:
-    """out[i] = table[places[i]]; the least of them tells whether one was still unknown."""
-    lowest = np.int32(0)
-    for row in range(out.size):
-        found = table[places[row]]
-        out[row] = found
-        lowest = min(lowest, found)
-    return lowest
-
-
 class Encoder:
     """Codes of events: code c stands for one set of conditions that hold together.
 
@@ -135,17 +67,23 @@ class Encoder:
     conditions makes it number the same way. `relation` is the type of all events where there is no type column.
     """
 
-    def __init__(self, conditions: tuple[Condition, ...], *, relation: str | None = None, minterms: Iterable[int] = ()) -> None:
-        self._relations = {name: place for place, name in enumerate(dict.fromkeys(c.relation for c in conditions if c.relation is not None), 1)}
-        self._names = _NameTable(list(self._relations))
+    def __init__(
+        self, conditions: tuple[Condition, ...], *, relation: str | None = None, minterms: Iterable[int] = ()
+    ) -> None:
+        self._relations = {
+            name: place
+            for place, name in enumerate(dict.fromkeys(c.relation for c in conditions if c.relation is not None), 1)
+        }
+        self._names = NameTable(list(self._relations))
         self._only = self._relations.get(relation, 0) if relation is not None else 0
         predicates: dict[Expr, int] = {}
-        self._needs: list[tuple[int, int, int]] = []  # per condition: its relation (0: any), bits to be set, bits to be clear
+        self._needs: list[tuple[int, int, int]] = []  # per condition: relation (0: any), bits to be set, to be clear
         for condition in conditions:
-            masks = [0, 0]
+            masks = {True: 0, False: 0}
             for expr, holds in _conjuncts(condition.where):
-                masks[not holds] |= 1 << predicates.setdefault(expr, len(predicates))
-            self._needs.append((self._relations.get(condition.relation, 0) if condition.relation is not None else 0, *masks))
+                masks[holds] |= 1 << predicates.setdefault(expr, len(predicates))
+            needed = 0 if condition.relation is None else self._relations[condition.relation]
+            self._needs.append((needed, masks[True], masks[False]))
         self._predicates = _Predicates(list(predicates))
         self._codes: dict[int, int] = {minterm: code for code, minterm in enumerate(minterms)}
         self._minterms = list(self._codes)
@@ -204,10 +142,10 @@ class Encoder:
         if width:
             numbers <<= width
             self._predicates.add(part, range(width), numbers)
-        if _look_up(numbers, self._table, out) < 0:
+        if look_up(numbers, self._table, out) < 0:
             for number in np.flatnonzero(np.bincount(numbers, minlength=self._table.size)):
                 self._table[number] = self._code(int(number) >> width, int(number) & ((1 << width) - 1))
-            _look_up(numbers, self._table, out)
+            look_up(numbers, self._table, out)
 
     def _encode_wide(self, part: pa.RecordBatch, numbers: Ids, out: Ids) -> None:
         """Any number of predicates: `numbers` holds types, then an id for the type and each further group of bits."""
@@ -219,7 +157,7 @@ class Encoder:
         if self._groups[-1].size > self._table.size:
             fresh = [self._code(*self._features(number)) for number in range(self._table.size, self._groups[-1].size)]
             self._table = np.concatenate([self._table, np.array(fresh, np.int32)])
-        _look_up(numbers, self._table, out)
+        look_up(numbers, self._table, out)
 
     def _features(self, number: int) -> tuple[int, int]:
         """The type and the predicate bits that a number of the last group stands for."""
@@ -235,44 +173,17 @@ class Encoder:
         for place, (needed, on, off) in enumerate(self._needs):
             if needed in (0, relation) and bits & on == on and not bits & off:
                 minterm |= 1 << place
+        return self._numbered(minterm)
+
+    def nothing(self) -> int:
+        """The code of an event for which no condition holds."""
+        return self._numbered(0)
+
+    def _numbered(self, minterm: int) -> int:
         if minterm not in self._codes:
             self._codes[minterm] = len(self._minterms)
             self._minterms.append(minterm)
         return self._codes[minterm]
-
-
-class _NameTable:
-    """Which of a few names a value is, from 1; 0 for none of them."""
-
-    def __init__(self, names: list[str]) -> None:
-        self._values = pa.array(names, pa.large_string())
-        encoded = [b"", *(name.encode() for name in names)]
-        self._bytes = np.frombuffer(b"".join(encoded) + b"\0", np.uint8)
-        self._starts = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
-        self._masks = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)
-        ends = [(int.from_bytes(name[:8], "little"), int.from_bytes(name[-8:], "little")) for name in encoded]
-        self._words = np.array(ends, np.uint64).reshape(-1)
-        self._heads, self._chain = np.zeros(256, np.int64), np.zeros(len(encoded), np.int64)
-        for place, name in enumerate(encoded[1:], 1):
-            bucket = _bucket(self._words[2 * place], self._words[2 * place + 1], len(name))
-            self._chain[place], self._heads[bucket] = self._heads[bucket], place
-        self._dictionary: pa.Array = None  # the last one seen, and what its values are
-        self._of_dictionary: Ids = np.empty(0, np.int32)
-
-    def match(self, column: pa.Array, out: Ids) -> None:
-        if is_text(column.type):
-            offsets, data = byte_runs(column)
-            _match_names(offsets, data, validity(column), self._masks, self._words, self._bytes, self._starts, self._heads, self._chain, out)
-            return
-        if not isinstance(column, pa.DictionaryArray):
-            column = column.dictionary_encode()
-        if self._dictionary is None or not _same_array(self._dictionary, column.dictionary):
-            self._dictionary = column.dictionary
-            values = dictionary_values(column)
-            texts = values if pa.types.is_large_string(values.type) else values.cast(pa.large_string())
-            found = pc.index_in(texts, value_set=self._values).cast(pa.int32())
-            self._of_dictionary = pc.add(found, 1).fill_null(0).cast(pa.int32()).to_numpy()
-        _look_up(dictionary_places(column), self._of_dictionary, out)
 
 
 class _Predicates:
@@ -304,7 +215,7 @@ class _Predicates:
             column = part.column(name)
             weights = np.zeros(len(column.dictionary) + 1, out.dtype)
             for place, truth in zip(places, self._over_dictionary(name, tuple(places), column), strict=True):
-                weights += truth.astype(out.dtype) << (place - which.start)
+                weights[truth != 0] += 1 << (place - which.start)
             _add_at(dictionary_places(column), weights, out)
         if others:
             truths = self._program(tuple(others)).run(lambda attribute: part.column(attribute.name))
@@ -314,7 +225,7 @@ class _Predicates:
     def _over_dictionary(self, name: str, places: tuple[int, ...], column: pa.DictionaryArray) -> list[Bytes]:
         """For each predicate, 1 for each value of the dictionary (and NULL, after it) for which it is TRUE."""
         known = self._dictionaries.get((name, places))
-        if known is None or not _same_array(known[0], column.dictionary):
+        if known is None or not same_array(known[0], column.dictionary):
             values = dictionary_values(column)
             truths = [np.zeros(len(values), np.int32) for _ in places]
             for found, truth in zip(self._program(places).run(lambda attribute: values), truths, strict=True):
@@ -348,7 +259,12 @@ def _conjuncts(where: Expr | None) -> Iterator[tuple[Expr, bool]]:
             yield from _conjuncts(arg)
     elif isinstance(where, Call) and where.op == "is_true":
         yield from _conjuncts(where.args[0])
-    elif isinstance(where, Call) and where.op == "not" and isinstance(where.args[0], Call) and where.args[0].op == "is_true":
+    elif (
+        isinstance(where, Call)
+        and where.op == "not"
+        and isinstance(where.args[0], Call)
+        and where.args[0].op == "is_true"
+    ):
         yield where.args[0].args[0], False
     else:
         yield where, True
@@ -360,13 +276,3 @@ def _slices(table: pa.Table) -> Iterator[pa.RecordBatch]:
     if most > 16 and table.num_rows // most < SLICE // 16:
         table = table.combine_chunks()
     yield from (part for part in table.to_batches(max_chunksize=SLICE) if part.num_rows)
-
-
-def _same_array(left: pa.Array, right: pa.Array) -> bool:
-    """Whether two arrays are the same memory: a cheap test that may say no."""
-    return bool(
-        len(left) == len(right)
-        and left.offset == right.offset
-        and left.type == right.type
-        and [b and b.address for b in left.buffers()] == [b and b.address for b in right.buffers()]
-    )

@@ -78,7 +78,7 @@ def nanoseconds(number: str, unit: str, span: Span) -> int:
     size = UNITS.get(unit.lower())
     if size is None:
         known = [f"{names.split()[0]}s" for names in _SIZES]
-        raise QueryError(f"unknown unit `{unit}`", span=span, fix=did_you_mean(unit.lower(), [*known, "EVENTS"]))
+        raise QueryError(f"unknown unit `{unit}`", span=span, fix=did_you_mean(unit.lower(), [*known, "events"]))
     if Decimal(number) * size > LARGEST:
         raise QueryError(f"{number} {unit} is longer than 292 years", span=span, fix="give a shorter time")
     return round(Decimal(number) * size)

@@ -52,7 +52,7 @@ class Builder:
             span = NOWHERE if node.meta.empty else Span(node.meta.start_pos, node.meta.end_pos)
             depth[id(node)] = 1 + max((depth.get(id(child), 0) for child in node.children), default=0)
             if depth[id(node)] > MAX_DEPTH:
-                raise too_deep(span)
+                raise too_deep(Span(span.start, span.start + 1))
             parts = [built.get(id(child), child) for child in node.children]
             built[id(node)] = getattr(self, node.data)(span, *parts)
         return cast(Query, built[id(tree)])

@@ -167,3 +167,11 @@ def relations(formula: Formula) -> frozenset[str]:
     if isinstance(formula, Event):
         return frozenset() if formula.relation is None else frozenset({formula.relation})
     return frozenset().union(*(relations(child) for child in children(formula)))
+
+
+def shortest(formula: Formula) -> int:
+    """The fewest events a match can have."""
+    if isinstance(formula, Event):
+        return 1
+    lengths = [shortest(child) for child in children(formula)]
+    return min(lengths) if isinstance(formula, Or) else sum(lengths)

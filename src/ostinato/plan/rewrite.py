@@ -139,8 +139,8 @@ def split_predicate(predicate: Expr) -> list[list[Expr]]:
     TRUE distributes over AND, OR and NOT in three-valued logic.
     """
     result = []
-    for tests in _alternatives(predicate, positive=True):
-        tests = [test for test in tests if test != TRUE]
+    for alternative in _alternatives(predicate, positive=True):
+        tests = [part for test in alternative for part in conjuncts(test) if part != TRUE]
         if FALSE not in tests and Literal(None) not in tests:
             result.append(tests)
     return [[]] if [] in result else result
@@ -148,7 +148,7 @@ def split_predicate(predicate: Expr) -> list[list[Expr]]:
 
 def _alternatives(expr: Expr, *, positive: bool) -> list[list[Expr]]:
     if len(variables(expr)) <= 1 or not isinstance(expr, Call) or expr.op not in ("and", "or", "not"):
-        return [[expr if positive else Call("not", (expr,), expr.span)]]
+        return [[expr if positive else _negated(expr)]]
     if expr.op == "not":
         return _alternatives(expr.args[0], positive=not positive)
     choices = [_alternatives(arg, positive=positive) for arg in expr.args]
@@ -159,6 +159,10 @@ def _alternatives(expr: Expr, *, positive: bool) -> list[list[Expr]]:
         count *= len(choice)
         _limit(count)
     return [[test for tests in picked for test in tests] for picked in product(*choices)]
+
+
+def _negated(expr: Expr) -> Expr:
+    return expr.args[0] if isinstance(expr, Call) and expr.op == "not" else Call("not", (expr,), expr.span)
 
 
 def _merged(alternatives: Iterable[list[Expr]]) -> list[list[Expr]]:
@@ -269,7 +273,7 @@ def push_down(formula: Formula) -> Formula:
         else:
             rest.append(test)
     body = _push_everywhere(_push(formula.body, tests), everywhere)
-    return replace(formula, body=body, predicate=conjoin(rest)) if rest else body
+    return _one_filter(replace(formula, body=body, predicate=conjoin(rest))) if rest else body
 
 
 def _variable(test: Expr) -> str | None:
@@ -278,22 +282,24 @@ def _variable(test: Expr) -> str | None:
 
 
 def _push(formula: Formula, tests: Mapping[str, list[Expr]]) -> Formula:
-    if isinstance(formula, Event):
-        return _on_event(formula, tests.get(formula.variable, []))
+    event = formula.body if isinstance(formula, Filter) else formula
+    if isinstance(event, Event):
+        return _on_event(formula, tests.get(event.variable, []))
     if isinstance(formula, Repeat):  # the same name below a + is another variable
         return formula
-    return _one_filter(rebuild(formula, lambda child: _push(child, tests)))
+    return rebuild(formula, lambda child: _push(child, tests))
 
 
 def _push_everywhere(formula: Formula, tests: list[Expr]) -> Formula:
     """A test without variables holds for all events or for none, so it may stand on every one of them."""
-    if isinstance(formula, Event):
+    if isinstance(formula.body if isinstance(formula, Filter) else formula, Event):
         return _on_event(formula, tests)
-    return _one_filter(rebuild(formula, lambda child: _push_everywhere(child, tests))) if tests else formula
+    return rebuild(formula, lambda child: _push_everywhere(child, tests)) if tests else formula
 
 
-def _on_event(event: Event, tests: list[Expr]) -> Formula:
-    return Filter(event, conjoin(tests), event.span) if tests else event
+def _on_event(formula: Formula, tests: list[Expr]) -> Formula:
+    """More tests on an event, which may have some already."""
+    return _one_filter(Filter(formula, conjoin(tests), formula.span)) if tests else formula
 
 
 def lift(formula: Formula) -> Formula:

