@@ -6,6 +6,7 @@ when its tick is not below that event's lower bound, and lower bounds are comput
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -103,11 +104,11 @@ class Clock:
             raise self._misplaced("NULL", first_row + pc.index(chunk.is_null(), True).as_py())
         kind = self._kind
         if kind == "moment":
-            return np.asarray(
-                (chunk.view(pa.int64()) if chunk.type.bit_width == 64 else chunk.view(pa.int32())).to_numpy(), np.int64
-            )
+            return np.asarray(chunk.view(pa.int32() if chunk.type.bit_width == 32 else pa.int64()).to_numpy(), np.int64)
         if kind == "decimal":
-            return np.asarray(pc.multiply(chunk, pa.scalar(Decimal(10) ** self.type.scale)).cast(pa.int64()).to_numpy())
+            wide = chunk.cast(pa.decimal128(self.type.precision, self.type.scale))
+            halves = np.frombuffer(wide.buffers()[1], np.int64).reshape(-1, 2)[wide.offset : wide.offset + len(wide)]
+            return halves[:, 0].copy()  # the low half holds all of it
         values = chunk.cast(pa.float64()).to_numpy() if pa.types.is_decimal(chunk.type) else chunk.to_numpy()
         if kind == "integer":
             if values.dtype == np.uint64 and (values > _MAX).any():
@@ -160,30 +161,32 @@ class Clock:
 
         A time between two ticks has reached only the earlier one.
         """
+        number = value.as_py() if isinstance(value, pa.Scalar) else value
+        if isinstance(number, np.number):
+            number = number.item()
+        kind = self._kind
+        if kind == "moment":
+            return self._moment_tick(value)
+        if isinstance(number, bool) or not isinstance(number, int | float | Decimal) or number != number:
+            raise self._unfit(value)
+        if kind == "float":
+            return int(_ordered(np.array([float(number)]))[0])
+        if number in (math.inf, -math.inf):
+            return _MAX if number > 0 else _MIN
+        return _clamped(_written(number) * 10 ** (self.type.scale if kind == "decimal" else 0) // 1)
+
+    def _moment_tick(self, value: Any) -> int:
+        if hasattr(value, "to_datetime64"):
+            value = value.to_datetime64()  # pandas: Arrow would drop its nanoseconds
         try:
             scalar = value if isinstance(value, pa.Scalar) else pa.scalar(value)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
             raise self._unfit(value) from None
-        if not scalar.is_valid or isinstance(value, bool):
+        if not scalar.is_valid or not (pa.types.is_timestamp(scalar.type) or pa.types.is_date(scalar.type)):
             raise self._unfit(value)
-        kind = self._kind
-        if kind == "moment":
-            if not (pa.types.is_timestamp(scalar.type) or pa.types.is_date(scalar.type)):
-                raise self._unfit(value)
-            given = Clock(self.column, scalar.type)
-            assert given._step is not None and self._step is not None
-            moment = int(given.ticks(pa.array([scalar]))[0]) * given._step
-            return _clamped(moment // Clock(self.column, self.type)._step)  # type: ignore[operator]
-        number = scalar.as_py()
-        if not isinstance(number, int | float | Decimal) or number != number:
-            raise self._unfit(value)
-        if kind == "float":
-            return int(_ordered(np.array([float(number)]))[0])
-        if number in (float("inf"), float("-inf")):
-            return _MAX if number > 0 else _MIN
-        return _clamped(
-            _written(number) * Fraction(10) ** self.type.scale // 1 if kind == "decimal" else _written(number) // 1
-        )
+        given, mine = Clock(self.column, scalar.type)._step, Clock(self.column, self.type)._step
+        assert given is not None and mine is not None
+        return _clamped(scalar.cast(pa.int32() if scalar.type.bit_width == 32 else pa.int64()).as_py() * given // mine)
 
     def _unfit(self, value: Any) -> DataError:
         wanted = "a datetime or date" if self._kind == "moment" else "a number"
@@ -211,7 +214,7 @@ class Clock:
 
 def _written(amount: float | Decimal) -> Fraction:
     """A float as the number that was written: 0.1 is a tenth."""
-    return Fraction(repr(amount)) if isinstance(amount, float) else Fraction(amount)
+    return Fraction(repr(float(amount))) if isinstance(amount, float) else Fraction(amount)
 
 
 def _clamped(tick: int) -> int:

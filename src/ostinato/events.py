@@ -20,8 +20,14 @@ DEFAULT_TIME, DEFAULT_TYPE = "ts", "type"
 
 
 def to_arrow(data: Any) -> pa.Table:
-    """Events in any accepted form as an Arrow table, copied only where the form demands it."""
+    """Events in any accepted form as an Arrow table, copied only where the form demands it.
+
+    String views become large strings: Arrow can neither sort nor take them yet.
+    """
     table = _checked(_table(data))
+    for place, field in enumerate(table.schema):
+        if pa.types.is_string_view(field.type):
+            table = table.set_column(place, field.name, table[field.name].cast(pa.large_string()))
     return table.replace_schema_metadata(None) if table.schema.metadata else table
 
 
@@ -178,13 +184,9 @@ def _sorted(table: pa.Table, order_by: tuple[str, ...], ticks: npt.NDArray[np.in
     columns: dict[str, Any] = {"0": pa.array(ticks)}
     for place, name in enumerate(order_by, 1):
         column = table[name]
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        columns[str(place)] = column.cast(pa.large_string()) if pa.types.is_string_view(column.type) else column
+        columns[str(place)] = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
     try:
-        found = pc.sort_indices(
-            pa.table(columns), sort_keys=[(name, "ascending") for name in columns], null_placement="at_end"
-        )
+        found = pc.sort_indices(pa.table(columns), sort_keys=[(name, "ascending") for name in columns])
     except (pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise DataError(f"cannot order by {', '.join(order_by)}: {error}", fix="order by plain columns") from error
     return np.asarray(found.to_numpy(), np.int64)

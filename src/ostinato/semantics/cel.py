@@ -17,7 +17,7 @@ from typing import Any
 from ostinato.errors import DataError, QueryError
 from ostinato.lang.expr import TRUE, Expr, variables
 from ostinato.plan import nodes
-from ostinato.plan.nodes import Absent, Event, Filter, Formula, Never, Or, Query, Repeat, Strategy, Window, vdef_plus
+from ostinato.plan.nodes import Absent, Event, Filter, Formula, Never, Or, Query, Repeat, Strategy, vdef_plus
 from ostinato.semantics.values import Row, instant, passes
 
 Positions = tuple[int, ...]  # a complex event: ascending positions
@@ -309,19 +309,18 @@ class _ComplexEvent:
 def _complex_events(query: Query, partition: int, stream: _Stream) -> list[_ComplexEvent]:
     """[[φ]](S) restricted by WITHIN (and by the tie, once rewriting has made one of equality filters)."""
     found: dict[Positions, set[Labels]] = {}
-    for derivation in _derivations(query.formula, stream):
-        window = query.window
-        if _within(window, stream, derivation) and _holds(derivation, window, stream) and _tied(query, stream, derivation):
+    for each in _derivations(query.formula, stream):
+        if _holds(query, stream, each) and _within(query, stream, each) and _tied(query, stream, each):
             labels: dict[str, list[int]] = {}
-            for position, variable in derivation.marks:
+            for position, variable in each.marks:
                 labels.setdefault(variable, []).append(position)
             named = frozenset((name, tuple(positions)) for name, positions in labels.items() if name)
-            found.setdefault(tuple(position for position, _ in derivation.marks), set()).add(named)
+            found.setdefault(tuple(position for position, _ in each.marks), set()).add(named)
     return [_ComplexEvent(partition, stream, positions, frozenset(each)) for positions, each in found.items()]
 
 
-def _within(window: Window | None, stream: _Stream, derivation: _Derivation) -> bool:
-    first, last = derivation.first, derivation.last
+def _within(query: Query, stream: _Stream, derivation: _Derivation) -> bool:
+    first, last, window = derivation.first, derivation.last, query.window
     if window is None:
         return True
     if window.kind == "events":
@@ -340,13 +339,15 @@ def _tied(query: Query, stream: _Stream, derivation: _Derivation) -> bool:
     return len(values) == 1 or all(value is not None and value == values[0] for value in values)
 
 
-def _holds(derivation: _Derivation, window: Window | None, stream: _Stream) -> bool:
+def _holds(query: Query, stream: _Stream, derivation: _Derivation) -> bool:
     """Whether some valuation meets all demands. A NOT at the end looks from the last event on to the deadline."""
-    if derivation.before:
-        raise QueryError("NOT needs something before it", span=derivation.before[0].span)
+    if derivation.before or not derivation.marks:
+        raise QueryError(
+            "NOT needs an event before it", text=query.text, span=(derivation.before + derivation.after)[0].span
+        )
     demands: list[_Demand] = []
     if derivation.after:
-        deadline = _deadline(window, stream, derivation.first)
+        deadline = _deadline(query, stream, derivation.first)
         gap = [i for i in range(derivation.last + 1, len(stream.rows)) if stream.clock(i) <= deadline]
         demands = _absences(derivation.after, gap, stream)
     whole = derivation.requiring(demands, stream)
@@ -356,10 +357,13 @@ def _holds(derivation: _Derivation, window: Window | None, stream: _Stream) -> b
     return any(True for _ in _quantify(whole, everything, stream))
 
 
-def _deadline(window: Window | None, stream: _Stream, first: int) -> float:
-    if window is None or window.kind != "time":
-        raise QueryError("NOT at the end needs WITHIN a time", fix="add WITHIN, for example WITHIN 10 minutes")
-    return stream.clock(first) + window.amount
+def _deadline(query: Query, stream: _Stream, first: int) -> float:
+    """When the absence at the end is certain."""
+    if query.window is None or query.window.kind != "time":
+        raise QueryError(
+            "NOT at the end needs WITHIN a time", text=query.text, fix="add WITHIN, such as WITHIN 10 minutes"
+        )
+    return stream.clock(first) + query.window.amount
 
 
 def _select(query: Query, candidates: Iterable[_ComplexEvent]) -> Iterator[_ComplexEvent]:
@@ -397,7 +401,7 @@ def _emission(query: Query) -> Callable[[_ComplexEvent], tuple[float, int, Posit
     """When a complex event is reported: with its last event, or after a trailing NOT at its deadline."""
 
     def key(each: _ComplexEvent) -> tuple[float, int, Positions]:
-        when = _deadline(query.window, each.stream, each.positions[0]) if waits else each.end
+        when = _deadline(query, each.stream, each.positions[0]) if waits else each.end
         return when, each.partition, each.positions
 
     waits = _ends_with_not(query.formula)

@@ -75,14 +75,23 @@ _KNOW_NULL: dict[str, Callable[[Sequence[Any]], Any]] = {
 
 
 def _compare(relation: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    """Python compares numbers of all kinds by value and NaN as IEEE says; only dates and times need help."""
+    """Python compares numbers by value and NaN as IEEE says; times and decimals beside floats need help."""
 
     def compare(left: Any, right: Any) -> bool:
         if isinstance(left, date) and isinstance(right, date):
             return relation(instant(left), instant(right))
+        if isinstance(left, Decimal) and isinstance(right, float):
+            return relation(*((left, as_written(right)) if math.isfinite(right) else (float(left), right)))
+        if isinstance(left, float) and isinstance(right, Decimal):
+            return relation(*((as_written(left), right) if math.isfinite(left) else (left, float(right))))
         return relation(left, right)
 
     return compare
+
+
+def as_written(number: float) -> Decimal:
+    """0.1 is a tenth, although no float is."""
+    return Decimal(repr(number))
 
 
 def instant(moment: date) -> datetime:
@@ -99,9 +108,8 @@ def _same_kind(left: Any, right: Any) -> tuple[Any, Any]:
     return left, right
 
 
-def _divide(left: Any, right: Any) -> Any:
-    left, right = _same_kind(left, right)
-    return left / right if right != 0 else None
+def _divide(left: Any, right: Any) -> float | None:
+    return float(left) / float(right) if right != 0 else None
 
 
 def _remainder(left: Any, right: Any) -> Any:
@@ -119,7 +127,7 @@ def _round(number: Any, digits: int = 0) -> Any:
     """Halves away from zero."""
     if (isinstance(number, int) and digits >= 0) or not math.isfinite(number):
         return number
-    exact = number if isinstance(number, Decimal) else Decimal(repr(number))
+    exact = as_written(number) if isinstance(number, float) else Decimal(number)
     rounded = exact.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
     return type(number)(rounded)
 

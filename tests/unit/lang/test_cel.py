@@ -210,8 +210,10 @@ def test_items() -> None:
     )
 
 
-def test_words_of_strategies_can_be_variables() -> None:
+def test_words_of_strategies_can_be_variables_and_functions() -> None:
     assert parse("SELECT last, max.v WHERE A AS last ; B AS max").strategy == "ALL"
+    assert parse("SELECT max (x.v) WHERE A AS x").strategy == "ALL"
+    assert parse("SELECT strict (x.v + 1) * 2 WHERE A AS x").strategy == "STRICT"
 
 
 @pytest.mark.parametrize(
@@ -514,7 +516,12 @@ queries = st.builds(
 )
 
 
-@given(queries)
+def starts_with_a_bracket(query: Query) -> bool:
+    return query.items is not None and to_text(query.items[0].expr).startswith("(")
+
+
+# `SELECT MAX (x.v + 1) * 2` is the function max, so the strategy cannot stand before a bracket.
+@given(queries.filter(lambda query: query.strategy not in ("LAST", "MAX") or not starts_with_a_bracket(query)))
 def test_round_trip(query: Query) -> None:
     assert parse(format.to_text(query)) == query
     assert parse(format.pretty(query)) == query

@@ -89,7 +89,11 @@ def test_numbers_of_all_kinds_compare_by_value() -> None:
     assert call("=", 1, 1.0)
     assert call("<", 1, 1.5)
     assert call("=", Decimal("1.5"), 1.5)
-    assert call("=", 2**60, 2**60)
+    assert call("=", Decimal("0.1"), 0.1)
+    assert call(">", 0.2, Decimal("0.1"))
+    assert call("<", Decimal("0.1"), math.inf)
+    assert call("=", Decimal("0.1"), math.nan) is False
+    assert call("!=", 2**53 + 1, float(2**53))
 
 
 @pytest.mark.parametrize("op", ["=", "<", "<=", ">", ">="])

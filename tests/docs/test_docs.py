@@ -1,0 +1,220 @@
+"""The documentation is true: its examples run and print what the pages show, its queries compile, its links lead somewhere.
+
+How pages are written:
+
+- Python blocks of a page share one namespace and one empty folder. What a statement prints stands right below it, as
+  comments; a statement that prints without saying so is an error.
+- ```console blocks hold commands after `$ ` and their output. A command succeeds unless `$ echo $?` says otherwise.
+- ```cel blocks compile. After `<!-- file: name -->` a block is also written to that file.
+- `…` in expected output stands for anything: times and speeds differ from run to run.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import inspect
+import io
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import ostinato
+from ostinato.cli import app
+from ostinato.query import CelQuery
+from ostinato.runtime.engine import Engine, Statistics
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+TEXTS = [*PAGES, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", ROOT / "examples" / "README.md"]
+COMMANDS: dict[str, click.Command] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+_FENCE = re.compile(r"^(?:<!-- file: (?P<file>\S+) -->\n)?```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)(?:#[^)]*)?\)|\b(?:src|href)=\"(?!\w+:|#)([^\"#]+)")
+
+
+@dataclass(frozen=True)
+class Block:
+    page: Path
+    line: int  # of its first line
+    kind: str
+    text: str
+    file: str | None
+
+    @property
+    def place(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    content = page.read_text(encoding="utf-8")
+    for found in _FENCE.finditer(content):
+        yield Block(page, content.count("\n", 0, found.start("text")) + 1, found["kind"], found["text"], found["file"])
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    for block in blocks(page):
+        if block.file is not None:
+            Path(block.file).write_text(block.text, encoding="utf-8")
+        if block.kind == "python":
+            run_python(block, namespace)
+        elif block.kind == "console":
+            run_console(block)
+        elif block.kind == "cel":
+            try:
+                ostinato.cel(block.text)
+            except ostinato.QueryError as error:
+                pytest.fail(f"{block.place}: {error}")
+
+
+def run_python(block: Block, namespace: dict[str, Any]) -> None:
+    lines = block.text.splitlines()
+    for statement in ast.parse(block.text, filename=block.place).body:
+        end = statement.end_lineno or statement.lineno
+        shown = []
+        while end < len(lines) and lines[end].startswith("#"):
+            shown.append(lines[end].removeprefix("#").removeprefix(" "))
+            end += 1
+        ast.increment_lineno(statement, block.line - 1)
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(ast.Module([statement], []), str(block.page), "exec"), namespace)
+        if printed.getvalue():
+            where = f"{named(block.page)}:{statement.lineno}"
+            check_output(printed.getvalue(), shown, f"{where} {ast.unparse(statement)}")
+
+
+def run_console(block: Block) -> None:
+    exit_code = expected_code = 0
+    last = ""
+    for command, shown in commands(block):
+        if command == "echo $?":
+            expected_code = int(shown[0])
+            assert exit_code == expected_code, f"{block.place}: {last} ended with {exit_code}"
+            continue
+        assert exit_code == expected_code, f"{block.place}: {last} ended with {exit_code}, and the page does not say so"
+        expected_code, last = 0, command
+        words = shlex.split(command, comments=True)
+        if words[0] == "make":
+            words = made_by(words[1])
+        if words[0] == "ostinato":
+            result = CliRunner().invoke(app, words[1:])
+            if result.exception is not None and not isinstance(result.exception, SystemExit):
+                raise AssertionError(f"{block.place}: {command} failed") from result.exception
+            exit_code = result.exit_code
+            if shown:
+                check_output(result.output, shown, f"{block.place} {command}")
+    assert exit_code == expected_code, f"{block.place}: {last} ended with {exit_code}, and the page does not say so"
+
+
+def commands(block: Block) -> Iterator[tuple[str, list[str]]]:
+    """Each command, continued over lines that end with a backslash, and the output shown below it."""
+    lines = iter(block.text.splitlines())
+    command, shown = "", list[str]()
+    for line in lines:
+        if line.startswith("$ "):
+            if command:
+                yield command, shown
+            command, shown = line.removeprefix("$ "), []
+            while command.endswith("\\"):
+                command = command.removesuffix("\\") + next(lines).strip()
+        else:
+            assert command, f"{block.place}: output before any `$ `"
+            shown.append(line)
+    yield command, shown
+
+
+def made_by(target: str) -> list[str]:
+    """The command of our own that a target of the Makefile runs."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    recipe = re.search(rf"^{target}:.*\n((?:\t.*\n)*)", makefile, re.MULTILINE)
+    assert recipe is not None, f"the Makefile has no target {target}"
+    return [*shlex.split(recipe[1].replace("$(BIN)/", "").strip().splitlines()[-1])]
+
+
+def check_output(printed: str, shown: list[str], what: str) -> None:
+    """Lines are compared without trailing spaces; `…` stands for anything, a line of only `…` for any lines."""
+    actual = "\n".join(line.rstrip() for line in printed.strip("\n").splitlines())
+    wanted = "\n".join(line.rstrip() for line in shown).strip("\n")
+    pattern = re.escape(wanted).replace("\n…\n", "\n.*\n").replace("…", "[^\n]*")
+    assert re.fullmatch(pattern, actual, re.DOTALL), f"{what}\n--- shown\n{wanted}\n--- printed\n{actual}\n---"
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=named)
+def test_links(text: Path) -> None:
+    content = re.sub(r"^```.*?^```$|`[^`\n]+`", "", text.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    targets = [one or other for one, other in _LINK.findall(content)]
+    missing = [target for target in targets if not (text.parent / target).exists()]
+    assert missing == []
+
+
+def test_the_contents_list_every_page() -> None:
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    pages = [page.name for page in PAGES if page.parent.name == "docs" and page.name != "index.md"]
+    assert [page for page in pages if f"({page})" not in index] == []
+
+
+def options() -> list[tuple[str, str]]:
+    return [
+        (verb, option)
+        for verb, command in COMMANDS.items()
+        for parameter in command.params
+        if isinstance(parameter, click.Option)
+        for option in parameter.opts
+        if option != "--help"
+    ]
+
+
+@pytest.mark.parametrize("verb", COMMANDS)
+def test_every_verb_is_shown_in_use(verb: str) -> None:
+    lines = [line for page in PAGES for block in blocks(page) if block.kind == "console" for line in block.text.splitlines()]
+    used = [line for line in lines if line.startswith(f"$ ostinato {verb}")]
+    assert used or verb in ("demo", "bench")
+    assert f"ostinato {verb}" in (ROOT / "docs" / "engine.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("verb", "option"), options())
+def test_every_option_is_documented(verb: str, option: str) -> None:
+    page = (ROOT / "docs" / "engine.md").read_text(encoding="utf-8")
+    section = re.search(rf"^#+ `ostinato {verb}`\n(.*?)(?=^#|\Z)", page, re.MULTILINE | re.DOTALL)
+    assert section is not None, f"docs/engine.md has no heading `ostinato {verb}`"
+    assert f"`{option}" in section[1]
+
+
+@pytest.mark.parametrize("owner", [CelQuery, Engine])
+def test_every_method_is_documented(owner: type) -> None:
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    # How an engine is built and joined to others is no business of its users.
+    inner = {"bind", "whole", "take_whole"}
+    methods = [name for name, _ in inspect.getmembers(owner, inspect.isfunction) if not name.startswith("_")]
+    assert [name for name in methods if name not in inner and not re.search(rf"\b{name}\(", text)] == []
+
+
+def test_every_public_name_statistic_and_limit_is_documented() -> None:
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert [name for name in ostinato.__all__ if not re.search(rf"\b{name}\b", text)] == []
+    engine = (ROOT / "docs" / "engine.md").read_text(encoding="utf-8")
+    fields = [*Statistics.__dataclass_fields__, *ostinato.Limits.__dataclass_fields__]
+    assert [name for name in fields if f"`{name}`" not in engine] == []
+
+
+def test_the_readme_shows_code_early_and_names_two_commands() -> None:
+    first = next(block for block in blocks(ROOT / "README.md") if block.kind == "python")
+    assert first.line < 30
+    console = next(block for block in blocks(ROOT / "README.md") if block.kind == "console")
+    assert [shlex.split(command, comments=True) for command, _ in commands(console)] == [["make", "demo"], ["make", "test"]]

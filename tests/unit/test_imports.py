@@ -1,0 +1,70 @@
+"""Importing stays light: heavy libraries load when they are first needed, optional ones only with their users."""
+
+from __future__ import annotations
+
+import json
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import ostinato
+
+SOURCE = Path(ostinato.__file__).parent
+OPTIONAL = ("pyspark", "pandas", "polars", "duckdb")
+HEAVY = ("numba", "llvmlite", "lark")
+MODULES = sorted(module.name for module in pkgutil.walk_packages([str(SOURCE)], "ostinato."))
+# From text to automaton nothing needs a compiled kernel or a parser: those load with the first query and first event.
+CORE = [name for name in MODULES if name.split(".")[1] in ("errors", "plan", "automata", "compile", "query", "explain")]
+
+
+def loaded_by(code: str) -> set[str]:
+    """Top-level modules in a fresh interpreter after `code`."""
+    script = f"{code}\nimport json, sys\nprint(json.dumps(sorted({{name.partition('.')[0] for name in sys.modules}})))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_import_ostinato_loads_no_library() -> None:
+    ours = loaded_by("import ostinato") - loaded_by("")
+    assert ours.isdisjoint({*OPTIONAL, *HEAVY, "numpy", "pyarrow", "rich", "typer"})
+    third_party = {name for name in ours if name not in sys.stdlib_module_names and not name.startswith("_")}
+    assert third_party == {"ostinato"}
+
+
+def test_the_path_from_text_to_automaton_loads_no_parser_and_no_kernel_before_a_query() -> None:
+    assert "ostinato.plan.rewrite" in CORE and "ostinato.automata.construct" in CORE
+    assert loaded_by("\n".join(f"import {name}" for name in CORE)).isdisjoint({*OPTIONAL, *HEAVY})
+
+
+def test_compiling_a_query_loads_no_kernel() -> None:
+    found = loaded_by("import ostinato\nostinato.cel('A AS x ; B AS y FILTER x.v > 3 WITHIN 10 EVENTS').explain()")
+    assert "lark" in found
+    assert found.isdisjoint({*OPTIONAL, "numba", "llvmlite"})
+
+
+def test_no_module_imports_an_optional_library() -> None:
+    """pandas and polars tables are recognised without importing their libraries."""
+    others = [name for name in MODULES if not name.startswith("ostinato.spark")]
+    assert loaded_by("\n".join(f"import {name}" for name in others)).isdisjoint(OPTIONAL)
+
+
+def test_asking_for_help_loads_no_kernel() -> None:
+    found = loaded_by(
+        "from typer.testing import CliRunner\nfrom ostinato.cli import app\n"
+        "assert CliRunner().invoke(app, ['detect', '--help']).exit_code == 0"
+    )
+    assert found.isdisjoint({*OPTIONAL, *HEAVY, "pyarrow"})
+
+
+def test_nothing_outside_spark_imports_pyspark() -> None:
+    """Not even inside a function: the plan never sees an engine."""
+    statement = re.compile(r"^\s*(?:import|from)\s+pyspark\b", re.MULTILINE)
+    guilty = [
+        str(path.relative_to(SOURCE))
+        for path in SOURCE.rglob("*.py")
+        if SOURCE / "spark" not in path.parents and statement.search(path.read_text(encoding="utf-8"))
+    ]
+    assert guilty == []
