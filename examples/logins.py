@@ -1,4 +1,4 @@
-"""Password guessing: at least three failed logins and then a success, for one account, within five minutes."""
+"""Password guessing: at least three failed logins and then a success, for one account from one address, within five minutes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import ostinato as ost
 GUESSED = """
 SELECT MAX ok.account AS account, 2 + count(more) AS failures, one.ts AS since, ok.ts AS broken_in, ok.address AS origin
 WHERE FAIL AS one ; FAIL ; (FAIL AS more)+ ; OK AS ok
-PARTITION BY account
+PARTITION BY account, address
 WITHIN 5 minutes
 CONSUME BY PARTITION
 """

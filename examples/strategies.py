@@ -11,7 +11,7 @@ import ostinato as ost
 PATTERN = "SELECT {strategy} * WHERE A ; (B AS b FILTER b.value > 3)+ ; C WITHIN 12 EVENTS"
 
 
-def letters(length: int, seed: int = 2) -> pa.Table:
+def letters(length: int, seed: int = 42) -> pa.Table:
     chance = random.Random(seed)
     return pa.table(
         {

@@ -43,7 +43,7 @@ def deliveries(seed: int = 4) -> Iterator[pa.Table]:
 
 
 def main() -> None:
-    engine = ost.cel(UNPAID).engine(lateness=timedelta(minutes=1))
+    engine = ost.cel(UNPAID).engine(lateness="1 minute")
     for number, batch in enumerate(deliveries(), start=1):
         for match in engine.push(batch).to_pylist():
             print(f"after delivery {number:>2}: order {match['order_id']} of {match['placed_at']:%H:%M} was never paid")

@@ -94,8 +94,14 @@ def predicate(draw: Draw, variable: str) -> Expr:
     """A condition on one variable, mostly easy to meet."""
     if not _rarely(draw):
         return _comparison(draw, variable)
-    both = Call(_pick(draw, "and", "or"), (_comparison(draw, variable), _comparison(draw, variable)))
+    both = _join(_pick(draw, "and", "or"), _comparison(draw, variable), _comparison(draw, variable))
     return _pick(draw, both, Call("not", (both,)))
+
+
+def _join(op: str, *args: Expr) -> Expr:
+    """One flat call, as the parser makes it."""
+    parts = [part for arg in args for part in (arg.args if isinstance(arg, Call) and arg.op == op else (arg,))]
+    return Call(op, tuple(parts))
 
 
 def _comparison(draw: Draw, variable: str) -> Expr:
@@ -125,7 +131,7 @@ def _condition(draw: Draw, names: list[str], correlated: bool) -> Expr:
     if correlated and _pick(draw, True, False):
         attribute = _pick(draw, "v", "s", "k")
         return Call(_pick(draw, *COMPARISONS), (Attribute(first, attribute), Attribute(second, attribute)))
-    both = Call(_pick(draw, "and", "or"), (predicate(draw, first), predicate(draw, second)))
+    both = _join(_pick(draw, "and", "or"), predicate(draw, first), predicate(draw, second))
     return _pick(draw, both, both, Call("not", (both,)))
 
 
@@ -153,12 +159,14 @@ def formulas(
 
 @dataclass
 class _Shape:
-    """Draws formulas without filters. Variables are x1, x2, …; `used` counts those taken on the way to this place."""
+    """Draws formulas without filters. Variables are x1, x2, …; `used` counts those taken on the way to this place,
+    `bare` and `absents` the events without a name and under NOT in the whole formula."""
 
     draw: Draw
     absent: bool
     reuse: bool
     used: int = 0
+    bare: int = 0
     absents: int = 0
 
     def formula(self, depth: int) -> Formula:
@@ -175,8 +183,11 @@ class _Shape:
         relation = _pick(self.draw, "A", "B", None, "A", "B", "C", None, "D")
         if self.reuse:
             return Event(relation, _pick(self.draw, "x1", "x2", "x3"))
+        if _rarely(self.draw):  # no AS: numbered in the order of the text, as the parser does
+            self.bare += 1
+            return Event(relation, f"#{self.bare}")
         self.used += 1
-        return Event(relation, f"#{self.used}" if _rarely(self.draw) else f"x{self.used}")
+        return Event(relation, f"x{self.used}")
 
     def _sequence(self, depth: int) -> Sequence:
         contiguous = _rarely(self.draw)

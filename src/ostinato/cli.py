@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import re
+import os
 import shlex
 from collections.abc import Callable
 from enum import StrEnum
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from ostinato import __version__
 from ostinato.errors import DataError, LimitError, OstinatoError, QueryError
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+
+
+KINDS = ("number", "string", "boolean", "timestamp")
 
 
 class OnError(StrEnum):
@@ -45,6 +49,8 @@ def _guarded(verb: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, **kwargs: Any) -> None:
         try:
             verb(*args, **kwargs)
+        except (typer.Exit, typer.BadParameter):
+            raise
         except QueryError as error:
             _fail(2, "query error", str(error))
         except DataError as error:
@@ -61,6 +67,14 @@ def _guarded(verb: Callable[..., None]) -> Callable[..., None]:
             _fail(1, "out of memory", "fix: narrow WITHIN, or bound the matches with --limit-matches")
         except KeyboardInterrupt:
             _fail(130, "stopped", "nothing was written")
+        except Exception as error:
+            if os.environ.get("OSTINATO_DEBUG"):
+                raise
+            _fail(
+                1,
+                "internal error",
+                f"{type(error).__name__}: {error}\nfix: report it, with what OSTINATO_DEBUG=1 shows",
+            )
 
     return run
 
@@ -71,32 +85,43 @@ def _fail(code: int, what: str, message: str) -> NoReturn:
 
 
 QueryFile = Annotated[str | None, typer.Argument(metavar="QUERY", help="File with the query.", show_default=False)]
-QueryText = Annotated[str | None, typer.Option("--query", "-q", metavar="TEXT", help="The query itself, instead of a file.")]
+QueryText = Annotated[
+    str | None, typer.Option("--query", "-q", metavar="TEXT", help="The query itself, instead of a file.")
+]
 Inputs = Annotated[
     list[Path] | None,
     typer.Option(
         "--input",
         "-i",
         metavar="FILE",
-        help="Events: .parquet, .csv, .jsonl, .arrow; more files may follow.",
+        help="Events: .parquet, .csv, .jsonl or .arrow files, or folders of them.",
         show_default=False,
     ),
 ]
 MoreInputs = Annotated[list[Path] | None, typer.Argument(metavar="FILE", hidden=True)]
-TimeColumn = Annotated[str | None, typer.Option("--time", metavar="COLUMN", help="Column of event times [dim]\\[ts][/].")]
+TimeColumn = Annotated[
+    str | None, typer.Option("--time", metavar="COLUMN", help="Column of event times [dim]\\[ts][/].")
+]
 TypeColumn = Annotated[
     str | None, typer.Option("--type", metavar="COLUMN", help="Column of event types [dim]\\[type][/].")
 ]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kind",
+        metavar="COLUMN=KIND",
+        help=f"What a column of a text file holds ({', '.join(KINDS)}); other values make bad rows. Repeatable.",
+        show_default=False,
+    ),
+]
 ErrorMode = Annotated[
-    OnError, typer.Option("--on-error", help="Rows that cannot be read: stop, skip them, or skip and list them.")
+    OnError, typer.Option("--on-error", help="At rows that cannot be read: stop, skip them, or skip and list them.")
 ]
 
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
-
-        typer.echo(f"ostinato {version('ostinato')}")
+        typer.echo(f"ostinato {__version__}")
         raise typer.Exit
 
 
@@ -122,9 +147,12 @@ def detect(
     ] = None,
     time: TimeColumn = None,
     type: TypeColumn = None,
+    kind: Kinds = None,
     order_by: Annotated[
         list[str] | None,
-        typer.Option("--order-by", metavar="COLUMN", help="Order of events with equal times; needs --sort. Repeatable."),
+        typer.Option(
+            "--order-by", metavar="COLUMN", help="Order of events with equal times; needs --sort. Repeatable."
+        ),
     ] = None,
     events: Annotated[bool, typer.Option("--events", help="Add the events of each match as a column.")] = False,
     count: Annotated[bool, typer.Option("--count", help="Only say how many matches there are.")] = False,
@@ -165,7 +193,9 @@ def detect(
     job = Job(
         query=compiled,
         files=files,
-        binding={name: column for name, column in (("time", time), ("type", type)) if column is not None},
+        time=time,
+        type=type,
+        kinds=_kinds(kind),
         order_by=tuple(order_by or ()),
         events=events,
         on_error=on_error.value,
@@ -176,7 +206,7 @@ def detect(
     elif sort:
         job.sorted(output)
     else:
-        job.streamed(output, _nanoseconds(lateness))
+        job.streamed(output, lateness)
 
 
 @app.command()
@@ -188,6 +218,7 @@ def check(
     inputs: Inputs = None,
     time: TimeColumn = None,
     type: TypeColumn = None,
+    kind: Kinds = None,
 ) -> None:
     """Say whether a query is right, before any event is read.
 
@@ -202,8 +233,8 @@ def check(
     if files:
         from ostinato.job import Job
 
-        binding = {name: column for name, column in (("time", time), ("type", type)) if column is not None}
-        schema = Job(query=compiled, files=files, binding=binding).checked_schema()
+        job = Job(query=compiled, files=files, time=time, type=type, kinds=_kinds(kind))
+        schema = job.checked_schema()
         against = f", fits the {len(schema)} columns of {', '.join(file.name for file in files)}"
     for warning in compiled.warnings:
         typer.echo(f"{typer.style('warning', fg='yellow', bold=True)}: {warning}", err=True)
@@ -249,13 +280,15 @@ def bench(
 
     from ostinato import bench as benchmarks
 
-    benchmarks.run(case, events, repeats, Console())
+    benchmarks.run(only=case, events=events, repeats=repeats, console=Console())
 
 
 @app.command()
 @_guarded
 def demo(
-    out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where the demo's files go.")] = Path("demo-data"),
+    out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where the demo's files go.")] = Path(
+        "demo-data"
+    ),
 ) -> None:
     """Write a week of sensor readings, find the fires in it, and show when they happened.
 
@@ -299,16 +332,12 @@ def _arguments(
     return ostinato.cel(content), files
 
 
-def _nanoseconds(duration: str | None) -> int | None:
-    """`30 seconds` and the like, in the units of WITHIN."""
-    if duration is None:
-        return None
-    from ostinato.lang.cel import UNITS
-
-    parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", duration)
-    if parts is None or parts[2].lower() not in UNITS:
-        _usage(f"--lateness {duration!r} is not a duration; write a number and a unit, such as '30 seconds'")
-    return round(float(parts[1]) * UNITS[parts[2].lower()])
+def _kinds(given: list[str] | None) -> dict[str, str]:
+    pairs = [text.rpartition("=") for text in given or ()]
+    for column, _, kind in pairs:
+        if not column or kind not in KINDS:
+            _usage(f"--kind is COLUMN=KIND with a kind among {', '.join(KINDS)}")
+    return {column: kind for column, _, kind in pairs}
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -316,4 +345,6 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _summary(query: CelQuery) -> str:
-    return ""
+    columns = query.columns()
+    reads = "whole rows" if columns is None else ", ".join(sorted(columns)) or "types only"
+    return f"an automaton of {query.diagram().transducer.states} states, reads {reads}"

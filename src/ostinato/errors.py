@@ -78,14 +78,19 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     return "known names: " + ", ".join(f"`{other}`" for other in names[:12]) if names else None
 
 
+_WIDEST = 110  # characters of a query line shown; longer lines are clipped around the caret
+
+
 def _excerpt(text: str, span: Span) -> str:
     """The line of `text` that `span` starts in, with a caret line under it."""
     start = min(span.start, len(text))
     line_start = text.rfind("\n", 0, start) + 1
     line_end = text.find("\n", start)
     line_end = len(text) if line_end < 0 else line_end
-    number = text.count("\n", 0, start) + 1
-    prefix = f"{number:>4} | "
-    line = text[line_start:line_end].replace("\t", " ")
-    width = max(1, min(span.end, line_end) - start)
-    return f"{prefix}{line}\n{' ' * (len(prefix) + start - line_start)}{'^' * width}"
+    shown_from = max(line_start, min(start - _WIDEST // 2, line_end - _WIDEST))
+    shown_to = min(line_end, shown_from + _WIDEST)
+    line = text[shown_from:shown_to].replace("\t", " ")
+    prefix = f"{text.count(chr(10), 0, start) + 1:>4} | " + ("…" if shown_from > line_start else "")
+    width = max(1, min(span.end, shown_to) - start)
+    carets = " " * (len(prefix) + start - shown_from) + "^" * width
+    return f"{prefix}{line}{'…' if shown_to < line_end else ''}\n{carets}"

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -35,7 +34,7 @@ from ostinato.runtime.engine import Engine, Statistics
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 TEXTS = [*PAGES, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", ROOT / "examples" / "README.md"]
-COMMANDS: dict[str, click.Command] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+COMMANDS: dict[str, Any] = typer.main.get_command(app).commands
 _FENCE = re.compile(r"^(?:<!-- file: (?P<file>\S+) -->\n)?```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)(?:#[^)]*)?\)|\b(?:src|href)=\"(?!\w+:|#)([^\"#]+)")
 
@@ -174,7 +173,7 @@ def options() -> list[tuple[str, str]]:
         (verb, option)
         for verb, command in COMMANDS.items()
         for parameter in command.params
-        if isinstance(parameter, click.Option)
+        if parameter.param_type_name == "option"
         for option in parameter.opts
         if option != "--help"
     ]

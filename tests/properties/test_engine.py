@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from generators import Row, queries, streams, table
 from ostinato.compile import compile_query
 from ostinato.lang.expr import Attribute, Call, Expr, Variable, variables
-from ostinato.plan.nodes import Event, Filter, Formula, Or, Query, Repeat, Sequence, bound, rebuild
+from ostinato.plan.nodes import Event, Filter, Formula, Or, Query, Repeat, Sequence, bound, rebuild, repeated
 from ostinato.plan.ties import tie
-from ostinato.runtime.answer import repeated_variables
 from ostinato.runtime.count import count_whole
 from ostinato.runtime.engine import Engine, Options
 from ostinato.semantics.cel import evaluate
@@ -63,20 +62,20 @@ def expected(query: Query, rows: list[Row]) -> list[Any]:
     if query.items is None:
         return sorted(result.positions())
     names = sorted(frozenset().union(*(variables(item.expr) for item in query.items)))
-    repeated = repeated_variables(query.formula)
+    many = repeated(query.formula)
     return sorted(
-        repr([item_value(item.expr, labels, rows, repeated) for item in query.items])
+        repr([item_value(item.expr, labels, rows, many) for item in query.items])
         for labels in result.labelled(names)
     )
 
 
-def item_value(expr: Expr, labels: dict[str, tuple[int, ...]], rows: list[Row], repeated: frozenset[str]) -> Any:
+def item_value(expr: Expr, labels: dict[str, tuple[int, ...]], rows: list[Row], many: frozenset[str]) -> Any:
     if isinstance(expr, Variable):
         found = [rows[position] for position in labels[expr.name]]
-        return found if expr.name in repeated else found[0] if found else None
+        return found if expr.name in many else found[0] if found else None
     if isinstance(expr, Attribute):
         values = [rows[position][expr.name] for position in labels[expr.variable]]
-        return values if expr.variable in repeated else values[0] if values else None
+        return values if expr.variable in many else values[0] if values else None
     assert isinstance(expr, Call)
     (target,) = expr.args
     if isinstance(target, Variable):

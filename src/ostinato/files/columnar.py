@@ -69,6 +69,7 @@ class ArrowSource:
                 for number, batch in enumerate(_batches(reader)):
                     table = pa.Table.from_batches([batch])
                     table = table.select([name for name in table.column_names if name in schema.names])
+                    table.validate(full=True)  # kernels trust offsets; a damaged file must not reach them
                     known = getattr(reader, "num_record_batches", 0)
                     size = self.path.stat().st_size
                     for start in range(0, table.num_rows, batch_rows):

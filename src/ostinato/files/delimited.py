@@ -21,10 +21,8 @@ class CsvSource(TextSource):
     names: list[str]
     separator = ","
 
-    def begin(self) -> None:
-        first = next(self.blocks(), None)
-        lines = first.data.decode("utf-8", "replace").removeprefix(_BOM).splitlines() if first is not None else []
-        header = next(iter(lines), "")
+    def begin(self, head: bytes) -> None:
+        header = head.partition(b"\n")[0].decode("utf-8", "replace").removeprefix(_BOM).removesuffix("\r")
         if not header.strip():
             raise DataError(
                 "the file has no header line", source=str(self.path), fix="name the columns in the first line"
@@ -85,12 +83,12 @@ class CsvSource(TextSource):
         """All as text first, to tell which rows are bad; slow, and only where a block has some."""
         odd: list[arrow_csv.InvalidRow] = []
         texts = self._parse(block, schema.names, dict.fromkeys(self.names, pa.string()), odd, threads=False)
-        lines = block.data.decode("utf-8", "replace").splitlines()
+        lines = [line.removesuffix("\r") for line in block.data.decode("utf-8", "replace").split("\n")]
         skipped = self._header_lines(block)
         bad: dict[int, BadRow] = {}  # by line
         at = skipped
         for row in odd:  # rows come in order, so each is looked for after the one before
-            first = row.text.splitlines()[0] if row.text else ""
+            first = row.text.split("\n")[0].removesuffix("\r")
             at = next((place for place in range(at, len(lines)) if lines[place].startswith(first)), at)
             bad[at] = self._bad(
                 block.first_line + at, row.text, f"expected {row.expected_columns} values, got {row.actual_columns}"
@@ -113,7 +111,7 @@ class CsvSource(TextSource):
                 wrong.add(place)
         if wrong:
             texts = texts.take(pa.array([place for place in range(texts.num_rows) if place not in wrong], pa.int64()))
-        return texts.cast(schema), [bad[line] for line in sorted(bad)]
+        return texts.cast(schema) if schema.names else texts, [bad[line] for line in sorted(bad)]
 
     def _header_lines(self, block: Block) -> int:
         return 1 if block.first_line == 1 else 0
@@ -140,7 +138,10 @@ class CsvSource(TextSource):
         return arrow_csv.read_csv(
             pa.BufferReader(block.data),
             read_options=arrow_csv.ReadOptions(
-                column_names=self.names, skip_rows=self._header_lines(block), use_threads=threads
+                column_names=self.names,
+                skip_rows=self._header_lines(block),
+                use_threads=threads,
+                block_size=len(block.data) + 1,  # in one piece: a row may be longer than Arrow's blocks
             ),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=self.separator, newlines_in_values=b'"' in block.data, invalid_row_handler=skip

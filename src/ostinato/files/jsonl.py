@@ -16,9 +16,8 @@ _ZONE = r"(Z|[+-]\d\d:?\d\d)$"
 
 
 class JsonLinesSource(TextSource):
-    def begin(self) -> None:
-        first = next(self.blocks(), None)
-        if first is not None and first.data.lstrip().startswith(b"["):
+    def begin(self, head: bytes) -> None:
+        if head.lstrip().startswith(b"["):
             raise DataError(
                 "the file is one JSON array",
                 source=str(self.path),
@@ -109,6 +108,7 @@ def _time_type(column: pa.ChunkedArray) -> pa.DataType:
         return column.type
     for unit in ("us", "ns"):
         try:
+            _moments(column[:1], pa.timestamp("ns"))  # most text is no time from the first value on
             _moments(column, pa.timestamp(unit))
             return pa.timestamp(unit)
         except pa.ArrowInvalid:

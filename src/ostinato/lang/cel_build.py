@@ -96,11 +96,12 @@ class Builder:
             result[name] = Item(expr, name, span)
         return tuple(result.values())
 
-    def names(self, _: Span, *names: Token) -> tuple[str, ...]:
+    def names(self, _: Span, *tokens: Token) -> tuple[str, ...]:
+        names = tuple(_name(token) for token in tokens)
         for index, name in enumerate(names):
             if name in names[:index]:
-                raise QueryError(f"`{_name(name)}` is listed twice", span=span_of(name), fix="remove one of the two")
-        return tuple(_name(name) for name in names)
+                raise QueryError(f"`{name}` is listed twice", span=span_of(tokens[index]), fix="remove one of the two")
+        return names
 
     def partition(self, span: Span, _: Token, names: tuple[str, ...]) -> _Clause:
         return "PARTITION BY", span, {"partition_by": names}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ostinato.errors import QueryError, Span, did_you_mean
-from ostinato.lang.expr import COMPARISONS
+from ostinato.lang.expr import COMPARISONS, RESERVED
 
 if TYPE_CHECKING:
     from lark.exceptions import UnexpectedInput
@@ -219,8 +219,9 @@ def _by(place: _Place) -> _Advice | None:
 
 
 def _keyword_as_name(place: _Place) -> _Advice | None:
-    needs_name = place.accepts == {"NAME"} or (place.after.upper() == "AS" and "ANY" in place.accepts)
-    if not needs_name or not place.found[:1].isalpha():
+    as_relation = place.after.upper() == "AS" and "ANY" in place.accepts
+    as_variable = place.after in (".", *COMPARISONS) and "NUMBER" in place.accepts
+    if place.found.lower() not in RESERVED or not (place.accepts == {"NAME"} or as_relation or as_variable):
         return None
     fix = f"choose another name, or put it in backticks: `{place.found}`"
     return _Advice(f"expected a name, found the keyword {place.found.upper()}", fix)

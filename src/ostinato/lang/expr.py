@@ -123,7 +123,7 @@ _PRECEDENCE = {
     "or": 1,
     "and": 2,
     "not": 3,
-    **dict.fromkeys(COMPARISONS + ("in", "like", "is_null"), 4),
+    **dict.fromkeys((*COMPARISONS, "in", "like", "is_null"), 4),
     "+": 5,
     "-": 5,
     "*": 6,

@@ -5,7 +5,7 @@ What needs the columns of the data is in types.py.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 
 from ostinato.errors import QueryError, did_you_mean
 from ostinato.lang.expr import (
@@ -33,6 +33,10 @@ from ostinato.plan.nodes import (
     Sequence,
     bound,
     children,
+    relations,
+    repeated,
+    shortest,
+    subformulas,
     vdef,
     vdef_plus,
 )
@@ -95,30 +99,17 @@ def warnings(query: Query) -> list[str]:
     repeats = any(isinstance(part, Repeat) for part in subformulas(query.formula))
     if query.window is None and query.strategy == "ALL" and repeats:
         found.append("without WITHIN, state grows with the stream and matches can be exponentially many; add WITHIN")
-    shortest = _shortest(query.formula)
-    if query.window is not None and query.window.kind == "events" and query.window.amount < shortest:
-        found.append(f"a match has at least {shortest} events, so WITHIN {query.window.amount} EVENTS can never match")
+    fewest = shortest(query.formula)
+    if query.window is not None and query.window.kind == "events" and query.window.amount < fewest:
+        found.append(f"a match has at least {fewest} events, so WITHIN {query.window.amount} EVENTS can never match")
     for relation in query.relations:
-        if relation not in _relations(query.formula) and None not in _relations(query.formula):
+        if relation not in relations(query.formula) and None not in relations(query.formula):
             found.append(f"FROM names {relation}, but the formula does not use it")
     for test in (test for part in subformulas(query.formula) for test in _tests(part)):
         for node in walk(test):
             if isinstance(node, Call) and node.op in COMPARISONS and Literal(None) in node.args:
                 found.append(f"`{to_text(node)}` is unknown for every event; use IS NULL or IS NOT NULL")
     return found
-
-
-def subformulas(formula: Formula) -> Iterator[Formula]:
-    """The formula and all below it, outermost first."""
-    yield formula
-    for child in children(formula):
-        yield from subformulas(child)
-
-
-def repeated(formula: Formula) -> frozenset[str]:
-    """Variables that are defined somewhere inside a +, and so stand for lists of events."""
-    repeats = (part for part in subformulas(formula) if isinstance(part, Repeat))
-    return frozenset().union(*(vdef(part) for part in repeats))
 
 
 def _tests(formula: Formula) -> list[Expr]:
@@ -297,9 +288,14 @@ def _check_aggregate(call: Call) -> None:
     if any(isinstance(node, Call) and node.op in AGGREGATES for node in walk(arg)):
         reason, fix = "an aggregate cannot stand inside another", "select the two as items of their own"
         raise QueryError(reason, span=arg.span, fix=fix)
-    raise QueryError(
-        f"{call.op} takes an attribute of a variable, not an expression", span=arg.span, fix=f"write {call.op}(x.attr)"
-    )
+    whole = next((node for node in walk(arg) if isinstance(node, Variable)), None)
+    if whole is not None or call.op in ("first", "last"):
+        raise QueryError(
+            f"{call.op} cannot take this", span=arg.span, fix=f"write {call.op}(x.attr), or an expression of attributes"
+        )
+    if len(variables(arg)) != 1:
+        reason = f"{call.op} goes through the events of one variable, and this mentions {len(variables(arg))}"
+        raise QueryError(reason, span=arg.span, fix="aggregate each variable on its own")
 
 
 def _check_relations(query: Query) -> None:
@@ -314,11 +310,6 @@ def _known_relations(formula: Formula, known: Collection[str], where: str) -> No
             raise QueryError(
                 f"`{event.relation}` is not {where}", span=event.span, fix=did_you_mean(event.relation, known)
             )
-
-
-def _relations(formula: Formula) -> set[str | None]:
-    events = (part.event if isinstance(part, Absent) else part for part in subformulas(formula))
-    return {event.relation for event in events if isinstance(event, Event)}
 
 
 # Warnings -----------------------------------------------------------------------------------------------------------
@@ -336,11 +327,3 @@ def _why_never(formula: Formula) -> str:
         if isinstance(part, Filter) and not split_predicate(part.predicate):
             return f"FILTER {to_text(part.predicate)} is never true"
     return "every branch of its OR binds a variable twice or has a filter that is never true"
-
-
-def _shortest(formula: Formula) -> int:
-    """The fewest events a match can have."""
-    if isinstance(formula, Event):
-        return 1
-    lengths = [_shortest(child) for child in children(formula)]
-    return min(lengths) if isinstance(formula, Or) else sum(lengths)

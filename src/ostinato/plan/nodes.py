@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal as OneOf
 
@@ -160,13 +160,23 @@ def bound(formula: Formula) -> frozenset[str]:
     return frozenset()
 
 
-def relations(formula: Formula) -> frozenset[str]:
-    """Every event type the formula names."""
-    if isinstance(formula, Absent):
-        return relations(formula.event)
-    if isinstance(formula, Event):
-        return frozenset() if formula.relation is None else frozenset({formula.relation})
-    return frozenset().union(*(relations(child) for child in children(formula)))
+def subformulas(formula: Formula) -> Iterator[Formula]:
+    """The formula and all below it, outermost first."""
+    yield formula
+    for child in children(formula):
+        yield from subformulas(child)
+
+
+def repeated(formula: Formula) -> frozenset[str]:
+    """Variables that are defined somewhere inside a +, and so stand for lists of events."""
+    repeats = (part for part in subformulas(formula) if isinstance(part, Repeat))
+    return frozenset().union(*(vdef(part) for part in repeats))
+
+
+def relations(formula: Formula) -> frozenset[str | None]:
+    """Every event type the formula asks for; None for ANY."""
+    events = (part.event if isinstance(part, Absent) else part for part in subformulas(formula))
+    return frozenset(event.relation for event in events if isinstance(event, Event))
 
 
 def shortest(formula: Formula) -> int:

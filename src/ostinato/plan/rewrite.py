@@ -308,12 +308,22 @@ def lift(formula: Formula) -> Formula:
     The lowest sequence ρ that binds the variable becomes (ρ with the test taken as true) FILTER test OR (ρ with the
     test taken as false) FILTER NOT is_true(test), and the outer filters are pushed down at once.
     """
-    budget = [MAX_NODES]
-    return _lift(formula, budget)
+    return _lift(formula, _Copies())
 
 
-def _lift(formula: Formula, budget: list[int]) -> Formula:
-    formula = rebuild(formula, lambda child: _lift(child, budget))
+class _Copies:
+    """Counts the nodes copied so far, since many small sequences can add up to too many."""
+
+    def __init__(self) -> None:
+        self.nodes = 0
+
+    def add(self, formula: Formula) -> None:
+        self.nodes += size(formula)
+        _limit(self.nodes)
+
+
+def _lift(formula: Formula, copies: _Copies) -> Formula:
+    formula = rebuild(formula, lambda child: _lift(child, copies))
     if not isinstance(formula, Sequence):
         return formula
     names = bound(formula)
@@ -327,8 +337,7 @@ def _lift(formula: Formula, budget: list[int]) -> Formula:
         name = next(iter(variables(test)))
         held, failed = _assume(current, test, holds=True), _assume(current, test, holds=False)
         if isinstance(failed, Sequence):
-            budget[0] -= size(failed)
-            _limit(MAX_NODES - budget[0])
+            copies.add(failed)
             complement = Call("not", (Call("is_true", (test,), test.span),), test.span)
             pending.append(_pushed(failed, name, complement))
         if isinstance(held, Sequence):

@@ -10,8 +10,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.kernels.expressions import Program
-from ostinato.lang.expr import AGGREGATES, CURRENT, Attribute, Call, Expr, Variable, attributes, transform, walk
-from ostinato.plan.nodes import Formula, Item, Repeat, children, vdef
+from ostinato.lang.expr import (
+    AGGREGATES,
+    CURRENT,
+    Attribute,
+    Call,
+    Expr,
+    Variable,
+    attributes,
+    on_current,
+    transform,
+    variables,
+    walk,
+)
+from ostinato.plan.nodes import Item
 from ostinato.runtime.history import History
 from ostinato.runtime.matches import Matches
 
@@ -120,13 +132,13 @@ class _Labelled:
 
     def _aggregate(self, call: Call) -> pa.Array:
         target = call.args[0]
-        assert isinstance(target, Attribute | Variable)
-        offsets, positions = self._events(target.variable if isinstance(target, Attribute) else target.name)
+        (variable,) = variables(target)
+        offsets, positions = self._events(variable)
         if isinstance(target, Variable):
             return pa.array(np.diff(offsets))
-        if call.op in ("first", "last"):
+        if isinstance(target, Attribute) and call.op in ("first", "last"):
             return self._edge(target, last=call.op == "last")
-        values = self._values(positions, target.name)
+        (values,) = Program([on_current(target)]).run(lambda attribute: self._values(positions, attribute.name))
         rows = np.repeat(np.arange(len(self.matches)), np.diff(offsets))
         grouped = pa.table({"row": rows, "value": values}).group_by("row", use_threads=False)
         function = {"avg": "mean"}.get(call.op, call.op)
@@ -151,13 +163,6 @@ class _Labelled:
 
     def _values(self, positions: Int64, attribute: str) -> pa.Array:
         return _flat(self.history.rows(positions, [attribute])[attribute])
-
-
-def repeated_variables(formula: Formula) -> frozenset[str]:
-    """Variables defined under some +, which a match can bind many times."""
-    if isinstance(formula, Repeat):
-        return vdef(formula.body)
-    return frozenset().union(*(repeated_variables(child) for child in children(formula)))
 
 
 def _structs(history: History, positions: Int64, columns: list[str]) -> pa.StructArray:

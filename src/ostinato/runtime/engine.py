@@ -14,9 +14,10 @@ from ostinato.automata.tables import Tables
 from ostinato.compile import Compiled
 from ostinato.errors import DataError, OstinatoError
 from ostinato.events import Binding, time_order, to_arrow
-from ostinato.plan.nodes import relations
+from ostinato.kernels.arrays import plain_type
+from ostinato.plan.nodes import relations, repeated
 from ostinato.runtime.absence import Waiting
-from ostinato.runtime.answer import Answer, repeated_variables
+from ostinato.runtime.answer import Answer
 from ostinato.runtime.distinct import Distinct
 from ostinato.runtime.history import History
 from ostinato.runtime.limits import Limits
@@ -28,6 +29,7 @@ from ostinato.runtime.stream import Stream
 Int64 = npt.NDArray[np.int64]
 OnLate = Literal["count", "collect", "raise"]
 
+_ENDED = "this engine was flushed: its stream has ended\nfix: build a new one with query.engine()"
 # Beside the user's columns, where matches wait: a kept row's tick along the window, and its place in the stream.
 _TICK, _PLACE = "#tick", "#place"
 
@@ -65,7 +67,7 @@ class Engine:
         self.compiled, self.options = compiled, options
         self.events = self.read = self.matches = self.late = 0  # read: events that had their turn
         self.late_rows: list[pa.Table] = []
-        self.finished = False
+        self.stopped = ""  # why nothing more can be read
         self._stream: Stream | None = None
 
     # -- the life of an engine
@@ -80,7 +82,7 @@ class Engine:
         self.events += len(rows)
         if len(late):
             self._take_late(late)
-        return self._read(released)
+        return self._guarded(released)
 
     def whole(self, batch: Any) -> pa.Table:
         """The whole stream at once, sorted if need be; nothing is kept for later."""
@@ -90,7 +92,7 @@ class Engine:
     def take_whole(self, batch: Any) -> Released:
         """The rows of a whole stream and their order; this engine reads no other."""
         self._check_open()
-        self.finished = True
+        self.stopped = _ENDED
         rows = self.bind(to_arrow(batch))
         self.events = len(rows)
         return Released(rows, np.arange(len(rows)), time_order(rows, self.stream.binding))
@@ -102,7 +104,7 @@ class Engine:
         if stream.clock is None:
             raise DataError("the stream has no time column, so its time cannot advance", fix="name it with time=…")
         tick = stream.clock.tick(to)
-        table = self._read(self.reorder.advance(tick))
+        table = self._guarded(self.reorder.advance(tick))
         if self.waiting is None or stream.ruler is None:
             return table
         low = stream.ruler.lower_bounds(np.array([tick]), self._window_amount)
@@ -111,10 +113,10 @@ class Engine:
     def flush(self) -> pa.Table:
         """The stream has ended: read what still waits for its turn, and give what waited for time to pass."""
         self._check_open()
-        self.finished = True
+        self.stopped = _ENDED
         if self._stream is None:
             raise DataError("no events were pushed, so the columns are not known", fix="push at least an empty table")
-        table = self._read(self.reorder.flush())
+        table = self._guarded(self.reorder.flush())
         return table if self.waiting is None else pa.concat_tables([table, self._remaining()])
 
     def _remaining(self) -> pa.Table:
@@ -159,7 +161,7 @@ class Engine:
             rows.schema,
             **self.options.binding,
             needs_time=needs_time or self.options.lateness > 0,
-            relations=relations(query.formula) or query.relations,
+            relations=(relations(query.formula) - {None}) or query.relations,
         )
         stream = Stream(self.compiled, rows.schema, binding, minterms)
         self.matcher = Matcher(
@@ -173,7 +175,7 @@ class Engine:
         self._answers = Answer(
             items=query.items,
             labels=self.compiled.labels,
-            repeated=repeated_variables(query.formula),
+            repeated=repeated(query.formula),
             partition_by=query.partition_by,
             time=binding.time,
             columns=tuple(rows.schema.names),
@@ -185,9 +187,19 @@ class Engine:
         if self.waiting is not None:
             kept = kept.append(pa.field(_TICK, pa.int64())).append(pa.field(_PLACE, pa.int64()))
         self.history = History(kept)
+        keys = [pa.array([], plain_type(rows.schema.field(name).type)) for name in query.partition_by]
+        self._nothing = self._answers.table(Matches.none(), self.history, keys)
         self.reorder = Reorder(stream.clock, binding, rows.schema, self.options.lateness)
         self._stream = stream
         return rows
+
+    def _guarded(self, released: Released) -> pa.Table:
+        """Reading stops in the middle of a batch when it fails; what comes after would be wrong, so nothing may."""
+        try:
+            return self._read(released)
+        except BaseException:
+            self.stopped = "this engine stopped at an error: its state is incomplete\nfix: restore it from a snapshot"
+            raise
 
     def _read(self, released: Released, *, more: bool = True) -> pa.Table:
         stream = self.stream
@@ -197,20 +209,23 @@ class Engine:
             rows = self._with_places(rows, order, events.ticks)
         self.history.open(rows, positions)
         keys = events.keys.astype(np.int64) if len(events.keys) else np.zeros(len(events.codes), np.int64)
-        parts: list[Matches] = []
+        tables: list[pa.Table] = []
+        waiting: list[Matches] = []
         found = 0
         for chunk in self.matcher.run(events):
             found += len(chunk)
             self.options.limits.check_matches(found)
-            parts.append(Matches.unpack(chunk.values, chunk.offsets, keys[chunk.origins], chunk.origins))
-        if self.waiting is None:
-            table = pa.concat_tables([self._answer(part) for part in parts or [Matches.none()]])
-        else:
-            table = self._answer(self._wait(Matches.concat(parts), events.lows, keys, events.codes))
+            matches = Matches.unpack(chunk.values, chunk.offsets, keys[chunk.origins], chunk.origins)
+            if self.waiting is None:
+                tables.append(self._answer(matches))
+            else:
+                waiting.append(matches)
+        if self.waiting is not None:
+            tables.append(self._answer(self._wait(Matches.concat(waiting), events.lows, keys, events.codes)))
         self.read += len(rows)
         if more:
             self._close_history(int(events.lows[-1]) if len(events.lows) else np.iinfo(np.int64).min)
-        return table
+        return pa.concat_tables(tables) if tables else self._nothing
 
     def _with_places(self, rows: pa.Table, order: Int64 | None, ticks: Int64) -> pa.Table:
         ticks_as_given, places = np.empty((2, len(rows)), np.int64)
@@ -223,6 +238,7 @@ class Engine:
         assert self.waiting is not None
         rows = self.history.rows(matches.positions, [_TICK, _PLACE])
         self.waiting.add(matches, rows[_TICK].to_numpy()[matches.offsets[:-1]], rows[_PLACE].to_numpy())
+        self.options.limits.check_matches(len(self.waiting.matches))
         known = self.stream.encoder
         places = [self.compiled.conditions.index(condition) for condition in self.compiled.trailing]
         cancelling = np.array([any(known.truth(code)[place] for place in places) for code in range(known.size)], bool)
@@ -232,6 +248,8 @@ class Engine:
         if self.distinct is not None:
             matches = self.distinct.only_new(matches, len(self.compiled.labels))
         self.matches += len(matches)
+        if not len(matches):
+            return self._nothing
         return self._answers.table(matches, self.history, list(self.stream.key_values(matches.keys)))
 
     def _close_history(self, low: int) -> None:
@@ -278,7 +296,5 @@ class Engine:
         return self._stream
 
     def _check_open(self) -> None:
-        if self.finished:
-            raise OstinatoError(
-                "this engine was flushed: its stream has ended\nfix: build a new one with query.engine()"
-            )
+        if self.stopped:
+            raise OstinatoError(self.stopped)

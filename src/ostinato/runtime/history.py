@@ -10,6 +10,7 @@ import pyarrow as pa
 
 Int64 = npt.NDArray[np.int64]
 _FEW = 4096  # rows not worth looking through
+_MANY_CHUNKS = 32  # looking rows up in more chunks than this costs more than copying them together
 
 
 class History:
@@ -42,6 +43,8 @@ class History:
             self.kept, self.kept_positions = self.kept.take(pa.array(order)), self.kept_positions[order]
         self.open(self.schema.empty_table(), np.zeros(0, np.int64))
         if len(self.kept_positions) < self.next_prune:
+            if self.schema.names and self.kept.column(0).num_chunks > _MANY_CHUNKS:
+                self.kept = self.kept.combine_chunks()
             return None
         wanted = live()
         needed = np.isin(self.kept_positions, wanted, assume_unique=True)

@@ -32,7 +32,7 @@ def save(engine: Engine) -> bytes:
     meta: dict[str, Any] = {
         "query": engine.compiled.query.text or to_text(engine.compiled.query),
         "options": options,
-        "finished": engine.finished,
+        "stopped": engine.stopped,
     }
     meta |= {name: getattr(engine, name) for name in _COUNTERS} | {"bound": engine.bound}
     arrays: dict[str, npt.NDArray[Any]] = {}
@@ -73,7 +73,7 @@ def load(data: bytes) -> Engine:
         _fill(engine, meta, arrays, tables)
     for name in _COUNTERS:
         setattr(engine, name, meta[name])
-    engine.finished = meta["finished"]
+    engine.stopped = meta["stopped"]
     return engine
 
 

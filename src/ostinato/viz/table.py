@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
@@ -14,15 +15,15 @@ _SHOWN_IN_LIST = 6
 
 def terminal_table(rows: pa.Table, *, limit: int = 20) -> Table:
     """The first `limit` rows, with numbers to the right and long lists shortened."""
-    drawn = Table(header_style="bold", pad_edge=False)
+    drawn = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
     for field in rows.schema:
         right = pa.types.is_integer(field.type) or pa.types.is_floating(field.type) or pa.types.is_decimal(field.type)
-        drawn.add_column(Text(_safe(field.name)), justify="right" if right else "left", overflow="fold")
+        drawn.add_column(Text(printable(field.name)), justify="right" if right else "left", overflow="fold")
     some = rows.slice(0, limit)
     coarse = pa.schema([pa.field(field.name, _without_nanoseconds(field.type)) for field in some.schema])
     columns = [column.to_pylist() for column in some.cast(coarse, safe=False).columns]
     for row in zip(*columns, strict=True):
-        drawn.add_row(*(Text(_safe(_plain(value))) for value in row))
+        drawn.add_row(*(Text(printable(_plain(value))) for value in row))
     return drawn
 
 
@@ -44,7 +45,8 @@ def _plain(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.10g}"
     if isinstance(value, datetime):
-        return value.isoformat(sep=" ", timespec="auto" if value.microsecond else "seconds")
+        moment = value.isoformat(sep=" ", timespec="auto" if value.microsecond else "seconds")
+        return moment.removesuffix("+00:00") + "Z" if moment.endswith("+00:00") else moment
     if isinstance(value, list):
         some = ", ".join(_plain(item) for item in value[:_SHOWN_IN_LIST])
         return some if len(value) <= _SHOWN_IN_LIST else f"{some}, … ({len(value):,} in all)"
@@ -53,6 +55,6 @@ def _plain(value: Any) -> str:
     return str(value)
 
 
-def _safe(text: str) -> str:
+def printable(text: str) -> str:
     """Data must not be able to move the cursor or colour the terminal."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)

@@ -118,11 +118,11 @@ class Timeline:
             lines.append(f"{lane.name:>{margin}} │{bar}│ {len(lane.spans):>6,}")
         axis, below = ["─"] * cells, [" "] * (cells + 12)
         free = 0
-        for tick, label in self._ticks(cells // 12):
+        for tick, label in self._ticks(cells // 9):
             place = self._place(tick, cells)
             axis[place] = "┬"
-            start = max(free, place - len(label) // 2)
-            if start + len(label) <= len(below):
+            start = max(0, place - len(label) // 2)
+            if free <= start and start + len(label) <= len(below):
                 below[start : start + len(label)] = label
                 free = start + len(label) + 1
         return "\n".join([*lines, f"{'':>{margin}} └{''.join(axis)}┘", f"{'':>{margin}}  {''.join(below).rstrip()}"])

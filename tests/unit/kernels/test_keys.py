@@ -142,7 +142,7 @@ def test_long_strings_that_differ_in_one_byte() -> None:
     assert keys.encode([pa.chunked_array([pa.array(texts * 2)])]).tolist() == [*range(41)] * 2
 
 
-def test_clashing_hashes_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clashing_hashes_are_told_apart() -> None:
     """Strings whose hashes are equal must not become one key; forced here by giving a stored key another's hash."""
     keys = KeyTable()
     keys.encode([pa.chunked_array([pa.array(["a", "b"])])])

@@ -51,7 +51,7 @@ NAMES = [
     "Zähler",
     "a rather long name of an event type, middle A",
     "a rather long name of an event type, middle B",
-]  # noqa: E501
+]
 
 
 @pytest.mark.parametrize(

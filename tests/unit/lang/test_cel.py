@@ -344,6 +344,8 @@ SLIPS = [
     ("T AS x FILTER «concat()» = ''", "concat takes at least one argument", "concat(x.attr)"),
     ("T AS «filter»", "found the keyword FILTER", "backticks"),
     ("«PARTITION» AS x", "found the keyword PARTITION", "backticks"),
+    ("T AS x FILTER «within».v > 3", "found the keyword WITHIN", "backticks"),
+    ("T AS x FILTER x[«from» = 3]", "found the keyword FROM", "backticks"),
     ("SELECT * FROM «WHERE» T", "found the keyword WHERE", "backticks"),
     ("T AS x FILTER x.v > 3 «;» H AS y", "FILTER tests everything before it", "(T AS x FILTER x.v > 3) ; H AS y"),
     ("T AS x FILTER x.v > 3 OR H «AS» y", "FILTER tests everything before it", "(T AS x FILTER x.v > 3)"),

@@ -87,7 +87,8 @@ FAULTS = [
     ("SELECT abs(«x.v») AS a WHERE (T AS x ; H AS y)+", "`x.v` is a list of values", "avg(x.v)"),
     ("SELECT «x» + 1 WHERE T AS x", "`x` is a whole event", "count(x)"),
     ("SELECT «sum(x)» WHERE T AS x", "sum needs an attribute", "sum(x.attr)"),
-    ("SELECT sum(«x.v * 2») WHERE T AS x", "sum takes an attribute of a variable", "sum(x.attr)"),
+    ("SELECT sum(«x.v * y.v») WHERE T AS x ; H AS y", "this mentions 2", "each variable on its own"),
+    ("SELECT sum(«x + 1») WHERE T AS x", "sum cannot take this", "sum(x.attr)"),
     ("SELECT «1 + 1» WHERE T AS x", "mentions no event", "select a variable"),
     # FROM.
     ("SELECT * FROM T, H WHERE T ; «Hh AS y»", "`Hh` is not in FROM", "did you mean `H`"),

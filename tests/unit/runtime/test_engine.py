@@ -152,6 +152,16 @@ def test_the_end_is_the_end() -> None:
         engine.push(rows("A"))
 
 
+def test_an_engine_that_failed_in_the_middle_gives_no_more_answers() -> None:
+    engine = ost.cel("(A AS x)+ ; B AS y").engine(limits=ost.Limits(matches=10))
+    saved = engine.snapshot()
+    with pytest.raises(ost.LimitError):
+        engine.push(rows("AAAAAAB"))
+    with pytest.raises(ost.OstinatoError, match="snapshot"):
+        engine.push(rows("A", 10))
+    assert positions(Engine.restore(saved).push(rows("AB"))) == [(0, 1)]
+
+
 def test_batches_must_agree_on_their_columns() -> None:
     engine = ost.cel("A AS x").engine()
     engine.push(rows("A"))

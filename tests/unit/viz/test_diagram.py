@@ -75,7 +75,9 @@ def test_names_from_a_query_cannot_break_the_picture() -> None:
 
 def test_a_long_condition_is_cut_in_the_label_and_whole_in_the_tooltip() -> None:
     long = Call("in", (Attribute("~", "status"), *(Literal(f"status number {n}") for n in range(30))))
-    root = drawn(Diagram.of(Transducer(2, (START_LOOP, Transition(0, 1, Condition("T", long), mark="x")), frozenset({1}))))
+    root = drawn(
+        Diagram.of(Transducer(2, (START_LOOP, Transition(0, 1, Condition("T", long), mark="x")), frozenset({1})))
+    )
     assert all(len(text) <= 26 for text in texts(root))
     assert any(text.endswith("…") for text in texts(root))
     assert any("status number 29" in (tip.text or "") for tip in root.iter(f"{SVG}title"))

@@ -20,7 +20,7 @@ def test_lists_are_shortened_and_rows_limited() -> None:
     rows = pa.table({"positions": [list(range(9)), [1, 2], []], "n": [1, 2, 3]})
     text = printed(terminal_table(rows, limit=2))
     assert "0, 1, 2, 3, 4, 5, … (9 in all)" in text
-    assert "1, 2" in text and "│ 3" not in text
+    assert "1, 2" in text and " 3\n" not in text
 
 
 def test_values_read_plainly() -> None:
@@ -42,7 +42,7 @@ def test_nanoseconds_are_rounded_away_wherever_they_are() -> None:
     rows = pa.table(
         {"at": moment, "x": pa.StructArray.from_arrays([moment], ["ts"]), "y": pa.array([[1]], pa.list_(kind))}
     )
-    assert "2026-07-02 13:46:40+00:00" in printed(terminal_table(rows))
+    assert "2026-07-02 13:46:40Z" in printed(terminal_table(rows))
 
 
 def test_data_can_neither_style_nor_steer_the_terminal() -> None:
