@@ -227,7 +227,7 @@ def _filtered(draw: Draw, formula: Formula, scope: frozenset[str], wider: bool, 
         # A condition on an earlier event decides between the branches, as in φ6.
         first, *others = result.parts
         result = replace(result, parts=(Filter(first, _condition(draw, _named(outer), correlated)), *others))
-    names = _named(outer) if _named(outer) and _pick(draw, True, False) else _named(scope)
+    names = _named(outer if _pick(draw, True, False) else scope) or _named(scope)
     return Filter(result, _condition(draw, names, correlated)) if names and _rarely(draw) else result
 
 

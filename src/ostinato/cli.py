@@ -257,10 +257,9 @@ def explain(
     [cyan]ostinato explain -q "A AS x ; B AS y" --svg automaton.svg[/]
     """
     compiled, _ = _arguments(query, None, text, None)
-    typer.echo(compiled.explain())
     if svg is not None:
         compiled.diagram().save(svg)
-        typer.echo(f"automaton drawn: {svg}", err=True)
+    typer.echo(compiled.explain())
 
 
 @app.command()

@@ -18,6 +18,7 @@ from ostinato.plan.rewrite import normalise
 from ostinato.plan.ties import tie
 
 _MAX_SYMBOLS = 254
+_MAX_RANKED = 64  # states; a key then has up to half as many lists as the square of this
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,16 @@ class Compiled:
         return bool(self.trailing) and self.query.strategy in ("NXT", "LAST", "MAX")
 
     @property
+    def ranked(self) -> bool:
+        """Whether the best match within a sliding window is joined from two halves (kernels/ranked.py)."""
+        best = self.query.strategy in ("NXT", "LAST") and self.query.items is None and not self.selects_late
+        return best and self.query.window is not None and self.transducer.states <= _MAX_RANKED
+
+    @property
     def replayed(self) -> bool:
-        """Whether the strategy chooses within a sliding window (kernels/replay.py)."""
-        return self.query.window is not None and self.query.strategy in ("NXT", "LAST", "MAX") and not self.selects_late
+        """Whether a sliding window is replayed to choose within it (kernels/replay.py)."""
+        chooses = self.query.strategy in ("NXT", "LAST", "MAX") and not self.selects_late
+        return chooses and self.query.window is not None and not self.ranked
 
     def machine(self, truth: Callable[[int], tuple[bool, ...]]) -> Machine:
         alphabet = Alphabet(self.transducer, truth, self._symbol())

@@ -25,6 +25,11 @@ def _evaluation(compiled: Compiled) -> list[str]:
     lines = []
     if compiled.selects_late:
         lines.append(f"{query.strategy}: chosen among the matches that survive the NOT at the end")
+    elif compiled.ranked:
+        lines.append(
+            f"{query.strategy} within a window: joined from the best runs through the window's two halves; "
+            "amortised constant time per event, whatever the window"
+        )
     elif compiled.replayed:
         lines.append(f"{query.strategy} within a window: the window is replayed when an event may complete a match")
     elif query.strategy in ("NXT", "LAST"):

@@ -106,7 +106,7 @@ class Job:
         """How it went, on stderr, so that it never mixes with results."""
         seconds = time.perf_counter() - began
         console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
-        parts = [f"{events:,} events", f"{matches:,} matches", f"{late:,} late", f"{seconds:.2f} s"]
+        parts = [f"{events:,} events", _matches(matches), f"{late:,} late", f"{seconds:.2f} s"]
         console.print(", ".join([*parts, f"{events / max(seconds, 1e-9):,.0f} events/s"]), style="bright_black")
         if reader.bad_count:
             console.print(f"{reader.bad_count:,} rows could not be read and were left out", style="yellow")
@@ -153,7 +153,11 @@ class _Results:
         if self.total:
             console.print(terminal_table(pa.concat_tables(self.first)))
         rest = f", the first {SHOWN} shown; --output FILE keeps all" if self.total > SHOWN else ""
-        console.print(f"[bold]{self.total:,}[/] match{'' if self.total == 1 else 'es'}{rest}", highlight=False)
+        console.print(f"[bold]{_matches(self.total)}[/]{rest}", highlight=False)
+
+
+def _matches(number: int) -> str:
+    return f"{number:,} match" if number == 1 else f"{number:,} matches"
 
 
 def _too_many(bound: int) -> LimitError:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 
-from generators import queries, streams
+from generators import Row, queries, streams
 from ostinato.errors import LimitError
-from ostinato.lang.expr import variables
-from ostinato.plan.nodes import Event, Filter, Formula, Query, Sequence, children, vdef_plus
+from ostinato.lang.expr import Attribute, Call, variables
+from ostinato.plan.check import check, correlated
+from ostinato.plan.nodes import Event, Filter, Formula, Query, Sequence, bound, children, rebuild, vdef_plus
 from ostinato.plan.rewrite import normalise
+from ostinato.plan.ties import tie
 from ostinato.semantics.cel import evaluate
-
-Row = dict[str, Any]
 
 
 def stages(query: Query) -> list[tuple[str, Query]]:
+    check(query)
+    correlated(query)
     try:
         return list(normalise(query))
     except LimitError:
@@ -24,25 +26,28 @@ def stages(query: Query) -> list[tuple[str, Query]]:
         raise
 
 
-def check(query: Query, s: list[Row]) -> None:
+def check_stages(query: Query, s: list[Row]) -> None:
     expected = evaluate(query, s, time="ts")
     for name, rewritten in stages(query):
         assert evaluate(rewritten, s, time="ts") == expected, name
 
 
+@settings(max_examples=200)
 @given(queries(), streams(max_size=7))
 def test_filters_on_bound_variables(query: Query, s: list[Row]) -> None:
-    check(query, s)
+    check_stages(query, s)
 
 
+@settings(max_examples=200)
 @given(queries(wider_filters=True), streams(max_size=7))
 def test_filters_on_variables_of_a_wider_scope(query: Query, s: list[Row]) -> None:
-    check(query, s)
+    check_stages(query, s)
 
 
+@settings(max_examples=200)
 @given(queries(wider_filters=True, reuse=True), streams(max_size=7))
 def test_unsafe_variables(query: Query, s: list[Row]) -> None:
-    check(query, s)
+    check_stages(query, s)
 
 
 def subformulas(formula: Formula) -> list[Formula]:
@@ -58,3 +63,18 @@ def test_the_result_is_safe_and_in_lp_normal_form(query: Query) -> None:
         if isinstance(formula, Filter):
             assert isinstance(formula.body, Event)
             assert variables(formula.predicate) <= {formula.body.variable}
+
+
+def tied(formula: Formula, root: str) -> Formula:
+    """Every other event has the k of `root`."""
+    if isinstance(formula, Event) and formula.variable != root:
+        return Filter(formula, Call("=", (Attribute(formula.variable, "k"), Attribute(root, "k"))))
+    return rebuild(formula, lambda child: tied(child, root))
+
+
+@given(queries(absent=False, wider_filters=True), streams())
+def test_equality_filters_made_a_tie(query: Query, s: list[Row]) -> None:
+    roots = sorted(bound(query.formula))
+    assume(roots)
+    query = replace(query, formula=tied(query.formula, roots[0]), partition_by=())
+    assert evaluate(tie(query), s, time="ts") == evaluate(query, s, time="ts")

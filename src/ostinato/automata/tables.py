@@ -64,12 +64,16 @@ class Tables:
         self.placed.append(placed)
         self.index[placed.config] = number
         self.width = max([self.width, *(slot + 1 for slot in placed.slots)])
-        for slot in placed.slots:
+        for slot in self.listed(placed):
             self.slot_list.add(slot)
         self.slot_ends.add(len(self.slot_list))
         if len(self.placed) * self.stride > len(self.entries):
             self._resize(2 * len(self.placed), self.stride)
         return number
+
+    def listed(self, placed: Placed) -> tuple[int, ...]:
+        """The slots a kernel must know of: all that hold a list."""
+        return placed.slots
 
     def fill(self, number: int, code: int) -> None:
         """Compute the step of a configuration on a code and write it down."""
@@ -103,10 +107,15 @@ class Tables:
                 self.ops.add(source, symbol, -1)
             symbol, source = sources[-1]
             self.ops.add(source, symbol, destination)
-        emit_begin = len(self.emits)
-        for source, symbol in step.emits:
-            self.emits.add(-1 if source < 0 else before.slots[source], symbol)
-        entry[:] = (target, op_begin, len(self.ops), emit_begin, len(self.emits))
+        emits = [(-1 if source < 0 else before.slots[source], symbol) for source, symbol in step.emits]
+        entry[:] = (target, op_begin, len(self.ops), *self.write_emits(emits))
+
+    def write_emits(self, emits: list[tuple[int, int]]) -> tuple[int, int]:
+        """Write down what completes; returns its place."""
+        begin = len(self.emits)
+        for source, symbol in emits:
+            self.emits.add(source, symbol)
+        return begin, len(self.emits)
 
     def _resize(self, configs: int, stride: int) -> None:
         """Room for more configurations or more codes."""

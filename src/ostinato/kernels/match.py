@@ -66,18 +66,6 @@ def resolve(nodes: Int64, node: int, low: int) -> int:
 
 
 @kernel()
-def add_node(nodes: Int64, cursor: Int64, value: int, left: int, right: int, newest: int) -> int:
-    node: int = cursor[USED]
-    at = 4 * node
-    nodes[at] = value
-    nodes[at + 1] = left
-    nodes[at + 2] = right
-    nodes[at + 3] = newest
-    cursor[USED] = node + 1
-    return node
-
-
-@kernel()
 def apply(
     ops: Int32,
     begin: int,
@@ -94,33 +82,41 @@ def apply(
     """Run one step's program: every list is built from the slots as they were before the event."""
     result = NIL
     groups = 0
+    used = cursor[USED]
     for at in range(begin, end):
         source, symbol, destination = ops[at, 0], ops[at, 1], ops[at, 2]
-        if source < 0:
-            # A first event: nothing older can be newer than it, so its list's `newest` is its own tick.
-            result = add_node(nodes, cursor, (position << SYMBOL_BITS) | symbol, BOTTOM, result, tick)
-        else:
-            node = slots[base + source]
-            if alive(nodes, node, low):
-                newest = nodes[4 * node + 3]
+        node = slots[base + source] if source >= 0 else BOTTOM
+        if source < 0 or alive(nodes, node, low):
+            if symbol == 0 and result < 0:
+                result = node
+            else:
+                # A first event: nothing older can be newer than it, so its list's `newest` is its own tick.
+                newest = nodes[4 * node + 3] if source >= 0 else tick
                 if result >= 0:
                     newest = max(newest, nodes[4 * result + 3])
+                spot = 4 * used
+                nodes[spot + 3] = newest
                 if symbol:
-                    result = add_node(nodes, cursor, (position << SYMBOL_BITS) | symbol, node, result, newest)
-                elif result >= 0:
-                    result = add_node(nodes, cursor, -1, result, node, newest)
+                    nodes[spot] = (position << SYMBOL_BITS) | symbol
+                    nodes[spot + 1] = node
+                    nodes[spot + 2] = result
                 else:
-                    result = node
+                    nodes[spot] = -1
+                    nodes[spot + 1] = result
+                    nodes[spot + 2] = node
+                result = used
+                used += 1
         if destination >= 0:
-            if at == end - 1 and groups == 0:
+            if groups == 0 and at == end - 1:
                 slots[base + destination] = result
-                return
-            fresh[2 * groups] = destination
-            fresh[2 * groups + 1] = result
-            groups += 1
-            result = NIL
+            else:
+                fresh[2 * groups] = destination
+                fresh[2 * groups + 1] = result
+                groups += 1
+                result = NIL
     for group in range(groups):
         slots[base + fresh[2 * group]] = fresh[2 * group + 1]
+    cursor[USED] = used
 
 
 @kernel()
@@ -256,38 +252,12 @@ def emit(
 
 
 @kernel()
-def collect(
-    nodes: Int64,
-    marks: Int64,
-    cursor: Int64,
-    key_config: Int32,
-    key_epoch: Int64,
-    key_count: Int64,
-    slots: Int32,
-    slot_width: int,
-    slot_ends: Int32,
-    slot_list: Int32,
-    window: int,
-    width: int,
-    low: int,
-) -> None:
-    """Slide the nodes that can still matter to the front. Children are older than parents, so two sweeps do.
+def slide(nodes: Int64, marks: Int64, cursor: Int64) -> None:
+    """Slide the marked nodes and all they lead to to the front. Children are older than parents, so two sweeps do.
 
-    `marks` first holds the lower bound that applies to a node (each key may have its own), then its new number.
+    `marks` holds the lower bound that applies to a node (FOREVER: not marked), and is then its new number.
     """
     used = cursor[USED]
-    marks[:used] = FOREVER
-    for key in range(len(key_config)):
-        if key_epoch[key] != cursor[EPOCH]:
-            continue
-        bound = key_count[key] - width + 1 if window == EVENT_WINDOW else low
-        config = key_config[key]
-        for at in range(slot_ends[config - 1] if config else 0, slot_ends[config]):
-            node = resolve(nodes, slots[key * slot_width + slot_list[at]], bound)
-            slots[key * slot_width + slot_list[at]] = node
-            if node >= 0:
-                # FOREVER itself means "not reached"; a bound that low keeps everything, as does the next one.
-                marks[node] = max(bound, FOREVER + 1)
     for node in range(used - 1, -1, -1):
         bound = marks[node]
         if bound == FOREVER:
@@ -310,6 +280,40 @@ def collect(
         nodes[to], nodes[to + 3] = nodes[at], nodes[at + 3]
         marks[node] = kept
         kept += 1
+    cursor[USED] = kept
+    cursor[LIVE] = kept
+
+
+@kernel()
+def collect(
+    nodes: Int64,
+    marks: Int64,
+    cursor: Int64,
+    key_config: Int32,
+    key_epoch: Int64,
+    key_count: Int64,
+    slots: Int32,
+    slot_width: int,
+    slot_ends: Int32,
+    slot_list: Int32,
+    window: int,
+    width: int,
+    low: int,
+) -> None:
+    """Keep only the nodes that can still matter; each key may have its own lower bound."""
+    marks[: cursor[USED]] = FOREVER
+    for key in range(len(key_config)):
+        if key_epoch[key] != cursor[EPOCH]:
+            continue
+        bound = key_count[key] - width + 1 if window == EVENT_WINDOW else low
+        config = key_config[key]
+        for at in range(slot_ends[config - 1] if config else 0, slot_ends[config]):
+            node = resolve(nodes, slots[key * slot_width + slot_list[at]], bound)
+            slots[key * slot_width + slot_list[at]] = node
+            if node >= 0:
+                # FOREVER itself means "not reached"; a bound that low keeps everything, as does the next one.
+                marks[node] = max(bound, FOREVER + 1)
+    slide(nodes, marks, cursor)
     for key in range(len(key_config)):
         if key_epoch[key] != cursor[EPOCH]:
             continue
@@ -318,8 +322,6 @@ def collect(
             node = slots[key * slot_width + slot_list[at]]
             if node >= 0:
                 slots[key * slot_width + slot_list[at]] = marks[node]
-    cursor[USED] = kept
-    cursor[LIVE] = kept
 
 
 @kernel()

@@ -32,40 +32,7 @@ from ostinato.kernels.match import (
     apply,
     emit,
 )
-
-# A record is one event of a window: position, tick, code, next record of the same key.
-POSITION, TICK, WHAT, NEXT = range(4)
-
-
-@kernel()
-def drop_expired(key: int, low: int, heads: Int32, records: Int64, cursor: Int64) -> None:
-    """Give the records of a key that left the window back to the free list."""
-    head = heads[key]
-    while head >= 0 and records[head, TICK] < low:
-        follower = records[head, NEXT]
-        records[head, NEXT] = cursor[FREE]
-        cursor[FREE] = head
-        head = follower
-    heads[key] = head
-
-
-@kernel()
-def append_record(
-    key: int, position: int, tick: int, code: int, heads: Int32, tails: Int32, records: Int64, cursor: Int64
-) -> None:
-    record = cursor[FREE]
-    if record >= 0:
-        cursor[FREE] = records[record, NEXT]
-    else:
-        record = cursor[RECORDS]
-        cursor[RECORDS] += 1
-    records[record, POSITION], records[record, TICK], records[record, WHAT] = position, tick, code
-    records[record, NEXT] = NIL
-    if heads[key] < 0:
-        heads[key] = record
-    else:
-        records[tails[key], NEXT] = record
-    tails[key] = record
+from ostinato.kernels.window import NEXT, POSITION, TICK, WHAT, append_record, drop_all, drop_oldest
 
 
 @kernel()
@@ -165,7 +132,8 @@ def run_replay(
         if key_epoch[key] != cursor[EPOCH]:
             key_epoch[key] = cursor[EPOCH]
             heads[key] = NIL
-        drop_expired(key, low, heads, records, cursor)
+        while heads[key] >= 0 and records[heads[key], TICK] < low:
+            drop_oldest(key, heads, records, cursor)
         position = positions[at] if placed else first_position + at
         consumed = False
         if closes[code]:
@@ -207,10 +175,6 @@ def run_replay(
             cursor[RECORDS] = 0
             cursor[FREE] = NIL
         else:
-            while heads[key] >= 0:
-                follower = records[heads[key], NEXT]
-                records[heads[key], NEXT] = cursor[FREE]
-                cursor[FREE] = heads[key]
-                heads[key] = follower
+            drop_all(key, heads, records, cursor)
     cursor[AT] = len(codes)
     return DONE

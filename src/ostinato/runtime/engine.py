@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ostinato.automata.tables import Tables
 from ostinato.compile import Compiled
 from ostinato.errors import DataError, OstinatoError
 from ostinato.events import Binding, time_order, to_arrow
@@ -18,10 +17,10 @@ from ostinato.kernels.arrays import plain_type
 from ostinato.plan.nodes import relations, repeated
 from ostinato.runtime.absence import Waiting
 from ostinato.runtime.answer import Answer
+from ostinato.runtime.choose import matcher_for
 from ostinato.runtime.distinct import Distinct
 from ostinato.runtime.history import History
 from ostinato.runtime.limits import Limits
-from ostinato.runtime.matcher import Matcher
 from ostinato.runtime.matches import Matches
 from ostinato.runtime.ordering import Released, Reorder
 from ostinato.runtime.stream import Stream
@@ -133,7 +132,7 @@ class Engine:
             late=self.late,
             waiting=waiting,
             keys=(self._stream.keys.size if self._stream.keys is not None else 1) if self._stream is not None else 0,
-            states=len(self.matcher.tables.placed) if bound else 0,
+            states=self.matcher.states if bound else 0,
             live=self.matcher.live if bound else 0,
             bytes=self.matcher.bytes + self.history.kept.nbytes + self.reorder.rows.nbytes if bound else 0,
         )
@@ -161,17 +160,10 @@ class Engine:
             rows.schema,
             **self.options.binding,
             needs_time=needs_time or self.options.lateness > 0,
-            relations=(relations(query.formula) - {None}) or query.relations,
+            relations=[name for name in relations(query.formula) if name is not None] or query.relations,
         )
         stream = Stream(self.compiled, rows.schema, binding, minterms)
-        self.matcher = Matcher(
-            Tables(self.compiled.machine(stream.encoder.truth), max_states=self.options.limits.states),
-            window=stream.window,
-            width=stream.width,
-            consume=stream.consume,
-            replayed=self.compiled.replayed,
-            limits=self.options.limits,
-        )
+        self.matcher = matcher_for(self.compiled, stream, self.options.limits)
         self._answers = Answer(
             items=query.items,
             labels=self.compiled.labels,

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.automata.tables import Tables
-from ostinato.kernels import match, replay
+from ostinato.automata.determinise import Config
+from ostinato.automata.tables import Placed, Tables
+from ostinato.kernels import match
 from ostinato.runtime.limits import Limits
 
 Int64 = npt.NDArray[np.int64]
 Int32 = npt.NDArray[np.int32]
+Meta = dict[str, Any]
+Arrays = dict[str, npt.NDArray[Any]]
 
 _CHUNK_VALUES = 1 << 20  # marked events per chunk of output; more when one match is longer
 
@@ -44,167 +48,214 @@ class Chunk:
         return len(self.origins)
 
 
-class Matcher:
-    """State of all keys for one query."""
+@dataclass(frozen=True)
+class Scope:
+    """How far a match may reach, what is forgotten after one, and how much may be used."""
 
-    def __init__(
-        self, tables: Tables, *, window: int, width: int, consume: int, replayed: bool, limits: Limits
-    ) -> None:
-        self.tables, self.window, self.width, self.consume, self.limits = tables, window, width, consume, limits
-        self.replayed = replayed
+    window: int
+    width: int
+    consume: int
+    limits: Limits
+
+
+class Matcher(ABC):
+    """State of all keys for one query, whatever kernel reads the events."""
+
+    ARRAYS: ClassVar[tuple[str, ...]] = ("cursor", "key_epoch", "key_count")  # what a snapshot must hold
+
+    def __init__(self, tables: Tables, scope: Scope) -> None:
+        self.tables, self.scope = tables, scope
+        self.walked = 0
         self.cursor: Int64 = np.zeros(match.CURSOR_SIZE, np.int64)
         self.cursor[match.FREE] = match.NIL
-        self.key_config: Int32 = np.zeros(0, np.int32)
         self.key_epoch: Int64 = np.zeros(0, np.int64)
         self.key_count: Int64 = np.zeros(0, np.int64)
-        self.heads: Int32 = np.zeros(0, np.int32)
-        self.tails: Int32 = np.zeros(0, np.int32)
-        # Where windows are replayed, one at a time, all keys share one row of slots.
-        self.slots: Int32 = np.full((int(replayed), 1), match.NIL, np.int32)
         self.fresh: Int32 = np.zeros(2, np.int32)
         self.nodes: Int64 = np.zeros(4 << 12, np.int64)
         self.marks: Int64 = np.zeros(1 << 12, np.int64)
-        self.records: Int64 = np.zeros((1 << 10 if replayed else 0, 4), np.int64)
         self.stack: Int64 = np.zeros(256, np.int64)
         self.path: Int64 = np.zeros(128, np.int64)
-        self.inert: Int32 = np.zeros(0, np.int32)
-        self.closes: Int32 = np.zeros(0, np.int32)
-        self.follow_tables()
 
     def run(self, events: Events, mode: int = match.WRITE) -> Iterator[Chunk]:
         """Read a batch; yields matches as output fills up. In WALK mode nothing is written, see `walked`."""
-        self._room_for_keys(events.key_count)
+        if events.key_count > len(self.key_epoch):
+            self.grow_keys(max(events.key_count - len(self.key_epoch), len(self.key_epoch)))
         cursor = self.cursor
         cursor[match.AT] = 0
         room = _CHUNK_VALUES if mode == match.WRITE else 0
         values, ends, origins = (np.empty(room, np.int64) for _ in range(3))
         while True:
-            status = self._call(events, mode, values, ends, origins)
-            if status == match.NEED_STEP:
-                self.tables.fill(int(cursor[match.CONFIG]), int(cursor[match.CODE]))
-                self.follow_tables()
-            elif status == match.NEED_NODES:
-                self._grow_nodes()
-            elif status == match.NEED_STACK:
-                self.stack, self.path = _doubled(self.stack), _doubled(self.path)
-            elif status == match.NEED_RECORDS:
-                self.records = _doubled(self.records)
-                self.limits.check_memory(self.bytes)
-            else:
-                count, used = int(cursor[match.MATCHES]), int(cursor[match.VALUES])
-                if mode == match.WRITE and count:
-                    offsets = np.concatenate([np.zeros(1, np.int64), ends[:count]])
-                    yield Chunk(values[:used], offsets, origins[:count])
-                if status == match.DONE:
-                    break
-                # Full: a fresh output, large enough for the match that did not fit.
-                room = max(room, 2 * int(cursor[match.PENDING]) if count == 0 else 0)
-                values, ends, origins = (
-                    np.empty(room, np.int64),
-                    np.empty(len(ends), np.int64),
-                    np.empty(len(ends), np.int64),
-                )
-                cursor[match.MATCHES] = cursor[match.VALUES] = 0
+            status = self.call(events, mode, values, ends, origins)
+            if status not in (match.DONE, match.OUTPUT_FULL):
+                self.provide(status, events)
+                continue
+            count, used = int(cursor[match.MATCHES]), int(cursor[match.VALUES])
+            if mode == match.WRITE and count:
+                offsets = np.concatenate([np.zeros(1, np.int64), ends[:count]])
+                yield Chunk(values[:used], offsets, origins[:count])
+            if status == match.DONE:
+                break
+            # Full: a fresh output, large enough for the match that did not fit.
+            room = max(room, 2 * int(cursor[match.PENDING]) if count == 0 else 0)
+            values, ends, origins = (
+                np.empty(room, np.int64),
+                np.empty(len(ends), np.int64),
+                np.empty(len(ends), np.int64),
+            )
+            cursor[match.MATCHES] = cursor[match.VALUES] = 0
         self.walked = int(cursor[match.MATCHES]) if mode == match.WALK else 0
         cursor[match.MATCHES] = cursor[match.VALUES] = 0
 
-    def _call(self, events: Events, mode: int, values: Int64, ends: Int64, origins: Int64) -> int:
-        """One kernel call; the order of arguments is that of `match.run` and `replay.run_replay`."""
-        tables = self.tables
-        arguments: list[Any] = [events.codes, events.keys, events.positions, events.first_position]
-        arguments += [events.ticks, events.lows, self.window, self.width, self.consume, mode]
-        if self.replayed:
-            arguments += [self.key_epoch, self.key_count, self.heads, self.tails, self.records, self.inert, self.closes]
-            arguments += [self.slots.ravel(), self.fresh]
+    @abstractmethod
+    def call(self, events: Events, mode: int, values: Int64, ends: Int64, origins: Int64) -> int:
+        """One kernel call; returns its status."""
+
+    def provide(self, status: int, events: Events) -> None:
+        """What a kernel stopped for, so that it can go on."""
+        if status == match.NEED_STEP:
+            self.tables.fill(int(self.cursor[match.CONFIG]), int(self.cursor[match.CODE]))
+            self.follow_tables()
+        elif status == match.NEED_NODES:
+            self.grow_nodes()
         else:
-            arguments += [self.key_config, *self._keys(), self.fresh]
-        arguments += [tables.entries, tables.stride, tables.ops.array, tables.emits.array]
-        arguments += [self.nodes] if self.replayed else [*self._layout(), self.nodes, self.marks]
-        arguments += [self.cursor, self.stack, self.path, values, ends, origins]
-        return replay.run_replay(*arguments) if self.replayed else match.run(*arguments)
+            assert status == match.NEED_STACK
+            self.stack, self.path = doubled(self.stack), doubled(self.path)
+
+    @abstractmethod
+    def follow_tables(self) -> None:
+        """Follow the tables after they grew: more slots per key, more codes."""
+
+    @abstractmethod
+    def live_positions(self) -> Int64:
+        """Positions of the events that a later match may still contain, ascending."""
+
+    @abstractmethod
+    def compact(self, low: int) -> None:
+        """Reclaim what can no longer matter; `low` is the window's current lower bound in ticks."""
+
+    @property
+    @abstractmethod
+    def live(self) -> int:
+        """Nodes (or window records) in use, some of them perhaps already dead."""
+
+    @property
+    def states(self) -> int:
+        """Configurations met."""
+        return len(self.tables.placed)
+
+    @property
+    def bytes(self) -> int:
+        names = {*self.ARRAYS, "nodes", "marks"}
+        return sum(getattr(self, name).nbytes for name in names)
+
+    def grow_keys(self, more: int) -> None:
+        self.key_epoch = extended(self.key_epoch, more, self.cursor[match.EPOCH])
+        self.key_count = extended(self.key_count, more, 0)
+
+    def grow_nodes(self) -> None:
+        self.nodes, self.marks = doubled(self.nodes), np.zeros(2 * len(self.marks), np.int64)
+        self.scope.limits.check_memory(self.bytes)
+
+    def used_nodes(self) -> Int64:
+        return self.nodes[: 4 * int(self.cursor[match.USED])]
+
+    def call_arguments(self, events: Events, mode: int) -> list[Any]:
+        """What all kernels begin with."""
+        arguments: list[Any] = [events.codes, events.keys, events.positions, events.first_position]
+        return [*arguments, events.ticks, events.lows, self.scope.window, self.scope.width, self.scope.consume, mode]
+
+    # -- snapshots
+
+    def save(self) -> tuple[Meta, Arrays]:
+        arrays = {name: getattr(self, name) for name in self.ARRAYS}
+        if "nodes" in arrays:
+            arrays["nodes"] = self.used_nodes()
+        return {"placed": placed_as_json(self.tables)}, arrays
+
+    def load(self, meta: Meta, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        place_all(self.tables, meta["placed"])
+        for name in self.ARRAYS:
+            if name != "nodes":
+                setattr(self, name, arrays[name])
+        if "nodes" in self.ARRAYS:
+            while len(self.nodes) < 2 * len(arrays["nodes"]) or len(self.marks) < 2 * len(self.key_epoch):
+                self.grow_nodes()
+            self.used_nodes()[:] = arrays["nodes"]
+        self.follow_tables()
+
+
+class Direct(Matcher):
+    """ALL, STRICT, and any strategy without a window: the machine reads every event once."""
+
+    ARRAYS = (*Matcher.ARRAYS, "key_config", "slots", "nodes")
+
+    def __init__(self, tables: Tables, scope: Scope) -> None:
+        super().__init__(tables, scope)
+        self.key_config: Int32 = np.zeros(0, np.int32)
+        self.slots: Int32 = np.full((0, 1), match.NIL, np.int32)
+        self.follow_tables()
+
+    def call(self, events: Events, mode: int, values: Int64, ends: Int64, origins: Int64) -> int:
+        tables = self.tables
+        arguments = [*self.call_arguments(events, mode), self.key_config, *self._keys(), self.fresh]
+        arguments += [tables.entries, tables.stride, tables.ops.array, tables.emits.array, *layout(tables)]
+        arguments += [self.nodes, self.marks, self.cursor, self.stack, self.path, values, ends, origins]
+        return match.run(*arguments)
 
     def _keys(self) -> list[Any]:
         return [self.key_epoch, self.key_count, self.slots.ravel(), self.slots.shape[1]]
 
-    def _layout(self) -> list[Any]:
-        return [self.tables.slot_ends.array.ravel(), self.tables.slot_list.array.ravel()]
+    def follow_tables(self) -> None:
+        self.slots = widened(self.slots, self.tables.width)
+        self.fresh = np.zeros(2 * self.tables.width, np.int32)
+
+    def grow_keys(self, more: int) -> None:
+        super().grow_keys(more)
+        self.key_config = extended(self.key_config, more, 0)
+        self.slots = extended(self.slots, more, match.NIL)
+        # Collecting visits every key, so there must be work enough between two collections.
+        while len(self.marks) < 2 * len(self.key_epoch):
+            self.grow_nodes()
 
     def live_positions(self) -> Int64:
-        """Positions of the events that a later match may still contain, ascending."""
-        if self.replayed:
-            found = [self.records[int(record), replay.POSITION] for record in self._live_records()]
-            return np.unique(np.array(found, np.int64))
-        values = self.nodes[: 4 * int(self.cursor[match.USED]) : 4]
+        values = self.used_nodes()[::4]
         return np.unique(values[values >= 0] >> match.SYMBOL_BITS)
 
     def compact(self, low: int) -> None:
-        """Reclaim what can no longer matter; `low` is the window's current lower bound in ticks."""
-        if not self.replayed:
-            arguments: list[Any] = [
-                self.nodes,
-                self.marks,
-                self.cursor,
-                self.key_config,
-                *self._keys(),
-                *self._layout(),
-            ]
-            arguments += [self.window, self.width, low]
-            match.collect(*arguments)
-
-    @property
-    def bytes(self) -> int:
-        arrays = (self.nodes, self.marks, self.records, self.slots, self.key_config, self.key_epoch, self.key_count)
-        return sum(array.nbytes for array in (*arrays, self.heads, self.tails))
+        arguments: list[Any] = [self.nodes, self.marks, self.cursor, self.key_config, *self._keys()]
+        arguments += [*layout(self.tables), self.scope.window, self.scope.width, low]
+        match.collect(*arguments)
 
     @property
     def live(self) -> int:
-        """Nodes (or window records) in use, some of them perhaps already dead."""
-        return int(self.cursor[match.RECORDS] if self.replayed else self.cursor[match.USED])
-
-    def _live_records(self) -> Iterator[int]:
-        for key, head in enumerate(self.heads):
-            if self.key_epoch[key] == self.cursor[match.EPOCH]:
-                while head >= 0:
-                    yield int(head)
-                    head = self.records[head, replay.NEXT]
-
-    def follow_tables(self) -> None:
-        """Follow the tables after they grew: more slots per key, more codes."""
-        width = self.tables.width
-        if width > self.slots.shape[1]:
-            slots = np.full((len(self.slots), width), match.NIL, np.int32)
-            slots[:, : self.slots.shape[1]] = self.slots
-            self.slots = slots
-        self.fresh = np.zeros(2 * width, np.int32)
-        if self.replayed and self.tables.stride > len(self.inert):
-            self.inert = np.zeros(self.tables.stride, np.int32)
-            self.closes = np.zeros(self.tables.stride, np.int32)
-        if self.replayed:
-            alphabet = self.tables.machine.alphabet
-            for code in alphabet.cache:
-                self.inert[code], self.closes[code] = alphabet.inert(code), alphabet.closes(code)
-
-    def _room_for_keys(self, count: int) -> None:
-        have = len(self.key_epoch)
-        if count <= have:
-            return
-        more = max(count, 2 * have, 1) - have
-        self.key_config = np.concatenate([self.key_config, np.zeros(more, np.int32)])
-        self.key_epoch = np.concatenate([self.key_epoch, np.full(more, self.cursor[match.EPOCH])])
-        self.key_count = np.concatenate([self.key_count, np.zeros(more, np.int64)])
-        if self.replayed:
-            self.heads = np.concatenate([self.heads, np.full(more, match.NIL, np.int32)])
-            self.tails = np.concatenate([self.tails, np.full(more, match.NIL, np.int32)])
-            return
-        self.slots = np.concatenate([self.slots, np.full((more, self.slots.shape[1]), match.NIL, np.int32)])
-        # Collecting visits every key, so there must be work enough between two collections.
-        while len(self.marks) < 2 * len(self.key_config):
-            self._grow_nodes()
-
-    def _grow_nodes(self) -> None:
-        self.nodes, self.marks = _doubled(self.nodes), np.zeros(2 * len(self.marks), np.int64)
-        self.limits.check_memory(self.bytes)
+        return int(self.cursor[match.USED])
 
 
-def _doubled(array: Any) -> Any:
+def layout(tables: Tables) -> list[Any]:
+    return [tables.slot_ends.array.ravel(), tables.slot_list.array.ravel()]
+
+
+def placed_as_json(tables: Tables) -> list[Any]:
+    return [[placed.config, placed.slots] for placed in tables.placed]
+
+
+def place_all(tables: Tables, saved: list[Any]) -> None:
+    """Give the configurations of a snapshot their old numbers and slots."""
+    for cells, slots in saved:
+        config: Config = tuple(tuple(cell) for cell in cells)
+        tables.place(Placed(config, tuple(slots)))
+
+
+def doubled(array: Any) -> Any:
     return np.concatenate([array, np.zeros_like(array)])
+
+
+def extended(array: Any, more: int, value: Any) -> Any:
+    """`more` further rows of one value."""
+    return np.concatenate([array, np.full((more, *array.shape[1:]), value, array.dtype)])
+
+
+def widened(array: Any, columns: int) -> Any:
+    """At least so many columns; new ones hold no list."""
+    more = columns - array.shape[1]
+    return array if more <= 0 else np.pad(array, ((0, 0), (0, more)), constant_values=match.NIL)

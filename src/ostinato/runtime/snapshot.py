@@ -6,14 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ostinato.automata.determinise import Config
-from ostinato.automata.tables import Placed
 from ostinato.compile import compile_cel
-from ostinato.kernels import match
 from ostinato.kernels.keys import KeyTable
 from ostinato.plan.format import to_text
 from ostinato.runtime.engine import Engine, Options
@@ -21,7 +17,6 @@ from ostinato.runtime.limits import Limits
 from ostinato.runtime.matches import Matches
 from ostinato.runtime.state import Snapshot
 
-_MATCHER_ARRAYS = ("cursor", "key_config", "key_epoch", "key_count", "heads", "tails", "slots", "nodes", "records")
 _COUNTERS = ("events", "read", "matches", "late")
 _WAITING_ARRAYS = ("starts", "groups", "places")
 _MATCH_ARRAYS = ("positions", "symbols", "offsets", "keys", "origins")
@@ -38,12 +33,11 @@ def save(engine: Engine) -> bytes:
     arrays: dict[str, npt.NDArray[Any]] = {}
     tables: dict[str, pa.Table] = {}
     if engine.bound:
-        stream, matcher, history, reorder = engine.stream, engine.matcher, engine.history, engine.reorder
+        stream, history, reorder = engine.stream, engine.history, engine.reorder
         meta["minterms"] = stream.encoder.minterms
-        meta["placed"] = [[placed.config, placed.slots] for placed in matcher.tables.placed]
         meta["last_tick"], meta["watermark"] = stream.last_tick, int(reorder.watermark)
-        arrays |= {f"matcher.{name}": getattr(matcher, name) for name in _MATCHER_ARRAYS}
-        arrays["matcher.nodes"] = matcher.nodes[: 4 * int(matcher.cursor[match.USED])]
+        meta["matcher"], held = engine.matcher.save()
+        arrays |= {f"matcher.{name}": array for name, array in held.items()}
         arrays |= {"history": history.kept_positions, "reorder": reorder.positions}
         tables |= {"schema": stream.schema.empty_table(), "history": history.kept, "reorder": reorder.rows}
         if engine.late_rows:
@@ -80,20 +74,9 @@ def load(data: bytes) -> Engine:
 def _fill(
     engine: Engine, meta: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], tables: Mapping[str, pa.Table]
 ) -> None:
-    stream, matcher = engine.stream, engine.matcher
-    for config, slots in meta["placed"]:
-        matcher.tables.place(Placed(_config(config), tuple(slots)))
-    room = matcher.nodes
-    for name in _MATCHER_ARRAYS:
-        setattr(matcher, name, arrays[f"matcher.{name}"])
-    used = len(matcher.nodes)
-    size = len(room)
-    while size < 2 * used or size < 8 * len(matcher.key_config):
-        size *= 2
-    matcher.nodes = np.zeros(size, np.int64)
-    matcher.nodes[:used] = arrays["matcher.nodes"]
-    matcher.marks = np.zeros(size // 4, np.int64)
-    matcher.follow_tables()
+    stream = engine.stream
+    held = {name: arrays[f"matcher.{name}"] for name in engine.matcher.ARRAYS}
+    engine.matcher.load(meta["matcher"], held)
     stream.last_tick = meta["last_tick"]
     engine.reorder.watermark = meta["watermark"]
     engine.reorder.rows, engine.reorder.positions = tables["reorder"], arrays["reorder"]
@@ -110,7 +93,3 @@ def _fill(
         engine.waiting.next_group = meta["next_group"]
     if engine.distinct is not None:
         engine.distinct.seen = {int(key): position for key, position in meta["seen"]}
-
-
-def _config(cells: list[list[int]]) -> Config:
-    return tuple(tuple(cell) for cell in cells)

@@ -1,0 +1,19 @@
+"""Which kernel reads the events of a query."""
+
+from __future__ import annotations
+
+from ostinato.automata.tables import Tables
+from ostinato.compile import Compiled
+from ostinato.runtime.limits import Limits
+from ostinato.runtime.matcher import Direct, Matcher, Scope
+from ostinato.runtime.ranked import Ranked
+from ostinato.runtime.replayed import Replayed
+from ostinato.runtime.stream import Stream
+
+
+def matcher_for(compiled: Compiled, stream: Stream, limits: Limits) -> Matcher:
+    tables = Tables(compiled.machine(stream.encoder.truth), max_states=limits.states)
+    scope = Scope(stream.window, stream.width, stream.consume, limits)
+    if compiled.ranked:
+        return Ranked(tables, scope, latest=compiled.query.strategy == "LAST")
+    return Replayed(tables, scope) if compiled.replayed else Direct(tables, scope)

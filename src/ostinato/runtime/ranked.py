@@ -1,0 +1,155 @@
+"""NXT and LAST of whole matches within a window, by joining the best runs of its two halves (kernels/ranked.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ostinato.automata.joins import Joins
+from ostinato.automata.tables import Tables
+from ostinato.errors import LimitError
+from ostinato.kernels import match, ranked, window
+from ostinato.runtime.matcher import (
+    Arrays,
+    Events,
+    Int32,
+    Int64,
+    Meta,
+    Scope,
+    doubled,
+    extended,
+    layout,
+    place_all,
+    placed_as_json,
+    widened,
+)
+from ostinato.runtime.replayed import Replayed
+
+# How many configurations of a half are worth computing. Beyond, replaying windows takes less time and memory.
+MAX_STATES = 1000
+
+
+class Ranked(Replayed):
+    """Two halves per window, as long as they have few configurations; then windows are replayed after all.
+
+    Both ways keep the same records, so that one can take over from the other between any two events.
+    """
+
+    ARRAYS = (*Replayed.ARRAYS, "key_config", "key_slots", "nodes")
+
+    def __init__(self, tables: Tables, scope: Scope, *, latest: bool) -> None:
+        self.joins: Joins | None = Joins(
+            tables.machine.alphabet, latest=latest, max_states=min(MAX_STATES, scope.limits.states)
+        )
+        self.key_config: Int32 = np.zeros(0, np.int32)
+        self.key_slots: Int32 = np.full((0, 1), match.NIL, np.int32)
+        self.front_slots: Int32 = np.zeros(1, np.int32)
+        self.openings: Int32 = np.zeros(1, np.int32)
+        self.meaning: Int32 = np.zeros(0, np.int32)
+        super().__init__(tables, scope)
+
+    def call(self, events: Events, mode: int, values: Int64, ends: Int64, origins: Int64) -> int:
+        if self.joins is None:
+            return super().call(events, mode, values, ends, origins)
+        back, front = self.joins.back, self.joins.front
+        arguments = [*self.call_arguments(events, mode), self.key_config, self.key_epoch, self.key_count]
+        arguments += [self.key_slots.ravel(), self.key_slots.shape[1], self.fresh]
+        arguments += [back.entries, back.stride, back.ops.array, *layout(back)]
+        arguments += [self.heads, self.tails, self.records, self.meaning, self.joins.best, self.front_slots]
+        arguments += [front.entries, front.stride, front.ops.array, self.openings, *layout(front)]
+        arguments += [self.nodes, self.marks, self.cursor, values, ends, origins]
+        return ranked.run_ranked(*arguments)
+
+    def provide(self, status: int, events: Events) -> None:
+        if self.joins is None:
+            super().provide(status, events)
+        elif status == match.NEED_NODES:
+            self.grow_nodes()
+        elif status == match.NEED_RECORDS:
+            self._make_room(events)
+        else:
+            try:
+                self._fill(self.joins, status)
+            except LimitError:
+                self.joins = None
+            self.follow_tables()
+
+    def _fill(self, joins: Joins, status: int) -> None:
+        config, code = int(self.cursor[match.CONFIG]), int(self.cursor[match.CODE])
+        if status == match.NEED_STEP:
+            joins.back.fill(config, code)
+        elif status == ranked.NEED_FLIP:
+            joins.front.fill(config, code)
+        elif status == ranked.NEED_JOIN:
+            joins.fill(config, code)
+        else:
+            assert status == ranked.NEED_CODE
+            self._learn(code)
+
+    def _learn(self, code: int) -> None:
+        if code >= len(self.meaning):
+            self.meaning = extended(self.meaning, 1 + code, -1)
+        alphabet = self.tables.machine.alphabet
+        alphabet.moves(code)
+        self.meaning[code] = ranked.INERT * alphabet.inert(code) + ranked.CLOSES * alphabet.closes(code)
+
+    def _make_room(self, events: Events) -> None:
+        """Room for records: first what silent keys no longer need, then more of it."""
+        if len(events.lows):
+            self.compact(int(events.lows[self.cursor[match.AT]]))
+        if np.count_nonzero(self.records[:, window.POSITION] == window.FREED) < len(self.records) // 2:
+            self.records = doubled(self.records)
+            self._keep_pace()
+
+    def follow_tables(self) -> None:
+        super().follow_tables()
+        if self.joins is not None:
+            back, front = self.joins.back, self.joins.front
+            self.key_slots = widened(self.key_slots, back.width)
+            self.front_slots = np.full(front.width, match.NIL, np.int32)
+            self.fresh = np.zeros(2 * max(back.width, front.width), np.int32)
+            self.openings = np.array(front.opening, np.int32)
+            self.records = widened(self.records, ranked.LISTS + front.lists)
+
+    def grow_keys(self, more: int) -> None:
+        super().grow_keys(more)
+        self.key_config = extended(self.key_config, more, 0)
+        self.key_slots = extended(self.key_slots, more, match.NIL)
+        self._keep_pace()
+
+    def _keep_pace(self) -> None:
+        """Collecting visits every key and record, so there must be work enough between two collections."""
+        while len(self.marks) < max(2 * len(self.key_epoch), len(self.records)):
+            self.grow_nodes()
+        self.scope.limits.check_memory(self.bytes)
+
+    def compact(self, low: int) -> None:
+        if self.joins is not None:
+            arguments: list[Any] = [self.nodes, self.marks, self.cursor, self.key_config, self.key_epoch]
+            arguments += [self.key_slots.ravel(), self.key_slots.shape[1], *layout(self.joins.back)]
+            arguments += [self.heads, self.records, self.scope.window, low]
+            ranked.collect_ranked(*arguments)
+
+    @property
+    def states(self) -> int:
+        return super().states if self.joins is None else len(self.joins.back.placed) + len(self.joins.front.placed)
+
+    # -- snapshots
+
+    def save(self) -> tuple[Meta, Arrays]:
+        meta, arrays = super().save()
+        if self.joins is not None:
+            meta |= {"back": placed_as_json(self.joins.back), "front": placed_as_json(self.joins.front)}
+        return meta, arrays
+
+    def load(self, meta: Meta, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        if self.joins is not None and "back" in meta:
+            place_all(self.joins.back, meta["back"])
+            place_all(self.joins.front, meta["front"])
+        else:
+            self.joins = None
+        super().load(meta, arrays)
+        self._keep_pace()

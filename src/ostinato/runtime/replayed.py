@@ -1,0 +1,73 @@
+"""Strategies within a window, by replaying the window: the state of a key is its window's events."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ostinato.automata.tables import Tables
+from ostinato.kernels import match, window
+from ostinato.kernels.replay import run_replay
+from ostinato.runtime.matcher import Arrays, Events, Int32, Int64, Matcher, Meta, Scope, doubled, extended, widened
+
+
+class Replayed(Matcher):
+    """MAX, labelled answers, and patterns with too many states for `Ranked`."""
+
+    ARRAYS = (*Matcher.ARRAYS, "heads", "tails", "records")
+
+    def __init__(self, tables: Tables, scope: Scope) -> None:
+        super().__init__(tables, scope)
+        self.heads: Int32 = np.zeros(0, np.int32)
+        self.tails: Int32 = np.zeros(0, np.int32)
+        self.records: Int64 = np.zeros((1 << 10, window.RECORD_SIZE), np.int64)
+        # Windows are replayed one at a time, so all keys share one row of slots.
+        self.slots: Int32 = np.full((1, 1), match.NIL, np.int32)
+        self.inert: Int32 = np.zeros(0, np.int32)
+        self.closes: Int32 = np.zeros(0, np.int32)
+        self.follow_tables()
+
+    def call(self, events: Events, mode: int, values: Int64, ends: Int64, origins: Int64) -> int:
+        tables = self.tables
+        arguments = [*self.call_arguments(events, mode), self.key_epoch, self.key_count, self.heads, self.tails]
+        arguments += [self.records, self.inert, self.closes, self.slots.ravel(), self.fresh]
+        arguments += [tables.entries, tables.stride, tables.ops.array, tables.emits.array]
+        arguments += [self.nodes, self.cursor, self.stack, self.path, values, ends, origins]
+        return run_replay(*arguments)
+
+    def provide(self, status: int, events: Events) -> None:
+        if status == match.NEED_RECORDS:
+            self.records = doubled(self.records)
+            self.scope.limits.check_memory(self.bytes)
+        else:
+            super().provide(status, events)
+
+    def follow_tables(self) -> None:
+        self.slots = widened(self.slots, self.tables.width)
+        self.fresh = np.zeros(2 * self.tables.width, np.int32)
+        if self.tables.stride > len(self.inert):
+            self.inert = np.zeros(self.tables.stride, np.int32)
+            self.closes = np.zeros(self.tables.stride, np.int32)
+        alphabet = self.tables.machine.alphabet
+        for code in alphabet.cache:
+            self.inert[code], self.closes[code] = alphabet.inert(code), alphabet.closes(code)
+
+    def grow_keys(self, more: int) -> None:
+        super().grow_keys(more)
+        self.heads = extended(self.heads, more, match.NIL)
+        self.tails = extended(self.tails, more, match.NIL)
+
+    def live_positions(self) -> Int64:
+        """All that stands in a window."""
+        found = self.records[: int(self.cursor[match.RECORDS]), window.POSITION]
+        return np.unique(found[found != window.FREED])
+
+    def compact(self, low: int) -> None:
+        """Records are dropped when their key is next read."""
+
+    @property
+    def live(self) -> int:
+        return int(self.cursor[match.RECORDS])
+
+    def save(self) -> tuple[Meta, Arrays]:
+        meta, arrays = super().save()
+        return meta, arrays | {"records": self.records[: max(1, int(self.cursor[match.RECORDS]))]}
