@@ -1,4 +1,4 @@
-"""Password guessing: at least three failed logins and then a success, for one account from one address, within five minutes."""
+"""Password guessing: three failed logins or more, then a success, on one account from one address, in five minutes."""
 
 from __future__ import annotations
 

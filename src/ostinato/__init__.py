@@ -9,9 +9,10 @@ from ostinato.runtime.limits import Limits
 
 if TYPE_CHECKING:
     from ostinato.query import CelQuery
+    from ostinato.runtime.engine import Engine
 
 __version__ = "0.1.0"
-__all__ = ["DataError", "LimitError", "Limits", "OstinatoError", "QueryError", "cel"]
+__all__ = ["DataError", "Engine", "LimitError", "Limits", "OstinatoError", "QueryError", "cel"]
 
 
 def cel(text: str) -> CelQuery:
@@ -19,3 +20,12 @@ def cel(text: str) -> CelQuery:
     from ostinato.query import CelQuery
 
     return CelQuery(text)
+
+
+def __getattr__(name: str) -> object:
+    """`ostinato.Engine`, for `Engine.restore`; loaded when first asked for, since it brings the kernels along."""
+    if name != "Engine":
+        raise AttributeError(f"module 'ostinato' has no attribute {name!r}")
+    from ostinato.runtime.engine import Engine
+
+    return Engine

@@ -159,7 +159,7 @@ class Clock:
     def tick(self, value: Any) -> int:
         """The tick of a time that a user gives: a datetime, date, number, or numpy, pandas or Arrow scalar.
 
-        A time between two ticks has reached only the earlier one.
+        A time between two ticks has reached only the earlier one: an event of 13.7 may be written down as of 13.
         """
         number = value.as_py() if isinstance(value, pa.Scalar) else value
         if isinstance(number, np.number):
@@ -186,7 +186,8 @@ class Clock:
             raise self._unfit(value)
         given, mine = Clock(self.column, scalar.type)._step, Clock(self.column, self.type)._step
         assert given is not None and mine is not None
-        return _clamped(scalar.cast(pa.int32() if scalar.type.bit_width == 32 else pa.int64()).as_py() * given // mine)
+        count = scalar.cast(pa.int32() if scalar.type.bit_width == 32 else pa.int64()).as_py()
+        return _clamped(count * given // mine)
 
     def _unfit(self, value: Any) -> DataError:
         wanted = "a datetime or date" if self._kind == "moment" else "a number"

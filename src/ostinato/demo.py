@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 import time
 from pathlib import Path
 
@@ -174,13 +176,21 @@ def run(folder: Path, console: Console) -> None:
 
     _heading(console, "Try next", "")
     for command, why in (
-        (f"ostinato explain {query} --svg {folder / 'fires.svg'}", "how the query is compiled, and its automaton"),
-        (f"ostinato detect {report} --input {data}", "one row per fire, with what was measured"),
-        (f"ostinato detect {query} --input {data} --events", "the readings inside each match"),
-        (f'ostinato detect -q "T AS x FILTER x.value > 70" --input {data}', "your own query; edit it"),
+        (f"explain {query} --svg {folder / 'fires.svg'}", "how the query is compiled, and its automaton"),
+        (f"detect {report} --input {data}", "one row per fire, with what was measured"),
+        (f"detect {query} --input {data} --events", "the readings inside each match"),
+        (f'detect -q "T AS x FILTER x.value > 70" --input {data}', "your own query; edit it"),
     ):
-        console.print(Text(f"  {command}", style="cyan"), soft_wrap=True)
+        console.print(Text(f"  {_program()} {command}", style="cyan"), soft_wrap=True)
         console.print(Text(f"      {why}", style="bright_black"))
+
+
+def _program() -> str:
+    """How to call the command from here: by name, or by its place in an environment that is not active."""
+    beside = Path(sys.executable).parent / "ostinato"
+    if shutil.which("ostinato") or not beside.exists():
+        return "ostinato"
+    return str(beside.relative_to(Path.cwd()) if beside.is_relative_to(Path.cwd()) else beside)
 
 
 def _heading(console: Console, what: str, detail: str, path: Path | None = None) -> None:

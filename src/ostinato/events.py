@@ -114,9 +114,10 @@ class Binding:
             )
         named = sorted(set(relations))
         if type is None and len(named) > 1:
+            hint = did_you_mean(DEFAULT_TYPE, schema.names)
             raise DataError(
                 f"the query tells {', '.join(named)} apart, but there is no column `{DEFAULT_TYPE}`",
-                fix=f"name the column that tells them apart with type=…; {did_you_mean(DEFAULT_TYPE, schema.names)}",
+                fix="; ".join(filter(None, ["name the column that tells them apart with type=…", hint])),
             )
         return cls(time, type, tuple(order_by), named[0] if type is None and named else None)
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from ostinato.compile import Compiled, compile_cel
+from ostinato.errors import OstinatoError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,14 +71,14 @@ class CelQuery:
         time: str | None = None,
         type: str | None = None,
         order_by: Sequence[str] = (),
-        lateness: str | float = 0,
+        lateness: str | float | timedelta = 0,
         on_late: OnLate = "count",
         events: bool = False,
         limits: Limits | None = None,
     ) -> Engine:
         """An engine to push batches into.
 
-        `lateness` ("30 seconds", or a number of seconds) is how long an event may come after later ones; events later
+        `lateness` ("30 seconds", a number of seconds or a timedelta) is how long an event may come after later ones; events later
         than that are counted (`on_late="count"`), kept beside ("collect") or refused ("raise").
         """
         from ostinato.kernels import match
@@ -87,7 +89,11 @@ class CelQuery:
         from ostinato.runtime.engine import Engine, Options
         from ostinato.runtime.limits import Limits
 
+        if isinstance(lateness, timedelta):
+            lateness = lateness / timedelta(seconds=1)
         delay = parse_duration(lateness) if isinstance(lateness, str) else round(lateness * 1_000_000_000)
+        if delay < 0:
+            raise OstinatoError(f"lateness is {lateness}, but events cannot be late by less than nothing")
         binding = {"time": time, "type": type, "order_by": tuple(order_by)}
         return Engine(self._compiled, Options(binding, delay, on_late, events, limits or Limits()))
 

@@ -265,7 +265,7 @@ def test_demo_finds_the_fires_and_its_advice_works(folder: Path) -> None:
     assert Path("d/timeline.svg").read_text(encoding="utf-8").startswith("<svg")
     assert all(farm in result.stdout for farm, *_ in FIRES) and "█" in result.stdout
 
-    commands = re.findall(r"^ *ostinato (.*)$", result.stdout, re.MULTILINE)
+    commands = re.findall(r"^ *\S*ostinato (.*)$", result.stdout, re.MULTILINE)
     assert len(commands) == 4
     for command in commands:
         again = CliRunner().invoke(app, command.strip())

@@ -72,8 +72,13 @@ def _step(expr: Expr, args: list[Value], fetch: Fetch) -> Value:
     if isinstance(expr, Variable):
         raise TypeError(f"the whole variable {expr.name} is not a value")
     if all(isinstance(arg, pa.Scalar) for arg in args):
-        return _apply(expr.op, [pa.array([arg.as_py()], arg.type) for arg in args])[0]
+        return _both_literal(expr.op, *args)
     return _apply(expr.op, args)
+
+
+def _both_literal(op: str, *args: pa.Scalar) -> pa.Scalar:
+    """Operators are written for arrays; an array of one value does for literals."""
+    return _apply(op, [pa.array([arg.as_py()], arg.type) for arg in args])[0]
 
 
 def _normal(column: pa.Array) -> pa.Array:
@@ -136,9 +141,12 @@ def _is_in(value: Value, items: list[Value]) -> Value:
         if same:
             found = pc.is_in(value, value_set=pa.array([item.as_py() for item in items], value.type))
             return pc.if_else(pc.is_valid(value), found, pa.scalar(None, pa.bool_()))
-    result = compare("=", value, items[0])
-    for item in items[1:]:
-        result = pc.or_kleene(result, compare("=", value, item))
+    result: Value = pa.scalar(False)
+    for item in items:
+        equal = (
+            _both_literal("=", value, item) if isinstance(value, pa.Scalar) and isinstance(item, pa.Scalar) else None
+        )
+        result = pc.or_kleene(result, compare("=", value, item) if equal is None else equal)
     return result
 
 

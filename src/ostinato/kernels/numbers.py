@@ -184,7 +184,13 @@ def round_to(value: Value, digits: int | None) -> Value:
     roomy = _roomy(_wide(value))
     if digits <= roomy.type.scale - roomy.type.precision:  # more places than it has digits
         return arithmetic("*", value, pa.scalar(0))
-    return pc.round(roomy, ndigits=digits, round_mode="half_towards_infinity")
+    rounded = pc.round(roomy, ndigits=digits, round_mode="half_towards_infinity")
+    if not is_int(value):
+        return rounded
+    try:
+        return rounded.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return rounded  # the largest integers round up beyond themselves
 
 
 def _round_floats(value: pa.Array, digits: int) -> pa.Array:

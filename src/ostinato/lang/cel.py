@@ -78,6 +78,8 @@ def nanoseconds(number: str, unit: str, span: Span) -> int:
     size = UNITS.get(unit.lower())
     if size is None:
         known = [f"{names.split()[0]}s" for names in _SIZES]
+        if unit.lower() == "events":
+            raise QueryError("this is a time, and events are none", span=span, fix="write a unit such as seconds")
         raise QueryError(f"unknown unit `{unit}`", span=span, fix=did_you_mean(unit.lower(), [*known, "events"]))
     if Decimal(number) * size > LARGEST:
         raise QueryError(f"{number} {unit} is longer than 292 years", span=span, fix="give a shorter time")

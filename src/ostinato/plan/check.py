@@ -86,7 +86,8 @@ def correlated(query: Query) -> None:
                     else f"the condition of NOT {own} is about {names[0]}; that is not supported yet",
                     text=query.text,
                     span=test.span,
-                    fix="compare each attribute with a constant; for equal keys use PARTITION BY",
+                    fix="compare each attribute with a constant; events that must agree on an attribute can be tied by "
+                    "equality with all others, or matched apart with PARTITION BY",
                 )
 
 

@@ -225,7 +225,7 @@ def _clash_fix(left: Expr, left_kind: str, right: Expr, right_kind: str) -> str 
         if kind == "string" and other == "number" and _numeric(str(literal.value)):
             return f"write the number without quotes: {literal.value}"
         if kind == "number" and other == "string":
-            return f"write text in single quotes: '{to_text(literal)}'"
+            return f"write text in single quotes: '{to_text(literal)}', or make the column a number"
         if kind == "string" and other == "boolean":
             return "write TRUE or FALSE without quotes"
         if kind == "number" and other == "boolean":

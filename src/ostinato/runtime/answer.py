@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ostinato.errors import DataError
 from ostinato.kernels.expressions import Program
 from ostinato.lang.expr import (
     AGGREGATES,
@@ -19,6 +20,7 @@ from ostinato.lang.expr import (
     Variable,
     attributes,
     on_current,
+    to_text,
     transform,
     variables,
     walk,
@@ -127,8 +129,16 @@ class _Labelled:
         lifted = transform(expr, lift)
         if isinstance(lifted, Attribute):
             return leaves[lifted.name]
-        (value,) = Program([lifted]).run(lambda attribute: leaves[attribute.name])
-        return pa.repeat(value, len(self.matches)) if isinstance(value, pa.Scalar) else value
+        try:
+            (value,) = Program([lifted]).run(lambda attribute: leaves[attribute.name])
+        except DataError as error:
+            raise DataError(f"cannot evaluate {to_text(expr)}", fix=error.fix) from None
+        if isinstance(value, pa.Scalar):
+            value = pa.repeat(value, len(self.matches))
+        zones = [leaf.type.tz for leaf in leaves.values() if pa.types.is_timestamp(leaf.type) and leaf.type.tz]
+        if zones and pa.types.is_timestamp(value.type):
+            value = value.cast(pa.timestamp(value.type.unit, zones[0]))  # expressions work in UTC without a zone
+        return value
 
     def _aggregate(self, call: Call) -> pa.Array:
         target = call.args[0]
@@ -140,6 +150,8 @@ class _Labelled:
             return self._edge(target, last=call.op == "last")
         (values,) = Program([on_current(target)]).run(lambda attribute: self._values(positions, attribute.name))
         rows = np.repeat(np.arange(len(self.matches)), np.diff(offsets))
+        if call.op == "sum" and pa.types.is_integer(values.type):
+            _check_sums(call, values, rows, len(self.matches))
         grouped = pa.table({"row": rows, "value": values}).group_by("row", use_threads=False)
         function = {"avg": "mean"}.get(call.op, call.op)
         totals = grouped.aggregate([("value", function)])
@@ -163,6 +175,23 @@ class _Labelled:
 
     def _values(self, positions: Int64, attribute: str) -> pa.Array:
         return _flat(self.history.rows(positions, [attribute])[attribute])
+
+
+def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The table with the types the query's columns had from the start, whatever its values made of them."""
+    try:
+        return table.cast(schema)
+    except pa.ArrowInvalid as error:
+        fix = "calculate with floats, such as 1.0 * x.attr"
+        raise DataError(f"a value is too large for its column: {error}", fix=fix) from None
+
+
+def _check_sums(call: Call, values: pa.Array, rows: Int64, count: int) -> None:
+    """Integer sums must not wrap around."""
+    sizes = np.bincount(rows, weights=np.abs(values.cast(pa.float64(), safe=False).fill_null(0).to_numpy()), minlength=count)
+    if len(sizes) and sizes.max() >= 2.0**63:
+        fix = f"calculate with floats: {call.op}(1.0 * {to_text(call.args[0])})"
+        raise DataError(f"{to_text(call)} is beyond 64-bit integers", fix=fix)
 
 
 def _structs(history: History, positions: Int64, columns: list[str]) -> pa.StructArray:

@@ -16,7 +16,7 @@ from ostinato.events import Binding, time_order, to_arrow
 from ostinato.kernels.arrays import plain_type
 from ostinato.plan.nodes import relations, repeated
 from ostinato.runtime.absence import Waiting
-from ostinato.runtime.answer import Answer
+from ostinato.runtime.answer import Answer, fitted
 from ostinato.runtime.choose import matcher_for
 from ostinato.runtime.distinct import Distinct
 from ostinato.runtime.history import History
@@ -75,12 +75,24 @@ class Engine:
         """Read events; returns the matches they complete."""
         self._check_open()
         rows = to_arrow(batch)
-        rows = self._stream.aligned(rows) if self._stream is not None else self.bind(rows)
+        if self._stream is None:
+            self.bind(rows)
+        else:
+            if grown := self._stream.grown(rows.schema):
+                self._adopt(grown)
+            rows = self._stream.aligned(rows)
+        if self.options.on_late == "raise" and (late_rows := self.reorder.late(rows)):
+            raise DataError(
+                f"{late_rows} of {len(rows)} events came later than events that were already read; none was taken",
+                fix="sort the data by time, or allow lateness=… (events then wait that long for earlier ones)",
+            )
         positions = np.arange(self.events, self.events + len(rows))
         released, late = self.reorder.push(rows, positions)
         self.events += len(rows)
         if len(late):
-            self._take_late(late)
+            self.late += len(late)
+            if self.options.on_late == "collect":
+                self.late_rows.append(late)
         return self._guarded(released)
 
     def whole(self, batch: Any) -> pa.Table:
@@ -92,7 +104,8 @@ class Engine:
         """The rows of a whole stream and their order; this engine reads no other."""
         self._check_open()
         self.stopped = _ENDED
-        rows = self.bind(to_arrow(batch))
+        rows = to_arrow(batch)
+        self.bind(rows)
         self.events = len(rows)
         return Released(rows, np.arange(len(rows)), time_order(rows, self.stream.binding))
 
@@ -152,7 +165,7 @@ class Engine:
 
     # -- reading
 
-    def bind(self, rows: pa.Table, *, minterms: Sequence[int] = ()) -> pa.Table:
+    def bind(self, rows: pa.Table, *, minterms: Sequence[int] = ()) -> None:
         """Meet the first batch: check names and types, and build everything that depends on them."""
         query = self.compiled.query
         needs_time = query.window is not None and query.window.kind == "time"
@@ -175,15 +188,29 @@ class Engine:
         )
         self.waiting = Waiting(query.strategy) if self.compiled.trailing else None
         self.distinct = Distinct() if self.compiled.hides_variables else None
-        kept = pa.schema([rows.schema.field(name) for name in self._answers.needs])
-        if self.waiting is not None:
-            kept = kept.append(pa.field(_TICK, pa.int64())).append(pa.field(_PLACE, pa.int64()))
-        self.history = History(kept)
-        keys = [pa.array([], plain_type(rows.schema.field(name).type)) for name in query.partition_by]
-        self._nothing = self._answers.table(Matches.none(), self.history, keys)
+        self.history = History(self._kept_columns(rows.schema))
+        self._nothing = self._no_matches(rows.schema)
         self.reorder = Reorder(stream.clock, binding, rows.schema, self.options.lateness)
         self._stream = stream
-        return rows
+
+    def _adopt(self, schema: pa.Schema) -> None:
+        """Go on with types for columns that held only NULL until now."""
+        self.stream.adopt(schema)
+        self.history.adopt(self._kept_columns(schema))
+        self.reorder.rows = self.reorder.rows.cast(schema)
+        self._nothing = self._no_matches(schema)
+
+    def _kept_columns(self, schema: pa.Schema) -> pa.Schema:
+        kept = pa.schema([schema.field(name) for name in self._answers.needs])
+        if self.waiting is not None:
+            kept = kept.append(pa.field(_TICK, pa.int64())).append(pa.field(_PLACE, pa.int64()))
+        return kept
+
+    def _no_matches(self, schema: pa.Schema) -> pa.Table:
+        """An empty answer; its schema is that of every answer."""
+        names = self.compiled.query.partition_by
+        keys = [pa.array([], plain_type(schema.field(name).type)) for name in names]
+        return self._answers.table(Matches.none(), History(self._kept_columns(schema)), keys)
 
     def _guarded(self, released: Released) -> pa.Table:
         """Reading stops in the middle of a batch when it fails; what comes after would be wrong, so nothing may."""
@@ -242,7 +269,8 @@ class Engine:
         self.matches += len(matches)
         if not len(matches):
             return self._nothing
-        return self._answers.table(matches, self.history, list(self.stream.key_values(matches.keys)))
+        table = self._answers.table(matches, self.history, list(self.stream.key_values(matches.keys)))
+        return table if table.schema.equals(self._nothing.schema) else fitted(table, self._nothing.schema)
 
     def _close_history(self, low: int) -> None:
         waiting = self.waiting.matches.positions if self.waiting is not None else np.zeros(0, np.int64)
@@ -255,16 +283,6 @@ class Engine:
         if pruned is not None and self.distinct is not None and self.compiled.query.window is not None:
             ahead = [self.events, *self.reorder.positions[:1].tolist(), *pruned[:1].tolist()]
             self.distinct.forget_before(min(ahead))
-
-    def _take_late(self, late: pa.Table) -> None:
-        self.late += len(late)
-        if self.options.on_late == "raise":
-            raise DataError(
-                f"{len(late)} events came later than events that were already read",
-                fix="sort the data by time, or allow lateness=… (events then wait that long for earlier ones)",
-            )
-        if self.options.on_late == "collect":
-            self.late_rows.append(late)
 
     def late_events(self) -> pa.Table:
         """The rows that came too late, under on_late="collect"."""

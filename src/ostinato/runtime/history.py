@@ -25,6 +25,10 @@ class History:
         self.batch: pa.Table = schema.empty_table()
         self.next_prune = _FEW
 
+    def adopt(self, schema: pa.Schema) -> None:
+        """The same rows with other types, between batches."""
+        self.schema, self.kept, self.batch = schema, self.kept.cast(schema), schema.empty_table()
+
     def open(self, batch: pa.Table, positions: Int64) -> None:
         """Make a batch available; `positions` are ascending."""
         self.batch, self.batch_positions = batch.select(self.schema.names).combine_chunks(), positions

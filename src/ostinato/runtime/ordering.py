@@ -32,6 +32,12 @@ class Reorder:
         self.positions: Int64 = np.zeros(0, np.int64)
         self.watermark = np.iinfo(np.int64).min  # no event before this tick is expected any more
 
+    def late(self, rows: pa.Table) -> int:
+        """How many of these rows would be late."""
+        if self.clock is None:
+            return 0
+        return int((self.clock.ticks(rows[self.clock.column]) < self.watermark).sum())
+
     def push(self, rows: pa.Table, positions: Int64) -> tuple[Released, pa.Table]:
         """Take a batch; gives what is ripe, and the rows that came too late."""
         late = rows.slice(0, 0)

@@ -64,6 +64,23 @@ class Stream:
         # Without PARTITION BY the whole stream is one partition, however it is evaluated.
         return match.CONSUME_ANY if consume and not self.compiled.query.partition_by else consume
 
+    def grown(self, schema: pa.Schema) -> pa.Schema | None:
+        """The stream's schema with types for columns that so far held nothing but NULL; None when there are none."""
+        empty = [field.name for field in self.schema if pa.types.is_null(field.type) and field.name in schema.names]
+        learnt = {name: schema.field(name).type for name in empty if not pa.types.is_null(schema.field(name).type)}
+        if not learnt:
+            return None
+        if known := set(learnt) & set(self.key_columns):
+            name = min(known)
+            raise DataError(
+                f"`{name}` splits the stream, but its type was not known so far", fix="give it a type first"
+            )
+        return pa.schema([pa.field(field.name, learnt.get(field.name, field.type)) for field in self.schema])
+
+    def adopt(self, schema: pa.Schema) -> None:
+        check_schema(self.compiled.query, kinds(schema))
+        self.schema = schema
+
     def aligned(self, batch: pa.Table) -> pa.Table:
         """A later batch with the columns and types of the first."""
         missing = [name for name in self.schema.names if name not in batch.schema.names]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -169,6 +173,55 @@ def test_batches_must_agree_on_their_columns() -> None:
         engine.push([{"type": "A"}])
     with pytest.raises(ost.DataError, match="column types"):
         engine.push([{"type": "A", "ts": "soon"}])
+
+
+def test_a_column_may_learn_its_type_late() -> None:
+    engine = ost.cel("SELECT x, y.v WHERE A AS x ; B AS y").engine(lateness=1)
+    engine.push([{"type": "A", "ts": 0, "v": None}])
+    engine.push([{"type": "B", "ts": 1, "v": None}])
+    found = engine.push([{"type": "B", "ts": 9, "v": 7}, {"type": "B", "ts": 20, "v": 8}])
+    found = pa.concat_tables([found, engine.flush()])
+    assert found.to_pylist() == [{"x": {"type": "A", "ts": 0, "v": None}, "v": value} for value in (None, 7, 8)]
+
+
+def test_refused_late_events_leave_everything_as_it_was() -> None:
+    engine = ost.cel("A AS x ; B AS y").engine(on_late="raise")
+    engine.push(rows("E", 5))
+    with pytest.raises(ost.DataError, match="none was taken"):
+        engine.push([{"type": "A", "ts": 6}, {"type": "A", "ts": 4}])
+    engine.push(rows("A", 6))
+    assert positions(engine.push(rows("B", 7))) == [(1, 2)]
+
+
+def test_sums_and_items_do_not_wrap_around() -> None:
+    large = [{"type": "A", "v": 2**62}] * 3
+    with pytest.raises(ost.DataError, match="beyond 64-bit"):
+        ost.cel("SELECT STRICT sum(x.v) WHERE (A AS x)+").detect(large)
+    with pytest.raises(ost.DataError, match="too large"):
+        ost.cel("SELECT x.v + x.v AS w WHERE A AS x").detect(large)
+    assert ost.cel("SELECT sum(1.0 * x.v) AS s WHERE A AS x").detect(large)["s"].to_pylist() == [2.0**62] * 3
+
+
+def test_a_zone_survives_expressions() -> None:
+    table = pa.table({"type": ["A"], "at": pa.array([0], pa.timestamp("s", "Europe/Paris"))})
+    found = ost.cel("SELECT coalesce(x.at, x.at) AS at WHERE A AS x").detect(table)
+    assert found["at"].type == pa.timestamp("s", "Europe/Paris") and found["at"].to_pylist() == table["at"].to_pylist()
+
+
+def test_lateness_is_text_a_number_or_a_timedelta() -> None:
+    for lateness in ("90 seconds", 90, timedelta(seconds=90)):
+        assert ost.cel("A AS x").engine(lateness=lateness).options.lateness == 90 * 10**9
+    with pytest.raises(ost.OstinatoError, match="less than nothing"):
+        ost.cel("A AS x").engine(lateness=-1)
+    with pytest.raises(ost.QueryError, match="seconds"):
+        ost.cel("A AS x").engine(lateness="5 events")
+
+
+def test_kernels_run_without_compilation_too() -> None:
+    program = "import ostinato as o; print(o.cel('(A AS x)+ ; B AS y').detect([{'type': t} for t in 'AAB'])['positions'].to_pylist())"
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    found = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert sorted(json.loads(found.stdout)) == [[0, 1, 2], [0, 2], [1, 2]]
 
 
 def test_an_attribute_window_needs_an_attribute_that_grows() -> None:

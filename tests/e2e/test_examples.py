@@ -1,0 +1,51 @@
+"""The examples run and find what they were made to show."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from ostinato.cli import app
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def printed(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """What an example prints; it runs from a copy, because it writes its data beside itself."""
+    runpy.run_path(str(shutil.copy(EXAMPLES / name, folder)), run_name="__main__")
+    return capsys.readouterr().out
+
+
+def test_logins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed("logins.py", tmp_path, capsys)
+    assert "1 account(s) broken into" in text and "account user07, failures 11" in text
+    command = re.findall(r"^  ostinato (.*)$", text, re.MULTILINE)[0]
+    result = CliRunner().invoke(app, shlex.split(command), env={"COLUMNS": "150"})
+    assert result.exit_code == 0 and "user07" in result.stdout and "1 match" in result.stdout
+
+
+def test_unpaid_orders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed("unpaid_orders.py", tmp_path, capsys)
+    found = re.findall(r"order (\d+) of .* was never paid", text)
+    assert sorted(map(int, found)) == [order for order in range(100, 140) if order % 8 == 0]
+    assert "after delivery" in text and "late=0" in text
+
+
+def test_strategies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed("strategies.py", tmp_path, capsys)
+    counts = {name: int(count) for name, count in re.findall(r"(\w+): +(\d+) matches", text)}
+    assert counts["ALL"] > counts["MAX"] > counts["NXT"] == counts["LAST"] > counts["STRICT"] > 0
+    nxt, last = (re.findall(rf"{name}: .* such as (.*)", text)[0] for name in ("NXT", "LAST"))
+    assert nxt != last
+
+
+def test_every_example_is_in_the_table() -> None:
+    text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    for path in (*EXAMPLES.glob("*.py"), *EXAMPLES.glob("*.cel")):
+        assert path.name in text
