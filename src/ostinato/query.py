@@ -78,8 +78,8 @@ class CelQuery:
     ) -> Engine:
         """An engine to push batches into.
 
-        `lateness` ("30 seconds", a number of seconds or a timedelta) is how long an event may come after later ones; events later
-        than that are counted (`on_late="count"`), kept beside ("collect") or refused ("raise").
+        `lateness` ("30 seconds", a number of seconds or a timedelta) is how long an event may come after later ones;
+        events later than that are counted (`on_late="count"`), kept beside ("collect") or refused ("raise").
         """
         from ostinato.kernels import match
         from ostinato.kernels.jit import announce_if_cold

@@ -40,8 +40,8 @@ def view(dtype: Any) -> Any:
 
 def announce_if_cold(function: Any) -> None:
     """Say so on standard error when a kernel was never compiled on this machine: all of them together take a while."""
-    if numba.config.DISABLE_JIT:
-        return
+    if not hasattr(function, "stats"):
+        return  # NUMBA_DISABLE_JIT: nothing is compiled
     cached = Path(function.stats.cache_path).glob(f"*{function.py_func.__name__}-*.nbi")
     if next(cached, None) is None:
         print("ostinato: compiling kernels for this machine, once; this takes some seconds", file=sys.stderr)

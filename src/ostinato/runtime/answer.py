@@ -188,7 +188,8 @@ def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 def _check_sums(call: Call, values: pa.Array, rows: Int64, count: int) -> None:
     """Integer sums must not wrap around."""
-    sizes = np.bincount(rows, weights=np.abs(values.cast(pa.float64(), safe=False).fill_null(0).to_numpy()), minlength=count)
+    floats = values.cast(pa.float64(), safe=False).fill_null(0).to_numpy()
+    sizes = np.bincount(rows, weights=np.abs(floats), minlength=count)
     if len(sizes) and sizes.max() >= 2.0**63:
         fix = f"calculate with floats: {call.op}(1.0 * {to_text(call.args[0])})"
         raise DataError(f"{to_text(call)} is beyond 64-bit integers", fix=fix)

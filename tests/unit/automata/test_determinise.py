@@ -60,10 +60,8 @@ def test_tables_keep_waiting_lists_in_their_slots() -> None:
     tables.fill(0, 0)
     tables.fill(1, 1)
     assert tables.placed[1].slots == (0,)
-    slot_of_first = tables.placed[2].slots[
-        [cell for cell in tables.placed[2].config[1:]].index(tables.placed[1].config[1])
-    ]
-    assert slot_of_first == 0
+    cell = tables.placed[2].config[1:].index(tables.placed[1].config[1])
+    assert tables.placed[2].slots[cell] == 0
 
 
 def test_tables_grow_with_codes_and_configurations() -> None:
@@ -77,7 +75,7 @@ def test_tables_grow_with_codes_and_configurations() -> None:
 
 
 def test_a_machine_that_grows_too_far_is_stopped() -> None:
-    bomb = machine("A AS x : " + " : ".join("ANY AS a%d" % n for n in range(12)) + " : B AS y")
+    bomb = machine("A AS x : " + " : ".join(f"ANY AS a{n}" for n in range(12)) + " : B AS y")
     tables = Tables(bomb, max_states=50)
     with pytest.raises(LimitError, match="states=50"):
         for number in range(51):

@@ -218,7 +218,8 @@ def test_lateness_is_text_a_number_or_a_timedelta() -> None:
 
 
 def test_kernels_run_without_compilation_too() -> None:
-    program = "import ostinato as o; print(o.cel('(A AS x)+ ; B AS y').detect([{'type': t} for t in 'AAB'])['positions'].to_pylist())"
+    program = "import ostinato as ost; rows = [{'type': letter} for letter in 'AAB']; "
+    program += "print(ost.cel('(A AS x)+ ; B AS y').detect(rows)['positions'].to_pylist())"
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
     found = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     assert sorted(json.loads(found.stdout)) == [[0, 1, 2], [0, 2], [1, 2]]
