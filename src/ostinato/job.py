@@ -67,6 +67,9 @@ class Job:
             results.add(engine.flush())
         stats = engine.stats()
         self._report(reader, began, events=stats.events, matches=results.total, late=stats.late)
+        if stats.events and (unseen := engine.unseen_types()):
+            names = ", ".join(f"`{name}`" for name in unseen)
+            Console(stderr=True, highlight=False, markup=False).print(f"note: no event has the type {names}")
         results.show()
 
     def sorted(self, output: Path | None) -> None:

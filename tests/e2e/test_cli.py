@@ -145,6 +145,11 @@ def test_events_adds_the_rows_of_each_match(folder: Path) -> None:
     ]
 
 
+def test_a_type_that_no_event_has_is_pointed_out(folder: Path) -> None:
+    result = run("detect", "-q", "T AS x ; Hum AS y", "--input", "events.parquet")
+    assert result.exit_code == 0 and "no event has the type `Hum`" in result.stderr
+
+
 def test_count_prints_only_a_number(folder: Path) -> None:
     result = run("detect", "q.cel", "-i", "events.parquet", "--count")
     assert result.exit_code == 0 and result.stdout == "3\n"

@@ -107,6 +107,15 @@ class Encoder:
         """The attributes that the predicates read."""
         return self._predicates.columns
 
+    @property
+    def relations_seen(self) -> set[str]:
+        """The event types of the conditions that some event had."""
+        if self._small:
+            numbers = {int(number) >> self._predicates.count for number in np.flatnonzero(self._table >= 0)}
+        else:
+            numbers = {self._features(number)[0] for number in range(self._groups[-1].size)}
+        return {name for name, place in self._relations.items() if place in numbers}
+
     def truth(self, code: int) -> tuple[bool, ...]:
         """Which conditions hold for an event with this code."""
         return tuple(bool(self._minterms[code] >> place & 1) for place in range(len(self._needs)))

@@ -136,6 +136,11 @@ class Engine:
         assert self.waiting is not None
         return self._answer(self.waiting.until(np.iinfo(np.int64).max))
 
+    def unseen_types(self) -> list[str]:
+        """Event types the query names that no event had so far: perhaps misspelt."""
+        named = {condition.relation for condition in self.compiled.conditions if condition.relation is not None}
+        return sorted(named - (self.stream.encoder.relations_seen if self.bound else set()))
+
     def stats(self) -> Statistics:
         bound = self.bound
         waiting = len(self.waiting.matches) if bound and self.waiting is not None else 0

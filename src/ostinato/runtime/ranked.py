@@ -100,7 +100,7 @@ class Ranked(Replayed):
         """Room for records: first what silent keys no longer need, then more of it."""
         if len(events.lows):
             self.compact(int(events.lows[self.cursor[match.AT]]))
-        if np.count_nonzero(self.records[:, window.POSITION] == window.FREED) < len(self.records) // 2:
+        if 2 * np.count_nonzero(self.records[:, window.POSITION] == window.FREED) <= len(self.records):
             self.records = doubled(self.records)
             self._keep_pace()
 

@@ -148,6 +148,13 @@ def test_a_count_too_large_to_tell_is_a_limit() -> None:
         ost.cel("(A AS x)+ ; B AS y").count(rows("A" * 2000 + "B"))
 
 
+def test_types_that_never_came_are_known() -> None:
+    engine = ost.cel("A AS x ; (Bee AS y FILTER y.ts > 3)").engine()
+    assert engine.unseen_types() == ["A", "Bee"]
+    engine.push(rows("AB"))
+    assert engine.unseen_types() == ["Bee"]
+
+
 def test_the_end_is_the_end() -> None:
     engine = ost.cel("A AS x").engine()
     engine.push(rows("A"))
