@@ -86,8 +86,7 @@ def correlated(query: Query) -> None:
                     else f"the condition of NOT {own} is about {names[0]}; that is not supported yet",
                     text=query.text,
                     span=test.span,
-                    fix="compare each attribute with a constant; events that must agree on an attribute can be tied by "
-                    "equality with all others, or matched apart with PARTITION BY",
+                    fix="compare with constants; where all events must agree on one attribute, say so of each of them",
                 )
 
 

@@ -224,7 +224,7 @@ def test_correlated(marked: str, reason: str) -> None:
     check(query)
     with pytest.raises(QueryError) as caught:
         correlated(query)
-    assert_fault(caught.value, marked, reason, "PARTITION BY")
+    assert_fault(caught.value, marked, reason, "constants")
     assert "not supported yet" in caught.value.reason
 
 
