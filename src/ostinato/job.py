@@ -54,10 +54,11 @@ class Job:
         engine = self.query.engine(
             time=self.time, type=self.type, lateness=lateness or 0, events=self.events, limits=self._limits()
         )
-        with _Results(output, self.limit_matches) as results:
+        with _Results(output, self._limits().matches) as results:
             results.add(engine.push(reader.schema.empty_table()))
             for batch in _watched(reader):
-                results.add(engine.push(batch))
+                for matches in engine.push_each(batch):
+                    results.add(matches)
                 if lateness is None and engine.stats().late:
                     raise DataError(
                         f"the events go back in time, somewhere before row {reader.rows_read:,}",
@@ -77,7 +78,7 @@ class Job:
         reader = self._reader()
         began = time.perf_counter()
         table = _loaded(reader)
-        with _Results(output, self.limit_matches) as results:
+        with _Results(output, self._limits().matches) as results:
             found = self.query.detect(
                 table, time=self.time, type=self.type, order_by=self.order_by, events=self.events, limits=self._limits()
             )
@@ -123,7 +124,7 @@ class Job:
 class _Results:
     """Where matches go: all of them into a file, or the first few onto the terminal."""
 
-    def __init__(self, output: Path | None, limit: int | None) -> None:
+    def __init__(self, output: Path | None, limit: int) -> None:
         self.writer = None if output is None else Writer(output)
         self.limit, self.total = limit, 0
         self.first: list[pa.Table] = []
@@ -141,7 +142,7 @@ class _Results:
 
     def add(self, matches: pa.Table) -> None:
         shown, self.total = self.total, self.total + len(matches)
-        if self.limit is not None and self.total > self.limit:
+        if self.total > self.limit:
             raise _too_many(self.limit)
         if self.writer is not None:
             self.writer.write(matches)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ostinato.compile import Compiled
-from ostinato.errors import DataError, OstinatoError
+from ostinato.errors import DataError, LimitError, OstinatoError
 from ostinato.events import Binding, time_order, to_arrow
 from ostinato.kernels.arrays import plain_type
 from ostinato.plan.nodes import relations, repeated
@@ -28,6 +28,7 @@ from ostinato.runtime.stream import Stream
 Int64 = npt.NDArray[np.int64]
 OnLate = Literal["count", "collect", "raise"]
 
+_INCOMPLETE = "this engine stopped in the middle of a batch: its state is incomplete\nfix: restore it from a snapshot"
 _ENDED = "this engine was flushed: its stream has ended\nfix: build a new one with query.engine()"
 # Beside the user's columns, where matches wait: a kept row's tick along the window, and its place in the stream.
 _TICK, _PLACE = "#tick", "#place"
@@ -73,6 +74,13 @@ class Engine:
 
     def push(self, batch: Any) -> pa.Table:
         """Read events; returns the matches they complete."""
+        return self._collected(self.push_each(batch))
+
+    def push_each(self, batch: Any) -> Iterator[pa.Table]:
+        """Like `push`, but gives the matches a table at a time while it reads: any number of them, in little memory.
+
+        The events are read while the tables are taken; take them all before anything else.
+        """
         self._check_open()
         rows = to_arrow(batch)
         if self._stream is None:
@@ -93,11 +101,11 @@ class Engine:
             self.late += len(late)
             if self.options.on_late == "collect":
                 self.late_rows.append(late)
-        return self._guarded(released)
+        return self._read(released)
 
     def whole(self, batch: Any) -> pa.Table:
         """The whole stream at once, sorted if need be; nothing is kept for later."""
-        table = self._read(self.take_whole(batch), more=False)
+        table = self._collected(self._read(self.take_whole(batch), more=False))
         return table if self.waiting is None else pa.concat_tables([table, self._remaining()])
 
     def take_whole(self, batch: Any) -> Released:
@@ -116,7 +124,7 @@ class Engine:
         if stream.clock is None:
             raise DataError("the stream has no time column, so its time cannot advance", fix="name it with time=…")
         tick = stream.clock.tick(to)
-        table = self._guarded(self.reorder.advance(tick))
+        table = self._collected(self._read(self.reorder.advance(tick)))
         if self.waiting is None or stream.ruler is None:
             return table
         low = stream.ruler.lower_bounds(np.array([tick]), self._window_amount)
@@ -128,7 +136,7 @@ class Engine:
         self.stopped = _ENDED
         if self._stream is None:
             raise DataError("no events were pushed, so the columns are not known", fix="push at least an empty table")
-        table = self._guarded(self.reorder.flush())
+        table = self._collected(self._read(self.reorder.flush()))
         return table if self.waiting is None else pa.concat_tables([table, self._remaining()])
 
     def _remaining(self) -> pa.Table:
@@ -217,15 +225,27 @@ class Engine:
         keys = [pa.array([], plain_type(schema.field(name).type)) for name in names]
         return self._answers.table(Matches.none(), History(self._kept_columns(schema)), keys)
 
-    def _guarded(self, released: Released) -> pa.Table:
-        """Reading stops in the middle of a batch when it fails; what comes after would be wrong, so nothing may."""
+    def _collected(self, tables: Iterator[pa.Table]) -> pa.Table:
+        """All tables as one, as long as it is not too large."""
+        found: list[pa.Table] = []
+        matches = size = 0
         try:
-            return self._read(released)
-        except BaseException:
-            self.stopped = "this engine stopped at an error: its state is incomplete\nfix: restore it from a snapshot"
+            for table in tables:
+                matches, size = matches + len(table), size + table.nbytes
+                self.options.limits.check_matches(matches)
+                self.options.limits.check_answer(size)
+                found.append(table)
+        except LimitError:
+            self.stopped = _INCOMPLETE
             raise
+        return pa.concat_tables(found) if found else self._nothing
 
-    def _read(self, released: Released, *, more: bool = True) -> pa.Table:
+    def _read(self, released: Released, *, more: bool = True) -> Iterator[pa.Table]:
+        """Until all is read, and if reading fails, this engine must not read on: what came after would be wrong."""
+        stopped, self.stopped = self.stopped, _INCOMPLETE
+        return self._matches_of(released, more=more, stopped=stopped)
+
+    def _matches_of(self, released: Released, *, more: bool, stopped: str) -> Iterator[pa.Table]:
         stream = self.stream
         rows, positions, order = released.rows, released.positions, released.order
         events = stream.events(rows, positions, order)
@@ -233,23 +253,20 @@ class Engine:
             rows = self._with_places(rows, order, events.ticks)
         self.history.open(rows, positions)
         keys = events.keys.astype(np.int64) if len(events.keys) else np.zeros(len(events.codes), np.int64)
-        tables: list[pa.Table] = []
         waiting: list[Matches] = []
-        found = 0
         for chunk in self.matcher.run(events):
-            found += len(chunk)
-            self.options.limits.check_matches(found)
             matches = Matches.unpack(chunk.values, chunk.offsets, keys[chunk.origins], chunk.origins)
             if self.waiting is None:
-                tables.append(self._answer(matches))
+                yield self._answer(matches)
             else:
                 waiting.append(matches)
+                self.options.limits.check_matches(sum(map(len, waiting)) + len(self.waiting.matches))
         if self.waiting is not None:
-            tables.append(self._answer(self._wait(Matches.concat(waiting), events.lows, keys, events.codes)))
+            yield self._answer(self._wait(Matches.concat(waiting), events.lows, keys, events.codes))
         self.read += len(rows)
         if more:
             self._close_history(int(events.lows[-1]) if len(events.lows) else np.iinfo(np.int64).min)
-        return pa.concat_tables(tables) if tables else self._nothing
+        self.stopped = stopped
 
     def _with_places(self, rows: pa.Table, order: Int64 | None, ticks: Int64) -> pa.Table:
         ticks_as_given, places = np.empty((2, len(rows)), np.int64)
@@ -262,7 +279,6 @@ class Engine:
         assert self.waiting is not None
         rows = self.history.rows(matches.positions, [_TICK, _PLACE])
         self.waiting.add(matches, rows[_TICK].to_numpy()[matches.offsets[:-1]], rows[_PLACE].to_numpy())
-        self.options.limits.check_matches(len(self.waiting.matches))
         known = self.stream.encoder
         places = [self.compiled.conditions.index(condition) for condition in self.compiled.trailing]
         cancelling = np.array([any(known.truth(code)[place] for place in places) for code in range(known.size)], bool)

@@ -7,13 +7,20 @@ from dataclasses import dataclass, fields
 from ostinato.errors import LimitError, OstinatoError
 
 
+_FEWER = (
+    "use count() to only count them, push_each() to take them piece by piece, choose a strategy (SELECT MAX, LAST or NXT) "
+    "or a narrower WITHIN, or raise the limit"
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """matches: rows one call may return; states: deterministic configurations; memory: bytes of partial matches."""
+    """matches: rows one call may return; states: configurations of the machine; memory: bytes of partial matches, and of
+    the rows one call returns."""
 
     matches: int = 50_000_000
     states: int = 100_000
-    memory: int = 8 << 30
+    memory: int = 4 << 30
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -27,9 +34,12 @@ class Limits:
                 "matches",
                 self.matches,
                 reason="more matches than may be returned at once",
-                fix="use count() to only count them, choose a strategy (SELECT MAX, LAST or NXT), a narrower WITHIN, "
-                "push smaller batches, or raise Limits(matches=…)",
+                fix=_FEWER,
             )
+
+    def check_answer(self, size: int) -> None:
+        if size > self.memory:
+            raise LimitError("memory", self.memory, reason=f"the matches take {size:,} bytes", fix=_FEWER)
 
     def check_memory(self, size: int) -> None:
         if size > self.memory:

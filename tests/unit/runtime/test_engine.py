@@ -133,6 +133,16 @@ def test_too_many_matches_are_refused_not_built() -> None:
     assert ost.cel("(A AS x)+ ; B AS y").count(rows("A" * 30 + "B")) == 2**30 - 1
 
 
+def test_any_number_of_matches_can_be_taken_piece_by_piece() -> None:
+    engine = ost.cel("(A AS x)+ ; B AS y").engine(limits=ost.Limits(matches=1000))
+    tables = engine.push_each(rows("A" * 18 + "B"))
+    first = next(tables)
+    with pytest.raises(ost.OstinatoError, match="middle of a batch"):
+        engine.push(rows("A", 100))
+    assert len(first) + sum(map(len, tables)) == 2**18 - 1
+    assert positions(engine.push(rows("E", 100))) == []
+
+
 def test_partial_matches_beyond_memory_are_refused() -> None:
     with pytest.raises(ost.LimitError, match="memory"):
         ost.cel("A AS x ; B AS y").detect(rows("A" * 100_000), limits=ost.Limits(memory=1_000_000))
