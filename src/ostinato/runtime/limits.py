@@ -6,21 +6,20 @@ from dataclasses import dataclass, fields
 
 from ostinato.errors import LimitError, OstinatoError
 
-
 _FEWER = (
-    "use count() to only count them, push_each() to take them piece by piece, choose a strategy (SELECT MAX, LAST or NXT) "
-    "or a narrower WITHIN, or raise the limit"
+    "use count() to only count them, push_each() to take them piece by piece, choose a strategy "
+    "(SELECT MAX, LAST or NXT) or a narrower WITHIN, or raise the limit"
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """matches: rows one call may return; states: configurations of the machine; memory: bytes of partial matches, and of
-    the rows one call returns."""
+    """matches: rows one call may return; states: configurations of the machine; memory: bytes of partial matches, and
+    of the rows one call returns."""
 
     matches: int = 50_000_000
     states: int = 100_000
-    memory: int = 4 << 30
+    memory: int = 2 << 30
 
     def __post_init__(self) -> None:
         for field in fields(self):
