@@ -10,7 +10,7 @@ import numpy as np
 
 from ostinato.automata.determinise import Alphabet
 from ostinato.automata.ranked import BackMachine, FrontMachine, best_join
-from ostinato.automata.tables import UNKNOWN, Int32, Placed, Tables
+from ostinato.automata.tables import UNKNOWN, Int32, Placed, Rows, Tables
 
 NOTHING = -2  # this ending completes nothing after that opening
 NO_LIST = -3  # the front half of the match marks nothing
@@ -36,15 +36,16 @@ class FrontTables(Tables):
 
     def __init__(self, machine: FrontMachine, *, max_states: int) -> None:
         self.openings: dict[tuple[int, ...], int] = {}
-        self.opening: list[int] = []
+        self.opening = Rows(1)
+        self.row_0 = (1 << machine.states) - 1  # the paths of row 0 are the first
         self.lists = 0  # the most slots listed of a configuration
         super().__init__(machine, max_states=max_states)
 
     def listed(self, placed: Placed) -> tuple[int, ...]:
-        unmarked, *marked = (cell[0] for cell in placed.config)
+        unmarked, *marked = (paths & self.row_0 for (paths,) in placed.config)
         slots = tuple(slot for slot, states in zip(placed.slots, marked, strict=True) if states)
         opening = (*(states for states in marked if states), unmarked)
-        self.opening.append(self.openings.setdefault(opening, len(self.openings)))
+        self.opening.add(self.openings.setdefault(opening, len(self.openings)))
         self.lists = max(self.lists, len(slots))
         return slots
 

@@ -6,68 +6,82 @@ anywhere, and the best string through it is a best one through the first half, t
 second half, from that state. So the back half grows by appending events, the front half is made once by prepending them
 (so that it is known from each of its events on), and no event is read more than twice (two-stack aggregation).
 
-A configuration lists distinct strings, best first; cell 0 is the string that marks nothing, the worst of all. A cell
-says for each *row*, the state before the half, which states its string leads to. A state that a better string of the
-same row reaches is dropped (TPO). Strings are ordered only where it can matter, among those of one *kin*.
+A configuration lists distinct strings, best first; cell 0 is the string that marks nothing, the worst of all. A cell is
+the set of *paths* its string can take: from which state before the half (the *row*) to which after it. A path that a
+better string takes is dropped (TPO). Strings are ordered only where it can matter, among paths of one *kin*.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise, product
 
 from ostinato.automata.determinise import Alphabet, Config, Machine, Move, Step, bits
 from ostinato.automata.transducer import Transducer, Transition
 
-Key = tuple[int, int, int]  # kin, then two that say how good a string is: the smaller the better
-Found = dict[Key, tuple[int, int, list[int]]]  # source cell, mark, states reached per row
+Emits = tuple[tuple[int, int], ...]
 
 
 class HalfMachine(Machine):
-    """What both halves share. `latest`: LAST, else NXT."""
+    """What both halves share. `latest`: LAST, else NXT. The path from row r to state q is bit r · states + q."""
+
+    prepends: bool
 
     def __init__(self, alphabet: Alphabet, *, latest: bool) -> None:
         super().__init__(alphabet)
         self.latest = latest
-        self.kin = kin(alphabet.transducer, latest=latest)
-        states = range(alphabet.transducer.states)
-        self._kin_masks = {name: sum(1 << q for q in states if self.kin[q] == name) for name in self.kin}
+        self.states = alphabet.transducer.states
+        self.lasting = list(bits(alphabet.lasting))
+        names = kin(alphabet.transducer, latest=latest)
+        # NXT compares what comes from kin rows, LAST what leads to kin states.
+        self.kin = [names[state if latest else row] for row in range(self.states) for state in range(self.states)]
+        self._followers: dict[int, list[tuple[tuple[int, int], ...]]] = {}
 
     @property
     def initial(self) -> Config:
         """No event yet: each row is where it was."""
-        states = range(self.alphabet.transducer.states)
-        return (tuple(self.alphabet.lasting & 1 << state for state in states),)
+        return ((sum(1 << state * (self.states + 1) for state in self.lasting),),)
 
     def step(self, config: Config, code: int) -> Step:
-        found: Found = {}
-        for source, mark, row, states in self.candidates(config, code):
-            # The string without marks is the worst of all, though it is cell 0.
-            rank, not_marked = source or len(config), 1 - mark
-            better = (rank, not_marked) if self.latest == self.prepends else (not_marked, rank)
-            for name, mask in self._by_kin(row, states & self.alphabet.lasting):
-                if (key := (name, *better)) not in found:
-                    found[key] = source, mark, [0] * len(config[0])
-                found[key][2][row] |= mask
+        followers = self.followers(code)
+        found: dict[tuple[int, int, int], list[int]] = {}  # how good a string is -> source cell, mark, paths
+        for source, (paths,) in enumerate(config):
+            rank = source or len(config)  # the string without marks is the worst of all, though it is cell 0
+            for path in bits(paths):
+                for mark, follower in followers[path]:
+                    better = (rank, -mark) if self.latest == self.prepends else (-mark, rank)
+                    entry = found.setdefault((self.kin[follower], *better), [source, mark, 0])
+                    entry[2] |= 1 << follower
         return _ranked(found, self.emits(config, code))
 
-    def _by_kin(self, row: int, states: int) -> list[tuple[int, int]]:
-        """NXT compares what comes from kin rows, LAST what leads to kin states."""
-        masks = self._kin_masks.items() if self.latest else ((self.kin[row], states),)
-        return [(name, states & mask) for name, mask in masks if states & mask]
+    def followers(self, code: int) -> list[tuple[tuple[int, int], ...]]:
+        """Per path the (mark, path) it becomes by one more event."""
+        if code not in self._followers:
+            longer: list[list[tuple[int, int]]] = [[] for _ in range(self.states**2)]
+            for path, mark, follower in self.longer(code):
+                longer[path].append((mark, follower))
+            self._followers[code] = [tuple(sorted(follow)) for follow in longer]
+        return self._followers[code]
+
+    def hops(self, code: int) -> Iterator[tuple[int, int, int]]:
+        """(source, mark, target) of every transition between lasting states on the code."""
+        skipped, marked = self.alphabet.moves(code).skipped, self.marked(code)
+        for source in self.lasting:
+            for mark, targets in enumerate((skipped[source], marked[source])):
+                yield from ((source, mark, target) for target in bits(targets & self.alphabet.lasting))
 
     def marked(self, code: int) -> list[int]:
         """Per state the targets of marking the event."""
         return [targets.get(1, 0) for targets in self.alphabet.moves(code).shown]
 
-    prepends: bool
+    @abstractmethod
+    def longer(self, code: int) -> Iterator[tuple[int, int, int]]:
+        """(path, mark, path that is one event longer)."""
 
     @abstractmethod
-    def candidates(self, config: Config, code: int) -> list[tuple[int, int, int, int]]:
-        """(source cell, mark, row, states reached) of every longer string."""
-
-    @abstractmethod
-    def emits(self, config: Config, code: int) -> tuple[tuple[int, int], ...]:
+    def emits(self, config: Config, code: int) -> Emits:
         """(source, row) of the best string that the event completes from each row, best first."""
 
 
@@ -76,45 +90,36 @@ class BackMachine(HalfMachine):
 
     prepends = False
 
-    def candidates(self, config: Config, code: int) -> list[tuple[int, int, int, int]]:
-        skipped, marked = self.alphabet.moves(code).skipped, self.marked(code)
-        return [
-            (source, mark, row, _targets(states, reached))
-            for source, cell in enumerate(config)
-            for row, states in enumerate(cell)
-            for mark, reached in ((0, skipped), (1, marked))
-        ]
+    def longer(self, code: int) -> Iterator[tuple[int, int, int]]:
+        for (source, mark, target), row in product(self.hops(code), self.lasting):
+            yield row * self.states + source, mark, row * self.states + target
 
-    def emits(self, config: Config, code: int) -> tuple[tuple[int, int], ...]:
-        marked = self.marked(code)
+    def emits(self, config: Config, code: int) -> Emits:
+        closing = {state for state, targets in enumerate(self.marked(code)) if targets & self.alphabet.final}
         best: dict[int, int] = {}
-        for source in (*range(1, len(config)), 0):
-            for row, states in enumerate(config[source]):
-                if _targets(states, marked) & self.alphabet.final:
-                    best.setdefault(row, source)
+        if closing:
+            for source in (*range(1, len(config)), 0):
+                for path in bits(config[source][0]):
+                    row, state = divmod(path, self.states)
+                    if state in closing:
+                        best.setdefault(row, source)
         return tuple((source - 1, row) for row, source in best.items())
 
 
 class FrontMachine(HalfMachine):
-    """Prepends events. A string's first event leads from its row to the row of the rest."""
+    """Prepends events. A path's first event leads from its row to the row of the rest."""
 
     prepends = True
 
-    def candidates(self, config: Config, code: int) -> list[tuple[int, int, int, int]]:
-        skipped, marked = self.alphabet.moves(code).skipped, self.marked(code)
-        return [
-            (source, mark, row, cell[follower])
-            for source, cell in enumerate(config)
-            for row in bits(self.alphabet.lasting)
-            for mark, reached in ((0, skipped), (1, marked))
-            for follower in bits(reached[row])
-        ]
+    def longer(self, code: int) -> Iterator[tuple[int, int, int]]:
+        for (source, mark, target), state in product(self.hops(code), self.lasting):
+            yield target * self.states + state, mark, source * self.states + state
 
-    def emits(self, config: Config, code: int) -> tuple[tuple[int, int], ...]:
+    def emits(self, config: Config, code: int) -> Emits:
         return ()
 
 
-def best_join(front: tuple[int, ...], emits: tuple[tuple[int, int], ...], *, latest: bool) -> tuple[int, int] | None:
+def best_join(front: tuple[int, ...], emits: Emits, *, latest: bool) -> tuple[int, int] | None:
     """The best match as (place in `front`, source in `emits`): `front` are the states that strings lead to, best first.
 
     Among `emits`, also best first, rows of one source complete the same string.
@@ -133,7 +138,8 @@ def best_join(front: tuple[int, ...], emits: tuple[tuple[int, int], ...], *, lat
     return None
 
 
-def kin(transducer: Transducer, *, latest: bool) -> list[int]:
+@lru_cache(maxsize=16)  # both halves ask
+def kin(transducer: Transducer, *, latest: bool) -> tuple[int, ...]:
     """The kin of each state. NXT: what two strings may reach that are equal so far; LAST: what they may come from.
 
     The same kin for two states means the same for wherever one event may take them (back): a congruence.
@@ -157,7 +163,7 @@ def kin(transducer: Transducer, *, latest: bool) -> list[int]:
                 changed |= unite(first.source, second.source)
             elif not latest and names[first.source] == names[second.source]:
                 changed |= unite(first.target, second.target)
-    return names
+    return tuple(names)
 
 
 def _together(one: Transition, other: Transition) -> bool:
@@ -166,28 +172,17 @@ def _together(one: Transition, other: Transition) -> bool:
     return (one.mark is None) == (other.mark is None) and len(relations) < 2
 
 
-def _ranked(found: Found, emits: tuple[tuple[int, int], ...]) -> Step:
+def _ranked(found: dict[tuple[int, int, int], list[int]], emits: Emits) -> Step:
     """Drop what is beaten, and number the strings that are left."""
-    cells: list[tuple[int, ...]] = []
+    cells: list[tuple[int]] = []
     moves: list[Move] = []
-    # The string without marks, which has no list of its own, comes last; it may stand in several kins.
-    in_order = sorted(found, key=lambda key: (found[key][:2] == (0, 0), key))
-    width = len(found[in_order[0]][2])
-    taken, unmarked = [0] * width, [0] * width
-    for key in in_order:
-        source, mark, rows = found[key]
-        cell = tuple(states & ~seen for states, seen in zip(rows, taken, strict=True))
-        taken = [states | seen for states, seen in zip(cell, taken, strict=True)]
-        if (source, mark) == (0, 0):
-            unmarked = [states | seen for states, seen in zip(cell, unmarked, strict=True)]
-        elif any(cell):
+    taken = unmarked = 0
+    for key in sorted(found):
+        source, mark, paths = found[key]
+        if source == mark == 0:
+            unmarked |= paths  # has no list of its own, and may stand in several kins: the last of each
+        elif paths & ~taken:
             moves.append(Move(source - 1, len(cells), mark))
-            cells.append(cell)
-    return Step((tuple(unmarked), *cells), tuple(moves), emits)
-
-
-def _targets(states: int, reached: list[int]) -> int:
-    targets = 0
-    for state in bits(states):
-        targets |= reached[state]
-    return targets
+            cells.append((paths & ~taken,))
+            taken |= paths
+    return Step(((unmarked & ~taken,), *cells), tuple(moves), emits)

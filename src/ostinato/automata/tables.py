@@ -41,10 +41,10 @@ class Tables:
         self.index: dict[Config, int] = {}
         self.stride = 8
         self.entries: Int32 = np.full((0, 5), UNKNOWN, np.int32)
-        self.ops = _Rows(3)
-        self.emits = _Rows(2)
-        self.slot_ends = _Rows(1)  # where the slots of each configuration end in slot_list
-        self.slot_list = _Rows(1)
+        self.ops = Rows(3)
+        self.emits = Rows(2)
+        self.slot_ends = Rows(1)  # where the slots of each configuration end in slot_list
+        self.slot_list = Rows(1)
         self.width = 1  # slots a key needs
         self.place(Placed(machine.initial, ()))
 
@@ -97,10 +97,11 @@ class Tables:
     def _write(self, entry: Int32, step: Step, before: Placed, target: int) -> None:
         after = self.placed[target].slots
         op_begin = len(self.ops)
-        for cell, destination in enumerate(after):
-            sources = sorted(
-                (m.symbol, -1 if m.source < 0 else before.slots[m.source]) for m in step.moves if m.target == cell
-            )
+        arriving: list[list[tuple[int, int]]] = [[] for _ in after]
+        for move in step.moves:
+            arriving[move.target].append((move.symbol, -1 if move.source < 0 else before.slots[move.source]))
+        for sources, destination in zip(arriving, after, strict=True):
+            sources.sort()
             if sources == [(0, destination)]:
                 continue
             for symbol, source in sources[:-1]:
@@ -125,7 +126,7 @@ class Tables:
         self.entries, self.stride = entries.reshape(-1, 5), stride
 
 
-class _Rows:
+class Rows:
     """An int32 table that grows by doubling; `array` is always contiguous."""
 
     def __init__(self, columns: int) -> None:

@@ -25,7 +25,7 @@ NIL = -2  # the empty list
 SYMBOL_BITS = 8
 
 # What a kernel call returns: done, or what its caller must provide before calling again.
-DONE, NEED_STEP, NEED_NODES, OUTPUT_FULL, NEED_STACK, NEED_RECORDS = range(6)
+DONE, NEED_STEP, NEED_NODES, OUTPUT_FULL, NEED_STACK, NEED_RECORDS, NEED_CODE, NEED_FLIP, NEED_JOIN = range(9)
 # The cursor vector: where to go on after such a return.
 (AT, USED, STACK, EMITTING, PENDING, VALUES, MATCHES, EPOCH, EMITTED, CONFIG, CODE, LIVE) = range(12)
 RECORDS, FREE, REPLAYED = range(12, 15)  # only where windows are replayed

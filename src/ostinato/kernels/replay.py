@@ -20,6 +20,7 @@ from ostinato.kernels.match import (
     EVENT_WINDOW,
     FOREVER,
     FREE,
+    NEED_CODE,
     NEED_NODES,
     NEED_RECORDS,
     NEED_STEP,
@@ -32,7 +33,7 @@ from ostinato.kernels.match import (
     apply,
     emit,
 )
-from ostinato.kernels.window import NEXT, POSITION, TICK, WHAT, append_record, drop_all, drop_oldest
+from ostinato.kernels.window import CLOSES, INERT, NEXT, POSITION, TICK, WHAT, append_record, drop_all, drop_oldest
 
 
 @kernel()
@@ -96,8 +97,7 @@ def run_replay(
     heads: Int32,
     tails: Int32,
     records: Int64,
-    inert: Int32,
-    closes: Int32,
+    meaning: Int32,
     slots: Int32,
     fresh: Int32,
     entries: Int32,
@@ -119,9 +119,9 @@ def run_replay(
         cursor[AT] = at
         key = keys[at] if keyed else 0
         code = codes[at]
-        if code >= stride or entries[code, 0] < 0:
-            cursor[CONFIG], cursor[CODE] = 0, code
-            return NEED_STEP
+        if code >= len(meaning) or meaning[code] < 0:
+            cursor[CODE] = code
+            return NEED_CODE
         if cursor[FREE] < 0 and cursor[RECORDS] >= len(records):
             return NEED_RECORDS
         if window == EVENT_WINDOW:
@@ -136,7 +136,7 @@ def run_replay(
             drop_oldest(key, heads, records, cursor)
         position = positions[at] if placed else first_position + at
         consumed = False
-        if closes[code]:
+        if meaning[code] == CLOSES:
             if not cursor[REPLAYED]:
                 status = replay(heads[key], code, records, slots, fresh, entries, stride, ops, nodes, cursor)
                 if status != DONE:
@@ -168,7 +168,7 @@ def run_replay(
         if window == EVENT_WINDOW:
             key_count[key] = tick
         if not consumed:
-            if not inert[code]:
+            if meaning[code] != INERT:
                 append_record(key, position, tick, code, heads, tails, records, cursor)
         elif consume == CONSUME_ANY or not keyed:
             cursor[EPOCH] += 1

@@ -12,6 +12,8 @@ from ostinato.kernels.match import FREE, NIL, RECORDS, Int32, Int64
 POSITION, TICK, WHAT, NEXT, BEFORE = range(5)
 RECORD_SIZE = 5
 FREED = -1
+# What an event's code means to a window: it changes nothing, or it may complete something. -1: not yet known.
+INERT, CLOSES = 1, 2
 
 
 @kernel()

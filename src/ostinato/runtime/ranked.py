@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ostinato.automata.joins import Joins
 from ostinato.automata.tables import Tables
 from ostinato.errors import LimitError
-from ostinato.kernels import match, ranked, window
+from ostinato.kernels import halves, match, ranked, window
 from ostinato.runtime.matcher import (
     Arrays,
     Events,
@@ -47,8 +47,6 @@ class Ranked(Replayed):
         self.key_config: Int32 = np.zeros(0, np.int32)
         self.key_slots: Int32 = np.full((0, 1), match.NIL, np.int32)
         self.front_slots: Int32 = np.zeros(1, np.int32)
-        self.openings: Int32 = np.zeros(1, np.int32)
-        self.meaning: Int32 = np.zeros(0, np.int32)
         super().__init__(tables, scope)
 
     def call(self, events: Events, mode: int, values: Int64, ends: Int64, origins: Int64) -> int:
@@ -59,15 +57,13 @@ class Ranked(Replayed):
         arguments += [self.key_slots.ravel(), self.key_slots.shape[1], self.fresh]
         arguments += [back.entries, back.stride, back.ops.array, *layout(back)]
         arguments += [self.heads, self.tails, self.records, self.meaning, self.joins.best, self.front_slots]
-        arguments += [front.entries, front.stride, front.ops.array, self.openings, *layout(front)]
+        arguments += [front.entries, front.stride, front.ops.array, front.opening.array.ravel(), *layout(front)]
         arguments += [self.nodes, self.marks, self.cursor, values, ends, origins]
         return ranked.run_ranked(*arguments)
 
     def provide(self, status: int, events: Events) -> None:
-        if self.joins is None:
+        if self.joins is None or status in (match.NEED_CODE, match.NEED_NODES):
             super().provide(status, events)
-        elif status == match.NEED_NODES:
-            self.grow_nodes()
         elif status == match.NEED_RECORDS:
             self._make_room(events)
         else:
@@ -81,24 +77,15 @@ class Ranked(Replayed):
         config, code = int(self.cursor[match.CONFIG]), int(self.cursor[match.CODE])
         if status == match.NEED_STEP:
             joins.back.fill(config, code)
-        elif status == ranked.NEED_FLIP:
+        elif status == match.NEED_FLIP:
             joins.front.fill(config, code)
-        elif status == ranked.NEED_JOIN:
-            joins.fill(config, code)
         else:
-            assert status == ranked.NEED_CODE
-            self._learn(code)
-
-    def _learn(self, code: int) -> None:
-        if code >= len(self.meaning):
-            self.meaning = extended(self.meaning, 1 + code, -1)
-        alphabet = self.tables.machine.alphabet
-        alphabet.moves(code)
-        self.meaning[code] = ranked.INERT * alphabet.inert(code) + ranked.CLOSES * alphabet.closes(code)
+            assert status == match.NEED_JOIN
+            joins.fill(config, code)
 
     def _make_room(self, events: Events) -> None:
-        """Room for records: first what silent keys no longer need, then more of it."""
-        if len(events.lows):
+        """Room for records: what silent keys no longer need, where that is worth looking at each of them, or more."""
+        if len(events.lows) and len(self.records) >= len(self.key_epoch):
             self.compact(int(events.lows[self.cursor[match.AT]]))
         if 2 * np.count_nonzero(self.records[:, window.POSITION] == window.FREED) <= len(self.records):
             self.records = doubled(self.records)
@@ -111,8 +98,7 @@ class Ranked(Replayed):
             self.key_slots = widened(self.key_slots, back.width)
             self.front_slots = np.full(front.width, match.NIL, np.int32)
             self.fresh = np.zeros(2 * max(back.width, front.width), np.int32)
-            self.openings = np.array(front.opening, np.int32)
-            self.records = widened(self.records, ranked.LISTS + front.lists)
+            self.records = widened(self.records, halves.LISTS + front.lists)
 
     def grow_keys(self, more: int) -> None:
         super().grow_keys(more)
@@ -131,7 +117,7 @@ class Ranked(Replayed):
             arguments: list[Any] = [self.nodes, self.marks, self.cursor, self.key_config, self.key_epoch]
             arguments += [self.key_slots.ravel(), self.key_slots.shape[1], *layout(self.joins.back)]
             arguments += [self.heads, self.records, self.scope.window, low]
-            ranked.collect_ranked(*arguments)
+            halves.collect_halves(*arguments)
 
     @property
     def states(self) -> int:

@@ -22,14 +22,13 @@ class Replayed(Matcher):
         self.records: Int64 = np.zeros((1 << 10, window.RECORD_SIZE), np.int64)
         # Windows are replayed one at a time, so all keys share one row of slots.
         self.slots: Int32 = np.full((1, 1), match.NIL, np.int32)
-        self.inert: Int32 = np.zeros(0, np.int32)
-        self.closes: Int32 = np.zeros(0, np.int32)
+        self.meaning: Int32 = np.zeros(0, np.int32)  # of each code, see kernels/window.py
         self.follow_tables()
 
     def call(self, events: Events, mode: int, values: Int64, ends: Int64, origins: Int64) -> int:
         tables = self.tables
         arguments = [*self.call_arguments(events, mode), self.key_epoch, self.key_count, self.heads, self.tails]
-        arguments += [self.records, self.inert, self.closes, self.slots.ravel(), self.fresh]
+        arguments += [self.records, self.meaning, self.slots.ravel(), self.fresh]
         arguments += [tables.entries, tables.stride, tables.ops.array, tables.emits.array]
         arguments += [self.nodes, self.cursor, self.stack, self.path, values, ends, origins]
         return run_replay(*arguments)
@@ -38,18 +37,20 @@ class Replayed(Matcher):
         if status == match.NEED_RECORDS:
             self.records = doubled(self.records)
             self.scope.limits.check_memory(self.bytes)
+        elif status == match.NEED_CODE:
+            self.learn(int(self.cursor[match.CODE]))
         else:
             super().provide(status, events)
+
+    def learn(self, code: int) -> None:
+        if code >= len(self.meaning):
+            self.meaning = extended(self.meaning, 1 + code, -1)
+        alphabet = self.tables.machine.alphabet
+        self.meaning[code] = window.INERT * alphabet.inert(code) + window.CLOSES * alphabet.closes(code)
 
     def follow_tables(self) -> None:
         self.slots = widened(self.slots, self.tables.width)
         self.fresh = np.zeros(2 * self.tables.width, np.int32)
-        if self.tables.stride > len(self.inert):
-            self.inert = np.zeros(self.tables.stride, np.int32)
-            self.closes = np.zeros(self.tables.stride, np.int32)
-        alphabet = self.tables.machine.alphabet
-        for code in alphabet.cache:
-            self.inert[code], self.closes[code] = alphabet.inert(code), alphabet.closes(code)
 
     def grow_keys(self, more: int) -> None:
         super().grow_keys(more)

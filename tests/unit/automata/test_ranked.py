@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from ostinato.automata.determinise import Alphabet, Step
+from ostinato.automata.determinise import Alphabet, Step, bits
 from ostinato.automata.ranked import BackMachine, FrontMachine, HalfMachine, best_join, kin
 from ostinato.automata.transducer import START_LOOP, Condition, Transducer, Transition
 from ostinato.compile import compile_cel
@@ -30,7 +30,8 @@ def random_transducer(rng: random.Random) -> Transducer:
 
 def alphabet(transducer: Transducer) -> Alphabet:
     conditions = transducer.conditions()
-    return Alphabet(transducer, lambda code: tuple(c.relation in (None, LETTERS[code]) for c in conditions), lambda *_: 1)
+    truth = lambda code: tuple(c.relation in (None, LETTERS[code]) for c in conditions)  # noqa: E731
+    return Alphabet(transducer, truth, lambda mark, first: 1)
 
 
 def reached(transducer: Transducer, source: int, codes: list[int], string: String) -> set[int]:
@@ -82,12 +83,10 @@ class Half:
 
     def strings(self) -> dict[tuple[int, int], String]:
         found: dict[tuple[int, int], String] = {}
-        for number, cell in enumerate(self.config):
-            for row, states in enumerate(cell):
-                for state in range(len(cell)):
-                    if states >> state & 1:
-                        assert (row, state) not in found
-                        found[row, state] = self.string(number)
+        for number, (paths,) in enumerate(self.config):
+            for path in bits(paths):
+                assert divmod(path, self.machine.states) not in found
+                found[divmod(path, self.machine.states)] = self.string(number)
         return found
 
 
@@ -128,8 +127,9 @@ def test_the_best_match_is_joined_from_both_halves(latest: bool) -> None:
             back.read(code)
         last = rng.randrange(2)
         emits = back.machine.step(back.config, last).emits
-        cells = [number for number in range(1, len(front.config)) if front.config[number][0]] + [0]
-        join = best_join(tuple(front.config[number][0] for number in cells), emits, latest=latest)
+        row_0 = [paths & (1 << transducer.states) - 1 for (paths,) in front.config]
+        cells = [number for number in range(1, len(row_0)) if row_0[number]] + [0]
+        join = best_join(tuple(row_0[number] for number in cells), emits, latest=latest)
         found = None if join is None else (*front.string(cells[join[0]]), *back.string(join[1] + 1), 1)
         codes = [*first, *second, last]
         complete = [
