@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
+from ostinato.automata.kin import kin
 from ostinato.automata.transducer import Condition, Transducer
 
 BOTTOM = -1  # the source that holds the empty partial match: no event marked yet
@@ -196,23 +197,27 @@ class MaxMachine(Machine):
 class OrderMachine(Machine):
     """NXT and LAST (appendix C.3.2, C.3.3, D.3): cells in a total preorder, best complex event first.
 
-    A cell is (rank, states). Cells of one rank hold runs with the same positions; a state reached by a better rank is
-    dropped from the worse ones (TPO), so that each list holds one complex event and its labellings.
+    A cell is (states, kin, rank). Ranks order the cells of one kin; those of different kin are never compared. Cells of
+    one kin and rank hold runs with the same positions; a state reached by a better rank is dropped from the worse ones
+    (TPO), so that each list holds one complex event and its labellings.
     """
 
     def __init__(self, alphabet: Alphabet, *, latest: bool) -> None:
         super().__init__(alphabet)
         self.latest = latest
+        names = kin(alphabet.transducer, latest=True) if latest else (0,) * alphabet.transducer.states
+        self.kins = {name: _mask(s for s, other in enumerate(names) if other == name) for name in sorted(set(names))}
 
     @property
     def initial(self) -> Config:
-        return ((0, 1),)
+        return ((1, 0, 0),)
 
     def step(self, config: Config, code: int) -> Step:
         moves = self.alphabet.moves(code)
         final, lasting = self.alphabet.final, self.alphabet.lasting
-        plan = _Plan()
-        taken, rank = 0, 1
+        plan = _Plan(bottom=self.initial[0])
+        found: list[list[tuple[int, int, int]]] = []  # per rank, best first: slot, symbol, states
+        taken = 0
         for marking, group in self._order(config):
             produced: list[tuple[int, int, int]] = []
             for source, states in group:
@@ -226,19 +231,23 @@ class OrderMachine(Machine):
                 produced += [(source - 1, symbol, mask) for symbol, mask in sorted(targets.items())]
             if marking and not plan.emits:
                 plan.emits += [(slot, symbol) for slot, symbol, mask in produced if mask & final]
-            fresh = [(slot, symbol, mask & lasting & ~taken) for slot, symbol, mask in produced]
-            for slot, symbol, mask in fresh:
-                plan.move(slot, (0 if mask == 1 else rank, mask), symbol, empty=mask == 0)
-            taken |= _union(mask for _, _, mask in fresh)
-            rank += any(mask > 1 for _, _, mask in fresh)
+            found.append([(slot, symbol, mask & lasting & ~taken) for slot, symbol, mask in produced])
+            taken |= _union(mask for _, _, mask in found[-1])
+        for name, members in self.kins.items():
+            rank = 0
+            for fresh in found:
+                inside = [(slot, symbol, mask & members & ~1) for slot, symbol, mask in fresh if mask & members & ~1]
+                rank += bool(inside)
+                for slot, symbol, mask in inside:
+                    plan.move(slot, (mask, name, rank), symbol)
         return plan.step()
 
     def _order(self, config: Config) -> Iterator[tuple[bool, list[tuple[int, int]]]]:
         """(marking?, cells of one rank) from the best to the worst successor; the run without marks is always last."""
-        ranks: dict[int, list[tuple[int, int]]] = {}
-        for source, (rank, states) in enumerate(config[1:], start=1):
-            ranks.setdefault(rank, []).append((source, states))
-        groups = [ranks[rank] for rank in sorted(ranks)] + [[(0, config[0][1])]]
+        ranks: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for source, (states, name, rank) in enumerate(config[1:], start=1):
+            ranks.setdefault((name, rank), []).append((source, states))
+        groups = [ranks[rank] for rank in sorted(ranks)] + [[(0, config[0][0])]]
         if self.latest:
             yield from ((True, group) for group in groups)
             yield from ((False, group) for group in groups)
@@ -257,10 +266,11 @@ class _Plan:
     moves: list[Move] = field(default_factory=list)
     emits: list[tuple[int, int]] = field(default_factory=list)
 
-    def move(self, slot: int, cell: Cell, symbol: int, *, empty: bool | None = None) -> None:
+    def move(self, slot: int, cell: Cell, symbol: int) -> None:
+        """A cell begins with the states its runs are in; without any there is nothing to move."""
         if slot == BOTTOM and symbol == 0:
             self.bottom = cell
-        elif not (cell[0] == 0 if empty is None else empty):
+        elif cell[0]:
             self.moves.append(Move(slot, self.cells.setdefault(cell, len(self.cells)), symbol))
 
     def step(self) -> Step:

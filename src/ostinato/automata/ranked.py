@@ -15,11 +15,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from functools import lru_cache
-from itertools import pairwise, product
+from itertools import product
 
 from ostinato.automata.determinise import Alphabet, Config, Machine, Move, Step, bits
-from ostinato.automata.transducer import Transducer, Transition
+from ostinato.automata.kin import kin
 
 Emits = tuple[tuple[int, int], ...]
 
@@ -136,40 +135,6 @@ def best_join(front: tuple[int, ...], emits: Emits, *, latest: bool) -> tuple[in
             if states & rows:
                 return place, source
     return None
-
-
-@lru_cache(maxsize=16)  # both halves ask
-def kin(transducer: Transducer, *, latest: bool) -> tuple[int, ...]:
-    """The kin of each state. NXT: what two strings may reach that are equal so far; LAST: what they may come from.
-
-    The same kin for two states means the same for wherever one event may take them (back): a congruence.
-    """
-    names = list(range(transducer.states))
-
-    def unite(one: int, other: int) -> bool:
-        old, new = sorted((names[one], names[other]), reverse=True)
-        names[:] = [new if name == old else name for name in names]
-        return old != new
-
-    # Whichever final state a match reaches, it is compared with all that end at the same event.
-    for one, other in pairwise(sorted(transducer.final) if latest else ()):
-        unite(one, other)
-    pairs = [pair for pair in product(transducer.transitions, repeat=2) if _together(*pair)]
-    changed = True
-    while changed:
-        changed = False
-        for first, second in pairs:
-            if latest and names[first.target] == names[second.target]:
-                changed |= unite(first.source, second.source)
-            elif not latest and names[first.source] == names[second.source]:
-                changed |= unite(first.target, second.target)
-    return tuple(names)
-
-
-def _together(one: Transition, other: Transition) -> bool:
-    """Whether one event may take both transitions with the same mark."""
-    relations = {t.condition.relation for t in (one, other) if t.condition is not None} - {None}
-    return (one.mark is None) == (other.mark is None) and len(relations) < 2
 
 
 def _ranked(found: dict[tuple[int, int, int], list[int]], emits: Emits) -> Step:

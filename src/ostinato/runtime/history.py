@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 Int64 = npt.NDArray[np.int64]
+_BLANK = pa.schema([pa.field("#blank", pa.null())])
 _FEW = 4096  # rows not worth looking through
 _MANY_CHUNKS = 32  # looking rows up in more chunks than this costs more than copying them together
 
@@ -18,19 +19,23 @@ class History:
     one after the other, as they are unless events were reordered across batches."""
 
     def __init__(self, schema: pa.Schema) -> None:
-        self.schema = schema
+        # A table without columns forgets how many rows it has.
+        self.schema = schema if schema.names else _BLANK
         self.kept_positions: Int64 = np.zeros(0, np.int64)
-        self.kept: pa.Table = schema.empty_table()
+        self.kept: pa.Table = self.schema.empty_table()
         self.batch_positions: Int64 = np.zeros(0, np.int64)
-        self.batch: pa.Table = schema.empty_table()
+        self.batch: pa.Table = self.schema.empty_table()
         self.next_prune = _FEW
 
     def adopt(self, schema: pa.Schema) -> None:
         """The same rows with other types, between batches."""
-        self.schema, self.kept, self.batch = schema, self.kept.cast(schema), schema.empty_table()
+        self.schema = schema if schema.names else _BLANK
+        self.kept, self.batch = self.kept.cast(self.schema), self.schema.empty_table()
 
     def open(self, batch: pa.Table, positions: Int64) -> None:
         """Make a batch available; `positions` are ascending."""
+        if self.schema is _BLANK:
+            batch = pa.table([pa.nulls(len(positions))], schema=_BLANK)
         self.batch, self.batch_positions = batch.select(self.schema.names).combine_chunks(), positions
 
     def close(self, live: Callable[[], Int64]) -> Int64 | None:
@@ -47,7 +52,7 @@ class History:
             self.kept, self.kept_positions = self.kept.take(pa.array(order)), self.kept_positions[order]
         self.open(self.schema.empty_table(), np.zeros(0, np.int64))
         if len(self.kept_positions) < self.next_prune:
-            if self.schema.names and self.kept.column(0).num_chunks > _MANY_CHUNKS:
+            if self.kept.column(0).num_chunks > _MANY_CHUNKS:
                 self.kept = self.kept.combine_chunks()
             return None
         wanted = live()
