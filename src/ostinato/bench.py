@@ -18,7 +18,7 @@ import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
-from ostinato.kernels import match
+from ostinato.kernels import protocol
 from ostinato.kernels.jit import kernel
 from ostinato.query import CelQuery
 
@@ -75,14 +75,14 @@ def uniform(events: int, *, keys: int = 0, seed: int = 7) -> pa.Table:
     return pa.table(columns)
 
 
-def update_only(text: str, table: pa.Table, mode: int = match.NOTICE) -> int:
+def update_only(text: str, table: pa.Table, mode: int = protocol.NOTICE) -> int:
     """From Arrow table to done, predicates included, without writing matches; WALK visits each of them."""
     engine = CelQuery(text).engine()
     released = engine.take_whole(table)
     events = engine.stream.events(released.rows, released.positions, released.order)
     for _ in engine.matcher.run(events, mode):
         pass
-    return engine.matcher.walked if mode == match.WALK else len(table)
+    return engine.matcher.walked if mode == protocol.WALK else len(table)
 
 
 def detected(text: str, table: pa.Table) -> int:
@@ -118,7 +118,7 @@ def cases(events: int) -> Iterator[Case]:
             "enumerate",
             f"{name} counted one by one",
             "matches",
-            partial(update_only, text, small, match.WALK),
+            partial(update_only, text, small, protocol.WALK),
             "30 M/s",
         )
     text = f"{QUERIES['Q1']} WITHIN 100 EVENTS"
@@ -161,7 +161,7 @@ def _stress() -> Iterator[Case]:
     stream = pa.table({"type": pa.array([*types, "D"]).dictionary_encode()})
     text = QUERIES["Q2"]
     yield Case("stress", "Q2, 2,000 events, update", "events", _prepared_update(text, stream), "1 ms")
-    yield Case("stress", "Q2, every match", "matches", lambda: update_only(text, stream, match.WALK), "1 s")
+    yield Case("stress", "Q2, every match", "matches", lambda: update_only(text, stream, protocol.WALK), "1 s")
 
 
 def _prepared_update(text: str, table: pa.Table) -> Callable[[], int]:
@@ -171,7 +171,7 @@ def _prepared_update(text: str, table: pa.Table) -> Callable[[], int]:
     events = engine.stream.events(released.rows, released.positions, released.order)
 
     def run() -> int:
-        for _ in engine.matcher.run(events, match.NOTICE):
+        for _ in engine.matcher.run(events, protocol.NOTICE):
             pass
         return len(table)
 

@@ -1,4 +1,4 @@
-"""Which states' strings can ever be compared: the order of all others need not be known, nor told apart in a machine."""
+"""Which states' strings can ever be compared: the order of all others need not be known or told apart."""
 
 from __future__ import annotations
 

@@ -11,7 +11,8 @@ Lists are chains of cells (kernels/match.py): newest event first in the back hal
 from __future__ import annotations
 
 from ostinato.kernels.jit import kernel
-from ostinato.kernels.match import (
+from ostinato.kernels.lists import apply, slide
+from ostinato.kernels.protocol import (
     CODE,
     CONFIG,
     DONE,
@@ -24,8 +25,6 @@ from ostinato.kernels.match import (
     USED,
     Int32,
     Int64,
-    apply,
-    slide,
 )
 from ostinato.kernels.window import BEFORE, NEXT, POSITION, RECORD_SIZE, TICK, WHAT, drop_oldest
 

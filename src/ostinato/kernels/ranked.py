@@ -6,7 +6,8 @@ from ostinato.automata.joins import NOTHING
 from ostinato.automata.tables import UNKNOWN
 from ostinato.kernels.halves import LISTS, OPENING, STALE, collect_halves, evict, flip
 from ostinato.kernels.jit import kernel
-from ostinato.kernels.match import (
+from ostinato.kernels.lists import apply
+from ostinato.kernels.protocol import (
     AT,
     CODE,
     CONFIG,
@@ -35,7 +36,6 @@ from ostinato.kernels.match import (
     WRITE,
     Int32,
     Int64,
-    apply,
 )
 from ostinato.kernels.window import CLOSES, INERT, append_record, drop_all
 

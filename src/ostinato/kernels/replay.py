@@ -7,8 +7,10 @@ complete something runs the unwindowed machine over them. Work is constant for a
 
 from __future__ import annotations
 
+from ostinato.kernels.enumeration import emit
 from ostinato.kernels.jit import kernel
-from ostinato.kernels.match import (
+from ostinato.kernels.lists import apply
+from ostinato.kernels.protocol import (
     AT,
     CODE,
     CONFIG,
@@ -30,8 +32,6 @@ from ostinato.kernels.match import (
     USED,
     Int32,
     Int64,
-    apply,
-    emit,
 )
 from ostinato.kernels.window import CLOSES, INERT, NEXT, POSITION, TICK, WHAT, append_record, drop_all, drop_oldest
 

@@ -7,7 +7,7 @@ the records of the same key after and before it. `heads` and `tails` are the old
 from __future__ import annotations
 
 from ostinato.kernels.jit import kernel
-from ostinato.kernels.match import FREE, NIL, RECORDS, Int32, Int64
+from ostinato.kernels.protocol import FREE, NIL, RECORDS, Int32, Int64
 
 POSITION, TICK, WHAT, NEXT, BEFORE = range(5)
 RECORD_SIZE = 5

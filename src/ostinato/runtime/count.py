@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ostinato.automata.determinise import AllMachine, Cell
 from ostinato.errors import LimitError
-from ostinato.kernels import match
+from ostinato.kernels import protocol
 from ostinato.kernels.count import count_matches
 from ostinato.runtime.matcher import Events
 
@@ -36,7 +36,7 @@ def count_whole(engine: Engine, data: Any) -> int:
         maps = linear_maps(machine, engine.stream.encoder.size)
         if maps is not None:
             return exact_count(maps, *_by_key(events, engine.stream.window, engine.stream.width))
-    for _ in engine.matcher.run(events, match.WALK):
+    for _ in engine.matcher.run(events, protocol.WALK):
         raise AssertionError("walking writes nothing")
     return engine.matcher.walked
 
@@ -50,7 +50,7 @@ def _by_key(events: Events, window: int, width: int) -> tuple[Int32, Int32, Int6
         ticks, lows = (ticks[order], lows[order]) if len(ticks) else (ticks, lows)
     else:
         keys = np.zeros(len(codes), np.int32)
-    if window == match.EVENT_WINDOW:
+    if window == protocol.EVENT_WINDOW:
         # Counting on across keys is harmless: windows never look beyond their own key.
         ticks = np.arange(len(codes))
         lows = ticks - width + 1

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ostinato.automata.determinise import Config
 from ostinato.automata.tables import Placed, Tables
-from ostinato.kernels import match
+from ostinato.kernels import match, protocol
 from ostinato.runtime.limits import Limits
 
 Int64 = npt.NDArray[np.int64]
@@ -66,8 +66,8 @@ class Matcher(ABC):
     def __init__(self, tables: Tables, scope: Scope) -> None:
         self.tables, self.scope = tables, scope
         self.walked = 0
-        self.cursor: Int64 = np.zeros(match.CURSOR_SIZE, np.int64)
-        self.cursor[match.FREE] = match.NIL
+        self.cursor: Int64 = np.zeros(protocol.CURSOR_SIZE, np.int64)
+        self.cursor[protocol.FREE] = protocol.NIL
         self.key_epoch: Int64 = np.zeros(0, np.int64)
         self.key_count: Int64 = np.zeros(0, np.int64)
         self.fresh: Int32 = np.zeros(2, np.int32)
@@ -76,35 +76,35 @@ class Matcher(ABC):
         self.stack: Int64 = np.zeros(256, np.int64)
         self.path: Int64 = np.zeros(128, np.int64)
 
-    def run(self, events: Events, mode: int = match.WRITE) -> Iterator[Chunk]:
+    def run(self, events: Events, mode: int = protocol.WRITE) -> Iterator[Chunk]:
         """Read a batch; yields matches as output fills up. In WALK mode nothing is written, see `walked`."""
         if events.key_count > len(self.key_epoch):
             self.grow_keys(max(events.key_count - len(self.key_epoch), len(self.key_epoch)))
         cursor = self.cursor
-        cursor[match.AT] = 0
-        room = _CHUNK_VALUES if mode == match.WRITE else 0
+        cursor[protocol.AT] = 0
+        room = _CHUNK_VALUES if mode == protocol.WRITE else 0
         values, ends, origins = (np.empty(room, np.int64) for _ in range(3))
         while True:
             status = self.call(events, mode, values, ends, origins)
-            if status not in (match.DONE, match.OUTPUT_FULL):
+            if status not in (protocol.DONE, protocol.OUTPUT_FULL):
                 self.provide(status, events)
                 continue
-            count, used = int(cursor[match.MATCHES]), int(cursor[match.VALUES])
-            if mode == match.WRITE and count:
+            count, used = int(cursor[protocol.MATCHES]), int(cursor[protocol.VALUES])
+            if mode == protocol.WRITE and count:
                 offsets = np.concatenate([np.zeros(1, np.int64), ends[:count]])
                 yield Chunk(values[:used], offsets, origins[:count])
-            if status == match.DONE:
+            if status == protocol.DONE:
                 break
             # Full: a fresh output, large enough for the match that did not fit.
-            room = max(room, 2 * int(cursor[match.PENDING]) if count == 0 else 0)
+            room = max(room, 2 * int(cursor[protocol.PENDING]) if count == 0 else 0)
             values, ends, origins = (
                 np.empty(room, np.int64),
                 np.empty(len(ends), np.int64),
                 np.empty(len(ends), np.int64),
             )
-            cursor[match.MATCHES] = cursor[match.VALUES] = 0
-        self.walked = int(cursor[match.MATCHES]) if mode == match.WALK else 0
-        cursor[match.MATCHES] = cursor[match.VALUES] = 0
+            cursor[protocol.MATCHES] = cursor[protocol.VALUES] = 0
+        self.walked = int(cursor[protocol.MATCHES]) if mode == protocol.WALK else 0
+        cursor[protocol.MATCHES] = cursor[protocol.VALUES] = 0
 
     @abstractmethod
     def call(self, events: Events, mode: int, values: Int64, ends: Int64, origins: Int64) -> int:
@@ -112,13 +112,13 @@ class Matcher(ABC):
 
     def provide(self, status: int, events: Events) -> None:
         """What a kernel stopped for, so that it can go on."""
-        if status == match.NEED_STEP:
-            self.tables.fill(int(self.cursor[match.CONFIG]), int(self.cursor[match.CODE]))
+        if status == protocol.NEED_STEP:
+            self.tables.fill(int(self.cursor[protocol.CONFIG]), int(self.cursor[protocol.CODE]))
             self.follow_tables()
-        elif status == match.NEED_NODES:
+        elif status == protocol.NEED_NODES:
             self.grow_nodes()
         else:
-            assert status == match.NEED_STACK
+            assert status == protocol.NEED_STACK
             self.stack, self.path = doubled(self.stack), doubled(self.path)
 
     @abstractmethod
@@ -149,7 +149,7 @@ class Matcher(ABC):
         return sum(getattr(self, name).nbytes for name in names)
 
     def grow_keys(self, more: int) -> None:
-        self.key_epoch = extended(self.key_epoch, more, self.cursor[match.EPOCH])
+        self.key_epoch = extended(self.key_epoch, more, self.cursor[protocol.EPOCH])
         self.key_count = extended(self.key_count, more, 0)
 
     def grow_nodes(self) -> None:
@@ -157,7 +157,7 @@ class Matcher(ABC):
         self.scope.limits.check_memory(self.bytes)
 
     def used_nodes(self) -> Int64:
-        return self.nodes[: 4 * int(self.cursor[match.USED])]
+        return self.nodes[: 4 * int(self.cursor[protocol.USED])]
 
     def call_arguments(self, events: Events, mode: int) -> list[Any]:
         """What all kernels begin with."""
@@ -192,7 +192,7 @@ class Direct(Matcher):
     def __init__(self, tables: Tables, scope: Scope) -> None:
         super().__init__(tables, scope)
         self.key_config: Int32 = np.zeros(0, np.int32)
-        self.slots: Int32 = np.full((0, 1), match.NIL, np.int32)
+        self.slots: Int32 = np.full((0, 1), protocol.NIL, np.int32)
         self.follow_tables()
 
     def call(self, events: Events, mode: int, values: Int64, ends: Int64, origins: Int64) -> int:
@@ -212,14 +212,14 @@ class Direct(Matcher):
     def grow_keys(self, more: int) -> None:
         super().grow_keys(more)
         self.key_config = extended(self.key_config, more, 0)
-        self.slots = extended(self.slots, more, match.NIL)
+        self.slots = extended(self.slots, more, protocol.NIL)
         # Collecting visits every key, so there must be work enough between two collections.
         while len(self.marks) < 2 * len(self.key_epoch):
             self.grow_nodes()
 
     def live_positions(self) -> Int64:
         values = self.used_nodes()[::4]
-        return np.unique(values[values >= 0] >> match.SYMBOL_BITS)
+        return np.unique(values[values >= 0] >> protocol.SYMBOL_BITS)
 
     def compact(self, low: int) -> None:
         arguments: list[Any] = [self.nodes, self.marks, self.cursor, self.key_config, *self._keys()]
@@ -228,7 +228,7 @@ class Direct(Matcher):
 
     @property
     def live(self) -> int:
-        return int(self.cursor[match.USED])
+        return int(self.cursor[protocol.USED])
 
 
 def layout(tables: Tables) -> list[Any]:
@@ -258,4 +258,4 @@ def extended(array: Any, more: int, value: Any) -> Any:
 def widened(array: Any, columns: int) -> Any:
     """At least so many columns; new ones hold no list."""
     more = columns - array.shape[1]
-    return array if more <= 0 else np.pad(array, ((0, 0), (0, more)), constant_values=match.NIL)
+    return array if more <= 0 else np.pad(array, ((0, 0), (0, more)), constant_values=protocol.NIL)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.kernels.match import SYMBOL_BITS
+from ostinato.kernels.protocol import SYMBOL_BITS
 
 Int64 = npt.NDArray[np.int64]
 _SYMBOL_MASK = (1 << SYMBOL_BITS) - 1

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ostinato.automata.joins import Joins
 from ostinato.automata.tables import Tables
 from ostinato.errors import LimitError
-from ostinato.kernels import halves, match, ranked, window
+from ostinato.kernels import halves, protocol, ranked, window
 from ostinato.runtime.matcher import (
     Arrays,
     Events,
@@ -45,7 +45,7 @@ class Ranked(Replayed):
             tables.machine.alphabet, latest=latest, max_states=min(MAX_STATES, scope.limits.states)
         )
         self.key_config: Int32 = np.zeros(0, np.int32)
-        self.key_slots: Int32 = np.full((0, 1), match.NIL, np.int32)
+        self.key_slots: Int32 = np.full((0, 1), protocol.NIL, np.int32)
         self.front_slots: Int32 = np.zeros(1, np.int32)
         super().__init__(tables, scope)
 
@@ -62,9 +62,9 @@ class Ranked(Replayed):
         return ranked.run_ranked(*arguments)
 
     def provide(self, status: int, events: Events) -> None:
-        if self.joins is None or status in (match.NEED_CODE, match.NEED_NODES):
+        if self.joins is None or status in (protocol.NEED_CODE, protocol.NEED_NODES):
             super().provide(status, events)
-        elif status == match.NEED_RECORDS:
+        elif status == protocol.NEED_RECORDS:
             self._make_room(events)
         else:
             try:
@@ -74,19 +74,19 @@ class Ranked(Replayed):
             self.follow_tables()
 
     def _fill(self, joins: Joins, status: int) -> None:
-        config, code = int(self.cursor[match.CONFIG]), int(self.cursor[match.CODE])
-        if status == match.NEED_STEP:
+        config, code = int(self.cursor[protocol.CONFIG]), int(self.cursor[protocol.CODE])
+        if status == protocol.NEED_STEP:
             joins.back.fill(config, code)
-        elif status == match.NEED_FLIP:
+        elif status == protocol.NEED_FLIP:
             joins.front.fill(config, code)
         else:
-            assert status == match.NEED_JOIN
+            assert status == protocol.NEED_JOIN
             joins.fill(config, code)
 
     def _make_room(self, events: Events) -> None:
         """Room for records: what silent keys no longer need, where that is worth looking at each of them, or more."""
         if len(events.lows) and len(self.records) >= len(self.key_epoch):
-            self.compact(int(events.lows[self.cursor[match.AT]]))
+            self.compact(int(events.lows[self.cursor[protocol.AT]]))
         if 2 * np.count_nonzero(self.records[:, window.POSITION] == window.FREED) <= len(self.records):
             self.records = doubled(self.records)
             self._keep_pace()
@@ -96,14 +96,14 @@ class Ranked(Replayed):
         if self.joins is not None:
             back, front = self.joins.back, self.joins.front
             self.key_slots = widened(self.key_slots, back.width)
-            self.front_slots = np.full(front.width, match.NIL, np.int32)
+            self.front_slots = np.full(front.width, protocol.NIL, np.int32)
             self.fresh = np.zeros(2 * max(back.width, front.width), np.int32)
             self.records = widened(self.records, halves.LISTS + front.lists)
 
     def grow_keys(self, more: int) -> None:
         super().grow_keys(more)
         self.key_config = extended(self.key_config, more, 0)
-        self.key_slots = extended(self.key_slots, more, match.NIL)
+        self.key_slots = extended(self.key_slots, more, protocol.NIL)
         self._keep_pace()
 
     def _keep_pace(self) -> None:

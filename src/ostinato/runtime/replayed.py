@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ostinato.automata.tables import Tables
-from ostinato.kernels import match, window
+from ostinato.kernels import protocol, window
 from ostinato.kernels.replay import run_replay
 from ostinato.runtime.matcher import Arrays, Events, Int32, Int64, Matcher, Meta, Scope, doubled, extended, widened
 
@@ -21,7 +21,7 @@ class Replayed(Matcher):
         self.tails: Int32 = np.zeros(0, np.int32)
         self.records: Int64 = np.zeros((1 << 10, window.RECORD_SIZE), np.int64)
         # Windows are replayed one at a time, so all keys share one row of slots.
-        self.slots: Int32 = np.full((1, 1), match.NIL, np.int32)
+        self.slots: Int32 = np.full((1, 1), protocol.NIL, np.int32)
         self.meaning: Int32 = np.zeros(0, np.int32)  # of each code, see kernels/window.py
         self.follow_tables()
 
@@ -34,11 +34,11 @@ class Replayed(Matcher):
         return run_replay(*arguments)
 
     def provide(self, status: int, events: Events) -> None:
-        if status == match.NEED_RECORDS:
+        if status == protocol.NEED_RECORDS:
             self.records = doubled(self.records)
             self.scope.limits.check_memory(self.bytes)
-        elif status == match.NEED_CODE:
-            self.learn(int(self.cursor[match.CODE]))
+        elif status == protocol.NEED_CODE:
+            self.learn(int(self.cursor[protocol.CODE]))
         else:
             super().provide(status, events)
 
@@ -54,12 +54,12 @@ class Replayed(Matcher):
 
     def grow_keys(self, more: int) -> None:
         super().grow_keys(more)
-        self.heads = extended(self.heads, more, match.NIL)
-        self.tails = extended(self.tails, more, match.NIL)
+        self.heads = extended(self.heads, more, protocol.NIL)
+        self.tails = extended(self.tails, more, protocol.NIL)
 
     def live_positions(self) -> Int64:
         """All that stands in a window."""
-        found = self.records[: int(self.cursor[match.RECORDS]), window.POSITION]
+        found = self.records[: int(self.cursor[protocol.RECORDS]), window.POSITION]
         return np.unique(found[found != window.FREED])
 
     def compact(self, low: int) -> None:
@@ -67,8 +67,8 @@ class Replayed(Matcher):
 
     @property
     def live(self) -> int:
-        return int(self.cursor[match.RECORDS])
+        return int(self.cursor[protocol.RECORDS])
 
     def save(self) -> tuple[Meta, Arrays]:
         meta, arrays = super().save()
-        return meta, arrays | {"records": self.records[: max(1, int(self.cursor[match.RECORDS]))]}
+        return meta, arrays | {"records": self.records[: max(1, int(self.cursor[protocol.RECORDS]))]}

@@ -12,7 +12,7 @@ from ostinato.clock import Clock
 from ostinato.compile import Compiled
 from ostinato.errors import DataError
 from ostinato.events import Binding, kinds
-from ostinato.kernels import match
+from ostinato.kernels import protocol
 from ostinato.kernels.keys import KeyTable
 from ostinato.kernels.predicates import Encoder
 from ostinato.plan.check import check_schema
@@ -22,7 +22,7 @@ from ostinato.runtime.ties import Ties
 Int64 = npt.NDArray[np.int64]
 Int32 = npt.NDArray[np.int32]
 
-_CONSUME = {"NONE": match.CONSUME_NONE, "PARTITION": match.CONSUME_PARTITION, "ANY": match.CONSUME_ANY}
+_CONSUME = {"NONE": protocol.CONSUME_NONE, "PARTITION": protocol.CONSUME_PARTITION, "ANY": protocol.CONSUME_ANY}
 _NONE: Int64 = np.zeros(0, np.int64)
 
 
@@ -37,19 +37,19 @@ class Stream:
         self.encoder = Encoder(compiled.conditions, relation=binding.relation, minterms=minterms)
         self.keys = KeyTable() if self.key_columns else None
         self.ties = Ties() if compiled.tied_by is not None else None
-        self.last_tick = match.FOREVER
+        self.last_tick = protocol.FOREVER
         self.width = self.event_width = 0  # WITHIN n EVENTS, counted by the kernel or (event_width) along with ties
-        self.window = match.NO_WINDOW
+        self.window = protocol.NO_WINDOW
         self.ruler: Clock | None = None  # what WITHIN measures along
         if query.window is not None:
             if query.window.kind == "events" and self.ties is None:
-                self.window, self.width = match.EVENT_WINDOW, int(query.window.amount)
+                self.window, self.width = protocol.EVENT_WINDOW, int(query.window.amount)
             elif query.window.kind == "events":
-                self.window, self.event_width = match.TICK_WINDOW, int(query.window.amount)
+                self.window, self.event_width = protocol.TICK_WINDOW, int(query.window.amount)
             else:
                 column = binding.time if query.window.kind == "time" else query.window.attribute
                 assert column is not None
-                self.window = match.TICK_WINDOW
+                self.window = protocol.TICK_WINDOW
                 self.ruler = Clock.of(schema, column, attribute=query.window.kind == "attribute")
 
     @property
@@ -62,7 +62,7 @@ class Stream:
     def consume(self) -> int:
         consume = _CONSUME[self.compiled.query.consume]
         # Without PARTITION BY the whole stream is one partition, however it is evaluated.
-        return match.CONSUME_ANY if consume and not self.compiled.query.partition_by else consume
+        return protocol.CONSUME_ANY if consume and not self.compiled.query.partition_by else consume
 
     def grown(self, schema: pa.Schema) -> pa.Schema | None:
         """The stream's schema with types for columns that so far held nothing but NULL; None when there are none."""

@@ -13,7 +13,7 @@ import pytest
 import ostinato
 from ostinato.automata.tables import Tables
 from ostinato.compile import compile_cel
-from ostinato.kernels import halves, match, window
+from ostinato.kernels import halves, protocol, window
 from ostinato.runtime.limits import Limits
 from ostinato.runtime.matcher import Events, Matcher, Scope
 from ostinato.runtime.ranked import Ranked
@@ -29,7 +29,7 @@ def matcher(text: str, width: int, kind: type[Matcher] = Ranked) -> Matcher:
     conditions = compiled.conditions
     machine = compiled.machine(lambda code: tuple(c.relation in (None, LETTERS[code]) for c in conditions))
     tables = Tables(machine, max_states=1000)
-    scope = Scope(match.EVENT_WINDOW, width, match.CONSUME_NONE, Limits())
+    scope = Scope(protocol.EVENT_WINDOW, width, protocol.CONSUME_NONE, Limits())
     if kind is Ranked:
         return Ranked(tables, scope, latest=compiled.query.strategy == "LAST")
     return Replayed(tables, scope)
@@ -41,7 +41,7 @@ def read(reader: Matcher, text: str, keys: list[int] | None = None, at: int = 0)
     of_keys = np.array(keys or [], np.int32)
     events = Events(codes, of_keys, max(keys or [0]) + 1, NONE, at, NONE, NONE)
     return [
-        tuple((chunk.values[begin:end] >> match.SYMBOL_BITS).tolist())
+        tuple((chunk.values[begin:end] >> protocol.SYMBOL_BITS).tolist())
         for chunk in reader.run(events)
         for begin, end in zip(chunk.offsets[:-1], chunk.offsets[1:], strict=True)
     ]
@@ -58,7 +58,7 @@ def test_a_window_is_flipped_only_when_something_may_complete() -> None:
     assert read(reader, "A", at=4) == [] and reader.key_config[0] == halves.STALE
     assert read(reader, "B", at=5) == [(2, 5)] and reader.key_config[0] != halves.STALE
     openings = [reader.records[record, halves.OPENING] for record in (int(reader.heads[0]), int(reader.tails[0]))]
-    assert openings[0] != match.NIL and openings[1] == match.NIL
+    assert openings[0] != protocol.NIL and openings[1] == protocol.NIL
 
 
 def test_a_window_that_empties_starts_afresh() -> None:
@@ -90,10 +90,10 @@ def test_collecting_keeps_exactly_what_lists_hold(strategy: str) -> None:
     reader = matcher(f"SELECT {strategy} * WHERE (A AS x)+ ; (B AS y)+ ; C AS z", 50)
     assert isinstance(reader, Ranked) and reader.joins is not None
     read(reader, some_letters(5, 1000))
-    reader.compact(match.FOREVER)
+    reader.compact(protocol.FOREVER)
     held = {int(node) for node in reader.key_slots[0][list(reader.joins.back.placed[reader.key_config[0]].slots)]}
     record = int(reader.heads[0])
-    while record >= 0 and reader.records[record, halves.OPENING] != match.NIL:
+    while record >= 0 and reader.records[record, halves.OPENING] != protocol.NIL:
         held |= {int(node) for node in reader.records[record, halves.LISTS :] if node >= 0}
         record = int(reader.records[record, window.NEXT])
     reached = set(held)
@@ -101,10 +101,10 @@ def test_collecting_keeps_exactly_what_lists_hold(strategy: str) -> None:
         while node >= 0:
             reached.add(node)
             node = int(reader.nodes[4 * node + 1])
-    assert reached == set(range(int(reader.cursor[match.USED])))
-    again = reader.cursor[match.USED]
-    reader.compact(match.FOREVER)
-    assert reader.cursor[match.USED] == again
+    assert reached == set(range(int(reader.cursor[protocol.USED])))
+    again = reader.cursor[protocol.USED]
+    reader.compact(protocol.FOREVER)
+    assert reader.cursor[protocol.USED] == again
 
 
 def test_without_compilation_the_answer_is_the_same() -> None:

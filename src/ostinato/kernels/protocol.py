@@ -1,0 +1,27 @@
+"""What kernels and those who call them agree on: codes of nodes, of requests, of policies, and the cursor's fields."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Int64 = npt.NDArray[np.int64]
+Int32 = npt.NDArray[np.int32]
+
+BOTTOM = -1  # the empty partial match
+NIL = -2  # the empty list
+SYMBOL_BITS = 8
+
+# What a kernel call returns: done, or what its caller must provide before calling again.
+DONE, NEED_STEP, NEED_NODES, OUTPUT_FULL, NEED_STACK, NEED_RECORDS, NEED_CODE, NEED_FLIP, NEED_JOIN = range(9)
+# The cursor vector: where to go on after such a return.
+(AT, USED, STACK, EMITTING, PENDING, VALUES, MATCHES, EPOCH, EMITTED, CONFIG, CODE, LIVE) = range(12)
+RECORDS, FREE, REPLAYED = range(12, 15)  # only where windows are replayed
+CURSOR_SIZE = 15
+# WITHIN: none; n events; ticks and lower bounds given per event.
+NO_WINDOW, EVENT_WINDOW, TICK_WINDOW = range(3)
+CONSUME_NONE, CONSUME_PARTITION, CONSUME_ANY = range(3)
+# What to do with complete matches: only notice them, write them out, or count them one by one.
+NOTICE, WRITE, WALK = range(3)
+
+FOREVER = np.iinfo(np.int64).min
