@@ -21,6 +21,7 @@ from rich.table import Table
 from ostinato.kernels import protocol
 from ostinato.kernels.jit import kernel
 from ostinato.query import CelQuery
+from ostinato.runtime.limits import Limits
 
 TYPES = ("A", "B", "C", "D", "E")
 # Table 1 of the paper (seed 000, section 8).
@@ -86,7 +87,7 @@ def update_only(text: str, table: pa.Table, mode: int = protocol.NOTICE) -> int:
 
 
 def detected(text: str, table: pa.Table) -> int:
-    return len(CelQuery(text).detect(table))
+    return len(CelQuery(text).detect(table, limits=Limits(memory=16 << 30)))
 
 
 def events_detected(text: str, table: pa.Table) -> int:
@@ -136,9 +137,9 @@ def cases(events: int) -> Iterator[Case]:
                 partial(events_detected, text, small),
                 "5 M/s",
             )
-    for strategy in ("NXT", "LAST", "MAX"):
-        text = f"SELECT {strategy} * WHERE {QUERIES['Q1']} WITHIN 100 EVENTS"
-        yield Case("strategies", f"{strategy} Q1 WITHIN 100", "events", partial(events_detected, text, small))
+    for strategy, width in (("NXT", 100), ("NXT", 10_000), ("LAST", 100), ("LAST", 10_000), ("MAX", 100)):
+        text = f"SELECT {strategy} * WHERE {QUERIES['Q1']} WITHIN {width} EVENTS"
+        yield Case("strategies", f"{strategy} Q1 WITHIN {width:,}", "events", partial(events_detected, text, small))
     yield from _stress()
     keyed = uniform(events, keys=1_000_000)
     text = f"{QUERIES['Q1']} PARTITION BY key WITHIN 100 EVENTS"
