@@ -24,7 +24,7 @@ from ostinato.query import CelQuery
 from ostinato.runtime.limits import Limits
 
 TYPES = ("A", "B", "C", "D", "E")
-# Table 1 of the paper (seed 000, section 8).
+# Table 1 of the CEL paper (section 8).
 QUERIES = {
     "Q1": "A AS x ; B AS y ; C AS z",
     "Q2": "A AS x ; B AS y ; C AS z ; D AS w",

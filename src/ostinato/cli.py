@@ -292,7 +292,7 @@ def demo(
     """Write a week of sensor readings, find the fires in it, and show when they happened.
 
     [dim]Example:[/]
-    [cyan]ostinato demo --out /tmp/fires[/]
+    [cyan]ostinato demo --out fires[/]
     """
     from rich.console import Console
 

@@ -1,4 +1,4 @@
-"""The automaton every pattern language compiles to: a symbolic transducer (the CEA of seed 000, section 6).
+"""The automaton every pattern language compiles to: a symbolic transducer (the CEA of the CEL paper, section 6).
 
 A transition reads one event. It needs the event to satisfy `condition` (None: any event) and none of `unless`, and
 either marks it with a variable or skips it (`mark` is None). A run accepts when a marking transition reaches a final

@@ -1,4 +1,4 @@
-"""Lists of partial complex events, shared and compact (seed 000, section 7.2).
+"""Lists of partial complex events, shared and compact (CEL paper, section 7.2).
 
 A list is a node number, and a node is four integers of `nodes`:
 

@@ -1,4 +1,4 @@
-"""The update loop: constant work per event, whatever was seen before (seed 000, section 7.2, Algorithm 1)."""
+"""The update loop: constant work per event, whatever was seen before (CEL paper, section 7.2, Algorithm 1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CEL formulas and queries as frozen nodes (seed 000, section 3; the extensions are listed in docs/cel.md)."""
+"""CEL formulas and queries as frozen nodes (CEL paper, section 3; the extensions are listed in docs/cel.md)."""
 
 from __future__ import annotations
 

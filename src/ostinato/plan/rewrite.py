@@ -1,4 +1,4 @@
-"""From any well-formed unary formula to a safe one in LP-normal form (seed 000, section 5), in visible passes.
+"""From any well-formed unary formula to a safe one in LP-normal form (CEL paper, section 5), in visible passes.
 
 Every pass keeps both the complex events and the variable that labels each of their positions. Afterwards every filter
 stands directly on the event it tests. A filter's predicate may be a conjunction; from `split` on, each conjunct

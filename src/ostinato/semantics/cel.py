@@ -1,4 +1,4 @@
-"""What a CEL query means, straight from its definition (seed 000, sections 3 and 4), for small streams.
+"""What a CEL query means, straight from its definition (CEL paper, sections 3 and 4), for small streams.
 
 [[φ]](S, ν) is computed bottom-up. A *derivation* of a formula is one way to match it: the marked positions with the
 variable of each, the valuation ν of the variables bound so far, and the demands: conditions that wait for a variable
