@@ -159,7 +159,7 @@ def as_error(bad: BadRow) -> DataError:
     return DataError(
         f"{bad.reason}: {text}",
         source=f"{bad.file}, line {bad.line}",
-        fix="correct the line, or leave such lines out with on_error='skip'",
+        fix="correct the line, or leave such lines out: on_error='skip', or --on-error skip",
     )
 
 
