@@ -69,6 +69,7 @@ def enumerate_matches(
             if depth + 2 >= len(path) or 2 * top + 4 >= len(stack):
                 stack[2 * top], stack[2 * top + 1] = node, depth
                 cursor[STACK] = top + 1
+                cursor[MATCHES] += found
                 return NEED_STACK
             at = 4 * node
             if nodes[at] < 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -166,6 +167,12 @@ def test_partial_matches_beyond_memory_are_refused() -> None:
 def test_counts_are_exact_beyond_64_bits() -> None:
     assert ost.cel("(A AS x)+ ; B AS y").count(rows("A" * 300 + "B")) == 2**300 - 1
     assert ost.cel("(A AS x)+ ; B AS y WITHIN 150 EVENTS").count(rows("A" * 300 + "B")) == 2**149 - 1
+
+
+def test_walking_matches_loses_none_when_the_stack_grows() -> None:
+    """Found in review: what was counted before the stack had to grow was forgotten."""
+    stream = [{"type": letter} for letter in "ABC" * 150 + "D"]
+    assert ost.cel("SELECT MAX * WHERE A ; B ; C ; D").count(stream) == math.comb(152, 3)
 
 
 def test_a_count_too_large_to_tell_is_a_limit() -> None:
