@@ -94,7 +94,8 @@ class CelQuery:
         delay = parse_duration(lateness) if isinstance(lateness, str) else round(lateness * 1_000_000_000)
         if delay < 0:
             raise OstinatoError(f"lateness is {lateness}, but events cannot be late by less than nothing")
-        binding = {"time": time, "type": type, "order_by": tuple(order_by)}
+        ties = (order_by,) if isinstance(order_by, str) else tuple(order_by)
+        binding = {"time": time, "type": type, "order_by": ties}
         return Engine(self._compiled, Options(binding, delay, on_late, events, limits or Limits()))
 
     def columns(self) -> set[str] | None:

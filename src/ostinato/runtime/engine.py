@@ -85,6 +85,8 @@ class Engine:
         rows = to_arrow(batch)
         if self._stream is None:
             self.bind(rows)
+        elif not rows.num_columns:
+            rows = self._stream.schema.empty_table()  # an empty list of events names no columns
         else:
             if grown := self._stream.grown(rows.schema):
                 self._adopt(grown)

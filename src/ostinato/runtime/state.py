@@ -43,8 +43,8 @@ class Snapshot:
         return _HEADER.pack(MAGIC, VERSION, len(head), zlib.crc32(body)) + body
 
     @staticmethod
-    def from_bytes(data: bytes) -> Snapshot:
-        if len(data) < _HEADER.size or data[:8] != MAGIC:
+    def from_bytes(data: object) -> Snapshot:
+        if not isinstance(data, bytes) or len(data) < _HEADER.size or data[:8] != MAGIC:
             raise DataError("this is not an Ostinato snapshot", fix="pass the bytes that Engine.snapshot() returned")
         _, version, head_size, checksum = _HEADER.unpack_from(data)
         if version != VERSION:

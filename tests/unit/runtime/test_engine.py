@@ -135,7 +135,13 @@ def test_snapshot_and_restore_in_the_middle_of_a_match() -> None:
 
 
 @pytest.mark.parametrize(
-    "damage", [lambda data: b"nonsense", lambda data: data[:-1], lambda data: data[:8] + b"\xff\xff" + data[10:]]
+    "damage",
+    [
+        lambda data: None,
+        lambda data: b"nonsense",
+        lambda data: data[:-1],
+        lambda data: data[:8] + b"\xff\xff" + data[10:],
+    ],
 )
 def test_a_damaged_snapshot_is_refused(damage: Any) -> None:
     data = ost.cel("A AS x").engine().snapshot()
@@ -203,6 +209,18 @@ def test_an_engine_that_failed_in_the_middle_gives_no_more_answers() -> None:
     with pytest.raises(ost.OstinatoError, match="snapshot"):
         engine.push(rows("A", 10))
     assert positions(Engine.restore(saved).push(rows("AB"))) == [(0, 1)]
+
+
+def test_an_empty_list_is_an_empty_batch() -> None:
+    engine = ost.cel("A AS x ; B AS y").engine()
+    engine.push(rows("A"))
+    assert positions(engine.push([])) == []
+    assert positions(engine.push(rows("B", 1))) == [(0, 1)]
+
+
+def test_one_tie_breaker_may_stand_alone() -> None:
+    tied = [{"type": "B", "ts": 0, "n": 2}, {"type": "A", "ts": 0, "n": 1}]
+    assert positions(ost.cel("A AS x ; B AS y").detect(tied, order_by="n")) == [(1, 0)]
 
 
 def test_batches_must_agree_on_their_columns() -> None:
