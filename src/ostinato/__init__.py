@@ -17,6 +17,8 @@ __all__ = ["DataError", "Engine", "LimitError", "Limits", "OstinatoError", "Quer
 
 def cel(text: str) -> CelQuery:
     """Compile a CEL query; raises QueryError when it is wrong."""
+    if not isinstance(text, str):
+        raise QueryError(f"a query is text, not {type(text).__name__}")
     from ostinato.query import CelQuery
 
     return CelQuery(text)

@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ostinato.errors import DataError
+
 Ints = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.int32]
 Bytes = npt.NDArray[np.uint8]
@@ -61,6 +63,8 @@ def raw_values(chunk: pa.Array) -> npt.NDArray[Any]:
     """The stored numbers of a fixed-width array, as its own numpy integer or float; anything may stand at a NULL."""
     kind = chunk.type
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    if not number and kind.bit_width > 64:
+        raise DataError(f"values of type {kind} cannot be keys", fix="cast the column to text or a number")
     dtype = np.dtype(kind.to_pandas_dtype()) if number else np.dtype(f"i{kind.bit_width // 8}")
     data = chunk.buffers()[1]
     return (

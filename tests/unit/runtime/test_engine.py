@@ -211,6 +211,14 @@ def test_an_engine_that_failed_in_the_middle_gives_no_more_answers() -> None:
     assert positions(Engine.restore(saved).push(rows("AB"))) == [(0, 1)]
 
 
+def test_what_is_no_query_and_what_is_no_key_are_told() -> None:
+    with pytest.raises(ost.QueryError, match="a query is text, not NoneType"):
+        ost.cel(None)  # type: ignore[arg-type]
+    table = pa.table({"type": ["A"], "k": pa.array([(1, 2, 3)], pa.month_day_nano_interval())})
+    with pytest.raises(ost.OstinatoError, match="k|interval"):
+        ost.cel("A AS x PARTITION BY k").detect(table)
+
+
 def test_an_empty_list_is_an_empty_batch() -> None:
     engine = ost.cel("A AS x ; B AS y").engine()
     engine.push(rows("A"))
