@@ -215,7 +215,7 @@ def test_what_is_no_query_and_what_is_no_key_are_told() -> None:
     with pytest.raises(ost.QueryError, match="a query is text, not NoneType"):
         ost.cel(None)  # type: ignore[arg-type]
     table = pa.table({"type": ["A"], "k": pa.array([(1, 2, 3)], pa.month_day_nano_interval())})
-    with pytest.raises(ost.OstinatoError, match="k|interval"):
+    with pytest.raises(ost.OstinatoError, match="interval"):
         ost.cel("A AS x PARTITION BY k").detect(table)
 
 
