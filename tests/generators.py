@@ -1,7 +1,8 @@
 """Random CEL queries and streams for property tests: legal by construction, small, and biased so that matches exist.
 
 Events have the attributes v (small integer or null), s (a short text or null), k (a key or null), ts (seconds, never
-going back, with ties) and n (an integer that never goes back, for WITHIN … ON n).
+going back, with ties), n (an integer that never goes back, for WITHIN … ON n) and m (one that never goes back among the
+events of one k).
 """
 
 from __future__ import annotations
@@ -39,7 +40,15 @@ T = TypeVar("T")
 
 SECOND = 1_000_000_000
 SCHEMA = pa.schema(
-    {"type": pa.string(), "v": pa.int64(), "s": pa.string(), "k": pa.int64(), "ts": pa.int64(), "n": pa.int64()}
+    {
+        "type": pa.string(),
+        "v": pa.int64(),
+        "s": pa.string(),
+        "k": pa.int64(),
+        "ts": pa.int64(),
+        "n": pa.int64(),
+        "m": pa.int64(),
+    }
 )
 
 
@@ -78,7 +87,7 @@ def streams(draw: Draw, max_size: int = 9) -> list[Row]:
     for _ in range(max(draw(_below(max_size + 1)), draw(_below(max_size + 1)))):
         relation, v, s, k, later, more = draw(_events)
         ts, n = ts + later, n + more
-        rows.append({"type": relation, "v": v, "s": s, "k": k, "ts": ts, "n": n})
+        rows.append({"type": relation, "v": v, "s": s, "k": k, "ts": ts, "n": n, "m": n - 9 * (k or 0)})
     return rows
 
 
@@ -250,7 +259,9 @@ def _window(draw: Draw, kind: str) -> Window:
 
 
 @st.composite
-def queries(draw: Draw, /, *, trailing: bool = True, items: bool = True, **options: Any) -> Query:
+def queries(
+    draw: Draw, /, *, trailing: bool = True, items: bool = True, partitions: bool = True, **options: Any
+) -> Query:
     """A whole query. `options` are those of `formulas`; trailing=False: no NOT at the end; items=False: SELECT *."""
     formula = draw(formulas(**options))
     kind = _pick(draw, None, None, None, "events", "time", "attribute")
@@ -258,11 +269,14 @@ def queries(draw: Draw, /, *, trailing: bool = True, items: bool = True, **optio
     consume: Consume = _pick(draw, "NONE", "NONE", "PARTITION", "ANY")
     if trailing and options.get("absent", True) and _rarely(draw):
         formula, window, consume = _ending(draw, formula), _window(draw, "time"), "NONE"
+    partition_by: tuple[str, ...] = _pick(draw, (), (), ("k",)) if partitions else ()
+    if partition_by and window is not None and window.kind == "attribute":
+        window = replace(window, attribute="m", text=window.text.replace("n", "m"))
     return Query(
         formula,
         strategy=_pick(draw, "ALL", "ALL", "MAX", "LAST", "NXT", "STRICT"),
         items=_items(draw, formula) if items else None,
-        partition_by=_pick(draw, (), (), ("k",)),
+        partition_by=partition_by,
         window=window,
         consume=consume,
     )

@@ -16,10 +16,12 @@ from ostinato.kernels.protocol import (
     EPOCH,
     EVENT_WINDOW,
     FOREVER,
+    KEY_WINDOW,
     NEED_NODES,
     NEED_STEP,
-    TICK_WINDOW,
+    NO_WINDOW,
     USED,
+    Bools,
     Int32,
     Int64,
 )
@@ -46,7 +48,11 @@ def collect(
     for key in range(len(key_config)):
         if key_epoch[key] != cursor[EPOCH]:
             continue
-        bound = key_count[key] - width + 1 if window == EVENT_WINDOW else low
+        bound = low
+        if window == EVENT_WINDOW:
+            bound = key_count[key] - width + 1
+        elif window == KEY_WINDOW:
+            bound = key_count[key]
         config = key_config[key]
         for at in range(slot_ends[config - 1] if config else 0, slot_ends[config]):
             node = resolve(nodes, slots[key * slot_width + slot_list[at]], bound)
@@ -63,6 +69,27 @@ def collect(
             node = slots[key * slot_width + slot_list[at]]
             if node >= 0:
                 slots[key * slot_width + slot_list[at]] = marks[node]
+
+
+@kernel()
+def find_live(
+    cursor: Int64,
+    key_config: Int32,
+    key_epoch: Int64,
+    slots: Int32,
+    slot_width: int,
+    slot_ends: Int32,
+    slot_list: Int32,
+    window: int,
+    live: Bools,
+) -> None:
+    """Which keys have partial matches; to be asked after `collect`, which empties the lists that expired."""
+    for key in range(len(key_config)):
+        config = key_config[key]
+        if key_epoch[key] == cursor[EPOCH] and config:
+            live[key] = window == NO_WINDOW  # without a window nothing expires
+            for at in range(slot_ends[config - 1], slot_ends[config]):
+                live[key] |= slots[key * slot_width + slot_list[at]] >= 0
 
 
 @kernel()
@@ -112,7 +139,7 @@ def run(
         if window == EVENT_WINDOW:
             tick = key_count[key] + 1
             low = tick - width + 1
-        elif window == TICK_WINDOW:
+        elif window != NO_WINDOW:
             tick, low = ticks[at], lows[at]
         code = codes[at]
         entry = config * stride + code
@@ -181,5 +208,7 @@ def run(
         key_config[key] = entries[entry, 0]
         if window == EVENT_WINDOW:
             key_count[key] = tick
+        elif window == KEY_WINDOW:
+            key_count[key] = low
     cursor[AT] = count
     return DONE

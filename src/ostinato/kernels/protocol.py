@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 Int64 = npt.NDArray[np.int64]
 Int32 = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
 
 BOTTOM = -1  # the empty partial match
 NIL = -2  # the empty list
@@ -18,8 +19,8 @@ DONE, NEED_STEP, NEED_NODES, OUTPUT_FULL, NEED_STACK, NEED_RECORDS, NEED_CODE, N
 (AT, USED, STACK, EMITTING, PENDING, VALUES, MATCHES, EPOCH, EMITTED, CONFIG, CODE, LIVE) = range(12)
 RECORDS, FREE, REPLAYED = range(12, 15)  # only where windows are replayed
 CURSOR_SIZE = 15
-# WITHIN: none; n events; ticks and lower bounds given per event.
-NO_WINDOW, EVENT_WINDOW, TICK_WINDOW = range(3)
+# WITHIN: none; n events; ticks and lower bounds given per event, rising over the whole stream or in each key alone.
+NO_WINDOW, EVENT_WINDOW, TICK_WINDOW, KEY_WINDOW = range(4)
 CONSUME_NONE, CONSUME_PARTITION, CONSUME_ANY = range(3)
 # What to do with complete matches: only notice them, write them out, or count them one by one.
 NOTICE, WRITE, WALK = range(3)

@@ -7,7 +7,7 @@ the records of the same key after and before it. `heads` and `tails` are the old
 from __future__ import annotations
 
 from ostinato.kernels.jit import kernel
-from ostinato.kernels.protocol import FREE, NIL, RECORDS, Int32, Int64
+from ostinato.kernels.protocol import EPOCH, FREE, NIL, RECORDS, Int32, Int64
 
 POSITION, TICK, WHAT, NEXT, BEFORE = range(5)
 RECORD_SIZE = 5
@@ -29,6 +29,15 @@ def drop_oldest(key: int, heads: Int32, records: Int64, cursor: Int64) -> None:
 def drop_all(key: int, heads: Int32, records: Int64, cursor: Int64) -> None:
     while heads[key] >= 0:
         drop_oldest(key, heads, records, cursor)
+
+
+@kernel()
+def drop_expired(low: int, key_epoch: Int64, heads: Int32, records: Int64, cursor: Int64) -> None:
+    """Drop what left the windows of silent keys."""
+    for key in range(len(heads)):
+        if key_epoch[key] == cursor[EPOCH]:
+            while heads[key] >= 0 and records[heads[key], TICK] < low:
+                drop_oldest(key, heads, records, cursor)
 
 
 @kernel()

@@ -77,6 +77,10 @@ class Waiting:
         self._keep(~due)
         return ready
 
+    def renumber(self, kept: Int64) -> None:
+        """Keys have new numbers: `kept` are the old ones, in order."""
+        self.matches = replace(self.matches, keys=np.searchsorted(kept, self.matches.keys))
+
     def _keep(self, kept: Bool) -> None:
         self.places = self.places[kept[self.matches.rows]]
         matches = self.matches.pick(np.flatnonzero(kept))

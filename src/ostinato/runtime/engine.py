@@ -32,6 +32,7 @@ _INCOMPLETE = "this engine stopped in the middle of a batch: its state is incomp
 _ENDED = "this engine was flushed: its stream has ended\nfix: build a new one with query.engine()"
 # Beside the user's columns, where matches wait: a kept row's tick along the window, and its place in the stream.
 _TICK, _PLACE = "#tick", "#place"
+_MANY_KEYS = 1024  # fewer are not worth looking through
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ class Engine:
         self.events = self.read = self.matches = self.late = 0  # read: events that had their turn
         self.late_rows: list[pa.Table] = []
         self.stopped = ""  # why nothing more can be read
+        self.low = np.iinfo(np.int64).min  # what started before this tick has left the window of any further event
         self._stream: Stream | None = None
 
     # -- the life of an engine
@@ -127,10 +129,11 @@ class Engine:
             raise DataError("the stream has no time column, so its time cannot advance", fix="name it with time=…")
         tick = stream.clock.tick(to)
         table = self._collected(self._read(self.reorder.advance(tick)))
-        if self.waiting is None or stream.ruler is None:
+        window = self.compiled.query.window
+        if window is None or window.kind != "time" or stream.ruler is None:
             return table
-        low = stream.ruler.lower_bounds(np.array([tick]), self._window_amount)
-        return pa.concat_tables([table, self._answer(self.waiting.until(int(low[0])))])
+        self.low = max(self.low, int(stream.ruler.lower_bounds(np.array([tick]), window.amount)[0]))
+        return table if self.waiting is None else pa.concat_tables([table, self._answer(self.waiting.until(self.low))])
 
     def flush(self) -> pa.Table:
         """The stream has ended: read what still waits for its turn, and give what waited for time to pass."""
@@ -169,6 +172,8 @@ class Engine:
         """The whole state, for `Engine.restore`; a versioned, checked format without code."""
         from ostinato.runtime.snapshot import save
 
+        if self.bound and not self.stopped:
+            self._close_history(prune=True)
         return save(self)
 
     @staticmethod
@@ -266,8 +271,10 @@ class Engine:
         if self.waiting is not None:
             yield self._answer(self._wait(Matches.concat(waiting), events.lows, keys, events.codes))
         self.read += len(rows)
+        if len(events.lows):
+            self.low = int(events.lows[-1])
         if more:
-            self._close_history(int(events.lows[-1]) if len(events.lows) else np.iinfo(np.int64).min)
+            self._close_history()
         self.stopped = stopped
 
     def _with_places(self, rows: pa.Table, order: Int64 | None, ticks: Int64) -> pa.Table:
@@ -295,27 +302,38 @@ class Engine:
         table = self._answers.table(matches, self.history, list(self.stream.key_values(matches.keys)))
         return table if table.schema.equals(self._nothing.schema) else fitted(table, self._nothing.schema)
 
-    def _close_history(self, low: int) -> None:
+    def _close_history(self, *, prune: bool = False) -> None:
+        """Keep the rows just read; now and then, or when told to `prune`, forget all that can no longer matter."""
+        self.history.close()
+        if not prune and not self.history.crowded:
+            return
+        self.matcher.compact(self.low)
         waiting = self.waiting.matches.positions if self.waiting is not None else np.zeros(0, np.int64)
+        live = np.concatenate([self.matcher.live_positions(), waiting])
+        self.history.keep(live)
+        if self.distinct is not None and self.compiled.query.window is not None:
+            self.distinct.forget_before(min(live.min(initial=self.events), self.reorder.positions.min(initial=self.events)))
+        if self.stream.keys is not None:
+            self._forget_keys(self.stream.keys.size, prune=prune)
 
-        def live() -> Int64:
-            self.matcher.compact(low)
-            return np.union1d(self.matcher.live_positions(), waiting)
-
-        pruned = self.history.close(live)
-        if pruned is not None and self.distinct is not None and self.compiled.query.window is not None:
-            ahead = [self.events, *self.reorder.positions[:1].tolist(), *pruned[:1].tolist()]
-            self.distinct.forget_before(min(ahead))
+    def _forget_keys(self, known: int, *, prune: bool) -> None:
+        """Keys without partial matches, once they are most of many: nothing has to be known about them."""
+        if not known or (known < _MANY_KEYS and not prune):
+            return
+        live = self.matcher.live_keys()[:known]
+        if self.waiting is not None:
+            live[self.waiting.matches.keys] = True
+        kept = np.flatnonzero(live)
+        if 2 * len(kept) > known:
+            return
+        self.stream.keep_keys(kept)
+        self.matcher.keep_keys(kept)
+        if self.waiting is not None:
+            self.waiting.renumber(kept)
 
     def late_events(self) -> pa.Table:
         """The rows that came too late, under on_late="collect"."""
         return pa.concat_tables(self.late_rows) if self.late_rows else self.stream.schema.empty_table()
-
-    @property
-    def _window_amount(self) -> int | float:
-        window = self.compiled.query.window
-        assert window is not None
-        return window.amount
 
     @property
     def bound(self) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -38,11 +36,8 @@ class History:
             batch = pa.table([pa.nulls(len(positions))], schema=_BLANK)
         self.batch, self.batch_positions = batch.select(self.schema.names).combine_chunks(), positions
 
-    def close(self, live: Callable[[], Int64]) -> Int64 | None:
-        """Keep the batch's rows; when twice as many are kept as were needed last, forget all but the `live` positions.
-
-        Returns the live positions when it asked for them.
-        """
+    def close(self) -> None:
+        """Keep the batch's rows."""
         in_order = not len(self.kept_positions) or not len(self.batch_positions)
         in_order = in_order or self.kept_positions[-1] < self.batch_positions[0]
         self.kept = pa.concat_tables([self.kept, self.batch])
@@ -51,16 +46,21 @@ class History:
             order = np.argsort(self.kept_positions, kind="stable")
             self.kept, self.kept_positions = self.kept.take(pa.array(order)), self.kept_positions[order]
         self.open(self.schema.empty_table(), np.zeros(0, np.int64))
-        if len(self.kept_positions) < self.next_prune:
-            if self.kept.column(0).num_chunks > _MANY_CHUNKS:
-                self.kept = self.kept.combine_chunks()
-            return None
-        wanted = live()
-        needed = np.isin(self.kept_positions, wanted, assume_unique=True)
+        if self.kept.column(0).num_chunks > _MANY_CHUNKS:
+            self.kept = self.kept.combine_chunks()
+
+    @property
+    def crowded(self) -> bool:
+        """Whether twice as many rows are kept as were needed last."""
+        return len(self.kept_positions) >= self.next_prune
+
+    def keep(self, live: Int64) -> None:
+        """Forget all rows but those at the `live` positions."""
+        needed = np.zeros(len(self.kept_positions), np.bool_)
+        needed[_find(self.kept_positions, live)] = True
         self.kept, self.kept_positions = self.kept.filter(pa.array(needed)), self.kept_positions[needed]
         self.kept = self.kept.combine_chunks()
         self.next_prune = max(_FEW, 2 * len(self.kept_positions))
-        return wanted
 
     def rows(self, positions: Int64, columns: list[str]) -> pa.Table:
         """The rows at some positions, in that order."""

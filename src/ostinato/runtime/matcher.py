@@ -17,6 +17,7 @@ from ostinato.runtime.limits import Limits
 
 Int64 = npt.NDArray[np.int64]
 Int32 = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
 Meta = dict[str, Any]
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -61,7 +62,8 @@ class Scope:
 class Matcher(ABC):
     """State of all keys for one query, whatever kernel reads the events."""
 
-    ARRAYS: ClassVar[tuple[str, ...]] = ("cursor", "key_epoch", "key_count")  # what a snapshot must hold
+    KEYED: ClassVar[tuple[str, ...]] = ("key_epoch", "key_count")  # arrays with a row per key
+    ARRAYS: ClassVar[tuple[str, ...]] = ("cursor", *KEYED)  # what a snapshot must hold
 
     def __init__(self, tables: Tables, scope: Scope) -> None:
         self.tables, self.scope = tables, scope
@@ -127,11 +129,20 @@ class Matcher(ABC):
 
     @abstractmethod
     def live_positions(self) -> Int64:
-        """Positions of the events that a later match may still contain, ascending."""
+        """Positions of the events that a later match may still contain, in any order, some perhaps repeated."""
 
     @abstractmethod
     def compact(self, low: int) -> None:
         """Reclaim what can no longer matter; `low` is the window's current lower bound in ticks."""
+
+    @abstractmethod
+    def live_keys(self) -> Bools:
+        """Which keys have partial matches, as far as `compact` could tell."""
+
+    def keep_keys(self, kept: Int64) -> None:
+        """Forget all keys but these, which are numbered anew in this order."""
+        for name in self.KEYED:
+            setattr(self, name, getattr(self, name)[kept])
 
     @property
     @abstractmethod
@@ -187,7 +198,8 @@ class Matcher(ABC):
 class Direct(Matcher):
     """ALL, STRICT, and any strategy without a window: the machine reads every event once."""
 
-    ARRAYS = (*Matcher.ARRAYS, "key_config", "slots", "nodes")
+    KEYED = (*Matcher.KEYED, "key_config", "slots")
+    ARRAYS = ("cursor", *KEYED, "nodes")
 
     def __init__(self, tables: Tables, scope: Scope) -> None:
         super().__init__(tables, scope)
@@ -219,12 +231,18 @@ class Direct(Matcher):
 
     def live_positions(self) -> Int64:
         values = self.used_nodes()[::4]
-        return np.unique(values[values >= 0] >> protocol.SYMBOL_BITS)
+        return values[values >= 0] >> protocol.SYMBOL_BITS
 
     def compact(self, low: int) -> None:
         arguments: list[Any] = [self.nodes, self.marks, self.cursor, self.key_config, *self._keys()]
         arguments += [*layout(self.tables), self.scope.window, self.scope.width, low]
         match.collect(*arguments)
+
+    def live_keys(self) -> Bools:
+        live: Bools = np.zeros(len(self.key_epoch), np.bool_)
+        arguments: list[Any] = [self.cursor, self.key_config, self.key_epoch, self.slots.ravel(), self.slots.shape[1]]
+        match.find_live(*arguments, *layout(self.tables), self.scope.window, live)
+        return live
 
     @property
     def live(self) -> int:

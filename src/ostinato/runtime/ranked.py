@@ -38,7 +38,8 @@ class Ranked(Replayed):
     Both ways keep the same records, so that one can take over from the other between any two events.
     """
 
-    ARRAYS = (*Replayed.ARRAYS, "key_config", "key_slots", "nodes")
+    KEYED = (*Replayed.KEYED, "key_config", "key_slots")
+    ARRAYS = ("cursor", *KEYED, "records", "nodes")
 
     def __init__(self, tables: Tables, scope: Scope, *, latest: bool) -> None:
         self.joins: Joins | None = Joins(
@@ -113,7 +114,9 @@ class Ranked(Replayed):
         self.scope.limits.check_memory(self.bytes)
 
     def compact(self, low: int) -> None:
-        if self.joins is not None:
+        if self.joins is None:
+            super().compact(low)
+        else:
             arguments: list[Any] = [self.nodes, self.marks, self.cursor, self.key_config, self.key_epoch]
             arguments += [self.key_slots.ravel(), self.key_slots.shape[1], *layout(self.joins.back)]
             arguments += [self.heads, self.records, self.scope.window, low]

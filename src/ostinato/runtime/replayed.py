@@ -7,13 +7,14 @@ import numpy as np
 from ostinato.automata.tables import Tables
 from ostinato.kernels import protocol, window
 from ostinato.kernels.replay import run_replay
-from ostinato.runtime.matcher import Arrays, Events, Int32, Int64, Matcher, Meta, Scope, doubled, extended, widened
+from ostinato.runtime.matcher import Arrays, Bools, Events, Int32, Int64, Matcher, Meta, Scope, doubled, extended, widened
 
 
 class Replayed(Matcher):
     """MAX, labelled answers, and patterns with too many states for `Ranked`."""
 
-    ARRAYS = (*Matcher.ARRAYS, "heads", "tails", "records")
+    KEYED = (*Matcher.KEYED, "heads", "tails")
+    ARRAYS = ("cursor", *KEYED, "records")
 
     def __init__(self, tables: Tables, scope: Scope) -> None:
         super().__init__(tables, scope)
@@ -60,10 +61,15 @@ class Replayed(Matcher):
     def live_positions(self) -> Int64:
         """All that stands in a window."""
         found = self.records[: int(self.cursor[protocol.RECORDS]), window.POSITION]
-        return np.unique(found[found != window.FREED])
+        return found[found != window.FREED]
 
     def compact(self, low: int) -> None:
-        """Records are dropped when their key is next read."""
+        if self.scope.window == protocol.TICK_WINDOW:
+            window.drop_expired(low, self.key_epoch, self.heads, self.records, self.cursor)
+
+    def live_keys(self) -> Bools:
+        live: Bools = (self.key_epoch == self.cursor[protocol.EPOCH]) & (self.heads >= 0)
+        return live
 
     @property
     def live(self) -> int:

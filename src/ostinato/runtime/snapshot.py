@@ -17,7 +17,7 @@ from ostinato.runtime.limits import Limits
 from ostinato.runtime.matches import Matches
 from ostinato.runtime.state import Snapshot
 
-_COUNTERS = ("events", "read", "matches", "late")
+_COUNTERS = ("events", "read", "matches", "late", "low")
 _WAITING_ARRAYS = ("starts", "groups", "places")
 _MATCH_ARRAYS = ("positions", "symbols", "offsets", "keys", "origins")
 
@@ -35,17 +35,18 @@ def save(engine: Engine) -> bytes:
     if engine.bound:
         stream, history, reorder = engine.stream, engine.history, engine.reorder
         meta["minterms"] = stream.encoder.minterms
-        meta["last_tick"], meta["watermark"] = stream.last_tick, int(reorder.watermark)
+        meta["watermark"] = int(reorder.watermark)
         meta["matcher"], held = engine.matcher.save()
         arrays |= {f"matcher.{name}": array for name, array in held.items()}
         arrays |= {"history": history.kept_positions, "reorder": reorder.positions}
+        arrays["last_tick"] = stream.last_tick.values
         tables |= {"schema": stream.schema.empty_table(), "history": history.kept, "reorder": reorder.rows}
         if engine.late_rows:
             tables["late"] = engine.late_events()
         if stream.keys is not None:
             tables["keys"] = stream.keys.to_table()
         if stream.ties is not None:
-            arrays["last_seen"] = stream.ties.last_seen
+            arrays["last_seen"] = stream.ties.last_seen.values
         if engine.waiting is not None:
             arrays |= {f"waiting.{name}": getattr(engine.waiting.matches, name) for name in _MATCH_ARRAYS}
             arrays |= {f"waiting.{name}": getattr(engine.waiting, name) for name in _WAITING_ARRAYS}
@@ -77,7 +78,7 @@ def _fill(
     stream = engine.stream
     held = {name: arrays[f"matcher.{name}"] for name in engine.matcher.ARRAYS}
     engine.matcher.load(meta["matcher"], held)
-    stream.last_tick = meta["last_tick"]
+    stream.last_tick.values = arrays["last_tick"]
     engine.reorder.watermark = meta["watermark"]
     engine.reorder.rows, engine.reorder.positions = tables["reorder"], arrays["reorder"]
     engine.history.kept, engine.history.kept_positions = tables["history"], arrays["history"]
@@ -85,7 +86,7 @@ def _fill(
     if stream.keys is not None:
         stream.keys = KeyTable.from_table(tables["keys"])
     if stream.ties is not None:
-        stream.ties.read, stream.ties.last_seen = meta["read"], arrays["last_seen"]
+        stream.ties.read, stream.ties.last_seen.values = meta["read"], arrays["last_seen"]
     if engine.waiting is not None:
         engine.waiting.matches = Matches(*(arrays[f"waiting.{name}"] for name in _MATCH_ARRAYS))
         for name in _WAITING_ARRAYS:

@@ -16,6 +16,7 @@ from ostinato.kernels import protocol
 from ostinato.kernels.keys import KeyTable
 from ostinato.kernels.predicates import Encoder
 from ostinato.plan.check import check_schema
+from ostinato.runtime.latest import Latest
 from ostinato.runtime.matcher import Events
 from ostinato.runtime.ties import Ties
 
@@ -37,7 +38,7 @@ class Stream:
         self.encoder = Encoder(compiled.conditions, relation=binding.relation, minterms=minterms)
         self.keys = KeyTable() if self.key_columns else None
         self.ties = Ties() if compiled.tied_by is not None else None
-        self.last_tick = protocol.FOREVER
+        self.last_tick = Latest(protocol.FOREVER)  # along WITHIN … ON
         self.width = self.event_width = 0  # WITHIN n EVENTS, counted by the kernel or (event_width) along with ties
         self.window = protocol.NO_WINDOW
         self.ruler: Clock | None = None  # what WITHIN measures along
@@ -49,8 +50,10 @@ class Stream:
             else:
                 column = binding.time if query.window.kind == "time" else query.window.attribute
                 assert column is not None
-                self.window = protocol.TICK_WINDOW
-                self.ruler = Clock.of(schema, column, attribute=query.window.kind == "attribute")
+                along = query.window.kind == "attribute"
+                # Time rises over the whole stream; another attribute only where it is asked to, in each partition.
+                self.window = protocol.KEY_WINDOW if along and query.partition_by else protocol.TICK_WINDOW
+                self.ruler = Clock.of(schema, column, attribute=along)
 
     @property
     def key_columns(self) -> tuple[str, ...]:
@@ -104,10 +107,10 @@ class Stream:
         keys = np.zeros(0, np.int32)
         if self.keys is not None:
             keys = self.keys.encode([rows[name] for name in self.key_columns], self.key_columns)
-        ticks, lows = self._window(rows, positions, order)
-        in_a_row = not len(positions) or int(positions[-1]) - int(positions[0]) + 1 == len(positions)
         if order is not None:
             codes, keys = codes[order], keys[order] if len(keys) else keys
+        ticks, lows = self._window(rows, positions, order, keys)
+        in_a_row = not len(positions) or int(positions[-1]) - int(positions[0]) + 1 == len(positions)
         events = Events(
             codes=codes,
             keys=keys,
@@ -130,8 +133,10 @@ class Stream:
         width = self.event_width if self.ruler is None else 0
         return ties.split(events, comparable, positions, filler=filler, width=width)
 
-    def _window(self, rows: pa.Table, positions: Int64, order: Int64 | None) -> tuple[Int64, Int64]:
-        """Ticks and lower bounds in stream order, where WITHIN measures along a column."""
+    def _window(
+        self, rows: pa.Table, positions: Int64, order: Int64 | None, keys: Int32
+    ) -> tuple[Int64, Int64]:
+        """Ticks and lower bounds in stream order, where WITHIN measures along a column; `keys` are in that order too."""
         window = self.compiled.query.window
         if self.ruler is None or window is None:
             return _NONE, _NONE
@@ -140,17 +145,27 @@ class Stream:
         if order is not None:
             ticks, lows = ticks[order], lows[order]
         if window.kind == "attribute" and len(ticks):
-            before = np.concatenate([[self.last_tick], ticks[:-1]])
+            parts = keys if self.window == protocol.KEY_WINDOW else np.zeros(len(ticks), np.int32)
+            before = self.last_tick.before(parts, ticks, 1 + int(parts.max()))
             if (ticks < before).any():
                 at = int(np.argmax(ticks < before))
                 row = int(positions[order[at] if order is not None else at])
+                where = " within its partition" if self.window == protocol.KEY_WINDOW else ""
                 raise DataError(
-                    f"`{window.attribute}` decreases here, so WITHIN … ON {window.attribute} has no meaning",
+                    f"`{window.attribute}` decreases here{where}, so WITHIN … ON {window.attribute} has no meaning",
                     row=row,
                     fix="order the events by it (time=… or order_by=…), or measure the window in events or time",
                 )
-            self.last_tick = int(ticks[-1])
         return ticks, lows
+
+    def keep_keys(self, kept: Int64) -> None:
+        """Forget all keys but these, which are numbered anew in this order."""
+        assert self.keys is not None
+        self.keys = KeyTable.from_table(self.keys.to_table().take(kept))
+        if self.ties is not None:
+            self.ties.last_seen.keep(kept)
+        if self.window == protocol.KEY_WINDOW:
+            self.last_tick.keep(kept)
 
     def key_values(self, ids: Int64) -> Sequence[pa.Array]:
         """The partition attributes of some keys."""

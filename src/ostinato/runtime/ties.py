@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from ostinato.runtime.latest import Latest
 from ostinato.runtime.matcher import Events
 
 Int64 = npt.NDArray[np.int64]
@@ -22,7 +23,7 @@ class Ties:
 
     def __init__(self) -> None:
         self.read = 0
-        self.last_seen: Int64 = np.zeros(0, np.int64)  # per key; -1: not yet
+        self.last_seen = Latest(-1)
 
     def split(self, events: Events, comparable: Bool, positions: Int64, *, filler: int | None, width: int) -> Events:
         """Only events that can equal others (`comparable`), with fillers of code `filler` where one is needed.
@@ -39,21 +40,8 @@ class Ties:
             events = replace(events, ticks=events.ticks[comparable], lows=events.lows[comparable])
         if filler is None:
             return events
-        before = self._previous(events.keys, places, events.key_count)
+        before = self.last_seen.before(events.keys, places, events.key_count)
         return _with_fillers(events, (before >= 0) & (places - before > 1), filler)
-
-    def _previous(self, keys: npt.NDArray[np.int32], places: Int64, key_count: int) -> Int64:
-        """For each event the place of the event of the same key before it; -1 when there is none."""
-        unseen = np.full(key_count - len(self.last_seen), -1, np.int64)
-        self.last_seen = np.concatenate([self.last_seen, unseen])
-        order = np.argsort(keys, kind="stable")
-        in_order = keys[order]
-        first = np.concatenate([[True], in_order[1:] != in_order[:-1]])[: len(keys)]
-        earlier = np.concatenate([[-1], places[order][:-1]])[: len(keys)]
-        before = np.empty(len(keys), np.int64)
-        before[order] = np.where(first, self.last_seen[in_order], earlier)
-        self.last_seen[keys] = places  # the last assignment of a key wins, and places ascend
-        return before
 
 
 def _with_fillers(events: Events, wanted: Bool, filler: int) -> Events:
