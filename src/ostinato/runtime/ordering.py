@@ -24,9 +24,12 @@ class Released:
 
 
 class Reorder:
-    """`lateness` is in nanoseconds of event time. Without a time column rows pass through as they come."""
+    """`lateness` is in nanoseconds of event time; None: events wait until `advance` says that time has come.
 
-    def __init__(self, clock: Clock | None, binding: Binding, schema: pa.Schema, lateness: int) -> None:
+    Without a time column rows pass through as they come.
+    """
+
+    def __init__(self, clock: Clock | None, binding: Binding, schema: pa.Schema, lateness: int | None) -> None:
         self.clock, self.binding, self.lateness = clock, binding, lateness
         self.rows: pa.Table = schema.empty_table()
         self.positions: Int64 = np.zeros(0, np.int64)
@@ -48,7 +51,7 @@ class Reorder:
         if not on_time.all():
             late = rows.filter(pa.array(~on_time))
             rows, positions, ticks = rows.filter(pa.array(on_time)), positions[on_time], ticks[on_time]
-        if len(ticks):
+        if len(ticks) and self.lateness is not None:
             newest = ticks.max(keepdims=True)
             bound = int(self.clock.lower_bounds(newest, self.lateness)[0]) if self.lateness else int(newest[0])
             self.watermark = max(self.watermark, bound)
@@ -60,14 +63,19 @@ class Reorder:
         return self._release(self.rows.slice(0, 0), self.positions[:0])
 
     def flush(self) -> Released:
-        return self.advance(np.iinfo(np.int64).max)
+        self.watermark = np.iinfo(np.int64).max
+        rows, positions = self.rows, self.positions
+        self.rows, self.positions = rows.slice(0, 0), positions[:0]
+        return Released(rows, positions, time_order(rows, self.binding))
 
     def _release(self, rows: pa.Table, positions: Int64) -> Released:
         if len(self.positions):
             rows = pa.concat_tables([self.rows, rows])
             positions = np.concatenate([self.positions, positions])
-        if self.lateness and self.clock is not None:
-            ripe = self.clock.ticks(rows[self.clock.column]) <= self.watermark
+        if self.lateness != 0 and self.clock is not None:
+            ticks = self.clock.ticks(rows[self.clock.column])
+            # Events of the same time wait for each other where their order is not that of their coming.
+            ripe = ticks < self.watermark if self.binding.order_by else ticks <= self.watermark
             self.rows, self.positions = rows.filter(pa.array(~ripe)).combine_chunks(), positions[~ripe]
             rows, positions = rows.filter(pa.array(ripe)), positions[ripe]
         return Released(rows, positions, time_order(rows, self.binding))

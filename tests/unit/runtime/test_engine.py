@@ -16,7 +16,8 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
-from ostinato.runtime.engine import Engine
+from ostinato.compile import compile_cel
+from ostinato.runtime.engine import Engine, Options
 
 
 def rows(text: str, start: int = 0) -> list[dict[str, Any]]:
@@ -278,7 +279,7 @@ def test_a_zone_survives_expressions() -> None:
 def test_lateness_is_text_a_number_or_a_timedelta() -> None:
     for lateness in ("90 seconds", 90, timedelta(seconds=90)):
         assert ost.cel("A AS x").engine(lateness=lateness).options.lateness == 90 * 10**9
-    with pytest.raises(ost.OstinatoError, match="less than nothing"):
+    with pytest.raises(ost.OstinatoError, match="lateness cannot be -1"):
         ost.cel("A AS x").engine(lateness=-1)
     with pytest.raises(ost.QueryError, match="seconds"):
         ost.cel("A AS x").engine(lateness="5 events")
@@ -360,3 +361,22 @@ def test_an_attribute_window_is_measured_in_each_partition() -> None:
         engine.push([{"type": "A", "car": 2, "odo": 8}])
     with pytest.raises(ost.DataError, match="decreases"):
         ost.cel("A AS x ; B AS y WITHIN 3 ON odo").detect(events)
+
+
+def test_events_of_one_time_wait_for_each_other_where_order_by_decides() -> None:
+    engine = ost.cel("A AS x ; B AS y").engine(lateness="10 seconds", order_by="n")
+    engine.push([{"type": "B", "ts": 5, "n": 2}, {"type": "E", "ts": 15, "n": 0}])
+    engine.push([{"type": "A", "ts": 5, "n": 1}])
+    assert positions(engine.flush()) == [(2, 0)]
+
+
+def test_events_can_wait_for_time_to_be_told() -> None:
+    binding = {"time": "ts", "type": None, "order_by": ()}
+    engine = Engine(compile_cel("A AS x ; B AS y WITHIN 1 minute"), Options(binding, lateness=None))
+    assert positions(engine.push(rows("B", 8))) == []
+    assert positions(engine.push(rows("A", 5))) == []
+    engine = Engine.restore(engine.snapshot())
+    assert positions(engine.advance(to=9)) == [(1, 0)]
+    assert positions(engine.push(rows("B", 8))) == [] and engine.stats().late == 1
+    engine.push(rows("B", 20))
+    assert positions(engine.flush()) == [(1, 3)]
