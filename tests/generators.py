@@ -252,9 +252,9 @@ def _window(draw: Draw, kind: str) -> Window:
         count = _pick(draw, 6, 5, 4, 3, 2, 1)
         return Window("events", count, text=f"{count} EVENTS")
     if kind == "attribute":
-        amount = _pick(draw, 6, 4, 3, 2, 1)
+        amount = _pick(draw, 6, 4, 3, 2, 1, 0)
         return Window("attribute", amount, "n", text=f"{amount} ON n")
-    seconds = _pick(draw, 8, 5, 3, 2.5, 2, 1)
+    seconds = _pick(draw, 8, 5, 3, 2.5, 2, 1, 0)
     return Window("time", int(seconds * SECOND), text=f"{seconds} seconds")
 
 

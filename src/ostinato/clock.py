@@ -146,6 +146,14 @@ class Clock:
         bounds -= reach
         return bounds
 
+    def upper_bound(self, tick: int, amount: float) -> int:
+        """About the last tick whose window of this size reaches back to `tick`."""
+        if self._kind == "float":
+            last = _unordered(np.array([tick])) + float(amount) / (1 if self.attribute else _SECOND)
+            return int(_ordered(last)[0])
+        assert self._step is not None
+        return _clamped(tick + int(_written(amount) // self._step))
+
     def _float_bounds(self, ticks: Int64, amount: float) -> Int64:
         """Floats as numbers of seconds are taken to the nanosecond, so that 0.8 is within 100 ms of 0.7; attributes are
         subtracted as they are. Either way rounding may put the bound a few floats off the plain difference."""

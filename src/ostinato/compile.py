@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from ostinato.automata.construct import construct, split_trailing
 from ostinato.automata.determinise import AllMachine, Alphabet, Machine, MaxMachine, OrderMachine
+from ostinato.automata.nested import never_nested
 from ostinato.automata.optimise import optimise
 from ostinato.automata.transducer import Condition, Transducer
 from ostinato.errors import QueryError
 from ostinato.lang.cel import parse
 from ostinato.lang.expr import variables
 from ostinato.plan.check import check, correlated
-from ostinato.plan.nodes import Query
+from ostinato.plan.nodes import Query, Strategy
 from ostinato.plan.rewrite import normalise
 from ostinato.plan.ties import tie
 
@@ -59,26 +61,35 @@ class Compiled:
         marks = {t.mark for t in self.transducer.transitions if t.mark is not None}
         return self.query.items is not None and not marks <= set(self.labels)
 
+    @cached_property
+    def strategy(self) -> Strategy:
+        """What is left to choose: MAX chooses nothing where no match can be part of another, and so is ALL.
+
+        A strategy that must wait for an absence is applied to matches that are complete, whatever their number.
+        """
+        plain = self.query.strategy == "MAX" and not self.trailing and never_nested(self.transducer)
+        return "ALL" if plain else self.query.strategy
+
     @property
     def selects_late(self) -> bool:
         """Whether the strategy must wait until the absence is certain, and so is applied after enumeration."""
-        return bool(self.trailing) and self.query.strategy in ("NXT", "LAST", "MAX")
+        return bool(self.trailing) and self.strategy in ("NXT", "LAST", "MAX")
 
     @property
     def ranked(self) -> bool:
         """Whether the best match within a sliding window is joined from two halves (kernels/ranked.py)."""
-        best = self.query.strategy in ("NXT", "LAST") and self.query.items is None and not self.selects_late
+        best = self.strategy in ("NXT", "LAST") and self.query.items is None and not self.selects_late
         return best and self.query.window is not None and self.transducer.states <= _MAX_RANKED
 
     @property
     def replayed(self) -> bool:
         """Whether a sliding window is replayed to choose within it (kernels/replay.py)."""
-        chooses = self.query.strategy in ("NXT", "LAST", "MAX") and not self.selects_late
+        chooses = self.strategy in ("NXT", "LAST", "MAX") and not self.selects_late
         return chooses and self.query.window is not None and not self.ranked
 
     def machine(self, truth: Callable[[int], tuple[bool, ...]]) -> Machine:
         alphabet = Alphabet(self.transducer, truth, self._symbol())
-        strategy = "ALL" if self.selects_late else self.query.strategy
+        strategy = "ALL" if self.selects_late else self.strategy
         if strategy == "MAX":
             return MaxMachine(alphabet)
         if strategy in ("NXT", "LAST"):
@@ -90,7 +101,7 @@ class Compiled:
             return lambda mark, first: 1
         symbols = {variable: number for number, variable in enumerate(self.labels, start=1)}
         hidden = len(symbols) + 1
-        if self.query.strategy in ("NXT", "LAST", "MAX"):
+        if self.strategy in ("NXT", "LAST", "MAX"):
             # Strategies compare whole position sets, so every position must be told.
             return lambda mark, first: symbols.get(mark, hidden)
         # A window needs to know where a match began, even where the answer does not show it.

@@ -23,6 +23,8 @@ def explain(compiled: Compiled) -> str:
 def _evaluation(compiled: Compiled) -> list[str]:
     query = compiled.query
     lines = []
+    if compiled.strategy != query.strategy:
+        lines.append("MAX chooses nothing here: no match can be part of another with the same last event, so it is ALL")
     if compiled.selects_late:
         lines.append(f"{query.strategy}: chosen among the matches that survive the NOT at the end")
     elif compiled.ranked:
@@ -32,12 +34,13 @@ def _evaluation(compiled: Compiled) -> list[str]:
         )
     elif compiled.replayed:
         lines.append(f"{query.strategy} within a window: the window is replayed when an event may complete a match")
-    elif query.strategy in ("NXT", "LAST"):
+    elif compiled.strategy in ("NXT", "LAST"):
         lines.append(f"{query.strategy}: states in a total preorder, best first; constant time per event")
-    elif query.strategy == "MAX":
+    elif compiled.strategy == "MAX":
         lines.append("MAX: pairs of state sets, the second holding what beats the first; constant time per event")
     else:
-        lines.append(f"{query.strategy}: lazily I/O-determinised; constant time per event, output-linear enumeration")
+        how = "lazily I/O-determinised; constant time per event, output-linear enumeration"
+        lines.append(f"{compiled.strategy}: {how}")
     lines.append(
         f"window: {query.window.text or query.window.kind}"
         if query.window

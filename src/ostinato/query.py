@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from numbers import Real
+from typing import TYPE_CHECKING, Any, get_args
 
 from ostinato.compile import Compiled, compile_cel
-from ostinato.errors import OstinatoError
+from ostinato.errors import OstinatoError, QueryError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,22 +83,22 @@ class CelQuery:
         `lateness` ("30 seconds", a number of seconds or a timedelta) is how long an event may come after later ones;
         events later than that are counted (`on_late="count"`), kept beside ("collect") or refused ("raise").
         """
-        from ostinato.kernels import match
-        from ostinato.kernels.jit import announce_if_cold
-        from ostinato.lang.cel import parse_duration
-
-        announce_if_cold(match.run)  # before the imports below, which compile
-        from ostinato.runtime.engine import Engine, Options
+        _announce_if_cold("ranked" if self._compiled.ranked else "replay" if self._compiled.replayed else "match")
+        from ostinato.runtime.engine import Engine, OnLate, Options
         from ostinato.runtime.limits import Limits
 
-        if isinstance(lateness, timedelta):
-            lateness = lateness / timedelta(seconds=1)
-        delay = parse_duration(lateness) if isinstance(lateness, str) else round(lateness * 1_000_000_000)
-        if delay < 0:
-            raise OstinatoError(f"lateness is {lateness}, but events cannot be late by less than nothing")
-        ties = (order_by,) if isinstance(order_by, str) else tuple(order_by)
-        binding = {"time": time, "type": type, "order_by": ties}
-        return Engine(self._compiled, Options(binding, delay, on_late, events, limits or Limits()))
+        if on_late not in get_args(OnLate):
+            raise _bad_option("on_late", on_late, "one of " + ", ".join(map(repr, get_args(OnLate))))
+        if limits is not None and not isinstance(limits, Limits):
+            raise _bad_option("limits", limits, "an ostinato.Limits")
+        query = self._compiled.query
+        if events and query.items is None and "events" in query.partition_by:
+            raise QueryError(
+                "with events=True the answer has a column `events` of its own, beside the one of PARTITION BY events",
+                fix="rename the column in the data, or leave out events=True",
+            )
+        binding = {"time": _name("time", time), "type": _name("type", type), "order_by": _names("order_by", order_by)}
+        return Engine(self._compiled, Options(binding, _delay(lateness), on_late, events, limits or Limits()))
 
     def columns(self) -> set[str] | None:
         """The columns the query reads besides time and type; None when it gives whole rows."""
@@ -118,3 +120,45 @@ class CelQuery:
 
     def __repr__(self) -> str:
         return f"ostinato.cel({self.text!r})"
+
+
+def _delay(lateness: Any) -> int:
+    """Nanoseconds of `lateness`."""
+    from ostinato.lang.cel import LARGEST, parse_duration
+
+    if isinstance(lateness, str):
+        return parse_duration(lateness)
+    seconds = lateness / timedelta(seconds=1) if isinstance(lateness, timedelta) else lateness
+    countable = isinstance(seconds, Real) and not isinstance(seconds, bool)
+    if not countable or not seconds >= 0:
+        accepted = "a text such as '30 seconds', a number of seconds, not below 0, or a timedelta"
+        raise _bad_option("lateness", lateness, accepted)
+    if seconds > LARGEST // 1_000_000_000:
+        raise _bad_option("lateness", lateness, "a time below 292 years")
+    return round(float(seconds) * 1_000_000_000)
+
+
+def _name(option: str, column: Any) -> str | None:
+    if column is not None and not isinstance(column, str):
+        raise _bad_option(option, column, "the name of a column")
+    return column
+
+
+def _names(option: str, columns: Any) -> tuple[str, ...]:
+    names = (columns,) if isinstance(columns, str) else tuple(columns) if isinstance(columns, Iterable) else None
+    if names is None or not all(isinstance(name, str) for name in names):
+        raise _bad_option(option, columns, "a list of names of columns")
+    return names
+
+
+def _bad_option(option: str, value: Any, accepted: str) -> OstinatoError:
+    return OstinatoError(f"{option} cannot be {value!r}\nfix: give {accepted}")
+
+
+@cache
+def _announce_if_cold(module: str) -> None:
+    """Say, once, that this module's kernel must be compiled; before the runtime is imported, which compiles others."""
+    from ostinato.kernels import match, ranked, replay
+    from ostinato.kernels.jit import announce_if_cold
+
+    announce_if_cold({"match": match.run, "ranked": ranked.run_ranked, "replay": replay.run_replay}[module])

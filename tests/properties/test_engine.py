@@ -105,6 +105,17 @@ def test_whole_stream(query: Query, rows: list[Row]) -> None:
     assert answer(query, [engine(query).whole(table(rows))]) == expected(query, rows)
 
 
+@settings(max_examples=200)
+@given(queries(trailing=False, **OPTIONS), streams(), st.integers(0, 9))
+def test_max_where_it_chooses_nothing(query: Query, rows: list[Row], cut: int) -> None:
+    query = replace(query, strategy="MAX")
+    running = engine(query)
+    assume(running.compiled.strategy == "ALL")
+    want = expected(query, rows)
+    assert want == expected(replace(query, strategy="ALL"), rows)
+    assert answer(query, [running.push(table(rows[:cut])), running.push(table(rows[cut:]))]) == want
+
+
 @settings(max_examples=100)
 @given(queries(wider_filters=True, reuse=True), streams())
 def test_variables_used_again(query: Query, rows: list[Row]) -> None:

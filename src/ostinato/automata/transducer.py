@@ -20,9 +20,14 @@ class Condition:
     where: Expr | None = None
 
     def __str__(self) -> str:
-        parts = [f"type = {self.relation}"] if self.relation is not None else []
-        parts += [to_text(self.where).replace("~.", "")] if self.where is not None else []
-        return " AND ".join(parts) or "TRUE"
+        return self.text()
+
+    def text(self, within: str | None = None) -> str:
+        """In brackets where it stands `within` a tighter operator."""
+        if self.relation is None:
+            return "TRUE" if self.where is None else to_text(self.where, within)
+        own = f"type = {self.relation}"
+        return own if self.where is None else f"{own} AND {to_text(self.where, 'and')}"
 
 
 @dataclass(frozen=True)
@@ -34,9 +39,9 @@ class Transition:
     mark: str | None = None
 
     def __str__(self) -> str:
-        tests = [str(self.condition)] if self.condition is not None else []
+        tests = [self.condition.text("and" if self.unless else None)] if self.condition is not None else []
         tests += [f"NOT ({condition})" for condition in self.unless]
-        return f"{self.source} --[{' AND '.join(tests) or 'TRUE'}]{'/' + label(self.mark)}--> {self.target}"
+        return f"{self.source} --[{' AND '.join(tests) or 'TRUE'}]/{label(self.mark)}--> {self.target}"
 
 
 def label(mark: str | None) -> str:

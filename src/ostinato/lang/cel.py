@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 100  # levels of brackets, and of operators inside operators
 LARGEST = 2**63 - 1
+ANSWER_COLUMNS = ("start", "end", "positions")  # of SELECT *; `events` only where it is asked for
 
 # Spelling -> nanoseconds, shortest unit first; the long names also in the plural.
 _SIZES = {

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from datetime import datetime
+from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, cast
 
 from ostinato.errors import QueryError, Span, did_you_mean
-from ostinato.lang.cel import LARGEST, MAX_DEPTH, item_names, nanoseconds, span_of, too_deep
+from ostinato.lang.cel import ANSWER_COLUMNS, LARGEST, MAX_DEPTH, item_names, nanoseconds, span_of, too_deep
 from ostinato.lang.expr import (
     AGGREGATES,
     NOWHERE,
@@ -28,6 +30,8 @@ from ostinato.plan.nodes import Sequence as Seq
 
 if TYPE_CHECKING:
     from lark import Token, Tree
+
+_CONSTANT = re.compile(r"'(?:[^']|'')*'|-?[\d.]+(?:e[+-]?\d+)?", re.IGNORECASE)  # one of CONSTANTS
 
 # Function name -> fewest and most arguments.
 FUNCTIONS: dict[str, tuple[int, float]] = {
@@ -60,14 +64,14 @@ class Builder:
     # The query and its clauses.
 
     def bare_query(self, _: Span, formula: Formula, *clauses: _Clause) -> Query:
-        return Query(formula, text=self.text, **_clauses(clauses))
+        return Query(formula, text=self.text, **_clauses(clauses, None))
 
     def select_query(
         self,
         _: Span,
         strategy: Token | None,
         items: tuple[Item, ...] | None,
-        relations: tuple[str, ...] | None,
+        relations: tuple[Token, ...] | None,
         formula: Formula,
         *clauses: _Clause,
     ) -> Query:
@@ -75,9 +79,9 @@ class Builder:
             formula,
             cast(Strategy, strategy.upper() if strategy is not None else "ALL"),
             items,
-            relations or (),
+            tuple(map(_name, relations or ())),
             text=self.text,
-            **_clauses(clauses),
+            **_clauses(clauses, items),
         )
 
     def everything(self, _: Span, _star: Token) -> None:
@@ -96,34 +100,32 @@ class Builder:
             result[name] = Item(expr, name, span)
         return tuple(result.values())
 
-    def names(self, _: Span, *tokens: Token) -> tuple[str, ...]:
+    def names(self, _: Span, *tokens: Token) -> tuple[Token, ...]:
         names = tuple(_name(token) for token in tokens)
         for index, name in enumerate(names):
             if name in names[:index]:
                 raise QueryError(f"`{name}` is listed twice", span=span_of(tokens[index]), fix="remove one of the two")
-        return names
+        return tokens
 
-    def partition(self, span: Span, _: Token, names: tuple[str, ...]) -> _Clause:
+    def partition(self, span: Span, _: Token, names: tuple[Token, ...]) -> _Clause:
         return "PARTITION BY", span, {"partition_by": names}
 
     def consume(self, span: Span, mode: Token) -> _Clause:
         return "CONSUME BY", span, {"consume": cast(Consume, mode.upper())}
 
     def within_attribute(self, span: Span, number: Token, attribute: Token) -> _Clause:
-        amount = _number(number)
-        _positive(amount, number)
+        amount = _number(number, span_of(number))
         return _within(Window("attribute", amount, _name(attribute), self._slice(number, attribute), span))
 
     def within_unit(self, span: Span, number: Token, unit: Token) -> _Clause:
-        amount, text = _number(number), self._slice(number, unit)
-        _positive(amount, number)
+        amount, text = _decimal(number), self._slice(number, unit)
         if unit.lower() in ("events", "event"):
-            if amount != int(amount) or amount > LARGEST:
+            if not 0 < amount <= LARGEST or amount != int(amount):
                 reason = f"a window cannot be {number} events long"
-                raise QueryError(reason, span=span_of(number), fix="give a whole number below 2^63")
+                raise QueryError(reason, span=span_of(number), fix=f"give a whole number from 1 to {LARGEST}")
             return _within(Window("events", int(amount), None, text, span))
         length = nanoseconds(number, unit, span_of(unit))
-        if length == 0:
+        if length == 0 and amount:
             raise QueryError(f"{text} is shorter than a nanosecond", span=span_of(number), fix="give a longer window")
         return _within(Window("time", length, None, text, span))
 
@@ -187,6 +189,12 @@ class Builder:
     def member(self, span: Span, value: Expr, negate: Token | None, *among: Expr) -> Expr:
         return _maybe_not(negate, Call("in", (value, *among), span))
 
+    def member_of_constants(self, span: Span, value: Expr, negate: Token | None, constants: Token) -> Expr:
+        at = span_of(constants).start
+        found = _CONSTANT.finditer(constants)
+        among = [_constant(each[0], Span(at + each.start(), at + each.end())) for each in found]
+        return self.member(span, value, negate, *among)
+
     def between(self, span: Span, value: Expr, negate: Token | None, low: Expr, high: Expr) -> Expr:
         return _maybe_not(negate, Call("and", (Call(">=", (value, low), span), Call("<=", (value, high), span)), span))
 
@@ -205,10 +213,10 @@ class Builder:
         return Call("neg", (arg,), span)
 
     def number(self, span: Span, token: Token) -> Expr:
-        return Literal(_number(token), span)
+        return _constant(token, span)
 
     def string(self, span: Span, token: Token) -> Expr:
-        return Literal(token[1:-1].replace("''", "'"), span)
+        return _constant(token, span)
 
     def timestamp(self, span: Span, token: Token) -> Expr:
         try:
@@ -258,34 +266,60 @@ class Builder:
 _Clause = tuple[str, Span, dict[str, Any]]
 
 
-def _clauses(clauses: Sequence[_Clause]) -> dict[str, Any]:
+def _clauses(clauses: Sequence[_Clause], items: tuple[Item, ...] | None) -> dict[str, Any]:
     """The fields of Query that the clauses set, each clause at most once."""
     fields: dict[str, Any] = {}
     for name, span, setting in clauses:
         if not fields.keys().isdisjoint(setting):
             raise QueryError(f"{name} is given twice", span=span, fix=f"keep one {name}")
         fields |= setting
+    if "partition_by" in fields:
+        fields["partition_by"] = tuple(_key(token, items) for token in fields["partition_by"])
     return fields
+
+
+def _key(token: Token, items: tuple[Item, ...] | None) -> str:
+    """An attribute of PARTITION BY. It is a column of the answer of SELECT *, beside the columns that always are."""
+    name = _name(token)
+    if items is None and name in ANSWER_COLUMNS:
+        raise QueryError(
+            f"the answer of SELECT * has a column `{name}` of its own, so the stream cannot be partitioned by `{name}`",
+            span=span_of(token),
+            fix="rename the column in the data, or list what to show: SELECT x, y.attr WHERE …",
+        )
+    return name
 
 
 def _within(window: Window) -> _Clause:
     return "WITHIN", window.span, {"window": window}
 
 
-def _positive(amount: float, number: Token) -> None:
-    if amount == 0:
-        raise QueryError("the window is empty", span=span_of(number), fix="give a number above 0 after WITHIN")
+def _decimal(number: Token) -> Decimal:
+    try:
+        return Decimal(number)
+    except InvalidOperation:
+        reason, fix = "the number has too many digits", "give a number of a usual size"
+        raise QueryError(reason, span=span_of(number), fix=fix) from None
 
 
-def _number(token: Token) -> int | float:
-    value = float(token)
+def _constant(text: str, span: Span) -> Literal:
+    """A string, or a number with or without a minus."""
+    if text.startswith("'"):
+        return Literal(text[1:-1].replace("''", "'"), span)
+    if text.startswith("-"):
+        return Literal(-_number(text[1:], Span(span.start + 1, span.end)), span)
+    return Literal(_number(text, span), span)
+
+
+def _number(text: str, span: Span) -> int | float:
+    value = float(text)
     if math.isinf(value):
-        raise QueryError("the number is too large", span=span_of(token), fix="the largest is about 1.8e308")
-    if not token.isdecimal():
+        raise QueryError("the number is too large", span=span, fix="the largest is about 1.8e308")
+    if not text.isdecimal():
         return value
-    if int(token) > LARGEST:
-        raise QueryError("the number does not fit in 64 bits", span=span_of(token), fix=f"make it a decimal: {token}.0")
-    return int(token)
+    if int(text) > LARGEST:
+        raise QueryError("the number does not fit in 64 bits", span=span, fix=f"make it a decimal: {text}.0")
+    return int(text)
 
 
 def _name(token: str) -> str:

@@ -23,6 +23,7 @@ _WORD = re.compile(
 _CLAUSES = ("PARTITION", "WITHIN", "CONSUME")
 _NEVER_A_NAME = ("FILTER", "WHERE", "FROM", "SELECT", "IN", "IS", "LIKE", "BETWEEN", "AS", *_CLAUSES)
 _STRATEGIES = ("ALL", "STRICT", "NXT", "LAST", "MAX")
+_JOIN_EVENTS = "write `;` for `and then`, OR for `either`"
 _OPENING = {")": "(", "]": "["}
 _CLOSING = {"(": ")", "[": "]"}
 
@@ -54,6 +55,7 @@ class _Place:
     """Where parsing stopped: the words before it, the word found (empty: the end), the next one, what may come."""
 
     before: tuple[str, ...]
+    spans: tuple[Span, ...]  # of the words before
     found: str
     after: str
     open_brackets: tuple[tuple[str, Span], ...]
@@ -128,12 +130,13 @@ def _place(words: list[re.Match[str]], error: UnexpectedInput) -> _Place:
     parser: Any = getattr(error, "interactive_parser", None)
     return _Place(
         before=tuple(word[0] for word in words[:index]),
+        spans=tuple(Span(*word.span()) for word in words[:index]),
         found=found[0] if found else "",
         after=words[index + 1][0] if index + 1 < len(words) else "",
         open_brackets=tuple(open_brackets),
         filtered=filtered[-1],
         span=Span(*found.span()) if found else Span(words[-1].end(), words[-1].end() + 1),
-        accepts=frozenset(parser.accepts() if parser is not None else ()),
+        accepts=frozenset(parser.accepts() if parser is not None else ()) - {"CONSTANTS"},  # a kind of bracket
     )
 
 
@@ -157,10 +160,11 @@ def _double_quotes(place: _Place) -> _Advice | None:
 
 
 def _foreign_operator(place: _Place) -> _Advice | None:
+    conjunction = _JOIN_EVENTS if place.in_formula and not place.in_condition else "write AND"
     fixes = {
-        "&&": "write AND",
-        "&": "write AND",
-        "||": "write OR; to join texts, concat(a, b)",
+        "&&": conjunction,
+        "&": conjunction,
+        "||": "write OR; to join texts, concat(a, b)" if place.in_condition else "write OR",
         "|": "write OR",
         "==": "write =",
         "=>": "write `;` for `and then`, >= for `at least`",
@@ -192,7 +196,8 @@ def _select_list(place: _Place) -> _Advice | None:
     if words[:1] != ["SELECT"] or "WHERE" in words:
         return None
     if len(words) == 3 and words[2] == "*" and place.found.upper() in ("WHERE", "FROM"):
-        return _Advice(f"unknown selection strategy `{place.before[1]}`", did_you_mean(words[1], _STRATEGIES))
+        reason = f"unknown selection strategy `{place.before[1]}`"
+        return _Advice(reason, did_you_mean(words[1], _STRATEGIES), place.spans[1])
     if words == ["SELECT"]:
         return _Advice(place.reason, "write * for whole matches, or list what to show: SELECT x, y.attr WHERE …")
     if "_WHERE" in place.accepts:
@@ -250,7 +255,7 @@ def _joined_events(place: _Place) -> _Advice | None:
     if not place.in_formula:
         return None
     if place.found.upper() == "AND":
-        return _Advice("AND joins conditions, not events", "write `;` for `and then`, OR for `either`")
+        return _Advice("AND joins conditions, not events", _JOIN_EVENTS)
     if place.found == ",":
         return _Advice(place.reason, "write `;` between events that follow each other")
     if place.found in ("*", "?", "{"):

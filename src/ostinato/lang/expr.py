@@ -133,16 +133,19 @@ _PRECEDENCE = {
 }
 
 
-def to_text(expr: Expr) -> str:
-    """Query text that parses back to an equal expression."""
-    return _text(expr, 0)
+def to_text(expr: Expr, within: str | None = None) -> str:
+    """Query text that parses back to an equal expression; in brackets where it stands `within` a tighter operator.
+
+    Attributes of the current event are shown by their names alone.
+    """
+    return _text(expr, 0 if within is None else _PRECEDENCE[within])
 
 
 def _text(expr: Expr, outer: int) -> str:
     if isinstance(expr, Literal):
         return literal_text(expr.value)
     if isinstance(expr, Attribute):
-        return f"{_variable_text(expr.variable)}.{quote_name(expr.name)}"
+        return f"{_owner_text(expr.variable)}{quote_name(expr.name)}"
     if isinstance(expr, Variable):
         return _variable_text(expr.name)
     strength = _PRECEDENCE.get(expr.op, 9)
@@ -187,5 +190,9 @@ def quote_name(name: str) -> str:
     return name if _PLAIN_NAME.fullmatch(name) and name.lower() not in RESERVED else f"`{name}`"
 
 
+def _owner_text(variable: str) -> str:
+    return "" if variable == CURRENT else f"{_variable_text(variable)}."
+
+
 def _variable_text(name: str) -> str:
-    return name if name == CURRENT or name.startswith("#") else quote_name(name)
+    return name if name.startswith("#") else quote_name(name)

@@ -71,7 +71,7 @@ def _window(window: Window) -> str:
     if window.kind == "attribute":
         return f"WITHIN {literal_text(window.amount)} ON {quote_name(window.attribute or '')}"
     # The largest unit that gives a whole number; the first spelling of each unit is its full name.
-    size = max(size for size in UNITS.values() if window.amount % size == 0)
+    size = max(size for size in UNITS.values() if window.amount % size == 0) if window.amount else UNITS["second"]
     unit = next(unit for unit in UNITS if UNITS[unit] == size)
     amount = int(window.amount) // size
     return f"WITHIN {amount} {unit}{'' if amount == 1 else 's'}"

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ostinato.errors import DataError
+from ostinato.kernels.arrays import plain_type
 from ostinato.kernels.expressions import Program
 from ostinato.lang.expr import (
     AGGREGATES,
@@ -26,6 +26,7 @@ from ostinato.lang.expr import (
     walk,
 )
 from ostinato.plan.nodes import Item
+from ostinato.runtime.aggregates import aggregated
 from ostinato.runtime.history import History
 from ostinato.runtime.matches import Matches
 
@@ -148,19 +149,12 @@ class _Labelled:
             return pa.array(np.diff(offsets))
         if isinstance(target, Attribute) and call.op in ("first", "last"):
             return self._edge(target, last=call.op == "last")
-        (values,) = Program([on_current(target)]).run(lambda attribute: self._values(positions, attribute.name))
-        rows = np.repeat(np.arange(len(self.matches)), np.diff(offsets))
-        if call.op == "sum" and pa.types.is_integer(values.type):
-            _check_sums(call, values, rows, len(self.matches))
-        grouped = pa.table({"row": rows, "value": values}).group_by("row", use_threads=False)
-        function = {"avg": "mean"}.get(call.op, call.op)
-        totals = grouped.aggregate([("value", function)])
-        place = np.zeros(len(self.matches), np.int64)
-        present = np.zeros(len(self.matches), bool)
-        found = totals["row"].to_numpy()
-        place[found], present[found] = np.arange(len(found)), True
-        column = totals[f"value_{function}"].combine_chunks().take(_at(place, present))
-        return pc.fill_null(column, 0) if call.op == "count" else column
+        if isinstance(target, Attribute) and call.op in ("min", "max"):
+            values = self._values(positions, target.name)  # of their own type, which may have a zone
+            values = values.cast(plain_type(values.type))
+        else:
+            (values,) = Program([on_current(target)]).run(lambda attribute: self._values(positions, attribute.name))
+        return aggregated(call, values, offsets)
 
     def _edge(self, attribute: Attribute, *, last: bool) -> pa.Array:
         """The attribute of the first or last event of a variable; null where the variable is unbound."""
@@ -174,7 +168,7 @@ class _Labelled:
         return self.found[variable]
 
     def _values(self, positions: Int64, attribute: str) -> pa.Array:
-        return _flat(self.history.rows(positions, [attribute])[attribute])
+        return _flat(_rows(self.history, positions, [attribute])[attribute])
 
 
 def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
@@ -186,18 +180,16 @@ def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
         raise DataError(f"a value is too large for its column: {error}", fix=fix) from None
 
 
-def _check_sums(call: Call, values: pa.Array, rows: Int64, count: int) -> None:
-    """Integer sums must not wrap around."""
-    floats = values.cast(pa.float64(), safe=False).fill_null(0).to_numpy()
-    sizes = np.bincount(rows, weights=np.abs(floats), minlength=count)
-    if len(sizes) and sizes.max() >= 2.0**63:
-        fix = f"calculate with floats: {call.op}(1.0 * {to_text(call.args[0])})"
-        raise DataError(f"{to_text(call)} is beyond 64-bit integers", fix=fix)
-
-
 def _structs(history: History, positions: Int64, columns: list[str]) -> pa.StructArray:
-    rows = history.rows(positions, columns)
+    rows = _rows(history, positions, columns)
     return pa.StructArray.from_arrays([_flat(rows[name]) for name in columns], fields=list(rows.schema))
+
+
+def _rows(history: History, positions: Int64, columns: list[str]) -> pa.Table:
+    try:
+        return history.rows(positions, columns)
+    except pa.ArrowNotImplementedError as error:
+        raise DataError(f"cannot show {', '.join(columns)}: {error}", fix="convert it to a plain type") from None
 
 
 def _flat(column: pa.ChunkedArray) -> pa.Array:

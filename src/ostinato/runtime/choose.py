@@ -15,5 +15,5 @@ def matcher_for(compiled: Compiled, stream: Stream, limits: Limits) -> Matcher:
     tables = Tables(compiled.machine(stream.encoder.truth), max_states=limits.states)
     scope = Scope(stream.window, stream.width, stream.consume, limits)
     if compiled.ranked:
-        return Ranked(tables, scope, latest=compiled.query.strategy == "LAST")
+        return Ranked(tables, scope, latest=compiled.strategy == "LAST")
     return Replayed(tables, scope) if compiled.replayed else Direct(tables, scope)

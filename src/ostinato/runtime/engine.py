@@ -135,6 +135,23 @@ class Engine:
         self.low = max(self.low, int(stream.ruler.lower_bounds(np.array([tick]), window.amount)[0]))
         return table if self.waiting is None else pa.concat_tables([table, self._answer(self.waiting.until(self.low))])
 
+    def due(self) -> Any:
+        """The time that must pass before `advance` has something to do; None when nothing waits."""
+        stream, window = self.stream, self.compiled.query.window
+        if stream.clock is None:
+            return None
+        ticks: list[int] = []
+        if len(self.reorder.positions):
+            ticks.append(int(stream.clock.ticks(self.reorder.rows[stream.clock.column]).min()))
+        if window is not None and window.kind == "time" and stream.ruler is not None:
+            begun: list[int] = []
+            if self.waiting is not None and len(self.waiting.starts):
+                begun.append(int(self.waiting.starts.min()))
+            if len(self.history.kept_positions):
+                begun.append(self.reorder.watermark)  # what was read until now; a window later it can be forgotten
+            ticks += [stream.ruler.upper_bound(tick, window.amount) for tick in begun]
+        return stream.clock.values(np.array([min(ticks)]))[0].as_py() if ticks else None
+
     def flush(self) -> pa.Table:
         """The stream has ended: read what still waits for its turn, and give what waited for time to pass."""
         self._check_open()
@@ -312,7 +329,8 @@ class Engine:
         live = np.concatenate([self.matcher.live_positions(), waiting])
         self.history.keep(live)
         if self.distinct is not None and self.compiled.query.window is not None:
-            self.distinct.forget_before(min(live.min(initial=self.events), self.reorder.positions.min(initial=self.events)))
+            first_waiting = self.reorder.positions.min(initial=self.events)
+            self.distinct.forget_before(live.min(initial=first_waiting))
         if self.stream.keys is not None:
             self._forget_keys(self.stream.keys.size, prune=prune)
 

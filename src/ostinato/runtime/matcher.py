@@ -241,7 +241,8 @@ class Direct(Matcher):
     def live_keys(self) -> Bools:
         live: Bools = np.zeros(len(self.key_epoch), np.bool_)
         arguments: list[Any] = [self.cursor, self.key_config, self.key_epoch, self.slots.ravel(), self.slots.shape[1]]
-        match.find_live(*arguments, *layout(self.tables), self.scope.window, live)
+        arguments += [*layout(self.tables), self.scope.window, live]
+        match.find_live(*arguments)
         return live
 
     @property

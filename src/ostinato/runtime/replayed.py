@@ -7,7 +7,19 @@ import numpy as np
 from ostinato.automata.tables import Tables
 from ostinato.kernels import protocol, window
 from ostinato.kernels.replay import run_replay
-from ostinato.runtime.matcher import Arrays, Bools, Events, Int32, Int64, Matcher, Meta, Scope, doubled, extended, widened
+from ostinato.runtime.matcher import (
+    Arrays,
+    Bools,
+    Events,
+    Int32,
+    Int64,
+    Matcher,
+    Meta,
+    Scope,
+    doubled,
+    extended,
+    widened,
+)
 
 
 class Replayed(Matcher):
@@ -61,7 +73,8 @@ class Replayed(Matcher):
     def live_positions(self) -> Int64:
         """All that stands in a window."""
         found = self.records[: int(self.cursor[protocol.RECORDS]), window.POSITION]
-        return found[found != window.FREED]
+        kept: Int64 = found[found != window.FREED]
+        return kept
 
     def compact(self, low: int) -> None:
         if self.scope.window == protocol.TICK_WINDOW:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from ostinato.errors import DataError
 
 MAGIC = b"OSTINATO"
-VERSION = 1
+VERSION = 2
 _HEADER = struct.Struct("<8sHQI")  # magic, version, length of the JSON part, CRC-32 of all that follows the header
 
 

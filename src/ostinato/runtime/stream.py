@@ -136,7 +136,7 @@ class Stream:
     def _window(
         self, rows: pa.Table, positions: Int64, order: Int64 | None, keys: Int32
     ) -> tuple[Int64, Int64]:
-        """Ticks and lower bounds in stream order, where WITHIN measures along a column; `keys` are in that order too."""
+        """Ticks and lower bounds, where WITHIN measures along a column, in stream order, as `keys` are."""
         window = self.compiled.query.window
         if self.ruler is None or window is None:
             return _NONE, _NONE

@@ -41,8 +41,8 @@ class Diagram:
         return self.svg()
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write `path`: Graphviz text when its name ends in .dot or .gv, otherwise SVG."""
-        return svg.save(path, self.dot() if Path(path).suffix in (".dot", ".gv") else self.svg())
+        """Write `path`: SVG when its name ends in .svg, Graphviz text for .dot and .gv."""
+        return svg.save(path, {".svg": self.svg, ".dot": self.dot, ".gv": self.dot})
 
     def dot(self) -> str:
         """The automaton in Graphviz's language."""
@@ -63,7 +63,7 @@ def _tests(transition: Transition) -> str:
 
 
 def _short(condition: Condition) -> str:
-    where = "" if condition.where is None else f"[{to_text(condition.where).replace('~.', '')}]"
+    where = "" if condition.where is None else f"[{to_text(condition.where)}]"
     return f"{condition.relation or ('' if where else 'any')}{where}"
 
 

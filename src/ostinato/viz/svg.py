@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
-from ostinato.errors import DataError
+from ostinato.errors import DataError, OstinatoError
 
 INK = "#1f2937"
 MUTED = "#6b7280"
@@ -49,9 +49,17 @@ def document(width: float, height: float, parts: Iterable[str], *, title: str) -
     )
 
 
-def save(path: str | os.PathLike[str], text: str) -> Path:
-    """Write beside the target, then rename: whoever reads `path` sees the old file or the whole new one."""
+def save(path: str | os.PathLike[str], formats: Mapping[str, Callable[[], str]]) -> Path:
+    """Write the format that the name ends in, such as .svg.
+
+    Written beside the target, then renamed: whoever reads `path` sees the old file or the whole new one.
+    """
     target = Path(path)
+    draw = formats.get(target.suffix.lower())
+    if draw is None:
+        reason = f"{target}: a picture cannot be saved as {target.suffix or 'a file without an ending'}"
+        raise OstinatoError(f"{reason}\nfix: use a name that ends in {' or '.join(formats)}")
+    text = draw()
     try:
         handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     except OSError as error:

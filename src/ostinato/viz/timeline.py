@@ -180,7 +180,8 @@ class Timeline:
         return self.svg()
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        return svg.save(path, self.svg())
+        """Write `path`, whose name ends in .svg."""
+        return svg.save(path, {".svg": self.svg})
 
     def _place(self, moment: float, cells: int) -> int:
         return min(cells - 1, max(0, int((moment - self.begin) / (self.end - self.begin) * cells)))

@@ -8,7 +8,9 @@ from ostinato.automata.construct import construct, split_trailing
 from ostinato.automata.optimise import optimise
 from ostinato.automata.transducer import START_LOOP, Condition, Transducer, Transition
 from ostinato.compile import compile_cel
-from ostinato.plan.nodes import Absent, Event, Sequence
+from ostinato.lang.cel import parse
+from ostinato.lang.expr import Expr, on_current
+from ostinato.plan.nodes import Absent, Event, Filter, Sequence
 
 
 def transducer(text: str) -> Transducer:
@@ -83,6 +85,22 @@ def test_trimming_drops_what_leads_nowhere() -> None:
 def test_a_transducer_checks_itself(transitions: tuple[Transition, ...], final: set[int]) -> None:
     with pytest.raises(ValueError, match=r"states|start"):
         Transducer(2, transitions, frozenset(final))
+
+
+def test_what_a_transition_asks_is_bracketed_where_it_must_be() -> None:
+    text = "(B AS x FILTER x.v > 3 OR x.w < 2) ; (NOT C AS n FILTER n.v > 1 OR n.s = '~.a') ; (ANY AS y FILTER y.v = 1)"
+    shown = str(transducer(text))
+    assert "0 --[type = B AND (v > 3 OR w < 2)]/• x--> 1" in shown
+    assert "1 --[NOT (type = C AND (v > 1 OR s = '~.a'))]/∘--> 1" in shown
+    assert "1 --[v = 1]/• y--> 2" in shown
+    both = Transition(1, 1, Condition(None, parse_condition("v > 1 OR v < 0")), unless=(Condition("C"),))
+    assert "[(v > 1 OR v < 0) AND NOT (type = C)]" in str(both)
+
+
+def parse_condition(text: str) -> Expr:
+    formula = parse(f"A AS x FILTER x[{text}]").formula
+    assert isinstance(formula, Filter)
+    return on_current(formula.predicate)
 
 
 def test_it_prints_itself() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.resources import files
 
@@ -12,9 +13,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ostinato.automata.transducer import Condition
 from ostinato.errors import QueryError, Span
 from ostinato.lang.cel import MAX_DEPTH, UNITS, parse, parse_duration
-from ostinato.lang.expr import RESERVED, Attribute, Call, Expr, Literal, Variable, to_text, walk
+from ostinato.lang.expr import (
+    RESERVED,
+    Attribute,
+    Call,
+    Expr,
+    Literal,
+    Variable,
+    on_current,
+    to_text,
+    transform,
+    walk,
+)
 from ostinato.plan import format
 from ostinato.plan.nodes import Absent, Event, Filter, Formula, Item, Or, Query, Repeat, Sequence, Window, children
 
@@ -101,6 +114,10 @@ ONE, TWO = Literal(1), Literal(2)
         ("x.a != 1", Call("!=", (x, ONE))),
         ("x.a IN (1, 2)", Call("in", (x, ONE, TWO))),
         ("x.a NOT IN (1)", Call("not", (Call("in", (x, ONE)),))),
+        ("x.a IN ( 'a,''b' ,'')", Call("in", (x, Literal("a,'b"), Literal("")))),
+        ("x.a IN (-1, .5, -2E+3)", Call("in", (x, Literal(-1), Literal(0.5), Literal(-2000.0)))),
+        ("x.a IN (1 -- one\n, 2)", Call("in", (x, ONE, TWO))),
+        ("x.a IN (1, NULL, x.b)", Call("in", (x, ONE, Literal(None), y))),
         ("x.a BETWEEN 1 AND 2", Call("and", (Call(">=", (x, ONE)), Call("<=", (x, TWO))))),
         ("x.a NOT BETWEEN 1 AND 2", Call("not", (Call("and", (Call(">=", (x, ONE)), Call("<=", (x, TWO)))),))),
         ("x.a LIKE 'a%'", Call("like", (x, Literal("a%")))),
@@ -226,7 +243,9 @@ def test_words_of_strategies_can_be_variables_and_functions() -> None:
         ("2h", Window("time", 7_200 * SECOND)),
         ("1e3 ns", Window("time", 1_000)),
         ("0.1 us", None),
+        ("0 seconds", Window("time", 0)),
         ("5 ON n", Window("attribute", 5, "n")),
+        ("0 ON n", Window("attribute", 0, "n")),
         ("2.5 ON n", Window("attribute", 2.5, "n")),
     ],
 )
@@ -253,6 +272,14 @@ def test_bad_durations(text: str) -> None:
 
 
 # Spans --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["-12, 'it''s',.5e1", "-12, 'it''s' -- a comment\n,.5e1"])
+def test_spans_of_constants_in_a_list(text: str) -> None:
+    formula = parse(before := f"A AS x FILTER x.v IN ( {text} )").formula
+    assert isinstance(formula, Filter) and isinstance(formula.predicate, Call)
+    spans = [arg.span for arg in formula.predicate.args[1:]]
+    assert [before[span.start : span.end] for span in spans] == ["-12", "'it''s'", ".5e1"]
 
 
 def test_spans_are_exact() -> None:
@@ -293,6 +320,10 @@ SLIPS = [
     ("T «->» H", "`->` is not an operator", "write `;`"),
     ("T «|» H", "`|` is not an operator", "write OR"),
     ("T AS x FILTER x.a > 1 «&&» x.b > 1", "`&&` is not an operator", "write AND"),
+    ("T AS x FILTER x.a > 1 «&» x.b > 1", "`&` is not an operator", "write AND"),
+    ("T «&&» H", "`&&` is not an operator", "write `;` for `and then`, OR for `either`"),
+    ("(T AS x «&» H) ; K", "`&` is not an operator", "write `;` for `and then`, OR for `either`"),
+    ("T «||» H", "`||` is not an operator", "write OR"),
     ("T AS x FILTER x.a > 1 «||» x.b > 1", "`||` is not an operator", "write OR"),
     ("T AS x FILTER x.a «==» 1", "`==` is not an operator", "write ="),
     ("T AS x FILTER x.a «=>» 1", "`=>` is not an operator", ">="),
@@ -306,16 +337,22 @@ SLIPS = [
     ("T WITHIN 10 «PARTITION» BY k", "WITHIN 10 has no unit", "WITHIN 10 seconds"),
     ("T WITHIN«»", "expected a number, found the end", "WITHIN 10 seconds"),
     ("T WITHIN «-»5 seconds", "expected a number", "above 0"),
-    ("T WITHIN «0» EVENTS", "window is empty", "above 0"),
-    ("T WITHIN «0.0» s", "window is empty", "above 0"),
-    ("T WITHIN «0» ON n", "window is empty", "above 0"),
+    ("T WITHIN «0» EVENTS", "cannot be 0 events long", "from 1 to"),
     ("T WITHIN «1.5» EVENTS", "cannot be 1.5 events long", "whole number"),
-    ("T WITHIN «1e30» EVENTS", "cannot be 1e30 events long", "2^63"),
+    ("T WITHIN «1e30» EVENTS", "cannot be 1e30 events long", "to 9223372036854775807"),
+    ("T WITHIN «99999999999999999999» EVENTS", "cannot be 99999999999999999999 events", "to 9223372036854775807"),
+    ("T WITHIN «1e99999999999999999999» EVENTS", "too many digits", "usual size"),
+    ("T WITHIN «1e-99999999999999999999» s", "too many digits", "usual size"),
+    ("T WITHIN 99999999999999999999 «s»", "longer than 292 years", "shorter"),
     ("T WITHIN 10 «minuts»", "unknown unit `minuts`", "did you mean `minutes`"),
     ("T WITHIN 10 «EVNTS»", "unknown unit `EVNTS`", "did you mean `events`"),
     ("T WITHIN «0.1» ns", "shorter than a nanosecond", "longer window"),
     ("T WITHIN 99999 «weeks»", "longer than 292 years", "shorter"),
-    ("T WITHIN «1e999» weeks", "too large", "1.8e308"),
+    ("T WITHIN 1e999 «weeks»", "longer than 292 years", "shorter"),
+    ("T WITHIN «1e999» ON n", "too large", "1.8e308"),
+    ("T PARTITION BY k, «start»", "has a column `start` of its own", "rename the column"),
+    ("SELECT LAST * WHERE T PARTITION BY «`end`»", "has a column `end` of its own", "rename the column"),
+    ("T PARTITION BY «positions» WITHIN 1 s", "has a column `positions` of its own", "list what to show"),
     ("«(»T AS x ; H AS y", "never closed", "add `)`"),
     ("(T ; «[»H", "never closed", "add `]`"),
     ("T AS x FILTER «(»x.a > 1", "never closed", "add `)`"),
@@ -329,7 +366,7 @@ SLIPS = [
     ("SELECT x «T» AS x", "found `T`", "write WHERE before the formula"),
     ("SELECT * FROM S «T» AS x", "expected WHERE", "write WHERE before the formula"),
     ("SELECT «WHERE» T", "expected a value", "SELECT x, y.attr WHERE"),
-    ("SELECT NEXT * «WHERE» T", "unknown selection strategy `NEXT`", "did you mean `NXT`"),
+    ("SELECT «NEXT» * WHERE T", "unknown selection strategy `NEXT`", "did you mean `NXT`"),
     ("T WITHIN 1 s «WITHIN 2 s»", "WITHIN is given twice", "keep one"),
     ("T PARTITION BY a «PARTITION BY b»", "PARTITION BY is given twice", "keep one"),
     ("T CONSUME BY ANY «CONSUME BY ANY»", "CONSUME BY is given twice", "keep one"),
@@ -503,8 +540,8 @@ items = st.lists(
 ).map(tuple)
 windows = st.one_of(
     st.builds(Window, st.just("events"), st.integers(1, 2**63 - 1)),
-    st.builds(Window, st.just("time"), st.integers(1, 2**63 - 1) | st.sampled_from(sorted(UNITS.values()))),
-    st.builds(Window, st.just("attribute"), st.integers(1, 99) | st.floats(0.001, 1e300), names_),
+    st.builds(Window, st.just("time"), st.integers(0, 2**63 - 1) | st.sampled_from(sorted(UNITS.values()))),
+    st.builds(Window, st.just("attribute"), st.integers(0, 99) | st.floats(0.001, 1e300), names_),
 )
 queries = st.builds(
     Query,
@@ -532,6 +569,16 @@ def test_round_trip(query: Query) -> None:
 @given(exprs)
 def test_round_trip_of_predicates(expr: Expr) -> None:
     assert predicate(to_text(expr)) == expr
+
+
+@given(exprs)
+def test_round_trip_of_conditions(expr: Expr) -> None:
+    """`explain` shows what a transition asks as one condition; read as x[…] it is the same one."""
+    type_test = Call("=", (Attribute("x", "type"), Attribute("x", "B")))
+    own = transform(expr, lambda node: replace(node, variable="x") if isinstance(node, Attribute) else node)
+    parts = own.args if isinstance(own, Call) and own.op == "and" else (own,)
+    assert predicate(f"x[{Condition('B', on_current(expr))}]") == Call("and", (type_test, *parts))
+    assert predicate(f"x[{Condition(None, on_current(expr))}]") == own
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ostinato.automata.transducer import START_LOOP, Condition, Transducer, Transition
-from ostinato.errors import DataError
+from ostinato.errors import DataError, OstinatoError
 from ostinato.lang.expr import Attribute, Call, Literal
 from ostinato.viz.diagram import Diagram
 from ostinato.viz.layout import Box, layered
@@ -113,6 +113,17 @@ def test_it_shows_itself_in_a_notebook_and_saves_by_extension(tmp_path: Path) ->
     assert diagram.save(tmp_path / "a.svg").read_text(encoding="utf-8") == diagram.svg()
     assert diagram.save(tmp_path / "a.dot").read_text(encoding="utf-8") == diagram.dot()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.dot", "a.svg"]
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.SVGZ", "a", "svg"])
+def test_other_formats_are_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(OstinatoError, match=r"\.svg or \.dot or \.gv"):
+        Diagram.of(fires()).save(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_ending_may_be_in_capitals(tmp_path: Path) -> None:
+    assert Diagram.of(fires()).save(tmp_path / "A.SVG").read_text(encoding="utf-8").startswith("<svg")
 
 
 def test_saving_into_a_missing_folder_says_so(tmp_path: Path) -> None:

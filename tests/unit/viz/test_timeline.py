@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from ostinato.errors import DataError
+from ostinato.errors import DataError, OstinatoError
 from ostinato.viz.timeline import Timeline
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -103,6 +103,11 @@ def test_svg_draws_curves_behind_and_escapes_names(tmp_path: Path) -> None:
     assert {"a & b", "<a>", "bars: matches · line: °C, 20 to 41.5"} <= set(words)
     assert sum(1 for _ in root.iter(f"{SVG}polyline")) == 1
     assert timeline._repr_svg_() == timeline.svg()
+
+
+def test_other_formats_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(OstinatoError, match=r"cannot be saved as \.png\nfix: use a name that ends in \.svg"):
+        Timeline.of(matches([]), by="farm").save(tmp_path / "t.png")
 
 
 def test_a_missing_column_is_named_with_the_nearest_one() -> None:
