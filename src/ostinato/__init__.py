@@ -1,8 +1,9 @@
-"""Ostinato recognises complex events: patterns over streams of events, run over Arrow tables."""
+"""Ostinato recognises complex events: patterns over streams of events, run over Arrow tables or on Apache Spark."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from ostinato.errors import DataError, LimitError, OstinatoError, QueryError
 from ostinato.runtime.limits import Limits
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from ostinato.runtime.engine import Engine
 
 __version__ = "0.1.0"
-__all__ = ["DataError", "Engine", "LimitError", "Limits", "OstinatoError", "QueryError", "cel"]
+__all__ = ["DataError", "Engine", "LimitError", "Limits", "OstinatoError", "QueryError", "cel", "detect_many"]
 
 
 def cel(text: str) -> CelQuery:
@@ -22,6 +23,17 @@ def cel(text: str) -> CelQuery:
     from ostinato.query import CelQuery
 
     return CelQuery(text)
+
+
+def detect_many(queries: Mapping[str, CelQuery], data: Any, /, **options: Any) -> Any:
+    """The matches of several queries over the same data, in one table (or Spark DataFrame, in one pass).
+
+    The column `query` says which one a match belongs to; columns that its query does not have are NULL. `options` are
+    those of `CelQuery.detect`.
+    """
+    from ostinato.many import detect_many
+
+    return detect_many(queries, data, **options)
 
 
 def __getattr__(name: str) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import shlex
+import signal
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
@@ -38,8 +39,24 @@ class OnError(StrEnum):
     COLLECT = "collect"
 
 
+class _Stopped(BaseException):
+    """A signal asks to end: everything is to be left as it was."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
 def main() -> None:
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # under nohup, SIGHUP is to be ignored
+            signal.signal(number, _stop)
     app()
+
+
+def _stop(number: int, frame: object) -> NoReturn:
+    signal.signal(number, signal.SIG_IGN)  # not again while what was begun is removed
+    raise _Stopped(number)
 
 
 def _guarded(verb: Callable[..., None]) -> Callable[..., None]:
@@ -67,6 +84,8 @@ def _guarded(verb: Callable[..., None]) -> Callable[..., None]:
             _fail(1, "out of memory", "fix: narrow WITHIN, or bound the matches with --limit-matches")
         except KeyboardInterrupt:
             _fail(130, "stopped", "nothing was written")
+        except _Stopped as error:
+            _fail(128 + error.number, "stopped", "nothing was written")
         except Exception as error:
             if os.environ.get("OSTINATO_DEBUG"):
                 raise
@@ -115,7 +134,11 @@ Kinds = Annotated[
     ),
 ]
 ErrorMode = Annotated[
-    OnError, typer.Option("--on-error", help="At rows that cannot be read: stop, skip them, or skip and list them.")
+    OnError,
+    typer.Option(
+        "--on-error",
+        help="At rows that cannot be read: stop, skip them, or skip and list them. Positions do not count them.",
+    ),
 ]
 
 
@@ -188,6 +211,8 @@ def detect(
     if count and output is not None:
         _usage("--count prints a number; leave out --output")
 
+    _warn(compiled)
+
     from ostinato.job import Job
 
     job = Job(
@@ -236,8 +261,7 @@ def check(
         job = Job(query=compiled, files=files, time=time, type=type, kinds=_kinds(kind))
         schema = job.checked_schema()
         against = f", fits the {len(schema)} columns of {', '.join(file.name for file in files)}"
-    for warning in compiled.warnings:
-        typer.echo(f"{typer.style('warning', fg='yellow', bold=True)}: {warning}", err=True)
+    _warn(compiled)
     typer.echo(f"ok: {_summary(compiled)}{against}")
 
 
@@ -269,7 +293,7 @@ def bench(
     events: Annotated[int, typer.Option("--events", min=1000, help="Length of the stream.")] = 10_000_000,
     repeats: Annotated[int, typer.Option("--repeats", min=1, help="Runs of each case; the fastest counts.")] = 3,
 ) -> None:
-    """Measure this machine: events and matches per second, next to a loop that only reads.
+    """Measure this machine: events and matches per second, next to the bare step of an automaton.
 
     [dim]Examples:[/]
     [cyan]ostinato bench[/]
@@ -299,6 +323,11 @@ def demo(
     from ostinato.demo import run
 
     run(out, Console())
+
+
+def _warn(query: CelQuery) -> None:
+    for warning in query.warnings:
+        typer.echo(f"{typer.style('warning', fg='yellow', bold=True)}: {warning}", err=True)
 
 
 def _usage(message: str) -> NoReturn:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from ostinato.clock import Clock
 from ostinato.errors import DataError, did_you_mean
 
-__all__ = ["Binding", "Clock", "kinds", "time_order", "to_arrow"]
+__all__ = ["Binding", "Clock", "kinds", "time_order", "to_arrow", "with_columns"]
 
 DEFAULT_TIME, DEFAULT_TYPE = "ts", "type"
 
@@ -22,12 +22,21 @@ DEFAULT_TIME, DEFAULT_TYPE = "ts", "type"
 def to_arrow(data: Any) -> pa.Table:
     """Events in any accepted form as an Arrow table, copied only where the form demands it.
 
-    String views become large strings: Arrow can neither sort nor take them yet.
+    Views become plain strings or bytes, and runs are written out: Arrow can neither sort nor take them yet. Indices of
+    dictionaries become int32: later batches may bring other values, and all of them must be told apart.
     """
     table = _checked(_table(data))
     for place, field in enumerate(table.schema):
         if pa.types.is_string_view(field.type):
             table = table.set_column(place, field.name, table[field.name].cast(pa.large_string()))
+        elif pa.types.is_binary_view(field.type):
+            table = table.set_column(place, field.name, table[field.name].cast(pa.large_binary()))
+        elif pa.types.is_run_end_encoded(field.type):
+            chunks = [pc.run_end_decode(chunk) for chunk in table[field.name].chunks]
+            table = table.set_column(place, field.name, pa.chunked_array(chunks, field.type.value_type))
+        elif pa.types.is_dictionary(field.type) and field.type.index_type.bit_width < 32:
+            wide = pa.dictionary(pa.int32(), field.type.value_type, field.type.ordered)
+            table = table.set_column(place, field.name, table[field.name].cast(wide))
     return table.replace_schema_metadata(None) if table.schema.metadata else table
 
 
@@ -67,6 +76,21 @@ def _checked(data: Any) -> Any:
     return data
 
 
+def with_columns(table: pa.Table, names: Iterable[str], *, time: str | None = None) -> pa.Table:
+    """Events that do not say what their columns are, fit for a query that reads the columns `names`.
+
+    No events at all, such as an empty list, have all columns that anyone asks for. A time column without one value has
+    no type, and is as good as one of timestamps.
+    """
+    time = time or DEFAULT_TIME
+    if not table.num_columns and not table.num_rows:
+        table = pa.schema([(name, pa.null()) for name in sorted({time, *names})]).empty_table()
+    if time in table.column_names and pa.types.is_null(table.schema.field(time).type):
+        place = table.column_names.index(time)
+        table = table.set_column(place, time, table[time].cast(pa.timestamp("us")))
+    return table
+
+
 @dataclass(frozen=True)
 class Binding:
     """Which columns say when an event happened and what it is; None where the stream has no such column.
@@ -104,8 +128,9 @@ class Binding:
         if time is not None:
             Clock.of(schema, time)
         elif needs_time:
-            times = [name for name, kind in kinds(schema).items() if kind in ("timestamp", "date")]
-            fix = f"name the time column: time={(times or schema.names or ['…'])[0]!r}"
+            others = {name: kind for name, kind in kinds(schema).items() if name != type}
+            likely = [name for kind in ("timestamp", "date", "number") for name in others if others[name] == kind]
+            fix = f"name the time column: time={(likely or ['…'])[0]!r}"
             raise DataError(f"the query needs a time column, and there is no `{DEFAULT_TIME}`", fix=fix)
         if type is not None and kinds(schema)[type] in ("nested", "binary"):
             raise DataError(
@@ -163,22 +188,22 @@ def time_order(
         ticks = Clock.of(table.schema, binding.time).ticks(table[binding.time])
     if ticks is None:
         ticks = np.zeros(table.num_rows, np.int64)  # only order_by decides
-    in_order = bool((ticks[1:] >= ticks[:-1]).all())
-    if not binding.order_by:
-        return None if in_order else np.argsort(ticks, kind="stable")
-    if not in_order:
-        return _sorted(table, binding.order_by, ticks)
-    # Sorted data is not sorted again: only ties can be out of order, and they sort among themselves.
-    follows = np.concatenate([[False], ticks[1:] == ticks[:-1]])
-    tied = np.flatnonzero(follows | np.append(follows[1:], False))
-    if not len(tied):
+    order = None if (ticks[1:] >= ticks[:-1]).all() else np.argsort(ticks, kind="stable")
+    if not binding.order_by or len(ticks) < 2:
+        return order
+    # Only ties can still be out of order, and they sort among themselves: mostly they are few.
+    in_order = ticks if order is None else ticks[order]
+    follows = np.concatenate([[False], in_order[1:] == in_order[:-1]])
+    places = np.flatnonzero(follows | np.append(follows[1:], False))
+    if not len(places):
+        return order
+    tied = places if order is None else order[places]
+    best = _sorted(table.select(list(binding.order_by)).take(pa.array(tied)), binding.order_by, ticks[tied])
+    if order is None and (best[1:] > best[:-1]).all():
         return None
-    order = _sorted(table.select(list(binding.order_by)).take(pa.array(tied)), binding.order_by, ticks[tied])
-    if (order[1:] > order[:-1]).all():
-        return None
-    whole = np.arange(len(ticks))
-    whole[tied] = tied[order]
-    return whole
+    order = np.arange(len(ticks)) if order is None else order
+    order[places] = tied[best]
+    return order
 
 
 def _sorted(table: pa.Table, order_by: tuple[str, ...], ticks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

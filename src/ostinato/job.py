@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 
 import pyarrow as pa
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ostinato.errors import DataError, LimitError
-from ostinato.events import DEFAULT_TIME, DEFAULT_TYPE
+from ostinato.automata.determinise import AllMachine
+from ostinato.errors import DataError, LimitError, did_you_mean
+from ostinato.events import DEFAULT_TIME, DEFAULT_TYPE, with_columns
 from ostinato.files import Reader, Writer, open_events
 from ostinato.files.reader import OnError
+from ostinato.plan.columns import columns_read
 from ostinato.query import CelQuery
+from ostinato.runtime.cells import Cells
+from ostinato.runtime.count import OutOfOrder, count_batches
+from ostinato.runtime.engine import Engine
 from ostinato.runtime.limits import Limits
 from ostinato.viz.table import printable, terminal_table
 
 SHOWN = 20  # matches printed when they are not written to a file
+_MAX_CELLS = 16  # of the machine, so that counting takes little next to listing
+_MANY = 3  # tables of matches, of one batch of events, after which it is worth counting them before going on
 
 
 @dataclass(frozen=True)
@@ -43,22 +53,37 @@ class Job:
 
     def checked_schema(self) -> pa.Schema:
         """The columns of the files, once the query is known to fit them. No event is processed."""
-        schema = open_events(self.files, kinds=self.kinds).schema
-        self.query.detect(schema.empty_table(), time=self.time, type=self.type, order_by=self.order_by)
+        schema = self._schema()
+        self._check(schema)
         return schema
+
+    def _schema(self) -> pa.Schema:
+        with _progress("finding types") as advance:
+            return open_events(self.files, kinds=self.kinds, scanned=advance).schema
+
+    def _check(self, schema: pa.Schema) -> None:
+        for name in self.kinds if schema.names else ():
+            if name not in schema.names:
+                raise typer.BadParameter(
+                    f"--kind names `{name}`, but there is no such column; {did_you_mean(name, schema.names)}"
+                )
+        nothing = self._typed(schema.empty_table())
+        self.query.detect(nothing, time=self.time, type=self.type, order_by=self.order_by)
 
     def streamed(self, output: Path | None, lateness: str | None) -> None:
         """Push the files through an engine piece by piece; memory is bounded by the query's window."""
-        reader = self._reader()
-        began = time.perf_counter()
+        reader, began = self._reader(whole_rows=self.events)
         engine = self.query.engine(
             time=self.time, type=self.type, lateness=lateness or 0, events=self.events, limits=self._limits()
         )
         with _Results(output, self._limits().matches) as results:
-            results.add(engine.push(reader.schema.empty_table()))
+            results.add(engine.push(self._typed(reader.schema.empty_table())))
             for batch in _watched(reader):
-                for matches in engine.push_each(batch):
+                rows, before = self._typed(batch), results.total
+                for number, matches in enumerate(engine.push_each(rows), start=1):
                     results.add(matches)
+                    if number == _MANY and lateness is None and _adds_up(engine):
+                        results.expect(before + self._number(rows))
                 if lateness is None and engine.stats().late:
                     raise DataError(
                         f"the events go back in time, somewhere before row {reader.rows_read:,}",
@@ -73,11 +98,17 @@ class Job:
             Console(stderr=True, highlight=False, markup=False).print(f"note: no event has the type {names}")
         results.show()
 
+    def _number(self, rows: pa.Table) -> float:
+        """How many matches these rows have among themselves; so many at least there are in the whole stream."""
+        try:
+            return count_batches(self.query.engine(time=self.time, type=self.type), [rows])
+        except LimitError as error:
+            return math.inf if error.limit == "count" else 0
+
     def sorted(self, output: Path | None) -> None:
         """Load what the query needs, sort it by time and detect at once."""
-        reader = self._reader()
-        began = time.perf_counter()
-        table = _loaded(reader)
+        reader, began = self._reader(whole_rows=self.events)
+        table = self._loaded(reader)
         with _Results(output, self._limits().matches) as results:
             found = self.query.detect(
                 table, time=self.time, type=self.type, order_by=self.order_by, events=self.events, limits=self._limits()
@@ -87,24 +118,56 @@ class Job:
         results.show()
 
     def count(self) -> None:
-        """Print the number of matches; they are never listed, so there may be any number of them."""
-        reader = self._reader()
-        began = time.perf_counter()
-        table = _loaded(reader)
-        total = self.query.count(table, time=self.time, type=self.type, order_by=self.order_by)
-        self._report(reader, began, events=len(table), matches=total)
+        """Print the number of matches; they are never listed, so there may be any number of them.
+
+        Files are read piece by piece; only events that go back in time must all be in memory, to be sorted.
+        """
+        reader, began = self._reader(whole_rows=False)
+        engine = self.query.engine(time=self.time, type=self.type, order_by=self.order_by)
+        try:
+            total = count_batches(engine, self._batches(reader))
+        except OutOfOrder:
+            table = self._loaded(reader)
+            total = self.query.count(table, time=self.time, type=self.type, order_by=self.order_by)
+        self._report(reader, began, events=reader.rows_read, matches=total)
         print(total)
 
-    def _reader(self) -> Reader:
-        """The files, with no more columns than the query needs, once it is known to fit them."""
-        schema = self.checked_schema()
-        columns = None if self.events else self.query.columns()
-        if columns is not None:
-            columns |= {self.time or DEFAULT_TIME, self.type or DEFAULT_TYPE, *self.order_by}
+    def _batches(self, reader: Reader) -> Iterator[pa.Table]:
+        """All that is read, and before it a table without rows that tells the columns."""
+        yield self._typed(reader.schema.empty_table())
+        yield from map(self._typed, _watched(reader))
+
+    def _loaded(self, reader: Reader) -> pa.Table:
+        return pa.concat_tables(self._batches(reader))
+
+    def _typed(self, rows: pa.Table) -> pa.Table:
+        names = {self.type or DEFAULT_TYPE, *self.order_by, *self._columns}
+        return with_columns(rows, names, time=self.time)
+
+    @property
+    def _columns(self) -> set[str]:
+        """What the query reads, apart from whole rows that it gives."""
+        columns = self.query.columns()
+        if columns is None:
+            columns = columns_read(replace(self.query.engine().compiled.query, items=None))
+        return columns or set()
+
+    def _reader(self, *, whole_rows: bool) -> tuple[Reader, float]:
+        """The files, with no more columns than the query needs, once it is known to fit them; and when that began.
+
+        To find the types of text files is part of the work. To load the kernels, which checking does first, is not.
+        """
+        began = time.perf_counter()
+        schema = self._schema()
+        opened = time.perf_counter()
+        self._check(schema)
+        wanted = None
+        if not whole_rows and self.query.columns() is not None:
+            columns = {self.time or DEFAULT_TIME, self.type or DEFAULT_TYPE, *self.order_by, *self._columns}
             # A stream without time, type or attributes is still so many events: then any columns will do.
-            columns = columns.intersection(schema.names) or None
-        wanted = None if columns is None else [name for name in schema.names if name in columns]
-        return open_events(self.files, columns=wanted, on_error=self.on_error, kinds=self.kinds)
+            wanted = [name for name in schema.names if name in columns] or None
+        reader = open_events(self.files, columns=wanted, on_error=self.on_error, kinds=self.kinds)
+        return reader, time.perf_counter() - (opened - began)
 
     def _report(self, reader: Reader, began: float, *, events: int, matches: int, late: int = 0) -> None:
         """How it went, on stderr, so that it never mixes with results."""
@@ -142,12 +205,16 @@ class _Results:
 
     def add(self, matches: pa.Table) -> None:
         shown, self.total = self.total, self.total + len(matches)
-        if self.total > self.limit:
-            raise _too_many(self.limit)
+        self.expect(self.total)
         if self.writer is not None:
             self.writer.write(matches)
         elif shown < SHOWN or not self.first:
             self.first.append(matches.slice(0, SHOWN - shown))
+
+    def expect(self, total: float) -> None:
+        """There will be so many matches at least; if those are too many, there is no point in going on."""
+        if total > self.limit:
+            raise _too_many(self.limit)
 
     def show(self) -> None:
         """Print the first matches, unless all went into a file."""
@@ -158,6 +225,14 @@ class _Results:
             console.print(terminal_table(pa.concat_tables(self.first)))
         rest = f", the first {SHOWN} shown; --output FILE keeps all" if self.total > SHOWN else ""
         console.print(f"[bold]{_matches(self.total)}[/]{rest}", highlight=False)
+
+
+def _adds_up(engine: Engine) -> bool:
+    """Whether the number of matches can be had without walking over them, for events like those read so far."""
+    compiled, machine = engine.compiled, engine.matcher.tables.machine
+    if compiled.hides_variables or compiled.trailing or compiled.query.consume != "NONE":
+        return False
+    return isinstance(machine, AllMachine) and Cells(machine).extend(engine.stream.encoder.size, _MAX_CELLS)
 
 
 def _matches(number: int) -> str:
@@ -172,18 +247,23 @@ def _too_many(bound: int) -> LimitError:
 
 
 def _watched(reader: Reader) -> Iterator[pa.Table]:
-    """The reader's batches, with a progress bar on stderr when someone is watching."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield from reader
-        return
-    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("", total=reader.bytes_total)
+    """The reader's batches, with a progress bar."""
+    with _progress("reading", reader.bytes_total) as advance:
+        done = 0
         for batch in reader:
             yield batch
-            progress.update(task, completed=reader.bytes_read)
+            advance(reader.bytes_read - done)
+            done = reader.bytes_read
 
 
-def _loaded(reader: Reader) -> pa.Table:
-    return pa.concat_tables([reader.schema.empty_table(), *_watched(reader)])
+@contextmanager
+def _progress(what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """A progress bar over bytes, on stderr, when someone is watching; gives what moves it on."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda size: None
+        return
+    columns = (TextColumn(what), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("", total=total)
+        yield lambda size: progress.advance(task, size)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from functools import cache
-from numbers import Real
 from typing import TYPE_CHECKING, Any, get_args
 
 from ostinato.compile import Compiled, compile_cel
-from ostinato.errors import OstinatoError, QueryError
+from ostinato.errors import QueryError
+from ostinato.options import bad_option, delay, name, names
 
 if TYPE_CHECKING:
-    import pyarrow as pa
 
     from ostinato.runtime.engine import Engine, OnLate
     from ostinato.runtime.limits import Limits
@@ -41,16 +40,27 @@ class CelQuery:
         time: str | None = None,
         type: str | None = None,
         order_by: Sequence[str] = (),
-        events: bool = False,
+        events: bool | None = None,
         limits: Limits | None = None,
-    ) -> pa.Table:
-        """All matches in a table (pyarrow, pandas, polars, a list of dicts), in order of completion.
+        **spark: Any,
+    ) -> Any:
+        """All matches in a table (pyarrow, pandas, polars, a list of dicts), in order of completion; of a Spark
+        DataFrame, batch or streaming, a DataFrame.
 
         `time` and `type` name the columns for event time and event type (default: `ts` and `type` where they exist).
         Rows are taken in time order, stable for ties; `order_by` adds tie-breakers. Positions are row numbers of the
-        data as given. `events=True` adds the matched rows themselves.
+        data as given. `events=True` adds the matched rows themselves; on Spark, where rows have no positions, it is
+        the default. `spark` are the options of `ostinato.spark.detect`: lateness, on_late, parallel, buckets.
         """
-        return self.engine(time=time, type=type, order_by=order_by, events=events, limits=limits).whole(data)
+        options: dict[str, Any] = {"time": time, "type": type, "order_by": order_by, "limits": limits}
+        if is_spark_frame(data):
+            from ostinato.spark import detect
+
+            return detect(self, data, events=events is not False, **options, **spark)
+        if spark:
+            option = min(spark)
+            raise bad_option(option, spark[option], f"{option} only for a Spark DataFrame; a table is read whole")
+        return self.engine(events=bool(events), **options).whole(data)
 
     def count(
         self,
@@ -88,17 +98,17 @@ class CelQuery:
         from ostinato.runtime.limits import Limits
 
         if on_late not in get_args(OnLate):
-            raise _bad_option("on_late", on_late, "one of " + ", ".join(map(repr, get_args(OnLate))))
+            raise bad_option("on_late", on_late, "one of " + ", ".join(map(repr, get_args(OnLate))))
         if limits is not None and not isinstance(limits, Limits):
-            raise _bad_option("limits", limits, "an ostinato.Limits")
+            raise bad_option("limits", limits, "an ostinato.Limits")
         query = self._compiled.query
         if events and query.items is None and "events" in query.partition_by:
             raise QueryError(
                 "with events=True the answer has a column `events` of its own, beside the one of PARTITION BY events",
                 fix="rename the column in the data, or leave out events=True",
             )
-        binding = {"time": _name("time", time), "type": _name("type", type), "order_by": _names("order_by", order_by)}
-        return Engine(self._compiled, Options(binding, _delay(lateness), on_late, events, limits or Limits()))
+        binding = {"time": name("time", time), "type": name("type", type), "order_by": names("order_by", order_by)}
+        return Engine(self._compiled, Options(binding, delay(lateness), on_late, events, limits or Limits()))
 
     def columns(self) -> set[str] | None:
         """The columns the query reads besides time and type; None when it gives whole rows."""
@@ -106,11 +116,19 @@ class CelQuery:
 
         return columns_read(self._compiled.query)
 
-    def explain(self) -> str:
-        """Every stage as text: the formula after each pass, the automaton, and how it will be evaluated."""
+    def explain(self, frame: Any = None, /, **options: Any) -> str:
+        """Every stage as text: the formula after each pass, the automaton, and how it will be evaluated.
+
+        With a Spark DataFrame, and the options that `detect` would get, also what Spark does around it.
+        """
         from ostinato.explain import explain
 
-        return explain(self._compiled)
+        text = explain(self._compiled)
+        if frame is None:
+            return text
+        from ostinato.spark.explain import explain_spark
+
+        return f"{text}\n\n{explain_spark(self, frame, **options)}"
 
     def diagram(self) -> Diagram:
         """The automaton as a picture; shows itself in a notebook."""
@@ -122,37 +140,10 @@ class CelQuery:
         return f"ostinato.cel({self.text!r})"
 
 
-def _delay(lateness: Any) -> int:
-    """Nanoseconds of `lateness`."""
-    from ostinato.lang.cel import LARGEST, parse_duration
-
-    if isinstance(lateness, str):
-        return parse_duration(lateness)
-    seconds = lateness / timedelta(seconds=1) if isinstance(lateness, timedelta) else lateness
-    countable = isinstance(seconds, Real) and not isinstance(seconds, bool)
-    if not countable or not seconds >= 0:
-        accepted = "a text such as '30 seconds', a number of seconds, not below 0, or a timedelta"
-        raise _bad_option("lateness", lateness, accepted)
-    if seconds > LARGEST // 1_000_000_000:
-        raise _bad_option("lateness", lateness, "a time below 292 years")
-    return round(float(seconds) * 1_000_000_000)
-
-
-def _name(option: str, column: Any) -> str | None:
-    if column is not None and not isinstance(column, str):
-        raise _bad_option(option, column, "the name of a column")
-    return column
-
-
-def _names(option: str, columns: Any) -> tuple[str, ...]:
-    names = (columns,) if isinstance(columns, str) else tuple(columns) if isinstance(columns, Iterable) else None
-    if names is None or not all(isinstance(name, str) for name in names):
-        raise _bad_option(option, columns, "a list of names of columns")
-    return names
-
-
-def _bad_option(option: str, value: Any, accepted: str) -> OstinatoError:
-    return OstinatoError(f"{option} cannot be {value!r}\nfix: give {accepted}")
+def is_spark_frame(data: object) -> bool:
+    """Without importing Spark: whoever has such a frame has done so."""
+    kind = type(data)
+    return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
 
 
 @cache

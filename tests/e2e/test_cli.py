@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -20,10 +18,9 @@ import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner, Result
 
 import ostinato
-from ostinato.cli import app
+from commands import COMMAND, ENVIRONMENT, failed, process, run
 
 QUERY = "T AS x ; H AS y FILTER x.value > 40 AND y.value < 25 WITHIN 10 minutes"
 NOON = datetime(2026, 7, 6, 12, tzinfo=UTC)
@@ -52,21 +49,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "q.cel").write_text(QUERY + "\n", encoding="utf-8")
     pq.write_table(events(), tmp_path / "events.parquet")
     return tmp_path
-
-
-def run(*args: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(arg) for arg in args])
-
-
-def failed(result: Result, code: int, *expected: str) -> None:
-    """The exit code, a message of at most a screen on stderr, no traceback, and nothing on stdout."""
-    assert result.exit_code == code, result.output
-    assert "Traceback" not in result.output and "internal error" not in result.output
-    assert isinstance(result.exception, SystemExit)
-    assert len(result.stderr.splitlines()) <= 24
-    assert result.stdout == ""
-    for text in expected:
-        assert text in re.sub(r"[\s│]+", " ", result.stderr), result.stderr
 
 
 def positions(path: Path) -> list[list[int]]:
@@ -273,7 +255,7 @@ def test_demo_finds_the_fires_and_its_advice_works(folder: Path) -> None:
     commands = re.findall(r"^ *\S*ostinato (.*)$", result.stdout, re.MULTILINE)
     assert len(commands) == 4
     for command in commands:
-        again = CliRunner().invoke(app, command.strip())
+        again = run(*shlex.split(command))
         assert again.exit_code == 0, again.output
 
 
@@ -304,7 +286,7 @@ def test_version() -> None:
         ("T AS x ; ; H AS y", "^"),
         ("T AS x FILTER z.value > 1", "z"),
         ("T AS x ; H AS y FILTER x.value > y.value", "compares events with each other"),
-        ("T AS x WITHIN 0 minutes", "WITHIN"),
+        ("T AS x WITHIN 0 EVENTS", "WITHIN"),
         ("T AS x WITHIN 5 parsecs", "parsecs"),
         ("T AS x FILTER x.valu > 1", "did you mean `value`?"),
         ("T AS x FILTER x.note > 1", "note"),
@@ -415,6 +397,25 @@ def test_a_query_that_would_blow_up_is_stopped(folder: Path) -> None:
     assert not Path("m.parquet").exists()
 
 
+def test_a_query_that_would_blow_up_is_stopped_soon(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ostinato.job import Writer
+
+    written: list[int] = []
+    monkeypatch.setattr(Writer, "write", lambda self, table: written.append(len(table)))
+    for rows in (100, 3000):  # more matches than any limit, and more than any float
+        pq.write_table(pa.table({"ts": range(rows + 1), "type": ["T"] * rows + ["H"]}), "many.parquet")
+        for query in ("T+ ; H", "T+ ; H WITHIN 1 day"):
+            failed(run("detect", "-q", query, "-i", "many.parquet", "-o", "m.parquet"), 1, "limit reached", "--count")
+    assert sum(written) < 1_000_000
+
+
+def test_many_matches_within_the_limit_are_all_written(folder: Path) -> None:
+    rows = 2200
+    pq.write_table(pa.table({"ts": range(2 * rows), "type": ["T"] * rows + ["H"] * rows}), "many.parquet")
+    result = run("detect", "-q", "T ; H", "-i", "many.parquet", "-o", "m.arrow")
+    assert result.exit_code == 0 and f"{rows * rows:,} matches" in result.stderr
+
+
 def test_an_unexpected_error_is_told_in_one_line_unless_asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(text: str) -> None:
         raise ZeroDivisionError("oops")
@@ -427,14 +428,6 @@ def test_an_unexpected_error_is_told_in_one_line_unless_asked(folder: Path, monk
 
 
 # -- as a real process
-
-COMMAND = [sys.executable, "-c", "from ostinato.cli import main; main()"]
-# The package need not be installed: the process finds it where this one did.
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(ostinato.__file__).parents[1])}
-
-
-def process(*command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT)
 
 
 def test_a_real_process_writes_results_to_stdout_and_the_rest_to_stderr(folder: Path) -> None:

@@ -335,7 +335,7 @@ def test_dictionary_and_plain_columns_fit_together(tmp_path: Path) -> None:
         ("e.parquet", b"PAR1 this is no parquet file", "e.parquet: not a readable Parquet file"),
         ("e.arrow", b"nonsense, and more of it", "e.arrow: not a readable Arrow file"),
         ("e.txt", b"x", r"unknown kind of file: `.txt`\n.*\.parquet"),
-        ("e.csv", b"", "e.csv: the file is empty"),
+        ("e.parquet", b"", "e.parquet: the file is empty"),
     ],
 )
 def test_unreadable_files(write: Write, name: str, content: bytes, message: str) -> None:

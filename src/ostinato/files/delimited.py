@@ -10,8 +10,10 @@ import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from ostinato.errors import DataError
+from ostinato.files import text
+from ostinato.files.quotes import rows
 from ostinato.files.source import BadRow
-from ostinato.files.text import Block, TextSource, finer, last_line_outside_quotes, unfit
+from ostinato.files.text import Block, Spoilt, TextSource, finer, undecodable, unfit
 
 _NULLS = ["", "NULL", "null", "N/A", "n/a", "#N/A"]
 _BOM = "\ufeff"
@@ -23,11 +25,20 @@ class CsvSource(TextSource):
 
     def begin(self, head: bytes) -> None:
         header = head.partition(b"\n")[0].decode("utf-8", "replace").removeprefix(_BOM).removesuffix("\r")
+        self.names = []
+        if not head.removeprefix(_BOM.encode()).strip():
+            return  # no header, and nothing that would need one
         if not header.strip():
             raise DataError(
                 "the file has no header line", source=str(self.path), fix="name the columns in the first line"
             )
         self.separator = max((",", ";", "\t"), key=header.count)
+        if rows(header.encode(), self.separator, complete=True).unclosed:
+            raise DataError(
+                "a quote in the header line is never closed",
+                source=f"{self.path}, line 1",
+                fix="close it; names of columns cannot go over lines",
+            )
         self.names = [name.strip() for name in next(csv.reader([header], delimiter=self.separator))]
         twice = [name for place, name in enumerate(self.names) if name in self.names[:place]]
         if twice:
@@ -35,8 +46,12 @@ class CsvSource(TextSource):
                 f"two columns are named `{twice[0]}`", source=str(self.path), fix="rename one of them in the header"
             )
 
-    def split(self, data: bytes) -> int:
-        return last_line_outside_quotes(data)
+    def split(self, data: bytes, *, last: bool) -> tuple[int, list[Spoilt]]:
+        """Rows with a quote that nothing closes end with its line: what follows is not part of a value."""
+        found = rows(data, self.separator, complete=last or len(data) > text.LONGEST_ROW)
+        end = len(data) if last else int(found.ends[-1]) if len(found.ends) else 0
+        spoilt = [Spoilt(*row, "a quote opens here that nothing closes") for row in found.unclosed if row.end <= end]
+        return end, spoilt
 
     def scan(self, block: Block, columns: list[str] | None) -> pa.Schema:
         wanted = [name for name in self.names if columns is None or name in columns]
@@ -67,36 +82,30 @@ class CsvSource(TextSource):
         types = {field.name: field.type for field in schema}
         odd: list[arrow_csv.InvalidRow] = []
         try:
-            rows = self._parse(block, schema.names, types, odd)
+            table = self._parse(block, schema.names, types, odd)
             if not odd:
-                return rows, []
-        except pa.ArrowInvalid as error:
-            if "UTF8" in str(error):
-                raise DataError(
-                    f"text that is not UTF-8, after line {block.first_line}",
-                    source=str(self.path),
-                    fix="convert the file to UTF-8",
-                ) from error
-        return self._read_with_care(block, schema)
+                return table, []
+        except pa.ArrowInvalid:
+            pass
+        ends = [*rows(block.data, self.separator, complete=True).ends.tolist(), len(block.data)]
+        decodable = self.without(block.data, block.first_line, block.bytes_read, undecodable(block.data, ends))
+        table, bad = self._read_with_care(decodable, schema)
+        return table, [*decodable.bad, *bad]
 
     def _read_with_care(self, block: Block, schema: pa.Schema) -> tuple[pa.Table, list[BadRow]]:
         """All as text first, to tell which rows are bad; slow, and only where a block has some."""
         odd: list[arrow_csv.InvalidRow] = []
         texts = self._parse(block, schema.names, dict.fromkeys(self.names, pa.string()), odd, threads=False)
-        lines = [line.removesuffix("\r") for line in block.data.decode("utf-8", "replace").split("\n")]
-        skipped = self._header_lines(block)
-        bad: dict[int, BadRow] = {}  # by line
-        at = skipped
-        for row in odd:  # rows come in order, so each is looked for after the one before
-            first = row.text.split("\n")[0].removesuffix("\r")
-            at = next((place for place in range(at, len(lines)) if lines[place].startswith(first)), at)
-            bad[at] = self._bad(
-                block.first_line + at, row.text, f"expected {row.expected_columns} values, got {row.actual_columns}"
-            )
+        every = self._rows(block)
+        bad: dict[int, BadRow] = {}  # by row
+        at = 0
+        for row in odd:  # they come in order, so each is looked for after the one before
+            shown = row.text.rstrip("\r\n")
+            at = next((place for place in range(at, len(every)) if every[place][1] == shown), at)
+            reason = f"expected {row.expected_columns} values, got {row.actual_columns}"
+            bad[at] = self._bad(every[at], reason)
             at += 1
-        # Rows are lines, but for blank ones, bad ones, and values with line breaks in them (the line is then a guess).
-        whole = [place for place in range(skipped, len(lines)) if place not in bad and lines[place].strip()]
-        exact = len(whole) == texts.num_rows
+        whole = [place for place in range(len(every)) if place not in bad]
         wrong: set[int] = set()
         for number, field in enumerate(schema):
             column = texts[field.name].combine_chunks()
@@ -105,19 +114,30 @@ class CsvSource(TextSource):
             column = pc.utf8_trim_whitespace(column) if not pa.types.is_null(field.type) else pa.nulls(len(column))
             texts = texts.set_column(number, field.name, column)
             for place in unfit(column, partial(_cast, kind=field.type)):
-                line = whole[place] if exact else place + skipped
                 reason = f"`{field.name}` is {column[place].as_py()!r}, not {_described(field.type)}"
-                bad.setdefault(line, self._bad(block.first_line + line, lines[min(line, len(lines) - 1)], reason))
+                bad.setdefault(whole[place], self._bad(every[whole[place]], reason))
                 wrong.add(place)
         if wrong:
             texts = texts.take(pa.array([place for place in range(texts.num_rows) if place not in wrong], pa.int64()))
-        return texts.cast(schema) if schema.names else texts, [bad[line] for line in sorted(bad)]
+        return texts.cast(schema) if schema.names else texts, [bad[place] for place in sorted(bad)]
+
+    def _rows(self, block: Block) -> list[tuple[int, str]]:
+        """The line and the text of every row that is not blank, without the header."""
+        found: list[tuple[int, str]] = []
+        start, line = 0, block.first_line
+        for end in [*rows(block.data, self.separator, complete=True).ends.tolist(), len(block.data)]:
+            shown = block.data[start:end].rstrip(b"\r\n")
+            if shown and (line > 1 or not self._header_lines(block)):
+                found.append((line, shown.decode("utf-8", "replace")))
+            line += block.data.count(b"\n", start, end)
+            start = end
+        return found
 
     def _header_lines(self, block: Block) -> int:
         return 1 if block.first_line == 1 else 0
 
-    def _bad(self, line: int, text: str, reason: str) -> BadRow:
-        return BadRow(str(self.path), line, text, reason)
+    def _bad(self, row: tuple[int, str], reason: str) -> BadRow:
+        return BadRow(str(self.path), *row, reason)
 
     def _parse(
         self,
@@ -133,7 +153,7 @@ class CsvSource(TextSource):
             return "skip"
 
         start = block.data.find(b"\n") + 1 or len(block.data) if self._header_lines(block) else 0
-        if not block.data[start:].strip():
+        if not block.data[start:].strip(b"\r\n"):
             return pa.schema([(name, types.get(name, pa.null())) for name in columns]).empty_table()
         return arrow_csv.read_csv(
             pa.BufferReader(block.data),

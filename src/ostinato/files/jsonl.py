@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as arrow_json
 
 from ostinato.errors import DataError
 from ostinato.files.source import BadRow
-from ostinato.files.text import Block, TextSource, finer, unfit
+from ostinato.files.text import Block, Spoilt, TextSource, finer, undecodable, unfit
 
+Int64 = npt.NDArray[np.int64]
+
+DEEPEST = 64  # objects and lists within each other
 _ZONE = r"(Z|[+-]\d\d:?\d\d)$"
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_BRACKET = re.compile(rb"[][{}]")
 
 
 class JsonLinesSource(TextSource):
@@ -23,6 +30,13 @@ class JsonLinesSource(TextSource):
                 source=str(self.path),
                 fix="write one JSON object per line, for example with jq -c '.[]'",
             )
+
+    def split(self, data: bytes, *, last: bool) -> tuple[int, list[Spoilt]]:
+        end = len(data) if last else data.rfind(b"\n") + 1
+        whole = data[:end]
+        ends = np.append(np.flatnonzero(np.frombuffer(whole, np.uint8) == ord("\n")) + 1, end)
+        spoilt = {row.start: row for row in [*_too_deep(whole, ends), *undecodable(whole, ends.tolist())]}
+        return end, [spoilt[start] for start in sorted(spoilt)]
 
     def scan(self, block: Block, columns: list[str] | None) -> pa.Schema:
         return self._scan(block.data, columns)
@@ -66,6 +80,25 @@ class JsonLinesSource(TextSource):
         for place in places:
             lines[place] = b"\n"
         return _convert(b"".join(lines), schema), bad
+
+
+def _too_deep(data: bytes, ends: Int64) -> list[Spoilt]:
+    """Lines nested deeper than DEEPEST: parsers that work recursively cannot be trusted with them."""
+    if data.count(b"{") + data.count(b"[") <= DEEPEST:
+        return []
+    # Among the brackets of a line that may be too deep, two of these follow each other; `{` is `[` with one bit more.
+    some = np.flatnonzero((np.frombuffer(data, np.uint8) | 0x20) == ord("{"))[:: DEEPEST // 2]
+    lines = np.searchsorted(ends, some, side="right")
+    found: list[Spoilt] = []
+    for line in np.unique(lines[1:][lines[1:] == lines[:-1]]).tolist():
+        start, end = int(ends[line - 1]) if line else 0, int(ends[line])
+        depth = 0
+        for bracket in _BRACKET.finditer(_STRING.sub(b"", data[start:end])):
+            depth += 1 if bracket[0] in b"{[" else -1
+            if depth > DEEPEST:
+                found.append(Spoilt(start, start, end, f"nested more than {DEEPEST} deep"))
+                break
+    return found
 
 
 def _shown(line: bytes) -> str:

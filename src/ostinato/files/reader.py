@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Literal
@@ -36,20 +36,21 @@ def open_events(
     batch_rows: int = BATCH_ROWS,
     on_error: OnError = "raise",
     kinds: Mapping[str, str] | None = None,
+    scanned: Callable[[int], None] = lambda size: None,
 ) -> Reader:
     """Open files, folders and globs, in the order given (the files of a folder by name).
 
     `columns`: read only these, as far as they are there. `on_error`: what to do with bad rows of CSV and JSON lines:
     raise a DataError, skip them, or collect them in `reader.bad_rows`. `kinds`: what a column of a text file must hold
     ("number", "string", "boolean" or "timestamp"), whatever its values look like: others are bad rows.
+    `scanned` hears how far the search for the types of text files has come: so many bytes more.
     """
     given = [paths] if isinstance(paths, str | PathLike) else list(paths)
     files = [file for path in given for file in _expand(Path(path))]
     if not files:
         raise DataError("no input files", fix="name at least one file or folder")
-    return Reader(
-        [_source(file, kinds or {}) for file in files], None if columns is None else list(columns), batch_rows, on_error
-    )
+    sources = [_source(file, kinds or {}, scanned) for file in files]
+    return Reader(sources, None if columns is None else list(columns), batch_rows, on_error)
 
 
 class Reader:
@@ -157,7 +158,7 @@ def _format(path: Path) -> str | None:
     return next((kind for extension, kind in _FORMATS.items() if name.endswith(extension)), None)
 
 
-def _source(path: Path, kinds: Mapping[str, str]) -> Source:
+def _source(path: Path, kinds: Mapping[str, str], scanned: Callable[[int], None]) -> Source:
     kind = _format(path)
     if kind is None:
         raise DataError(
@@ -165,10 +166,10 @@ def _source(path: Path, kinds: Mapping[str, str]) -> Source:
             source=str(path),
             fix=f"known extensions are {', '.join(_FORMATS)}",
         )
+    if kind == "csv":
+        return CsvSource(path, kinds, scanned)
+    if kind == "json":
+        return JsonLinesSource(path, kinds, scanned)
     if path.stat().st_size == 0:
         raise DataError("the file is empty", source=str(path), fix="check that whatever writes it has finished")
-    if kind == "parquet":
-        return ParquetSource(path)
-    if kind == "arrow":
-        return ArrowSource(path)
-    return CsvSource(path, kinds) if kind == "csv" else JsonLinesSource(path, kinds)
+    return ParquetSource(path) if kind == "parquet" else ArrowSource(path)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
@@ -27,19 +27,35 @@ _FORCED = {"number": pa.float64(), "string": pa.string(), "boolean": pa.bool_(),
 
 
 class Block(NamedTuple):
+    """Whole rows. Those that nothing can be made of are blank lines in `data`, and told in `bad`."""
+
     data: bytes
     first_line: int
     bytes_read: int
+    bad: list[BadRow]
+
+
+class Spoilt(NamedTuple):
+    """A row that cannot be read: its bytes from `start` to `end`, and where in it the reason is."""
+
+    start: int
+    at: int
+    end: int
+    reason: str
 
 
 class TextSource(ABC):
-    """What CSV and JSON lines have in common. `kinds` says what some columns must be, whatever they look like."""
+    """What CSV and JSON lines have in common.
+
+    `kinds` says what some columns must be, whatever they look like; `scanned` hears how many bytes more were looked at
+    to find types.
+    """
 
     # Types are found once per version of a file: it is often opened twice, to check a query and then to run it.
     _scanned: dict[tuple[type, Path, int, int], pa.Schema] = {}  # noqa: RUF012
 
-    def __init__(self, path: Path, kinds: Mapping[str, str]) -> None:
-        self.path, self.kinds = path, kinds
+    def __init__(self, path: Path, kinds: Mapping[str, str], scanned: Callable[[int], None]) -> None:
+        self.path, self.kinds, self.scanned = path, kinds, scanned
         self.types = pa.schema([])  # of the columns asked for
 
     @abstractmethod
@@ -58,9 +74,12 @@ class TextSource(ABC):
     def read(self, block: Block, schema: pa.Schema) -> tuple[pa.Table, list[BadRow]]:
         """The rows of a block, and the bad ones."""
 
-    def split(self, data: bytes) -> int:
-        """Where the last whole line of a block ends."""
-        return data.rfind(b"\n") + 1
+    @abstractmethod
+    def split(self, data: bytes, *, last: bool) -> tuple[int, list[Spoilt]]:
+        """Where the last whole row of some bytes ends, and the rows before that are beyond reading. 0: more is needed.
+
+        `last`: nothing follows.
+        """
 
     def schema(self, columns: list[str] | None) -> pa.Schema:
         with self._bytes() as (file, _):
@@ -69,10 +88,12 @@ class TextSource(ABC):
         key = (type(self), self.path.resolve(), state.st_size, state.st_mtime_ns)
         found = self._scanned.get(key)
         if found is None:
-            found = pa.schema([])
+            found, done = pa.schema([]), 0
             for block in self.blocks():
                 with self._telling(block):
                     found = self._merge(found, self.scan(block, columns))
+                self.scanned(block.bytes_read - done)
+                done = block.bytes_read
             if columns is None:
                 self._scanned[key] = found
         if not found.names and columns is None:
@@ -98,17 +119,22 @@ class TextSource(ABC):
     def _explain_nothing(self) -> None:
         """A file without one readable row has no columns; say why."""
         for block in self.blocks():
-            _, bad = self.read(block, pa.schema([]))
+            _, bad = self._read(block, pa.schema([]))
             if bad:
                 raise as_error(bad[0])
+
+    def _read(self, block: Block, schema: pa.Schema) -> tuple[pa.Table, list[BadRow]]:
+        with self._telling(block):
+            rows, bad = self.read(block, schema)
+        return rows, sorted([*block.bad, *bad], key=lambda row: row.line)
 
     def pieces(self, schema: pa.Schema, batch_rows: int) -> Iterator[Piece]:
         mine = pa.schema([field for field in self.types if field.name in schema.names])
         for block in self.blocks():
-            with self._telling(block):
-                rows, bad = self.read(block, mine)
+            rows, bad = self._read(block, mine)
             for start in range(0, max(rows.num_rows, 1), batch_rows):
-                yield Piece(rows.slice(start, batch_rows), bad if start == 0 else [], block.bytes_read)
+                part = rows.slice(start, min(batch_rows, rows.num_rows - start))
+                yield Piece(part, bad if start == 0 else [], block.bytes_read)
 
     def blocks(self) -> Iterator[Block]:
         with self._bytes() as (file, position):
@@ -116,9 +142,9 @@ class TextSource(ABC):
             while True:
                 fresh = self._take(file, line - 1)
                 data = rest + fresh
-                end = self.split(data) if fresh else len(data)
+                end, spoilt = self.split(data, last=not fresh)
                 if end:
-                    yield Block(data[:end], line, position())
+                    yield self.without(data[:end], line, position(), spoilt)
                     line += data.count(b"\n", 0, end)
                 elif len(data) > LONGEST_ROW:
                     raise DataError(
@@ -129,6 +155,22 @@ class TextSource(ABC):
                 if not fresh:
                     return
                 rest = data[end:]
+
+    def without(self, data: bytes, first_line: int, bytes_read: int, spoilt: list[Spoilt]) -> Block:
+        """The block with its spoilt rows blanked out; all other lines stay where they were."""
+        if not spoilt:
+            return Block(data, first_line, bytes_read, [])
+        breaks = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
+        parts: list[bytes] = []
+        bad: list[BadRow] = []
+        done = 0
+        for row, line in zip(spoilt, np.searchsorted(breaks, [row.at for row in spoilt]).tolist(), strict=True):
+            parts += [data[done : row.start], b"\n" * data.count(b"\n", row.start, row.end)]
+            done = row.end
+            first, last = data.rfind(b"\n", 0, row.at) + 1, int(breaks[line]) if line < len(breaks) else len(data)
+            text = data[first:last].decode("utf-8", "replace").removesuffix("\r")
+            bad.append(BadRow(str(self.path), first_line + line, text, row.reason))
+        return Block(b"".join([*parts, data[done:]]), first_line, bytes_read, bad)
 
     @contextmanager
     def _bytes(self) -> Iterator[tuple[BinaryIO, Callable[[], int]]]:
@@ -180,16 +222,20 @@ def unfit(values: Any, fits: Callable[[Any], object]) -> list[int]:
     return unfit(values[:half], fits) + [half + place for place in unfit(values[half:], fits)]
 
 
-def last_line_outside_quotes(data: bytes) -> int:
-    """The end of the last line that is not inside a quoted field; 0 where there is none, so that more is read.
-
-    Quotes that do not pair up would make that the whole file: at some point the last line has to do.
-    """
-    if b'"' not in data:
-        return data.rfind(b"\n") + 1
-    raw = np.frombuffer(data, np.uint8)
-    lines = np.flatnonzero(raw == ord("\n"))
-    outside = lines[np.searchsorted(np.flatnonzero(raw == ord('"')), lines) % 2 == 0]
-    if len(outside):
-        return int(outside[-1]) + 1
-    return data.rfind(b"\n") + 1 if len(data) > LONGEST_ROW else 0
+def undecodable(data: bytes, ends: Iterable[int]) -> list[Spoilt]:
+    """The rows with bytes that are not UTF-8; `ends` are those of all rows."""
+    if data.isascii():
+        return []
+    try:
+        data.decode()
+        return []
+    except UnicodeDecodeError:
+        found: list[Spoilt] = []
+    start = 0
+    for end in ends:
+        try:
+            data[start:end].decode()
+        except UnicodeDecodeError as error:
+            found.append(Spoilt(start, start + error.start, end, "text that is not UTF-8"))
+        start = end
+    return found

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import base64
-import json
-import math
 import os
-from collections.abc import Callable
-from contextlib import suppress
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
 from ostinato.errors import DataError
+from ostinato.files.render import TEXT, json_lines, json_texts
 
 _EXTENSIONS = (".parquet", ".csv", ".jsonl", ".ndjson", ".json", ".arrow", ".feather", ".ipc")
+_BLOCK_ROWS, _BLOCK_BYTES = 1 << 16, 1 << 25  # rows rendered as text at a time, and about how much they may hold
 
 
 class Writer:
@@ -54,47 +52,56 @@ class Writer:
         return self
 
     def write(self, table: pa.Table) -> None:
-        if self._write is None:
-            self._open(self._schema or table.schema)
-        assert self._write is not None
-        self._write(table)
+        with self._telling():
+            if self._write is None:
+                self._open(self._schema or table.schema)
+            assert self._write is not None
+            self._write(table)
         self.rows += table.num_rows
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            if kind is None and self._write is None and self._schema is not None:
-                self._open(self._schema)
-            if self._sink is None:
-                return
             if kind is None:
-                self._close()
-                self._sink.close()
-                os.replace(self._part, self.path)
-            else:
-                with suppress(Exception):  # the error that brought us here is the one to tell
-                    self._close()
+                with self._telling():
+                    self._finish()
         finally:
-            if self._sink is not None:
+            with suppress(Exception):  # the error that brought us here is the one to tell
+                self._close()
+            with suppress(Exception):
                 self._sink.close()
-                self._part.unlink(missing_ok=True)
+            self._part.unlink(missing_ok=True)
+
+    def _finish(self) -> None:
+        if self._write is None and self._schema is not None:
+            self._open(self._schema)
+        if self._sink is not None:
+            self._close()
+            self._sink.close()
+            os.replace(self._part, self.path)
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise DataError(
+                f"cannot be written: {error.strerror or error}",
+                source=str(self.path),
+                fix="make room there, or write to another place; what was there before is unchanged",
+            ) from error
 
     def _open(self, schema: pa.Schema) -> None:
-        try:
-            self._sink = self._part.open("wb")
-        except OSError as error:
-            raise DataError(f"cannot write here: {error.strerror}", source=str(self.path)) from error
+        self._sink = self._part.open("wb")
         extension = self.path.suffix.lower()
         if extension == ".parquet":
             parquet = pq.ParquetWriter(self._sink, schema)
             self._write, self._close = parquet.write_table, parquet.close
         elif extension == ".csv":
-            flat = pa.schema(
-                [pa.field(field.name, pa.string() if _as_text(field.type) else field.type) for field in schema]
-            )
+            flat = pa.schema([(field.name, _csv_type(field.type)) for field in schema])
             rows = arrow_csv.CSVWriter(self._sink, flat)
-            self._write, self._close = lambda table: rows.write_table(_flattened(table, flat)), rows.close
+            self._write, self._close = lambda table: _write_csv(rows, table, flat), rows.close
         elif extension in (".arrow", ".feather", ".ipc"):
             batches = ipc.new_file(self._sink, schema)
             self._write, self._close = batches.write_table, batches.close
@@ -102,42 +109,36 @@ class Writer:
             self._write = self._write_lines
 
     def _write_lines(self, table: pa.Table) -> None:
-        for batch in table.to_batches(max_chunksize=1 << 14):
-            self._sink.write("".join(f"{_json(row)}\n" for row in batch.to_pylist()).encode())
+        for batch in _blocks(table):
+            self._sink.write(json_lines(batch))
 
 
-def _as_text(kind: pa.DataType) -> bool:
-    """CSV has no lists and structs: they are written as JSON text."""
-    return bool(pa.types.is_nested(kind) or pa.types.is_string_view(kind))
+def _write_csv(rows: arrow_csv.CSVWriter, table: pa.Table, flat: pa.Schema) -> None:
+    for batch in _blocks(table):
+        columns = [_csv_column(column, field.type) for field, column in zip(flat, batch.columns, strict=True)]
+        rows.write_batch(pa.record_batch(columns, schema=flat))
 
 
-def _flattened(table: pa.Table, flat: pa.Schema) -> pa.Table:
-    columns = []
-    for field, column in zip(flat, table.columns, strict=True):
-        if pa.types.is_string_view(column.type):
-            column = column.cast(field.type)
-        elif field.type != column.type:
-            column = pa.array([None if value is None else _json(value) for value in column.to_pylist()], pa.string())
-        columns.append(column)
-    return pa.table(columns, schema=flat)
+def _blocks(table: pa.Table) -> Iterator[pa.RecordBatch]:
+    row = table.nbytes // max(table.num_rows, 1) + 1
+    yield from table.to_batches(max_chunksize=max(1, min(_BLOCK_ROWS, _BLOCK_BYTES // row)))
 
 
-def _json(value: Any) -> str:
-    return json.dumps(_plain(value), ensure_ascii=False, separators=(", ", ": "))
+def _csv_type(kind: pa.DataType) -> pa.DataType:
+    """CSV has no lists, structs and the like: they are written as JSON text."""
+    types = pa.types
+    if types.is_binary_view(kind):
+        return pa.binary()
+    other = types.is_nested(kind) or types.is_interval(kind) or isinstance(kind, pa.BaseExtensionType)
+    return TEXT if other or types.is_string_view(kind) else kind
 
 
-def _plain(value: Any) -> Any:
-    """As JSON knows it: times as ISO text, durations in seconds, bytes in base64, NaN and infinities as null."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, datetime | date | time):
-        return value.isoformat()
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
-    return base64.b64encode(value).decode() if isinstance(value, bytes) else value
+def _csv_column(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    if column.type == kind:
+        return column
+    if pa.types.is_string_view(column.type) or pa.types.is_binary_view(column.type):
+        return column.cast(kind)
+    texts = json_texts(column)
+    if isinstance(column.type, pa.UuidType):
+        texts = pc.utf8_trim(texts, '"')
+    return pc.if_else(column.is_valid(), texts, pa.scalar(None, TEXT)) if column.null_count else texts

@@ -39,11 +39,10 @@ class OutOfOrder(DataError):
 
 def count_whole(engine: Engine, data: Any) -> int:
     """The number of rows `engine.whole(data)` would have."""
-    rows = to_arrow(data)
-    engine.bind(rows)
+    rows = engine.meet(to_arrow(data))
     in_order = time_order(rows, engine.stream.binding) is None
     size = _SLICE if in_order else len(rows)
-    return count_batches(engine, (rows.slice(at, size) for at in range(0, len(rows), size)))
+    return count_batches(engine, (rows.slice(at, size) for at in range(0, len(rows), max(1, size))))
 
 
 def count_batches(engine: Engine, batches: Iterable[Any]) -> int:
@@ -72,7 +71,7 @@ class Counter:
         """Read events. Within a batch they are put in order; OutOfOrder where a batch goes behind an earlier one."""
         self._check_open()
         rows = to_arrow(batch)
-        if self.engine.bound and not rows.num_columns:
+        if not rows.num_columns:
             return  # an empty list of events names no columns
         if not self.engine.bound or not rows.schema.equals(self.engine.stream.schema):
             self.engine.push(rows.slice(0, 0))  # meets the columns and their types

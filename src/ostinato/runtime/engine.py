@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from ostinato.compile import Compiled
 from ostinato.errors import DataError, LimitError, OstinatoError
-from ostinato.events import Binding, time_order, to_arrow
+from ostinato.events import DEFAULT_TYPE, Binding, time_order, to_arrow, with_columns
 from ostinato.kernels.arrays import plain_type
+from ostinato.plan.columns import columns_read
 from ostinato.plan.nodes import relations, repeated
 from ostinato.runtime.absence import Waiting
 from ostinato.runtime.answer import Answer, fitted
@@ -85,14 +86,9 @@ class Engine:
         """
         self._check_open()
         rows = to_arrow(batch)
-        if self._stream is None:
-            self.bind(rows)
-        elif not rows.num_columns:
-            rows = self._stream.schema.empty_table()  # an empty list of events names no columns
-        else:
-            if grown := self._stream.grown(rows.schema):
-                self._adopt(grown)
-            rows = self._stream.aligned(rows)
+        if self._stream is None and not rows.num_columns:
+            return iter(())  # an empty list of events names no columns: they are still to be met
+        rows = self.meet(rows)
         if self.options.on_late == "raise" and (late_rows := self.reorder.late(rows)):
             raise DataError(
                 f"{late_rows} of {len(rows)} events came later than events that were already read; none was taken",
@@ -116,8 +112,7 @@ class Engine:
         """The rows of a whole stream and their order; this engine reads no other."""
         self._check_open()
         self.stopped = _ENDED
-        rows = to_arrow(batch)
-        self.bind(rows)
+        rows = self.meet(to_arrow(batch))
         self.events = len(rows)
         return Released(rows, np.arange(len(rows)), time_order(rows, self.stream.binding))
 
@@ -157,7 +152,7 @@ class Engine:
         self._check_open()
         self.stopped = _ENDED
         if self._stream is None:
-            raise DataError("no events were pushed, so the columns are not known", fix="push at least an empty table")
+            return pa.table({})
         table = self._collected(self._read(self.reorder.flush()))
         return table if self.waiting is None else pa.concat_tables([table, self._remaining()])
 
@@ -201,6 +196,17 @@ class Engine:
         return load(data)
 
     # -- reading
+
+    def meet(self, rows: pa.Table) -> pa.Table:
+        """The rows with the columns and types of the stream, which the first of them tell."""
+        if self._stream is None:
+            query, told = self.compiled.query, self.options.binding
+            read = columns_read(query) or columns_read(replace(query, items=None)) or set()
+            names = {told["type"] or DEFAULT_TYPE, *told["order_by"], *read}
+            self.bind(with_columns(rows, names, time=told["time"]))
+        elif rows.num_columns and (grown := self._stream.grown(rows.schema)):
+            self._adopt(grown)
+        return self.stream.aligned(rows) if rows.num_columns else self.stream.schema.empty_table()
 
     def bind(self, rows: pa.Table, *, minterms: Sequence[int] = ()) -> None:
         """Meet the first batch: check names and types, and build everything that depends on them."""
@@ -262,7 +268,7 @@ class Engine:
         except LimitError:
             self.stopped = _INCOMPLETE
             raise
-        return pa.concat_tables(found) if found else self._nothing
+        return pa.concat_tables(found) if found else self._nothing if self.bound else pa.table({})
 
     def _read(self, released: Released, *, more: bool = True) -> Iterator[pa.Table]:
         """Until all is read, and if reading fails, this engine must not read on: what came after would be wrong."""

@@ -380,3 +380,15 @@ def test_events_can_wait_for_time_to_be_told() -> None:
     assert positions(engine.push(rows("B", 8))) == [] and engine.stats().late == 1
     engine.push(rows("B", 20))
     assert positions(engine.flush()) == [(1, 3)]
+
+
+def test_no_events_at_all_have_no_matches() -> None:
+    query = ost.cel("A AS x ; B AS y FILTER y.v > 3 PARTITION BY k WITHIN 1 minute")
+    assert query.detect([]).column_names == ["k", "start", "end", "positions"] and query.count([]) == 0
+    assert len(query.detect([], time="when", type="kind", order_by=["n"])) == 0
+    assert len(query.detect(pa.table({name: pa.nulls(0) for name in ("ts", "type", "k", "v")}))) == 0
+    engine = query.engine()
+    assert len(engine.push([])) == 0 and len(engine.push(pa.table({}))) == 0
+    engine.push([{"ts": 1, "type": "A", "k": 1, "v": 0}])
+    assert len(engine.push([{"ts": 2, "type": "B", "k": 1, "v": 4}])) == 1
+    assert len(query.engine().flush()) == 0

@@ -1,0 +1,91 @@
+"""Where the rows of a CSV file end, and quotes that nothing closes.
+
+A quote opens a quoted value only at the start of a field; elsewhere it is a character like others. In a quoted value,
+two quotes stand for one, and a single one closes it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Int64 = npt.NDArray[np.int64]
+_QUOTE, _NEWLINE, _RETURN = b'"\n\r'
+_BODY = re.compile(rb'[^"]*(?:""[^"]*)*')
+
+
+class Unclosed(NamedTuple):
+    """A row spoilt by a quote: its bytes are those from `start` to `end`, the end of the line the quote is in."""
+
+    start: int
+    quote: int
+    end: int
+
+
+class Rows(NamedTuple):
+    """`ends`: behind each row that is whole; `unclosed`: rows that are not, and end with the line of their quote."""
+
+    ends: Int64
+    unclosed: list[Unclosed]
+
+
+def rows(data: bytes, separator: str, *, complete: bool) -> Rows:
+    """The rows of `data`, which starts with one. Unless it is `complete`, a quote may be closed by what follows it."""
+    raw = np.frombuffer(data, np.uint8)
+    ends = raw == _NEWLINE
+    if data.count(b"\r") > data.count(b"\r\n"):  # alone, it ends a line as well
+        ends |= (raw == _RETURN) & np.append(raw[1:] != _NEWLINE, True)
+    lines = np.flatnonzero(ends)
+    if b'"' not in data:
+        return Rows(lines + 1, [])
+    quotes = np.flatnonzero(raw == _QUOTE)
+    if _regular(raw, quotes, ord(separator)):
+        outside = lines[np.searchsorted(quotes, lines) % 2 == 0]
+        if len(quotes) % 2 == 0 or not complete:
+            return Rows(outside + 1, [])
+    return _one_by_one(data, lines, separator, complete=complete)
+
+
+def _regular(raw: npt.NDArray[np.uint8], quotes: Int64, separator: int) -> bool:
+    """Whether quotes simply open and close in turn: each first one after a separator (or after the quote before it, as
+    the second of a pair), each second one before a separator (or a quote)."""
+    around = np.zeros(256, bool)
+    around[[separator, _NEWLINE, _RETURN, _QUOTE]] = True
+    opening, closing = quotes[::2], quotes[1::2]
+    before = raw[opening[opening > 0] - 1]
+    after = raw[closing[closing + 1 < len(raw)] + 1]
+    return bool(around[before].all() and around[after].all())
+
+
+def _one_by_one(data: bytes, lines: Int64, separator: str, *, complete: bool) -> Rows:
+    """Value by value, for quotes that are not where they should be."""
+    opener = re.compile(rb"(?:\A|(?<=[\n\r" + re.escape(separator.encode()) + rb']))"')
+    inside = np.zeros(len(lines), bool)  # line breaks that are part of a value
+    unclosed: list[Unclosed] = []
+    at = 0
+    while found := opener.search(data, at):
+        quote = found.start()
+        body = _BODY.match(data, quote + 1)
+        assert body is not None
+        close = body.end()
+        at = close + 1
+        if close < len(data) and data.find(b"\n", quote, close) < 0 and data.find(b"\r", quote, close) < 0:
+            continue  # within a line, what follows the closing quote may be careless
+        first, last = np.searchsorted(lines, [quote, close])
+        if close == len(data) and not complete:
+            inside[first:] = True
+            break
+        # Where a value goes over lines, what follows it must end the field: else the quote of a later value has closed
+        # one that was left open.
+        if close == len(data) or data[at : at + 1] not in (b"", b"\n", b"\r", separator.encode()):
+            at = int(lines[first]) + 1 if first < len(lines) else len(data)
+            before = first - 1
+            while before >= 0 and inside[before]:
+                before -= 1
+            unclosed.append(Unclosed(int(lines[before]) + 1 if before >= 0 else 0, quote, at))
+        else:
+            inside[first:last] = True
+    return Rows(lines[~inside] + 1, unclosed)

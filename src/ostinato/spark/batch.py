@@ -1,0 +1,81 @@
+"""Detection over a batch DataFrame: rows to the tasks that need them, one pass of the engine per task."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from ostinato.clock import Clock
+from ostinato.spark import ranges
+from ostinato.spark.frames import Source, arrow_schema
+from ostinato.spark.prefilter import column, prefilter
+from ostinato.spark.task import UNIT, Task, Unit
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+def detect_batch(source: Source, *, parallel: int | None = None) -> DataFrame:
+    """The matches of all queries. `parallel`: into how many ranges of time a stream without a key is cut."""
+    frame = relevant(source)
+    units, places = _units(source, frame, parallel)
+    task = Task(units, source.output)
+    keys = tuple(source.groups)
+    if len(units) == 1:
+        frame = frame.repartition(*map(column, keys[0])) if keys[0] else frame.repartition(1)
+    else:
+        from pyspark.sql import functions as f
+
+        frame = frame.withColumn(UNIT, f.explode(places))
+        if not any(keys):
+            frame = frame.repartitionById(len(units), column(UNIT))
+        else:
+            frame = frame.repartition(column(UNIT), *_spread(source, units))
+    return frame.mapInArrow(task, source.output_type)
+
+
+def relevant(source: Source) -> DataFrame:
+    """The rows that can matter to one of the queries, as far as Spark can tell."""
+    tests = [prefilter(reading.compiled, source.binding, source.frame.schema) for reading in source.readings]
+    known = [test for test in tests if test is not None]
+    if len(known) < len(tests):
+        return source.frame
+    return source.frame.filter(reduce(lambda left, right: left | right, known))
+
+
+def _units(source: Source, frame: DataFrame, parallel: int | None) -> tuple[dict[int, Unit], Column]:
+    """What is to be run, and for each row the numbers of the units that read it."""
+    from pyspark.sql import functions as f
+
+    assert source.binding.time is not None
+    clock = Clock.of(arrow_schema(frame), source.binding.time)
+    units: dict[int, Unit] = {}
+    places: list[Column] = []
+    for keys, readings in source.groups.items():
+        first = len(units)
+        count = parallel if parallel is not None else 1 if keys else default_parallelism(frame)
+        if count > 1 and all(ranges.may_split(reading.compiled, clock) for reading in readings):
+            cut = ranges.split(frame, [reading.compiled for reading in readings], clock, count)
+            units |= {first + number: Unit(readings, part.begin) for number, part in enumerate(cut)}
+            places.append(ranges.members(cut, clock, first))
+        else:
+            units[first] = Unit(readings)
+            places.append(f.array(f.lit(first)))
+    return units, f.concat(*places)
+
+
+def _spread(source: Source, units: dict[int, Unit]) -> list[Column]:
+    """A number that tells keys apart, for the units of those queries that have some."""
+    from pyspark.sql import functions as f
+
+    spread = f.lit(0).cast("long")
+    for keys, readings in source.groups.items():
+        if keys:
+            own = [number for number, unit in units.items() if unit.readings == readings]
+            spread = f.when(column(UNIT).isin(own), f.xxhash64(*map(column, keys))).otherwise(spread)
+    return [spread]
+
+
+def default_parallelism(frame: DataFrame) -> int:
+    """As many tasks as Spark makes of a shuffle; read from the settings, so that Spark Connect can tell it too."""
+    return max(1, int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1))

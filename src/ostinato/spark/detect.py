@@ -1,0 +1,86 @@
+"""Detection on Spark: `query.detect(frame)`, batch where the frame is, streaming where it streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from ostinato.errors import OstinatoError
+from ostinato.options import bad_option, delay, name, names
+from ostinato.query import CelQuery
+from ostinato.spark.batch import detect_batch
+from ostinato.spark.frames import Source, source
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from ostinato.runtime.limits import Limits
+
+ONLY = "query"  # the name of a query that is alone
+
+
+def detect(
+    queries: CelQuery | Mapping[str, CelQuery],
+    frame: DataFrame,
+    /,
+    *,
+    time: str | None = None,
+    type: str | None = None,
+    order_by: Sequence[str] = (),
+    events: bool = True,
+    limits: Limits | None = None,
+    lateness: str | float | timedelta | None = None,
+    buckets: int | None = None,
+    parallel: int | None = None,
+) -> DataFrame:
+    """The matches as a DataFrame, lazily: nothing runs before Spark is asked for rows.
+
+    Streaming: `lateness` is how long an event may come after later ones (0: not at all), `buckets` into how many parts
+    keys are hashed (a checkpoint goes on with the number it was begun with). Batch: `parallel` is into how many ranges
+    of time a stream is cut (default: as many as Spark shuffles into where there is no PARTITION BY, else 1); finding
+    them runs a small job at once.
+    """
+    read = prepare(queries, frame, time=time, type=type, order_by=order_by, events=events, limits=limits)
+    for option, value in (("buckets", buckets), ("parallel", parallel)):
+        _check_count(option, value)
+    if not frame.isStreaming:
+        for option, given in (("lateness", lateness), ("buckets", buckets)):
+            if given is not None:
+                raise OstinatoError(f"{option} is for streams, and this DataFrame is read whole\nfix: leave it out")
+        return detect_batch(read, parallel=parallel)
+    if parallel is not None:
+        raise OstinatoError("parallel is for DataFrames read whole, and this one streams\nfix: leave it out")
+    from ostinato.spark.stream import BUCKETS, detect_stream
+
+    return detect_stream(read, lateness=delay(lateness or 0), buckets=buckets or BUCKETS)
+
+
+def _check_count(option: str, value: Any) -> None:
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+        raise bad_option(option, value, "a whole number from 1")
+
+
+def prepare(
+    queries: CelQuery | Mapping[str, CelQuery],
+    frame: DataFrame,
+    *,
+    time: str | None = None,
+    type: str | None = None,
+    order_by: Sequence[str] = (),
+    events: bool = True,
+    limits: Limits | None = None,
+) -> Source:
+    """Everything that can be known to be wrong is said here, before any job starts."""
+    many = isinstance(queries, Mapping)
+    by_name = queries if isinstance(queries, Mapping) else {ONLY: queries}
+    return source(
+        {label: query.text for label, query in by_name.items()},
+        frame,
+        time=name("time", time),
+        type=name("type", type),
+        order_by=names("order_by", order_by),
+        events=events,
+        limits=limits,
+        named=many,
+    )

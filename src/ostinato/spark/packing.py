@@ -1,0 +1,90 @@
+"""Rows as bytes between the steps of a streaming job: Spark moves a few long rows instead of many short ones, and the
+stateful step, which speaks pandas, sees only bytes, so that no type is lost on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ostinato.clock import Clock
+
+SPLIT, BUCKET, ROWS, LATEST = "split", "bucket", "rows", "latest"
+PACKED = "split string, bucket int, rows binary, latest timestamp"
+_PACKED = pa.schema(
+    {SPLIT: pa.string(), BUCKET: pa.int32(), ROWS: pa.binary(), LATEST: pa.timestamp("us", tz="UTC")}
+)
+
+
+def bucket_column(place: int) -> str:
+    """The column that says which bucket a row belongs to, for the group of queries at this place; NULL: none."""
+    return f"#bucket{place}"
+
+
+@dataclass(frozen=True)
+class Pack:
+    """Rows of one bucket of one group of queries become one row of bytes; one more row tells the latest time seen.
+
+    `splits` names the groups, see `bucket_column`.
+    """
+
+    splits: tuple[str, ...]
+    schema: pa.Schema
+    time: str
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        clock = Clock.of(self.schema, self.time)
+        for batch in batches:
+            if not len(batch):
+                continue
+            rows = pa.Table.from_batches([batch]).select(self.schema.names).cast(self.schema)
+            latest = int(clock.ticks(rows[self.time]).max())
+            packed = [part for place in range(len(self.splits)) for part in self._group(place, rows, batch)]
+            columns = {
+                SPLIT: [*(split for split, _, _ in packed), None],
+                BUCKET: [*(bucket for _, bucket, _ in packed), None],
+                ROWS: [*(data for _, _, data in packed), None],
+                LATEST: [*(None for _ in packed), latest],
+            }
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(columns[field.name], field.type) for field in _PACKED], schema=_PACKED
+            )
+
+    def _group(self, place: int, rows: pa.Table, batch: pa.RecordBatch) -> Iterator[tuple[str, int, bytes]]:
+        buckets = batch.column(bucket_column(place))
+        wanted = pc.indices_nonzero(buckets.is_valid())
+        numbers = buckets.take(wanted).to_numpy()
+        order = np.argsort(numbers, kind="stable")
+        ordered = rows.take(wanted.take(pa.array(order)))
+        starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
+        for start, end in pairwise([*starts.tolist(), len(order)]):
+            yield self.splits[place], int(numbers[order[start]]), pack(ordered.slice(start, end - start))
+
+
+@dataclass(frozen=True)
+class Unpack:
+    """The rows that were packed, again."""
+
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for data in batch.column(ROWS):
+                if data.is_valid:
+                    yield unpack(data.as_buffer(), self.schema)
+
+
+def pack(table: pa.Table) -> bytes:
+    """One record batch; whoever unpacks it knows the schema."""
+    batches = table.combine_chunks().to_batches()
+    data: bytes = (batches[0] if batches else pa.RecordBatch.from_pylist([], table.schema)).serialize().to_pybytes()
+    return data
+
+
+def unpack(data: pa.Buffer | bytes, schema: pa.Schema) -> pa.RecordBatch:
+    return pa.ipc.read_record_batch(pa.py_buffer(data), schema)

@@ -1,0 +1,59 @@
+"""Forms of events that Arrow itself cannot work with, or that say nothing of their columns."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+import ostinato
+from ostinato.errors import DataError
+from ostinato.events import to_arrow, with_columns
+
+TABLE = pa.table({"ts": [1, 2], "type": ["A", "B"]})
+
+
+def test_byte_views_become_bytes() -> None:
+    table = to_arrow(pa.table({"a": pa.array([b"x", None], pa.binary_view())}))
+    assert (table.schema.field("a").type, table["a"].to_pylist()) == (pa.large_binary(), [b"x", None])
+
+
+def test_runs_are_written_out() -> None:
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3, 5], pa.int32()), pa.array(["A", None, "B"]))
+    for column in (runs, runs[1:], pa.chunked_array([runs, runs[4:]]), pa.chunked_array([], runs.type)):
+        table = to_arrow(pa.table({"type": column, "v": list(range(len(column)))}))
+        assert table.schema.field("type").type == pa.string()
+        assert table["type"].to_pylist() == column.to_pylist()
+    query = ostinato.cel("A ; B PARTITION BY k")
+    events = pa.table({"type": runs, "k": runs, "ts": list(range(5))})
+    assert len(query.detect(events)) == len(query.detect(to_arrow(events)))
+
+
+def test_no_events_have_the_columns_that_are_asked_for() -> None:
+    table = with_columns(to_arrow([]), ["type", "v"], time="at")
+    assert table.schema == pa.schema([("at", pa.timestamp("us")), ("type", pa.null()), ("v", pa.null())])
+    assert (with_columns(TABLE, ["nowhere"]).schema, with_columns(TABLE, []).num_rows) == (TABLE.schema, len(TABLE))
+
+
+@pytest.mark.parametrize("query", ["A ; B WITHIN 1 minute", "A AS x FILTER x.v > 3 AND x.w = 'a' PARTITION BY k"])
+def test_columns_without_a_value_do_where_there_are_no_events(query: str) -> None:
+    nothing = pa.table({name: pa.nulls(0) for name in ("ts", "type", "v", "w", "k")})
+    assert len(ostinato.cel(query).detect(with_columns(nothing, []))) == 0
+    missing = pa.table({name: pa.nulls(2) for name in ("ts", "type", "v", "w", "k")})
+    with pytest.raises(DataError, match="`ts` is NULL"):
+        ostinato.cel(query).detect(with_columns(missing, []))
+
+
+def test_dictionaries_of_many_batches_are_told_apart() -> None:
+    engine = ostinato.cel("A AS x ; B AS y PARTITION BY k WITHIN 3 EVENTS").engine()
+    for number in range(100):
+        keys = pa.array([f"{number}-{place}" for place in range(100)])
+        small = pa.DictionaryArray.from_arrays(pa.array(range(100), pa.int8()), keys)
+        engine.push(pa.table({"type": ["A"] * 100, "k": small}))
+    assert engine.stats().keys == 10_000
+
+
+def test_the_type_column_is_never_taken_for_the_time() -> None:
+    with pytest.raises(ostinato.DataError, match="time='at'"):
+        ostinato.cel("A AS x ; B AS y WITHIN 1 second").detect([{"type": "A", "at": 1}])
+    with pytest.raises(ostinato.DataError, match="time='…'"):
+        ostinato.cel("A AS x ; B AS y WITHIN 1 second").detect([{"type": "A"}])
