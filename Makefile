@@ -28,7 +28,7 @@ lint: .venv/dev.stamp
 	$(BIN)/mypy
 
 test: lint
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist loadgroup
 
 clean:
 	rm -rf .venv demo-data examples/data build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
