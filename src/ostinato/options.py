@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import timedelta
 from numbers import Real
-from typing import Any
+from typing import Any, Literal, get_args
 
 from ostinato.errors import OstinatoError
+
+OnLate = Literal["count", "collect", "raise"]
 
 
 def delay(lateness: Any) -> int:
@@ -24,6 +26,13 @@ def delay(lateness: Any) -> int:
     if seconds > LARGEST // 1_000_000_000:
         raise bad_option("lateness", lateness, "a time below 292 years")
     return round(float(seconds) * 1_000_000_000)
+
+
+def check_on_late(given: Any) -> OnLate:
+    if given not in get_args(OnLate):
+        raise bad_option("on_late", given, "one of " + ", ".join(map(repr, get_args(OnLate))))
+    found: OnLate = given
+    return found
 
 
 def name(option: str, column: Any) -> str | None:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import cache
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from ostinato.compile import Compiled, compile_cel
 from ostinato.errors import QueryError
-from ostinato.options import bad_option, delay, name, names
+from ostinato.options import bad_option, check_on_late, delay, name, names
 
 if TYPE_CHECKING:
 
-    from ostinato.runtime.engine import Engine, OnLate
+    from ostinato.options import OnLate
+    from ostinato.runtime.engine import Engine
     from ostinato.runtime.limits import Limits
     from ostinato.viz.diagram import Diagram
 
@@ -94,11 +95,9 @@ class CelQuery:
         events later than that are counted (`on_late="count"`), kept beside ("collect") or refused ("raise").
         """
         _announce_if_cold("ranked" if self._compiled.ranked else "replay" if self._compiled.replayed else "match")
-        from ostinato.runtime.engine import Engine, OnLate, Options
+        from ostinato.runtime.engine import Engine, Options
         from ostinato.runtime.limits import Limits
 
-        if on_late not in get_args(OnLate):
-            raise bad_option("on_late", on_late, "one of " + ", ".join(map(repr, get_args(OnLate))))
         if limits is not None and not isinstance(limits, Limits):
             raise bad_option("limits", limits, "an ostinato.Limits")
         query = self._compiled.query
@@ -108,7 +107,8 @@ class CelQuery:
                 fix="rename the column in the data, or leave out events=True",
             )
         binding = {"time": name("time", time), "type": name("type", type), "order_by": names("order_by", order_by)}
-        return Engine(self._compiled, Options(binding, delay(lateness), on_late, events, limits or Limits()))
+        told = (delay(lateness), check_on_late(on_late), events, limits or Limits())
+        return Engine(self._compiled, Options(binding, *told))
 
     def columns(self) -> set[str] | None:
         """The columns the query reads besides time and type; None when it gives whole rows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from ostinato.compile import Compiled
 from ostinato.errors import DataError, LimitError, OstinatoError
 from ostinato.events import DEFAULT_TYPE, Binding, time_order, to_arrow, with_columns
 from ostinato.kernels.arrays import plain_type
+from ostinato.options import OnLate
 from ostinato.plan.columns import columns_read
 from ostinato.plan.nodes import relations, repeated
 from ostinato.runtime.absence import Waiting
@@ -27,7 +28,6 @@ from ostinato.runtime.ordering import Released, Reorder
 from ostinato.runtime.stream import Stream
 
 Int64 = npt.NDArray[np.int64]
-OnLate = Literal["count", "collect", "raise"]
 
 _INCOMPLETE = "this engine stopped in the middle of a batch: its state is incomplete\nfix: restore it from a snapshot"
 _ENDED = "this engine was flushed: its stream has ended\nfix: build a new one with query.engine()"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import lru_cache
 from typing import Any
 
 import numpy.typing as npt
@@ -17,6 +18,8 @@ from ostinato.runtime.limits import Limits
 from ostinato.runtime.matches import Matches
 from ostinato.runtime.state import Snapshot
 
+# Many engines of one query are restored again and again where keys are spread over them.
+_compiled = lru_cache(maxsize=64)(compile_cel)
 _COUNTERS = ("events", "read", "matches", "late", "low")
 _WAITING_ARRAYS = ("starts", "groups", "places")
 _MATCH_ARRAYS = ("positions", "symbols", "offsets", "keys", "origins")
@@ -62,7 +65,7 @@ def load(data: bytes) -> Engine:
     options = dict(meta["options"])
     options["limits"] = Limits(**options["limits"])
     options["binding"]["order_by"] = tuple(options["binding"]["order_by"])
-    engine = Engine(compile_cel(meta["query"]), Options(**options))
+    engine = Engine(_compiled(meta["query"]), Options(**options))
     if meta["bound"]:
         engine.bind(tables["schema"], minterms=meta["minterms"])
         _fill(engine, meta, arrays, tables)

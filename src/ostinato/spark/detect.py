@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from ostinato.errors import OstinatoError
-from ostinato.options import bad_option, delay, name, names
+from ostinato.options import bad_option, check_on_late, delay, name, names
 from ostinato.query import CelQuery
 from ostinato.spark.batch import detect_batch
 from ostinato.spark.frames import Source, source
@@ -15,6 +15,7 @@ from ostinato.spark.frames import Source, source
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from ostinato.options import OnLate
     from ostinato.runtime.limits import Limits
 
 ONLY = "query"  # the name of a query that is alone
@@ -31,21 +32,24 @@ def detect(
     events: bool = True,
     limits: Limits | None = None,
     lateness: str | float | timedelta | None = None,
+    on_late: OnLate | None = None,
     buckets: int | None = None,
     parallel: int | None = None,
 ) -> DataFrame:
     """The matches as a DataFrame, lazily: nothing runs before Spark is asked for rows.
 
-    Streaming: `lateness` is how long an event may come after later ones (0: not at all), `buckets` into how many parts
-    keys are hashed (a checkpoint goes on with the number it was begun with). Batch: `parallel` is into how many ranges
-    of time a stream is cut (default: as many as Spark shuffles into where there is no PARTITION BY, else 1); finding
-    them runs a small job at once.
+    Streaming: `lateness` is how long an event may come after later ones (default: the frame's own watermark, else not
+    at all); later ones are counted (`on_late="count"`), given in a column `late` ("collect") or stop the stream
+    ("raise"). Keys are hashed into `buckets` parts; a checkpoint goes on with the number it was begun with.
+
+    Batch: `parallel` is into how many ranges of time a stream is cut (default: as many as Spark shuffles into where
+    there is no PARTITION BY, else 1); finding them runs a small job at once.
     """
     read = prepare(queries, frame, time=time, type=type, order_by=order_by, events=events, limits=limits)
     for option, value in (("buckets", buckets), ("parallel", parallel)):
         _check_count(option, value)
     if not frame.isStreaming:
-        for option, given in (("lateness", lateness), ("buckets", buckets)):
+        for option, given in (("lateness", lateness), ("on_late", on_late), ("buckets", buckets)):
             if given is not None:
                 raise OstinatoError(f"{option} is for streams, and this DataFrame is read whole\nfix: leave it out")
         return detect_batch(read, parallel=parallel)
@@ -53,7 +57,8 @@ def detect(
         raise OstinatoError("parallel is for DataFrames read whole, and this one streams\nfix: leave it out")
     from ostinato.spark.stream import BUCKETS, detect_stream
 
-    return detect_stream(read, lateness=delay(lateness or 0), buckets=buckets or BUCKETS)
+    wait = None if lateness is None else delay(lateness)
+    return detect_stream(read, lateness=wait, on_late=check_on_late(on_late or "count"), buckets=buckets or BUCKETS)
 
 
 def _check_count(option: str, value: Any) -> None:

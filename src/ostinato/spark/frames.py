@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ostinato.errors import DataError, did_you_mean
+from ostinato.errors import DataError, OstinatoError, did_you_mean
 from ostinato.events import DEFAULT_TIME, DEFAULT_TYPE, Binding, kinds
 from ostinato.many import joint_schema
 from ostinato.plan.columns import columns_read
 from ostinato.plan.nodes import Query
 from ostinato.runtime.engine import Engine
 from ostinato.runtime.limits import Limits
+from ostinato.spark.prefilter import column
+from ostinato.spark.ranges import always_shows
 from ostinato.spark.task import Reading, compiled
 
 if TYPE_CHECKING:
@@ -40,9 +42,7 @@ class Source:
 
     @property
     def output_type(self) -> StructType:
-        from pyspark.sql.pandas.types import from_arrow_schema
-
-        return from_arrow_schema(self.output)
+        return spark_type(self.output)
 
 
 def source(
@@ -63,26 +63,32 @@ def source(
             f"the rows of a Spark DataFrame have no order, and there is no time column `{time}`",
             fix=did_you_mean(time, frame.columns) or "name the column to order them by: time=…",
         )
+    _check_names(frame)
     ties = (order_by,) if isinstance(order_by, str) else tuple(order_by)
-    told = {name for name in (type or DEFAULT_TYPE, *ties) if name in frame.columns or name != DEFAULT_TYPE}
     queries = {name: compiled(text).query for name, text in texts.items()}
-    wanted = _columns(queries.values(), frame.columns, events=events)
-    kept = [name for name in frame.columns if name in wanted | told | {time}]
-    frame = frame.select(*(frame[f"`{name.replace('`', '``')}`"] for name in kept))
+    columns = {
+        name: _columns(query, frame.columns, {time, type or DEFAULT_TYPE, *ties}, events=events)
+        for name, query in queries.items()
+    }
+    whole = frame
+    frame = frame.select(*(column(name) for name in frame.columns if any(name in own for own in columns.values())))
     schema = arrow_schema(frame)
-    plain = [name for name, kind in kinds(schema).items() if kind not in ("nested", "binary", "null")]
-    # Spark gives equal times in any order; all columns together make it one order again.
-    ties = (*ties, *(name for name in plain if name not in (*ties, time)))
-    binding = {"time": time, "type": type, "order_by": ties}
     groups: dict[tuple[str, ...], tuple[Reading, ...]] = {}
     for name, text in texts.items():
-        reading = Reading(name, text, binding, events, limits or Limits(), pa.schema([]))
+        own = pa.schema([field for field in schema if field.name in columns[name]])
+        binding = {"time": time, "type": type, "order_by": _ties(queries[name], own, ties, time, type or DEFAULT_TYPE)}
+        reading = Reading(name, text, binding, events, limits or Limits(), tuple(own.names), pa.schema([]))
         engine = reading.engine()
-        answer = engine.push(schema.empty_table()).schema
+        try:
+            answer = engine.push(own.empty_table()).schema
+        except OstinatoError:
+            # Where all columns are at hand, the message can name the one that was meant.
+            reading.engine().push(_names_only(whole, schema).empty_table())
+            raise
         if queries[name].items is None:
             answer = answer.remove(answer.get_field_index("positions"))
         split = split_by(engine)
-        groups[split] = (*groups.get(split, ()), Reading(name, text, binding, events, reading.limits, answer))
+        groups[split] = (*groups.get(split, ()), replace(reading, answer=answer))
         bound = engine.stream.binding
     answers = {reading.name: reading.answer for group in groups.values() for reading in group}
     output = joint_schema(answers) if named else next(iter(answers.values()))
@@ -92,12 +98,20 @@ def source(
 def split_by(engine: Engine) -> tuple[str, ...]:
     """The attributes whose values can be read apart from each other, in different tasks; () where none can."""
     compiled, query = engine.compiled, engine.compiled.query
+    if not always_shows(compiled):
+        return ()
     if query.partition_by:
         return query.partition_by if query.consume != "ANY" else ()
     counts = query.window is not None and query.window.kind == "events"
     # Partitions that only stand for an equality filter must not hide the events between, where those matter.
     apart = not compiled.contiguous and not counts and query.consume == "NONE"
     return engine.stream.key_columns if apart else ()
+
+
+def spark_type(schema: pa.Schema) -> StructType:
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(schema)
 
 
 def arrow_schema(frame: DataFrame) -> pa.Schema:
@@ -119,12 +133,41 @@ def arrow_schema(frame: DataFrame) -> pa.Schema:
         raise
 
 
-def _columns(queries: Iterable[Query], names: Sequence[str], *, events: bool) -> set[str]:
-    """The columns that some query reads; all of them where one gives whole rows."""
-    found: set[str] = set()
-    for query in queries:
-        read = None if events and query.items is None else columns_read(query)
-        if read is None:
-            return set(names)
-        found |= read
-    return found
+def _check_names(frame: DataFrame) -> None:
+    """No two columns may go by one name; Spark takes no notice of case unless it is told to."""
+    names = frame.columns
+    if frame.sparkSession.conf.get("spark.sql.caseSensitive") != "true":
+        names = [name.lower() for name in names]
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            twice = {frame.columns[names.index(name)], frame.columns[place]}
+            raise DataError(
+                f"two columns are named {' and '.join(f'`{name}`' for name in sorted(twice))}",
+                fix="rename or drop one of them",
+            )
+
+
+def _columns(query: Query, names: Sequence[str], told: set[str], *, events: bool) -> set[str]:
+    """The columns that a query reads; all of them where it gives whole rows."""
+    read = None if events and query.items is None else columns_read(query)
+    return set(names) if read is None else read | told
+
+
+def _ties(
+    query: Query, schema: pa.Schema, order_by: tuple[str, ...], time: str, type: str
+) -> tuple[str, ...]:
+    """What puts events of equal time in order, which Spark gives in any: all columns together make it one order again.
+
+    Those that the query reads come first, so that it does not matter to the answer which others are at hand.
+    """
+    plain = [name for name, kind in kinds(schema).items() if kind not in ("nested", "binary", "null")]
+    read = {type, *(columns_read(query) or ())}
+    found = dict.fromkeys((*order_by, *(name for name in plain if name in read), *plain))
+    return tuple(name for name in found if name != time)
+
+
+def _names_only(frame: DataFrame, known: pa.Schema) -> pa.Schema:
+    """A schema of all columns of a frame, those that are not known as bytes."""
+    return pa.schema(
+        [known.field(name) if name in known.names else pa.field(name, pa.binary()) for name in frame.columns]
+    )

@@ -7,18 +7,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ostinato.clock import Clock
-
-SPLIT, BUCKET, ROWS, LATEST = "split", "bucket", "rows", "latest"
-PACKED = "split string, bucket int, rows binary, latest timestamp"
-_PACKED = pa.schema(
-    {SPLIT: pa.string(), BUCKET: pa.int32(), ROWS: pa.binary(), LATEST: pa.timestamp("us", tz="UTC")}
-)
+SPLIT, BUCKET, ROWS = "split", "bucket", "rows"
+PACKED = "split string, bucket int, rows binary"
+_PACKED = pa.schema({SPLIT: pa.string(), BUCKET: pa.int32(), ROWS: pa.binary()})
 
 
 def bucket_column(place: int) -> str:
@@ -28,34 +25,20 @@ def bucket_column(place: int) -> str:
 
 @dataclass(frozen=True)
 class Pack:
-    """Rows of one bucket of one group of queries become one row of bytes; one more row tells the latest time seen.
-
-    `splits` names the groups, see `bucket_column`.
-    """
+    """Rows of one bucket of one group of queries become one row of bytes. `splits` name the groups."""
 
     splits: tuple[str, ...]
     schema: pa.Schema
-    time: str
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        clock = Clock.of(self.schema, self.time)
         for batch in batches:
-            if not len(batch):
-                continue
             rows = pa.Table.from_batches([batch]).select(self.schema.names).cast(self.schema)
-            latest = int(clock.ticks(rows[self.time]).max())
             packed = [part for place in range(len(self.splits)) for part in self._group(place, rows, batch)]
-            columns = {
-                SPLIT: [*(split for split, _, _ in packed), None],
-                BUCKET: [*(bucket for _, bucket, _ in packed), None],
-                ROWS: [*(data for _, _, data in packed), None],
-                LATEST: [*(None for _ in packed), latest],
-            }
-            yield pa.RecordBatch.from_arrays(
-                [pa.array(columns[field.name], field.type) for field in _PACKED], schema=_PACKED
-            )
+            if packed:
+                columns = zip(*packed, strict=True)
+                yield pa.RecordBatch.from_arrays([pa.array(list(column)) for column in columns], schema=_PACKED)
 
-    def _group(self, place: int, rows: pa.Table, batch: pa.RecordBatch) -> Iterator[tuple[str, int, bytes]]:
+    def _group(self, place: int, rows: pa.Table, batch: pa.RecordBatch) -> Iterator[tuple[str, Any, bytes]]:
         buckets = batch.column(bucket_column(place))
         wanted = pc.indices_nonzero(buckets.is_valid())
         numbers = buckets.take(wanted).to_numpy()
@@ -63,7 +46,7 @@ class Pack:
         ordered = rows.take(wanted.take(pa.array(order)))
         starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
         for start, end in pairwise([*starts.tolist(), len(order)]):
-            yield self.splits[place], int(numbers[order[start]]), pack(ordered.slice(start, end - start))
+            yield self.splits[place], numbers[order[start]], pack(ordered.slice(start, end - start))
 
 
 @dataclass(frozen=True)

@@ -8,21 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
-from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, StructType
+from pyspark.sql.types import BinaryType, StructField, StructType
 
-from ostinato.errors import DataError
-from ostinato.runtime.engine import Engine, Statistics
+from ostinato.many import fitted
+from ostinato.options import OnLate
+from ostinato.runtime.engine import Statistics
+from ostinato.spark.held import Held
 from ostinato.spark.packing import ROWS, pack, unpack
 from ostinato.spark.task import Reading
 
 if TYPE_CHECKING:
     import pandas as pd
 
+LATE = "late"  # the column of rows that came too late, where they are collected
 # Beside the packed matches: whose they are, and how the engine's counts changed.
 COUNTS = ("events", "matches", "late", "keys", "live", "bytes")
 GIVEN = "query string, rows binary, " + ", ".join(f"{name} long" for name in COUNTS)
-_QUERY = StructType([StructField("query", StringType())])
-_STATE = StructType([StructField("snapshot", BinaryType()), StructField("buckets", IntegerType())])
+_STATE = StructType([StructField("held", BinaryType())])
 _RISING = ("events", "matches", "late")  # told as what this step adds; the others as they are now
 
 
@@ -34,6 +36,7 @@ class Streaming:
     schema: pa.Schema
     output: pa.Schema
     buckets: int
+    on_late: OnLate = "count"
 
 
 class Detector(StatefulProcessor):
@@ -44,7 +47,7 @@ class Detector(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self.handle = handle
-        self.states = handle.getMapState("engines", _QUERY, _STATE)
+        self.state = handle.getValueState("engines", _STATE)
 
     def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:
         batches = [unpack(data, self.streaming.schema) for frame in rows for data in frame[ROWS]]
@@ -60,49 +63,39 @@ class Detector(StatefulProcessor):
         import pandas as pd
 
         watermark = timer_values.getCurrentWatermarkInMs()
+        held = Held.load(self.state.get(), self.streaming.buckets)
         due: list[int] = []
         given: list[dict[str, Any]] = []
+        snapshots = {}
         for reading in self.streaming.splits.get(key[0], ()):
-            engine = self._engine(reading)
+            engine = held.engine(reading, self.streaming.on_late)
             before = engine.stats()
-            found = [engine.push(rows), engine.advance(to=pa.scalar(watermark, pa.timestamp("ms")))]
-            snapshot = engine.snapshot()
-            self.states.updateValue((reading.name,), (snapshot, self.streaming.buckets))
+            if not engine.bound:
+                engine.push(self.streaming.schema.empty_table())
+            # What comes now is late if it lies before what Spark saw in earlier steps, in whatever bucket.
+            found = [engine.advance(to=pa.scalar(watermark, pa.timestamp("ms"))), engine.push(rows)]
             matches = reading.given(pa.concat_tables(found), self.streaming.output)
+            if engine.late_rows:
+                matches = pa.concat_tables([matches, _late(reading, engine.late_events(), self.streaming.output)])
+                engine.late_rows = []
+            snapshot = snapshots[reading.name] = engine.snapshot()
             given.append(_counted(reading, matches, before, replace(engine.stats(), bytes=len(snapshot))))
             if (time := engine.due()) is not None:
                 due.append(1 + int(pa.scalar(time).cast(pa.timestamp("ms"), safe=False).value))
-        for timer in self.handle.listTimers():
-            self.handle.deleteTimer(timer)
-        if due:
-            self.handle.registerTimer(max(min(due), watermark + 1))
+        timer = max(min(due), watermark + 1) if due else None
+        if timer != held.timer:
+            if held.timer is not None:
+                self.handle.deleteTimer(held.timer)
+            if timer is not None:
+                self.handle.registerTimer(timer)
+        self.state.update((Held(snapshots, self.streaming.buckets, timer).dump(),))
         yield pd.DataFrame(given)
 
-    def _engine(self, reading: Reading) -> Engine:
-        if not self.states.containsKey((reading.name,)):
-            engine = reading.engine(lateness=None)
-            engine.push(self.streaming.schema.empty_table())
-            return engine
-        state = self.states.getValue((reading.name,))
-        assert state is not None
-        snapshot, buckets = state
-        engine = Engine.restore(bytes(snapshot))
-        _check_same(reading, engine, buckets, self.streaming.buckets)
-        return engine
 
-
-def _check_same(reading: Reading, engine: Engine, buckets: int, wanted: int) -> None:
-    """A checkpoint goes on only with what it was begun with."""
-    if engine.compiled.query.text != reading.text:
-        raise DataError(
-            f"the checkpoint holds the state of another query {reading.name!r}: {engine.compiled.query.text}",
-            fix="start the changed query with a new checkpointLocation, or under another name",
-        )
-    if buckets != wanted:
-        raise DataError(
-            f"the checkpoint was begun with buckets={buckets}, now it is {wanted}",
-            fix=f"go on with buckets={buckets}, or start with a new checkpointLocation",
-        )
+def _late(reading: Reading, rows: pa.Table, output: pa.Schema) -> pa.Table:
+    """Rows that came too late, each as a row of the output with nothing but itself."""
+    whole = rows.to_struct_array()
+    return fitted(reading.name, pa.table({LATE: whole}), output)
 
 
 def _counted(reading: Reading, matches: pa.Table, before: Statistics, after: Statistics) -> dict[str, Any]:

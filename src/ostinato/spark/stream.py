@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import json
+import operator
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ostinato.errors import DataError
-from ostinato.spark.frames import Source, arrow_schema
-from ostinato.spark.packing import BUCKET, LATEST, PACKED, SPLIT, Pack, Unpack, bucket_column
+from ostinato.errors import DataError, OstinatoError
+from ostinato.spark.frames import Source, arrow_schema, spark_type
+from ostinato.spark.packing import BUCKET, PACKED, SPLIT, Pack, Unpack, bucket_column
 from ostinato.spark.prefilter import column, prefilter
-from ostinato.spark.processor import COUNTS, GIVEN, Detector, Streaming
+from ostinato.spark.processor import COUNTS, GIVEN, LATE, Detector, Streaming
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+    from ostinato.options import OnLate
     from ostinato.spark.task import Reading
 
-BUCKETS = 64
+BUCKETS = 32
 
 
-def detect_stream(source: Source, *, lateness: int, buckets: int) -> DataFrame:
+def detect_stream(source: Source, *, lateness: int | None, on_late: OnLate, buckets: int) -> DataFrame:
     """The matches of all queries, in append mode. `lateness` is in nanoseconds; a checkpoint fixes `buckets`."""
     from pyspark.sql import functions as f
 
@@ -34,15 +37,21 @@ def detect_stream(source: Source, *, lateness: int, buckets: int) -> DataFrame:
             fix="cast it: frame.withColumn(…, timestamp_seconds(…)) or to_timestamp(…)",
         )
     splits = {json.dumps(keys): readings for keys, readings in source.groups.items()}
-    frame = source.frame
+    # Time goes on with every row, so the watermark comes before the filter; Spark would put the filter first, were it
+    # not that it looks at the time too. A row without a time is kept: it is an error to be told.
+    frame = _watermarked(source.frame, time, lateness)
     for place, (keys, readings) in enumerate(source.groups.items()):
         frame = frame.withColumn(bucket_column(place), _bucket(source, keys, readings, buckets))
-    packed = frame.mapInArrow(Pack(tuple(splits), schema, time), PACKED)
-    # The rows that tell the time are not needed any further. Only a filter that reads `latest` leaves them alone until
-    # the watermark has seen them.
-    waiting = packed.withWatermark(LATEST, f"{-(-lateness // 1000)} microseconds").filter(column(LATEST).isNull())
-    streaming = Streaming(splits, schema, source.output, buckets)
-    given = waiting.groupBy(SPLIT, BUCKET).transformWithStateInPandas(
+    wanted = [column(bucket_column(place)).isNotNull() for place in range(len(splits))]
+    frame = frame.filter(reduce(operator.or_, wanted, column(time).isNull()))
+    packed = frame.mapInArrow(Pack(tuple(splits), schema), PACKED)
+    output = source.output
+    if on_late == "collect":
+        if LATE in output.names:
+            raise OstinatoError(f"the answer has a column `{LATE}` already\nfix: rename it with AS")
+        output = output.append(pa.field(LATE, pa.struct(list(schema))))
+    streaming = Streaming(splits, schema, output, buckets, on_late)
+    given = packed.groupBy(SPLIT, BUCKET).transformWithStateInPandas(
         Detector(streaming), GIVEN, outputMode="append", timeMode="EventTime"
     )
     counts = [
@@ -50,7 +59,16 @@ def detect_stream(source: Source, *, lateness: int, buckets: int) -> DataFrame:
         for reading in source.readings
         for name in COUNTS
     ]
-    return given.observe("ostinato", *counts).mapInArrow(Unpack(source.output), source.output_type)
+    return given.observe("ostinato", *counts).mapInArrow(Unpack(output), spark_type(output))
+
+
+def _watermarked(frame: DataFrame, time: str, lateness: int | None) -> DataFrame:
+    """With a watermark: the frame's own, if it has one, else one of `lateness`."""
+    if "spark.watermarkDelayMs" not in frame.schema[time].metadata:
+        return frame.withWatermark(time, f"{-(-(lateness or 0) // 1000)} microseconds")
+    if lateness is not None:
+        raise OstinatoError(f"`{time}` has a watermark already, and lateness is another one\nfix: leave out lateness")
+    return frame
 
 
 def _bucket(source: Source, keys: tuple[str, ...], readings: tuple[Reading, ...], buckets: int) -> Column:
@@ -62,7 +80,4 @@ def _bucket(source: Source, keys: tuple[str, ...], readings: tuple[Reading, ...]
     known = [test for test in tests if test is not None]
     if len(known) < len(tests):
         return number
-    relevant = known[0]
-    for test in known[1:]:
-        relevant = relevant | test
-    return f.when(relevant, number)
+    return f.when(reduce(operator.or_, known) | column(source.binding.time or "").isNull(), number)

@@ -14,6 +14,7 @@ from ostinato.clock import Clock
 from ostinato.compile import Compiled, compile_cel
 from ostinato.events import Binding
 from ostinato.many import fitted
+from ostinato.options import OnLate
 from ostinato.runtime.engine import Engine, Options
 from ostinato.runtime.limits import Limits
 from ostinato.spark.sorting import Sorter
@@ -28,7 +29,8 @@ BUDGET = 256 << 20
 class Reading:
     """One query over a stream, as plain data that travels to the workers.
 
-    `binding` is what the user said about columns, with tie-breakers; `answer` are the columns of the matches.
+    `binding` is what the user said about columns, with tie-breakers; `columns` are those the query is given, and
+    `answer` those of the matches.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Reading:
     binding: dict[str, Any]
     events: bool
     limits: Limits
+    columns: tuple[str, ...]
     answer: pa.Schema
 
     @property
@@ -43,8 +46,12 @@ class Reading:
         found: Compiled = compiled(self.text)
         return found
 
-    def engine(self, lateness: int | None = 0) -> Engine:
-        return Engine(self.compiled, Options(dict(self.binding), lateness, "count", self.events, self.limits))
+    def engine(self, lateness: int | None = 0, on_late: OnLate = "count") -> Engine:
+        return Engine(self.compiled, Options(dict(self.binding), lateness, on_late, self.events, self.limits))
+
+    def read(self, rows: pa.Table) -> pa.Table:
+        """The columns of the query: what others read must not matter to it, nor to its state."""
+        return rows.select(self.columns)
 
     def given(self, matches: pa.Table, output: pa.Schema) -> pa.Table:
         """Matches with the columns of the output."""
@@ -67,9 +74,9 @@ class Unit:
         for table in tables:
             before, table = self._split(table)
             for reading, engine in engines:
-                for _ in engine.push_each(before) if len(before) else ():
+                for _ in engine.push_each(reading.read(before)) if len(before) else ():
                     pass  # these belong to the range before
-                for found in engine.push_each(table):
+                for found in engine.push_each(reading.read(table)):
                     yield reading, found
         for reading, engine in engines:
             if engine.bound:

@@ -1,0 +1,55 @@
+"""What the state store holds for a bucket of keys: a snapshot of the engine of each query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ostinato.errors import DataError
+from ostinato.options import OnLate
+from ostinato.runtime.engine import Engine
+from ostinato.runtime.state import Snapshot
+from ostinato.spark.task import Reading
+
+
+@dataclass(frozen=True)
+class Held:
+    """`buckets` is into how many parts the keys were hashed; `timer` is the one that is set, in milliseconds."""
+
+    snapshots: Mapping[str, bytes]
+    buckets: int
+    timer: int | None = None
+
+    @staticmethod
+    def load(state: tuple[bytes] | None, buckets: int) -> Held:
+        """What was held; nothing at first. A checkpoint goes on only with as many buckets as it was begun with."""
+        if state is None:
+            return Held({}, buckets)
+        stored = Snapshot.from_bytes(bytes(state[0]))
+        snapshots = {name: array.tobytes() for name, array in stored.arrays.items()}
+        held = Held(snapshots, stored.meta["buckets"], stored.meta["timer"])
+        if held.buckets != buckets:
+            raise DataError(
+                f"the checkpoint was begun with buckets={held.buckets}, now it is {buckets}",
+                fix=f"go on with buckets={held.buckets}, or start with a new checkpointLocation",
+            )
+        return held
+
+    def dump(self) -> bytes:
+        arrays = {name: np.frombuffer(snapshot, np.uint8) for name, snapshot in self.snapshots.items()}
+        return Snapshot({"buckets": self.buckets, "timer": self.timer}, arrays, {}).to_bytes()
+
+    def engine(self, reading: Reading, on_late: OnLate) -> Engine:
+        """The engine of a query as it was; a new one for a query that was not there before."""
+        if reading.name not in self.snapshots:
+            return reading.engine(lateness=None, on_late=on_late)
+        engine = Engine.restore(self.snapshots[reading.name])
+        if engine.compiled.query.text != reading.text:
+            raise DataError(
+                f"the checkpoint holds the state of another query {reading.name!r}: {engine.compiled.query.text}",
+                fix="start the changed query with a new checkpointLocation, or under another name",
+            )
+        engine.options = replace(engine.options, on_late=on_late)
+        return engine
