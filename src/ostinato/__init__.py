@@ -20,6 +20,8 @@ def cel(text: str) -> CelQuery:
     """Compile a CEL query; raises QueryError when it is wrong."""
     if not isinstance(text, str):
         raise QueryError(f"a query is text, not {type(text).__name__}")
+    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise QueryError("the query has bytes in it that are not text", fix="write it in UTF-8")
     from ostinato.query import CelQuery
 
     return CelQuery(text)

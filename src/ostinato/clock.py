@@ -112,10 +112,10 @@ class Clock:
         values = chunk.cast(pa.float64()).to_numpy() if pa.types.is_decimal(chunk.type) else chunk.to_numpy()
         if kind == "integer":
             if values.dtype == np.uint64 and (values > _MAX).any():
-                row = first_row + int(np.argmax(values > _MAX))
+                place = int(np.argmax(values > _MAX))
                 raise DataError(
-                    f"`{self.column}` is too large to count with: {values.max()} is beyond {_MAX}",
-                    row=row,
+                    f"`{self.column}` is too large to count with: {values[place]} is beyond {_MAX}",
+                    row=first_row + place,
                     fix="convert it to a float or a timestamp",
                 )
             return np.asarray(values, np.int64)
@@ -160,7 +160,7 @@ class Clock:
         last = _unordered(ticks)
         if self.attribute:
             return _least(last - amount, lambda first, at: last[at] - first <= amount)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             reached = np.rint(last * 1e9) - amount
             return _least(reached / 1e9, lambda first, at: np.rint(first * 1e9) >= reached[at])
 

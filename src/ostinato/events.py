@@ -58,11 +58,16 @@ def _table(data: Any) -> pa.Table:
             return (data.collect() if name == "LazyFrame" else data).to_arrow()
         if isinstance(data, list) and all(isinstance(row, dict) for row in data):
             columns = dict.fromkeys(key for row in data for key in row)
+            if odd := [key for key in columns if not isinstance(key, str)]:
+                raise DataError(f"a column is named {odd[0]!r}", fix="name columns with text")
             return pa.table({column: [row.get(column) for row in data] for column in columns})
         if hasattr(data, "__arrow_c_stream__"):
             return pa.RecordBatchReader.from_stream(data).read_all()
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError) as error:
         raise DataError(f"cannot read the events: {error}", fix="give every column values of one type") from error
+    except (OverflowError, UnicodeError) as error:
+        fix = "give numbers that fit 64 bits (or decimals), and text without lone surrogates"
+        raise DataError(f"cannot read the events: {error}", fix=fix) from error
     accepted = "a pyarrow Table, RecordBatch or RecordBatchReader, a pandas or polars DataFrame, or a list of dicts"
     raise DataError(f"events are {type(data).__module__}.{name}", fix=f"give {accepted}")
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 
+import numpy as np
 import pyarrow as pa
 import typer
 from rich.console import Console
@@ -80,16 +81,12 @@ class Job:
             results.add(engine.push(self._typed(reader.schema.empty_table())))
             for batch in _watched(reader):
                 rows, before = self._typed(batch), results.total
+                if lateness is None:
+                    self._check_order(engine, rows, reader.rows_read - len(rows))
                 for number, matches in enumerate(engine.push_each(rows), start=1):
                     results.add(matches)
                     if number == _MANY and lateness is None and _adds_up(engine):
                         results.expect(before + self._number(rows))
-                if lateness is None and engine.stats().late:
-                    raise DataError(
-                        f"the events go back in time, somewhere before row {reader.rows_read:,}",
-                        source=", ".join(map(str, self.files)),
-                        fix="--lateness '5 minutes' if none comes later than that, or --sort to sort all in memory",
-                    )
             results.add(engine.flush())
         stats = engine.stats()
         self._report(reader, began, events=stats.events, matches=results.total, late=stats.late)
@@ -97,6 +94,19 @@ class Job:
             names = ", ".join(f"`{name}`" for name in unseen)
             Console(stderr=True, highlight=False, markup=False).print(f"note: no event has the type {names}")
         results.show()
+
+    def _check_order(self, engine: Engine, rows: pa.Table, first_row: int) -> None:
+        """Files are read in pieces of any size, so what may be out of order must not depend on it: nothing may."""
+        clock = engine.stream.clock
+        if clock is None or not len(rows):
+            return
+        ticks = np.concatenate([[engine.reorder.watermark], clock.ticks(rows[clock.column], first_row=first_row)])
+        if (ticks[1:] < ticks[:-1]).any():
+            raise DataError(
+                f"the events go back in time, at row {first_row + int(np.argmax(ticks[1:] < ticks[:-1])):,}",
+                source=", ".join(map(str, self.files)),
+                fix="--lateness '5 minutes' if none comes later than that, or --sort to sort all in memory",
+            )
 
     def _number(self, rows: pa.Table) -> float:
         """How many matches these rows have among themselves; so many at least there are in the whole stream."""

@@ -13,7 +13,16 @@ from ostinato.errors import DataError
 from ostinato.files import text
 from ostinato.files.quotes import rows
 from ostinato.files.source import BadRow
-from ostinato.files.text import Block, Spoilt, TextSource, finer, undecodable, unfit
+from ostinato.files.text import (
+    WHOLE,
+    Block,
+    Spoilt,
+    TextSource,
+    finer,
+    too_large_for_floats,
+    undecodable,
+    unfit,
+)
 
 _NULLS = ["", "NULL", "null", "N/A", "n/a", "#N/A"]
 _BOM = "\ufeff"
@@ -39,7 +48,14 @@ class CsvSource(TextSource):
                 source=f"{self.path}, line 1",
                 fix="close it; names of columns cannot go over lines",
             )
-        self.names = [name.strip() for name in next(csv.reader([header], delimiter=self.separator))]
+        try:
+            self.names = [name.strip() for name in next(csv.reader([header], delimiter=self.separator))]
+        except csv.Error as error:
+            raise DataError(
+                f"the header cannot be read: {error}",
+                source=f"{self.path}, line 1",
+                fix="end lines with \\n or \\r\\n; a lone \\r is the line end of old systems",
+            ) from None
         twice = [name for place, name in enumerate(self.names) if name in self.names[:place]]
         if twice:
             raise DataError(
@@ -55,12 +71,23 @@ class CsvSource(TextSource):
 
     def scan(self, block: Block, columns: list[str] | None) -> pa.Schema:
         wanted = [name for name in self.names if columns is None or name in columns]
-        found = self._parse(block, wanted, {}, []).schema if wanted else pa.schema([])
+        if not wanted:
+            return pa.schema([])
+        table = self._parse(block, wanted, {}, [])
+        found = table.schema
+        for place, name in enumerate(wanted):
+            if too_large_for_floats(table[name]) and self._are_whole(block, name):
+                found = found.set(place, pa.field(name, WHOLE))
         # Bytes that are not UTF-8 are for `read` to tell, with their place; a time of day is kept as it is written.
         text = [pa.types.is_time(field.type) or pa.types.is_binary(field.type) for field in found]
         return pa.schema(
             [(field.name, pa.string() if as_text else field.type) for field, as_text in zip(found, text, strict=True)]
         )
+
+    def _are_whole(self, block: Block, name: str) -> bool:
+        """Whether a column holds whole numbers only, none of them too long for WHOLE."""
+        texts = self._parse(block, [name], {name: pa.string()}, [])[name].drop_null()
+        return bool(pc.all(pc.match_substring_regex(texts, rf"^\s*[+-]?\d{{1,{WHOLE.precision}}}\s*$")).as_py())
 
     def widen(self, left: pa.DataType, right: pa.DataType) -> pa.DataType:
         """Anything can be read as text, so that is what two types come to that have nothing else in common."""
@@ -69,8 +96,9 @@ class CsvSource(TextSource):
         if pa.types.is_null(left):
             return right
         types = pa.types
-        if {left, right} == {pa.int64(), pa.float64()}:
-            return pa.float64()
+        numbers = [pa.int64(), WHOLE, pa.float64()]
+        if left in numbers and right in numbers:
+            return max(left, right, key=numbers.index)
         if types.is_timestamp(left) and types.is_timestamp(right) and left.tz == right.tz:
             return finer(left, right)
         if (types.is_date(left) and types.is_timestamp(right)) or (types.is_timestamp(left) and types.is_date(right)):
@@ -181,6 +209,6 @@ def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _described(kind: pa.DataType) -> str:
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return "a number"
     return f"a {kind}"

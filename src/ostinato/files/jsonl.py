@@ -12,13 +12,23 @@ import pyarrow.json as arrow_json
 
 from ostinato.errors import DataError
 from ostinato.files.source import BadRow
-from ostinato.files.text import Block, Spoilt, TextSource, finer, undecodable, unfit
+from ostinato.files.text import (
+    WHOLE,
+    Block,
+    Spoilt,
+    TextSource,
+    finer,
+    too_large_for_floats,
+    undecodable,
+    unfit,
+)
 
 Int64 = npt.NDArray[np.int64]
 
 DEEPEST = 64  # objects and lists within each other
 _ZONE = r"(Z|[+-]\d\d:?\d\d)$"
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_NO_OBJECT = re.compile(rb"(?m)^(?!\A\xef\xbb\xbf)[ \t\r]*[^\s{]")  # the file may begin with a byte order mark
 _BRACKET = re.compile(rb"[][{}]")
 
 
@@ -35,7 +45,8 @@ class JsonLinesSource(TextSource):
         end = len(data) if last else data.rfind(b"\n") + 1
         whole = data[:end]
         ends = np.append(np.flatnonzero(np.frombuffer(whole, np.uint8) == ord("\n")) + 1, end)
-        spoilt = {row.start: row for row in [*_too_deep(whole, ends), *undecodable(whole, ends.tolist())]}
+        found = [*_no_objects(whole, ends), *_too_deep(whole, ends), *undecodable(whole, ends.tolist())]
+        spoilt = {row.start: row for row in found}
         return end, [spoilt[start] for start in sorted(spoilt)]
 
     def scan(self, block: Block, columns: list[str] | None) -> pa.Schema:
@@ -51,14 +62,19 @@ class JsonLinesSource(TextSource):
                 return pa.schema([])
             halves = b"".join(lines[: len(lines) // 2]), b"".join(lines[len(lines) // 2 :])
             return self._merge(*(self._scan(half, columns) for half in halves))
-        return pa.schema(
-            [(name, _time_type(table[name])) for name in table.column_names if columns is None or name in columns]
-        )
+        wanted = [name for name in table.column_names if columns is None or name in columns]
+        types = {name: _time_type(table[name]) for name in wanted}
+        for name in wanted:
+            if too_large_for_floats(table[name]) and _fits(data, pa.schema([(name, WHOLE)])):
+                types[name] = WHOLE
+        return pa.schema(list(types.items()))
 
     def widen(self, left: pa.DataType, right: pa.DataType) -> pa.DataType:
         types = pa.types
         if types.is_timestamp(left) and types.is_timestamp(right):
             return finer(left, right)
+        if WHOLE in (left, right) and pa.float64() in (left, right):
+            return pa.float64()
         if {types.is_timestamp(left), types.is_timestamp(right)} == {True, False} and pa.string() in (left, right):
             return pa.string()
         try:
@@ -80,6 +96,16 @@ class JsonLinesSource(TextSource):
         for place in places:
             lines[place] = b"\n"
         return _convert(b"".join(lines), schema), bad
+
+
+def _no_objects(data: bytes, ends: Int64) -> list[Spoilt]:
+    """Lines that do not begin with an object: Arrow takes some for objects without values, and dies of others."""
+    found: list[Spoilt] = []
+    for begin in _NO_OBJECT.finditer(data):
+        line = int(np.searchsorted(ends, begin.end() - 1, side="right"))
+        start = int(ends[line - 1]) if line else 0
+        found.append(Spoilt(start, start, int(ends[line]), "not a JSON object"))
+    return found
 
 
 def _too_deep(data: bytes, ends: Int64) -> list[Spoilt]:
@@ -122,6 +148,14 @@ def _parse(data: bytes, schema: pa.Schema | None) -> pa.Table:
     return arrow_json.read_json(
         pa.BufferReader(data), read_options=arrow_json.ReadOptions(block_size=len(data) + 1), parse_options=options
     )
+
+
+def _fits(data: bytes, schema: pa.Schema) -> bool:
+    try:
+        _parse(data, schema)
+        return True
+    except pa.ArrowInvalid:
+        return False
 
 
 def _convert(data: bytes, schema: pa.Schema) -> pa.Table:

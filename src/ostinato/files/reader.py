@@ -49,7 +49,7 @@ def open_events(
     files = [file for path in given for file in _expand(Path(path))]
     if not files:
         raise DataError("no input files", fix="name at least one file or folder")
-    sources = [_source(file, kinds or {}, scanned) for file in files]
+    sources = [_source(file, kinds or {}, scanned, forgiving=on_error != "raise") for file in files]
     return Reader(sources, None if columns is None else list(columns), batch_rows, on_error)
 
 
@@ -158,7 +158,7 @@ def _format(path: Path) -> str | None:
     return next((kind for extension, kind in _FORMATS.items() if name.endswith(extension)), None)
 
 
-def _source(path: Path, kinds: Mapping[str, str], scanned: Callable[[int], None]) -> Source:
+def _source(path: Path, kinds: Mapping[str, str], scanned: Callable[[int], None], *, forgiving: bool) -> Source:
     kind = _format(path)
     if kind is None:
         raise DataError(
@@ -167,9 +167,9 @@ def _source(path: Path, kinds: Mapping[str, str], scanned: Callable[[int], None]
             fix=f"known extensions are {', '.join(_FORMATS)}",
         )
     if kind == "csv":
-        return CsvSource(path, kinds, scanned)
+        return CsvSource(path, kinds, scanned, forgiving=forgiving)
     if kind == "json":
-        return JsonLinesSource(path, kinds, scanned)
+        return JsonLinesSource(path, kinds, scanned, forgiving=forgiving)
     if path.stat().st_size == 0:
         raise DataError("the file is empty", source=str(path), fix="check that whatever writes it has finished")
     return ParquetSource(path) if kind == "parquet" else ArrowSource(path)

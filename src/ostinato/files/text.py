@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ostinato.errors import DataError
 from ostinato.files.source import BadRow, Piece
@@ -24,6 +25,9 @@ BLOCK = 1 << 22  # bytes read at a time
 LONGEST_ROW = 1 << 26  # bytes; it is held in memory
 _FINEST = ("s", "ms", "us", "ns")
 _FORCED = {"number": pa.float64(), "string": pa.string(), "boolean": pa.bool_(), "timestamp": pa.timestamp("us")}
+
+
+WHOLE = pa.decimal128(38, 0)  # for whole numbers beyond 64 bits: as floats, different ones would become equal
 
 
 class Block(NamedTuple):
@@ -48,14 +52,16 @@ class TextSource(ABC):
     """What CSV and JSON lines have in common.
 
     `kinds` says what some columns must be, whatever they look like; `scanned` hears how many bytes more were looked at
-    to find types.
+    to find types. `forgiving`: bad rows are left out, even if no other is left.
     """
 
     # Types are found once per version of a file: it is often opened twice, to check a query and then to run it.
     _scanned: dict[tuple[type, Path, int, int], pa.Schema] = {}  # noqa: RUF012
 
-    def __init__(self, path: Path, kinds: Mapping[str, str], scanned: Callable[[int], None]) -> None:
-        self.path, self.kinds, self.scanned = path, kinds, scanned
+    def __init__(
+        self, path: Path, kinds: Mapping[str, str], scanned: Callable[[int], None], *, forgiving: bool
+    ) -> None:
+        self.path, self.kinds, self.scanned, self.forgiving = path, kinds, scanned, forgiving
         self.types = pa.schema([])  # of the columns asked for
 
     @abstractmethod
@@ -83,7 +89,10 @@ class TextSource(ABC):
 
     def schema(self, columns: list[str] | None) -> pa.Schema:
         with self._bytes() as (file, _):
-            self.begin(self._take(file, 0))
+            head = self._take(file, 0)
+        if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise DataError("the file is UTF-16, not UTF-8", source=str(self.path), fix="convert it, such as with iconv")
+        self.begin(head)
         state = self.path.stat()
         key = (type(self), self.path.resolve(), state.st_size, state.st_mtime_ns)
         found = self._scanned.get(key)
@@ -96,7 +105,7 @@ class TextSource(ABC):
                 done = block.bytes_read
             if columns is None:
                 self._scanned[key] = found
-        if not found.names and columns is None:
+        if not found.names and columns is None and not self.forgiving:
             self._explain_nothing()
         fields = [self._forced(field) for field in found if columns is None or field.name in columns]
         self.types = pa.schema(fields)
@@ -110,7 +119,8 @@ class TextSource(ABC):
 
     def _forced(self, field: pa.Field) -> pa.Field:
         wanted, kind = self.kinds.get(field.name), field.type
-        if wanted is None or (wanted == "number" and (pa.types.is_integer(kind) or pa.types.is_floating(kind))):
+        number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+        if wanted is None or (wanted == "number" and number):
             return field
         if wanted == "timestamp" and pa.types.is_timestamp(kind):
             return field
@@ -203,6 +213,14 @@ def as_error(bad: BadRow) -> DataError:
         source=f"{bad.file}, line {bad.line}",
         fix="correct the line, or leave such lines out: on_error='skip', or --on-error skip",
     )
+
+
+def too_large_for_floats(column: pa.ChunkedArray) -> bool:
+    """Whether a column taken for floats has values whose last digits a float cannot hold."""
+    if not pa.types.is_floating(column.type):
+        return False
+    bounds = pc.min_max(column).as_py()
+    return any(bound is not None and abs(bound) >= 2.0**53 for bound in bounds.values())
 
 
 def finer(left: pa.DataType, right: pa.DataType) -> pa.DataType:

@@ -92,16 +92,18 @@ def _exact_sum(values: pa.Array, offsets: Int64) -> pa.Array | None:
     Arrow's sums wrap around silently, so that they are right exactly where the true sum fits.
     """
     wide = values.type
-    bound = Fraction(2**63)
+    least, bound = Fraction(-(2**63)), Fraction(2**63)
     if pa.types.is_decimal(wide):
         wide = _widest(wide)
         bound = Fraction(10) ** (wide.precision - wide.scale)
+        least = -bound + Fraction(10) ** -wide.scale
     sizes = values.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy(zero_copy_only=False)
     rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     near = np.bincount(rows, weights=np.abs(sizes), minlength=len(offsets) - 1) >= float(bound) / 2
     for row in np.flatnonzero(near):  # rare, so slow and exact
         found = values.slice(offsets[row], offsets[row + 1] - offsets[row]).drop_null().to_pylist()
-        if abs(sum(map(Fraction, found), Fraction(0))) >= bound:
+        total = sum(map(Fraction, found), Fraction(0))
+        if not least <= total < bound:
             return None
     return _grouped("sum", values.cast(wide), offsets)
 

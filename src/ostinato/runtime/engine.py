@@ -152,7 +152,7 @@ class Engine:
         self._check_open()
         self.stopped = _ENDED
         if self._stream is None:
-            return pa.table({})
+            return self._no_events()
         table = self._collected(self._read(self.reorder.flush()))
         return table if self.waiting is None else pa.concat_tables([table, self._remaining()])
 
@@ -268,7 +268,11 @@ class Engine:
         except LimitError:
             self.stopped = _INCOMPLETE
             raise
-        return pa.concat_tables(found) if found else self._nothing if self.bound else pa.table({})
+        return pa.concat_tables(found) if found else self._nothing if self.bound else self._no_events()
+
+    def _no_events(self) -> pa.Table:
+        """The answer before the columns are known."""
+        return Engine(self.compiled, self.options).whole([])
 
     def _read(self, released: Released, *, more: bool = True) -> Iterator[pa.Table]:
         """Until all is read, and if reading fails, this engine must not read on: what came after would be wrong."""
