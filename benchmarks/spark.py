@@ -55,10 +55,8 @@ def stream(frame: Any, mode: str, folder: Path) -> dict[str, float]:
     shutil.rmtree(folder, ignore_errors=True)
     writer = frame.writeStream.outputMode(mode).trigger(availableNow=True)
     writer = writer.option("checkpointLocation", str(folder / "checkpoint"))
-    if mode == "append":
-        writer = writer.format("parquet").option("path", str(folder / "out"))
-    else:
-        writer = writer.format("noop")
+    to_files = mode == "append"
+    writer = writer.format("parquet").option("path", str(folder / "out")) if to_files else writer.format("noop")
     query = writer.start()
     query.awaitTermination()
     batches = [step for step in query.recentProgress if step.numInputRows]

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-import os
 import shlex
-import signal
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from ostinato import __version__
-from ostinato.errors import DataError, LimitError, OstinatoError, QueryError
+from ostinato.errors import QueryError
+from ostinato.guard import guarded, watch_signals
 
 if TYPE_CHECKING:
     from ostinato.query import CelQuery
@@ -39,68 +36,20 @@ class OnError(StrEnum):
     COLLECT = "collect"
 
 
-class _Stopped(BaseException):
-    """A signal asks to end: everything is to be left as it was."""
+class EngineName(StrEnum):
+    EMBEDDED = "embedded"
+    SPARK = "spark"
 
-    def __init__(self, number: int) -> None:
-        self.number = number
+
+class Form(StrEnum):
+    PARQUET = "parquet"
+    JSONL = "jsonl"
+    CSV = "csv"
 
 
 def main() -> None:
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # under nohup, SIGHUP is to be ignored
-            signal.signal(number, _stop)
+    watch_signals()
     app()
-
-
-def _stop(number: int, frame: object) -> NoReturn:
-    signal.signal(number, signal.SIG_IGN)  # not again while what was begun is removed
-    raise _Stopped(number)
-
-
-def _guarded(verb: Callable[..., None]) -> Callable[..., None]:
-    """Turn every expected failure into a message and an exit code: 2 for the query or usage, 1 for data and files."""
-
-    @functools.wraps(verb)
-    def run(*args: Any, **kwargs: Any) -> None:
-        try:
-            verb(*args, **kwargs)
-        except (typer.Exit, typer.BadParameter):
-            raise
-        except QueryError as error:
-            _fail(2, "query error", str(error))
-        except DataError as error:
-            _fail(1, "data error", str(error))
-        except LimitError as error:
-            _fail(1, "limit reached", str(error))
-        except OstinatoError as error:
-            _fail(1, "error", str(error))
-        except BrokenPipeError:
-            raise  # whoever read our output has gone; typer ends quietly
-        except OSError as error:
-            _fail(1, "error", f"{error.filename}: {error.strerror}" if error.filename else str(error))
-        except MemoryError:
-            _fail(1, "out of memory", "fix: narrow WITHIN, or bound the matches with --limit-matches")
-        except KeyboardInterrupt:
-            _fail(130, "stopped", "nothing was written")
-        except _Stopped as error:
-            _fail(128 + error.number, "stopped", "nothing was written")
-        except Exception as error:
-            if os.environ.get("OSTINATO_DEBUG"):
-                raise
-            _fail(
-                1,
-                "internal error",
-                f"{type(error).__name__}: {error}\nfix: report it, with what OSTINATO_DEBUG=1 shows",
-            )
-
-    return run
-
-
-def _fail(code: int, what: str, message: str) -> NoReturn:
-    typer.echo(f"{typer.style(what, fg='red', bold=True)}: {message}", err=True)
-    raise typer.Exit(code)
 
 
 QueryFile = Annotated[str | None, typer.Argument(metavar="QUERY", help="File with the query.", show_default=False)]
@@ -140,6 +89,11 @@ ErrorMode = Annotated[
         help="At rows that cannot be read: stop, skip them, or skip and list them. Positions do not count them.",
     ),
 ]
+EngineChoice = Annotated[EngineName, typer.Option("--engine", help="What runs the query: this process, or Spark.")]
+Master = Annotated[
+    str | None,
+    typer.Option("--master", metavar="URL", help="With Spark: where it runs, such as 'local[4]' [dim]\\[local[*]][/]."),
+]
 
 
 def _version(wanted: bool) -> None:
@@ -158,7 +112,7 @@ def root(
 
 
 @app.command()
-@_guarded
+@guarded
 def detect(
     query: QueryFile = None,
     more: MoreInputs = None,
@@ -188,6 +142,18 @@ def detect(
     limit_matches: Annotated[
         int | None, typer.Option("--limit-matches", metavar="N", min=1, help="Stop with an error after N matches.")
     ] = None,
+    engine: EngineChoice = EngineName.EMBEDDED,
+    master: Master = None,
+    form: Annotated[
+        Form | None,
+        typer.Option("--format", help="With Spark: how matches are written [dim]\\[by the extension, or parquet][/]."),
+    ] = None,
+    stream: Annotated[bool, typer.Option("--stream", help="With Spark: watch the folder for new files.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="With --stream: end when all files there are read.")] = False,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option("--checkpoint", metavar="FOLDER", help="With --stream: its state [dim]\\[OUTPUT/_checkpoint][/]."),
+    ] = None,
 ) -> None:
     """Find every match of a query in files of events.
 
@@ -198,19 +164,44 @@ def detect(
     [cyan]ostinato detect fires.cel --input events.parquet --output matches.parquet[/]
     [cyan]ostinato detect -q "A AS x ; B AS y WITHIN 10 minutes" --input log.csv --time at --type kind[/]
     [cyan]ostinato detect fires.cel --input *.jsonl --lateness "30 seconds" --on-error collect[/]
+    [cyan]ostinato detect fires.cel --engine spark --input events/ --output matches/[/]
     """
     compiled, files = _arguments(query, more, text, inputs)
     if not files:
         _usage("detect needs events: --input FILE")
     if output is not None and any(_same(output, file) for file in files):
         _usage(f"--output {output} is one of the input files")
+    if count and output is not None:
+        _usage("--count prints a number; leave out --output")
+    if engine is EngineName.SPARK:
+        if sort or on_error is OnError.COLLECT:
+            _usage(f"{'--sort' if sort else '--on-error collect'} is not for --engine spark")
+        if stream and count:
+            _usage("--count is not for --stream, which has no end")
+        if not stream and (once or checkpoint or lateness):
+            _usage("--once, --checkpoint and --lateness are for --stream; without it, Spark orders all events itself")
+        _warn(compiled)
+        from ostinato.runtime.limits import Limits
+        from ostinato.spark.job import SparkJob, form_of
+
+        options: dict[str, object] = {"time": time, "type": type, "order_by": tuple(order_by or ()), "events": events}
+        options |= {"lateness": lateness} if stream else {}
+        options |= {"limits": Limits(matches=limit_matches)} if limit_matches is not None else {}
+        spark_job = SparkJob(compiled, files, master, _kinds(kind), on_error.value, options)
+        written = form or (form_of(output) if output is not None else None) or "parquet"
+        if count:
+            spark_job.count()
+        elif stream:
+            spark_job.stream(output, written, checkpoint=checkpoint, once=once)
+        else:
+            spark_job.batch(output, written)
+        return
+    if master or form or stream or once or checkpoint:
+        _usage("--master, --format, --stream, --once and --checkpoint are for --engine spark")
     if order_by and not (sort or count):
         _usage("--order-by needs --sort: only events that are all in memory can be ordered again")
     if lateness and (sort or count):
         _usage("--lateness is for files read piece by piece; --sort and --count order all events themselves")
-    if count and output is not None:
-        _usage("--count prints a number; leave out --output")
-
     _warn(compiled)
 
     from ostinato.job import Job
@@ -235,7 +226,7 @@ def detect(
 
 
 @app.command()
-@_guarded
+@guarded
 def check(
     query: QueryFile = None,
     more: MoreInputs = None,
@@ -266,28 +257,42 @@ def check(
 
 
 @app.command()
-@_guarded
+@guarded
 def explain(
     query: QueryFile = None,
+    more: MoreInputs = None,
     text: QueryText = None,
     svg: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE", help="Draw the automaton into this file (.svg or .dot).")
     ] = None,
+    engine: EngineChoice = EngineName.EMBEDDED,
+    master: Master = None,
+    inputs: Inputs = None,
+    time: TimeColumn = None,
+    type: TypeColumn = None,
 ) -> None:
-    """Show how a query is understood and compiled, stage by stage.
+    """Show how a query is understood and compiled, stage by stage, and what Spark would do around it.
 
     [dim]Examples:[/]
     [cyan]ostinato explain fires.cel[/]
     [cyan]ostinato explain -q "A AS x ; B AS y" --svg automaton.svg[/]
+    [cyan]ostinato explain fires.cel --engine spark --input events/[/]
     """
-    compiled, _ = _arguments(query, None, text, None)
+    compiled, files = _arguments(query, more, text, inputs)
+    if (engine is EngineName.SPARK) != bool(files):
+        _usage("--engine spark and --input go together: what Spark does depends on the columns")
     if svg is not None:
         compiled.diagram().save(svg)
-    typer.echo(compiled.explain())
+    if not files:
+        typer.echo(compiled.explain())
+        return
+    from ostinato.spark.job import SparkJob
+
+    typer.echo(SparkJob(compiled, files, master, options={"time": time, "type": type}).explain())
 
 
 @app.command()
-@_guarded
+@guarded
 def bench(
     case: Annotated[str, typer.Argument(metavar="[CASE]", help="Only cases whose name contains this.")] = "",
     events: Annotated[int, typer.Option("--events", min=1000, help="Length of the stream.")] = 10_000_000,
@@ -307,11 +312,12 @@ def bench(
 
 
 @app.command()
-@_guarded
+@guarded
 def demo(
     out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where the demo's files go.")] = Path(
         "demo-data"
     ),
+    spark: Annotated[bool, typer.Option("--spark", help="Find the fires on local Spark as well.")] = False,
 ) -> None:
     """Write a week of sensor readings, find the fires in it, and show when they happened.
 
@@ -322,7 +328,7 @@ def demo(
 
     from ostinato.demo import run
 
-    run(out, Console())
+    run(out, Console(), spark=spark)
 
 
 def _warn(query: CelQuery) -> None:

@@ -133,8 +133,8 @@ def fire_timeline(events: pa.Table, matches: pa.Table) -> Timeline:
     )
 
 
-def run(folder: Path, console: Console) -> None:
-    """Write the data, run the query, show the matches and when they happened."""
+def run(folder: Path, console: Console, *, spark: bool = False) -> None:
+    """Write the data, run the query, show the matches and when they happened; with `spark`, find them there as well."""
     import ostinato
     from ostinato.files import Writer
 
@@ -174,6 +174,9 @@ def run(folder: Path, console: Console) -> None:
     drawn.highlight_regex(r"·+|[│└┘┬─]+", "bright_black")
     console.print(Padding(drawn, (0, 2)), no_wrap=True, crop=True)
 
+    if spark:
+        _on_spark(folder, events, matches, console)
+
     _heading(console, "Try next", "")
     for command, why in (
         (f"explain {query} --svg {folder / 'fires.svg'}", "how the query is compiled, and its automaton"),
@@ -183,6 +186,32 @@ def run(folder: Path, console: Console) -> None:
     ):
         console.print(Text(f"  {_program()} {command}", style="cyan"), soft_wrap=True)
         console.print(Text(f"      {why}", style="bright_black"))
+
+
+def _on_spark(folder: Path, events: pa.Table, matches: pa.Table, console: Console) -> None:
+    """From raw events in several files, in no order, to a folder of matches; where Spark cannot run, only say so."""
+    import ostinato
+    from ostinato.files import Writer
+    from ostinato.spark.job import running, write
+
+    raw, found = folder / "raw", folder / "spark-matches"
+    raw.mkdir(exist_ok=True)
+    for number in range(4):
+        with Writer(raw / f"{number}.jsonl") as writer:
+            writer.write(events.take(pa.array(range(number, len(events), 4))))
+    try:
+        with running("local[*]") as session:
+            began = time.perf_counter()
+            columns = "ts timestamp, type string, farm string, sensor int, value double"
+            readings = session.read.schema(columns).json(str(raw.absolute()))
+            total = write(ostinato.cel(QUERY).detect(readings), found, "parquet")
+            seconds = time.perf_counter() - began
+    except ostinato.OstinatoError as error:
+        _heading(console, "On Spark", "not here")
+        console.print(Padding(Text(str(error)), (0, 2)))
+        return
+    same = "the same" if total == len(matches) else f"not the {len(matches)} of before, which is a bug"
+    _heading(console, "On Spark", f"{total} found in {seconds:.1f} s, {same}: {raw} → detection", found)
 
 
 def _program() -> str:

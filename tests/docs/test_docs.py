@@ -65,7 +65,13 @@ def named(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
+def by_session(page: Path) -> Any:
+    """Pages that use Spark share the session of the tests for Spark: it takes seconds to start."""
+    shown = "".join(block.text for block in blocks(page) if block.kind in ("python", "console"))
+    return pytest.param(page, marks=pytest.mark.xdist_group("spark") if "spark" in shown else ())
+
+
+@pytest.mark.parametrize("page", map(by_session, PAGES), ids=map(named, PAGES))
 def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")

@@ -45,6 +45,14 @@ def test_strategies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert nxt != last
 
 
+@pytest.mark.xdist_group("spark")
+def test_spark_orders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed("spark_orders.py", tmp_path, capsys)
+    found = re.findall(r"order (\d+) of .* was never paid", text)
+    assert sorted(map(int, found)) == [order for order in range(100, 140) if order % 8 == 0]
+    assert f"as a stream: {len(found)}\n" in text and f"in SQL: {len(found)}\n" in text
+
+
 def test_every_example_is_in_the_table() -> None:
     text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     for path in (*EXAMPLES.glob("*.py"), *EXAMPLES.glob("*.cel")):

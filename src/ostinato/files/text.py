@@ -91,7 +91,7 @@ class TextSource(ABC):
         with self._bytes() as (file, _):
             head = self._take(file, 0)
         if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise DataError("the file is UTF-16, not UTF-8", source=str(self.path), fix="convert it, such as with iconv")
+            raise DataError("the file is UTF-16, not UTF-8", source=str(self.path), fix="convert it, with iconv say")
         self.begin(head)
         state = self.path.stat()
         key = (type(self), self.path.resolve(), state.st_size, state.st_mtime_ns)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 from ostinato.errors import LimitError, OstinatoError
 
 _FEWER = (
-    "use count() to only count them, push_each() to take them piece by piece, a strategy that gives one match per event "
-    "(SELECT NXT or LAST), a narrower WITHIN, or raise the limit"
+    "use count() to only count them, push_each() to take them piece by piece, a strategy that gives one match per "
+    "event (SELECT NXT or LAST), a narrower WITHIN, or raise the limit"
 )
 
 

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ostinato.spark.detect import detect
 from ostinato.spark.session import session
 
-__all__ = ["detect", "session"]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["detect", "register", "session"]
+
+
+def register(spark: SparkSession) -> None:
+    """Make the table function `ostinato_detect` known to this session's SQL."""
+    from ostinato.spark.sql import register_functions
+
+    register_functions(spark)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ostinato.clock import Clock
 from ostinato.spark import ranges
-from ostinato.spark.frames import Source, arrow_schema
+from ostinato.spark.frames import Source, map_in_arrow, shuffle_partitions
 from ostinato.spark.prefilter import column, prefilter
 from ostinato.spark.task import UNIT, Task, Unit
 
@@ -31,7 +31,7 @@ def detect_batch(source: Source, *, parallel: int | None = None) -> DataFrame:
             frame = frame.repartitionById(len(units), column(UNIT))
         else:
             frame = frame.repartition(column(UNIT), *_spread(source, units))
-    return frame.mapInArrow(task, source.output_type)
+    return map_in_arrow(frame, task, source.output_type)
 
 
 def relevant(source: Source) -> DataFrame:
@@ -48,12 +48,12 @@ def _units(source: Source, frame: DataFrame, parallel: int | None) -> tuple[dict
     from pyspark.sql import functions as f
 
     assert source.binding.time is not None
-    clock = Clock.of(arrow_schema(frame), source.binding.time)
+    clock = Clock.of(source.schema, source.binding.time)
     units: dict[int, Unit] = {}
     places: list[Column] = []
     for keys, readings in source.groups.items():
         first = len(units)
-        count = parallel if parallel is not None else 1 if keys else default_parallelism(frame)
+        count = parallel if parallel is not None else 1 if keys else shuffle_partitions(frame)
         if count > 1 and all(ranges.may_split(reading.compiled, clock) for reading in readings):
             cut = ranges.split(frame, [reading.compiled for reading in readings], clock, count)
             units |= {first + number: Unit(readings, part.begin) for number, part in enumerate(cut)}
@@ -74,8 +74,3 @@ def _spread(source: Source, units: dict[int, Unit]) -> list[Column]:
             own = [number for number, unit in units.items() if unit.readings == readings]
             spread = f.when(column(UNIT).isin(own), f.xxhash64(*map(column, keys))).otherwise(spread)
     return [spread]
-
-
-def default_parallelism(frame: DataFrame) -> int:
-    """As many tasks as Spark makes of a shuffle; read from the settings, so that Spark Connect can tell it too."""
-    return max(1, int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1))

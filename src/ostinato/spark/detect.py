@@ -10,7 +10,7 @@ from ostinato.errors import OstinatoError
 from ostinato.options import bad_option, check_on_late, delay, name, names
 from ostinato.query import CelQuery
 from ostinato.spark.batch import detect_batch
-from ostinato.spark.frames import Source, source
+from ostinato.spark.frames import Source, default_buckets, source
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -40,7 +40,8 @@ def detect(
 
     Streaming: `lateness` is how long an event may come after later ones (default: the frame's own watermark, else not
     at all); later ones are counted (`on_late="count"`), given in a column `late` ("collect") or stop the stream
-    ("raise"). Keys are hashed into `buckets` parts; a checkpoint goes on with the number it was begun with.
+    ("raise"). Keys are hashed into `buckets` parts (default: four per shuffle partition); a checkpoint goes
+    on with the number it was begun with.
 
     Batch: `parallel` is into how many ranges of time a stream is cut (default: as many as Spark shuffles into where
     there is no PARTITION BY, else 1); finding them runs a small job at once.
@@ -55,10 +56,12 @@ def detect(
         return detect_batch(read, parallel=parallel)
     if parallel is not None:
         raise OstinatoError("parallel is for DataFrames read whole, and this one streams\nfix: leave it out")
-    from ostinato.spark.stream import BUCKETS, detect_stream
+    from ostinato.spark.stream import detect_stream
 
     wait = None if lateness is None else delay(lateness)
-    return detect_stream(read, lateness=wait, on_late=check_on_late(on_late or "count"), buckets=buckets or BUCKETS)
+    return detect_stream(
+        read, lateness=wait, on_late=check_on_late(on_late or "count"), buckets=buckets or default_buckets(frame)
+    )
 
 
 def _check_count(option: str, value: Any) -> None:

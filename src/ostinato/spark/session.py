@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,14 +16,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
+_MASTER = re.compile(r"local|local\[(\*|\d+)(,\s*\d+)?]|local-cluster\[\d+,\s*\d+,\s*\d+]|yarn|(spark|k8s)://.+")
+STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
+_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 _SETTINGS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # others read no zone from the default
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.streaming.stateStore.providerClass": (
-        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-    ),
+    STATE_STORE: _ROCKSDB,
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -34,33 +38,60 @@ _SETTINGS = {
 def session(
     master: str | None = None, *, name: str = "ostinato", settings: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """The Spark session of this process, or a new local one on all cores (`master="local[*]"`).
+    """The Spark session of this process as it is, or a new local one on all cores (`master="local[*]"`).
 
-    `settings` are Spark settings that win over the defaults here. A session that is there already is given as it is,
-    with only those settings changed that Spark lets change.
+    `settings` are Spark settings that win over the defaults here. Of a session that is there already they change what
+    Spark lets change.
     """
     try:
         from pyspark.sql import SparkSession
     except ImportError:
         raise OstinatoError("Spark is not installed\nfix: pip install 'ostinato[spark]'") from None
-    if SparkSession.getActiveSession() is None and "SPARK_REMOTE" not in os.environ:
-        _prepare()
+    if master is not None and not _MASTER.fullmatch(master):
+        raise OstinatoError(
+            f"Spark cannot run on {master!r}\nfix: give 'local[*]', 'local[2]', 'spark://…', 'yarn' or 'k8s://…'"
+        )
+    found = SparkSession.getActiveSession()
+    if found is not None:
+        for key, value in (settings or {}).items():
+            if found.conf.isModifiable(key):
+                found.conf.set(key, value)
+        return found
     builder = SparkSession.builder.appName(name)
     if "SPARK_REMOTE" not in os.environ:
+        _prepare()
         builder = builder.master(master or "local[*]")
     cores = os.cpu_count() or 1
-    # State stores are one per shuffle partition and query: more of them than cores only cost time on one machine.
-    chosen = {"spark.sql.shuffle.partitions": str(2 * cores)} | _SETTINGS | dict(settings or {})
-    for key, value in chosen.items():
+    parts = {
+        # State stores are one per shuffle partition and query: more of them than cores only cost time on one machine.
+        "spark.sql.shuffle.partitions": str(cores),
+        # Batch shuffles begin with more parts, which Spark joins once it knows how much is in them.
+        "spark.sql.adaptive.coalescePartitions.initialPartitionNum": str(8 * cores),
+    }
+    for key, value in (_SETTINGS | parts | dict(settings or {})).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 
 
+def need_rocksdb(spark: SparkSession) -> None:
+    """Streaming detection keeps its state in RocksDB; a session that says nothing else is set to it.
+
+    Queries that run or have a checkpoint keep the store that they began with.
+    """
+    provider = spark.conf.get(STATE_STORE) or ""
+    if provider.rpartition(".")[2] != _ROCKSDB.rpartition(".")[2]:
+        spark.conf.set(STATE_STORE, _ROCKSDB)
+
+
 def _prepare() -> None:
-    """What Spark reads from the environment when its Java process starts."""
+    """What Spark reads from the environment when its Java process starts, and what it would log besides raising."""
+    from pyspark.logger import PySparkLogger
+
     from ostinato.spark.java import find_java
 
     os.environ["JAVA_HOME"] = str(find_java())
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    for logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(logger).setLevel(logging.CRITICAL)

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from ostinato.errors import DataError, OstinatoError
-from ostinato.spark.frames import Source, arrow_schema, spark_type
+from ostinato.spark.columns import spark_type
+from ostinato.spark.frames import Source, map_in_arrow
 from ostinato.spark.packing import BUCKET, PACKED, SPLIT, Pack, Unpack, bucket_column
-from ostinato.spark.prefilter import column, prefilter
+from ostinato.spark.prefilter import column, prefilter, quoted
 from ostinato.spark.processor import COUNTS, GIVEN, LATE, Detector, Streaming
+from ostinato.spark.session import need_rocksdb
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -21,14 +23,12 @@ if TYPE_CHECKING:
     from ostinato.options import OnLate
     from ostinato.spark.task import Reading
 
-BUCKETS = 32
-
-
 def detect_stream(source: Source, *, lateness: int | None, on_late: OnLate, buckets: int) -> DataFrame:
     """The matches of all queries, in append mode. `lateness` is in nanoseconds; a checkpoint fixes `buckets`."""
     from pyspark.sql import functions as f
 
-    schema = arrow_schema(source.frame)
+    need_rocksdb(source.frame.sparkSession)
+    schema = source.schema
     time = source.binding.time
     assert time is not None
     if not pa.types.is_timestamp(schema.field(time).type):
@@ -39,18 +39,18 @@ def detect_stream(source: Source, *, lateness: int | None, on_late: OnLate, buck
     splits = {json.dumps(keys): readings for keys, readings in source.groups.items()}
     # Time goes on with every row, so the watermark comes before the filter; Spark would put the filter first, were it
     # not that it looks at the time too. A row without a time is kept: it is an error to be told.
-    frame = _watermarked(source.frame, time, lateness)
+    frame, wait = _watermarked(source.frame, time, lateness)
     for place, (keys, readings) in enumerate(source.groups.items()):
         frame = frame.withColumn(bucket_column(place), _bucket(source, keys, readings, buckets))
     wanted = [column(bucket_column(place)).isNotNull() for place in range(len(splits))]
     frame = frame.filter(reduce(operator.or_, wanted, column(time).isNull()))
-    packed = frame.mapInArrow(Pack(tuple(splits), schema), PACKED)
+    packed = map_in_arrow(frame, Pack(tuple(splits), schema), PACKED)
     output = source.output
     if on_late == "collect":
         if LATE in output.names:
             raise OstinatoError(f"the answer has a column `{LATE}` already\nfix: rename it with AS")
         output = output.append(pa.field(LATE, pa.struct(list(schema))))
-    streaming = Streaming(splits, schema, output, buckets, on_late)
+    streaming = Streaming(splits, schema, output, buckets, wait, on_late)
     given = packed.groupBy(SPLIT, BUCKET).transformWithStateInPandas(
         Detector(streaming), GIVEN, outputMode="append", timeMode="EventTime"
     )
@@ -62,13 +62,17 @@ def detect_stream(source: Source, *, lateness: int | None, on_late: OnLate, buck
     return given.observe("ostinato", *counts).mapInArrow(Unpack(output), spark_type(output))
 
 
-def _watermarked(frame: DataFrame, time: str, lateness: int | None) -> DataFrame:
-    """With a watermark: the frame's own, if it has one, else one of `lateness`."""
-    if "spark.watermarkDelayMs" not in frame.schema[time].metadata:
-        return frame.withWatermark(time, f"{-(-(lateness or 0) // 1000)} microseconds")
+def _watermarked(frame: DataFrame, time: str, lateness: int | None) -> tuple[DataFrame, int]:
+    """With a watermark: the frame's own, if it has one, else one of `lateness`; and how many nanoseconds that is.
+
+    At least one: events of one time wait for each other, since Spark gives them in any order.
+    """
+    own = frame.schema[time].metadata.get("spark.watermarkDelayMs")
+    if own is None:
+        return frame.withWatermark(quoted(time), f"{-(-(lateness or 0) // 1000)} microseconds"), max(1, lateness or 0)
     if lateness is not None:
         raise OstinatoError(f"`{time}` has a watermark already, and lateness is another one\nfix: leave out lateness")
-    return frame
+    return frame, max(1, own * 1_000_000)
 
 
 def _bucket(source: Source, keys: tuple[str, ...], readings: tuple[Reading, ...], buckets: int) -> Column:

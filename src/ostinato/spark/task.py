@@ -22,7 +22,8 @@ from ostinato.spark.sorting import Sorter
 compiled = lru_cache(maxsize=256)(compile_cel)
 
 # Rows that a task holds to sort them, in bytes of Arrow data. Reading them takes about twice as much again.
-BUDGET = 256 << 20
+BUDGET = 128 << 20
+_OUTPUT = 10_000  # matches handed to Spark at once: it holds them outside its heap
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Reading:
         found: Compiled = compiled(self.text)
         return found
 
-    def engine(self, lateness: int | None = 0, on_late: OnLate = "count") -> Engine:
+    def engine(self, lateness: int = 0, on_late: OnLate = "count") -> Engine:
         return Engine(self.compiled, Options(dict(self.binding), lateness, on_late, self.events, self.limits))
 
     def read(self, rows: pa.Table) -> pa.Table:
@@ -71,12 +72,15 @@ class Unit:
     def matches(self, tables: Iterable[pa.Table]) -> Iterator[tuple[Reading, pa.Table]]:
         """The tables are in order of time."""
         engines = [(reading, reading.engine()) for reading in self.readings]
+        given = dict.fromkeys((reading.name for reading in self.readings), 0)
         for table in tables:
             before, table = self._split(table)
             for reading, engine in engines:
                 for _ in engine.push_each(reading.read(before)) if len(before) else ():
                     pass  # these belong to the range before
                 for found in engine.push_each(reading.read(table)):
+                    given[reading.name] += len(found)
+                    reading.limits.check_matches(given[reading.name])
                     yield reading, found
         for reading, engine in engines:
             if engine.bound:
@@ -110,7 +114,7 @@ class Task:
         for number in sorted(sorters):
             for reading, matches in self.units[number].matches(sorters.pop(number).tables()):
                 if len(matches):
-                    yield from reading.given(matches, self.output).to_batches()
+                    yield from reading.given(matches, self.output).to_batches(max_chunksize=_OUTPUT)
 
     def _by_unit(self, batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
         if UNIT not in batch.schema.names:

@@ -16,8 +16,7 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
-from ostinato.compile import compile_cel
-from ostinato.runtime.engine import Engine, Options
+from ostinato.runtime.engine import Engine
 
 
 def rows(text: str, start: int = 0) -> list[dict[str, Any]]:
@@ -368,18 +367,6 @@ def test_events_of_one_time_wait_for_each_other_where_order_by_decides() -> None
     engine.push([{"type": "B", "ts": 5, "n": 2}, {"type": "E", "ts": 15, "n": 0}])
     engine.push([{"type": "A", "ts": 5, "n": 1}])
     assert positions(engine.flush()) == [(2, 0)]
-
-
-def test_events_can_wait_for_time_to_be_told() -> None:
-    binding = {"time": "ts", "type": None, "order_by": ()}
-    engine = Engine(compile_cel("A AS x ; B AS y WITHIN 1 minute"), Options(binding, lateness=None))
-    assert positions(engine.push(rows("B", 8))) == []
-    assert positions(engine.push(rows("A", 5))) == []
-    engine = Engine.restore(engine.snapshot())
-    assert positions(engine.advance(to=9)) == [(1, 0)]
-    assert positions(engine.push(rows("B", 8))) == [] and engine.stats().late == 1
-    engine.push(rows("B", 20))
-    assert positions(engine.flush()) == [(1, 3)]
 
 
 def test_no_events_at_all_have_no_matches() -> None:

@@ -1,0 +1,23 @@
+"""Executors that die while they work change no answer, batch or streaming."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark.jobs.running import python, running
+from spark.jobs.workload import events, expected, read_back, write_files
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="executors are found in /proc")
+def test_the_answer_survives_the_loss_of_executors(spark: Any, tmp_path: Path) -> None:
+    table = events(600)
+    write_files(table, tmp_path / "events", 6)
+    with running(python("executor_loss", tmp_path / "events", tmp_path), tmp_path / "log") as job:
+        job.finish()
+    killed = (tmp_path / "killed").read_text().split()
+    assert len(set(killed)) == 3, f"executors were to be killed, twice in batch and once in the stream: {killed}"
+    for folder in ("batch", "stream"):
+        assert read_back(spark.read.parquet(str(tmp_path / folder))) == expected(table), folder

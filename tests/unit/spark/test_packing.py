@@ -1,0 +1,57 @@
+"""Rows to bytes and back."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+from ostinato.spark.packing import BUCKET, ROWS, SPLIT, Pack, Unpack, bucket_column, pack, unpack
+
+TABLE = pa.table(
+    {
+        "i": pa.array([1, None, 3], pa.int64()),
+        "s": pa.array(["a", None, "ü"]),
+        "t": pa.array([datetime(2026, 1, 1, tzinfo=UTC), None, None], pa.timestamp("us", tz="UTC")),
+        "d": pa.array([Decimal("1.20"), None, Decimal("-3.40")], pa.decimal128(9, 2)),
+        "l": pa.array([["x"], None, []], pa.list_(pa.string())),
+        "r": pa.array([{"a": 1}, None, {"a": None}], pa.struct({"a": pa.int32()})),
+        "m": pa.array([[("k", 1)], None, []], pa.map_(pa.string(), pa.int64())),
+        "z": pa.nulls(3),
+        "b": pa.array([b"\x00", None, b""]),
+    }
+)
+
+
+@pytest.mark.parametrize("table", [TABLE, TABLE.slice(1, 1), TABLE.slice(0, 0), pa.concat_tables([TABLE, TABLE])])
+def test_any_column(table: pa.Table) -> None:
+    assert pa.Table.from_batches([unpack(pack(table), table.schema)]).to_pylist() == table.to_pylist()
+
+
+def test_a_slice_is_packed_alone() -> None:
+    long = pa.table({"v": list(range(100_000))})
+    assert len(pack(long.slice(500, 2))) < 1000
+
+
+def test_each_bucket_of_each_group_is_a_row() -> None:
+    rows = pa.table({"ts": [4, 1, 3, 2], "v": ["a", "b", "c", "d"]})
+    told = rows.append_column(bucket_column(0), pa.array([1, 0, 1, None], pa.int32()))
+    told = told.append_column(bucket_column(1), pa.array([None, None, None, 5], pa.int32()))
+    (batch,) = Pack(("one", "two"), rows.schema)(told.to_batches())
+    found = {
+        (row[SPLIT], row[BUCKET]): unpack(row[ROWS], rows.schema).to_pydict()["v"] for row in batch.to_pylist()
+    }
+    assert found == {("one", 0): ["b"], ("one", 1): ["a", "c"], ("two", 5): ["d"]}
+
+
+def test_rows_that_no_group_wants() -> None:
+    rows = pa.table({"ts": [1, 2], bucket_column(0): pa.nulls(2, pa.int32())})
+    assert list(Pack(("one",), pa.schema({"ts": pa.int64()}))(rows.to_batches())) == []
+
+
+def test_unpacking_leaves_out_what_has_no_rows() -> None:
+    answer = pa.table({"v": [1, 2]})
+    given = pa.RecordBatch.from_pydict({ROWS: pa.array([pack(answer), None, pack(answer.slice(0, 1))], pa.binary())})
+    assert [batch.to_pydict() for batch in Unpack(answer.schema)([given])] == [{"v": [1, 2]}, {"v": [1]}]
