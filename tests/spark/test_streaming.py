@@ -132,7 +132,7 @@ def test_idle_keys_leave_nothing(spark: Any, tmp_path: Path) -> None:
     query = {"q": ost.cel("A AS x ; B AS y PARTITION BY k WITHIN 60 seconds")}
     feed = Feed(spark, tmp_path).add(table(*rows), table(event(30, "Z")))
     busy = metrics(feed.run(query, buckets=4), "q")
-    assert max(counts["keys"] for counts in busy) >= keys - 1  # the last row waits
+    assert max(counts["keys"] for counts in busy) >= keys - 4  # the last row of each bucket waits
     quiet = metrics(feed.add(table(event(500, "Z"))).run(query, buckets=4), "q")
     assert quiet[-1]["keys"] == quiet[-1]["live"] == 0
     assert quiet[-1]["bytes"] < max(counts["bytes"] for counts in busy) / 3
