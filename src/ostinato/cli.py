@@ -202,6 +202,10 @@ def detect(
         _usage("--order-by needs --sort: only events that are all in memory can be ordered again")
     if lateness and (sort or count):
         _usage("--lateness is for files read piece by piece; --sort and --count order all events themselves")
+    from ostinato.files.writer import EXTENSIONS
+
+    if output is not None and output.suffix.lower() not in EXTENSIONS:
+        _usage(f"--output {output} must end in one of {', '.join(EXTENSIONS)}")
     _warn(compiled)
 
     from ostinato.job import Job
@@ -281,6 +285,8 @@ def explain(
     compiled, files = _arguments(query, more, text, inputs)
     if (engine is EngineName.SPARK) != bool(files):
         _usage("--engine spark and --input go together: what Spark does depends on the columns")
+    if svg is not None and svg.suffix.lower() not in (".svg", ".dot", ".gv"):
+        _usage(f"--svg {svg} must end in .svg, .dot or .gv")
     if svg is not None:
         compiled.diagram().save(svg)
     if not files:
@@ -361,6 +367,8 @@ def _arguments(
         looks_like_text = any(char.isspace() for char in query)
         fix = f"to give the text itself: -q {shlex.quote(query)}" if looks_like_text else "check the name of the file"
         raise QueryError(f"there is no query file `{query}`", fix=fix) from None
+    except IsADirectoryError:
+        raise QueryError(f"`{query}` is a folder", fix="the query comes first, then --input FOLDER") from None
     except UnicodeDecodeError:
         raise QueryError(f"`{query}` is not a text file", fix="the query comes first, then --input FILE") from None
     return ostinato.cel(content), files

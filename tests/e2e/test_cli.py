@@ -378,7 +378,9 @@ def test_missing_files_and_columns(folder: Path) -> None:
     failed(run("detect", "q.cel", "-i", "q.cel"), 1, "unknown kind of file")
     failed(run("detect", "q.cel", "-i", "events.parquet", "--time", "when"), 1, "when", "no such column")
     failed(run("detect", "q.cel", "-i", "events.parquet", "-o", "nowhere/m.parquet"), 1, "no such folder")
-    failed(run("detect", "q.cel", "-i", "events.parquet", "-o", "m.xlsx"), 1, ".xlsx")
+    failed(run("detect", "q.cel", "-i", "events.parquet", "-o", "m.xlsx"), 2, ".xlsx")
+    failed(run("explain", "q.cel", "--svg", "a.png"), 2, ".svg")
+    failed(run("detect", ".", "-i", "events.parquet"), 2, "is a folder")
     failed(run("check", "q.cel", "-i", "events.parquet", "--type", "note2"), 1, "note2")
     failed(run("explain", "q.cel", "--svg", "nowhere/a.svg"), 1, "cannot write")
 

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from ostinato.errors import DataError
 from ostinato.files.render import TEXT, json_lines, json_texts
 
-_EXTENSIONS = (".parquet", ".csv", ".jsonl", ".ndjson", ".json", ".arrow", ".feather", ".ipc")
+EXTENSIONS = (".parquet", ".csv", ".jsonl", ".ndjson", ".json", ".arrow", ".feather", ".ipc")
 _BLOCK_ROWS, _BLOCK_BYTES = 1 << 16, 1 << 25  # rows rendered as text at a time, and about how much they may hold
 
 
@@ -32,11 +32,11 @@ class Writer:
     def __init__(self, path: str | os.PathLike[str], schema: pa.Schema | None = None) -> None:
         self.path = Path(path)
         self.rows = 0
-        if self.path.suffix.lower() not in _EXTENSIONS:
+        if self.path.suffix.lower() not in EXTENSIONS:
             raise DataError(
                 f"cannot write a `{self.path.suffix or self.path.name}` file",
                 source=str(path),
-                fix=f"use one of {', '.join(_EXTENSIONS)}",
+                fix=f"use one of {', '.join(EXTENSIONS)}",
             )
         if not self.path.parent.is_dir():
             raise DataError("there is no such folder", source=str(self.path.parent), fix="create it first")
