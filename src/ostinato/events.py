@@ -61,13 +61,15 @@ def _table(data: Any) -> pa.Table:
             if odd := [key for key in columns if not isinstance(key, str)]:
                 raise DataError(f"a column is named {odd[0]!r}", fix="name columns with text")
             return pa.table({column: [row.get(column) for row in data] for column in columns})
-        if hasattr(data, "__arrow_c_stream__"):
+        if library != "pyspark" and hasattr(data, "__arrow_c_stream__"):
             return pa.RecordBatchReader.from_stream(data).read_all()
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError) as error:
         raise DataError(f"cannot read the events: {error}", fix="give every column values of one type") from error
     except (OverflowError, UnicodeError) as error:
         fix = "give numbers that fit 64 bits (or decimals), and text without lone surrogates"
         raise DataError(f"cannot read the events: {error}", fix=fix) from error
+    if library == "pyspark" and name == "DataFrame":
+        raise DataError("events are a Spark DataFrame", fix="hand it to query.detect(frame), which runs on Spark")
     accepted = "a pyarrow Table, RecordBatch or RecordBatchReader, a pandas or polars DataFrame, or a list of dicts"
     raise DataError(f"events are {type(data).__module__}.{name}", fix=f"give {accepted}")
 

@@ -73,7 +73,12 @@ class CelQuery:
         order_by: Sequence[str] = (),
         limits: Limits | None = None,
     ) -> int:
-        """How many rows `detect` would return, without building them."""
+        """How many rows `detect` would return, without building them (on Spark, by counting them)."""
+        if is_spark_frame(data):
+            from ostinato.spark import detect
+
+            options: dict[str, Any] = {"time": time, "type": type, "order_by": order_by, "limits": limits}
+            return int(detect(self, data, events=False, **options).count())
         from ostinato.runtime.count import count_whole
 
         return count_whole(self.engine(time=time, type=type, order_by=order_by, limits=limits), data)

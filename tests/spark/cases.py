@@ -199,7 +199,7 @@ class Feed:
     def __init__(self, spark: Any, folder: Path, schema: pa.Schema = SCHEMA) -> None:
         self.spark, self.folder, self.schema = spark, folder, schema
         self.source, self.sink, self.checkpoint = folder / "in", folder / "out", folder / "checkpoint"
-        self.source.mkdir()
+        self.source.mkdir(parents=True)
         self.files = 0
 
     def add(self, *tables: pa.Table) -> Feed:

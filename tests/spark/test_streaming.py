@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 import ostinato as ost
@@ -192,3 +193,61 @@ def test_a_stream_that_ends_in_the_middle_has_not_told_all(spark: Any, tmp_path:
     assert feed.found(query) == {"q": []}
     feed.add(table({"ts": FOREVER, "n": 1})).run(query)
     assert len(feed.found(query)["q"]) == 1
+
+
+# Whose watermark it is ------------------------------------------------------------------------------------------------
+
+
+def test_the_watermark_of_joined_sources_is_the_least(spark: Any, tmp_path: Path) -> None:
+    """What is late to one source is not late to the stream as long as another is behind."""
+    fast, slow = Feed(spark, tmp_path / "fast"), Feed(spark, tmp_path / "slow")
+    far = table(event(10**6, "Z"))
+    later = table(event(10**6 + 5, "Z"))
+    fast.add(table(event(100, "A", k=1), event(900, "B", k=1)), table(event(901, "C", k=1)), far, later)
+    behind = [table(event(5, "A", k=1)), table(event(110, "B", k=1), event(120, "A", k=1)), table(event(130, "B", k=1))]
+    slow.add(*behind, pa.concat_tables([far, later]))
+    frames = [feed.frame().withWatermark("ts", "10 seconds") for feed in (fast, slow)]
+    query = {"q": ost.cel("A AS x ; B AS y PARTITION BY k")}
+    found = ost.detect_many(query, frames[0].unionByName(frames[1]))
+    run = found.writeStream.format("memory").queryName("joined").option("checkpointLocation", str(tmp_path / "state"))
+    run.trigger(availableNow=True).start().awaitTermination()
+    rows = pa.concat_tables(pq.read_table(feed.source) for feed in (fast, slow))
+    assert spark.table("joined").count() == query["q"].count(rows) > 0
+
+
+@pytest.mark.parametrize("buckets", [1, 2, 5])
+def test_lateness_does_not_depend_on_buckets(spark: Any, tmp_path: Path, buckets: int) -> None:
+    feed = Feed(spark, tmp_path).add(
+        table(event(0.0009, "A", k=1)), table(*(event(0.0005, "A", k=key) for key in range(1, 6))), closing()
+    )
+    query = {"q": ost.cel("A AS x PARTITION BY k")}
+    assert sum(counts["late"] or 0 for counts in metrics(feed.run(query, buckets=buckets), "q")) == 0
+    assert len(feed.found(query)["q"]) == 6
+
+
+def test_two_detections_in_one_stream(spark: Any, tmp_path: Path) -> None:
+    feed = Feed(spark, tmp_path).add(table(event(0, "A", k=1), event(1, "B", k=1)), closing())
+    one, two = (ost.cel(f"{letter} AS x") for letter in "AB")
+    both = one.detect(feed.frame()).unionByName(two.detect(feed.frame(), metrics="second"))
+    run = both.writeStream.format("memory").queryName("twice").option("checkpointLocation", str(tmp_path / "state"))
+    run.trigger(availableNow=True).start().awaitTermination()
+    assert spark.table("twice").count() == 2
+
+
+def test_the_watermark_must_be_on_the_time(spark: Any, tmp_path: Path) -> None:
+    frame = Feed(spark, tmp_path / "other").add(closing()).frame().selectExpr("*", "ts AS other")
+    frame = frame.withWatermark("other", "1 second")
+    with pytest.raises(ost.OstinatoError, match="watermark of the stream is on `other`"):
+        ost.cel("A AS x").detect(frame)
+    plain = Feed(spark, tmp_path / "plain").add(closing()).frame().selectExpr("cast(ts AS timestamp_ntz) AS ts", "type")
+    with pytest.raises(ost.DataError, match="a stream needs a timestamp"):
+        ost.cel("A AS x").detect(plain)
+
+
+def test_counting_on_spark(spark: Any) -> None:
+    events = EVENTS.select(["ts", "type"])
+    frame = spark.createDataFrame(events)
+    query = ost.cel("A AS x ; B AS y WITHIN 5 seconds")
+    assert query.count(frame) == query.count(events, order_by=["type"]) > 0
+    with pytest.raises(ost.DataError, match="Spark DataFrame"):
+        ost.cel("A AS x").engine().push(frame)

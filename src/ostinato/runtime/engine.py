@@ -41,7 +41,7 @@ class Options:
     """What a user may say about a run, beside the query."""
 
     binding: dict[str, Any]
-    lateness: int = 0
+    lateness: int | None = 0  # None: events wait for `advance`
     on_late: OnLate = "count"
     events: bool = False
     limits: Limits = field(default_factory=Limits)
@@ -215,7 +215,7 @@ class Engine:
         binding = Binding.resolve(
             rows.schema,
             **self.options.binding,
-            needs_time=needs_time or self.options.lateness > 0,
+            needs_time=needs_time or self.options.lateness != 0,
             relations=[name for name in relations(query.formula) if name is not None] or query.relations,
         )
         stream = Stream(self.compiled, rows.schema, binding, minterms)

@@ -35,13 +35,15 @@ def detect(
     on_late: OnLate | None = None,
     buckets: int | None = None,
     parallel: int | None = None,
+    metrics: str | None = None,
 ) -> DataFrame:
     """The matches as a DataFrame, lazily: nothing runs before Spark is asked for rows.
 
     Streaming: `lateness` is how long an event may come after later ones (default: the frame's own watermark, else not
     at all); later ones are counted (`on_late="count"`), given in a column `late` ("collect") or stop the stream
     ("raise"). Keys are hashed into `buckets` parts (default: four per shuffle partition); a checkpoint goes
-    on with the number it was begun with.
+    on with the number it was begun with. `metrics` names the counts in Spark's progress ("ostinato"); two detections in
+    one stream need different names.
 
     Batch: `parallel` is into how many ranges of time a stream is cut (default: as many as Spark shuffles into where
     there is no PARTITION BY, else 1); finding them runs a small job at once.
@@ -50,7 +52,7 @@ def detect(
     for option, value in (("buckets", buckets), ("parallel", parallel)):
         _check_count(option, value)
     if not frame.isStreaming:
-        for option, given in (("lateness", lateness), ("on_late", on_late), ("buckets", buckets)):
+        for option, given in (("lateness", lateness), ("on_late", on_late), ("buckets", buckets), ("metrics", metrics)):
             if given is not None:
                 raise OstinatoError(f"{option} is for streams, and this DataFrame is read whole\nfix: leave it out")
         return detect_batch(read, parallel=parallel)
@@ -58,9 +60,12 @@ def detect(
         raise OstinatoError("parallel is for DataFrames read whole, and this one streams\nfix: leave it out")
     from ostinato.spark.stream import detect_stream
 
-    wait = None if lateness is None else delay(lateness)
     return detect_stream(
-        read, lateness=wait, on_late=check_on_late(on_late or "count"), buckets=buckets or default_buckets(frame)
+        read,
+        lateness=None if lateness is None else delay(lateness),
+        on_late=check_on_late(on_late or "count"),
+        buckets=buckets or default_buckets(frame),
+        metrics=name("metrics", metrics) or "ostinato",
     )
 
 

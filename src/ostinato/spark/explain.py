@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ostinato.spark.task import Reading
 
-_DETECT = ("lateness", "buckets", "parallel")  # options that do not change what is read
+_DETECT = ("lateness", "on_late", "buckets", "parallel", "metrics")  # options that do not change what is read
 
 
 def explain_spark(query: CelQuery, frame: DataFrame, **options: Any) -> str:

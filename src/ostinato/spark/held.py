@@ -41,11 +41,11 @@ class Held:
         arrays = {name: np.frombuffer(snapshot, np.uint8) for name, snapshot in self.snapshots.items()}
         return Snapshot({"buckets": self.buckets, "timer": self.timer}, arrays, {}).to_bytes()
 
-    def engine(self, reading: Reading, lateness: int, on_late: OnLate) -> Engine:
+    def engine(self, reading: Reading, on_late: OnLate) -> Engine:
         """The engine of a query as it was; a new one for a query that was not there before."""
         told: OnLate = "raise" if on_late == "raise" else "count"
         if reading.name not in self.snapshots:
-            return reading.engine(lateness, told)
+            return reading.engine(lateness=None, on_late=told)
         engine = Engine.restore(self.snapshots[reading.name])
         if engine.compiled.query.text != reading.text:
             raise DataError(
@@ -53,5 +53,4 @@ class Held:
                 fix="start the changed query with a new checkpointLocation, or under another name",
             )
         engine.options = replace(engine.options, on_late=told)
-        engine.reorder.lateness = lateness  # it may change from one start to the next
         return engine

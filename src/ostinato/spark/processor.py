@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, StructField, StructType
 
@@ -37,7 +38,8 @@ class Streaming:
     schema: pa.Schema
     output: pa.Schema
     buckets: int
-    lateness: int  # in nanoseconds, from 1
+    # How far, in milliseconds, Spark's watermark lies behind the latest row at most; None: nobody knows.
+    delay: int | None = None
     on_late: OnLate = "count"
 
 
@@ -73,16 +75,16 @@ class Detector(StatefulProcessor):
         given: list[dict[str, Any]] = []
         snapshots = {}
         for reading in self.streaming.splits.get(key[0], ()):
-            engine = held.engine(reading, self.streaming.lateness, self.streaming.on_late)
+            engine = held.engine(reading, self.streaming.on_late)
             before = engine.stats()
             found = [engine.push(reading.read(rows.slice(0, 0)))]
             if watermark:  # 0 is before the first one
                 # What comes now is late if it lies before what Spark saw in earlier steps, in whatever bucket.
                 found.append(engine.advance(to=pa.scalar(watermark, pa.timestamp("ms"))))
             late = self._late(reading, rows, engine.reorder)
-            # All rows of the bucket are here, so those that lie behind the latest of them by the lateness need not wait
-            # for Spark to notice.
             found.append(engine.push(reading.read(rows)))
+            if (ahead := self._ahead(reading, rows)) is not None:
+                found.append(engine.advance(to=ahead))
             matches = pa.concat_tables([reading.given(pa.concat_tables(found), self.streaming.output), *late])
             snapshot = snapshots[reading.name] = engine.snapshot()
             given.append(_counted(reading, matches, before, replace(engine.stats(), bytes=len(snapshot))))
@@ -97,6 +99,14 @@ class Detector(StatefulProcessor):
                 self.handle.registerTimer(timer)
         self.state.update((Held(snapshots, self.streaming.buckets, timer).dump(),))
         yield pd.DataFrame(given)
+
+    def _ahead(self, reading: Reading, rows: pa.Table) -> pa.Scalar | None:
+        """What the watermark of the next step will have reached at least, to go by the rows of this one: all rows of
+        the bucket are here, so those before that need not wait for it."""
+        if self.streaming.delay is None or not len(rows):
+            return None
+        latest = pc.max(rows[reading.binding["time"]]).cast(pa.timestamp("us")).value // 1000
+        return pa.scalar(latest - self.streaming.delay, pa.timestamp("ms"))
 
     def _late(self, reading: Reading, rows: pa.Table, reorder: Reorder) -> list[pa.Table]:
         """Where they are asked for, rows that come too late, each as a row of the output with nothing but itself."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ostinato.options import OnLate
     from ostinato.spark.task import Reading
 
-def detect_stream(source: Source, *, lateness: int | None, on_late: OnLate, buckets: int) -> DataFrame:
+def detect_stream(source: Source, *, lateness: int | None, on_late: OnLate, buckets: int, metrics: str) -> DataFrame:
     """The matches of all queries, in append mode. `lateness` is in nanoseconds; a checkpoint fixes `buckets`."""
     from pyspark.sql import functions as f
 
@@ -31,15 +31,15 @@ def detect_stream(source: Source, *, lateness: int | None, on_late: OnLate, buck
     schema = source.schema
     time = source.binding.time
     assert time is not None
-    if not pa.types.is_timestamp(schema.field(time).type):
+    if not pa.types.is_timestamp(schema.field(time).type) or schema.field(time).type.tz is None:
         raise DataError(
             f"a stream needs a timestamp to advance by, and `{time}` is {schema.field(time).type}",
-            fix="cast it: frame.withColumn(…, timestamp_seconds(…)) or to_timestamp(…)",
+            fix="cast it to a timestamp with a zone: timestamp_seconds(…), or .cast('timestamp')",
         )
     splits = {json.dumps(keys): readings for keys, readings in source.groups.items()}
     # Time goes on with every row, so the watermark comes before the filter; Spark would put the filter first, were it
     # not that it looks at the time too. A row without a time is kept: it is an error to be told.
-    frame, wait = _watermarked(source.frame, time, lateness)
+    frame, behind = _watermarked(source.frame, time, lateness)
     for place, (keys, readings) in enumerate(source.groups.items()):
         frame = frame.withColumn(bucket_column(place), _bucket(source, keys, readings, buckets))
     wanted = [column(bucket_column(place)).isNotNull() for place in range(len(splits))]
@@ -50,7 +50,7 @@ def detect_stream(source: Source, *, lateness: int | None, on_late: OnLate, buck
         if LATE in output.names:
             raise OstinatoError(f"the answer has a column `{LATE}` already\nfix: rename it with AS")
         output = output.append(pa.field(LATE, pa.struct(list(schema))))
-    streaming = Streaming(splits, schema, output, buckets, wait, on_late)
+    streaming = Streaming(splits, schema, output, buckets, behind, on_late)
     given = packed.groupBy(SPLIT, BUCKET).transformWithStateInPandas(
         Detector(streaming), GIVEN, outputMode="append", timeMode="EventTime"
     )
@@ -59,20 +59,26 @@ def detect_stream(source: Source, *, lateness: int | None, on_late: OnLate, buck
         for reading in source.readings
         for name in COUNTS
     ]
-    return given.observe("ostinato", *counts).mapInArrow(Unpack(output), spark_type(output))
+    return given.observe(metrics, *counts).mapInArrow(Unpack(output), spark_type(output))
 
 
-def _watermarked(frame: DataFrame, time: str, lateness: int | None) -> tuple[DataFrame, int]:
-    """With a watermark: the frame's own, if it has one, else one of `lateness`; and how many nanoseconds that is.
+def _watermarked(frame: DataFrame, time: str, lateness: int | None) -> tuple[DataFrame, int | None]:
+    """With a watermark: the frame's own, if it has one, else one of `lateness`; and how many milliseconds that is.
 
-    At least one: events of one time wait for each other, since Spark gives them in any order.
+    None where the watermark is the frame's own: it may be the least of several, of sources that were joined.
     """
-    own = frame.schema[time].metadata.get("spark.watermarkDelayMs")
-    if own is None:
-        return frame.withWatermark(quoted(time), f"{-(-(lateness or 0) // 1000)} microseconds"), max(1, lateness or 0)
+    own = [field.name for field in frame.schema.fields if "spark.watermarkDelayMs" in field.metadata]
+    if not own:
+        behind = -(-(lateness or 0) // 1_000_000)
+        return frame.withWatermark(quoted(time), f"{behind} milliseconds"), behind
+    if own != [time]:
+        raise OstinatoError(
+            f"the time is `{time}`, but the watermark of the stream is on `{own[0]}`\n"
+            f"fix: time={own[0]!r}, or leave the watermark to lateness=…"
+        )
     if lateness is not None:
         raise OstinatoError(f"`{time}` has a watermark already, and lateness is another one\nfix: leave out lateness")
-    return frame, max(1, own * 1_000_000)
+    return frame, None
 
 
 def _bucket(source: Source, keys: tuple[str, ...], readings: tuple[Reading, ...], buckets: int) -> Column:

@@ -47,7 +47,7 @@ class Reading:
         found: Compiled = compiled(self.text)
         return found
 
-    def engine(self, lateness: int = 0, on_late: OnLate = "count") -> Engine:
+    def engine(self, lateness: int | None = 0, on_late: OnLate = "count") -> Engine:
         return Engine(self.compiled, Options(dict(self.binding), lateness, on_late, self.events, self.limits))
 
     def read(self, rows: pa.Table) -> pa.Table:

@@ -72,7 +72,7 @@ class Job:
     late: int = 0
 
     def __post_init__(self) -> None:
-        self.streaming = replace(self.streaming, lateness=max(1, 10**9 * self.lateness))
+        self.streaming = replace(self.streaming, delay=1000 * self.lateness)
 
     def batch(self, rows: pa.Table) -> list[dict[str, Any]]:
         found = []
@@ -119,7 +119,7 @@ def streaming(text: str, schema: pa.Schema, buckets: int = 4) -> Streaming:
     answer = one.engine().push(schema.empty_table()).schema
     if "positions" in answer.names:
         answer = answer.remove(answer.get_field_index("positions"))
-    return Streaming({KEY[0]: (replace(one, answer=answer),)}, schema, answer, buckets, lateness=1)
+    return Streaming({KEY[0]: (replace(one, answer=answer),)}, schema, answer, buckets, delay=0)
 
 
 def end(schema: pa.Schema) -> pa.Table:
