@@ -108,6 +108,19 @@ def test_a_stream_goes_on_where_it_ended(folder: Path) -> None:
     assert rows("matches") == EXPECTED
 
 
+@pytest.mark.parametrize("spoilt", ["metadata", "offsets/0"])
+def test_a_damaged_checkpoint_is_told(folder: Path, spoilt: str) -> None:
+    args = ["--input", "events", "--stream", "--once", "--output", "matches"]
+    assert on_spark(*args).exit_code == 0
+    path = Path("matches", "_checkpoint", spoilt)
+    path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+    path.write_text("garbage", encoding="utf-8")
+    result = on_spark(*args)
+    assert result.exit_code == 1
+    assert "the checkpoint cannot be read" in result.stderr and "--checkpoint" in result.stderr
+    assert len(result.stderr.splitlines()) < 6
+
+
 def test_a_stream_without_output_is_printed_as_lines(folder: Path) -> None:
     pq.write_table(events(1, start=10_000), "events/3.parquet")
     result = on_spark("--input", "events", "--stream", "--once")

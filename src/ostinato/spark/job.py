@@ -186,8 +186,9 @@ def _told(error: Exception) -> str:
     text = str(error)
     if (java := getattr(error, "java_exception", None)) is not None:
         text = f"{java.toString()}\n{text}"
-    if re.search(r"/(metadata|offsets|commits|state)\b.*|MALFORMED_LOG_FILE|StreamMetadata|checkpoint", text) and java:
-        return f"the checkpoint cannot be read: {text.partition(chr(10))[0]}\nfix: start with a new --checkpoint folder"
+    if re.search(r"StreamMetadata|MALFORMED_LOG_FILE", text):
+        reason = _NOISE.split(text, maxsplit=1)[0].strip().partition("\n")[0]
+        return f"the checkpoint cannot be read: {reason}\nfix: start with a new --checkpoint folder"
     if ours := re.search(r"ostinato\.errors\.\w+: ", text):
         return _NOISE.split(text[ours.end() :], maxsplit=1)[0].strip()
     causes = re.findall(r"(?:Caused by: |most recent failure: .*?: )(?:[\w.$]+(?:Exception|Error): )?(.+)", text)
