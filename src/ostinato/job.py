@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
@@ -16,20 +16,16 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ostinato.automata.determinise import AllMachine
 from ostinato.errors import DataError, LimitError, did_you_mean
-from ostinato.events import DEFAULT_TIME, DEFAULT_TYPE, with_columns
+from ostinato.events import DEFAULT_TIME, DEFAULT_TYPE
 from ostinato.files import Reader, Writer, open_events
 from ostinato.files.reader import OnError
-from ostinato.plan.columns import columns_read
 from ostinato.query import CelQuery
-from ostinato.runtime.cells import Cells
-from ostinato.runtime.count import OutOfOrder, count_batches
+from ostinato.runtime.count import OutOfOrder, cells_of, count_batches
 from ostinato.runtime.engine import Engine
 from ostinato.runtime.limits import Limits
-from ostinato.viz.table import printable, terminal_table
+from ostinato.viz.table import SHOWN, printable, terminal_table, told
 
-SHOWN = 20  # matches printed when they are not written to a file
 _MAX_CELLS = 16  # of the machine, so that counting takes little next to listing
 _MANY = 3  # tables of matches, of one batch of events, after which it is worth counting them before going on
 
@@ -68,7 +64,7 @@ class Job:
                 raise typer.BadParameter(
                     f"--kind names `{name}`, but there is no such column; {did_you_mean(name, schema.names)}"
                 )
-        nothing = self._typed(schema.empty_table())
+        nothing = schema.empty_table()
         self.query.detect(nothing, time=self.time, type=self.type, order_by=self.order_by)
 
     def streamed(self, output: Path | None, lateness: str | None) -> None:
@@ -78,14 +74,14 @@ class Job:
             time=self.time, type=self.type, lateness=lateness or 0, events=self.events, limits=self._limits()
         )
         with _Results(output, self._limits().matches) as results:
-            results.add(engine.push(self._typed(reader.schema.empty_table())))
-            for batch in _watched(reader):
-                rows, before = self._typed(batch), results.total
+            results.add(engine.push(reader.schema.empty_table()))
+            for rows in _watched(reader):
+                before = results.total
                 if lateness is None:
                     self._check_order(engine, rows, reader.rows_read - len(rows))
                 for number, matches in enumerate(engine.push_each(rows), start=1):
                     results.add(matches)
-                    if number == _MANY and lateness is None and _adds_up(engine):
+                    if number == _MANY and lateness is None and cells_of(engine, _MAX_CELLS) is not None:
                         results.expect(before + self._number(rows))
             results.add(engine.flush())
         stats = engine.stats()
@@ -144,23 +140,11 @@ class Job:
 
     def _batches(self, reader: Reader) -> Iterator[pa.Table]:
         """All that is read, and before it a table without rows that tells the columns."""
-        yield self._typed(reader.schema.empty_table())
-        yield from map(self._typed, _watched(reader))
+        yield reader.schema.empty_table()
+        yield from _watched(reader)
 
     def _loaded(self, reader: Reader) -> pa.Table:
         return pa.concat_tables(self._batches(reader))
-
-    def _typed(self, rows: pa.Table) -> pa.Table:
-        names = {self.type or DEFAULT_TYPE, *self.order_by, *self._columns}
-        return with_columns(rows, names, time=self.time)
-
-    @property
-    def _columns(self) -> set[str]:
-        """What the query reads, apart from whole rows that it gives."""
-        columns = self.query.columns()
-        if columns is None:
-            columns = columns_read(replace(self.query.engine().compiled.query, items=None))
-        return columns or set()
 
     def _reader(self, *, whole_rows: bool) -> tuple[Reader, float]:
         """The files, with no more columns than the query needs, once it is known to fit them; and when that began.
@@ -172,8 +156,8 @@ class Job:
         opened = time.perf_counter()
         self._check(schema)
         wanted = None
-        if not whole_rows and self.query.columns() is not None:
-            columns = {self.time or DEFAULT_TIME, self.type or DEFAULT_TYPE, *self.order_by, *self._columns}
+        if not whole_rows and (read := self.query.columns()) is not None:
+            columns = {self.time or DEFAULT_TIME, self.type or DEFAULT_TYPE, *self.order_by, *read}
             # A stream without time, type or attributes is still so many events: then any columns will do.
             wanted = [name for name in schema.names if name in columns] or None
         reader = open_events(self.files, columns=wanted, on_error=self.on_error, kinds=self.kinds)
@@ -183,7 +167,7 @@ class Job:
         """How it went, on stderr, so that it never mixes with results."""
         seconds = time.perf_counter() - began
         console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
-        parts = [f"{events:,} events", _matches(matches), f"{late:,} late", f"{seconds:.2f} s"]
+        parts = [f"{events:,} events", told(matches), f"{late:,} late", f"{seconds:.2f} s"]
         console.print(", ".join([*parts, f"{events / max(seconds, 1e-9):,.0f} events/s"]), style="bright_black")
         if reader.bad_count:
             console.print(f"{reader.bad_count:,} rows could not be read and were left out", style="yellow")
@@ -234,19 +218,7 @@ class _Results:
         if self.total:
             console.print(terminal_table(pa.concat_tables(self.first)))
         rest = f", the first {SHOWN} shown; --output FILE keeps all" if self.total > SHOWN else ""
-        console.print(f"[bold]{_matches(self.total)}[/]{rest}", highlight=False)
-
-
-def _adds_up(engine: Engine) -> bool:
-    """Whether the number of matches can be had without walking over them, for events like those read so far."""
-    compiled, machine = engine.compiled, engine.matcher.tables.machine
-    if compiled.hides_variables or compiled.trailing or compiled.query.consume != "NONE":
-        return False
-    return isinstance(machine, AllMachine) and Cells(machine).extend(engine.stream.encoder.size, _MAX_CELLS)
-
-
-def _matches(number: int) -> str:
-    return f"{number:,} match" if number == 1 else f"{number:,} matches"
+        console.print(f"[bold]{told(self.total)}[/]{rest}", highlight=False)
 
 
 def _too_many(bound: int) -> LimitError:

@@ -19,7 +19,6 @@ from ostinato.plan.format import to_text
 from ostinato.plan.nodes import Query
 from ostinato.query import CelQuery
 from ostinato.spark.detect import prepare
-from ostinato.spark.prefilter import prefilter
 from ostinato.spark.task import Task, Unit
 from spark.cases import EMPTY, by_query, embedded, frame, same, shuffled, stream
 
@@ -122,7 +121,7 @@ def kept(spark: Any, texts: list[str], table: pa.Table) -> dict[str, pa.Table]:
 
     given = spark.createDataFrame(table)
     read = prepare({str(place): ost.cel(text) for place, text in enumerate(texts)}, given)
-    tests = {one.name: prefilter(one.compiled, read.binding, read.frame.schema) for one in read.readings}
+    tests = {one.name: read.relevant_to([one]) for one in read.readings}
     columns = [f.coalesce(test, f.lit(False)).alias(name) for name, test in tests.items() if test is not None]
     masks = given.select("n", *columns).toArrow().sort_by("n")
     return {texts[int(name)]: table.filter(masks[name]) for name in masks.column_names if name != "n"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ostinato.lang.expr import Expr, Variable, attributes
 from ostinato.plan.nodes import Absent, Filter, Formula, Query, children
@@ -18,6 +19,11 @@ def columns_read(query: Query) -> set[str] | None:
     if query.window is not None and query.window.attribute is not None:
         names.add(query.window.attribute)
     return names
+
+
+def attributes_read(query: Query) -> set[str]:
+    """The same, apart from whole rows that it gives."""
+    return columns_read(query) or columns_read(replace(query, items=None)) or set()
 
 
 def _predicates(formula: Formula) -> Iterator[Expr]:

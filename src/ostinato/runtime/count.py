@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ostinato.automata.determinise import AllMachine
+from ostinato.compile import Compiled
 from ostinato.errors import DataError, OstinatoError
 from ostinato.events import time_order, to_arrow
 from ostinato.kernels import protocol
@@ -59,9 +60,7 @@ class Counter:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.events = 0
-        compiled = engine.compiled
-        # Only a list of what was found can tell which answers look the same, or were cancelled later.
-        self._lists = compiled.hides_variables or bool(compiled.trailing)
+        self._lists = _lists(engine.compiled)
         self._listed = 0
         self._tally: _Tally | None = None
         self._last: pa.Table | None = None  # the last event read: the next batch must not go behind it
@@ -129,13 +128,26 @@ class Counter:
 
 def _tally_for(engine: Engine) -> _Tally:
     """Once the codes of a first batch are known."""
-    stream, machine = engine.stream, engine.matcher.tables.machine
-    if isinstance(machine, AllMachine) and engine.compiled.query.consume == "NONE":
-        cells = Cells(machine)
-        if cells.extend(stream.encoder.size, _MAX_CELLS):
-            tally = _Runs if stream.window == protocol.NO_WINDOW else _Windows
-            return tally(cells, stream, engine.options.limits)
-    return _Walked(engine.matcher)
+    stream = engine.stream
+    if (cells := cells_of(engine, _MAX_CELLS)) is None:
+        return _Walked(engine.matcher)
+    tally = _Runs if stream.window == protocol.NO_WINDOW else _Windows
+    return tally(cells, stream, engine.options.limits)
+
+
+def cells_of(engine: Engine, most: int) -> Cells | None:
+    """What the matches of events like those read so far can be added up by; None where they must be walked over, or
+    where it takes more than so many cells."""
+    machine = engine.matcher.tables.machine
+    if _lists(engine.compiled) or not isinstance(machine, AllMachine) or engine.compiled.query.consume != "NONE":
+        return None
+    cells = Cells(machine)
+    return cells if cells.extend(engine.stream.encoder.size, most) else None
+
+
+def _lists(compiled: Compiled) -> bool:
+    """Only a list of what was found can tell which answers look the same, or were cancelled later."""
+    return compiled.hides_variables or bool(compiled.trailing)
 
 
 class _Tally(ABC):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from ostinato.errors import DataError, LimitError, OstinatoError
 from ostinato.events import DEFAULT_TYPE, Binding, time_order, to_arrow, with_columns
 from ostinato.kernels.arrays import plain_type
 from ostinato.options import OnLate
-from ostinato.plan.columns import columns_read
+from ostinato.plan.columns import attributes_read
 from ostinato.plan.nodes import relations, repeated
 from ostinato.runtime.absence import Waiting
 from ostinato.runtime.answer import Answer, fitted
@@ -200,9 +200,8 @@ class Engine:
     def meet(self, rows: pa.Table) -> pa.Table:
         """The rows with the columns and types of the stream, which the first of them tell."""
         if self._stream is None:
-            query, told = self.compiled.query, self.options.binding
-            read = columns_read(query) or columns_read(replace(query, items=None)) or set()
-            names = {told["type"] or DEFAULT_TYPE, *told["order_by"], *read}
+            told = self.options.binding
+            names = {told["type"] or DEFAULT_TYPE, *told["order_by"], *attributes_read(self.compiled.query)}
             self.bind(with_columns(rows, names, time=told["time"]))
         elif rows.num_columns and (grown := self._stream.grown(rows.schema)):
             self._adopt(grown)

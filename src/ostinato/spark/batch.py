@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from ostinato.clock import Clock
 from ostinato.spark import ranges
 from ostinato.spark.frames import Source, map_in_arrow, shuffle_partitions
-from ostinato.spark.prefilter import column, prefilter
+from ostinato.spark.prefilter import column
 from ostinato.spark.task import UNIT, Task, Unit
 
 if TYPE_CHECKING:
@@ -17,7 +16,8 @@ if TYPE_CHECKING:
 
 def detect_batch(source: Source, *, parallel: int | None = None) -> DataFrame:
     """The matches of all queries. `parallel`: into how many ranges of time a stream without a key is cut."""
-    frame = relevant(source)
+    wanted = source.relevant_to(source.readings)
+    frame = source.frame if wanted is None else source.frame.filter(wanted)
     units, places = _units(source, frame, parallel)
     task = Task(units, source.output)
     keys = tuple(source.groups)
@@ -32,15 +32,6 @@ def detect_batch(source: Source, *, parallel: int | None = None) -> DataFrame:
         else:
             frame = frame.repartition(column(UNIT), *_spread(source, units))
     return map_in_arrow(frame, task, source.output_type)
-
-
-def relevant(source: Source) -> DataFrame:
-    """The rows that can matter to one of the queries, as far as Spark can tell."""
-    tests = [prefilter(reading.compiled, source.binding, source.frame.schema) for reading in source.readings]
-    known = [test for test in tests if test is not None]
-    if len(known) < len(tests):
-        return source.frame
-    return source.frame.filter(reduce(lambda left, right: left | right, known))
 
 
 def _units(source: Source, frame: DataFrame, parallel: int | None) -> tuple[dict[int, Unit], Column]:

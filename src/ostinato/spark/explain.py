@@ -9,7 +9,6 @@ from ostinato.query import CelQuery
 from ostinato.spark import ranges
 from ostinato.spark.detect import prepare
 from ostinato.spark.frames import Source, default_buckets, shuffle_partitions
-from ostinato.spark.prefilter import prefilter
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -23,7 +22,7 @@ def explain_spark(query: CelQuery, frame: DataFrame, **options: Any) -> str:
     """The columns read, the filter pushed down, how rows get to tasks, and how a task reads them."""
     read = prepare(query, frame, **{name: value for name, value in options.items() if name not in _DETECT})
     (keys,), (reading,) = read.groups, read.readings
-    test = prefilter(reading.compiled, read.binding, read.frame.schema)
+    test = read.relevant_to([reading])
     lines = [
         f"Spark, {'streaming' if frame.isStreaming else 'batch'}",
         f"  columns read   {', '.join(read.frame.columns)}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +12,11 @@ from ostinato.errors import DataError
 from ostinato.events import Binding
 from ostinato.many import joint_schema
 from ostinato.spark.columns import arrow_schema, check, spark_type
-from ostinato.spark.prefilter import column
+from ostinato.spark.prefilter import column, prefilter
 from ostinato.spark.task import Reading
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import StructType
 
 
@@ -40,6 +40,10 @@ class Source:
     def schema(self) -> pa.Schema:
         """The columns that are read."""
         return arrow_schema(self.frame.schema)
+
+    def relevant_to(self, readings: Iterable[Reading]) -> Column | None:
+        """The rows that can matter to one of these, as far as Spark can tell; None: all may."""
+        return prefilter((reading.compiled for reading in readings), self.binding, self.frame.schema)
 
     @property
     def output_type(self) -> StructType:

@@ -21,14 +21,13 @@ from rich.console import Console
 from ostinato.errors import DataError, OstinatoError, did_you_mean
 from ostinato.query import CelQuery
 from ostinato.spark.session import session
-from ostinato.viz.table import terminal_table
+from ostinato.viz.table import SHOWN, terminal_table, told
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.types import StructType
 
-SHOWN = 20  # matches printed when they are not written anywhere
 FORMATS = {"parquet": "parquet", "csv": "csv", "jsonl": "json", "ndjson": "json", "json": "json"}
 _TYPES = {"number": "double", "string": "string", "boolean": "boolean", "timestamp": "timestamp"}
 _TEXT = {"header": "true", "escape": '"'}  # CSV as everyone else writes it
@@ -60,7 +59,7 @@ class SparkJob:
         with running(self.master) as spark:
             matches = self._matches(self._frame(spark))
             total = _print_first(matches) if output is None else write(matches, output, FORMATS[form])
-        _say(f"{_number(total)}, {time.perf_counter() - began:.1f} s")
+        _say(f"{told(total)}, {time.perf_counter() - began:.1f} s")
 
     def count(self) -> None:
         with running(self.master) as spark:
@@ -208,7 +207,7 @@ def _print_first(matches: DataFrame) -> int:
     if total:
         console.print(terminal_table(first))
     rest = f", the first {SHOWN} shown; --output FOLDER keeps all" if total > SHOWN else ""
-    console.print(f"[bold]{_number(total)}[/]{rest}", highlight=False)
+    console.print(f"[bold]{told(total)}[/]{rest}", highlight=False)
     return total
 
 
@@ -267,15 +266,15 @@ def _print_lines(matches: DataFrame, _: int) -> None:
 
 def _follow(query: StreamingQuery) -> None:
     """Tell of each step until the stream ends, or a signal ends it."""
-    told, asked = -1, threading.Event()
+    last, asked = -1, threading.Event()
     # A signal must not cut off a call to Java, so it only asks.
     before = {number: signal.signal(number, lambda *_: asked.set()) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         while query.isActive and not asked.is_set():
-            told = _tell(query, told)
+            last = _tell(query, last)
             asked.wait(0.5)
         query.stop()
-        _tell(query, told)
+        _tell(query, last)
         query.awaitTermination()  # raises what the stream failed with
         if asked.is_set():
             _say("stopped; the same command goes on from here")
@@ -284,9 +283,9 @@ def _follow(query: StreamingQuery) -> None:
             signal.signal(number, handler)
 
 
-def _tell(query: StreamingQuery, told: int) -> int:
+def _tell(query: StreamingQuery, last: int) -> int:
     for step in query.recentProgress:
-        if step.batchId > told:
+        if step.batchId > last:
             observed = step.observedMetrics.get("ostinato")
             counts = observed.asDict() if observed is not None else {}
             matches, late = (
@@ -294,13 +293,9 @@ def _tell(query: StreamingQuery, told: int) -> int:
                 for kind in (".matches", ".late")
             )
             if step.numInputRows or matches:
-                _say(f"step {step.batchId}: {step.numInputRows:,} events, {_number(matches)}, {late:,} late")
-        told = max(told, step.batchId)
-    return told
-
-
-def _number(matches: int) -> str:
-    return f"{matches:,} match" if matches == 1 else f"{matches:,} matches"
+                _say(f"step {step.batchId}: {step.numInputRows:,} events, {told(matches)}, {late:,} late")
+        last = max(last, step.batchId)
+    return last
 
 
 def _say(text: str) -> None:

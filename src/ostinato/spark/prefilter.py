@@ -7,7 +7,7 @@ out of it. Where a skipped event would matter (STRICT, `:`, WITHIN n EVENTS) the
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -33,14 +33,20 @@ def may_skip(compiled: Compiled) -> bool:
     return not (counts or compiled.contiguous or compiled.query.strategy == "STRICT")
 
 
-def prefilter(compiled: Compiled, binding: Binding, schema: StructType) -> Column | None:
-    """True at least wherever a row can matter; None when every row may."""
+def prefilter(queries: Iterable[Compiled], binding: Binding, schema: StructType) -> Column | None:
+    """True at least wherever a row can matter to one of the queries; None when every row may."""
+    tests = [_query(compiled, binding, schema) for compiled in queries]
+    known = [test for test in tests if test is not None]
+    return reduce(operator.or_, known) if len(known) == len(tests) else None
+
+
+def _query(compiled: Compiled, binding: Binding, schema: StructType) -> Column | None:
     if not may_skip(compiled):
         return None
     tests = [_condition(condition, binding, schema) for condition in compiled.conditions]
     if not tests or any(test is None for test in tests):
         return None
-    return reduce(lambda left, right: left | right, [test for test in tests if test is not None])
+    return reduce(operator.or_, [test for test in tests if test is not None])
 
 
 def _condition(condition: Condition, binding: Binding, schema: StructType) -> Column | None:
@@ -49,7 +55,7 @@ def _condition(condition: Condition, binding: Binding, schema: StructType) -> Co
         tests.append(column(binding.type) == condition.relation)
     if condition.where is not None and (test := _test(condition.where, schema)) is not None:
         tests.append(test)
-    return reduce(lambda left, right: left & right, tests) if tests else None
+    return reduce(operator.and_, tests) if tests else None
 
 
 def _test(expr: Expr, schema: StructType) -> Column | None:
@@ -58,11 +64,11 @@ def _test(expr: Expr, schema: StructType) -> Column | None:
         return None
     if expr.op == "and":
         parts = [part for arg in expr.args if (part := _test(arg, schema)) is not None]
-        return reduce(lambda left, right: left & right, parts) if parts else None
+        return reduce(operator.and_, parts) if parts else None
     if expr.op == "or":
         either = [_test(arg, schema) for arg in expr.args]
         known = [part for part in either if part is not None]
-        return reduce(lambda left, right: left | right, known) if len(known) == len(either) else None
+        return reduce(operator.or_, known) if len(known) == len(either) else None
     if expr.op == "is_true":
         return _test(expr.args[0], schema)
     if expr.op == "in" and isinstance(expr.args[0], Attribute):

@@ -13,7 +13,7 @@ from ostinato.errors import DataError, OstinatoError
 from ostinato.spark.columns import spark_type
 from ostinato.spark.frames import Source, map_in_arrow
 from ostinato.spark.packing import BUCKET, PACKED, SPLIT, Pack, Unpack, bucket_column
-from ostinato.spark.prefilter import column, prefilter, quoted
+from ostinato.spark.prefilter import column, quoted
 from ostinato.spark.processor import COUNTS, GIVEN, LATE, Detector, Streaming
 from ostinato.spark.session import need_rocksdb
 
@@ -86,8 +86,5 @@ def _bucket(source: Source, keys: tuple[str, ...], readings: tuple[Reading, ...]
     from pyspark.sql import functions as f
 
     number = f.pmod(f.xxhash64(*map(column, keys)), f.lit(buckets)).cast("int") if keys else f.lit(0)
-    tests = [prefilter(reading.compiled, source.binding, source.frame.schema) for reading in readings]
-    known = [test for test in tests if test is not None]
-    if len(known) < len(tests):
-        return number
-    return f.when(reduce(operator.or_, known) | column(source.binding.time or "").isNull(), number)
+    wanted = source.relevant_to(readings)
+    return number if wanted is None else f.when(wanted | column(source.binding.time or "").isNull(), number)

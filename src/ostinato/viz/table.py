@@ -10,10 +10,11 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+SHOWN = 20  # matches printed when they are not written anywhere
 _SHOWN_IN_LIST = 6
 
 
-def terminal_table(rows: pa.Table, *, limit: int = 20) -> Table:
+def terminal_table(rows: pa.Table, *, limit: int = SHOWN) -> Table:
     """The first `limit` rows, with numbers to the right and long lists shortened."""
     drawn = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
     for field in rows.schema:
@@ -58,3 +59,7 @@ def _plain(value: Any) -> str:
 def printable(text: str) -> str:
     """Data must not be able to move the cursor or colour the terminal."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+
+
+def told(matches: int) -> str:
+    return f"{matches:,} match" if matches == 1 else f"{matches:,} matches"

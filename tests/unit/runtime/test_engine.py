@@ -16,7 +16,8 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
-from ostinato.runtime.engine import Engine
+from ostinato.compile import compile_cel
+from ostinato.runtime.engine import Engine, Options
 
 
 def rows(text: str, start: int = 0) -> list[dict[str, Any]]:
@@ -379,3 +380,15 @@ def test_no_events_at_all_have_no_matches() -> None:
     engine.push([{"ts": 1, "type": "A", "k": 1, "v": 0}])
     assert len(engine.push([{"ts": 2, "type": "B", "k": 1, "v": 4}])) == 1
     assert len(query.engine().flush()) == 0
+
+
+def test_events_can_wait_for_time_to_be_told() -> None:
+    binding = {"time": "ts", "type": None, "order_by": ()}
+    engine = Engine(compile_cel("A AS x ; B AS y WITHIN 1 minute"), Options(binding, lateness=None))
+    assert positions(engine.push(rows("B", 8))) == []
+    assert positions(engine.push(rows("A", 5))) == []
+    engine = Engine.restore(engine.snapshot())
+    assert positions(engine.advance(to=9)) == [(1, 0)]
+    assert positions(engine.push(rows("B", 8))) == [] and engine.stats().late == 1
+    engine.push(rows("B", 20))
+    assert positions(engine.flush()) == [(1, 3)]
