@@ -135,13 +135,37 @@ def _comparison(draw: Draw, variable: str) -> Expr:
 def _condition(draw: Draw, names: list[str], correlated: bool) -> Expr:
     """A condition over one or two of the variables; only with `correlated` it compares them with each other."""
     first, second = _pick(draw, *names), _pick(draw, *names)
+    if first != second and correlated and _pick(draw, True, True, False):
+        return _correlated(draw, first, second, _pick(draw, *names))
     if first == second or _pick(draw, True, True, False):
         return predicate(draw, first)
-    if correlated and _pick(draw, True, False):
-        attribute = _pick(draw, "v", "s", "k")
-        return Call(_pick(draw, *COMPARISONS), (Attribute(first, attribute), Attribute(second, attribute)))
     both = _join(_pick(draw, "and", "or"), predicate(draw, first), predicate(draw, second))
     return _pick(draw, both, both, Call("not", (both,)))
+
+
+def _correlated(draw: Draw, first: str, second: str, third: str) -> Expr:
+    """A condition that compares events with each other."""
+    attribute = _pick(draw, "k", "v", "s")
+    equal = Call("=", (Attribute(first, attribute), Attribute(second, attribute)))
+    kind = _pick(draw, "equal", "equal", "compare", "compare", "calculate", "both", "or", "not", "in", "null")
+    if kind == "equal":
+        return equal
+    compared = Call(_pick(draw, *COMPARISONS), (Attribute(first, attribute), Attribute(second, attribute)))
+    if kind == "compare":
+        return compared
+    if kind == "calculate":
+        left = Call(_pick(draw, "+", "-", "*", "/", "%"), (Attribute(first, "v"), Attribute(second, "v")))
+        right = _pick(draw, Attribute(third, "v"), Literal(1), Call("neg", (Attribute(second, "v"),)))
+        return Call(_pick(draw, *COMPARISONS), (left, right))
+    if kind == "both":
+        return Call("and", (equal, Call(_pick(draw, *COMPARISONS), (Attribute(first, "v"), Attribute(second, "v")))))
+    if kind == "or":
+        return Call("or", (compared, predicate(draw, third)))
+    if kind == "not":
+        return Call("not", (Call("and", (compared, predicate(draw, third))),))
+    if kind == "in":
+        return Call("in", (Attribute(first, "v"), Attribute(second, "v"), Literal(2)))
+    return Call("is_null", (Call("+", (Attribute(first, "v"), Attribute(second, "v"))),))
 
 
 # Formulas -------------------------------------------------------------------------------------------------------------
@@ -226,6 +250,9 @@ class _Shape:
 def _filtered(draw: Draw, formula: Formula, scope: frozenset[str], wider: bool, correlated: bool) -> Formula:
     """The formula with filters on some of its nodes, each on variables that are bound there."""
     if isinstance(formula, Absent):
+        if correlated and _named(scope) and not formula.event.variable.startswith("#") and _pick(draw, True, False):
+            test = _correlated(draw, formula.event.variable, _pick(draw, *_named(scope)), formula.event.variable)
+            return replace(formula, predicate=test)
         return formula
     outer = scope - bound(formula)
     scope = scope | bound(formula)
@@ -237,7 +264,8 @@ def _filtered(draw: Draw, formula: Formula, scope: frozenset[str], wider: bool, 
         first, *others = result.parts
         result = replace(result, parts=(Filter(first, _condition(draw, _named(outer), correlated)), *others))
     names = _named(outer if _pick(draw, True, False) else scope) or _named(scope)
-    return Filter(result, _condition(draw, names, correlated)) if names and _rarely(draw) else result
+    wanted = _pick(draw, True, False) if correlated else _rarely(draw)
+    return Filter(result, _condition(draw, names, correlated)) if names and wanted else result
 
 
 def _named(variables: Iterable[str]) -> list[str]:
@@ -305,3 +333,18 @@ def _items(draw: Draw, formula: Formula) -> tuple[Item, ...] | None:
         expr = _pick(draw, *choices)
         items.append(Item(expr, f"c{index}"))
     return tuple(items)
+
+
+@st.composite
+def correlated_queries(draw: Draw, /, **options: Any) -> Query:
+    """A query that compares at least two of its events with each other. `options` are those of `queries`."""
+    query = draw(queries(correlated=True, wider_filters=True, **options))
+    parts = [Event(_pick(draw, "A", "B", None), "y1"), query.formula, Event(_pick(draw, "A", "B", None), "y2")]
+    absent = isinstance(query.formula, Sequence) and isinstance(query.formula.parts[-1], Absent)
+    kept = parts[: _pick(draw, 2, 3)] if not absent else parts[:2]
+    names = _named(bound(Sequence(tuple(kept))) | {"y1"})
+    formula: Formula = Sequence(tuple(kept), contiguous=not absent and _rarely(draw))
+    if len(names) > 1:
+        other = _pick(draw, *(name for name in names if name != "y1"))
+        formula = Filter(formula, _correlated(draw, "y1", other, _pick(draw, *names)))
+    return replace(query, formula=formula)

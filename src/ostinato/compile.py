@@ -10,12 +10,13 @@ from ostinato.automata.construct import construct, split_trailing
 from ostinato.automata.determinise import AllMachine, Alphabet, Machine, MaxMachine, OrderMachine
 from ostinato.automata.nested import never_nested
 from ostinato.automata.optimise import optimise
+from ostinato.automata.registers import Registers, ambiguous, check_written
 from ostinato.automata.transducer import Condition, Transducer
 from ostinato.errors import QueryError
 from ostinato.lang.cel import parse
-from ostinato.lang.expr import variables
-from ostinato.plan.check import check, correlated
-from ostinato.plan.nodes import Query, Strategy
+from ostinato.lang.expr import on_current, variables
+from ostinato.plan.check import check
+from ostinato.plan.nodes import Absent, Query, Strategy
 from ostinato.plan.rewrite import normalise
 from ostinato.plan.ties import tie
 
@@ -70,10 +71,27 @@ class Compiled:
         plain = self.query.strategy == "MAX" and not self.trailing and never_nested(self.transducer)
         return "ALL" if plain else self.query.strategy
 
+    @cached_property
+    def registers(self) -> Registers | None:
+        """What runs remember of earlier events; None where no test compares events with each other."""
+        return Registers(self.transducer) if self.transducer.registers else None
+
+    @cached_property
+    def ambiguous(self) -> bool:
+        """Whether runs with different registers can find the same complex event."""
+        return self.registers is not None and ambiguous(self.transducer)
+
     @property
     def selects_late(self) -> bool:
-        """Whether the strategy must wait until the absence is certain, and so is applied after enumeration."""
-        return bool(self.trailing) and self.strategy in ("NXT", "LAST", "MAX")
+        """Whether the strategy is applied to complete matches: where it must wait until an absence is certain, or where
+        runs have registers, which no deterministic machine can follow."""
+        late = bool(self.trailing) or self.registers is not None
+        return late and self.strategy in ("NXT", "LAST", "MAX")
+
+    @property
+    def keeps_matches(self) -> bool:
+        """Whether complete matches are kept for a while: for an absence, or for a strategy to choose among them."""
+        return bool(self.trailing) or self.selects_late
 
     @property
     def ranked(self) -> bool:
@@ -88,7 +106,7 @@ class Compiled:
         return chooses and self.query.window is not None and not self.ranked
 
     def machine(self, truth: Callable[[int], tuple[bool, ...]]) -> Machine:
-        alphabet = Alphabet(self.transducer, truth, self._symbol())
+        alphabet = Alphabet(self.transducer, truth, self.symbol())
         strategy = "ALL" if self.selects_late else self.strategy
         if strategy == "MAX":
             return MaxMachine(alphabet)
@@ -96,7 +114,8 @@ class Compiled:
             return OrderMachine(alphabet, latest=strategy == "LAST")
         return AllMachine(alphabet)
 
-    def _symbol(self) -> Callable[[str, bool], int]:
+    def symbol(self) -> Callable[[str, bool], int]:
+        """The symbol of a variable's mark; the flag says whether it is the first of its match."""
         if self.query.items is None:
             return lambda mark, first: 1
         symbols = {variable: number for number, variable in enumerate(self.labels, start=1)}
@@ -104,8 +123,8 @@ class Compiled:
         if self.strategy in ("NXT", "LAST", "MAX"):
             # Strategies compare whole position sets, so every position must be told.
             return lambda mark, first: symbols.get(mark, hidden)
-        # A window needs to know where a match began, even where the answer does not show it.
-        first_hidden = hidden if self.query.window is not None else 0
+        # A window needs to know where a match began, even where the answer does not show it, as does a list of runs.
+        first_hidden = hidden if self.query.window is not None or self.registers is not None else 0
         return lambda mark, first: symbols.get(mark, first_hidden if first else 0)
 
 
@@ -119,12 +138,26 @@ def compile_cel(text: str) -> Compiled:
 def compile_query(query: Query) -> Compiled:
     check(query)
     tied = tie(query)
-    correlated(tied)
     stages = (("tie", tied), *normalise(tied))
     formula, trailing = split_trailing(stages[-1][1].formula)
     built, accepting = construct(formula)
     transducer = optimise(built, accepting, contiguous=query.strategy == "STRICT")
-    compiled = Compiled(query, stages, transducer, trailing)
+    check_written(transducer)
+    compiled = Compiled(query, stages, transducer, tuple(map(_alone, trailing)))
     if len(compiled.labels) > _MAX_SYMBOLS:
         raise QueryError(f"SELECT shows {len(compiled.labels)} variables; at most {_MAX_SYMBOLS} can be told apart")
+    _ = compiled.registers  # so that what no register can do is told now
     return compiled
+
+
+def _alone(absent: Absent) -> Condition:
+    """What cancels a match that waits for its window; it looks at no other event."""
+    own = absent.event.variable
+    predicate = absent.predicate
+    if predicate is not None and (others := variables(predicate) - {own}):
+        raise QueryError(
+            f"a NOT at the end cannot compare `{own}` with `{min(others)}` yet",
+            span=predicate.span,
+            fix="where they must agree on an attribute, partition by it",
+        )
+    return Condition(absent.event.relation, None if predicate is None else on_current(predicate))

@@ -6,25 +6,18 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-import pyarrow as pa
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from answers import answer, engine, expected
 from generators import Row, queries, streams, table
-from ostinato.compile import compile_query
-from ostinato.lang.expr import Attribute, Call, Expr, Variable, variables
-from ostinato.plan.nodes import Event, Filter, Formula, Or, Query, Repeat, Sequence, bound, rebuild, repeated
+from ostinato.lang.expr import Attribute, Call
+from ostinato.plan.nodes import Event, Filter, Formula, Or, Query, Repeat, Sequence, bound, rebuild
 from ostinato.plan.ties import tie
 from ostinato.runtime.count import count_whole
-from ostinato.runtime.engine import Engine, Options
-from ostinato.semantics.cel import evaluate
+from ostinato.runtime.engine import Engine
 
-BINDING = {"time": None, "type": None, "order_by": ()}
 OPTIONS = {"wider_filters": True, "reuse": False}
-
-
-def engine(query: Query, **options: Any) -> Engine:
-    return Engine(compile_query(query), Options(dict(BINDING), **options))
 
 
 @st.composite
@@ -54,49 +47,6 @@ def with_ties(formula: Formula, root: str | None) -> Formula:
         if root is not None and name != root:
             formula = Filter(formula, Call("=", (Attribute(name, "k"), Attribute(root, "k"))))
     return formula
-
-
-def expected(query: Query, rows: list[Row]) -> list[Any]:
-    """The rows of the answer, from the semantics."""
-    result = evaluate(query, rows, time="ts")
-    if query.items is None:
-        return sorted(result.positions())
-    names = sorted(frozenset().union(*(variables(item.expr) for item in query.items)))
-    many = repeated(query.formula)
-    return sorted(
-        repr([item_value(item.expr, labels, rows, many) for item in query.items])
-        for labels in result.labelled(names)
-    )
-
-
-def item_value(expr: Expr, labels: dict[str, tuple[int, ...]], rows: list[Row], many: frozenset[str]) -> Any:
-    if isinstance(expr, Variable):
-        found = [rows[position] for position in labels[expr.name]]
-        return found if expr.name in many else found[0] if found else None
-    if isinstance(expr, Attribute):
-        values = [rows[position][expr.name] for position in labels[expr.variable]]
-        return values if expr.variable in many else values[0] if values else None
-    assert isinstance(expr, Call)
-    (target,) = expr.args
-    if isinstance(target, Variable):
-        return len(labels[target.name])
-    assert isinstance(target, Attribute)
-    every = [rows[position][target.name] for position in labels[target.variable]]
-    if expr.op in ("first", "last"):
-        return (every[0] if expr.op == "first" else every[-1]) if every else None
-    values = [value for value in every if value is not None]
-    if expr.op == "count":
-        return len(values)
-    if not values:
-        return None
-    return {"sum": sum, "min": min, "max": max, "avg": lambda found: sum(found) / len(found)}[expr.op](values)
-
-
-def answer(query: Query, found: list[pa.Table]) -> list[Any]:
-    whole = pa.concat_tables(found)
-    if query.items is None:
-        return sorted(tuple(positions) for positions in whole["positions"].to_pylist())
-    return sorted(repr(list(row.values())) for row in whole.to_pylist())
 
 
 @settings(max_examples=300)

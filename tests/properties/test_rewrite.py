@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from hypothesis import assume, given, settings
 
-from generators import Row, queries, streams
-from ostinato.errors import LimitError
+from generators import Row, correlated_queries, queries, streams
+from ostinato.errors import LimitError, QueryError
 from ostinato.lang.expr import Attribute, Call, variables
-from ostinato.plan.check import check, correlated
+from ostinato.plan.check import check
 from ostinato.plan.nodes import Event, Filter, Formula, Query, Sequence, bound, children, rebuild, vdef_plus
 from ostinato.plan.rewrite import normalise
 from ostinato.plan.ties import tie
@@ -18,7 +18,6 @@ from ostinato.semantics.cel import evaluate
 
 def stages(query: Query) -> list[tuple[str, Query]]:
     check(query)
-    correlated(query)
     try:
         return list(normalise(query))
     except LimitError:
@@ -48,6 +47,15 @@ def test_filters_on_variables_of_a_wider_scope(query: Query, s: list[Row]) -> No
 @given(queries(wider_filters=True, reuse=True), streams(max_size=7))
 def test_unsafe_variables(query: Query, s: list[Row]) -> None:
     check_stages(query, s)
+
+
+@settings(max_examples=200)
+@given(correlated_queries() | correlated_queries(reuse=True), streams(max_size=6))
+def test_events_compared_with_each_other(query: Query, s: list[Row]) -> None:
+    try:
+        check_stages(query, s)
+    except QueryError:
+        assume(False)  # a NOT in a place where it cannot stand
 
 
 def subformulas(formula: Formula) -> list[Formula]:

@@ -1,18 +1,23 @@
-"""From a formula in LP-normal form to a transducer (Theorem 3, appendix C.2).
+"""From a formula in LP-normal form to a transducer (Theorem 3, appendix C.2; RMA paper, Theorem 8).
 
 The paper gives every atom its own initial skip loop. Here the loop lives in the *gap* between two parts instead, so
 that `:` is a concatenation without a gap and `NOT` a condition on what the gap may skip.
+
+Every event is stored in a register of its variable, which later tests read; registers that nobody reads go in the end.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from ostinato.automata.transducer import START_LOOP, Condition, Transition
-from ostinato.lang.expr import Expr, on_current
-from ostinato.plan.nodes import Absent, Event, Filter, Formula, Never, Or, Repeat, Sequence
+from ostinato.lang.expr import CURRENT, Attribute, Expr, transform, variables
+from ostinato.plan.nodes import Absent, Event, Filter, Formula, Never, Or, Repeat, Sequence, vdef_plus
+from ostinato.plan.rewrite import conjoin, conjuncts
 
 Fragment = tuple[int, int]  # entry and exit state of a sub-formula
+Barred = tuple[Condition, Expr | None]  # what must not come: a unary condition, and a test that reads registers
 
 
 @dataclass
@@ -22,7 +27,10 @@ class EpsilonTransducer:
     states: int = 1
     transitions: list[Transition] = field(default_factory=lambda: [START_LOOP])
     epsilons: list[tuple[int, int]] = field(default_factory=list)
-    gaps: dict[tuple[int, tuple[Condition, ...]], int] = field(default_factory=dict)
+    gaps: dict[tuple[int, tuple[Barred, ...]], int] = field(default_factory=dict)
+    # Under a + a variable is another one than outside, so it has another register.
+    registers: Mapping[str, str] = field(default_factory=dict)
+    scopes: int = 0
 
     def state(self) -> int:
         self.states += 1
@@ -40,16 +48,35 @@ class EpsilonTransducer:
         if isinstance(formula, Sequence):
             return self._sequence(formula)
         if isinstance(formula, Repeat):
-            entry, exit_ = self.fragment(formula.body)
-            self.epsilons.append((exit_ if formula.contiguous else self._gap(exit_, ()), entry))
-            return entry, exit_
+            return self._repeat(formula)
         assert isinstance(formula, Never), f"{type(formula).__name__} cannot stand alone"
         return self.state(), self.state()
 
     def _event(self, event: Event, predicate: Expr | None) -> Fragment:
         entry, exit_ = self.state(), self.state()
-        self.transitions.append(Transition(entry, exit_, condition_of(event, predicate), mark=event.variable))
+        condition, test = self._tests(event, predicate)
+        writes = (self.registers.get(event.variable, event.variable),)
+        self.transitions.append(Transition(entry, exit_, condition, mark=event.variable, test=test, writes=writes))
         return entry, exit_
+
+    def _tests(self, event: Event, predicate: Expr | None) -> Barred:
+        """The part of a predicate that needs only the event, and the part that reads registers."""
+        parts: dict[bool, list[Expr]] = {True: [], False: []}
+        for conjunct in conjuncts(predicate) if predicate is not None else ():
+            parts[variables(conjunct) <= {event.variable}].append(self._read(conjunct, event.variable))
+        own, test = (conjoin(tests) if tests else None for tests in (parts[True], parts[False]))
+        return Condition(event.relation, own), test
+
+    def _read(self, expr: Expr, current: str) -> Expr:
+        """Attributes of the current event and of registers."""
+
+        def owned(node: Expr) -> Expr:
+            if not isinstance(node, Attribute):
+                return node
+            own = node.variable == current
+            return replace(node, variable=CURRENT if own else self.registers.get(node.variable, node.variable))
+
+        return transform(expr, owned)
 
     def _alternatives(self, fragments: list[Fragment]) -> Fragment:
         entry, exit_ = self.state(), self.state()
@@ -59,38 +86,45 @@ class EpsilonTransducer:
 
     def _sequence(self, sequence: Sequence) -> Fragment:
         entry, exit_ = self.fragment(sequence.parts[0])
-        absents: tuple[Condition, ...] = ()
+        absents: tuple[Barred, ...] = ()
         for part in sequence.parts[1:]:
             if isinstance(part, Absent):
-                absents += (condition_of(part.event, part.predicate),)
+                absents += (self._tests(part.event, part.predicate),)
                 continue
             part_entry, part_exit = self.fragment(part)
             self.epsilons.append((exit_ if sequence.contiguous else self._gap(exit_, absents), part_entry))
             exit_, absents = part_exit, ()
         return entry, exit_
 
-    def _gap(self, before: int, absents: tuple[Condition, ...]) -> int:
+    def _repeat(self, repeat: Repeat) -> Fragment:
+        outside = self.registers
+        self.scopes += 1
+        self.registers = {**outside, **{name: f"{name}#{self.scopes}" for name in vdef_plus(repeat.body)}}
+        entry, exit_ = self.fragment(repeat.body)
+        self.registers = outside
+        self.epsilons.append((exit_ if repeat.contiguous else self._gap(exit_, ()), entry))
+        return entry, exit_
+
+    def _gap(self, before: int, absents: tuple[Barred, ...]) -> int:
         """A state that skips whatever is not forbidden here; one serves all that may follow `before`."""
         if (before, absents) not in self.gaps:
             gap = self.gaps[before, absents] = self.state()
             self.epsilons.append((before, gap))
-            self.transitions.append(Transition(gap, gap, unless=absents))
+            unless = tuple(condition for condition, test in absents if test is None)
+            barred = tuple((condition, test) for condition, test in absents if test is not None)
+            self.transitions.append(Transition(gap, gap, unless=unless, barred=barred))
         return self.gaps[before, absents]
 
 
-def condition_of(event: Event, predicate: Expr | None) -> Condition:
-    return Condition(event.relation, None if predicate is None else on_current(predicate))
-
-
-def split_trailing(formula: Formula) -> tuple[Formula, tuple[Condition, ...]]:
-    """The formula without the NOTs at its end, and the conditions of those NOTs."""
+def split_trailing(formula: Formula) -> tuple[Formula, tuple[Absent, ...]]:
+    """The formula without the NOTs at its end, and those NOTs."""
     if not isinstance(formula, Sequence) or not isinstance(formula.parts[-1], Absent):
         return formula, ()
-    parts, conditions = list(formula.parts), []
+    parts, trailing = list(formula.parts), []
     while isinstance(last := parts[-1], Absent):
-        conditions.append(condition_of(last.event, last.predicate))
+        trailing.append(last)
         parts.pop()
-    return (parts[0] if len(parts) == 1 else Sequence(tuple(parts))), tuple(reversed(conditions))
+    return (parts[0] if len(parts) == 1 else Sequence(tuple(parts))), tuple(reversed(trailing))
 
 
 def construct(formula: Formula) -> tuple[EpsilonTransducer, int]:
@@ -98,4 +132,6 @@ def construct(formula: Formula) -> tuple[EpsilonTransducer, int]:
     built = EpsilonTransducer()
     entry, exit_ = built.fragment(formula)
     built.epsilons.append((0, entry))
+    read = frozenset().union(*(transition.reads for transition in built.transitions))
+    built.transitions = [replace(t, writes=tuple(name for name in t.writes if name in read)) for t in built.transitions]
     return built, exit_

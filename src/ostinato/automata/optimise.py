@@ -64,7 +64,7 @@ def merge_alike(transducer: Transducer) -> Transducer:
         refined = [0] * transducer.states
         moves: list[set[tuple[object, ...]]] = [set() for _ in range(transducer.states)]
         for t in transducer.transitions:
-            moves[t.source].add((t.condition, t.unless, t.mark, block[t.target]))
+            moves[t.source].add((replace(t, source=0, target=0), block[t.target]))
         for state in range(transducer.states):
             key = (block[state], frozenset(moves[state]))
             refined[state] = signatures.setdefault(key, len(signatures))

@@ -1,15 +1,18 @@
-"""The automaton every pattern language compiles to: a symbolic transducer (the CEA of the CEL paper, section 6).
+"""The automaton every pattern language compiles to: a symbolic register transducer. Without registers it is the CEA of
+the CEL paper (section 6), with them a register match automaton.
 
-A transition reads one event. It needs the event to satisfy `condition` (None: any event) and none of `unless`, and
-either marks it with a variable or skips it (`mark` is None). A run accepts when a marking transition reaches a final
-state: the last event of a complex event is always marked.
+A transition reads one event. It needs the event to satisfy `condition` (None: any event), `test` (None: no more) and
+nothing of `unless` and `barred`, and either marks it with a variable or skips it (`mark` is None). Then the registers
+that it `writes` hold the event. A run accepts when a marking transition reaches a final state: the last event of a
+complex event is always marked.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ostinato.lang.expr import Expr, to_text
+from ostinato.lang.expr import CURRENT, Attribute, Expr, attributes, to_text
 
 
 @dataclass(frozen=True)
@@ -32,16 +35,38 @@ class Condition:
 
 @dataclass(frozen=True)
 class Transition:
+    """`test` and `barred` compare the current event `~` with registers; a barred event fits the condition and the test.
+
+    Conditions need nothing but the event, so they are evaluated column-wise before any run is looked at.
+    """
+
     source: int
     target: int
     condition: Condition | None = None
     unless: tuple[Condition, ...] = ()
     mark: str | None = None
+    test: Expr | None = None
+    barred: tuple[tuple[Condition, Expr], ...] = ()
+    writes: tuple[str, ...] = ()
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The registers it looks at."""
+        return frozenset(attribute.variable for attribute in self.register_attributes())
+
+    def register_attributes(self) -> Iterator[Attribute]:
+        for test in (*((self.test,) if self.test is not None else ()), *(test for _, test in self.barred)):
+            yield from (attribute for attribute in attributes(test) if attribute.variable != CURRENT)
 
     def __str__(self) -> str:
-        tests = [self.condition.text("and" if self.unless else None)] if self.condition is not None else []
-        tests += [f"NOT ({condition})" for condition in self.unless]
-        return f"{self.source} --[{' AND '.join(tests) or 'TRUE'}]/{label(self.mark)}--> {self.target}"
+        denied = [str(condition) for condition in self.unless]
+        denied += [f"{condition.text('and')} AND {to_text(test, 'and')}" for condition, test in self.barred]
+        within = "and" if denied or self.test is not None else None
+        tests = [self.condition.text(within)] if self.condition is not None else []
+        tests += [to_text(self.test, "and")] if self.test is not None else []
+        tests += [f"NOT ({text})" for text in denied]
+        writes = "".join(f" → {register}" for register in self.writes)
+        return f"{self.source} --[{' AND '.join(tests) or 'TRUE'}]/{label(self.mark)}{writes}--> {self.target}"
 
 
 def label(mark: str | None) -> str:
@@ -75,9 +100,15 @@ class Transducer:
         """Every distinct condition, in order of first use."""
         found: dict[Condition, None] = {}
         for transition in self.transitions:
-            for condition in ((transition.condition,) if transition.condition is not None else ()) + transition.unless:
+            own = (transition.condition,) if transition.condition is not None else ()
+            for condition in own + transition.unless + tuple(condition for condition, _ in transition.barred):
                 found.setdefault(condition)
         return tuple(found)
+
+    @property
+    def registers(self) -> frozenset[str]:
+        """The registers some transition looks at."""
+        return frozenset().union(*(transition.reads for transition in self.transitions))
 
     def __str__(self) -> str:
         lines = [f"states 0 … {self.states - 1}, start 0, final {sorted(self.final)}"]

@@ -28,6 +28,11 @@ def kernel(*signatures: Any) -> Callable[[F], F]:
     return compile_it
 
 
+def inlined(function: F) -> F:
+    """Decorator: a piece of the kernels that call it. A call of its own would count references to every array."""
+    return cast(F, numba.njit(inline="always")(function))
+
+
 def array(dtype: Any) -> Any:
     """The signature of a flat array that the kernel writes to."""
     return types.Array(dtype, 1, "C")

@@ -8,6 +8,7 @@ import numpy.typing as npt
 Int64 = npt.NDArray[np.int64]
 Int32 = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
 
 BOTTOM = -1  # the empty partial match
 NIL = -2  # the empty list
@@ -15,10 +16,12 @@ SYMBOL_BITS = 8
 
 # What a kernel call returns: done, or what its caller must provide before calling again.
 DONE, NEED_STEP, NEED_NODES, OUTPUT_FULL, NEED_STACK, NEED_RECORDS, NEED_CODE, NEED_FLIP, NEED_JOIN = range(9)
+NEED_RUNS, NEED_PENDING = range(9, 11)
 # The cursor vector: where to go on after such a return.
 (AT, USED, STACK, EMITTING, PENDING, VALUES, MATCHES, EPOCH, EMITTED, CONFIG, CODE, LIVE) = range(12)
 RECORDS, FREE, REPLAYED = range(12, 15)  # only where windows are replayed
-CURSOR_SIZE = 15
+RUNS, CLOCK, FLOOR = range(15, 18)  # only where runs have registers
+CURSOR_SIZE = 18
 # WITHIN: none; n events; ticks and lower bounds given per event, rising over the whole stream or in each key alone.
 NO_WINDOW, EVENT_WINDOW, TICK_WINDOW, KEY_WINDOW = range(4)
 CONSUME_NONE, CONSUME_PARTITION, CONSUME_ANY = range(3)

@@ -73,23 +73,6 @@ def check_schema(query: Query, kinds: Mapping[str, str], types: Collection[str] 
         raise error.within(query.text) from None
 
 
-def correlated(query: Query) -> None:
-    """Raise QueryError for a condition that compares events with each other."""
-    for formula in subformulas(query.formula):
-        for test in _tests(formula):
-            names = sorted(variables(test))
-            own = formula.event.variable if isinstance(formula, Absent) else None
-            if len(names) > 1 or (own is not None and names not in ([], [own])):
-                raise QueryError(
-                    f"this condition compares events with each other ({' and '.join(names)}); that is not supported yet"
-                    if len(names) > 1
-                    else f"the condition of NOT {own} is about {names[0]}; that is not supported yet",
-                    text=query.text,
-                    span=test.span,
-                    fix="compare with constants; where all events must agree on one attribute, say so of each of them",
-                )
-
-
 def warnings(query: Query) -> list[str]:
     """What is legal but probably not meant, one sentence each."""
     found = []

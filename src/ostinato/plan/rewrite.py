@@ -1,8 +1,9 @@
-"""From any well-formed unary formula to a safe one in LP-normal form (CEL paper, section 5), in visible passes.
+"""From any well-formed formula to a safe one in LP-normal form (CEL paper, section 5), in visible passes.
 
 Every pass keeps both the complex events and the variable that labels each of their positions. Afterwards every filter
 stands directly on the event it tests. A filter's predicate may be a conjunction; from `split` on, each conjunct
-mentions at most one variable.
+mentions one variable, or compares events with each other. Such a test stands in the end on the last of its events (RMA
+paper, Theorem 8): the others are then known, unless they come later, which compile.py refuses.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 
-from ostinato.errors import LimitError
+from ostinato.errors import LimitError, QueryError
 from ostinato.lang.expr import FALSE, TRUE, Call, Expr, Literal, variables
 from ostinato.plan.nodes import (
     Absent,
@@ -121,7 +122,10 @@ def _with_tail(core: Formula, tail: tuple[Formula, ...]) -> Formula:
 
 
 def split(formula: Formula) -> Formula:
-    """Resolve AND, OR and NOT over several variables into filters on one variable each (section 3)."""
+    """Resolve AND, OR and NOT over several variables into filters on one variable each (section 3).
+
+    A condition that compares events with each other anywhere stays whole.
+    """
     formula = rebuild(formula, split)
     if not isinstance(formula, Filter):
         return formula
@@ -151,6 +155,8 @@ def _alternatives(expr: Expr, *, positive: bool) -> list[list[Expr]]:
         return [[expr if positive else _negated(expr)]]
     if expr.op == "not":
         return _alternatives(expr.args[0], positive=not positive)
+    if (expr.op == "or") == positive and _compares(expr):
+        return [[expr if positive else _negated(expr)]]
     choices = [_alternatives(arg, positive=positive) for arg in expr.args]
     if (expr.op == "or") == positive:
         return _merged(tests for choice in choices for tests in choice)
@@ -159,6 +165,13 @@ def _alternatives(expr: Expr, *, positive: bool) -> list[list[Expr]]:
         count *= len(choice)
         _limit(count)
     return [[test for tests in picked for test in tests] for picked in product(*choices)]
+
+
+def _compares(expr: Expr) -> bool:
+    """Whether some part compares events with each other."""
+    if isinstance(expr, Call) and expr.op in ("and", "or", "not"):
+        return any(map(_compares, expr.args))
+    return len(variables(expr)) > 1
 
 
 def _negated(expr: Expr) -> Expr:
@@ -256,7 +269,8 @@ def simplify(formula: Formula) -> Formula:
 
 
 def push_down(formula: Formula) -> Formula:
-    """Theorem 2, step 2: move each test onto the definitions of its variable, where they lie below the filter."""
+    """Theorem 2, step 2: move each test onto the definitions of its variable, where they lie below the filter; a test
+    over several onto the last event that defines one of them."""
     formula = rebuild(formula, push_down)
     if not isinstance(formula, Filter):
         return formula
@@ -264,21 +278,27 @@ def push_down(formula: Formula) -> Formula:
     tests: dict[str, list[Expr]] = {}
     everywhere: list[Expr] = []
     rest: list[Expr] = []
+    last: list[Expr] = []
     for test in conjuncts(formula.predicate):
-        name = _variable(test)
-        if name is None:
+        names = variables(test)
+        if len(names) > 1 and not names.isdisjoint(below):
+            last.append(test)
+        elif len(names) != 1:
             everywhere.append(test)
-        elif name in below:
+        elif (name := _variable(test)) in below:
             tests.setdefault(name, []).append(test)
         else:
             rest.append(test)
     body = _push_everywhere(_push(formula.body, tests), everywhere)
+    for test in last:
+        body = _push_last(body, test)
     return _one_filter(replace(formula, body=body, predicate=conjoin(rest))) if rest else body
 
 
-def _variable(test: Expr) -> str | None:
-    """The one variable of a test; None for a test without, such as 1 = 2."""
-    return next(iter(variables(test)), None)
+def _variable(test: Expr) -> str:
+    """The one variable of a test."""
+    (name,) = variables(test)
+    return name
 
 
 def _push(formula: Formula, tests: Mapping[str, list[Expr]]) -> Formula:
@@ -291,10 +311,31 @@ def _push(formula: Formula, tests: Mapping[str, list[Expr]]) -> Formula:
 
 
 def _push_everywhere(formula: Formula, tests: list[Expr]) -> Formula:
-    """A test without variables holds for all events or for none, so it may stand on every one of them."""
+    """A test without variables, or on events outside only, holds for all events or for none, so it may stand on every
+    one of them."""
     if isinstance(formula.body if isinstance(formula, Filter) else formula, Event):
         return _on_event(formula, tests)
+    if isinstance(formula, Repeat) and (hidden := vdef_plus(formula.body)):
+        for test in tests:
+            if both := variables(test) & hidden:
+                raise QueryError(
+                    f"`{min(both)}` is an event outside and one inside the +, and this condition is about the first",
+                    span=test.span,
+                    fix="give them different names",
+                )
     return rebuild(formula, lambda child: _push_everywhere(child, tests)) if tests else formula
+
+
+def _push_last(formula: Formula, test: Expr) -> Formula:
+    """Onto the last event that defines a variable of the test; in an OR, that of each branch."""
+    if isinstance(formula.body if isinstance(formula, Filter) else formula, Event):
+        return _on_event(formula, [test])
+    if isinstance(formula, Sequence):
+        names = variables(test)
+        last = max(place for place, part in enumerate(formula.parts) if not names.isdisjoint(vdef_plus(part)))
+        parts = (_push_last(part, test) if place == last else part for place, part in enumerate(formula.parts))
+        return replace(formula, parts=tuple(parts))
+    return rebuild(formula, lambda child: _push_last(child, test))
 
 
 def _on_event(formula: Formula, tests: list[Expr]) -> Formula:
@@ -303,7 +344,8 @@ def _on_event(formula: Formula, tests: list[Expr]) -> Formula:
 
 
 def lift(formula: Formula) -> Formula:
-    """Theorem 2, step 1, for a test inside the formula on a variable that is bound only in a wider scope.
+    """Theorem 2, step 1, for a test inside the formula on a variable that is bound only in a wider scope; a test over
+    several variables only where one of them is bound later than where the test stands.
 
     The lowest sequence ρ that binds the variable becomes (ρ with the test taken as true) FILTER test OR (ρ with the
     test taken as false) FILTER NOT is_true(test), and the outer filters are pushed down at once.
@@ -326,42 +368,64 @@ def _lift(formula: Formula, copies: _Copies) -> Formula:
     formula = rebuild(formula, lambda child: _lift(child, copies))
     if not isinstance(formula, Sequence):
         return formula
-    names = bound(formula)
     pending, done = [formula], []
     while pending:
         current = pending.pop()
-        test = next((test for test in _free_tests(current) if _variable(test) in names), None)
-        if test is None:
+        place, test = next(_out_of_place(current), (0, TRUE))
+        if test == TRUE:
             done.append(current)
             continue
-        name = next(iter(variables(test)))
+        own = variables(test) & vdef_plus(current.parts[place])
+        if not own <= bound(current.parts[place]):
+            # The other branches of an OR do not have the event, so they are other sequences.
+            for choice in _choices(current.parts[place], own):
+                copies.add(current)
+                parts = (*current.parts[:place], choice, *current.parts[place + 1 :])
+                pending.append(replace(current, parts=parts))
+            continue
         held, failed = _assume(current, test, holds=True), _assume(current, test, holds=False)
         if isinstance(failed, Sequence):
             copies.add(failed)
             complement = Call("not", (Call("is_true", (test,), test.span),), test.span)
-            pending.append(_pushed(failed, name, complement))
+            pending.append(_pushed(failed, complement))
         if isinstance(held, Sequence):
-            pending.append(_pushed(held, name, test))
+            pending.append(_pushed(held, test))
     return simplify(Or(tuple(done), formula.span))
 
 
-def _pushed(formula: Sequence, name: str, test: Expr) -> Sequence:
-    return replace(formula, parts=tuple(_push(part, {name: [test]}) for part in formula.parts))
+def _out_of_place(sequence: Sequence) -> Iterator[tuple[int, Expr]]:
+    """Tests that belong on another event of the sequence, on that of their variable or on a later one; and in which
+    part they stand."""
+    names = bound(sequence)
+    for place, part in enumerate(sequence.parts):
+        later = frozenset().union(*(bound(other) for other in sequence.parts[place + 1 :]))
+        for test in _free_tests(part):
+            mentioned = variables(test)
+            if not mentioned.isdisjoint(names if len(mentioned) == 1 else later):
+                yield place, test
+
+
+def _pushed(formula: Sequence, test: Expr) -> Sequence:
+    if len(variables(test)) > 1:
+        pushed = _push_last(formula, test)
+        assert isinstance(pushed, Sequence)
+        return pushed
+    return replace(formula, parts=tuple(_push(part, {_variable(test): [test]}) for part in formula.parts))
 
 
 def _free_tests(formula: Formula) -> Iterator[Expr]:
-    """Tests not on their own event, whose variable comes from outside the formula or from a sibling."""
+    """Tests that need more than their own event, or a variable that comes from outside or from a sibling."""
     if isinstance(formula, Filter):
-        own = formula.body.variable if isinstance(formula.body, Event) else None
-        yield from (test for test in conjuncts(formula.predicate) if _variable(test) not in (own, None))
+        own = frozenset({formula.body.variable}) if isinstance(formula.body, Event) else frozenset()
+        yield from (test for test in conjuncts(formula.predicate) if variables(test) - own)
     hidden = vdef_plus(formula.body) if isinstance(formula, Repeat) else frozenset()
     for child in children(formula):
-        yield from (test for test in _free_tests(child) if _variable(test) not in hidden)
+        yield from (test for test in _free_tests(child) if variables(test).isdisjoint(hidden))
 
 
 def _assume(formula: Formula, test: Expr, *, holds: bool) -> Formula:
     """The formula where a free test is known to hold, or known to fail."""
-    if isinstance(formula, Repeat) and _variable(test) in vdef_plus(formula.body):
+    if isinstance(formula, Repeat) and not variables(test).isdisjoint(vdef_plus(formula.body)):
         return formula
     formula = simplify(rebuild(formula, lambda child: _assume(child, test, holds=holds)))
     if not isinstance(formula, Filter) or test not in conjuncts(formula.predicate):

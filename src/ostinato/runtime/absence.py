@@ -6,7 +6,6 @@ bound is above s, and an event cancels it when its lower bound is at most s.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from ostinato.plan.nodes import Strategy
 from ostinato.runtime.matches import Matches
+from ostinato.runtime.select import select
 
 Int64 = npt.NDArray[np.int64]
 Bool = npt.NDArray[np.bool_]
@@ -72,7 +72,7 @@ class Waiting:
         order = np.flatnonzero(due)
         order = order[np.argsort(self.starts[order], kind="stable")]
         if self.strategy in ("NXT", "LAST", "MAX"):
-            order = self._select(order)
+            order = select(self.strategy, order, self.groups, self.matches.offsets, self.places)
         ready = self.matches.pick(order)
         self._keep(~due)
         return ready
@@ -86,25 +86,3 @@ class Waiting:
         matches = self.matches.pick(np.flatnonzero(kept))
         self.matches = replace(matches, origins=np.full(len(matches), -1, np.int64))
         self.starts, self.groups = self.starts[kept], self.groups[kept]
-
-    def _select(self, ready: Int64) -> Int64:
-        """Of the matches that are ready, those the strategy chooses in their groups."""
-        beaten = _BEATEN[self.strategy]
-        offsets = self.matches.offsets
-        groups: dict[int, list[int]] = {}
-        for number in ready.tolist():
-            groups.setdefault(int(self.groups[number]), []).append(number)
-        chosen: set[int] = set()
-        for members in groups.values():
-            events = {
-                number: frozenset(self.places[offsets[number] : offsets[number + 1]].tolist()) for number in members
-            }
-            chosen |= {n for n, event in events.items() if not any(beaten(event, other) for other in events.values())}
-        return np.array([number for number in ready.tolist() if number in chosen], np.int64)
-
-
-_BEATEN: dict[str, Callable[[frozenset[int], frozenset[int]], bool]] = {
-    "NXT": lambda event, other: event != other and min(event ^ other) in other,
-    "LAST": lambda event, other: event != other and max(event ^ other) in other,
-    "MAX": lambda event, other: event < other,
-}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ostinato.automata.acts import Acts
 from ostinato.automata.tables import Tables
 from ostinato.compile import Compiled
+from ostinato.runtime.correlated import Correlated
 from ostinato.runtime.limits import Limits
 from ostinato.runtime.matcher import Direct, Matcher, Scope
 from ostinato.runtime.ranked import Ranked
@@ -12,8 +14,11 @@ from ostinato.runtime.stream import Stream
 
 
 def matcher_for(compiled: Compiled, stream: Stream, limits: Limits) -> Matcher:
-    tables = Tables(compiled.machine(stream.encoder.truth), max_states=limits.states)
     scope = Scope(stream.window, stream.width, stream.consume, limits)
+    if compiled.registers is not None and stream.terms is not None:
+        acts = Acts(compiled.registers, stream.terms.kinds, stream.encoder.truth, compiled.symbol())
+        return Correlated(acts, stream.terms, scope)
+    tables = Tables(compiled.machine(stream.encoder.truth), max_states=limits.states)
     if compiled.ranked:
         return Ranked(tables, scope, latest=compiled.strategy == "LAST")
     return Replayed(tables, scope) if compiled.replayed else Direct(tables, scope)

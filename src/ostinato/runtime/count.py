@@ -20,7 +20,7 @@ from ostinato.kernels import protocol
 from ostinato.kernels.count import count_runs, count_windows
 from ostinato.runtime.cells import Cells, from_remainders, moduli
 from ostinato.runtime.limits import Limits
-from ostinato.runtime.matcher import Events, Matcher, extended
+from ostinato.runtime.matcher import Direct, Events, Matcher, extended
 
 if TYPE_CHECKING:
     from ostinato.runtime.engine import Engine
@@ -138,8 +138,11 @@ def _tally_for(engine: Engine) -> _Tally:
 def cells_of(engine: Engine, most: int) -> Cells | None:
     """What the matches of events like those read so far can be added up by; None where they must be walked over, or
     where it takes more than so many cells."""
-    machine = engine.matcher.tables.machine
-    if _lists(engine.compiled) or not isinstance(machine, AllMachine) or engine.compiled.query.consume != "NONE":
+    matcher = engine.matcher
+    if _lists(engine.compiled) or not isinstance(matcher, Direct) or engine.compiled.query.consume != "NONE":
+        return None
+    machine = matcher.tables.machine
+    if not isinstance(machine, AllMachine):
         return None
     cells = Cells(machine)
     return cells if cells.extend(engine.stream.encoder.size, most) else None
@@ -147,7 +150,7 @@ def cells_of(engine: Engine, most: int) -> Cells | None:
 
 def _lists(compiled: Compiled) -> bool:
     """Only a list of what was found can tell which answers look the same, or were cancelled later."""
-    return compiled.hides_variables or bool(compiled.trailing)
+    return compiled.hides_variables or compiled.ambiguous or compiled.keeps_matches
 
 
 class _Tally(ABC):

@@ -25,6 +25,7 @@ from ostinato.runtime.history import History
 from ostinato.runtime.limits import Limits
 from ostinato.runtime.matches import Matches
 from ostinato.runtime.ordering import Released, Reorder
+from ostinato.runtime.select import select
 from ostinato.runtime.stream import Stream
 
 Int64 = npt.NDArray[np.int64]
@@ -229,7 +230,7 @@ class Engine:
             with_events=self.options.events,
         )
         self.waiting = Waiting(query.strategy) if self.compiled.trailing else None
-        self.distinct = Distinct() if self.compiled.hides_variables else None
+        self.distinct = Distinct() if self.compiled.hides_variables or self.compiled.ambiguous else None
         self.history = History(self._kept_columns(rows.schema))
         self._nothing = self._no_matches(rows.schema)
         self.reorder = Reorder(stream.clock, binding, rows.schema, self.options.lateness)
@@ -245,8 +246,8 @@ class Engine:
     def _kept_columns(self, schema: pa.Schema) -> pa.Schema:
         kept = pa.schema([schema.field(name) for name in self._answers.needs])
         if self.waiting is not None:
-            kept = kept.append(pa.field(_TICK, pa.int64())).append(pa.field(_PLACE, pa.int64()))
-        return kept
+            kept = kept.append(pa.field(_TICK, pa.int64()))
+        return kept.append(pa.field(_PLACE, pa.int64())) if self.compiled.keeps_matches else kept
 
     def _no_matches(self, schema: pa.Schema) -> pa.Table:
         """An empty answer; its schema is that of every answer."""
@@ -282,20 +283,25 @@ class Engine:
         stream = self.stream
         rows, positions, order = released.rows, released.positions, released.order
         events = stream.events(rows, positions, order)
-        if self.waiting is not None:
+        if self.compiled.keeps_matches:
             rows = self._with_places(rows, order, events.ticks)
         self.history.open(rows, positions)
         keys = events.keys.astype(np.int64) if len(events.keys) else np.zeros(len(events.codes), np.int64)
-        waiting: list[Matches] = []
+        kept: list[Matches] = []
+        before = len(self.waiting.matches) if self.waiting is not None else 0
         for chunk in self.matcher.run(events):
             matches = Matches.unpack(chunk.values, chunk.offsets, keys[chunk.origins], chunk.origins)
-            if self.waiting is None:
+            if not self.compiled.keeps_matches:
                 yield self._answer(matches)
             else:
-                waiting.append(matches)
-                self.options.limits.check_matches(sum(map(len, waiting)) + len(self.waiting.matches))
+                kept.append(matches)
+                self.options.limits.check_matches(sum(map(len, kept)) + before)
         if self.waiting is not None:
-            yield self._answer(self._wait(Matches.concat(waiting), events.lows, keys, events.codes))
+            yield self._answer(self._wait(Matches.concat(kept), events.lows, keys, events.codes))
+        elif self.compiled.keeps_matches:
+            yield self._answer(self._chosen(Matches.concat(kept)))
+        if self.distinct is not None and not self.compiled.hides_variables:
+            self.distinct.seen.clear()  # the same complex event is only found again by the same last event
         self.read += len(rows)
         if len(events.lows):
             self.low = int(events.lows[-1])
@@ -304,11 +310,15 @@ class Engine:
         self.stopped = stopped
 
     def _with_places(self, rows: pa.Table, order: Int64 | None, ticks: Int64) -> pa.Table:
-        ticks_as_given, places = np.empty((2, len(rows)), np.int64)
         as_given = order if order is not None else slice(None)
-        ticks_as_given[as_given] = ticks
-        places[as_given] = np.arange(self.read, self.read + len(rows))
-        return rows.append_column(_TICK, pa.array(ticks_as_given)).append_column(_PLACE, pa.array(places))
+        told = {_PLACE: np.arange(self.read, self.read + len(rows))}
+        if self.waiting is not None:
+            told = {_TICK: ticks} | told
+        for name, in_order in told.items():
+            values = np.empty(len(rows), np.int64)
+            values[as_given] = in_order
+            rows = rows.append_column(name, pa.array(values))
+        return rows
 
     def _wait(self, matches: Matches, lows: Int64, keys: Int64, codes: npt.NDArray[np.int32]) -> Matches:
         assert self.waiting is not None
@@ -319,9 +329,14 @@ class Engine:
         cancelling = np.array([any(known.truth(code)[place] for place in places) for code in range(known.size)], bool)
         return self.waiting.read(lows, keys, cancelling[codes])
 
+    def _chosen(self, matches: Matches) -> Matches:
+        places = self.history.rows(matches.positions, [_PLACE])[_PLACE].to_numpy()
+        every = np.arange(len(matches))
+        return matches.pick(select(self.compiled.strategy, every, matches.origins, matches.offsets, places))
+
     def _answer(self, matches: Matches) -> pa.Table:
         if self.distinct is not None:
-            matches = self.distinct.only_new(matches, len(self.compiled.labels))
+            matches = self.distinct.only_new(matches, len(self.compiled.labels) or 1)
         self.matches += len(matches)
         if not len(matches):
             return self._nothing

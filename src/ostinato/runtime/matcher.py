@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,6 +35,20 @@ class Events:
     first_position: int
     ticks: Int64
     lows: Int64
+    # Only where a pattern compares events with each other: a row of values per term, and where there is one.
+    terms: Int64 = field(default_factory=lambda: np.zeros((1, 0), np.int64))
+    present: Bools = field(default_factory=lambda: np.zeros((1, 0), np.bool_))
+
+    def pick(self, places: Int64) -> Events:
+        """The events at these places."""
+        given = {
+            name: getattr(self, name)[places]
+            for name in ("codes", "keys", "positions", "ticks", "lows")
+            if len(getattr(self, name))
+        }
+        if self.terms.shape[1]:
+            given |= {"terms": self.terms[:, places], "present": self.present[:, places]}
+        return replace(self, **given)
 
 
 @dataclass(frozen=True)
@@ -62,17 +76,15 @@ class Scope:
 class Matcher(ABC):
     """State of all keys for one query, whatever kernel reads the events."""
 
-    KEYED: ClassVar[tuple[str, ...]] = ("key_epoch", "key_count")  # arrays with a row per key
+    KEYED: ClassVar[tuple[str, ...]] = ("key_count",)  # arrays with a row per key
     ARRAYS: ClassVar[tuple[str, ...]] = ("cursor", *KEYED)  # what a snapshot must hold
 
-    def __init__(self, tables: Tables, scope: Scope) -> None:
-        self.tables, self.scope = tables, scope
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
         self.walked = 0
         self.cursor: Int64 = np.zeros(protocol.CURSOR_SIZE, np.int64)
         self.cursor[protocol.FREE] = protocol.NIL
-        self.key_epoch: Int64 = np.zeros(0, np.int64)
         self.key_count: Int64 = np.zeros(0, np.int64)
-        self.fresh: Int32 = np.zeros(2, np.int32)
         self.nodes: Int64 = np.zeros(4 << 12, np.int64)
         self.marks: Int64 = np.zeros(1 << 12, np.int64)
         self.stack: Int64 = np.zeros(256, np.int64)
@@ -80,8 +92,8 @@ class Matcher(ABC):
 
     def run(self, events: Events, mode: int = protocol.WRITE) -> Iterator[Chunk]:
         """Read a batch; yields matches as output fills up. In WALK mode nothing is written, see `walked`."""
-        if events.key_count > len(self.key_epoch):
-            self.grow_keys(max(events.key_count - len(self.key_epoch), len(self.key_epoch)))
+        if events.key_count > len(self.key_count):
+            self.grow_keys(max(events.key_count - len(self.key_count), len(self.key_count)))
         cursor = self.cursor
         cursor[protocol.AT] = 0
         room = _CHUNK_VALUES if mode == protocol.WRITE else 0
@@ -114,18 +126,11 @@ class Matcher(ABC):
 
     def provide(self, status: int, events: Events) -> None:
         """What a kernel stopped for, so that it can go on."""
-        if status == protocol.NEED_STEP:
-            self.tables.fill(int(self.cursor[protocol.CONFIG]), int(self.cursor[protocol.CODE]))
-            self.follow_tables()
-        elif status == protocol.NEED_NODES:
+        if status == protocol.NEED_NODES:
             self.grow_nodes()
         else:
             assert status == protocol.NEED_STACK
             self.stack, self.path = doubled(self.stack), doubled(self.path)
-
-    @abstractmethod
-    def follow_tables(self) -> None:
-        """Follow the tables after they grew: more slots per key, more codes."""
 
     @abstractmethod
     def live_positions(self) -> Int64:
@@ -150,9 +155,9 @@ class Matcher(ABC):
         """Nodes (or window records) in use, some of them perhaps already dead."""
 
     @property
+    @abstractmethod
     def states(self) -> int:
         """Configurations met."""
-        return len(self.tables.placed)
 
     @property
     def bytes(self) -> int:
@@ -160,7 +165,6 @@ class Matcher(ABC):
         return sum(getattr(self, name).nbytes for name in names)
 
     def grow_keys(self, more: int) -> None:
-        self.key_epoch = extended(self.key_epoch, more, self.cursor[protocol.EPOCH])
         self.key_count = extended(self.key_count, more, 0)
 
     def grow_nodes(self) -> None:
@@ -181,24 +185,66 @@ class Matcher(ABC):
         arrays = {name: getattr(self, name) for name in self.ARRAYS}
         if "nodes" in arrays:
             arrays["nodes"] = self.used_nodes()
-        return {"placed": placed_as_json(self.tables)}, arrays
+        return {}, arrays
 
     def load(self, meta: Meta, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        place_all(self.tables, meta["placed"])
         for name in self.ARRAYS:
             if name != "nodes":
                 setattr(self, name, arrays[name])
         if "nodes" in self.ARRAYS:
-            while len(self.nodes) < 2 * len(arrays["nodes"]) or len(self.marks) < 2 * len(self.key_epoch):
-                self.grow_nodes()
-            self.used_nodes()[:] = arrays["nodes"]
+            self.load_nodes(arrays["nodes"])
+
+    def load_nodes(self, used: Int64) -> None:
+        while len(self.nodes) < 2 * len(used) or len(self.marks) < 2 * len(self.key_count):
+            self.grow_nodes()
+        self.used_nodes()[:] = used
+
+
+class Stepped(Matcher):
+    """Reads events by the steps of a lazily determinised machine."""
+
+    KEYED = (*Matcher.KEYED, "key_epoch")
+    ARRAYS = ("cursor", *KEYED)
+
+    def __init__(self, tables: Tables, scope: Scope) -> None:
+        super().__init__(scope)
+        self.tables = tables
+        self.key_epoch: Int64 = np.zeros(0, np.int64)
+        self.fresh: Int32 = np.zeros(2, np.int32)
+
+    def provide(self, status: int, events: Events) -> None:
+        if status == protocol.NEED_STEP:
+            self.tables.fill(int(self.cursor[protocol.CONFIG]), int(self.cursor[protocol.CODE]))
+            self.follow_tables()
+        else:
+            super().provide(status, events)
+
+    @abstractmethod
+    def follow_tables(self) -> None:
+        """Follow the tables after they grew: more slots per key, more codes."""
+
+    @property
+    def states(self) -> int:
+        return len(self.tables.placed)
+
+    def grow_keys(self, more: int) -> None:
+        super().grow_keys(more)
+        self.key_epoch = extended(self.key_epoch, more, self.cursor[protocol.EPOCH])
+
+    def save(self) -> tuple[Meta, Arrays]:
+        meta, arrays = super().save()
+        return meta | {"placed": placed_as_json(self.tables)}, arrays
+
+    def load(self, meta: Meta, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        place_all(self.tables, meta["placed"])
+        super().load(meta, arrays)
         self.follow_tables()
 
 
-class Direct(Matcher):
+class Direct(Stepped):
     """ALL, STRICT, and any strategy without a window: the machine reads every event once."""
 
-    KEYED = (*Matcher.KEYED, "key_config", "slots")
+    KEYED = (*Stepped.KEYED, "key_config", "slots")
     ARRAYS = ("cursor", *KEYED, "nodes")
 
     def __init__(self, tables: Tables, scope: Scope) -> None:

@@ -13,19 +13,19 @@ from ostinato.runtime.matcher import (
     Events,
     Int32,
     Int64,
-    Matcher,
     Meta,
     Scope,
+    Stepped,
     doubled,
     extended,
     widened,
 )
 
 
-class Replayed(Matcher):
+class Replayed(Stepped):
     """MAX, labelled answers, and patterns with too many states for `Ranked`."""
 
-    KEYED = (*Matcher.KEYED, "heads", "tails")
+    KEYED = (*Stepped.KEYED, "heads", "tails")
     ARRAYS = ("cursor", *KEYED, "records")
 
     def __init__(self, tables: Tables, scope: Scope) -> None:

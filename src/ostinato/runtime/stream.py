@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from ostinato.kernels.predicates import Encoder
 from ostinato.plan.check import check_schema
 from ostinato.runtime.latest import Latest
 from ostinato.runtime.matcher import Events
+from ostinato.runtime.terms import Terms
 from ostinato.runtime.ties import Ties
 
 Int64 = npt.NDArray[np.int64]
@@ -36,6 +38,8 @@ class Stream:
         check_schema(query, kinds(schema))
         self.clock = Clock.of(schema, binding.time) if binding.time is not None else None
         self.encoder = Encoder(compiled.conditions, relation=binding.relation, minterms=minterms)
+        registers = compiled.registers
+        self.terms = Terms(registers.terms, schema) if registers is not None else None
         self.keys = KeyTable() if self.key_columns else None
         self.ties = Ties() if compiled.tied_by is not None else None
         self.last_tick = Latest(protocol.FOREVER)  # along WITHIN … ON
@@ -120,6 +124,9 @@ class Stream:
             ticks=ticks,
             lows=lows,
         )
+        if self.terms is not None:
+            terms, present = self.terms.encode(rows, order)
+            events = replace(events, terms=terms, present=present)
         return events if self.ties is None else self._tied(self.ties, events, rows, positions, order)
 
     def _tied(self, ties: Ties, events: Events, rows: pa.Table, positions: Int64, order: Int64 | None) -> Events:
@@ -133,9 +140,7 @@ class Stream:
         width = self.event_width if self.ruler is None else 0
         return ties.split(events, comparable, positions, filler=filler, width=width)
 
-    def _window(
-        self, rows: pa.Table, positions: Int64, order: Int64 | None, keys: Int32
-    ) -> tuple[Int64, Int64]:
+    def _window(self, rows: pa.Table, positions: Int64, order: Int64 | None, keys: Int32) -> tuple[Int64, Int64]:
         """Ticks and lower bounds, where WITHIN measures along a column, in stream order, as `keys` are."""
         window = self.compiled.query.window
         if self.ruler is None or window is None:

@@ -32,12 +32,9 @@ class Ties:
         """
         places = self.read + np.flatnonzero(comparable)
         self.read += len(comparable)
-        events = replace(events, codes=events.codes[comparable], keys=events.keys[comparable])
-        events = replace(events, positions=positions[comparable])
+        events = replace(events, positions=positions).pick(np.flatnonzero(comparable))
         if width:
             events = replace(events, ticks=places, lows=places - width + 1)
-        elif len(events.ticks):
-            events = replace(events, ticks=events.ticks[comparable], lows=events.lows[comparable])
         if filler is None:
             return events
         before = self.last_seen.before(events.keys, places, events.key_count)
@@ -47,8 +44,6 @@ class Ties:
 def _with_fillers(events: Events, wanted: Bool, filler: int) -> Events:
     """A copy of each wanted event before itself, with the code `filler`."""
     twice = np.repeat(np.arange(len(wanted)), 1 + wanted)
-    codes = events.codes[twice]
-    codes[np.flatnonzero(np.append(twice[1:] == twice[:-1], False))] = filler
-    ticks, lows = (events.ticks[twice], events.lows[twice]) if len(events.ticks) else (events.ticks, events.lows)
-    positions, keys = events.positions[twice], events.keys[twice]
-    return replace(events, codes=codes, keys=keys, positions=positions, ticks=ticks, lows=lows)
+    copied = events.pick(twice)
+    copied.codes[np.flatnonzero(np.append(twice[1:] == twice[:-1], False))] = filler
+    return copied

@@ -67,8 +67,8 @@ def test_equal_conditions_of_different_variables_are_one() -> None:
 
 def test_the_trailing_absences_are_split_off_in_order() -> None:
     absent = [Absent(Event(name, name.lower())) for name in "BC"]
-    formula, conditions = split_trailing(Sequence((Event("A", "x"), *absent)))
-    assert formula == Event("A", "x") and conditions == (Condition("B"), Condition("C"))
+    formula, trailing = split_trailing(Sequence((Event("A", "x"), *absent)))
+    assert formula == Event("A", "x") and trailing == tuple(absent)
 
 
 def test_trimming_drops_what_leads_nowhere() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from ostinato.errors import QueryError
 from ostinato.lang.cel import parse
-from ostinato.plan.check import check, check_schema, correlated, warnings
+from ostinato.plan.check import check, check_schema, warnings
 
 KINDS = {
     "id": "number",
@@ -207,38 +207,6 @@ def test_event_types() -> None:
 def test_long_sums_are_checked_once() -> None:
     """Checking each operand twice would double the work at each of the ninety levels."""
     check_schema(parse("T AS x FILTER x.temp" + " + 1" * 90 + " > 0"), KINDS)
-
-
-@pytest.mark.parametrize(
-    ("marked", "reason"),
-    [
-        ("(T AS x ; H AS y) FILTER x.v > 1 AND «x.id = y.id»", "compares events with each other (x and y)"),
-        ("(T AS x ; H AS y) FILTER NOT (x.v > 1 OR «x.id + y.id > 3»)", "compares events with each other"),
-        ("T AS x ; (H AS y FILTER «x.id = y.id»)+", "compares events with each other"),
-        ("T AS x ; (NOT H AS h FILTER «h.id = x.id») ; K", "compares events with each other (h and x)"),
-        ("T AS x ; (NOT H AS h FILTER «x.id = 1») ; K", "the condition of NOT h is about x"),
-    ],
-)
-def test_correlated(marked: str, reason: str) -> None:
-    query = parse(plain(marked))
-    check(query)
-    with pytest.raises(QueryError) as caught:
-        correlated(query)
-    assert_fault(caught.value, marked, reason, "constants")
-    assert "not supported yet" in caught.value.reason
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "(T AS x ; H AS y) FILTER x.v > 1 OR NOT (y.v > 2 AND x.w = 3)",
-        "T AS x ; (H AS y FILTER x.v > 3)+",
-        "T AS x ; (NOT H AS h FILTER h.v > 1 OR FALSE) ; K",
-        "T AS x FILTER x.v > x.w",
-    ],
-)
-def test_unary(text: str) -> None:
-    correlated(parse(text))
 
 
 @pytest.mark.parametrize(

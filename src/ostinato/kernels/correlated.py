@@ -1,0 +1,255 @@
+"""The update loop for patterns that compare events with each other: each event moves the runs whose tests it passes.
+
+What an event may do is a table of *acts* per code: find the runs of a state, by the equalities that its tests share,
+keep those that pass the other tests, and complete their matches, move them on, or end them. A run that an event does
+not touch stays as it is, without being looked at.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ostinato.kernels.enumeration import enumerate_matches, write_match
+from ostinato.kernels.jit import kernel
+from ostinato.kernels.protocol import (
+    AT,
+    BOTTOM,
+    CLOCK,
+    CODE,
+    CONSUME_ANY,
+    CONSUME_NONE,
+    DONE,
+    EMITTED,
+    EMITTING,
+    EVENT_WINDOW,
+    FLOOR,
+    FOREVER,
+    KEY_WINDOW,
+    MATCHES,
+    NEED_NODES,
+    NEED_PENDING,
+    NEED_RUNS,
+    NEED_STACK,
+    NEED_STEP,
+    NIL,
+    NO_WINDOW,
+    NOTICE,
+    OUTPUT_FULL,
+    RUNS,
+    STACK,
+    SYMBOL_BITS,
+    USED,
+    WALK,
+    Floats,
+    Int32,
+    Int64,
+)
+from ostinato.kernels.runs import CELL_BEGIN, CELL_END, DEAD, Layout, Runs, Terms, collect_runs, enter, find_runs
+from ostinato.kernels.tests import keep_passing
+
+# Columns of `acts`. A source below 0 is the run without marks.
+DOES, SOURCE, TARGET, SYMBOL, PROBES, TEST_BEGIN, TEST_END, WRITE_BEGIN, WRITE_END = range(9)
+COMPLETE, MOVE, END = range(3)
+# Columns of `codes`: the acts of a code (completing ones first), and the columns of `killed` it sets.
+ACT_BEGIN, ACT_END, KILL_BEGIN, KILL_END = range(4)
+
+
+class Plan(NamedTuple):
+    """What an event of each code does: see automata/acts.py."""
+
+    codes: Int32
+    acts: Int32
+    kills: Int32
+    probes: Int32
+    tests: Int32
+    steps: Int32
+    writes: Int32
+
+
+@kernel()
+def run_correlated(
+    codes: Int32,
+    keys: Int32,
+    positions: Int64,
+    first_position: int,
+    ticks: Int64,
+    lows: Int64,
+    window: int,
+    events: int,
+    consume: int,
+    mode: int,
+    key_count: Int64,
+    plan: Plan,
+    layout: Layout,
+    terms: Terms,
+    runs: Runs,
+    candidates: Int32,
+    pending: Int64,
+    held: Int64,
+    held_floats: Floats,
+    nodes: Int64,
+    marks: Int64,
+    cursor: Int64,
+    stack: Int64,
+    path: Int64,
+    values: Int64,
+    ends: Int64,
+    origins: Int64,
+) -> int:
+    """Read events from cursor[AT] on. Empty `keys` or `positions` mean one key, rows as they come."""
+    keyed, placed = len(keys) > 0, len(positions) > 0
+    capacity, room = len(nodes) // 4, len(runs.owner)
+    acts = plan.acts
+    tick, low = 0, FOREVER
+    for at in range(cursor[AT], len(codes)):
+        key = keys[at] if keyed else 0
+        if window == EVENT_WINDOW:
+            tick = key_count[key] + 1
+            low = tick - events + 1
+        elif window != NO_WINDOW:
+            tick, low = ticks[at], lows[at]
+        code = codes[at]
+        if code >= len(plan.codes) or plan.codes[code, ACT_BEGIN] < 0:
+            cursor[AT], cursor[CODE] = at, code
+            return NEED_STEP
+        first_act, last_act = plan.codes[code, ACT_BEGIN], plan.codes[code, ACT_END]
+        position = positions[at] if placed else first_position + at
+        born = cursor[CLOCK] + at
+        count = 0
+        while True:  # a second time when room had to be made
+            count = 0
+            for act in range(first_act, last_act):
+                does, source, symbol = acts[act, DOES], acts[act, SOURCE], acts[act, SYMBOL]
+                if does == COMPLETE:
+                    cursor[AT] = at
+                    if cursor[EMITTING] > act - first_act:
+                        # The output was full, or room had to be made: go on with what was begun.
+                        if cursor[EMITTING] == act + 1 - first_act:
+                            status = enumerate_matches(
+                                nodes, low, mode == WALK, cursor, stack, path, values, ends, origins
+                            )
+                            if status != DONE:
+                                return status
+                        continue
+                    depth = 0
+                    if symbol:
+                        path[0] = (position << SYMBOL_BITS) | symbol
+                        depth = 1
+                    if source < 0:
+                        cursor[EMITTED] = 1
+                        if mode == WALK:
+                            cursor[MATCHES] += 1
+                        elif mode != NOTICE and not write_match(path, depth, cursor, values, ends, origins):
+                            return OUTPUT_FULL
+                        cursor[EMITTING] = act + 1 - first_act
+                        continue
+                found = 1
+                if source >= 0:
+                    found = find_runs(
+                        *(key, source, acts[act, PROBES], plan.probes, layout, runs, terms, at, low, cursor[FLOOR]),
+                        candidates,
+                    )
+                    if found and acts[act, TEST_BEGIN] < acts[act, TEST_END]:
+                        found = keep_passing(
+                            *(acts[act, TEST_BEGIN], acts[act, TEST_END], plan.tests, plan.steps, runs, terms, at),
+                            *(candidates, found),
+                        )
+                if does == COMPLETE:
+                    if found:
+                        cursor[EMITTED] = 1
+                        if mode != NOTICE:
+                            if 2 * found + 4 > len(stack):
+                                return NEED_STACK
+                            for one in range(found):
+                                stack[2 * one] = runs.lists[candidates[one]]
+                                stack[2 * one + 1] = depth
+                            cursor[STACK] = found
+                    cursor[EMITTING] = act + 1 - first_act
+                    status = enumerate_matches(nodes, low, mode == WALK, cursor, stack, path, values, ends, origins)
+                    if status != DONE:
+                        return status
+                    continue
+                if 3 * (count + found) > len(pending):
+                    cursor[AT] = at
+                    return NEED_PENDING
+                for one in range(found):
+                    run = candidates[one] if source >= 0 else -1
+                    pending[3 * count], pending[3 * count + 1] = act, run
+                    pending[3 * count + 2] = runs.lists[run] if source >= 0 else BOTTOM
+                    count += 1
+            if cursor[USED] + count <= capacity and cursor[RUNS] + count <= room:
+                break
+            collect_runs(layout, runs, key_count, nodes, marks, cursor, window, events, low)
+            if 4 * (cursor[USED] + count) > 3 * capacity:
+                cursor[AT] = at
+                return NEED_NODES
+            if 4 * (cursor[RUNS] + count) > 3 * room:
+                cursor[AT] = at
+                return NEED_RUNS
+        cursor[EMITTING] = 0
+        if window == EVENT_WINDOW:
+            key_count[key] = tick
+        elif window == KEY_WINDOW:
+            key_count[key] = low
+        if cursor[EMITTED]:
+            cursor[EMITTED] = 0
+            if consume != CONSUME_NONE:
+                if consume == CONSUME_ANY or not keyed:
+                    cursor[FLOOR] = born + 1
+                else:
+                    runs.killed[key, 0] = born + 1
+                continue
+        for one in range(count):
+            if acts[pending[3 * one], DOES] == END:
+                runs.newest[pending[3 * one + 1]] = DEAD
+        for kill in range(plan.codes[code, KILL_BEGIN], plan.codes[code, KILL_END]):
+            runs.killed[key, plan.kills[kill, 0]] = born
+        for one in range(count):
+            act, source = pending[3 * one], pending[3 * one + 1]
+            if acts[act, DOES] != MOVE:
+                continue
+            state = acts[act, TARGET]
+            nulls = 0
+            held[:] = 0
+            if source >= 0:
+                for each in range(layout.states[state, CELL_BEGIN], layout.states[state, CELL_END]):
+                    cell = layout.cells[each]
+                    held[cell] = runs.cells[cell, source]
+                    nulls |= runs.nulls[source] & (1 << cell)
+            for write in range(acts[act, WRITE_BEGIN], acts[act, WRITE_END]):
+                cell, term = plan.writes[write, 0], plan.writes[write, 1]
+                nulls &= ~(1 << cell)
+                held[cell] = terms.values[term, at]
+                if not terms.present[term, at]:
+                    held[cell] = 0
+                    nulls |= 1 << cell
+            run = enter(held, held_floats, nulls, key, state, layout, runs, cursor, low)
+            if run >= 0:
+                _join(nodes, cursor, runs, run, pending[3 * one + 2], position, acts[act, SYMBOL], tick)
+                runs.born[run] = born
+    cursor[AT] = len(codes)
+    cursor[CLOCK] += len(codes)
+    return DONE
+
+
+@kernel()
+def _join(
+    nodes: Int64, cursor: Int64, runs: Runs, run: int, before: int, position: int, symbol: int, tick: int
+) -> None:
+    """Add what came `before`, with the event if it has a symbol, to the list of a run."""
+    known = runs.lists[run] if runs.newest[run] != DEAD else NIL
+    newest = tick if before == BOTTOM else nodes[4 * before + 3]
+    if known >= 0:
+        newest = max(newest, nodes[4 * known + 3])
+    runs.newest[run] = newest
+    if known < 0 and not symbol:
+        runs.lists[run] = before
+        return
+    at = 4 * cursor[USED]
+    nodes[at + 3] = newest
+    if symbol:
+        nodes[at], nodes[at + 1], nodes[at + 2] = (position << SYMBOL_BITS) | symbol, before, known
+    else:
+        nodes[at], nodes[at + 1], nodes[at + 2] = -1, known, before
+    runs.lists[run] = cursor[USED]
+    cursor[USED] += 1
