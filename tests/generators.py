@@ -339,12 +339,15 @@ def _items(draw: Draw, formula: Formula) -> tuple[Item, ...] | None:
 def correlated_queries(draw: Draw, /, **options: Any) -> Query:
     """A query that compares at least two of its events with each other. `options` are those of `queries`."""
     query = draw(queries(correlated=True, wider_filters=True, **options))
-    parts = [Event(_pick(draw, "A", "B", None), "y1"), query.formula, Event(_pick(draw, "A", "B", None), "y2")]
-    absent = isinstance(query.formula, Sequence) and isinstance(query.formula.parts[-1], Absent)
-    kept = parts[: _pick(draw, 2, 3)] if not absent else parts[:2]
-    names = _named(bound(Sequence(tuple(kept))) | {"y1"})
-    formula: Formula = Sequence(tuple(kept), contiguous=not absent and _rarely(draw))
-    if len(names) > 1:
-        other = _pick(draw, *(name for name in names if name != "y1"))
-        formula = Filter(formula, _correlated(draw, "y1", other, _pick(draw, *names)))
+    first, last = (Event(_pick(draw, "A", "B", None), name) for name in ("y1", "y2"))
+    whole = query.formula
+    if isinstance(whole, Sequence) and isinstance(end := whole.parts[-1], Absent):
+        if _pick(draw, True, False):
+            end = replace(end, predicate=_correlated(draw, end.event.variable, "y1", end.event.variable))
+        formula: Formula = Sequence((first, *whole.parts[:-1], end))
+    else:
+        parts = (first, whole, last)[: _pick(draw, 2, 3)]
+        formula = Sequence(parts, contiguous=_rarely(draw))
+    if others := _named(bound(formula) - {"y1"}):
+        formula = Filter(formula, _correlated(draw, "y1", _pick(draw, *others), _pick(draw, "y1", *others)))
     return replace(query, formula=formula)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from ostinato.automata.construct import construct, split_trailing
+from ostinato.automata.construct import Barred, barred, construct, split_trailing
 from ostinato.automata.determinise import AllMachine, Alphabet, Machine, MaxMachine, OrderMachine
 from ostinato.automata.nested import never_nested
 from ostinato.automata.optimise import optimise
@@ -14,9 +14,9 @@ from ostinato.automata.registers import Registers, ambiguous, check_written
 from ostinato.automata.transducer import Condition, Transducer
 from ostinato.errors import QueryError
 from ostinato.lang.cel import parse
-from ostinato.lang.expr import on_current, variables
+from ostinato.lang.expr import CURRENT, variables
 from ostinato.plan.check import check
-from ostinato.plan.nodes import Absent, Query, Strategy
+from ostinato.plan.nodes import Query, Strategy
 from ostinato.plan.rewrite import normalise
 from ostinato.plan.ties import tie
 
@@ -31,7 +31,8 @@ class Compiled:
     query: Query
     stages: tuple[tuple[str, Query], ...]
     transducer: Transducer
-    trailing: tuple[Condition, ...]  # NOTs at the end: an event like this cancels a match that waits for its window
+    # NOTs at the end: an event like this cancels a match that waits for its window. A test compares it with the match.
+    trailing: tuple[Barred, ...]
 
     @property
     def tied_by(self) -> str | None:
@@ -47,7 +48,7 @@ class Compiled:
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """What event codes must tell apart."""
-        return tuple(dict.fromkeys(self.transducer.conditions() + self.trailing))
+        return tuple(dict.fromkeys((*self.transducer.conditions(), *(condition for condition, _ in self.trailing))))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -61,6 +62,17 @@ class Compiled:
         """Whether different complex events can look the same in the answer."""
         marks = {t.mark for t in self.transducer.transitions if t.mark is not None}
         return self.query.items is not None and not marks <= set(self.labels)
+
+    @cached_property
+    def watched(self) -> tuple[str, ...]:
+        """The variables that a NOT at the end compares with what must not come."""
+        tests = [test for _, test in self.trailing if test is not None]
+        return tuple(sorted(frozenset().union(*map(variables, tests)) - {CURRENT}))
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the same answer can be found more than once."""
+        return self.hides_variables or self.ambiguous or (self.query.items is None and bool(self.watched))
 
     @cached_property
     def strategy(self) -> Strategy:
@@ -116,10 +128,12 @@ class Compiled:
 
     def symbol(self) -> Callable[[str, bool], int]:
         """The symbol of a variable's mark; the flag says whether it is the first of its match."""
-        if self.query.items is None:
-            return lambda mark, first: 1
         symbols = {variable: number for number, variable in enumerate(self.labels, start=1)}
         hidden = len(symbols) + 1
+        for number, variable in enumerate(self.watched, start=hidden + 1):
+            symbols.setdefault(variable, number)
+        if self.query.items is None:
+            return lambda mark, first: symbols.get(mark, 1)
         if self.strategy in ("NXT", "LAST", "MAX"):
             # Strategies compare whole position sets, so every position must be told.
             return lambda mark, first: symbols.get(mark, hidden)
@@ -143,21 +157,8 @@ def compile_query(query: Query) -> Compiled:
     built, accepting = construct(formula)
     transducer = optimise(built, accepting, contiguous=query.strategy == "STRICT")
     check_written(transducer)
-    compiled = Compiled(query, stages, transducer, tuple(map(_alone, trailing)))
-    if len(compiled.labels) > _MAX_SYMBOLS:
+    compiled = Compiled(query, stages, transducer, tuple(map(barred, trailing)))
+    if len(compiled.labels) + len(compiled.watched) > _MAX_SYMBOLS:
         raise QueryError(f"SELECT shows {len(compiled.labels)} variables; at most {_MAX_SYMBOLS} can be told apart")
     _ = compiled.registers  # so that what no register can do is told now
     return compiled
-
-
-def _alone(absent: Absent) -> Condition:
-    """What cancels a match that waits for its window; it looks at no other event."""
-    own = absent.event.variable
-    predicate = absent.predicate
-    if predicate is not None and (others := variables(predicate) - {own}):
-        raise QueryError(
-            f"a NOT at the end cannot compare `{own}` with `{min(others)}` yet",
-            span=predicate.span,
-            fix="where they must agree on an attribute, partition by it",
-        )
-    return Condition(absent.event.relation, None if predicate is None else on_current(predicate))

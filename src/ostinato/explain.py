@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ostinato.automata.transducer import both_text
 from ostinato.compile import Compiled
 from ostinato.plan.format import pretty, to_text
 
@@ -56,7 +57,7 @@ def _evaluation(compiled: Compiled) -> list[str]:
     if compiled.trailing:
         lines.append(
             "absence: a match waits until its window has passed; cancelled by "
-            + " or ".join(map(str, compiled.trailing))
+            + " or ".join(both_text(condition, test) for condition, test in compiled.trailing)
         )
     if compiled.hides_variables:
         lines.append("distinct: SELECT leaves variables out, so equal answers are given once")

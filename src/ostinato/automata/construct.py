@@ -54,29 +54,10 @@ class EpsilonTransducer:
 
     def _event(self, event: Event, predicate: Expr | None) -> Fragment:
         entry, exit_ = self.state(), self.state()
-        condition, test = self._tests(event, predicate)
+        condition, test = tests_of(event, predicate, self.registers)
         writes = (self.registers.get(event.variable, event.variable),)
         self.transitions.append(Transition(entry, exit_, condition, mark=event.variable, test=test, writes=writes))
         return entry, exit_
-
-    def _tests(self, event: Event, predicate: Expr | None) -> Barred:
-        """The part of a predicate that needs only the event, and the part that reads registers."""
-        parts: dict[bool, list[Expr]] = {True: [], False: []}
-        for conjunct in conjuncts(predicate) if predicate is not None else ():
-            parts[variables(conjunct) <= {event.variable}].append(self._read(conjunct, event.variable))
-        own, test = (conjoin(tests) if tests else None for tests in (parts[True], parts[False]))
-        return Condition(event.relation, own), test
-
-    def _read(self, expr: Expr, current: str) -> Expr:
-        """Attributes of the current event and of registers."""
-
-        def owned(node: Expr) -> Expr:
-            if not isinstance(node, Attribute):
-                return node
-            own = node.variable == current
-            return replace(node, variable=CURRENT if own else self.registers.get(node.variable, node.variable))
-
-        return transform(expr, owned)
 
     def _alternatives(self, fragments: list[Fragment]) -> Fragment:
         entry, exit_ = self.state(), self.state()
@@ -89,7 +70,7 @@ class EpsilonTransducer:
         absents: tuple[Barred, ...] = ()
         for part in sequence.parts[1:]:
             if isinstance(part, Absent):
-                absents += (self._tests(part.event, part.predicate),)
+                absents += (tests_of(part.event, part.predicate, self.registers),)
                 continue
             part_entry, part_exit = self.fragment(part)
             self.epsilons.append((exit_ if sequence.contiguous else self._gap(exit_, absents), part_entry))
@@ -114,6 +95,27 @@ class EpsilonTransducer:
             barred = tuple((condition, test) for condition, test in absents if test is not None)
             self.transitions.append(Transition(gap, gap, unless=unless, barred=barred))
         return self.gaps[before, absents]
+
+
+def tests_of(event: Event, predicate: Expr | None, registers: Mapping[str, str]) -> Barred:
+    """The part of a predicate that needs only the event, and the part that reads registers."""
+
+    def owned(node: Expr) -> Expr:
+        if not isinstance(node, Attribute):
+            return node
+        own = node.variable == event.variable
+        return replace(node, variable=CURRENT if own else registers.get(node.variable, node.variable))
+
+    parts: dict[bool, list[Expr]] = {True: [], False: []}
+    for conjunct in conjuncts(predicate) if predicate is not None else ():
+        parts[variables(conjunct) <= {event.variable}].append(transform(conjunct, owned))
+    own, test = (conjoin(tests) if tests else None for tests in (parts[True], parts[False]))
+    return Condition(event.relation, own), test
+
+
+def barred(absent: Absent) -> Barred:
+    """What must not come."""
+    return tests_of(absent.event, absent.predicate, {})
 
 
 def split_trailing(formula: Formula) -> tuple[Formula, tuple[Absent, ...]]:

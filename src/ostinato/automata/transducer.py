@@ -33,6 +33,10 @@ class Condition:
         return own if self.where is None else f"{own} AND {to_text(self.where, 'and')}"
 
 
+def both_text(condition: Condition, test: Expr | None) -> str:
+    return str(condition) if test is None else f"{condition.text('and')} AND {to_text(test, 'and')}"
+
+
 @dataclass(frozen=True)
 class Transition:
     """`test` and `barred` compare the current event `~` with registers; a barred event fits the condition and the test.
@@ -60,7 +64,7 @@ class Transition:
 
     def __str__(self) -> str:
         denied = [str(condition) for condition in self.unless]
-        denied += [f"{condition.text('and')} AND {to_text(test, 'and')}" for condition, test in self.barred]
+        denied += [both_text(condition, test) for condition, test in self.barred]
         within = "and" if denied or self.test is not None else None
         tests = [self.condition.text(within)] if self.condition is not None else []
         tests += [to_text(self.test, "and")] if self.test is not None else []

@@ -48,6 +48,10 @@ class Waiting:
         self._keep(~cancelled)
         return self.until(int(lows[-1])) if len(lows) else Matches.none()
 
+    def forget(self, cancelled: Bool) -> None:
+        if cancelled.any():
+            self._drop(~cancelled)
+
     def _cancelled(self, lows: Int64, keys: Int64, cancels: Int64) -> Bool:
         """Whether the first cancelling event of the same key after a match lies within its window."""
         if not len(cancels):
@@ -82,7 +86,11 @@ class Waiting:
         self.matches = replace(self.matches, keys=np.searchsorted(kept, self.matches.keys))
 
     def _keep(self, kept: Bool) -> None:
+        """Only these go on to the next batch."""
+        self._drop(kept)
+        self.matches = replace(self.matches, origins=np.full(len(self.matches), -1, np.int64))
+
+    def _drop(self, kept: Bool) -> None:
         self.places = self.places[kept[self.matches.rows]]
-        matches = self.matches.pick(np.flatnonzero(kept))
-        self.matches = replace(matches, origins=np.full(len(matches), -1, np.int64))
+        self.matches = self.matches.pick(np.flatnonzero(kept))
         self.starts, self.groups = self.starts[kept], self.groups[kept]

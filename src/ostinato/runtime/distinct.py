@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
@@ -21,7 +23,14 @@ class Distinct:
         self.seen: dict[int, int] = {}  # fingerprint -> position of the first shown event (-1: none, kept for ever)
 
     def only_new(self, matches: Matches, shown: int) -> Matches:
-        """The matches whose events with symbols 1 … `shown` were not given before, the first of each kind."""
+        """The matches whose events with symbols 1 … `shown` (0: whose events, whatever their symbols) were not given
+        before, the first of each kind."""
+        if not shown:
+            matches, given = replace(matches, symbols=np.ones_like(matches.symbols)), matches
+            return given.pick(self._fresh(matches, 1))
+        return matches.pick(self._fresh(matches, shown))
+
+    def _fresh(self, matches: Matches, shown: int) -> npt.NDArray[np.int64]:
         visible = matches.symbols <= shown
         rows = matches.rows[visible]
         words = (matches.positions[visible].astype(np.uint64) << np.uint64(8)) | matches.symbols[visible].astype(
@@ -38,7 +47,7 @@ class Distinct:
             if fingerprint not in self.seen:
                 self.seen[fingerprint] = position
                 fresh.append(index)
-        return matches if len(fresh) == len(matches) else matches.pick(np.array(fresh, np.int64))
+        return np.array(fresh, np.int64)
 
     def forget_before(self, position: int) -> None:
         """Drop fingerprints whose first shown event lies before a position that no later match can reach back to."""

@@ -14,11 +14,13 @@ from ostinato.compile import Compiled
 from ostinato.errors import DataError, LimitError, OstinatoError
 from ostinato.events import DEFAULT_TYPE, Binding, time_order, to_arrow, with_columns
 from ostinato.kernels.arrays import plain_type
+from ostinato.lang.expr import Attribute, Expr, attributes
 from ostinato.options import OnLate
 from ostinato.plan.columns import attributes_read
 from ostinato.plan.nodes import relations, repeated
 from ostinato.runtime.absence import Waiting
 from ostinato.runtime.answer import Answer, fitted
+from ostinato.runtime.cancel import cancelled
 from ostinato.runtime.choose import matcher_for
 from ostinato.runtime.distinct import Distinct
 from ostinato.runtime.history import History
@@ -230,7 +232,7 @@ class Engine:
             with_events=self.options.events,
         )
         self.waiting = Waiting(query.strategy) if self.compiled.trailing else None
-        self.distinct = Distinct() if self.compiled.hides_variables or self.compiled.ambiguous else None
+        self.distinct = Distinct() if self.compiled.repeats else None
         self.history = History(self._kept_columns(rows.schema))
         self._nothing = self._no_matches(rows.schema)
         self.reorder = Reorder(stream.clock, binding, rows.schema, self.options.lateness)
@@ -244,7 +246,9 @@ class Engine:
         self._nothing = self._no_matches(schema)
 
     def _kept_columns(self, schema: pa.Schema) -> pa.Schema:
-        kept = pa.schema([schema.field(name) for name in self._answers.needs])
+        watched = {node.name for _, test in self.compiled.trailing if test is not None for node in attributes(test)}
+        needed = [name for name in schema.names if name in watched or name in self._answers.needs]
+        kept = pa.schema([schema.field(name) for name in needed])
         if self.waiting is not None:
             kept = kept.append(pa.field(_TICK, pa.int64()))
         return kept.append(pa.field(_PLACE, pa.int64())) if self.compiled.keeps_matches else kept
@@ -297,7 +301,8 @@ class Engine:
                 kept.append(matches)
                 self.options.limits.check_matches(sum(map(len, kept)) + before)
         if self.waiting is not None:
-            yield self._answer(self._wait(Matches.concat(kept), events.lows, keys, events.codes))
+            in_order = released.rows if order is None else released.rows.take(pa.array(order))
+            yield self._answer(self._wait(Matches.concat(kept), events.lows, keys, events.codes, in_order))
         elif self.compiled.keeps_matches:
             yield self._answer(self._chosen(Matches.concat(kept)))
         if self.distinct is not None and not self.compiled.hides_variables:
@@ -320,14 +325,41 @@ class Engine:
             rows = rows.append_column(name, pa.array(values))
         return rows
 
-    def _wait(self, matches: Matches, lows: Int64, keys: Int64, codes: npt.NDArray[np.int32]) -> Matches:
+    def _wait(
+        self, matches: Matches, lows: Int64, keys: Int64, codes: npt.NDArray[np.int32], rows: pa.Table
+    ) -> Matches:
+        """Let the events of a batch, `rows` in stream order, pass by the matches that wait; gives those now certain."""
         assert self.waiting is not None
-        rows = self.history.rows(matches.positions, [_TICK, _PLACE])
-        self.waiting.add(matches, rows[_TICK].to_numpy()[matches.offsets[:-1]], rows[_PLACE].to_numpy())
-        known = self.stream.encoder
-        places = [self.compiled.conditions.index(condition) for condition in self.compiled.trailing]
-        cancelling = np.array([any(known.truth(code)[place] for place in places) for code in range(known.size)], bool)
-        return self.waiting.read(lows, keys, cancelling[codes])
+        told = self.history.rows(matches.positions, [_TICK, _PLACE])
+        self.waiting.add(matches, told[_TICK].to_numpy()[matches.offsets[:-1]], told[_PLACE].to_numpy())
+        cancels = np.zeros(len(codes), bool)
+        for condition, test in self.compiled.trailing:
+            place, encoder = self.compiled.conditions.index(condition), self.stream.encoder
+            hit = np.array([encoder.truth(code)[place] for code in range(encoder.size)], bool)[codes]
+            if test is None:
+                cancels |= hit
+            else:
+                self._cancel(test, np.flatnonzero(hit), lows, keys, rows)
+        return self.waiting.read(lows, keys, cancels)
+
+    def _cancel(self, test: Expr, events: Int64, lows: Int64, keys: Int64, rows: pa.Table) -> None:
+        """Forget the matches that wait in vain: one of these events is what must not come."""
+        assert self.waiting is not None
+        waiting, symbol = self.waiting, self.compiled.symbol()
+        found = rows.take(pa.array(events))
+        bound = {name: waiting.matches.of_symbol(symbol(name, False))[1] for name in self.compiled.watched}
+
+        def fetch(node: Attribute) -> pa.Array:
+            owner = bound.get(node.variable)
+            rows = found if owner is None else self.history.rows(owner, [node.name])
+            return rows[node.name].combine_chunks()
+
+        def fits(match: Int64, event: Int64) -> npt.NDArray[np.bool_]:
+            later = events[event] > waiting.matches.origins[match]
+            within: npt.NDArray[np.bool_] = later & (lows[events[event]] <= waiting.starts[match])
+            return within
+
+        waiting.forget(cancelled(test, fetch, keys[events], waiting.matches.keys, fits))
 
     def _chosen(self, matches: Matches) -> Matches:
         places = self.history.rows(matches.positions, [_PLACE])[_PLACE].to_numpy()
@@ -336,7 +368,7 @@ class Engine:
 
     def _answer(self, matches: Matches) -> pa.Table:
         if self.distinct is not None:
-            matches = self.distinct.only_new(matches, len(self.compiled.labels) or 1)
+            matches = self.distinct.only_new(matches, len(self.compiled.labels))
         self.matches += len(matches)
         if not len(matches):
             return self._nothing
