@@ -12,6 +12,7 @@ from ostinato.errors import QueryError
 from ostinato.options import bad_option, check_on_late, delay, name, names
 
 if TYPE_CHECKING:
+
     from ostinato.options import OnLate
     from ostinato.runtime.engine import Engine
     from ostinato.runtime.limits import Limits

@@ -40,7 +40,9 @@ def test_each_bucket_of_each_group_is_a_row() -> None:
     told = rows.append_column(bucket_column(0), pa.array([1, 0, 1, None], pa.int32()))
     told = told.append_column(bucket_column(1), pa.array([None, None, None, 5], pa.int32()))
     (batch,) = Pack(("one", "two"), rows.schema)(told.to_batches())
-    found = {(row[SPLIT], row[BUCKET]): unpack(row[ROWS], rows.schema).to_pydict()["v"] for row in batch.to_pylist()}
+    found = {
+        (row[SPLIT], row[BUCKET]): unpack(row[ROWS], rows.schema).to_pydict()["v"] for row in batch.to_pylist()
+    }
     assert found == {("one", 0): ["b"], ("one", 1): ["a", "c"], ("two", 5): ["d"]}
 
 
