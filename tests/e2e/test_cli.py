@@ -285,7 +285,7 @@ def test_version() -> None:
     [
         ("T AS x ; ; H AS y", "^"),
         ("T AS x FILTER z.value > 1", "z"),
-        ("T AS x ; H AS y FILTER x.value > y.value", "compares events with each other"),
+        ("(T AS x FILTER x.value > y.value)+ ; H AS y", "would have to be remembered"),
         ("T AS x WITHIN 0 EVENTS", "WITHIN"),
         ("T AS x WITHIN 5 parsecs", "parsecs"),
         ("T AS x FILTER x.valu > 1", "did you mean `value`?"),
@@ -296,7 +296,7 @@ def test_version() -> None:
     ids=[
         "syntax",
         "unbound",
-        "correlated",
+        "unbounded registers",
         "no window",
         "unknown unit",
         "no attribute",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ostinato.automata.acts import Acts
 from ostinato.automata.tables import Tables
 from ostinato.compile import Compiled
+from ostinato.runtime.acts import Acts
 from ostinato.runtime.correlated import Correlated
 from ostinato.runtime.limits import Limits
 from ostinato.runtime.matcher import Direct, Matcher, Scope

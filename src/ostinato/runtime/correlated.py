@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.automata.acts import Acts
 from ostinato.kernels import protocol
 from ostinato.kernels import runs as kernel
 from ostinato.kernels.correlated import Plan, run_correlated
+from ostinato.runtime.acts import Acts
 from ostinato.runtime.matcher import Arrays, Bools, Events, Int64, Matcher, Meta, Scope, doubled, extended
 from ostinato.runtime.terms import Terms
 

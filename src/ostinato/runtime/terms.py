@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ostinato.automata.acts import Kind
 from ostinato.errors import DataError
 from ostinato.kernels.arrays import NO_MASK, byte_runs, is_bytes, is_text, raw_values, validity
 from ostinato.kernels.expressions import Program
 from ostinato.kernels.intern import ByteStrings
 from ostinato.lang.expr import Expr, to_text
+from ostinato.runtime.acts import Kind
 
 Int64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
