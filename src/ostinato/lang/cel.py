@@ -1,6 +1,7 @@
 """CEL: query text to `plan.nodes.Query`.
 
-The grammar is cel.lark, the nodes are made in cel_build.py, what to say about bad syntax is in cel_errors.py.
+The grammar is cel.lark with shared.lark, the nodes are made in cel_build.py, what to say about bad syntax is in
+cel_errors.py.
 lark is imported on first use only, so that importing the package stays quick.
 """
 
@@ -52,9 +53,10 @@ def parse(text: str) -> Query:
     from ostinato.lang.cel_errors import explain
 
     try:
-        tree = _grammar().parse(text)
+        tree = grammar("cel.lark", "query").parse(text)
         _name_bare_events(tree)
-        return Builder(text).build(tree)
+        query: Query = Builder(text).build(tree)
+        return query
     except UnexpectedInput as error:
         raise explain(text, error) from None
     except QueryError as error:
@@ -109,13 +111,14 @@ def _item_name(expr: Expr, *, with_variable: bool) -> str:
 
 
 @cache
-def _grammar() -> Lark:
+def grammar(file: str, start: str) -> Lark:
+    """The parser of a language: its own grammar and the one it shares with the others."""
     from lark import Lark
 
-    source = files("ostinato.lang").joinpath("cel.lark").read_text(encoding="utf-8")
+    sources = (files("ostinato.lang").joinpath(name).read_text(encoding="utf-8") for name in (file, "shared.lark"))
     return Lark(
-        source,
-        start="query",
+        "\n".join(sources),
+        start=start,
         parser="lalr",
         lexer="contextual",
         propagate_positions=True,

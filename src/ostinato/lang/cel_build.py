@@ -1,69 +1,27 @@
-"""From lark's tree of a CEL query to nodes, with exact spans; sugar such as BETWEEN is resolved here."""
+"""From lark's tree of a CEL query to nodes."""
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Sequence
-from datetime import datetime
-from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, cast
 
-from ostinato.errors import QueryError, Span, did_you_mean
-from ostinato.lang.cel import ANSWER_COLUMNS, LARGEST, MAX_DEPTH, item_names, nanoseconds, span_of, too_deep
-from ostinato.lang.expr import (
-    AGGREGATES,
-    NOWHERE,
-    NUMERIC_FUNCTIONS,
-    OTHER_FUNCTIONS,
-    STRING_FUNCTIONS,
-    Attribute,
-    Call,
-    Expr,
-    Literal,
-    Variable,
-    to_text,
-    transform,
-)
-from ostinato.plan.nodes import Absent, Consume, Event, Filter, Formula, Item, Or, Query, Repeat, Strategy, Window
+from ostinato.errors import QueryError, Span
+from ostinato.lang.build import Clause, SharedBuilder, join, name_of, settings
+from ostinato.lang.cel import ANSWER_COLUMNS, item_names, span_of
+from ostinato.lang.expr import Expr, to_text
+from ostinato.plan.nodes import Absent, Consume, Event, Filter, Formula, Item, Or, Query, Repeat, Strategy
 from ostinato.plan.nodes import Sequence as Seq
 
 if TYPE_CHECKING:
-    from lark import Token, Tree
-
-_CONSTANT = re.compile(r"'(?:[^']|'')*'|-?[\d.]+(?:e[+-]?\d+)?", re.IGNORECASE)  # one of CONSTANTS
-
-# Function name -> fewest and most arguments.
-FUNCTIONS: dict[str, tuple[int, float]] = {
-    **{name: (1, 1) for name in (*NUMERIC_FUNCTIONS, *STRING_FUNCTIONS, *AGGREGATES, "is_true") if name != "neg"},
-    "round": (1, 2),
-    "concat": (1, math.inf),
-    **dict.fromkeys(OTHER_FUNCTIONS, (1, math.inf)),
-}
+    from lark import Token
 
 
-class Builder:
-    """Turns lark's tree into nodes: one method per rule, given the rule's span and its built children."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def build(self, tree: Tree[Any]) -> Query:
-        # Children come before parents, without recursion: later stages recurse, so the depth is bounded here.
-        built: dict[int, Any] = {}
-        depth: dict[int, int] = {}
-        for node in tree.iter_subtrees():
-            span = NOWHERE if node.meta.empty else Span(node.meta.start_pos, node.meta.end_pos)
-            depth[id(node)] = 1 + max((depth.get(id(child), 0) for child in node.children), default=0)
-            if depth[id(node)] > MAX_DEPTH:
-                raise too_deep(Span(span.start, span.start + 1))
-            parts = [built.get(id(child), child) for child in node.children]
-            built[id(node)] = getattr(self, node.data)(span, *parts)
-        return cast(Query, built[id(tree)])
+class Builder(SharedBuilder):
+    """CEL's own rules."""
 
     # The query and its clauses.
 
-    def bare_query(self, _: Span, formula: Formula, *clauses: _Clause) -> Query:
+    def bare_query(self, _: Span, formula: Formula, *clauses: Clause) -> Query:
         return Query(formula, text=self.text, **_clauses(clauses, None))
 
     def select_query(
@@ -73,13 +31,13 @@ class Builder:
         items: tuple[Item, ...] | None,
         relations: tuple[Token, ...] | None,
         formula: Formula,
-        *clauses: _Clause,
+        *clauses: Clause,
     ) -> Query:
         return Query(
             formula,
             cast(Strategy, strategy.upper() if strategy is not None else "ALL"),
             items,
-            tuple(map(_name, relations or ())),
+            tuple(map(name_of, relations or ())),
             text=self.text,
             **_clauses(clauses, items),
         )
@@ -91,7 +49,7 @@ class Builder:
         return span, expr, name
 
     def items(self, _span: Span, *items: tuple[Span, Expr, Token | None]) -> tuple[Item, ...]:
-        given = [None if name is None else _name(name) for _, _, name in items]
+        given = [None if name is None else name_of(name) for _, _, name in items]
         result: dict[str, Item] = {}
         for (span, expr, _), name in zip(items, item_names([expr for _, expr, _ in items], given), strict=True):
             if name in result:
@@ -100,49 +58,20 @@ class Builder:
             result[name] = Item(expr, name, span)
         return tuple(result.values())
 
-    def names(self, _: Span, *tokens: Token) -> tuple[Token, ...]:
-        names = tuple(_name(token) for token in tokens)
-        for index, name in enumerate(names):
-            if name in names[:index]:
-                raise QueryError(f"`{name}` is listed twice", span=span_of(tokens[index]), fix="remove one of the two")
-        return tokens
-
-    def partition(self, span: Span, _: Token, names: tuple[Token, ...]) -> _Clause:
-        return "PARTITION BY", span, {"partition_by": names}
-
-    def consume(self, span: Span, mode: Token) -> _Clause:
+    def consume(self, span: Span, mode: Token) -> Clause:
         return "CONSUME BY", span, {"consume": cast(Consume, mode.upper())}
-
-    def within_attribute(self, span: Span, number: Token, attribute: Token) -> _Clause:
-        amount = _number(number, span_of(number))
-        return _within(Window("attribute", amount, _name(attribute), self._slice(number, attribute), span))
-
-    def within_unit(self, span: Span, number: Token, unit: Token) -> _Clause:
-        amount, text = _decimal(number), self._slice(number, unit)
-        if unit.lower() in ("events", "event"):
-            if not 0 < amount <= LARGEST or amount != int(amount):
-                reason = f"a window cannot be {number} events long"
-                raise QueryError(reason, span=span_of(number), fix=f"give a whole number from 1 to {LARGEST}")
-            return _within(Window("events", int(amount), None, text, span))
-        length = nanoseconds(number, unit, span_of(unit))
-        if length == 0 and amount:
-            raise QueryError(f"{text} is shorter than a nanosecond", span=span_of(number), fix="give a longer window")
-        return _within(Window("time", length, None, text, span))
-
-    def _slice(self, first: Token, last: Token) -> str:
-        return " ".join(self.text[span_of(first).start : span_of(last).end].split())
 
     # Formulas.
 
     def event(self, span: Span, relation: Token, variable: str) -> Event:
-        return Event(_name(relation), _name(variable), span)
+        return Event(name_of(relation), name_of(variable), span)
 
     def any_event(self, span: Span, _: Token, variable: str) -> Event:
-        return Event(None, _name(variable), span)
+        return Event(None, name_of(variable), span)
 
     def filter(self, span: Span, body: Formula, predicate: Expr) -> Formula:
         if isinstance(body, Absent):  # (NOT R AS x FILTER p): the condition of the event that must not come
-            own = predicate if body.predicate is None else _all("and", (body.predicate, predicate))
+            own = predicate if body.predicate is None else join("and", (body.predicate, predicate))
             return Absent(body.event, own, span)
         return Filter(body, predicate, span)
 
@@ -172,107 +101,10 @@ class Builder:
             fix="give one NOT per event: T AS x ; NOT H AS y ; NOT K AS z ; T AS w",
         )
 
-    # Expressions.
 
-    def expr(self, span: Span, *args: Expr) -> Expr:
-        return _all("or", args, span)
-
-    def conjunction(self, span: Span, *args: Expr) -> Expr:
-        return _all("and", args, span)
-
-    def negated(self, span: Span, _: Token, arg: Expr) -> Expr:
-        return Call("not", (arg,), span)
-
-    def comparison(self, span: Span, left: Expr, op: Token, right: Expr) -> Expr:
-        return Call("!=" if op == "<>" else str(op), (left, right), span)
-
-    def member(self, span: Span, value: Expr, negate: Token | None, *among: Expr) -> Expr:
-        return _maybe_not(negate, Call("in", (value, *among), span))
-
-    def member_of_constants(self, span: Span, value: Expr, negate: Token | None, constants: Token) -> Expr:
-        at = span_of(constants).start
-        found = _CONSTANT.finditer(constants)
-        among = [_constant(each[0], Span(at + each.start(), at + each.end())) for each in found]
-        return self.member(span, value, negate, *among)
-
-    def between(self, span: Span, value: Expr, negate: Token | None, low: Expr, high: Expr) -> Expr:
-        return _maybe_not(negate, Call("and", (Call(">=", (value, low), span), Call("<=", (value, high), span)), span))
-
-    def like(self, span: Span, value: Expr, negate: Token | None, pattern: Expr) -> Expr:
-        return _maybe_not(negate, Call("like", (value, pattern), span))
-
-    def is_null(self, span: Span, value: Expr, negate: Token | None, _: Token) -> Expr:
-        return _maybe_not(negate, Call("is_null", (value,), span))
-
-    def arithmetic(self, span: Span, left: Expr, op: Token, right: Expr) -> Expr:
-        return Call(str(op), (left, right), span)
-
-    def minus(self, span: Span, _: Token, arg: Expr) -> Expr:
-        if isinstance(arg, Literal) and isinstance(arg.value, int | float) and not isinstance(arg.value, bool):
-            return Literal(-arg.value, span)
-        return Call("neg", (arg,), span)
-
-    def number(self, span: Span, token: Token) -> Expr:
-        return _constant(token, span)
-
-    def string(self, span: Span, token: Token) -> Expr:
-        return _constant(token, span)
-
-    def timestamp(self, span: Span, token: Token) -> Expr:
-        try:
-            return Literal(datetime.fromisoformat(token[token.index("'") + 1 : -1].strip()), span)
-        except ValueError as error:
-            raise QueryError(
-                f"not a timestamp: {error}", span=span, fix="write it as TIMESTAMP '2026-01-31 23:59:59.5'"
-            ) from None
-
-    def constant(self, span: Span, token: Token) -> Expr:
-        return Literal({"TRUE": True, "FALSE": False, "NULL": None}[token.type], span)
-
-    def whole(self, span: Span, name: Token) -> Expr:
-        return Variable(_name(name), span)
-
-    def attribute(self, span: Span, variable: Token, name: Token) -> Expr:
-        return Attribute(_name(variable), _name(name), span)
-
-    def on_event(self, _: Span, variable: Token, predicate: Expr) -> Expr:
-        """CORE's `x[a > 3 AND b = 1]`: bare names are attributes of x."""
-        owner = _name(variable)
-
-        def own(node: Expr) -> Expr:
-            return Attribute(owner, node.name, node.span) if isinstance(node, Variable) else node
-
-        return transform(predicate, own)
-
-    def call(self, span: Span, name: Token, *args: Expr) -> Expr:
-        op = name.lower()
-        if op not in FUNCTIONS:
-            raise QueryError(f"unknown function `{name}`", span=span_of(name), fix=did_you_mean(op, FUNCTIONS))
-        fewest, most = FUNCTIONS[op]
-        if not fewest <= len(args) <= most:
-            takes = "one argument" if most == 1 else "one or two arguments" if most == 2 else "at least one argument"
-            raise QueryError(f"{op} takes {takes}, found {len(args) or 'none'}", span=span, fix=f"write {op}(x.attr)")
-        return Call(op, args, span)
-
-    def call_attribute(self, span: Span, call: Call, name: Token) -> Expr:
-        """`first(x).price` is first over `x.price`."""
-        if call.op not in ("first", "last") or not isinstance(call.args[0], Variable):
-            raise QueryError(
-                "only first(x) and last(x) of a variable x have attributes", span=span, fix=f"write first(x).{name}"
-            )
-        return Call(call.op, (Attribute(call.args[0].name, _name(name), span),), span)
-
-
-_Clause = tuple[str, Span, dict[str, Any]]
-
-
-def _clauses(clauses: Sequence[_Clause], items: tuple[Item, ...] | None) -> dict[str, Any]:
+def _clauses(clauses: Sequence[Clause], items: tuple[Item, ...] | None) -> dict[str, Any]:
     """The fields of Query that the clauses set, each clause at most once."""
-    fields: dict[str, Any] = {}
-    for name, span, setting in clauses:
-        if not fields.keys().isdisjoint(setting):
-            raise QueryError(f"{name} is given twice", span=span, fix=f"keep one {name}")
-        fields |= setting
+    fields = settings(clauses)
     if "partition_by" in fields:
         fields["partition_by"] = tuple(_key(token, items) for token in fields["partition_by"])
     return fields
@@ -280,7 +112,7 @@ def _clauses(clauses: Sequence[_Clause], items: tuple[Item, ...] | None) -> dict
 
 def _key(token: Token, items: tuple[Item, ...] | None) -> str:
     """An attribute of PARTITION BY. It is a column of the answer of SELECT *, beside the columns that always are."""
-    name = _name(token)
+    name = name_of(token)
     if items is None and name in ANSWER_COLUMNS:
         raise QueryError(
             f"the answer of SELECT * has a column `{name}` of its own, so the stream cannot be partitioned by `{name}`",
@@ -288,49 +120,3 @@ def _key(token: Token, items: tuple[Item, ...] | None) -> str:
             fix="rename the column in the data, or list what to show: SELECT x, y.attr WHERE …",
         )
     return name
-
-
-def _within(window: Window) -> _Clause:
-    return "WITHIN", window.span, {"window": window}
-
-
-def _decimal(number: Token) -> Decimal:
-    try:
-        return Decimal(number)
-    except InvalidOperation:
-        reason, fix = "the number has too many digits", "give a number of a usual size"
-        raise QueryError(reason, span=span_of(number), fix=fix) from None
-
-
-def _constant(text: str, span: Span) -> Literal:
-    """A string, or a number with or without a minus."""
-    if text.startswith("'"):
-        return Literal(text[1:-1].replace("''", "'"), span)
-    if text.startswith("-"):
-        return Literal(-_number(text[1:], Span(span.start + 1, span.end)), span)
-    return Literal(_number(text, span), span)
-
-
-def _number(text: str, span: Span) -> int | float:
-    value = float(text)
-    if math.isinf(value):
-        raise QueryError("the number is too large", span=span, fix="the largest is about 1.8e308")
-    if not text.isdecimal():
-        return value
-    if int(text) > LARGEST:
-        raise QueryError("the number does not fit in 64 bits", span=span, fix=f"make it a decimal: {text}.0")
-    return int(text)
-
-
-def _name(token: str) -> str:
-    return token[1:-1] if token.startswith("`") else str(token)
-
-
-def _all(op: str, args: Sequence[Expr], span: Span | None = None) -> Expr:
-    """One flat call: a AND (b AND c) has three arguments, so that long chains stay shallow."""
-    flat = [part for arg in args for part in (arg.args if isinstance(arg, Call) and arg.op == op else (arg,))]
-    return Call(op, tuple(flat), span or args[0].span.to(args[-1].span))
-
-
-def _maybe_not(negate: Token | None, expr: Call) -> Expr:
-    return expr if negate is None else Call("not", (expr,), expr.span)

@@ -1,0 +1,116 @@
+"""A string that an automaton accepts, or why there is none (non-emptiness; SRA paper, section 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ostinato.automata.sra.assign import MAX_VALUES
+from ostinato.automata.sra.automaton import Automaton, Rule
+from ostinato.automata.sra.configurations import Configurations
+from ostinato.automata.sra.epsilon import eliminate
+from ostinato.automata.sra.paths import Path, Search, undecided
+from ostinato.automata.sra.reach import reach
+from ostinato.automata.sra.satisfy import satisfiable
+from ostinato.errors import DataError, LimitError
+from ostinato.lang.expr import quote_name, to_text
+
+
+def witness(automaton: Automaton) -> list[dict[str, Any]] | None:
+    """One of the shortest strings that the automaton accepts; None where it certainly accepts none.
+
+    Attributes that no test looks at are missing from the rows. LimitError where neither could be shown.
+    """
+    search = Search(automaton)
+    ends = False
+    for path in search.paths():
+        if search.configurations.is_final(path.end):
+            rows = path.rows()
+            if rows is not None and _accepts(automaton, rows):
+                return rows
+            ends = True
+    if ends:
+        raise undecided("values", MAX_VALUES, "no values were found for tests that seem to fit together")
+    return None
+
+
+def _accepts(automaton: Automaton, rows: list[dict[str, Any]]) -> bool:
+    try:
+        return automaton.accepts(rows)
+    except DataError:  # a rule on some other path compares values of different kinds
+        return False
+
+
+def reason_empty(automaton: Automaton) -> str | None:
+    """One sentence that says why no string is accepted; None where one is, or may be."""
+    try:
+        if witness(automaton) is not None:
+            return None
+    except LimitError:
+        return None
+    automaton = eliminate(automaton)
+    reason = _not_connected(automaton) or _too_long(automaton) or _blocked(automaton)
+    return f"this pattern can never match, because {reason}"
+
+
+def _not_connected(automaton: Automaton) -> str | None:
+    """No final state is reached by rules whose tests, each for itself, can hold."""
+    reached = reach([automaton.start], _edges(rule for rule in automaton.rules if satisfiable([(rule.test, True)])))
+    if reached & automaton.final:
+        return None
+    useful = reach(automaton.final, _edges(automaton.rules, backward=True))
+    impossible = [rule for rule in automaton.rules if rule.source in reached and rule.target in useful - reached]
+    tests = dict.fromkeys(f"[{to_text(rule.test)}]" for rule in impossible)
+    return f"{_listed(tests)} cannot hold" if tests else "nothing leads from its start to an end"
+
+
+def _too_long(automaton: Automaton) -> str | None:
+    fewest = Configurations(automaton).fewest(automaton.start)
+    if automaton.window is None or fewest is None or fewest <= automaton.window:
+        return None
+    return f"it takes at least {fewest} events, more than the {automaton.window} of its window"
+
+
+def _blocked(automaton: Automaton) -> str:
+    """The obstacle that is the nearest to a final state."""
+    search = Search(automaton)
+    empty = [
+        (rule, f"[{to_text(rule.test)}] reads the register {quote_name(register)}, which holds nothing then")
+        for path in search.paths()
+        for rule in search.configurations.automaton.leaving(path.end.state)
+        for register in sorted(rule.reads - dict(path.end.held).keys())
+    ]
+    obstacles = [(path.rules[-1], _conflict(path)) for path in search.dead_ends] + empty
+    fewest = search.configurations.fewest
+    near = {rule: events for rule, _ in obstacles if (events := fewest(rule.target)) is not None}
+    return min((obstacle for obstacle in obstacles if obstacle[0] in near), key=lambda found: near[found[0]])[1]
+
+
+def _conflict(path: Path) -> str:
+    """The last test, and as few of those before it as contradict it together."""
+    *before, last = path.tests
+    needed = list(range(len(before)))
+    for index in list(needed):
+        others = [other for other in needed if other != index]
+        if not satisfiable((test, True) for test in [*(before[other] for other in others), last]):
+            needed = others
+    steps = dict.fromkeys(_step(path.rules[index]) for index in needed)
+    return f"[{to_text(path.rules[-1].test)}] cannot hold after {_listed(steps)}"
+
+
+def _step(rule: Rule) -> str:
+    stored = " -> " + ", ".join(map(quote_name, rule.writes)) if rule.writes else ""
+    return f"[{to_text(rule.test)}]{stored}"
+
+
+def _listed(steps: Iterable[str]) -> str:
+    *most, last = steps
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _edges(rules: Iterable[Rule], backward: bool = False) -> dict[int, list[int]]:
+    edges: dict[int, list[int]] = {}
+    for rule in rules:
+        source, target = (rule.target, rule.source) if backward else (rule.source, rule.target)
+        edges.setdefault(source, []).append(target)
+    return edges

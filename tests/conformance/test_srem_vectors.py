@@ -1,0 +1,26 @@
+"""Worked SREM examples with their right answers, by the declarative evaluator and by the automaton."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostinato.automata.sra.construct import construct
+from ostinato.lang.srem import parse
+from ostinato.semantics.srem import detect
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "srem.json").read_text())
+
+
+@pytest.mark.parametrize("case", VECTORS["cases"], ids=lambda case: case["query"])
+def test_vector(case: dict[str, Any]) -> None:
+    pattern, rows = parse(case["query"]), VECTORS["stream"]
+    matches = sorted(map(tuple, case["matches"]))
+    assert sorted(detect(pattern, rows)) == matches
+    window = None if pattern.window is None else int(pattern.window.amount)
+    automaton = construct(pattern.expression, window)
+    segments = [(first, last) for last in range(len(rows)) for first in range(last + 1)]
+    assert [(first, last) for first, last in sorted(segments) if automaton.accepts(rows[first : last + 1])] == matches

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import pytest
+
+from ostinato.automata.sra import paths
+from ostinato.automata.sra.automaton import Automaton, Rule
+from ostinato.automata.sra.construct import construct
+from ostinato.automata.sra.witness import reason_empty, witness
+from ostinato.errors import LimitError
+from ostinato.lang.expr import CURRENT, Attribute, Call
+from ostinato.lang.srem import parse
+
+
+def automaton(text: str) -> Automaton:
+    pattern = parse(text)
+    return construct(pattern.expression, None if pattern.window is None else int(pattern.window.amount))
+
+
+def test_a_string_is_found() -> None:
+    pattern = automaton("[type = 'T'] -> r1 . true* . [type = 'H' and id = r1.id and value > 40]")
+    assert witness(pattern) == [{"type": "T", "id": 0}, {"type": "H", "id": 0, "value": 41}]
+    assert not pattern.is_empty()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "()",
+        "[x = 1]*",
+        "[x > 1] -> r . [x < r.x] -> r . [x < r.x and x > 1]",
+        "[true] -> r . ([v > r.v] -> r)+ . [v < r.v]",
+        "[true] -> a . true* . [card = a.card and city != a.city] -> b . [card = b.card and amount > 2 * b.amount]",
+        "[name like 'ab%'] -> r . [name > r.name] . [lower(name) = 'q']",
+        "[NOT is_true(x > 5)] . [x is null or x > 3]",
+        "true . true . true . [x = 1] WITHIN 4 EVENTS",
+        "[x = 1] -> r . true* . [x = r.x + 1] -> r . true* . [x = r.x * 2] -> r . [x - r.x = 10]",
+    ],
+)
+def test_a_witness_is_accepted(text: str) -> None:
+    found = witness(automaton(text))
+    assert found is not None and automaton(text).accepts(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[type = 'A' and type = 'B']", "[type = 'A' AND type = 'B'] cannot hold"),
+        ("true* . [x > 5 and not (x > 3)] . true*", "[x > 5 AND NOT x > 3] cannot hold"),
+        ("[x < 1 and x > 1] | [y < 1 and y > 1]", "[x < 1 AND x > 1] and [y < 1 AND y > 1] cannot hold"),
+        (
+            "[type = 'A'] -> r . true* . [type = 'B' and type = r.type]",
+            "[type = 'B' AND type = r.type] cannot hold after [type = 'A'] -> r",
+        ),
+        (
+            "[v > 3] -> r . [x = 1] . [v > r.v] -> s . [v < 2 and v > s.v]",
+            "[v < 2 AND v > s.v] cannot hold after [v > 3] -> r and [v > r.v] -> s",
+        ),
+        ("true . true . true WITHIN 2 EVENTS", "it takes at least 3 events, more than the 2 of its window"),
+        (
+            "([x = 1] | [x = 2] -> r) . [x = 1 and x = r.x]",
+            "[x = 1 AND x = r.x] cannot hold after [x = 2] -> r",
+        ),
+    ],
+)
+def test_why_nothing_is_accepted(text: str, reason: str) -> None:
+    assert witness(automaton(text)) is None
+    assert automaton(text).is_empty()
+    assert reason_empty(automaton(text)) == f"this pattern can never match, because {reason}"
+
+
+def test_an_empty_register() -> None:
+    reads = Call(">", (Attribute(CURRENT, "x"), Attribute("r", "x")))
+    pattern = Automaton(3, 0, frozenset({2}), (Rule(0, 1), Rule(1, 2, reads)))
+    reason = "[x > r.x] reads the register r, which holds nothing then"
+    assert reason_empty(pattern) == f"this pattern can never match, because {reason}"
+
+
+def test_no_way_to_an_end() -> None:
+    reason = "this pattern can never match, because nothing leads from its start to an end"
+    assert reason_empty(Automaton(2, 0, frozenset({1}), (Rule(0, 0),))) == reason
+    assert reason_empty(Automaton(1, 0, frozenset(), ())) == reason
+
+
+def test_no_reason_where_something_is_accepted() -> None:
+    assert reason_empty(automaton("[x = 1] . [x = 2]")) is None
+
+
+def test_a_loop_that_adds_nothing_ends_the_search() -> None:
+    """No window, and no match: only because paths that can go on alike are followed once."""
+    assert (
+        witness(automaton("[type = 'A'] -> r . true* . ([x = 1] . [x = 2])* . [type != 'A' and type = r.type]")) is None
+    )
+
+
+def test_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each round adds a condition on a stored event, so that no two paths are alike."""
+    monkeypatch.setattr(paths, "MAX_PATHS", 30)
+    endless = automaton("[v > 0] -> r . ([v > r.v] -> r)* . [v < r.v and v < 0 and v > r.v - 1 and r.v > 2 + v]")
+    with pytest.raises(LimitError, match=r"neither a string that is accepted was found(.|\n)*paths=30"):
+        witness(endless)
+    assert reason_empty(endless) is None
+
+
+def test_no_values_found() -> None:
+    with pytest.raises(LimitError, match=r"no values were found(.|\n)*values="):
+        witness(automaton("[x * x = 2 and y = x * x * x and x > 0]"))
+
+
+def test_emptiness_of_an_intersection_is_containment() -> None:
+    """A ⊆ B within a window: nothing is in A and not in B."""
+    narrow = automaton("[x > 5] -> r . [x > r.x] WITHIN 2 EVENTS")
+    wide = automaton("[x > 3] . [x > 3] WITHIN 2 EVENTS")
+    assert (narrow & ~wide).is_empty()
+    found = (wide & ~narrow).witness()
+    assert found is not None and wide.accepts(found) and not narrow.accepts(found)
