@@ -9,29 +9,47 @@ from ostinato.errors import DataError, LimitError, OstinatoError, QueryError
 from ostinato.runtime.limits import Limits
 
 if TYPE_CHECKING:
-    from ostinato.query import CelQuery
+    from ostinato.automata.sra.automaton import Automaton
+    from ostinato.query import CelQuery, PatternQuery, SremQuery
     from ostinato.runtime.engine import Engine
 
 __version__ = "0.1.0"
-__all__ = ["DataError", "Engine", "LimitError", "Limits", "OstinatoError", "QueryError", "cel", "detect_many"]
+__all__ = [
+    "Automaton",
+    "DataError",
+    "Engine",
+    "LimitError",
+    "Limits",
+    "OstinatoError",
+    "QueryError",
+    "cel",
+    "detect_many",
+    "srem",
+]
 
 
 def cel(text: str) -> CelQuery:
     """Compile a CEL query; raises QueryError when it is wrong."""
-    if not isinstance(text, str):
-        raise QueryError(f"a query is text, not {type(text).__name__}")
-    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise QueryError("the query has bytes in it that are not text", fix="write it in UTF-8")
     from ostinato.query import CelQuery
 
     return CelQuery(text)
 
 
-def detect_many(queries: Mapping[str, CelQuery], data: Any, /, **options: Any) -> Any:
+def srem(text: str) -> SremQuery:
+    """Compile a symbolic regular expression with memory; raises QueryError when it is wrong.
+
+    Its matches are the segments of the stream, each without a gap, that are in its language.
+    """
+    from ostinato.query import SremQuery
+
+    return SremQuery(text)
+
+
+def detect_many(queries: Mapping[str, PatternQuery], data: Any, /, **options: Any) -> Any:
     """The matches of several queries over the same data, in one table (or Spark DataFrame, in one pass).
 
     The column `query` says which one a match belongs to; columns that its query does not have are NULL. `options` are
-    those of `CelQuery.detect`.
+    those of `ostinato.cel(…).detect`.
     """
     from ostinato.many import detect_many
 
@@ -39,9 +57,13 @@ def detect_many(queries: Mapping[str, CelQuery], data: Any, /, **options: Any) -
 
 
 def __getattr__(name: str) -> object:
-    """`ostinato.Engine`, for `Engine.restore`; loaded when first asked for, since it brings the kernels along."""
-    if name != "Engine":
-        raise AttributeError(f"module 'ostinato' has no attribute {name!r}")
-    from ostinato.runtime.engine import Engine
+    """`ostinato.Engine`, for `Engine.restore`, and `ostinato.Automaton`; loaded when first asked for."""
+    if name == "Engine":
+        from ostinato.runtime.engine import Engine
 
-    return Engine
+        return Engine
+    if name == "Automaton":
+        from ostinato.automata.sra.automaton import Automaton
+
+        return Automaton
+    raise AttributeError(f"module 'ostinato' has no attribute {name!r}")

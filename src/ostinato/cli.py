@@ -14,7 +14,7 @@ from ostinato.errors import QueryError
 from ostinato.guard import guarded, watch_signals
 
 if TYPE_CHECKING:
-    from ostinato.query import CelQuery
+    from ostinato.query import PatternQuery
 
 app = typer.Typer(
     name="ostinato",
@@ -337,7 +337,7 @@ def demo(
     run(out, Console(), spark=spark)
 
 
-def _warn(query: CelQuery) -> None:
+def _warn(query: PatternQuery) -> None:
     for warning in query.warnings:
         typer.echo(f"{typer.style('warning', fg='yellow', bold=True)}: {warning}", err=True)
 
@@ -348,7 +348,7 @@ def _usage(message: str) -> NoReturn:
 
 def _arguments(
     query: str | None, more: list[Path] | None, text: str | None, inputs: list[Path] | None
-) -> tuple[CelQuery, list[Path]]:
+) -> tuple[PatternQuery, list[Path]]:
     """The compiled query and the input files.
 
     A shell expands `--input *.csv` to `--input a.csv b.csv`; the files after the first arrive as plain arguments,
@@ -386,7 +386,7 @@ def _same(one: Path, other: Path) -> bool:
     return one.exists() and other.exists() and one.samefile(other)
 
 
-def _summary(query: CelQuery) -> str:
+def _summary(query: PatternQuery) -> str:
     columns = query.columns()
     reads = "whole rows" if columns is None else ", ".join(sorted(columns)) or "types only"
     return f"an automaton of {query.diagram().transducer.states} states, reads {reads}"

@@ -11,14 +11,20 @@ from ostinato.automata.determinise import AllMachine, Alphabet, Machine, MaxMach
 from ostinato.automata.nested import never_nested
 from ostinato.automata.optimise import optimise
 from ostinato.automata.registers import Registers, ambiguous, check_written
+from ostinato.automata.segments import detector
+from ostinato.automata.sra.construct import construct as construct_sra
+from ostinato.automata.sra.definite import definite
 from ostinato.automata.transducer import Condition, Transducer
 from ostinato.errors import QueryError
+from ostinato.lang import srem
 from ostinato.lang.cel import parse
 from ostinato.lang.expr import CURRENT, variables
 from ostinato.plan.check import check
-from ostinato.plan.nodes import Query, Strategy
+from ostinato.plan.nodes import Language, Query, Segment, Strategy
 from ostinato.plan.rewrite import normalise
+from ostinato.plan.srem import Pattern
 from ostinato.plan.ties import tie
+from ostinato.plan.types import check_types
 
 _MAX_SYMBOLS = 254
 _MAX_RANKED = 64  # states; a key then has up to half as many lists as the square of this
@@ -37,7 +43,7 @@ class Compiled:
     @property
     def tied_by(self) -> str | None:
         """The attribute all events of a match agree on, where equality filters were turned into partitions."""
-        return self.stages[0][1].tied_by
+        return self.stages[0][1].tied_by if self.stages else None
 
     @property
     def contiguous(self) -> bool:
@@ -117,6 +123,13 @@ class Compiled:
         chooses = self.strategy in ("NXT", "LAST", "MAX") and not self.selects_late
         return chooses and self.query.window is not None and not self.ranked
 
+    @property
+    def kernel(self) -> str:
+        """Which kernel reads the events."""
+        if self.registers is not None:
+            return "correlated"
+        return "ranked" if self.ranked else "replay" if self.replayed else "match"
+
     def machine(self, truth: Callable[[int], tuple[bool, ...]]) -> Machine:
         alphabet = Alphabet(self.transducer, truth, self.symbol())
         strategy = "ALL" if self.selects_late else self.strategy
@@ -142,11 +155,30 @@ class Compiled:
         return lambda mark, first: symbols.get(mark, first_hidden if first else 0)
 
 
-def compile_cel(text: str) -> Compiled:
+def compile_text(text: str, language: Language = "cel") -> Compiled:
+    """Raises QueryError with the place in the text."""
+    compiled = {"cel": lambda: compile_query(parse(text)), "srem": lambda: compile_pattern(srem.parse(text))}
     try:
-        return compile_query(parse(text))
+        return compiled[language]()
     except QueryError as error:
         raise error.within(text) from None
+
+
+def compile_cel(text: str) -> Compiled:
+    return compile_text(text)
+
+
+def compile_pattern(pattern: Pattern) -> Compiled:
+    """Of an SREM: an SRA, and a transducer that finds its strings in a stream."""
+    query = Query(
+        Segment(pattern.expression),
+        partition_by=pattern.partition_by,
+        window=pattern.window,
+        text=pattern.text,
+        language="srem",
+    )
+    check_types(query, None)
+    return _checked(Compiled(query, (), detector(definite(construct_sra(pattern.expression))), ()))
 
 
 def compile_query(query: Query) -> Compiled:
@@ -157,7 +189,10 @@ def compile_query(query: Query) -> Compiled:
     built, accepting = construct(formula)
     transducer = optimise(built, accepting, contiguous=query.strategy == "STRICT")
     check_written(transducer)
-    compiled = Compiled(query, stages, transducer, tuple(map(barred, trailing)))
+    return _checked(Compiled(query, stages, transducer, tuple(map(barred, trailing))))
+
+
+def _checked(compiled: Compiled) -> Compiled:
     if len(compiled.labels) + len(compiled.watched) > _MAX_SYMBOLS:
         raise QueryError(f"SELECT shows {len(compiled.labels)} variables; at most {_MAX_SYMBOLS} can be told apart")
     _ = compiled.registers  # so that what no register can do is told now

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ostinato.automata.registers import Registers
 from ostinato.automata.transducer import both_text
 from ostinato.compile import Compiled
 from ostinato.plan.format import pretty, to_text
@@ -27,7 +28,10 @@ def _evaluation(compiled: Compiled) -> list[str]:
     if compiled.strategy != query.strategy:
         lines.append("MAX chooses nothing here: no match can be part of another with the same last event, so it is ALL")
     if compiled.selects_late:
-        lines.append(f"{query.strategy}: chosen among the matches that survive the NOT at the end")
+        among = "that survive the NOT at the end" if compiled.trailing else "that an event completes"
+        lines.append(f"{query.strategy}: chosen among the matches {among}")
+    elif compiled.registers is not None:
+        lines.append(f"{compiled.strategy}: one run for each state and each content of its registers")
     elif compiled.ranked:
         lines.append(
             f"{query.strategy} within a window: joined from the best runs through the window's two halves; "
@@ -42,6 +46,7 @@ def _evaluation(compiled: Compiled) -> list[str]:
     else:
         how = "lazily I/O-determinised; constant time per event, output-linear enumeration"
         lines.append(f"{compiled.strategy}: {how}")
+    lines += _registers(compiled.registers) if compiled.registers is not None else []
     lines.append(
         f"window: {query.window.text or query.window.kind}"
         if query.window
@@ -61,6 +66,17 @@ def _evaluation(compiled: Compiled) -> list[str]:
         )
     if compiled.hides_variables:
         lines.append("distinct: SELECT leaves variables out, so equal answers are given once")
+    return lines
+
+
+def _registers(registers: Registers) -> list[str]:
+    lines = []
+    for state, needed in enumerate(registers.needed):
+        index = registers.index(state)
+        held = [registers.text(cell) for cell in registers.cells if cell in needed]
+        found = [registers.text(cell) for cell in index]
+        how = f"found by hashing {', '.join(found)}" if found else "looked through one by one"
+        lines += [f"registers: runs in state {state} hold {', '.join(held)}, {how}"] if held else []
     return lines
 
 

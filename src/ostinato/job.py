@@ -20,7 +20,7 @@ from ostinato.errors import DataError, LimitError, did_you_mean
 from ostinato.events import DEFAULT_TIME, DEFAULT_TYPE
 from ostinato.files import Reader, Writer, open_events
 from ostinato.files.reader import OnError
-from ostinato.query import CelQuery
+from ostinato.query import PatternQuery
 from ostinato.runtime.count import OutOfOrder, cells_of, count_batches
 from ostinato.runtime.engine import Engine
 from ostinato.runtime.limits import Limits
@@ -38,7 +38,7 @@ class Job:
     where their values do not tell.
     """
 
-    query: CelQuery
+    query: PatternQuery
     files: Sequence[Path]
     time: str | None = None
     type: str | None = None

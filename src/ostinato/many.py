@@ -9,12 +9,12 @@ import pyarrow as pa
 
 from ostinato.errors import OstinatoError
 from ostinato.options import bad_option
-from ostinato.query import CelQuery, is_spark_frame
+from ostinato.query import PatternQuery, is_spark_frame
 
 QUERY = "query"
 
 
-def detect_many(queries: Mapping[str, CelQuery], data: Any, /, **options: Any) -> Any:
+def detect_many(queries: Mapping[str, PatternQuery], data: Any, /, **options: Any) -> Any:
     _check(queries)
     if is_spark_frame(data):
         from ostinato.spark import detect
@@ -29,8 +29,8 @@ def _check(queries: Any) -> None:
     if not isinstance(queries, Mapping) or not queries:
         raise bad_option("queries", queries, "a dict of at least one query by name")
     for name, query in queries.items():
-        if not isinstance(name, str) or not isinstance(query, CelQuery):
-            raise bad_option("queries", {name: query}, "names and what ostinato.cel(…) returns")
+        if not isinstance(name, str) or not isinstance(query, PatternQuery):
+            raise bad_option("queries", {name: query}, "names and what ostinato.cel(…) or ostinato.srem(…) returns")
 
 
 def joint_schema(answers: Mapping[str, pa.Schema]) -> pa.Schema:

@@ -1,30 +1,37 @@
-"""What `ostinato.cel(text)` returns: a compiled query and its verbs."""
+"""What `ostinato.cel(text)` and `ostinato.srem(text)` return: a compiled query and its verbs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from ostinato.compile import Compiled, compile_cel
+from ostinato.compile import Compiled, compile_text
 from ostinato.errors import QueryError
 from ostinato.options import bad_option, check_on_late, delay, name, names
+from ostinato.plan.nodes import Language, Segment
 
 if TYPE_CHECKING:
-
+    from ostinato.automata.sra.automaton import Automaton
     from ostinato.options import OnLate
     from ostinato.runtime.engine import Engine
     from ostinato.runtime.limits import Limits
     from ostinato.viz.diagram import Diagram
 
 
-class CelQuery:
-    """A CEL query, checked and compiled; it can be run any number of times."""
+class PatternQuery:
+    """A pattern, checked and compiled; it can be run any number of times."""
+
+    language: ClassVar[Language]
 
     def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise QueryError(f"a query is text, not {type(text).__name__}")
+        if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise QueryError("the query has bytes in it that are not text", fix="write it in UTF-8")
         self.text = text
-        self._compiled: Compiled = compile_cel(text)
+        self._compiled: Compiled = compile_text(text, self.language)
 
     @property
     def warnings(self) -> list[str]:
@@ -99,7 +106,7 @@ class CelQuery:
         `lateness` ("30 seconds", a number of seconds or a timedelta) is how long an event may come after later ones;
         events later than that are counted (`on_late="count"`), kept beside ("collect") or refused ("raise").
         """
-        _announce_if_cold("ranked" if self._compiled.ranked else "replay" if self._compiled.replayed else "match")
+        _announce_if_cold(self._compiled.kernel)
         from ostinato.runtime.engine import Engine, Options
         from ostinato.runtime.limits import Limits
 
@@ -142,7 +149,32 @@ class CelQuery:
         return Diagram.of(self._compiled.transducer)
 
     def __repr__(self) -> str:
-        return f"ostinato.cel({self.text!r})"
+        return f"ostinato.{self.language}({self.text!r})"
+
+
+class CelQuery(PatternQuery):
+    """What `ostinato.cel` returns."""
+
+    language = "cel"
+
+
+class SremQuery(PatternQuery):
+    """What `ostinato.srem` returns. Matches are segments: `positions` holds the first and the last position."""
+
+    language = "srem"
+
+    @cached_property
+    def automaton(self) -> Automaton:
+        """The symbolic register automaton of the expression; WITHIN n EVENTS is its window."""
+        from ostinato.automata.sra.construct import construct
+        from ostinato.automata.sra.epsilon import eliminate
+        from ostinato.automata.sra.trim import trim
+
+        query = self._compiled.query
+        assert isinstance(query.formula, Segment)
+        window = query.window
+        width = int(window.amount) if window is not None and window.kind == "events" else None
+        return trim(eliminate(construct(query.formula.expression, width)))
 
 
 def is_spark_frame(data: object) -> bool:
@@ -154,7 +186,8 @@ def is_spark_frame(data: object) -> bool:
 @cache
 def _announce_if_cold(module: str) -> None:
     """Say, once, that this module's kernel must be compiled; before the runtime is imported, which compiles others."""
-    from ostinato.kernels import match, ranked, replay
+    from ostinato.kernels import correlated, match, ranked, replay
     from ostinato.kernels.jit import announce_if_cold
 
-    announce_if_cold({"match": match.run, "ranked": ranked.run_ranked, "replay": replay.run_replay}[module])
+    runs = {"match": match.run, "ranked": ranked.run_ranked, "replay": replay.run_replay}
+    announce_if_cold((runs | {"correlated": correlated.run_correlated})[module])

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ostinato.query import CelQuery
+from ostinato.query import PatternQuery
 
 
 def events(line: str, *, start: int = 0, **attributes: Any) -> list[dict[str, Any]]:
@@ -22,7 +22,7 @@ def events(line: str, *, start: int = 0, **attributes: Any) -> list[dict[str, An
 
 
 def run(
-    query: CelQuery, rows: list[dict[str, Any]], *, batch: int = 0, restart: bool = False, **options: Any
+    query: PatternQuery, rows: list[dict[str, Any]], *, batch: int = 0, restart: bool = False, **options: Any
 ) -> pa.Table:
     """All matches, with the events pushed `batch` at a time (0: at once).
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ostinato.automata.transducer import START_LOOP, Condition, Transition
-from ostinato.lang.expr import CURRENT, Attribute, Expr, transform, variables
+from ostinato.lang.expr import CURRENT, TRUE, Attribute, Expr, transform, variables
 from ostinato.plan.nodes import Absent, Event, Filter, Formula, Never, Or, Repeat, Sequence, vdef_plus
 from ostinato.plan.rewrite import conjoin, conjuncts
 
@@ -106,11 +106,17 @@ def tests_of(event: Event, predicate: Expr | None, registers: Mapping[str, str])
         own = node.variable == event.variable
         return replace(node, variable=CURRENT if own else registers.get(node.variable, node.variable))
 
+    own, test = split_test(TRUE if predicate is None else transform(predicate, owned))
+    return replace(own, relation=event.relation), test
+
+
+def split_test(test: Expr) -> Barred:
+    """A test over the current event and registers as what needs only the event, and what reads registers."""
     parts: dict[bool, list[Expr]] = {True: [], False: []}
-    for conjunct in conjuncts(predicate) if predicate is not None else ():
-        parts[variables(conjunct) <= {event.variable}].append(transform(conjunct, owned))
-    own, test = (conjoin(tests) if tests else None for tests in (parts[True], parts[False]))
-    return Condition(event.relation, own), test
+    for conjunct in conjuncts(test) if test != TRUE else ():
+        parts[variables(conjunct) <= {CURRENT}].append(conjunct)
+    alone, compared = (conjoin(tests) if tests else None for tests in (parts[True], parts[False]))
+    return Condition(None, alone), compared
 
 
 def barred(absent: Absent) -> Barred:

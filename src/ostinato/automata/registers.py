@@ -7,8 +7,8 @@ combines terms of the current event with cells of the run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ostinato.automata.transducer import START_LOOP, Transducer, Transition
@@ -24,6 +24,7 @@ from ostinato.lang.expr import (
     attributes,
     on_current,
     to_text,
+    transform,
 )
 
 MAX_CELLS = 62  # one bit of an integer each says which are NULL
@@ -49,6 +50,7 @@ class Apply:
 
 Tree = Term | Apply
 Cell = tuple[str, int]  # a register, and the number of a term of its event
+Equality = tuple[Cell, int]  # with a term of the current event
 
 
 class Registers:
@@ -86,6 +88,22 @@ class Registers:
                 needed[t.source] = wanted
         return tuple(needed)
 
+    def index(self, state: int, usable: Callable[[Equality], bool] = lambda _: True) -> tuple[Cell, ...]:
+        """The cells that every test of the state compares with the current event for equality."""
+        shared: set[Cell] | None = None
+        for t in self.transducer.transitions:
+            if t.source != state:
+                continue
+            for trees in ([] if skips(t) else [self.tests[t]]) + [own for _, own in self.barred[t]]:
+                cells = {found[0] for tree in trees if (found := equality(tree)) is not None and usable(found)}
+                shared = cells if shared is None else shared & cells
+        return tuple(cell for cell in self.cells if cell in (shared or ()))
+
+    def text(self, cell: Cell) -> str:
+        register, term = cell
+        owned = transform(self.terms[term], lambda node: _owned_by(register, node))
+        return to_text(owned)
+
     def _conjuncts(self, tests: Iterable[Expr | None]) -> tuple[Tree, ...]:
         found: list[Tree] = []
         for test in tests:
@@ -120,6 +138,24 @@ class Registers:
         for tests in (self.tests[transition], *(tests for _, tests in self.barred[transition])):
             for test in tests:
                 yield from cells_of(test)
+
+
+def equality(tree: Tree) -> Equality | None:
+    """A cell and a term of the current event that the tree says are equal."""
+    if not isinstance(tree, Apply) or tree.op != "=":
+        return None
+    left, right = tree.args
+    if not isinstance(left, Term) or not isinstance(right, Term):
+        return None
+    if left.register is None:
+        left, right = right, left
+    if left.register is None or right.register is not None:
+        return None
+    return (left.register, left.number), right.number
+
+
+def _owned_by(register: str, node: Expr) -> Expr:
+    return replace(node, variable=register.partition("#")[0]) if isinstance(node, Attribute) else node
 
 
 def cells_of(tree: Tree) -> Iterator[Cell]:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ostinato.lang.expr import Expr, Variable, attributes
-from ostinato.plan.nodes import Absent, Filter, Formula, Query, children
+from ostinato.plan.nodes import Absent, Filter, Formula, Query, Segment, children
+from ostinato.plan.srem import tests
 
 
 def columns_read(query: Query) -> set[str] | None:
@@ -29,5 +30,7 @@ def attributes_read(query: Query) -> set[str]:
 def _predicates(formula: Formula) -> Iterator[Expr]:
     if isinstance(formula, Filter | Absent) and formula.predicate is not None:
         yield formula.predicate
+    if isinstance(formula, Segment):
+        yield from (test.test for test in tests(formula.expression))
     for child in children(formula):
         yield from _predicates(child)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ostinato.lang.cel import UNITS, item_names
 from ostinato.lang.expr import Expr, literal_text, quote_name
 from ostinato.lang.expr import to_text as expr_text
-from ostinato.plan.nodes import Absent, Event, Filter, Formula, Never, Or, Query, Repeat, Sequence, Window
+from ostinato.plan import srem
+from ostinato.plan.nodes import Absent, Event, Filter, Formula, Never, Or, Query, Repeat, Segment, Sequence, Window
 
 # How tightly each kind of formula binds; a part is bracketed where its place asks for more.
 _FILTER, _OR, _SEQUENCE, _ADJACENT, _POSTFIX, _ATOM = range(6)
@@ -101,6 +102,8 @@ def _text(formula: Formula) -> tuple[str, int]:
         if formula.predicate is None:
             return text, _POSTFIX
         return f"{text} FILTER {expr_text(formula.predicate)}", _FILTER
+    if isinstance(formula, Segment):
+        return srem.to_text(formula.expression), _ATOM
     assert isinstance(formula, Never)
     return "NEVER", _ATOM
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
 from ostinato.errors import Span
 from ostinato.lang.expr import NOWHERE, Expr
+
+if TYPE_CHECKING:
+    from ostinato.plan.srem import Expression
 
 Strategy = OneOf["ALL", "STRICT", "NXT", "LAST", "MAX"]
 Consume = OneOf["NONE", "PARTITION", "ANY"]
@@ -73,7 +77,16 @@ class Never:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-Formula = Event | Filter | Or | Sequence | Repeat | Absent | Never
+@dataclass(frozen=True)
+class Segment:
+    """Events without a gap that are a string of an SREM (plan/srem.py): a pattern of its own, not a part of CEL."""
+
+    expression: Expression
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+Formula = Event | Filter | Or | Sequence | Repeat | Absent | Never | Segment
+Language = OneOf["cel", "srem"]
 
 
 @dataclass(frozen=True)
@@ -112,6 +125,7 @@ class Query:
     consume: Consume = "NONE"
     tied_by: str | None = None
     text: str = field(default="", compare=False)
+    language: Language = "cel"
 
 
 def children(formula: Formula) -> tuple[Formula, ...]:

@@ -22,7 +22,8 @@ from ostinato.lang.expr import (
     to_text,
     variables,
 )
-from ostinato.plan.nodes import Absent, Event, Filter, Formula, Query, children
+from ostinato.plan.nodes import Absent, Event, Filter, Formula, Query, Segment, children
+from ostinato.plan.srem import tests
 
 # "unknown" stands for an attribute while no schema is at hand; it fits everywhere, as NULL does.
 _ANY = ("unknown", "null")
@@ -88,6 +89,9 @@ class _Checker:
     def formula(self, formula: Formula) -> None:
         if isinstance(formula, Filter | Absent) and formula.predicate is not None:
             _need("boolean", formula.predicate, self.kind(formula.predicate), "FILTER needs a condition")
+        if isinstance(formula, Segment):
+            for test in tests(formula.expression):
+                _need("boolean", test.test, self.kind(test.test), "[…] needs a condition")
         for child in children(formula):
             self.formula(child)
 
@@ -114,7 +118,7 @@ class _Checker:
         if self.kinds is None:
             return "unknown"
         if attribute.name not in self.kinds:
-            owner = " or ".join(self.relations.get(attribute.variable, [attribute.variable]))
+            owner = " or ".join(self.relations.get(attribute.variable, ["the events"]))
             fix = did_you_mean(attribute.name, self.kinds)
             raise QueryError(f"unknown attribute `{attribute.name}` of {owner}", span=attribute.span, fix=fix)
         return self.kinds[attribute.name]

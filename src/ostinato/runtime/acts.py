@@ -8,14 +8,14 @@ from typing import Literal as OneOf
 
 import numpy as np
 
-from ostinato.automata.registers import Apply, Cell, Registers, Term, Tree, skips
+from ostinato.automata.registers import Apply, Equality, Registers, Term, Tree, equality, skips
 from ostinato.automata.tables import Rows
 from ostinato.automata.transducer import START_LOOP, Condition, Transition
+from ostinato.errors import LimitError
 from ostinato.kernels import correlated, tests
 from ostinato.lang.expr import COMPARISONS
 
 Kind = OneOf["whole", "float", "text"]  # whole: also booleans, and ticks of time
-Equality = tuple[Cell, int]  # of a cell and a term of the current event, of one kind
 
 _BINARY = {"and": tests.AND, "or": tests.OR, "+": tests.ADD, "-": tests.SUBTRACT, "*": tests.MULTIPLY}
 _BINARY |= {"/": tests.DIVIDE, "%": tests.REMAINDER}
@@ -55,7 +55,7 @@ class Acts:
         # The run without marks never ends; a state that some event makes a run leave needs to know when.
         fragile = [s for s in range(1, transducer.states) if self._leaving[s] and not self._always_waits(s)]
         self.fragile = {state: number for number, state in enumerate(fragile, start=1)}
-        self.index = [self._index_of(state) for state in range(transducer.states)]
+        self.index = [registers.index(state, self._same_kind) for state in range(transducer.states)]
         self.codes, self.acts, self.kills = Rows(4), Rows(9), Rows(1)
         self.probes, self.tests, self.steps, self.writes = Rows(2), Rows(4), Rows(2), Rows(2)
         self.cells = Rows(1)
@@ -65,26 +65,9 @@ class Acts:
     def _always_waits(self, state: int) -> bool:
         return any(skips(t) and t.condition is None and not t.unless for t in self._leaving[state])
 
-    def _index_of(self, state: int) -> tuple[Cell, ...]:
-        """The cells that every test of the state compares with the current event for equality."""
-        shared: set[Cell] | None = None
-        for t in self._leaving[state]:
-            for trees in ([] if skips(t) else [self.registers.tests[t]]) + [own for _, own in self.registers.barred[t]]:
-                cells = {cell for tree in trees if (found := self.equality(tree)) is not None for cell in [found[0]]}
-                shared = cells if shared is None else shared & cells
-        return tuple(cell for cell in self.registers.cells if cell in (shared or ()))
-
-    def equality(self, tree: Tree) -> Equality | None:
-        if not isinstance(tree, Apply) or tree.op != "=":
-            return None
-        left, right = tree.args
-        if not isinstance(left, Term) or not isinstance(right, Term):
-            return None
-        if left.register is None:
-            left, right = right, left
-        if left.register is None or right.register is not None or self.kinds[left.number] != self.kinds[right.number]:
-            return None
-        return (left.register, left.number), right.number
+    def _same_kind(self, found: Equality) -> bool:
+        (_, cell), term = found
+        return self.kinds[cell] == self.kinds[term]
 
     def _state(self, state: int) -> tuple[int, ...]:
         needed = [cell for cell in self.registers.cells if cell in self.registers.needed[state]]
@@ -157,11 +140,13 @@ class Acts:
         probe_begin = len(self.probes)
         tested = list(act.trees)
         for cell in self.index[act.source] if act.source >= 0 else ():
-            tree = next(tree for tree in tested if (found := self.equality(tree)) is not None and found[0] == cell)
+            term, tree = next(
+                (found[1], tree)
+                for tree in tested
+                if (found := equality(tree)) is not None and found[0] == cell and self._same_kind(found)
+            )
             tested.remove(tree)
-            found = self.equality(tree)
-            assert found is not None
-            self.probes.add(found[1], int(self.kinds[found[1]] == "float"))
+            self.probes.add(term, int(self.kinds[term] == "float"))
         test_begin = len(self.tests)
         for tree in tested:
             self._test(tree)
@@ -186,6 +171,10 @@ class Acts:
                 cell = self.column[left.register, left.number]
                 self.tests.add(kind, cell, right.number, tests.OUTCOMES[op])
                 return
+        if _depth(tree) > tests.STACK:
+            raise LimitError(
+                "depth", tests.STACK, reason="a condition between events is nested too deeply", fix="split it"
+            )
         begin = len(self.steps)
         self._steps(tree)
         self.tests.add(tests.PROGRAM, begin, len(self.steps), 0)
@@ -223,6 +212,14 @@ def _comparison(cell: Kind, term: Kind, op: str) -> int:
     if cell == "float":
         return tests.FLOATS if term == "float" else tests.CELL_IS_FLOAT
     return tests.TERM_IS_FLOAT if term == "float" else tests.WHOLE
+
+
+def _depth(tree: Tree) -> int:
+    """How many values its evaluation holds at once: that of the first argument, then one beside each further one."""
+    if isinstance(tree, Term):
+        return 1
+    first, *rest = map(_depth, tree.args)
+    return max([first, *(1 + depth for depth in rest)])
 
 
 def _all(trees: Sequence[Tree]) -> Tree:

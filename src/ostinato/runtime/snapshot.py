@@ -10,7 +10,7 @@ from typing import Any
 import numpy.typing as npt
 import pyarrow as pa
 
-from ostinato.compile import compile_cel
+from ostinato.compile import compile_text
 from ostinato.kernels.keys import KeyTable
 from ostinato.plan.format import to_text
 from ostinato.runtime.engine import Engine, Options
@@ -19,7 +19,7 @@ from ostinato.runtime.matches import Matches
 from ostinato.runtime.state import Snapshot
 
 # Many engines of one query are restored again and again where keys are spread over them.
-_compiled = lru_cache(maxsize=64)(compile_cel)
+_compiled = lru_cache(maxsize=64)(compile_text)
 _COUNTERS = ("events", "read", "matches", "late", "low")
 _WAITING_ARRAYS = ("starts", "groups", "places")
 _MATCH_ARRAYS = ("positions", "symbols", "offsets", "keys", "origins")
@@ -29,6 +29,7 @@ def save(engine: Engine) -> bytes:
     options = asdict(engine.options)
     meta: dict[str, Any] = {
         "query": engine.compiled.query.text or to_text(engine.compiled.query),
+        "language": engine.compiled.query.language,
         "options": options,
         "stopped": engine.stopped,
     }
@@ -65,7 +66,7 @@ def load(data: bytes) -> Engine:
     options = dict(meta["options"])
     options["limits"] = Limits(**options["limits"])
     options["binding"]["order_by"] = tuple(options["binding"]["order_by"])
-    engine = Engine(_compiled(meta["query"]), Options(**options))
+    engine = Engine(_compiled(meta["query"], meta.get("language", "cel")), Options(**options))
     if meta["bound"]:
         engine.bind(tables["schema"], minterms=meta["minterms"])
         _fill(engine, meta, arrays, tables)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from ostinato.errors import DataError, OstinatoError, did_you_mean
 from ostinato.events import DEFAULT_TIME, DEFAULT_TYPE, Binding, kinds
 from ostinato.plan.columns import columns_read
-from ostinato.plan.nodes import Query
+from ostinato.plan.nodes import Language, Query
 from ostinato.runtime.engine import Engine
 from ostinato.runtime.limits import Limits
 from ostinato.spark.ranges import always_shows
@@ -40,6 +40,7 @@ def check(
     order_by: Sequence[str] = (),
     events: bool = True,
     limits: Limits | None = None,
+    language: Language = "cel",
 ) -> Checked:
     """Names and kinds are looked at here; raises before any row is read."""
     time = time or DEFAULT_TIME
@@ -48,12 +49,12 @@ def check(
             f"the rows of a Spark DataFrame have no order, and there is no time column `{time}`",
             fix=did_you_mean(time, table.names) or "name the column to order them by: time=…",
         )
-    query, kind = compiled(text).query, type or DEFAULT_TYPE
+    query, kind = compiled(text, language).query, type or DEFAULT_TYPE
     wanted = _columns(query, table.names, {time, kind, *order_by}, events=events)
     schema = arrow_schema(table, wanted)
     ties = _ties(query, schema, tuple(order_by), time, kind)
     binding = {"time": time, "type": type, "order_by": ties}
-    reading = Reading(name, text, binding, events, limits or Limits(), tuple(schema.names), pa.schema([]))
+    reading = Reading(name, text, binding, events, limits or Limits(), tuple(schema.names), pa.schema([]), language)
     engine = reading.engine()
     try:
         answer = engine.push(schema.empty_table()).schema

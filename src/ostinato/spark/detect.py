@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ostinato.errors import OstinatoError
 from ostinato.options import bad_option, check_on_late, delay, name, names
-from ostinato.query import CelQuery
+from ostinato.query import PatternQuery
 from ostinato.spark.batch import detect_batch
 from ostinato.spark.frames import Source, default_buckets, source
 
@@ -22,7 +22,7 @@ ONLY = "query"  # the name of a query that is alone
 
 
 def detect(
-    queries: CelQuery | Mapping[str, CelQuery],
+    queries: PatternQuery | Mapping[str, PatternQuery],
     frame: DataFrame,
     /,
     *,
@@ -75,7 +75,7 @@ def _check_count(option: str, value: Any) -> None:
 
 
 def prepare(
-    queries: CelQuery | Mapping[str, CelQuery],
+    queries: PatternQuery | Mapping[str, PatternQuery],
     frame: DataFrame,
     *,
     time: str | None = None,
@@ -88,7 +88,7 @@ def prepare(
     many = isinstance(queries, Mapping)
     by_name = queries if isinstance(queries, Mapping) else {ONLY: queries}
     return source(
-        {label: query.text for label, query in by_name.items()},
+        by_name,
         frame,
         time=name("time", time),
         type=name("type", type),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ostinato.clock import Clock
-from ostinato.query import CelQuery
+from ostinato.query import PatternQuery
 from ostinato.spark import ranges
 from ostinato.spark.detect import prepare
 from ostinato.spark.frames import Source, default_buckets, shuffle_partitions
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _DETECT = ("lateness", "on_late", "buckets", "parallel", "metrics")  # options that do not change what is read
 
 
-def explain_spark(query: CelQuery, frame: DataFrame, **options: Any) -> str:
+def explain_spark(query: PatternQuery, frame: DataFrame, **options: Any) -> str:
     """The columns read, the filter pushed down, how rows get to tasks, and how a task reads them."""
     read = prepare(query, frame, **{name: value for name, value in options.items() if name not in _DETECT})
     (keys,), (reading,) = read.groups, read.readings

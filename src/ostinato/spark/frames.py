@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import StructType
 
+    from ostinato.query import PatternQuery
+
 
 @dataclass(frozen=True)
 class Source:
@@ -50,13 +52,15 @@ class Source:
         return spark_type(self.output)
 
 
-def source(texts: Mapping[str, str], frame: DataFrame, *, named: bool = False, **options: Any) -> Source:
+def source(queries: Mapping[str, PatternQuery], frame: DataFrame, *, named: bool = False, **options: Any) -> Source:
     """Check the queries against the frame's columns. `named`: a column says which query a match belongs to.
 
     `options` are those of `columns.check`.
     """
     _check_names(frame)
-    checked = [check(name, text, frame.schema, **options) for name, text in texts.items()]
+    checked = [
+        check(name, query.text, frame.schema, language=query.language, **options) for name, query in queries.items()
+    ]
     groups: dict[tuple[str, ...], tuple[Reading, ...]] = {}
     for each in checked:
         groups[each.split] = (*groups.get(each.split, ()), each.reading)

@@ -47,7 +47,7 @@ class Held:
         if reading.name not in self.snapshots:
             return reading.engine(lateness=None, on_late=told)
         engine = Engine.restore(self.snapshots[reading.name])
-        if engine.compiled.query.text != reading.text:
+        if (engine.compiled.query.text, engine.compiled.query.language) != (reading.text, reading.language):
             raise DataError(
                 f"the checkpoint holds the state of another query {reading.name!r}: {engine.compiled.query.text}",
                 fix="start the changed query with a new checkpointLocation, or under another name",

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from ostinato.errors import DataError, OstinatoError, did_you_mean
-from ostinato.query import CelQuery
+from ostinato.query import PatternQuery
 from ostinato.spark.session import session
 from ostinato.viz.table import SHOWN, terminal_table, told
 
@@ -41,10 +41,10 @@ class SparkJob:
     """A query, the files it runs over and how to read them.
 
     `kinds` says what columns of text files hold where their values do not tell. `options` are those of
-    `CelQuery.detect`.
+    `ostinato.cel(…).detect`.
     """
 
-    query: CelQuery
+    query: PatternQuery
     files: Sequence[Path]
     master: str | None = None
     kinds: Mapping[str, str] = field(default_factory=dict)

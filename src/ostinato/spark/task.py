@@ -11,15 +11,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.clock import Clock
-from ostinato.compile import Compiled, compile_cel
+from ostinato.compile import Compiled, compile_text
 from ostinato.events import Binding
 from ostinato.many import fitted
 from ostinato.options import OnLate
+from ostinato.plan.nodes import Language
 from ostinato.runtime.engine import Engine, Options
 from ostinato.runtime.limits import Limits
 from ostinato.spark.sorting import Sorter
 
-compiled = lru_cache(maxsize=256)(compile_cel)
+compiled = lru_cache(maxsize=256)(compile_text)
 
 # Rows that a task holds to sort them, in bytes of Arrow data. Reading them takes about twice as much again.
 BUDGET = 128 << 20
@@ -41,10 +42,11 @@ class Reading:
     limits: Limits
     columns: tuple[str, ...]
     answer: pa.Schema
+    language: Language = "cel"
 
     @property
     def compiled(self) -> Compiled:
-        found: Compiled = compiled(self.text)
+        found: Compiled = compiled(self.text, self.language)
         return found
 
     def engine(self, lateness: int | None = 0, on_late: OnLate = "count") -> Engine:

@@ -1,0 +1,37 @@
+"""Streaming detection with an SRA (SRA paper, Definition 6.1): a transducer that marks where a segment begins and ends.
+
+Every event may begin a segment. Between its first and its last event nothing is skipped: each event is read by a rule,
+which marks nothing, so that runs that began at different events, but are in the same state with the same registers, go
+on as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ostinato.automata.construct import split_test
+from ostinato.automata.optimise import trim
+from ostinato.automata.sra.automaton import Automaton, Rule
+from ostinato.automata.transducer import START_LOOP, Transducer, Transition
+
+FIRST, LAST = "#first", "#last"
+
+
+def detector(automaton: Automaton) -> Transducer:
+    """The automaton has no ε, and writes every register before it reads it (definite.py)."""
+    end = automaton.states + 1
+    transitions = [START_LOOP, *(t for rule in automaton.rules for t in _transitions(rule, automaton, end))]
+    return trim(Transducer(automaton.states + 2, tuple(dict.fromkeys(transitions)), frozenset({end})))
+
+
+def _transitions(rule: Rule, automaton: Automaton, end: int) -> Iterator[Transition]:
+    """State s of the automaton is state s + 1 here, once a segment has begun."""
+    alone, test = split_test(rule.test)
+    condition = alone if alone.where is not None else None
+    for source, mark in ((0, FIRST), (rule.source + 1, None)):
+        if source == 0 and rule.source != automaton.start:
+            continue
+        if automaton.leaving(rule.target):
+            yield Transition(source, rule.target + 1, condition, mark=mark, test=test, writes=rule.writes)
+        if rule.target in automaton.final:
+            yield Transition(source, end, condition, mark=mark or LAST, test=test)
