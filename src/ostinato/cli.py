@@ -41,6 +41,11 @@ class EngineName(StrEnum):
     SPARK = "spark"
 
 
+class Language(StrEnum):
+    CEL = "cel"
+    SREM = "srem"
+
+
 class Form(StrEnum):
     PARQUET = "parquet"
     JSONL = "jsonl"
@@ -55,6 +60,10 @@ def main() -> None:
 QueryFile = Annotated[str | None, typer.Argument(metavar="QUERY", help="File with the query.", show_default=False)]
 QueryText = Annotated[
     str | None, typer.Option("--query", "-q", metavar="TEXT", help="The query itself, instead of a file.")
+]
+LanguageChoice = Annotated[
+    Language | None,
+    typer.Option("--language", help="What the query is written in [dim]\\[srem for a file *.srem, else cel][/]."),
 ]
 Inputs = Annotated[
     list[Path] | None,
@@ -117,6 +126,7 @@ def detect(
     query: QueryFile = None,
     more: MoreInputs = None,
     text: QueryText = None,
+    language: LanguageChoice = None,
     inputs: Inputs = None,
     output: Annotated[
         Path | None,
@@ -166,7 +176,7 @@ def detect(
     [cyan]ostinato detect fires.cel --input *.jsonl --lateness "30 seconds" --on-error collect[/]
     [cyan]ostinato detect fires.cel --engine spark --input events/ --output matches/[/]
     """
-    compiled, files = _arguments(query, more, text, inputs)
+    compiled, files = _arguments(query, more, text, inputs, language)
     if not files:
         _usage("detect needs events: --input FILE")
     if output is not None and any(_same(output, file) for file in files):
@@ -235,6 +245,7 @@ def check(
     query: QueryFile = None,
     more: MoreInputs = None,
     text: QueryText = None,
+    language: LanguageChoice = None,
     inputs: Inputs = None,
     time: TimeColumn = None,
     type: TypeColumn = None,
@@ -248,7 +259,7 @@ def check(
     [cyan]ostinato check fires.cel[/]
     [cyan]ostinato check fires.cel --input events.parquet[/]
     """
-    compiled, files = _arguments(query, more, text, inputs)
+    compiled, files = _arguments(query, more, text, inputs, language)
     against = ""
     if files:
         from ostinato.job import Job
@@ -266,6 +277,7 @@ def explain(
     query: QueryFile = None,
     more: MoreInputs = None,
     text: QueryText = None,
+    language: LanguageChoice = None,
     svg: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE", help="Draw the automaton into this file (.svg or .dot).")
     ] = None,
@@ -282,7 +294,7 @@ def explain(
     [cyan]ostinato explain -q "A AS x ; B AS y" --svg automaton.svg[/]
     [cyan]ostinato explain fires.cel --engine spark --input events/[/]
     """
-    compiled, files = _arguments(query, more, text, inputs)
+    compiled, files = _arguments(query, more, text, inputs, language)
     if (engine is EngineName.SPARK) != bool(files):
         _usage("--engine spark and --input go together: what Spark does depends on the columns")
     if svg is not None and svg.suffix.lower() not in (".svg", ".dot", ".gv"):
@@ -347,7 +359,11 @@ def _usage(message: str) -> NoReturn:
 
 
 def _arguments(
-    query: str | None, more: list[Path] | None, text: str | None, inputs: list[Path] | None
+    query: str | None,
+    more: list[Path] | None,
+    text: str | None,
+    inputs: list[Path] | None,
+    language: Language | None,
 ) -> tuple[PatternQuery, list[Path]]:
     """The compiled query and the input files.
 
@@ -357,8 +373,9 @@ def _arguments(
     import ostinato
 
     files = list(inputs or []) + list(more or [])
+    compiled = {Language.CEL: ostinato.cel, Language.SREM: ostinato.srem}
     if text is not None:
-        return ostinato.cel(text), files + ([Path(query)] if query is not None else [])
+        return compiled[language or Language.CEL](text), files + ([Path(query)] if query is not None else [])
     if query is None:
         _usage("give a query: the name of a file, or the text after -q")
     try:
@@ -371,7 +388,8 @@ def _arguments(
         raise QueryError(f"`{query}` is a folder", fix="the query comes first, then --input FOLDER") from None
     except UnicodeDecodeError:
         raise QueryError(f"`{query}` is not a text file", fix="the query comes first, then --input FILE") from None
-    return ostinato.cel(content), files
+    by_name = Language.SREM if Path(query).suffix.lower() == ".srem" else Language.CEL
+    return compiled[language or by_name](content), files
 
 
 def _kinds(given: list[str] | None) -> dict[str, str]:

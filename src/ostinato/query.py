@@ -163,6 +163,13 @@ class SremQuery(PatternQuery):
 
     language = "srem"
 
+    @property
+    def warnings(self) -> list[str]:
+        from ostinato.automata.sra.witness import reason_empty
+
+        reason = reason_empty(self.automaton)
+        return [] if reason is None else [reason]
+
     @cached_property
     def automaton(self) -> Automaton:
         """The symbolic register automaton of the expression; WITHIN n EVENTS is its window."""

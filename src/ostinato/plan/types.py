@@ -23,7 +23,7 @@ from ostinato.lang.expr import (
     variables,
 )
 from ostinato.plan.nodes import Absent, Event, Filter, Formula, Query, Segment, children
-from ostinato.plan.srem import tests
+from ostinato.plan.srem import tests, written
 
 # "unknown" stands for an attribute while no schema is at hand; it fits everywhere, as NULL does.
 _ANY = ("unknown", "null")
@@ -85,11 +85,13 @@ def _relations_by_variable(formula: Formula) -> dict[str, list[str]]:
 class _Checker:
     def __init__(self, kinds: Mapping[str, str] | None, relations: Mapping[str, list[str]]) -> None:
         self.kinds, self.relations = kinds, relations
+        self.registers: frozenset[str] = frozenset()
 
     def formula(self, formula: Formula) -> None:
         if isinstance(formula, Filter | Absent) and formula.predicate is not None:
             _need("boolean", formula.predicate, self.kind(formula.predicate), "FILTER needs a condition")
         if isinstance(formula, Segment):
+            self.registers = written(formula.expression)
             for test in tests(formula.expression):
                 _need("boolean", test.test, self.kind(test.test), "[…] needs a condition")
         for child in children(formula):
@@ -119,7 +121,9 @@ class _Checker:
             return "unknown"
         if attribute.name not in self.kinds:
             owner = " or ".join(self.relations.get(attribute.variable, ["the events"]))
-            fix = did_you_mean(attribute.name, self.kinds)
+            fix: str | None = did_you_mean(attribute.name, self.kinds)
+            if attribute.name in self.registers:
+                fix = f"`{attribute.name}` is a register; name an attribute of the event in it: {attribute.name}.attr"
             raise QueryError(f"unknown attribute `{attribute.name}` of {owner}", span=attribute.span, fix=fix)
         return self.kinds[attribute.name]
 
