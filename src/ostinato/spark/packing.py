@@ -42,7 +42,8 @@ class Pack:
         buckets = batch.column(bucket_column(place))
         wanted = pc.indices_nonzero(buckets.is_valid())
         numbers = buckets.take(wanted).to_numpy()
-        order = np.argsort(numbers, kind="stable")
+        # numpy sorts numbers of one or two bytes many times faster.
+        order = np.argsort(numbers.astype(np.min_scalar_type(numbers.max(initial=0))), kind="stable")
         ordered = rows.take(wanted.take(pa.array(order)))
         starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
         for start, end in pairwise([*starts.tolist(), len(order)]):

@@ -117,7 +117,5 @@ class Detector(StatefulProcessor):
 
 
 def _counted(reading: Reading, matches: pa.Table, before: Statistics, after: Statistics) -> dict[str, Any]:
-    counts = {
-        name: getattr(after, name) - (getattr(before, name) if name in _RISING else 0) for name in COUNTS
-    }
+    counts = {name: getattr(after, name) - (getattr(before, name) if name in _RISING else 0) for name in COUNTS}
     return {"query": reading.name, ROWS: pack(matches) if len(matches) else None} | counts

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ostinato.options import OnLate
     from ostinato.spark.task import Reading
 
+
 def detect_stream(source: Source, *, lateness: int | None, on_late: OnLate, buckets: int, metrics: str) -> DataFrame:
     """The matches of all queries, in append mode. `lateness` is in nanoseconds; a checkpoint fixes `buckets`."""
     from pyspark.sql import functions as f

@@ -40,10 +40,17 @@ def test_each_bucket_of_each_group_is_a_row() -> None:
     told = rows.append_column(bucket_column(0), pa.array([1, 0, 1, None], pa.int32()))
     told = told.append_column(bucket_column(1), pa.array([None, None, None, 5], pa.int32()))
     (batch,) = Pack(("one", "two"), rows.schema)(told.to_batches())
-    found = {
-        (row[SPLIT], row[BUCKET]): unpack(row[ROWS], rows.schema).to_pydict()["v"] for row in batch.to_pylist()
-    }
+    found = {(row[SPLIT], row[BUCKET]): unpack(row[ROWS], rows.schema).to_pydict()["v"] for row in batch.to_pylist()}
     assert found == {("one", 0): ["b"], ("one", 1): ["a", "c"], ("two", 5): ["d"]}
+
+
+def test_rows_of_a_bucket_keep_their_order_in_however_many_buckets() -> None:
+    numbers = [70_000, 4_464, 255, 70_000, 256, 0, 255, 4_464]  # 70,000 is 4,464 in two bytes
+    rows = pa.table({"v": list(range(len(numbers)))})
+    told = rows.append_column(bucket_column(0), pa.array(numbers, pa.int32()))
+    (batch,) = Pack(("one",), rows.schema)(told.to_batches())
+    found = {row[BUCKET]: unpack(row[ROWS], rows.schema).to_pydict()["v"] for row in batch.to_pylist()}
+    assert found == {0: [5], 255: [2, 6], 256: [4], 4_464: [1, 7], 70_000: [0, 3]}
 
 
 def test_rows_that_no_group_wants() -> None:
