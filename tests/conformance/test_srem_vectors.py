@@ -1,4 +1,4 @@
-"""Worked SREM examples with their right answers, by the declarative evaluator and by the automaton."""
+"""Worked SREM examples with their right answers: by the declarative evaluator, the automaton and the engine."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import ostinato as ost
 from ostinato.automata.sra.construct import construct
 from ostinato.lang.srem import parse
 from ostinato.semantics.srem import detect
@@ -24,3 +25,4 @@ def test_vector(case: dict[str, Any]) -> None:
     automaton = construct(pattern.expression, window)
     segments = [(first, last) for last in range(len(rows)) for first in range(last + 1)]
     assert [(first, last) for first, last in sorted(segments) if automaton.accepts(rows[first : last + 1])] == matches
+    assert sorted(map(tuple, ost.srem(case["query"]).detect(rows)["positions"].to_pylist())) == matches

@@ -7,10 +7,10 @@ not touch stays as it is, without being looked at.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 from ostinato.kernels.enumeration import enumerate_matches, write_match
-from ostinato.kernels.jit import kernel
+from ostinato.kernels.jit import inlined, kernel
 from ostinato.kernels.protocol import (
     AT,
     BOTTOM,
@@ -24,6 +24,7 @@ from ostinato.kernels.protocol import (
     EVENT_WINDOW,
     FLOOR,
     FOREVER,
+    FREED,
     KEY_WINDOW,
     MATCHES,
     NEED_NODES,
@@ -40,11 +41,24 @@ from ostinato.kernels.protocol import (
     SYMBOL_BITS,
     USED,
     WALK,
+    Bools,
     Floats,
     Int32,
     Int64,
 )
-from ostinato.kernels.runs import CELL_BEGIN, CELL_END, DEAD, Layout, Runs, Terms, collect_runs, enter, find_runs
+from ostinato.kernels.runs import (
+    BORN,
+    CELL_BEGIN,
+    CELL_END,
+    CELLS,
+    DEAD,
+    LIST,
+    NEWEST,
+    NULLS,
+    collect_runs,
+    enter,
+    find_runs,
+)
 from ostinato.kernels.tests import keep_passing
 
 # Columns of `acts`. A source below 0 is the run without marks.
@@ -52,18 +66,6 @@ DOES, SOURCE, TARGET, SYMBOL, PROBES, TEST_BEGIN, TEST_END, WRITE_BEGIN, WRITE_E
 COMPLETE, MOVE, END = range(3)
 # Columns of `codes`: the acts of a code (completing ones first), and the columns of `killed` it sets.
 ACT_BEGIN, ACT_END, KILL_BEGIN, KILL_END = range(4)
-
-
-class Plan(NamedTuple):
-    """What an event of each code does: see automata/acts.py."""
-
-    codes: Int32
-    acts: Int32
-    kills: Int32
-    probes: Int32
-    tests: Int32
-    steps: Int32
-    writes: Int32
 
 
 @kernel()
@@ -79,14 +81,32 @@ def run_correlated(
     consume: int,
     mode: int,
     key_count: Int64,
-    plan: Plan,
-    layout: Layout,
-    terms: Terms,
-    runs: Runs,
+    killed: Int64,
+    plan: Int32,
+    acts: Int32,
+    kills: Int32,
+    probes: Int32,
+    tests: Int32,
+    steps: Int32,
+    writes: Int32,
+    states: Int32,
+    cells: Int32,
+    floating: Bools,
+    terms: Int64,
+    term_floats: Floats,
+    present: Bools,
+    text_ends: Int64,
+    texts: Any,
+    runs: Int64,
+    run_floats: Floats,
+    heads: Int32,
     candidates: Int32,
     pending: Int64,
     held: Int64,
     held_floats: Floats,
+    kinds: Int32,
+    whole: Int64,
+    floats: Floats,
     nodes: Int64,
     marks: Int64,
     cursor: Int64,
@@ -98,8 +118,7 @@ def run_correlated(
 ) -> int:
     """Read events from cursor[AT] on. Empty `keys` or `positions` mean one key, rows as they come."""
     keyed, placed = len(keys) > 0, len(positions) > 0
-    capacity, room = len(nodes) // 4, len(runs.owner)
-    acts = plan.acts
+    capacity, room = len(nodes) // 4, runs.shape[1]
     tick, low = 0, FOREVER
     for at in range(cursor[AT], len(codes)):
         key = keys[at] if keyed else 0
@@ -109,10 +128,10 @@ def run_correlated(
         elif window != NO_WINDOW:
             tick, low = ticks[at], lows[at]
         code = codes[at]
-        if code >= len(plan.codes) or plan.codes[code, ACT_BEGIN] < 0:
+        if code >= len(plan) or plan[code, ACT_BEGIN] < 0:
             cursor[AT], cursor[CODE] = at, code
             return NEED_STEP
-        first_act, last_act = plan.codes[code, ACT_BEGIN], plan.codes[code, ACT_END]
+        first_act, last_act = plan[code, ACT_BEGIN], plan[code, ACT_END]
         position = positions[at] if placed else first_position + at
         born = cursor[CLOCK] + at
         count = 0
@@ -146,14 +165,15 @@ def run_correlated(
                 found = 1
                 if source >= 0:
                     found = find_runs(
-                        *(key, source, acts[act, PROBES], plan.probes, layout, runs, terms, at, low, cursor[FLOOR]),
-                        candidates,
-                    )
-                    if found and acts[act, TEST_BEGIN] < acts[act, TEST_END]:
+                        key, source, acts[act, PROBES], probes, states, cells, runs, heads, killed, terms, term_floats,
+                        present, at, low, cursor, candidates,
+                    )  # fmt: skip
+                    first_test, last_test = acts[act, TEST_BEGIN], acts[act, TEST_END]
+                    if found and first_test < last_test:
                         found = keep_passing(
-                            *(acts[act, TEST_BEGIN], acts[act, TEST_END], plan.tests, plan.steps, runs, terms, at),
-                            *(candidates, found),
-                        )
+                            first_test, last_test, tests, steps, runs, run_floats, terms, term_floats, present,
+                            text_ends, texts, at, candidates, found, kinds, whole, floats,
+                        )  # fmt: skip
                 if does == COMPLETE:
                     if found:
                         cursor[EMITTED] = 1
@@ -161,7 +181,7 @@ def run_correlated(
                             if 2 * found + 4 > len(stack):
                                 return NEED_STACK
                             for one in range(found):
-                                stack[2 * one] = runs.lists[candidates[one]]
+                                stack[2 * one] = runs[LIST, candidates[one]]
                                 stack[2 * one + 1] = depth
                             cursor[STACK] = found
                     cursor[EMITTING] = act + 1 - first_act
@@ -175,15 +195,16 @@ def run_correlated(
                 for one in range(found):
                     run = candidates[one] if source >= 0 else -1
                     pending[3 * count], pending[3 * count + 1] = act, run
-                    pending[3 * count + 2] = runs.lists[run] if source >= 0 else BOTTOM
+                    pending[3 * count + 2] = runs[LIST, run] if source >= 0 else BOTTOM
                     count += 1
-            if cursor[USED] + count <= capacity and cursor[RUNS] + count <= room:
+            if cursor[USED] + count <= capacity and cursor[RUNS] - cursor[FREED] + count <= room:
                 break
-            collect_runs(layout, runs, key_count, nodes, marks, cursor, window, events, low)
-            if 4 * (cursor[USED] + count) > 3 * capacity:
+            collect_runs(states, runs, heads, killed, key_count, nodes, marks, cursor, window, events, low)
+            # There must be work enough between two collections.
+            if 4 * cursor[USED] + count > capacity:
                 cursor[AT] = at
                 return NEED_NODES
-            if 4 * (cursor[RUNS] + count) > 3 * room:
+            if 2 * cursor[RUNS] + count > room:
                 cursor[AT] = at
                 return NEED_RUNS
         cursor[EMITTING] = 0
@@ -197,13 +218,13 @@ def run_correlated(
                 if consume == CONSUME_ANY or not keyed:
                     cursor[FLOOR] = born + 1
                 else:
-                    runs.killed[key, 0] = born + 1
+                    killed[key, 0] = born + 1
                 continue
         for one in range(count):
             if acts[pending[3 * one], DOES] == END:
-                runs.newest[pending[3 * one + 1]] = DEAD
-        for kill in range(plan.codes[code, KILL_BEGIN], plan.codes[code, KILL_END]):
-            runs.killed[key, plan.kills[kill, 0]] = born
+                runs[NEWEST, pending[3 * one + 1]] = DEAD
+        for kill in range(plan[code, KILL_BEGIN], plan[code, KILL_END]):
+            killed[key, kills[kill, 0]] = born
         for one in range(count):
             act, source = pending[3 * one], pending[3 * one + 1]
             if acts[act, DOES] != MOVE:
@@ -212,38 +233,40 @@ def run_correlated(
             nulls = 0
             held[:] = 0
             if source >= 0:
-                for each in range(layout.states[state, CELL_BEGIN], layout.states[state, CELL_END]):
-                    cell = layout.cells[each]
-                    held[cell] = runs.cells[cell, source]
-                    nulls |= runs.nulls[source] & (1 << cell)
+                for each in range(states[state, CELL_BEGIN], states[state, CELL_END]):
+                    cell = cells[each]
+                    held[cell, 0] = runs[CELLS + cell, source]
+                    nulls |= runs[NULLS, source] & (1 << cell)
             for write in range(acts[act, WRITE_BEGIN], acts[act, WRITE_END]):
-                cell, term = plan.writes[write, 0], plan.writes[write, 1]
+                cell, term = writes[write, 0], writes[write, 1]
                 nulls &= ~(1 << cell)
-                held[cell] = terms.values[term, at]
-                if not terms.present[term, at]:
-                    held[cell] = 0
+                held[cell, 0] = terms[term, at]
+                if not present[term, at]:
+                    held[cell, 0] = 0
                     nulls |= 1 << cell
-            run = enter(held, held_floats, nulls, key, state, layout, runs, cursor, low)
+            run = enter(
+                held, held_floats, nulls, key, state, states, cells, floating, runs, heads, killed, cursor, low
+            )
             if run >= 0:
                 _join(nodes, cursor, runs, run, pending[3 * one + 2], position, acts[act, SYMBOL], tick)
-                runs.born[run] = born
+                runs[BORN, run] = born
     cursor[AT] = len(codes)
     cursor[CLOCK] += len(codes)
     return DONE
 
 
-@kernel()
+@inlined
 def _join(
-    nodes: Int64, cursor: Int64, runs: Runs, run: int, before: int, position: int, symbol: int, tick: int
+    nodes: Int64, cursor: Int64, runs: Int64, run: int, before: int, position: int, symbol: int, tick: int
 ) -> None:
     """Add what came `before`, with the event if it has a symbol, to the list of a run."""
-    known = runs.lists[run] if runs.newest[run] != DEAD else NIL
+    known = runs[LIST, run] if runs[NEWEST, run] != DEAD else NIL
     newest = tick if before == BOTTOM else nodes[4 * before + 3]
     if known >= 0:
         newest = max(newest, nodes[4 * known + 3])
-    runs.newest[run] = newest
+    runs[NEWEST, run] = newest
     if known < 0 and not symbol:
-        runs.lists[run] = before
+        runs[LIST, run] = before
         return
     at = 4 * cursor[USED]
     nodes[at + 3] = newest
@@ -251,5 +274,5 @@ def _join(
         nodes[at], nodes[at + 1], nodes[at + 2] = (position << SYMBOL_BITS) | symbol, before, known
     else:
         nodes[at], nodes[at + 1], nodes[at + 2] = -1, known, before
-    runs.lists[run] = cursor[USED]
+    runs[LIST, run] = cursor[USED]
     cursor[USED] += 1

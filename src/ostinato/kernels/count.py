@@ -24,12 +24,12 @@ Int32 = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
 
 
-@kernel()
+@kernel(allocates=True)
 def reduce(value: Any, modulus: Any) -> Any:
     return value % modulus if modulus else value
 
 
-@kernel()
+@kernel(allocates=True)
 def advance(product: Any, scratch: Any, edges: Int32, begin: int, end: int, modulus: Any) -> None:
     """product ← product · map: each column flows along the edges (source cell, target cell)."""
     scratch[:] = 0
@@ -40,7 +40,7 @@ def advance(product: Any, scratch: Any, edges: Int32, begin: int, end: int, modu
     product[:] = scratch
 
 
-@kernel()
+@kernel(allocates=True)
 def precede(suffix: Any, scratch: Any, edges: Int32, begin: int, end: int, modulus: Any) -> None:
     """suffix ← map · suffix."""
     scratch[:] = 0
@@ -51,14 +51,14 @@ def precede(suffix: Any, scratch: Any, edges: Int32, begin: int, end: int, modul
     suffix[:] = scratch
 
 
-@kernel()
+@kernel(allocates=True)
 def identity(matrix: Any) -> None:
     matrix[:] = 0
     for cell in range(matrix.shape[0]):
         matrix[cell, cell] = 1
 
 
-@kernel()
+@kernel(allocates=True)
 def count_runs(
     codes: Int32, keys: Int32, edges: Int32, edge_ends: Int64, completions: Any, partial: Any, modulus: Any
 ) -> Any:
@@ -75,7 +75,7 @@ def count_runs(
     return total
 
 
-@kernel()
+@kernel(allocates=True)
 def longest_window(groups: Int32, ticks: Int64, lows: Int64) -> int:
     """The most events any window holds before its last one."""
     longest, first = 0, 0
@@ -86,7 +86,7 @@ def longest_window(groups: Int32, ticks: Int64, lows: Int64) -> int:
     return longest
 
 
-@kernel()
+@kernel(allocates=True)
 def count_windows(
     codes: Int32,
     groups: Int32,

@@ -117,7 +117,7 @@ _INTERN_BYTES = [
 _BLOCK = 256
 
 
-@kernel(*_INTERN_BYTES)
+@kernel(*_INTERN_BYTES, allocates=True)
 def _intern_bytes(
     offsets: Any,
     data: Bytes,

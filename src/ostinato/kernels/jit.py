@@ -17,9 +17,13 @@ from numba import types
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def kernel(*signatures: Any) -> Callable[[F], F]:
-    """Decorator: compile for the given signatures, or on first call when there are none."""
-    flags: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+def kernel(*signatures: Any, allocates: bool = False) -> Callable[[F], F]:
+    """Decorator: compile for the given signatures, or on first call when there are none.
+
+    Kernels that make no array of their own do without numba's counting of references to arrays, which would cost more
+    than most of what they do; numba has no public name for that.
+    """
+    flags: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": allocates}
 
     def compile_it(function: F) -> F:
         compiled = numba.njit(list(signatures), **flags) if signatures else numba.njit(**flags)
@@ -29,8 +33,9 @@ def kernel(*signatures: Any) -> Callable[[F], F]:
 
 
 def inlined(function: F) -> F:
-    """Decorator: a piece of the kernels that call it. A call of its own would count references to every array."""
-    return cast(F, numba.njit(inline="always")(function))
+    """Decorator: a piece of the kernels that call it, since passing on many arrays takes a while as well."""
+    flags: dict[str, Any] = {"inline": "always", "_nrt": False}
+    return cast(F, numba.njit(**flags)(function))
 
 
 def array(dtype: Any) -> Any:

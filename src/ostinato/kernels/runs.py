@@ -1,13 +1,13 @@
 """Runs with registers: one for each key, state and content of the registers that still matter in that state.
 
 Two chained hash tables find them: by *place*, that is, key, state and the cells that equality tests look for, and by
-all they hold, so that runs that have become the same become one. Runs that died stay in the chains until someone walks
-by, and in their room until `collect_runs` slides the living together.
+all they hold, so that runs that have become the same become one. Runs that died stay where they are until someone looks
+for others in their place, or until `collect_runs` slides the living together.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,10 @@ from ostinato.kernels.protocol import (
     EVENT_WINDOW,
     FLOOR,
     FOREVER,
+    FREE,
+    FREED,
     KEY_WINDOW,
+    NIL,
     RUNS,
     USED,
     Bools,
@@ -26,50 +29,17 @@ from ostinato.kernels.protocol import (
     Int64,
 )
 
+# Rows of `runs`, which has a column for each run: key * states + state; the newest tick of its list, or DEAD; a bit for
+# each cell that is NULL; the event it was last entered by; its list; the next runs of its two chains; the hashes that
+# put it there; its cells. A row for each property, so that looking through many runs touches little memory; and all in
+# one array, since kernels count references to every array they pass on.
+OWNER, NEWEST, NULLS, BORN, LIST, NEXT, HASH, CELLS = 0, 1, 2, 3, 4, 5, 7, 9
+# NEXT and HASH have a row each for the two hash tables, as `heads` has.
+BY_PLACE, BY_ALL = range(2)
 # Columns of `states`: the cells that matter in the state, those of them that it is looked up by, whether those are all,
 # and which column of `killed` tells when its runs last died together (0: only with all others of the key).
 CELL_BEGIN, CELL_END, INDEX_BEGIN, INDEX_END, PLAIN, FRAGILE = range(6)
 DEAD = FOREVER  # as the newest tick of a run's list
-
-
-class Layout(NamedTuple):
-    """What every state holds. `cells` lists columns of cells; `floating` says which columns are floats."""
-
-    states: Int32
-    cells: Int32
-    floating: Bools
-
-
-class Runs(NamedTuple):
-    """A column per property, so that looking through many runs touches little memory.
-
-    `owner` is key * states + state; `newest` the newest tick of the list, or DEAD; `born` the event that last entered
-    the run; `cells` are (cell, run), `nulls` a bit for each cell; heads and next are the chains of both hash tables.
-    """
-
-    owner: Int64
-    newest: Int64
-    next_place: Int32
-    nulls: Int64
-    cells: Int64
-    floats: Floats  # the same memory as `cells`
-    born: Int64
-    lists: Int64
-    next: Int32
-    hashes: Int64  # (place, all), run
-    place_heads: Int32
-    heads: Int32
-    killed: Int64  # per key: when all its runs, and those of each fragile state, last died
-
-
-class Terms(NamedTuple):
-    """Per term a row of values of the current events, and where there is one."""
-
-    values: Int64
-    floats: Floats  # the same memory as `values`
-    present: Bools
-    text_ends: Int64
-    texts: Any
 
 
 @inlined
@@ -78,161 +48,165 @@ def mix(hashed: Any, value: Any) -> Any:
     return np.int64(word ^ (word >> np.uint64(29)))
 
 
-@kernel()
+@inlined
 def find_runs(
     key: int,
     state: int,
     probe_begin: int,
     probes: Int32,
-    layout: Layout,
-    runs: Runs,
-    terms: Terms,
+    states: Int32,
+    cells: Int32,
+    runs: Int64,
+    heads: Int32,
+    killed: Int64,
+    terms: Int64,
+    term_floats: Floats,
+    present: Bools,
     row: int,
     low: int,
-    floor: int,
+    cursor: Int64,
     candidates: Int32,
 ) -> int:
     """All living runs of a key in a state whose looked-up cells equal the terms that `probes` name."""
-    begin, size = layout.states[state, INDEX_BEGIN], layout.states[state, INDEX_END] - layout.states[state, INDEX_BEGIN]
-    owner = key * len(layout.states) + state
+    begin, size = states[state, INDEX_BEGIN], states[state, INDEX_END] - states[state, INDEX_BEGIN]
+    owner = key * len(states) + state
     hashed = mix(0, owner)
     for at in range(size):
         term = probes[probe_begin + at, 0]
-        if not terms.present[term, row] or (probes[probe_begin + at, 1] and np.isnan(terms.floats[term, row])):
+        if not present[term, row] or (probes[probe_begin + at, 1] and np.isnan(term_floats[term, row])):
             return 0
-        hashed = mix(hashed, terms.values[term, row])
+        hashed = mix(hashed, terms[term, row])
     low = max(low, DEAD + 1)
-    floor = max(floor, max(runs.killed[key, 0], runs.killed[key, layout.states[state, FRAGILE]]))
+    floor = max(cursor[FLOOR], max(killed[key, 0], killed[key, states[state, FRAGILE]]))
     count = 0
-    head = hashed & (len(runs.place_heads) - 1)
+    head = hashed & (heads.shape[1] - 1)
     before = -1
-    run = runs.place_heads[head]
+    run = heads[BY_PLACE, head]
     while run >= 0:
-        after = runs.next_place[run]
-        dead = runs.newest[run] == DEAD
-        if runs.owner[run] == owner and not dead:
+        after = runs[NEXT + BY_PLACE, run]
+        dead = runs[NEWEST, run] == DEAD
+        if runs[OWNER, run] == owner and not dead:
             same = True
             for at in range(size):
-                same &= runs.cells[layout.cells[begin + at], run] == terms.values[probes[probe_begin + at, 0], row]
+                same &= runs[CELLS + cells[begin + at], run] == terms[probes[probe_begin + at, 0], row]
             if same:
-                dead = runs.newest[run] < low or runs.born[run] < floor
+                dead = runs[NEWEST, run] < low or runs[BORN, run] < floor
                 candidates[count] = run
                 count += not dead
         if dead:
-            runs.newest[run] = DEAD
             if before < 0:
-                runs.place_heads[head] = after
+                heads[BY_PLACE, head] = after
             else:
-                runs.next_place[before] = after
+                runs[NEXT + BY_PLACE, before] = after
+            _release(runs, run, states, heads, cursor)
         else:
             before = run
         run = after
     return count
 
 
-@kernel()
-def _find_same(
-    held: Int64,
-    nulls: int,
-    owner: int,
-    state: int,
-    layout: Layout,
-    runs: Runs,
-    heads: Int32,
-    chain: Int32,
-    hashed: int,
-    low: int,
-    floor: int,
-) -> Any:
-    """The living run with this content, or -1; `chain` is that of `heads`."""
-    head = hashed & (len(heads) - 1)
-    before = -1
-    run = heads[head]
-    while run >= 0:
-        after = chain[run]
-        dead = runs.newest[run] == DEAD
-        if runs.owner[run] == owner and runs.nulls[run] == nulls and not dead:
-            same = True
-            for at in range(layout.states[state, CELL_BEGIN], layout.states[state, CELL_END]):
-                same &= runs.cells[layout.cells[at], run] == held[layout.cells[at]]
-            if same:
-                dead = runs.newest[run] < low or runs.born[run] < floor
-                if not dead:
-                    return run
-        if dead:
-            runs.newest[run] = DEAD
-            if before < 0:
-                heads[head] = after
-            else:
-                chain[before] = after
+@inlined
+def _release(runs: Int64, run: int, states: Int32, heads: Int32, cursor: Int64) -> None:
+    """The room of a run that was taken out of its chain of places is free."""
+    if not states[runs[OWNER, run] % len(states), PLAIN]:
+        head = runs[HASH + BY_ALL, run] & (heads.shape[1] - 1)
+        other = heads[BY_ALL, head]
+        if other == run:
+            heads[BY_ALL, head] = runs[NEXT + BY_ALL, run]
         else:
-            before = run
-        run = after
-    return -1
+            while runs[NEXT + BY_ALL, other] != run:
+                other = runs[NEXT + BY_ALL, other]
+            runs[NEXT + BY_ALL, other] = runs[NEXT + BY_ALL, run]
+    runs[OWNER, run], runs[NEWEST, run] = -1, DEAD
+    runs[NEXT, run] = cursor[FREE]
+    cursor[FREE] = run
+    cursor[FREED] += 1
 
 
-@kernel()
+@inlined
+def _hash(
+    by: int, values: Int64, column: int, nulls: int, owner: int, state: int, states: Int32, cells: Int32
+) -> Any:
+    """What a run is found by: its place, or all it holds. Its cells are in one column of `values`."""
+    hashed = mix(0, owner)
+    for at in range(states[state, INDEX_BEGIN], states[state, INDEX_END]):
+        hashed = mix(hashed, values[cells[at], column])
+    if by == BY_ALL:
+        hashed = mix(hashed, nulls)
+        for at in range(states[state, CELL_BEGIN], states[state, CELL_END]):
+            hashed = mix(hashed, values[cells[at], column])
+    return hashed
+
+
+@inlined
 def enter(
     held: Int64,
     held_floats: Floats,
     nulls: int,
     key: int,
     state: int,
-    layout: Layout,
-    runs: Runs,
+    states: Int32,
+    cells: Int32,
+    floating: Bools,
+    runs: Int64,
+    heads: Int32,
+    killed: Int64,
     cursor: Int64,
     low: int,
 ) -> Any:
-    """The run with this content: a living one, or a new one, which is DEAD; -1 where no test can ever find it."""
-    for at in range(layout.states[state, INDEX_BEGIN], layout.states[state, INDEX_END]):
-        cell = layout.cells[at]
+    """The run that holds this column of cells: a living one, or one that is DEAD; -1 where no test can ever find it."""
+    for at in range(states[state, INDEX_BEGIN], states[state, INDEX_END]):
+        cell = cells[at]
         # NULL and NaN equal nothing.
-        if (nulls >> cell) & 1 or (layout.floating[cell] and np.isnan(held_floats[cell])):
+        if (nulls >> cell) & 1 or (floating[cell] and np.isnan(held_floats[cell, 0])):
             return -1
-    plain = layout.states[state, PLAIN] != 0
-    owner = key * len(layout.states) + state
-    by_place = mix(0, owner)
-    for at in range(layout.states[state, INDEX_BEGIN], layout.states[state, INDEX_END]):
-        by_place = mix(by_place, held[layout.cells[at]])
+    by = BY_PLACE if states[state, PLAIN] else BY_ALL
+    owner = key * len(states) + state
+    hashed = _hash(by, held, 0, nulls, owner, state, states, cells)
     low = max(low, DEAD + 1)
-    floor = max(cursor[FLOOR], max(runs.killed[key, 0], runs.killed[key, layout.states[state, FRAGILE]]))
-    hashed = by_place
-    if plain:
-        known = _find_same(
-            held, nulls, owner, state, layout, runs, runs.place_heads, runs.next_place, hashed, low, floor
-        )
+    floor = max(cursor[FLOOR], max(killed[key, 0], killed[key, states[state, FRAGILE]]))
+    run = heads[by, hashed & (heads.shape[1] - 1)]
+    while run >= 0:
+        if runs[OWNER, run] == owner and runs[NULLS, run] == nulls:
+            same = True
+            for at in range(states[state, CELL_BEGIN], states[state, CELL_END]):
+                same &= runs[CELLS + cells[at], run] == held[cells[at], 0]
+            if same:
+                if runs[NEWEST, run] < low or runs[BORN, run] < floor:
+                    runs[NEWEST, run] = DEAD  # and comes to life again
+                return run
+        run = runs[NEXT + by, run]
+    run = cursor[FREE]
+    if run >= 0:
+        cursor[FREE] = runs[NEXT, run]
+        cursor[FREED] -= 1
     else:
-        hashed = mix(by_place, nulls)
-        for at in range(layout.states[state, CELL_BEGIN], layout.states[state, CELL_END]):
-            hashed = mix(hashed, held[layout.cells[at]])
-        known = _find_same(held, nulls, owner, state, layout, runs, runs.heads, runs.next, hashed, low, floor)
-    if known >= 0:
-        return known
-    run = cursor[RUNS]
-    cursor[RUNS] += 1
-    runs.owner[run], runs.newest[run], runs.nulls[run] = owner, DEAD, nulls
-    runs.hashes[0, run], runs.hashes[1, run] = by_place, hashed
-    for cell in range(len(held)):
-        runs.cells[cell, run] = held[cell]
-    _link(runs, run, plain)
+        run = cursor[RUNS]
+        cursor[RUNS] += 1
+    runs[OWNER, run], runs[NEWEST, run], runs[NULLS, run] = owner, DEAD, nulls
+    runs[HASH + by, run] = hashed
+    if by == BY_ALL:
+        runs[HASH + BY_PLACE, run] = _hash(BY_PLACE, held, 0, nulls, owner, state, states, cells)
+    for cell in range(held.shape[0]):
+        runs[CELLS + cell, run] = held[cell, 0]
+    _link(runs, run, by, heads)
     return run
 
 
 @inlined
-def _link(runs: Runs, run: int, plain: bool) -> None:
-    head = runs.hashes[0, run] & (len(runs.place_heads) - 1)
-    runs.next_place[run] = runs.place_heads[head]
-    runs.place_heads[head] = run
-    if not plain:
-        head = runs.hashes[1, run] & (len(runs.heads) - 1)
-        runs.next[run] = runs.heads[head]
-        runs.heads[head] = run
+def _link(runs: Int64, run: int, last: int, heads: Int32) -> None:
+    for by in range(last + 1):
+        head = runs[HASH + by, run] & (heads.shape[1] - 1)
+        runs[NEXT + by, run] = heads[by, head]
+        heads[by, head] = run
 
 
 @kernel()
 def collect_runs(
-    layout: Layout,
-    runs: Runs,
+    states: Int32,
+    runs: Int64,
+    heads: Int32,
+    killed: Int64,
     key_count: Int64,
     nodes: Int64,
     marks: Int64,
@@ -245,53 +219,46 @@ def collect_runs(
     marks[: cursor[USED]] = FOREVER
     kept = 0
     for run in range(cursor[RUNS]):
-        key, state = runs.owner[run] // len(layout.states), runs.owner[run] % len(layout.states)
+        if runs[NEWEST, run] == DEAD:
+            continue
+        key, state = runs[OWNER, run] // len(states), runs[OWNER, run] % len(states)
         bound = low
         if window == EVENT_WINDOW:
             bound = key_count[key] - events + 1
         elif window == KEY_WINDOW:
             bound = key_count[key]
         bound = max(bound, FOREVER + 1)  # FOREVER itself means "not reached"; the next one keeps everything, too
-        floor = max(cursor[FLOOR], max(runs.killed[key, 0], runs.killed[key, layout.states[state, FRAGILE]]))
-        if runs.newest[run] < bound or runs.born[run] < floor:
+        floor = max(cursor[FLOOR], max(killed[key, 0], killed[key, states[state, FRAGILE]]))
+        if runs[NEWEST, run] < bound or runs[BORN, run] < floor:
             continue
-        node = resolve(nodes, runs.lists[run], bound)
+        node = resolve(nodes, runs[LIST, run], bound)
         if node < 0:
             continue
         marks[node] = bound
-        runs.owner[kept], runs.newest[kept], runs.nulls[kept] = runs.owner[run], runs.newest[run], runs.nulls[run]
-        runs.born[kept], runs.lists[kept] = runs.born[run], node
-        runs.hashes[0, kept], runs.hashes[1, kept] = runs.hashes[0, run], runs.hashes[1, run]
-        for cell in range(len(runs.cells)):
-            runs.cells[cell, kept] = runs.cells[cell, run]
+        for row in range(runs.shape[0]):
+            runs[row, kept] = runs[row, run]
+        runs[LIST, kept] = node
         kept += 1
-    cursor[RUNS] = kept
+    cursor[RUNS], cursor[FREED], cursor[FREE] = kept, 0, NIL
     slide(nodes, marks, cursor)
     for run in range(kept):
-        runs.lists[run] = marks[runs.lists[run]]
-    _link_all(layout, runs, cursor)
+        runs[LIST, run] = marks[runs[LIST, run]]
+    _link_all(states, runs, heads, cursor)
 
 
 @kernel()
-def _link_all(layout: Layout, runs: Runs, cursor: Int64) -> None:
-    runs.place_heads[:] = -1
-    runs.heads[:] = -1
+def _link_all(states: Int32, runs: Int64, heads: Int32, cursor: Int64) -> None:
+    heads[:] = -1
     for run in range(cursor[RUNS]):
-        _link(runs, run, layout.states[runs.owner[run] % len(layout.states), PLAIN] != 0)
+        _link(runs, run, BY_PLACE if states[runs[OWNER, run] % len(states), PLAIN] else BY_ALL, heads)
 
 
 @kernel()
-def rehash(layout: Layout, runs: Runs, cursor: Int64) -> None:
+def rehash(states: Int32, cells: Int32, runs: Int64, heads: Int32, cursor: Int64) -> None:
     """Find all runs anew, after keys or texts were numbered anew."""
     for run in range(cursor[RUNS]):
-        state = runs.owner[run] % len(layout.states)
-        by_place = mix(0, runs.owner[run])
-        for at in range(layout.states[state, INDEX_BEGIN], layout.states[state, INDEX_END]):
-            by_place = mix(by_place, runs.cells[layout.cells[at], run])
-        hashed = by_place
-        if layout.states[state, PLAIN] == 0:
-            hashed = mix(by_place, runs.nulls[run])
-            for at in range(layout.states[state, CELL_BEGIN], layout.states[state, CELL_END]):
-                hashed = mix(hashed, runs.cells[layout.cells[at], run])
-        runs.hashes[0, run], runs.hashes[1, run] = by_place, hashed
-    _link_all(layout, runs, cursor)
+        owner, nulls = runs[OWNER, run], runs[NULLS, run]
+        for by in range(2):
+            hashed = _hash(by, runs[CELLS:], run, nulls, owner, owner % len(states), states, cells)
+            runs[HASH + by, run] = hashed
+    _link_all(states, runs, heads, cursor)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ostinato.kernels.jit import inlined, kernel
-from ostinato.kernels.protocol import Floats, Int32, Int64
-from ostinato.kernels.runs import Runs, Terms
+from ostinato.kernels.protocol import Bools, Floats, Int32, Int64
+from ostinato.kernels.runs import CELLS, NULLS
 
 # How cell and term are compared: as integers, as floats (either may be one already), or as texts by their bytes.
 WHOLE, FLOATS, CELL_IS_FLOAT, TERM_IS_FLOAT, TEXTS, PROGRAM = range(6)
@@ -49,48 +49,67 @@ def _text_order(left: int, right: int, ends: Int64, texts: Any) -> int:
     return LESS if other < right_end else GREATER
 
 
-@kernel()
+@inlined
 def keep_passing(
-    begin: int, end: int, tests: Int32, steps: Int32, runs: Runs, terms: Terms, row: int, candidates: Int32, count: int
+    begin: int,
+    end: int,
+    tests: Int32,
+    steps: Int32,
+    runs: Int64,
+    run_floats: Floats,
+    terms: Int64,
+    term_floats: Floats,
+    present: Bools,
+    text_ends: Int64,
+    texts: Any,
+    row: int,
+    candidates: Int32,
+    count: int,
+    kinds: Int32,
+    whole: Int64,
+    floats: Floats,
 ) -> int:
-    """The candidates that pass all tests come first; returns how many they are."""
+    """The candidates that pass all tests come first; returns how many they are. Last comes the stack of programs."""
     for test in range(begin, end):
         kind, cell, term, outcomes = tests[test, 0], tests[test, 1], tests[test, 2], tests[test, 3]
         kept = 0
         if kind == PROGRAM:
             for at in range(count):
                 candidates[kept] = candidates[at]
-                kept += _program(cell, term, steps, runs, candidates[at], terms, row)
+                kept += _program(
+                    cell, term, steps, runs, run_floats, candidates[at], terms, term_floats, present, text_ends, texts,
+                    row, kinds, whole, floats,
+                )  # fmt: skip
             count = kept
             continue
-        if not terms.present[term, row]:
+        if not present[term, row]:
             return 0
-        whole, number = terms.values[term, row], terms.floats[term, row]
+        wanted, number = terms[term, row], term_floats[term, row]
         unordered = outcomes == LESS | GREATER  # what has no order, as NaN, differs
         if kind == FLOATS:
             for at in range(count):
                 run = candidates[at]
-                outcome = _order(runs.floats[cell, run], number)
+                outcome = _order(run_floats[CELLS + cell, run], number)
                 candidates[kept] = run
                 kept += ((outcome & outcomes) != 0 or (unordered and outcome == 0)) and not (
-                    runs.nulls[run] >> cell
+                    runs[NULLS, run] >> cell
                 ) & 1
         elif kind == WHOLE:
             for at in range(count):
                 run = candidates[at]
                 candidates[kept] = run
-                kept += (_order(runs.cells[cell, run], whole) & outcomes) != 0 and not (runs.nulls[run] >> cell) & 1
+                kept += (_order(runs[CELLS + cell, run], wanted) & outcomes) != 0 and not (runs[NULLS, run] >> cell) & 1
         else:
             for at in range(count):
                 run = candidates[at]
-                if (runs.nulls[run] >> cell) & 1:
+                if (runs[NULLS, run] >> cell) & 1:
                     continue
                 if kind == TEXTS:
-                    outcome = _text_order(runs.cells[cell, run], whole, terms.text_ends, terms.texts)
+                    outcome = _text_order(runs[CELLS + cell, run], wanted, text_ends, texts)
                 elif kind == TERM_IS_FLOAT:
-                    outcome = _order(np.float64(runs.cells[cell, run]), number)
+                    outcome = _order(np.float64(runs[CELLS + cell, run]), number)
                 else:
-                    outcome = _order(runs.floats[cell, run], np.float64(whole))
+                    outcome = _order(run_floats[CELLS + cell, run], np.float64(wanted))
                 candidates[kept] = run
                 kept += (outcome & outcomes) != 0 or (unordered and outcome == 0)
         count = kept
@@ -98,22 +117,35 @@ def keep_passing(
 
 
 @kernel()
-def _program(begin: int, end: int, steps: Int32, runs: Runs, run: int, terms: Terms, row: int) -> Any:
+def _program(
+    begin: int,
+    end: int,
+    steps: Int32,
+    runs: Int64,
+    run_floats: Floats,
+    run: int,
+    terms: Int64,
+    term_floats: Floats,
+    present: Bools,
+    text_ends: Int64,
+    texts: Any,
+    row: int,
+    kinds: Int32,
+    whole: Int64,
+    floats: Floats,
+) -> Any:
     """Whether the test is TRUE for one run (SQL's three-valued logic)."""
-    kinds = np.empty(STACK, np.int8)
-    whole = np.empty(STACK, np.int64)
-    floats = np.empty(STACK, np.float64)
     top = -1
     for step in range(begin, end):
         op, arg = steps[step, 0], steps[step, 1]
         if op in (CELL, CELL_FLOAT):
             top += 1
-            kinds[top] = _NULL if (runs.nulls[run] >> arg) & 1 else _WHOLE if op == CELL else _FLOAT
-            whole[top], floats[top] = runs.cells[arg, run], runs.floats[arg, run]
+            kinds[top] = _NULL if (runs[NULLS, run] >> arg) & 1 else _WHOLE if op == CELL else _FLOAT
+            whole[top], floats[top] = runs[CELLS + arg, run], run_floats[CELLS + arg, run]
         elif op in (TERM, TERM_FLOAT):
             top += 1
-            kinds[top] = _NULL if not terms.present[arg, row] else _WHOLE if op == TERM else _FLOAT
-            whole[top], floats[top] = terms.values[arg, row], terms.floats[arg, row]
+            kinds[top] = _NULL if not present[arg, row] else _WHOLE if op == TERM else _FLOAT
+            whole[top], floats[top] = terms[arg, row], term_floats[arg, row]
         elif op == IS_NULL:
             whole[top] = kinds[top] == _NULL
             kinds[top] = _WHOLE
@@ -139,7 +171,7 @@ def _program(begin: int, end: int, steps: Int32, runs: Runs, run: int, terms: Te
             elif kinds[top] == _NULL or kinds[top + 1] == _NULL:
                 kinds[top] = _NULL
             elif op == COMPARE_TEXTS:
-                whole[top] = (_text_order(whole[top], whole[top + 1], terms.text_ends, terms.texts) & arg) != 0
+                whole[top] = (_text_order(whole[top], whole[top + 1], text_ends, texts) & arg) != 0
             elif op == COMPARE:
                 if kinds[top] == _WHOLE and kinds[top + 1] == _WHOLE:
                     outcome = _order(whole[top], whole[top + 1])

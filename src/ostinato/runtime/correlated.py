@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from ostinato.kernels import protocol
 from ostinato.kernels import runs as kernel
-from ostinato.kernels.correlated import Plan, run_correlated
+from ostinato.kernels.correlated import run_correlated
+from ostinato.kernels.tests import STACK
 from ostinato.runtime.acts import Acts
-from ostinato.runtime.matcher import Arrays, Bools, Events, Int64, Matcher, Meta, Scope, doubled, extended
+from ostinato.runtime.matcher import Arrays, Bools, Events, Int32, Int64, Matcher, Meta, Scope, doubled, extended
 from ostinato.runtime.terms import Terms
 
 _FIRST_RUNS = 1 << 10
@@ -23,65 +24,43 @@ class Correlated(Matcher):
     """ALL and STRICT, one run per key, state and register contents (kernels/correlated.py)."""
 
     KEYED = ("key_count", "killed")
-    RUNS = ("owner", "newest", "nulls", "born", "lists")  # a row per run
-    ARRAYS = ("cursor", *KEYED, "nodes", *RUNS, "cells", "text_ends", "texts")
+    ARRAYS = ("cursor", *KEYED, "nodes", "runs", "text_ends", "texts")
 
     def __init__(self, acts: Acts, terms: Terms, scope: Scope) -> None:
         super().__init__(scope)
         self.acts, self.terms = acts, terms
         columns = max(1, len(acts.registers.cells))
         self.killed: Int64 = np.zeros((0, 1 + len(acts.fragile)), np.int64)
-        self.owner, self.newest, self.nulls, self.born, self.lists = (
-            np.zeros(_FIRST_RUNS, np.int64) for _ in self.RUNS
-        )
-        self.cells: Int64 = np.zeros((columns, _FIRST_RUNS), np.int64)
-        self.held: Int64 = np.zeros(columns, np.int64)
+        self.runs: Int64 = np.zeros((kernel.CELLS + columns, _FIRST_RUNS), np.int64)
+        self.held: Int64 = np.zeros((columns, 1), np.int64)
         self.pending: Int64 = np.zeros(3 * 64, np.int64)
+        self.program = (np.zeros(STACK, np.int32), np.zeros(STACK, np.int64), np.zeros(STACK, np.float64))
         self._follow_room()
 
     def _follow_room(self) -> None:
         """What is found anew once there is room for more runs."""
-        room = len(self.owner)
-        self.candidates, self.next_place, self.next = (np.zeros(room, np.int32) for _ in range(3))
-        self.hashes: Int64 = np.zeros((2, room), np.int64)
-        self.place_heads, self.heads = (np.full(2 * room, -1, np.int32) for _ in range(2))
+        room = self.runs.shape[1]
+        self.candidates: Int32 = np.zeros(room, np.int32)
+        self.heads: Int32 = np.full((2, 2 * room), -1, np.int32)
 
     def _grow_runs(self) -> None:
-        for name in self.RUNS:
-            setattr(self, name, doubled(getattr(self, name)))
-        self.cells = np.concatenate([self.cells, np.zeros_like(self.cells)], axis=1)
+        self.runs = np.concatenate([self.runs, np.zeros_like(self.runs)], axis=1)
         self.scope.limits.check_memory(self.bytes)
         self._follow_room()
 
-    def _runs(self) -> kernel.Runs:
-        return kernel.Runs(
-            owner=self.owner,
-            newest=self.newest,
-            next_place=self.next_place,
-            nulls=self.nulls,
-            cells=self.cells,
-            floats=self.cells.view(np.float64),
-            born=self.born,
-            lists=self.lists,
-            next=self.next,
-            hashes=self.hashes,
-            place_heads=self.place_heads,
-            heads=self.heads,
-            killed=self.killed,
-        )
-
-    def _layout(self) -> kernel.Layout:
-        return kernel.Layout(self.acts.states, self.acts.cells.array.ravel(), self.acts.floating)
-
     def call(self, events: Events, mode: int, values: Int64, ends: Int64, origins: Int64) -> int:
         acts, texts = self.acts, self.terms.texts
-        tables = (acts.kills, acts.probes, acts.tests, acts.steps, acts.writes)
-        plan = Plan(acts.codes.array[: len(acts.codes)], acts.acts.array, *(table.array for table in tables))
-        terms = kernel.Terms(events.terms, events.terms.view(np.float64), events.present, texts.ends, texts.store)
-        arguments = [*self.call_arguments(events, mode), self.key_count, plan, self._layout(), terms, self._runs()]
-        arguments += [self.candidates, self.pending, self.held, self.held.view(np.float64)]
-        arguments += [self.nodes, self.marks, self.cursor, self.stack, self.path, values, ends, origins]
+        arguments: list[Any] = [*self.call_arguments(events, mode), self.key_count, self.killed]
+        arguments += [acts.codes.array[: len(acts.codes)], acts.acts.array, acts.kills.array, acts.probes.array]
+        arguments += [acts.tests.array, acts.steps.array, acts.writes.array, *self._layout(), acts.floating]
+        arguments += [events.terms, events.terms.view(np.float64), events.present, texts.ends, texts.store]
+        arguments += [self.runs, self.runs.view(np.float64), self.heads, self.candidates, self.pending]
+        arguments += [self.held, self.held.view(np.float64), *self.program, self.nodes, self.marks, self.cursor]
+        arguments += [self.stack, self.path, values, ends, origins]
         return run_correlated(*arguments)
+
+    def _layout(self) -> tuple[Int32, Int32]:
+        return self.acts.states, self.acts.cells.array.ravel()
 
     def provide(self, status: int, events: Events) -> None:
         if status == protocol.NEED_STEP:
@@ -99,29 +78,30 @@ class Correlated(Matcher):
         self.killed = extended(self.killed, more, 0)
 
     @property
-    def used(self) -> slice:
-        return slice(int(self.cursor[protocol.RUNS]))
+    def used(self) -> Int64:
+        """A column for each run."""
+        return self.runs[:, : int(self.cursor[protocol.RUNS])]
 
     @property
     def _keys(self) -> Int64:
-        return self.owner[self.used] // len(self.acts.states)
+        keys: Int64 = self.used[kernel.OWNER] // len(self.acts.states)
+        return keys
 
     def live_positions(self) -> Int64:
         values = self.used_nodes()[::4]
         return values[values >= 0] >> protocol.SYMBOL_BITS
 
     def compact(self, low: int) -> None:
-        kernel.collect_runs(
-            *(self._layout(), self._runs(), self.key_count, self.nodes, self.marks, self.cursor),
-            *(self.scope.window, self.scope.width, low),
-        )
+        arguments: list[Any] = [self.acts.states, self.runs, self.heads, self.killed, self.key_count, self.nodes]
+        arguments += [self.marks, self.cursor, self.scope.window, self.scope.width, low]
+        kernel.collect_runs(*arguments)
         if self.terms.texts.size > _MANY_TEXTS:
             self._forget_texts()
 
     def _forget_texts(self) -> None:
         """All that no run holds, once they are most of many."""
         columns = enumerate(self.acts.registers.cells)
-        held = [self.cells[at, self.used] for at, (_, term) in columns if self.terms.kinds[term] == "text"]
+        held = [self.used[kernel.CELLS + at] for at, (_, term) in columns if self.terms.kinds[term] == "text"]
         live = np.unique(np.concatenate([np.zeros(1, np.int64), *held]))
         if 2 * len(live) > self.terms.texts.size:
             return
@@ -131,7 +111,7 @@ class Correlated(Matcher):
         self._rehash()
 
     def _rehash(self) -> None:
-        kernel.rehash(self._layout(), self._runs(), self.cursor)
+        kernel.rehash(*self._layout(), self.runs, self.heads, self.cursor)
 
     def live_keys(self) -> Bools:
         live: Bools = np.zeros(len(self.key_count), np.bool_)
@@ -140,7 +120,8 @@ class Correlated(Matcher):
 
     def keep_keys(self, kept: Int64) -> None:
         states = len(self.acts.states)
-        self.owner[self.used] = np.searchsorted(kept, self._keys) * states + self.owner[self.used] % states
+        owner = self.used[kernel.OWNER]
+        owner[:] = np.searchsorted(kept, self._keys) * states + owner % states
         super().keep_keys(kept)
         self._rehash()
 
@@ -165,17 +146,14 @@ class Correlated(Matcher):
 
     def save(self) -> tuple[Meta, Arrays]:
         meta, arrays = super().save()
-        arrays |= {name: getattr(self, name)[self.used] for name in self.RUNS}
-        return meta, arrays | {"cells": self.cells[:, self.used]}
+        return meta, arrays | {"runs": self.used}
 
     def load(self, meta: Meta, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         self.terms.set_texts(arrays["text_ends"], arrays["texts"])
         for name in ("cursor", *self.KEYED):
             setattr(self, name, arrays[name])
         self.load_nodes(arrays["nodes"])
-        while len(self.owner) < 2 * len(arrays["owner"]):
+        while self.runs.shape[1] < 2 * arrays["runs"].shape[1]:
             self._grow_runs()
-        for name in self.RUNS:
-            getattr(self, name)[self.used] = arrays[name]
-        self.cells[:, self.used] = arrays["cells"]
+        self.used[:] = arrays["runs"]
         self._rehash()
