@@ -21,7 +21,7 @@ from rich.table import Table
 from ostinato.errors import QueryError
 from ostinato.kernels import protocol
 from ostinato.kernels.jit import kernel
-from ostinato.query import CelQuery
+from ostinato.query import CelQuery, PatternQuery, SremQuery
 from ostinato.runtime.limits import Limits
 from ostinato.runtime.matcher import Events, Matcher
 
@@ -93,9 +93,11 @@ def uniform(events: int, *, keys: int = 0, seed: int = 7) -> pa.Table:
     return pa.table(columns)
 
 
-def update_only(text: str, table: pa.Table, mode: int = protocol.NOTICE) -> int:
+def update_only(
+    text: str, table: pa.Table, mode: int = protocol.NOTICE, query: type[PatternQuery] = CelQuery
+) -> int:
     """From Arrow table to done, predicates included, without writing matches; WALK visits each of them."""
-    engine = CelQuery(text).engine()
+    engine = query(text).engine()
     released = engine.take_whole(table)
     events = engine.stream.events(released.rows, released.positions, released.order)
     for _ in engine.matcher.run(events, mode):
@@ -164,6 +166,7 @@ def cases(events: int) -> Iterator[Case]:
         text = f"SELECT MAX * WHERE {QUERIES[name]} WITHIN {width} EVENTS"
         yield Case("strategies", f"MAX {name} WITHIN {width:,}, update", "events", partial(update_only, text, small))
     yield from _stress()
+    yield from _registers(events)
     keyed = uniform(events, keys=1_000_000)
     text = f"{QUERIES['Q1']} PARTITION BY key WITHIN 100 EVENTS"
     yield Case("partitions", "Q1, a million keys", "events", partial(update_only, text, keyed), "2 M/s")
@@ -176,6 +179,35 @@ def cases(events: int) -> Iterator[Case]:
             partial(events_counted, text, small),
             "seconds",
         )
+
+
+def _registers(events: int) -> Iterator[Case]:
+    """Patterns that compare events with each other, beside the same by PARTITION BY where that can say it."""
+    rng = np.random.default_rng(5)
+    equal = f"{QUERIES['Q1']} FILTER x.key = y.key AND y.key = z.key"
+    for keys, goal in ((100, "3 M/s"), (100_000, "half of that")):
+        keyed = uniform(events, keys=keys)
+        ways = {
+            "x.key = y.key = z.key": f"{equal} WITHIN 1000 EVENTS",
+            # A further test, so that registers are needed beside the key that ties all events together.
+            "x.key = y.key = z.key, x.v < z.v": f"{equal} AND x.v < z.v WITHIN 1000 EVENTS",
+            "PARTITION BY key": f"{QUERIES['Q1']} PARTITION BY key WITHIN 1000 EVENTS",
+        }
+        keyed = keyed.append_column("v", pa.array(rng.random(events)))
+        for name, text in ways.items():
+            run = partial(update_only, text, keyed)
+            yield Case("registers", f"Q1, {keys:,} keys, {name}", "events", run, goal if "PART" not in name else "")
+    small = uniform(min(events, 2_000_000), keys=100)
+    small = small.append_column("v", pa.array(rng.random(len(small))))
+    for width in (100, 1_000, 10_000):
+        text = f"A AS x ; B AS y FILTER y.v > x.v WITHIN {width} EVENTS"
+        goal = "0.7 M/s" if width == 1_000 else ""
+        yield Case("registers", f"x.v < y.v WITHIN {width:,}", "events", partial(update_only, text, small), goal)
+    symbols = uniform(events, keys=1_000)
+    symbols = symbols.append_column("v", pa.array(rng.random(events)))
+    text = "true -> r . ([v > r.v] -> r)+ . [v < r.v] PARTITION BY key"
+    run = partial(update_only, text, symbols, query=SremQuery)
+    yield Case("registers", "SREM rising trend, 1,000 keys", "events", run, "3 M/s")
 
 
 def _stress() -> Iterator[Case]:

@@ -50,7 +50,7 @@ def _evaluation(compiled: Compiled) -> list[str]:
     lines.append(
         f"window: {query.window.text or query.window.kind}"
         if query.window
-        else "window: none; state grows with the stream"
+        else "window: none; state can grow with the stream"
     )
     if query.partition_by:
         lines.append(f"partitions: one state per {', '.join(query.partition_by)}")

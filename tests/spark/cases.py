@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import ostinato as ost
-from ostinato.query import CelQuery
+from ostinato.query import PatternQuery
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 FOREVER = datetime(2100, 1, 1, tzinfo=UTC)
@@ -122,6 +122,13 @@ _BOUNDED = {
     "tied-float": "A AS x ; B AS y FILTER x.f = y.f WITHIN 8 seconds",
     "tied-at-once": "A AS x : B AS y FILTER x.k = y.k WITHIN 20 seconds",
     "tied-strict": "SELECT STRICT * WHERE A AS x ; B AS y FILTER x.k = y.k WITHIN 20 seconds",
+    "tied-less": "A AS x ; B AS y ; C AS z FILTER x.k = y.k AND y.k = z.k AND x.v < z.v WITHIN 20 seconds",
+    "less": "A AS x ; B AS y FILTER x.v < y.v AND x.s != y.s WITHIN 5 seconds",
+    "less-events": "A AS x ; B AS y FILTER x.v + y.v > 4 OR x.f < y.f WITHIN 6 EVENTS",
+    "less-key": "A AS x ; (B AS y FILTER y.v > x.v)+ ; C AS z FILTER z.d >= x.d PARTITION BY k WITHIN 12 seconds",
+    "less-text": "SELECT x.s AS less_x, y.s AS less_y WHERE A AS x ; B AS y FILTER x.s < y.s WITHIN 4 seconds",
+    "less-nxt": "SELECT NXT * WHERE A AS x ; B AS y + ; C AS z FILTER x.v <= z.v WITHIN 5 seconds",
+    "less-absent": "A AS x ; (NOT B AS n FILTER n.v > x.v) ; C AS y FILTER x.at = y.at WITHIN 6 seconds",
 }
 
 # Queries for which the whole past may count, or time must pass before they answer.
@@ -143,14 +150,24 @@ _UNBOUNDED = {
     "trailing": "A AS x ; NOT B AS n WITHIN 2 seconds",
     "trailing-key": "A AS x ; C AS y ; (NOT B AS n FILTER n.v > 0) PARTITION BY k WITHIN 10 seconds",
     "trailing-max": "SELECT MAX * WHERE A AS x + ; NOT B AS n WITHIN 2 seconds",
+    "less-consume": "A AS x ; B AS y FILTER x.v < y.v CONSUME BY ANY",
+    "trailing-less": "A AS x ; (NOT B AS n FILTER n.v = x.v AND n.n > x.n) WITHIN 8 seconds",
     "trailing-labels": (
         "SELECT x.n AS waiting_x, count(y) AS waiting_y WHERE A AS x ; C AS y + ; NOT B AS n WITHIN 4 seconds"
     ),
 }
 
 
-BOUNDED = {name: ost.cel(text) for name, text in _BOUNDED.items()}
-UNBOUNDED = {name: ost.cel(text) for name, text in _UNBOUNDED.items()}
+# Segments without a gap, in the whole stream or among the rows of a key.
+_SREM = {
+    "srem": "[type = 'A'] -> r . true* . [type = 'B' and v = r.v] WITHIN 5 EVENTS",
+    "srem-time": "[v > 0] -> r . ([v >= r.v] -> r)+ WITHIN 3 seconds",
+    "srem-key": "true -> r . ([v > r.v] -> r)+ . [v < r.v] PARTITION BY k WITHIN 20 seconds",
+}
+
+BOUNDED: dict[str, PatternQuery] = {name: ost.cel(text) for name, text in _BOUNDED.items()}
+BOUNDED |= {name: ost.srem(text) for name, text in _SREM.items()}
+UNBOUNDED: dict[str, PatternQuery] = {name: ost.cel(text) for name, text in _UNBOUNDED.items()}
 QUERIES = BOUNDED | UNBOUNDED
 
 
@@ -160,7 +177,7 @@ def frame(spark: Any, table: pa.Table, *, pieces: int = 1, seed: int | None = No
     return given.repartition(pieces) if pieces > 1 else given
 
 
-def embedded(queries: Mapping[str, CelQuery], table: pa.Table, **options: Any) -> dict[str, list[str]]:
+def embedded(queries: Mapping[str, PatternQuery], table: pa.Table, **options: Any) -> dict[str, list[str]]:
     """The answers without Spark."""
     return by_query(ost.detect_many(queries, table, **{"events": True, "order_by": ["n"]} | options), queries)
 
@@ -215,7 +232,7 @@ class Feed:
         schema = self.spark.createDataFrame(self.schema.empty_table()).schema
         return self.spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(self.source))
 
-    def run(self, queries: Mapping[str, CelQuery], **options: Any) -> Any:
+    def run(self, queries: Mapping[str, PatternQuery], **options: Any) -> Any:
         """Read all files that are there, from where the last run stopped; gives Spark's query, which has ended."""
         writer = ost.detect_many(queries, self.frame(), **{"order_by": ["n"]} | options).writeStream
         running = (
@@ -228,7 +245,7 @@ class Feed:
         running.awaitTermination()
         return running
 
-    def found(self, queries: Mapping[str, CelQuery]) -> dict[str, list[str]]:
+    def found(self, queries: Mapping[str, PatternQuery]) -> dict[str, list[str]]:
         """All matches written so far."""
         return by_query(self.spark.read.option("mergeSchema", "true").parquet(str(self.sink)).toArrow(), queries)
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import ostinato as ost
 from generators import SCHEMA as PLAIN
-from generators import Row, queries, streams
+from generators import Row, correlated_queries, queries, streams
 from ostinato.errors import OstinatoError
 from ostinato.plan.format import to_text
 from ostinato.plan.nodes import Query
-from ostinato.query import CelQuery
+from ostinato.query import PatternQuery
 from spark.cases import (
     BOUNDED,
     QUERIES,
@@ -54,7 +54,7 @@ def test_every_case_has_matches(expected: dict[str, list[str]]) -> None:
 @pytest.mark.parametrize("group", [BOUNDED, UNBOUNDED], ids=["bounded", "unbounded"])
 @pytest.mark.parametrize(("pieces", "parallel"), [(1, None), (3, 1), (2, 3), (5, 7)])
 def test_batch(
-    spark: Any, expected: dict[str, list[str]], group: dict[str, CelQuery], pieces: int, parallel: int | None
+    spark: Any, expected: dict[str, list[str]], group: dict[str, PatternQuery], pieces: int, parallel: int | None
 ) -> None:
     rows = frame(spark, EVENTS, pieces=pieces, seed=pieces)
     answer = ost.detect_many(group, rows, order_by=["n"], parallel=parallel)
@@ -110,7 +110,7 @@ def test_streaming_out_of_order_within_the_lateness(
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "cel.json").read_text())
 
 
-def vectors(name: str) -> tuple[pa.Table, dict[str, CelQuery], dict[str, list[list[int]]]]:
+def vectors(name: str) -> tuple[pa.Table, dict[str, PatternQuery], dict[str, list[list[int]]]]:
     """The rows of a stream, one second apart, the queries over it, and the positions they match."""
     rows = VECTORS["streams"][name]
     times = pa.array([START.replace(second=place) for place in range(len(rows))], pa.timestamp("us", tz="UTC"))
@@ -148,7 +148,7 @@ def test_vectors(spark: Any, tmp_path: Path, name: str) -> None:
 
 # Random queries -------------------------------------------------------------------------------------------------------
 
-RANDOM = queries(wider_filters=True)
+RANDOM = queries(wider_filters=True) | correlated_queries()
 
 
 def as_events(rows: list[Row]) -> pa.Table:
@@ -160,7 +160,7 @@ def as_events(rows: list[Row]) -> pa.Table:
     return table.append_column("place", pa.array(range(len(rows)), pa.int64()))
 
 
-def runnable(drawn: list[Query], table: pa.Table) -> dict[str, CelQuery]:
+def runnable(drawn: list[Query], table: pa.Table) -> dict[str, PatternQuery]:
     """Those of the queries that have an answer of a fair size, each with output columns of its own."""
     found = {}
     for number, query in enumerate(drawn):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ostinato.automata.construct import split_test
-from ostinato.automata.optimise import trim
+from ostinato.automata.optimise import merge_alike, trim
 from ostinato.automata.sra.automaton import Automaton, Rule
 from ostinato.automata.transducer import START_LOOP, Transducer, Transition
 
@@ -21,7 +21,8 @@ def detector(automaton: Automaton) -> Transducer:
     """The automaton has no ε, and writes every register before it reads it (definite.py)."""
     end = automaton.states + 1
     transitions = [START_LOOP, *(t for rule in automaton.rules for t in _transitions(rule, automaton, end))]
-    return trim(Transducer(automaton.states + 2, tuple(dict.fromkeys(transitions)), frozenset({end})))
+    whole = Transducer(automaton.states + 2, tuple(dict.fromkeys(transitions)), frozenset({end}))
+    return trim(merge_alike(trim(whole)))
 
 
 def _transitions(rule: Rule, automaton: Automaton, end: int) -> Iterator[Transition]:
