@@ -26,6 +26,8 @@ _SETTINGS = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # others read no zone from the default
     "spark.sql.session.timeZone": "UTC",
     STATE_STORE: _ROCKSDB,
+    # A checkpoint takes what changed since the last one, not whole files of the store.
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.bindAddress": "127.0.0.1",
