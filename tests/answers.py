@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from generators import Row
+from generators import Row, table
 from ostinato.compile import compile_query
 from ostinato.lang.expr import Attribute, Call, Expr, Variable, variables
 from ostinato.plan.nodes import Query, repeated
@@ -60,3 +60,20 @@ def answer(query: Query, found: list[pa.Table]) -> list[Any]:
     if query.items is None:
         return sorted(tuple(positions) for positions in whole["positions"].to_pylist())
     return sorted(repr(list(row.values())) for row in whole.to_pylist())
+
+
+def check_out_of_order(query: Query, running: Engine, rows: list[Row], random: Any) -> None:
+    """Rows of equal times come in any order, and others after later ones; the engine must allow for that."""
+    shuffled = list(rows)
+    random.shuffle(shuffled)
+    ordered = sorted(range(len(shuffled)), key=lambda place: shuffled[place]["ts"])
+    found = [running.push(table(shuffled[at : at + 2])) for at in range(0, len(shuffled), 2)]
+    found = [*found, running.push(table([])), running.flush()]
+    assert running.stats().late == 0
+    want = expected(query, [shuffled[place] for place in ordered])
+    if query.items is None:
+        want = sorted(tuple(ordered[position] for position in positions) for positions in want)
+        got = [tuple(positions) for part in found for positions in part["positions"].to_pylist()]
+        assert sorted(got) == want
+    else:
+        assert answer(query, found) == want

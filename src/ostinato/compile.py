@@ -101,10 +101,11 @@ class Compiled:
 
     @property
     def selects_late(self) -> bool:
-        """Whether the strategy is applied to complete matches: where it must wait until an absence is certain, or where
-        runs have registers, which no deterministic machine can follow."""
-        late = bool(self.trailing) or self.registers is not None
-        return late and self.strategy in ("NXT", "LAST", "MAX")
+        """Whether the strategy is applied to complete matches: where it must wait until an absence is certain; and MAX
+        where runs have registers, which no deterministic machine can follow."""
+        if self.trailing:
+            return self.strategy in ("NXT", "LAST", "MAX")
+        return self.strategy == "MAX" and self.registers is not None
 
     @property
     def keeps_matches(self) -> bool:
@@ -115,13 +116,14 @@ class Compiled:
     def ranked(self) -> bool:
         """Whether the best match within a sliding window is joined from two halves (kernels/ranked.py)."""
         best = self.strategy in ("NXT", "LAST") and self.query.items is None and not self.selects_late
-        return best and self.query.window is not None and self.transducer.states <= _MAX_RANKED
+        small = self.registers is None and self.transducer.states <= _MAX_RANKED
+        return best and small and self.query.window is not None
 
     @property
     def replayed(self) -> bool:
         """Whether a sliding window is replayed to choose within it (kernels/replay.py)."""
         chooses = self.strategy in ("NXT", "LAST", "MAX") and not self.selects_late
-        return chooses and self.query.window is not None and not self.ranked
+        return chooses and self.query.window is not None and not self.ranked and self.registers is None
 
     @property
     def kernel(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from answers import answer, engine, expected
+from answers import answer, check_out_of_order, engine, expected
 from generators import Row, correlated_queries, streams, table
 from ostinato.errors import QueryError
 from ostinato.lang.cel import parse
@@ -53,3 +53,10 @@ def test_any_batching_and_restart(query: Query, rows: list[Row], cut: int) -> No
 @given(correlated_queries(), streams())
 def test_count(query: Query, rows: list[Row]) -> None:
     assert count_whole(running(query), table(rows)) == len(expected(query, rows))
+
+
+@settings(max_examples=100)
+@given(correlated_queries(), streams(), st.randoms(use_true_random=False))
+def test_out_of_order_within_the_lateness_bound(query: Query, rows: list[Row], random: Any) -> None:
+    if query.window is None or query.window.kind != "attribute":
+        check_out_of_order(query, running(query, lateness=10**12), rows, random)

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from ostinato.kernels.best import NO_CHOICE, choose, enumerate_equal
 from ostinato.kernels.enumeration import enumerate_matches, write_match
 from ostinato.kernels.jit import inlined, kernel
+from ostinato.kernels.lists import resolve
 from ostinato.kernels.protocol import (
     AT,
     BOTTOM,
+    CHOSEN,
     CLOCK,
     CODE,
     CONSUME_ANY,
@@ -80,6 +83,7 @@ def run_correlated(
     events: int,
     consume: int,
     mode: int,
+    choice: int,
     key_count: Int64,
     killed: Int64,
     plan: Int32,
@@ -104,6 +108,9 @@ def run_correlated(
     pending: Int64,
     held: Int64,
     held_floats: Floats,
+    roots: Int64,
+    best: Int64,
+    target: Int64,
     kinds: Int32,
     whole: Int64,
     floats: Floats,
@@ -115,7 +122,7 @@ def run_correlated(
     values: Int64,
     ends: Int64,
     origins: Int64,
-) -> int:
+) -> Any:
     """Read events from cursor[AT] on. Empty `keys` or `positions` mean one key, rows as they come."""
     keyed, placed = len(keys) > 0, len(positions) > 0
     capacity, room = len(nodes) // 4, runs.shape[1]
@@ -137,31 +144,9 @@ def run_correlated(
         count = 0
         while True:  # a second time when room had to be made
             count = 0
+            complete = 0
             for act in range(first_act, last_act):
-                does, source, symbol = acts[act, DOES], acts[act, SOURCE], acts[act, SYMBOL]
-                if does == COMPLETE:
-                    cursor[AT] = at
-                    if cursor[EMITTING] > act - first_act:
-                        # The output was full, or room had to be made: go on with what was begun.
-                        if cursor[EMITTING] == act + 1 - first_act:
-                            status = enumerate_matches(
-                                nodes, low, mode == WALK, cursor, stack, path, values, ends, origins
-                            )
-                            if status != DONE:
-                                return status
-                        continue
-                    depth = 0
-                    if symbol:
-                        path[0] = (position << SYMBOL_BITS) | symbol
-                        depth = 1
-                    if source < 0:
-                        cursor[EMITTED] = 1
-                        if mode == WALK:
-                            cursor[MATCHES] += 1
-                        elif mode != NOTICE and not write_match(path, depth, cursor, values, ends, origins):
-                            return OUTPUT_FULL
-                        cursor[EMITTING] = act + 1 - first_act
-                        continue
+                does, source = acts[act, DOES], acts[act, SOURCE]
                 found = 1
                 if source >= 0:
                     found = find_runs(
@@ -174,29 +159,29 @@ def run_correlated(
                             first_test, last_test, tests, steps, runs, run_floats, terms, term_floats, present,
                             text_ends, texts, at, candidates, found, kinds, whole, floats,
                         )  # fmt: skip
-                if does == COMPLETE:
-                    if found:
-                        cursor[EMITTED] = 1
-                        if mode != NOTICE:
-                            if 2 * found + 4 > len(stack):
-                                return NEED_STACK
-                            for one in range(found):
-                                stack[2 * one] = runs[LIST, candidates[one]]
-                                stack[2 * one + 1] = depth
-                            cursor[STACK] = found
-                    cursor[EMITTING] = act + 1 - first_act
-                    status = enumerate_matches(nodes, low, mode == WALK, cursor, stack, path, values, ends, origins)
-                    if status != DONE:
-                        return status
-                    continue
-                if 3 * (count + found) > len(pending):
+                if 3 * (count + found) > len(pending) or 2 * (complete + found) > len(roots):
                     cursor[AT] = at
                     return NEED_PENDING
-                for one in range(found):
-                    run = candidates[one] if source >= 0 else -1
-                    pending[3 * count], pending[3 * count + 1] = act, run
-                    pending[3 * count + 2] = runs[LIST, run] if source >= 0 else BOTTOM
-                    count += 1
+                if does != COMPLETE:
+                    for one in range(found):
+                        run = candidates[one] if source >= 0 else -1
+                        pending[3 * count], pending[3 * count + 1] = act, run
+                        pending[3 * count + 2] = runs[LIST, run] if source >= 0 else BOTTOM
+                        count += 1
+                elif found:
+                    cursor[EMITTED] = 1
+                    for one in range(found if mode != NOTICE else 0):
+                        node = resolve(nodes, runs[LIST, candidates[one]], low) if source >= 0 else BOTTOM
+                        roots[2 * complete], roots[2 * complete + 1] = node, acts[act, SYMBOL]
+                        complete += 1
+            if complete:
+                cursor[AT] = at
+                status = _emit(
+                    nodes, roots, complete, position, low, choice, mode == WALK, marks, best, target, cursor, stack,
+                    path, values, ends, origins,
+                )  # fmt: skip
+                if status != DONE:
+                    return status
             if cursor[USED] + count <= capacity and cursor[RUNS] - cursor[FREED] + count <= room:
                 break
             collect_runs(states, runs, heads, killed, key_count, nodes, marks, cursor, window, events, low)
@@ -276,3 +261,58 @@ def _join(
         nodes[at], nodes[at + 1], nodes[at + 2] = -1, known, before
     runs[LIST, run] = cursor[USED]
     cursor[USED] += 1
+
+
+@kernel()
+def _emit(
+    nodes: Int64,
+    roots: Int64,
+    count: int,
+    position: int,
+    low: int,
+    choice: int,
+    walk: bool,
+    marks: Int64,
+    best: Int64,
+    target: Int64,
+    cursor: Int64,
+    stack: Int64,
+    path: Int64,
+    values: Int64,
+    ends: Int64,
+    origins: Int64,
+) -> Any:
+    """Everything the current event completes, or the best of it, from where the last call stopped.
+
+    The first `count` of `roots` are lists, each with the symbol that the event gets.
+    """
+    if choice != NO_CHOICE and cursor[EMITTING] == 0:
+        cursor[CHOSEN] = choose(nodes, roots, count, low, choice, marks, best, stack, target)
+        if cursor[CHOSEN] == NIL:
+            return NEED_STACK
+    while True:
+        if choice == NO_CHOICE:
+            status = enumerate_matches(nodes, low, walk, cursor, stack, path, values, ends, origins)
+        else:
+            status = enumerate_equal(
+                nodes, low, walk, target, cursor[CHOSEN], cursor, stack, path, values, ends, origins
+            )
+        if status != DONE:
+            return status
+        root = cursor[EMITTING]
+        if root == count:
+            return DONE
+        node, symbol = roots[2 * root], roots[2 * root + 1]
+        depth = 0
+        if symbol:
+            path[0] = (position << SYMBOL_BITS) | symbol
+            depth = 1
+        if node >= 0:
+            stack[0], stack[1] = node, depth
+            cursor[STACK] = 1
+        elif choice == NO_CHOICE or cursor[CHOSEN] == 1:
+            if walk:
+                cursor[MATCHES] += 1
+            elif not write_match(path, depth, cursor, values, ends, origins):
+                return OUTPUT_FULL
+        cursor[EMITTING] += 1

@@ -20,8 +20,8 @@ NEED_RUNS, NEED_PENDING = range(9, 11)
 # The cursor vector: where to go on after such a return.
 (AT, USED, STACK, EMITTING, PENDING, VALUES, MATCHES, EPOCH, EMITTED, CONFIG, CODE, LIVE) = range(12)
 RECORDS, FREE, REPLAYED = range(12, 15)  # only where windows are replayed
-RUNS, CLOCK, FLOOR, FREED = range(15, 19)  # only where runs have registers
-CURSOR_SIZE = 19
+RUNS, CLOCK, FLOOR, FREED, CHOSEN = range(15, 20)  # only where runs have registers
+CURSOR_SIZE = 20
 # WITHIN: none; n events; ticks and lower bounds given per event, rising over the whole stream or in each key alone.
 NO_WINDOW, EVENT_WINDOW, TICK_WINDOW, KEY_WINDOW = range(4)
 CONSUME_NONE, CONSUME_PARTITION, CONSUME_ANY = range(3)

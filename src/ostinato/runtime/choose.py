@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ostinato.automata.tables import Tables
 from ostinato.compile import Compiled
+from ostinato.kernels.best import CHOOSE_LAST, CHOOSE_NEXT, NO_CHOICE
 from ostinato.runtime.acts import Acts
 from ostinato.runtime.correlated import Correlated
 from ostinato.runtime.limits import Limits
@@ -17,7 +18,8 @@ def matcher_for(compiled: Compiled, stream: Stream, limits: Limits) -> Matcher:
     scope = Scope(stream.window, stream.width, stream.consume, limits)
     if compiled.registers is not None and stream.terms is not None:
         acts = Acts(compiled.registers, stream.terms.kinds, stream.encoder.truth, compiled.symbol())
-        return Correlated(acts, stream.terms, scope)
+        choice = {"NXT": CHOOSE_NEXT, "LAST": CHOOSE_LAST}.get(compiled.strategy, NO_CHOICE)
+        return Correlated(acts, stream.terms, scope, NO_CHOICE if compiled.selects_late else choice)
     tables = Tables(compiled.machine(stream.encoder.truth), max_states=limits.states)
     if compiled.ranked:
         return Ranked(tables, scope, latest=compiled.strategy == "LAST")

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ostinato.kernels import protocol
 from ostinato.kernels import runs as kernel
+from ostinato.kernels.best import NO_CHOICE
 from ostinato.kernels.correlated import run_correlated
 from ostinato.kernels.tests import STACK
 from ostinato.runtime.acts import Acts
@@ -26,15 +27,17 @@ class Correlated(Matcher):
     KEYED = ("key_count", "killed")
     ARRAYS = ("cursor", *KEYED, "nodes", "runs", "text_ends", "texts")
 
-    def __init__(self, acts: Acts, terms: Terms, scope: Scope) -> None:
+    def __init__(self, acts: Acts, terms: Terms, scope: Scope, choice: int) -> None:
         super().__init__(scope)
+        self.choice = choice
         self.acts, self.terms = acts, terms
         columns = max(1, len(acts.registers.cells))
         self.killed: Int64 = np.zeros((0, 1 + len(acts.fragile)), np.int64)
         self.runs: Int64 = np.zeros((kernel.CELLS + columns, _FIRST_RUNS), np.int64)
         self.held: Int64 = np.zeros((columns, 1), np.int64)
-        self.pending: Int64 = np.zeros(3 * 64, np.int64)
+        self.pending, self.roots = np.zeros(3 * 64, np.int64), np.zeros(2 * 64, np.int64)
         self.program = (np.zeros(STACK, np.int32), np.zeros(STACK, np.int64), np.zeros(STACK, np.float64))
+        self._best, self._target = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self._follow_room()
 
     def _follow_room(self) -> None:
@@ -50,14 +53,15 @@ class Correlated(Matcher):
 
     def call(self, events: Events, mode: int, values: Int64, ends: Int64, origins: Int64) -> int:
         acts, texts = self.acts, self.terms.texts
-        arguments: list[Any] = [*self.call_arguments(events, mode), self.key_count, self.killed]
+        arguments: list[Any] = [*self.call_arguments(events, mode), self.choice, self.key_count, self.killed]
         arguments += [acts.codes.array[: len(acts.codes)], acts.acts.array, acts.kills.array, acts.probes.array]
         arguments += [acts.tests.array, acts.steps.array, acts.writes.array, *self._layout(), acts.floating]
         arguments += [events.terms, events.terms.view(np.float64), events.present, texts.ends, texts.store]
         arguments += [self.runs, self.runs.view(np.float64), self.heads, self.candidates, self.pending]
-        arguments += [self.held, self.held.view(np.float64), *self.program, self.nodes, self.marks, self.cursor]
+        arguments += [self.held, self.held.view(np.float64), self.roots, self.best, self.target, *self.program]
+        arguments += [self.nodes, self.marks, self.cursor]
         arguments += [self.stack, self.path, values, ends, origins]
-        return run_correlated(*arguments)
+        return int(run_correlated(*arguments))
 
     def _layout(self) -> tuple[Int32, Int32]:
         return self.acts.states, self.acts.cells.array.ravel()
@@ -66,12 +70,25 @@ class Correlated(Matcher):
         if status == protocol.NEED_STEP:
             self.acts.fill(int(self.cursor[protocol.CODE]))
         elif status == protocol.NEED_PENDING:
-            self.pending = doubled(self.pending)
+            self.pending, self.roots = doubled(self.pending), doubled(self.roots)
         elif status == protocol.NEED_RUNS:
             self._grow_runs()
             self._rehash()
         else:
             super().provide(status, events)
+
+    @property
+    def best(self) -> Int64:
+        """As much room as `marks` has; only where there is a choice to make."""
+        if len(self._best) != len(self.marks) and self.choice != NO_CHOICE:
+            self._best = np.zeros_like(self.marks)
+        return self._best
+
+    @property
+    def target(self) -> Int64:
+        if len(self._target) != len(self.path):
+            self._target = np.zeros_like(self.path)
+        return self._target
 
     def grow_keys(self, more: int) -> None:
         super().grow_keys(more)
