@@ -45,6 +45,22 @@ def test_strategies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert nxt != last
 
 
+def test_card_fraud(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed("card_fraud.py", tmp_path, capsys)
+    assert "200,024 withdrawals, 18 alerts for 6 cards" in text  # three of each cloned card: 20, 150 and 400 in pairs
+    assert "tied: all events of a match agree on card" in text
+    assert len(re.findall(r"card \d+: 20, then \[150\], then 400", text)) == 3
+
+
+def test_price_trends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed("price_trends.py", tmp_path, capsys)
+    rises = [(float(low), float(high)) for low, high in re.findall(r"S\d\d: ([\d.]+) at \S+ ([\d.]+) at", text)]
+    assert len(rises) == 3 and all(high > 1.03 * low for low, high in rises)
+    srem, cel = re.findall(r"([\d,]+) by", text)
+    assert srem == cel != "0"
+    assert "every rally is a rise: True" in text and "a rise that is no rally: [{'price'" in text
+
+
 @pytest.mark.xdist_group("spark")
 def test_spark_orders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed("spark_orders.py", tmp_path, capsys)

@@ -166,12 +166,13 @@ def test_determinised(automaton: Automaton, sample: list[Any]) -> None:
         assert result.accepts(string) == automaton.accepts(string)
 
 
-@given(automata(windowed=False), st.integers(1, 4), samples)
+@given(st.one_of(automata(), automata(windowed=False)), st.integers(1, 4), samples)
 @settings(max_examples=40)
-def test_a_window_is_supplied(automaton: Automaton, window: int, sample: list[Any]) -> None:
-    result = automaton.determinise(window)
+def test_a_window_is_given(automaton: Automaton, window: int, sample: list[Any]) -> None:
+    result, walks = automaton.determinise(window), unroll(automaton, window)
     for string in sample:
-        assert result.accepts(string) == (automaton.accepts(string) and len(string) <= window)
+        expected = automaton.accepts(string) and len(string) <= window
+        assert result.accepts(string) == walks.accepts(string) == expected
 
 
 @given(expressions(), st.integers(1, 4), st.lists(streams(max_size=5), min_size=5, max_size=10))
@@ -228,6 +229,17 @@ def test_a_witness_is_accepted_and_without_one_nothing_is(automaton: Automaton, 
     else:
         assert automaton.accepts(found)
     assert (reason_empty(automaton) is None) == (found is not None)
+
+
+@given(expressions(), st.integers(1, 4), st.lists(streams(max_size=5), min_size=5, max_size=10))
+@settings(max_examples=60)
+def test_where_no_segment_can_be_found_none_is(expression: Expression, window: int, sample: list[Any]) -> None:
+    automaton = construct(expression, window)
+    reason = reason_empty(automaton, nonempty=True)
+    if reason is not None:
+        assert not any(automaton.accepts(string) for string in sample if string)
+    if not automaton.accepts([]):
+        assert reason == reason_empty(automaton)
 
 
 @given(automata())

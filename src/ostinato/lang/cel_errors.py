@@ -51,7 +51,7 @@ _EXPECTED = (
     ({"$END"}, "the end of the query"),
 )
 _ONLY = {"NAME": "a name", "NUMBER": "a number", "NONE": "NONE, PARTITION or ANY", "_LPAR": "`(`", "_AND": "AND"}
-_WORDING = Wording(_EXPECTED, _ONLY, example="a formula, such as T AS x ; H AS y")
+_WORDING = Wording(_EXPECTED, _ONLY, example="a formula, such as T AS x ; H AS y", other=slips.SREM)
 
 
 def explain(text: str, error: UnexpectedInput) -> QueryError:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ostinato.errors import QueryError, Span
+from ostinato.lang.cel import grammar
 from ostinato.lang.expr import COMPARISONS, RESERVED
 
 if TYPE_CHECKING:
@@ -25,6 +26,28 @@ OPENING = {")": "(", "]": "["}
 CLOSING = {"(": ")", "[": "]"}
 
 
+class Language(NamedTuple):
+    """One of the languages: what its parser is made of."""
+
+    name: str
+    grammar: str
+    start: str
+
+    def has(self, text: str) -> bool:
+        """Whether the text is of this language, as far as its grammar goes."""
+        from lark.exceptions import UnexpectedInput
+
+        try:
+            grammar(self.grammar, self.start).parse(text)
+        except (UnexpectedInput, QueryError):
+            return False
+        return True
+
+
+CEL = Language("CEL", "cel.lark", "query")
+SREM = Language("SREM", "srem.lark", "pattern")
+
+
 class Wording(NamedTuple):
     """How a language speaks of its terminals. The first group of `expected` that fits speaks for all of its words;
     `only` is said of one that stands alone."""
@@ -32,6 +55,7 @@ class Wording(NamedTuple):
     expected: tuple[tuple[set[str], str], ...]
     only: dict[str, str]
     example: str  # of a whole query
+    other: Language  # what a text may be by mistake
 
 
 @dataclass(frozen=True)
@@ -87,7 +111,11 @@ def explain(text: str, error: UnexpectedInput, wording: Wording, slips: Iterable
         return QueryError("the query is empty", text=text, span=Span(0, 1), fix=f"write {wording.example}")
     place = _place(words, error, wording)
     advice = next((advice for slip in slips if (advice := slip(place)) is not None), Advice(place.reason))
-    return QueryError(advice.reason, text=text, span=advice.span or place.span, fix=advice.fix)
+    fix = advice.fix
+    if len(words) > 1 and wording.other.has(text):  # a word alone says too little
+        other = wording.other.name
+        fix = f"this looks like {other}: use ost.{other.lower()}(…), or --language {other.lower()} on the command line"
+    return QueryError(advice.reason, text=text, span=advice.span or place.span, fix=fix)
 
 
 def _place(words: list[re.Match[str]], error: UnexpectedInput, wording: Wording) -> Place:

@@ -47,6 +47,6 @@ def _check_reads(expression: Expression, before: frozenset[str]) -> None:
 
 def _never_written(register: str, test: Test, before: frozenset[str]) -> QueryError:
     read = next(attribute for attribute in attributes(test.test) if attribute.variable == register)
-    write = f"write it in an earlier test: [true] -> {register} . […]"
+    write = f"write it in an earlier test: true -> {register} . […]"
     fix = did_you_mean(register, before) if before else write
     return QueryError(f"register `{register}` is never written before this", span=read.span, fix=fix)

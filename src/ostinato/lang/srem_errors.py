@@ -43,6 +43,7 @@ _WORDING = Wording(
     ),
     only={"NAME": "a name", "NUMBER": "a number", "_LPAR": "`(`", "_AND": "AND"},
     example="tests in their order, such as [type = 'T'] -> r . [id = r.id]",
+    other=slips.CEL,
 )
 
 
@@ -77,6 +78,13 @@ def _of_cel(place: Place) -> Advice | None:
     return Advice(f"`{place.found}` is of CEL, not of SREM", fixes[place.found.upper()])
 
 
+def _negated(place: Place) -> Advice | None:
+    if place.found.upper() not in ("NOT", "~", "!") or not _test_expected(place):
+        return None
+    fix = "negate its condition: [NOT a > 1]; for all strings but those of a whole pattern, ~query.automaton"
+    return Advice(f"`{place.found}` cannot stand before a test", fix)
+
+
 def _foreign_operator(place: Place) -> Advice | None:
     fixes = {
         "&&": "write AND" if place.in_condition else "write `.` for `and then`",
@@ -96,6 +104,8 @@ def _foreign_operator(place: Place) -> Advice | None:
 
 
 def _stored_where(place: Place) -> Advice | None:
+    if (place.found, place.after) == ("-", ">") and "_ARROW" in place.accepts:
+        return Advice(place.reason, "write -> without a space")
     if place.found == "->" and _between_tests(place):
         return Advice("only a test can be stored", "write `->` right after the test: ([a > 3] -> r)+")
     if place.found == "->" and (place.in_condition or "NUMBER" in place.accepts):
@@ -144,6 +154,7 @@ _SLIPS: tuple[Slip, ...] = (
     keyword_as_name,
     _of_cel,
     _stored_where,
+    _negated,
     _foreign_operator,
     brackets,
     within,

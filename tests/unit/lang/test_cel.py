@@ -413,6 +413,11 @@ SLIPS = [
     ("T ; «;» H", "expected an event such as T AS x, found `;`", ""),
     ("T «@» H", "found `@`", ""),
     ("T ;\n  H «x»\n ; K", "found `x`", "H AS x"),
+    ("[price «>» 3]", "found `>`", "looks like SREM: use ost.srem(…), or --language srem"),
+    ("«true» -> r . [price > r.price] -- up", "found `true`", "looks like SREM"),
+    ("[a] «.» [b]", "an attribute cannot stand", "looks like SREM"),
+    ("(«true» | [a > 3])* . [a = 1]\nWITHIN 3 EVENTS", "found `true`", "looks like SREM"),
+    ("T ; [x«.»v > 3]", "an attribute cannot stand", "FILTER x.v"),
 ]
 
 

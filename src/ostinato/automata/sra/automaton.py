@@ -5,13 +5,13 @@ A register holds a whole event. A test that reads a register which holds nothing
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ostinato.automata.sra.reach import reach
-from ostinato.errors import QueryError
+from ostinato.errors import DataError, QueryError
 from ostinato.lang.expr import (
     CURRENT,
     OPERATORS,
@@ -83,7 +83,7 @@ class Automaton:
 
     def accepts(self, rows: Iterable[Row]) -> bool:
         """Whether the whole string is in the language (Definition 4.6), by all configurations it can be in at once."""
-        string = list(rows)
+        string = _string(rows)
         if self.window is not None and len(string) > self.window:
             return False
         return bool(self.final & {state for state, _ in self._after(string)})
@@ -135,23 +135,23 @@ class Automaton:
 
     # The algebra (section 5); each operation lives in a module of its own.
 
-    def __or__(self, other: Automaton) -> Automaton:
+    def __or__(self, other: object) -> Automaton:
         """Strings of either (Theorem 5.9)."""
         from ostinato.automata.sra.closure import union
 
-        return union(self, other)
+        return union(self, other) if isinstance(other, Automaton) else NotImplemented
 
-    def __and__(self, other: Automaton) -> Automaton:
+    def __and__(self, other: object) -> Automaton:
         """Strings of both (Theorem 5.9)."""
         from ostinato.automata.sra.closure import intersection
 
-        return intersection(self, other)
+        return intersection(self, other) if isinstance(other, Automaton) else NotImplemented
 
-    def __add__(self, other: Automaton) -> Automaton:
+    def __add__(self, other: object) -> Automaton:
         """A string of this one, then one of the other (Theorem 5.9)."""
         from ostinato.automata.sra.closure import concatenation
 
-        return concatenation(self, other)
+        return concatenation(self, other) if isinstance(other, Automaton) else NotImplemented
 
     def star(self) -> Automaton:
         """Any number of strings of this one, after each other (Theorem 5.9)."""
@@ -166,7 +166,7 @@ class Automaton:
         return complement(self)
 
     def determinise(self, window: int | None = None) -> Automaton:
-        """The same strings, at most one rule for each event (Theorem 5.15)."""
+        """The same strings, at most one rule for each event (Theorem 5.15); with a window, only those within it."""
         from ostinato.automata.sra.determinise import determinise
 
         return determinise(self, window)
@@ -191,6 +191,18 @@ class Automaton:
 
     def is_empty(self) -> bool:
         return self.witness() is None
+
+
+def _string(rows: object) -> list[Row]:
+    fix = "give a list of dicts; of a table, table.to_pylist()"
+    if isinstance(rows, Mapping) or not isinstance(rows, Iterable):
+        raise DataError(f"rows is a list of events, not of type {type(rows).__name__}", fix=fix)
+    string = list(rows)
+    for number, row in enumerate(string):
+        if not isinstance(row, Mapping):
+            reason = f"rows is a list of events, each a dict, not of type {type(row).__name__}"
+            raise DataError(reason, row=number, fix=fix)
+    return string
 
 
 def _check(rule: Rule) -> None:

@@ -15,6 +15,7 @@ from ostinato.automata.sra.definite import definite
 from ostinato.automata.sra.epsilon import eliminate
 from ostinato.automata.sra.explore import Move, explore
 from ostinato.automata.sra.rename import apart
+from ostinato.automata.sra.satisfy import satisfiable
 from ostinato.automata.sra.trim import trim
 
 
@@ -38,14 +39,18 @@ def union(left: Automaton, right: Automaton) -> Automaton:
 
 
 def intersection(left: Automaton, right: Automaton) -> Automaton:
-    """L(left) ∩ L(right): the product, each side with registers of its own. The narrower window holds."""
+    """L(left) ∩ L(right): the product, each side with registers of its own. The narrower window holds.
+
+    Rules whose tests exclude each other never fire together; without them whole parts of the product are not reached.
+    """
     left, right = eliminate(left), eliminate(apart(right, left.registers))
 
     def moves(state: tuple[int, int]) -> Iterator[Move[tuple[int, int]]]:
         for one in left.leaving(state[0]):
             for other in right.leaving(state[1]):
-                writes = tuple(sorted({*one.writes, *other.writes}))
-                yield conjunction((one.test, other.test)), writes, (one.target, other.target)
+                test = conjunction((one.test, other.test))
+                if satisfiable([(test, True)]):
+                    yield test, tuple(sorted({*one.writes, *other.writes})), (one.target, other.target)
 
     def final(state: tuple[int, int]) -> bool:
         return state[0] in left.final and state[1] in right.final

@@ -7,14 +7,20 @@ from dataclasses import replace
 from ostinato.automata.sra.automaton import Automaton
 from ostinato.automata.sra.determinise import powerset
 from ostinato.automata.sra.trim import trim
-from ostinato.automata.sra.unroll import window_of
+from ostinato.errors import OstinatoError
 
 
-def complement(automaton: Automaton, window: int | None = None) -> Automaton:
-    """The strings of at most `window` events that the automaton does not accept.
+def complement(automaton: Automaton) -> Automaton:
+    """The strings within the automaton's window that it does not accept.
 
     In the power set every event leads somewhere, if only to the dead state q_dead, so that each string has exactly one
     run: flipping the final states flips the answer.
     """
-    complete = powerset(automaton, window_of(automaton, window, "complemented"))
+    if automaton.window is None:
+        raise OstinatoError(
+            "an automaton without a window cannot be complemented: the complement may need to store more events than "
+            "any number of registers holds (Theorem 5.10 of the SRA paper)\n"
+            "fix: write ~a.determinise(window=n), or WITHIN n EVENTS in the pattern"
+        )
+    complete = powerset(automaton)
     return trim(replace(complete, final=frozenset(range(complete.states)) - complete.final))

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from ostinato.automata.sra.automaton import Automaton
 from ostinato.automata.sra.closure import counted
 from ostinato.automata.sra.epsilon import eliminate
+from ostinato.automata.sra.live import without_idle_writes
 from ostinato.automata.sra.trim import trim
 from ostinato.errors import LimitError
 from ostinato.plan.srem import EMPTY, EPSILON, Concat, Either, Expression, Plus, Star, Test, children
@@ -20,8 +21,11 @@ MAX_NESTING = 60
 
 
 def to_srem(automaton: Automaton) -> Expression:
-    """An expression with the same strings; a window becomes part of it, as the lengths that it allows."""
-    automaton = trim(eliminate(counted(automaton)))
+    """An expression with the same strings; a window becomes part of it, as the lengths that it allows.
+
+    Events that are never read are not stored.
+    """
+    automaton = trim(without_idle_writes(trim(eliminate(counted(automaton)))))
     start, final = automaton.states, automaton.states + 1
     generalised = _Generalised()
     generalised.add(start, automaton.start, EPSILON)

@@ -36,12 +36,13 @@ def unroll(automaton: Automaton, window: int | None = None) -> Automaton:
 
 
 def window_of(automaton: Automaton, window: int | None, purpose: str) -> int:
-    """The window to use: the one given, else the automaton's own."""
-    width = automaton.window if window is None else window
+    """The narrower of the automaton's own window and the one given: both limit its strings."""
+    width = min((each for each in (automaton.window, window) if each is not None), default=None)
     if width is None:
         raise OstinatoError(
             f"an automaton without a window cannot be {purpose}: it may need to store more events than any number of "
-            "registers holds (Theorems 5.10 and 5.11 of the SRA paper)\nfix: add WITHIN n EVENTS, or give window=n"
+            "registers holds (Theorem 5.11 of the SRA paper)\n"
+            "fix: give window=n, or write WITHIN n EVENTS in the pattern"
         )
     if width < 1:
         raise OstinatoError(f"a window of {width} events holds none\nfix: give a window of 1 or more")

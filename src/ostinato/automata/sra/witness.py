@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from ostinato.automata.sra.assign import MAX_VALUES
@@ -41,24 +42,49 @@ def _accepts(automaton: Automaton, rows: list[dict[str, Any]]) -> bool:
         return False
 
 
-def reason_empty(automaton: Automaton) -> str | None:
-    """One sentence that says why no string is accepted; None where one is, or may be."""
+def reason_empty(automaton: Automaton, nonempty: bool = False) -> str | None:
+    """One sentence that says why no string is accepted; None where one is, or may be.
+
+    With `nonempty`, why none but the empty one is, which is nowhere in a stream. Tests that are FALSE are named only
+    where the automaton still has them: before its ε-transitions are eliminated.
+    """
+    only_empty = nonempty and bool(automaton.final & automaton.enclose(automaton.start))
+    if only_empty:
+        automaton = _of_nonempty(automaton)
     try:
         if witness(automaton) is not None:
             return None
     except LimitError:
         return None
-    automaton = eliminate(automaton)
-    reason = _not_connected(automaton) or _too_long(automaton) or _blocked(automaton)
+    if only_empty and not automaton.rules:
+        reason = "it describes the empty segment alone, which is nowhere in a stream"
+    else:
+        reason = _not_connected(automaton) or _too_long(eliminate(automaton)) or _blocked(automaton)
     return f"this pattern can never match, because {reason}"
+
+
+def _of_nonempty(automaton: Automaton) -> Automaton:
+    """Its strings of one event and more: there are two of each state, before and after the first event."""
+    count = automaton.states
+    first = (replace(rule, target=count + rule.target) for rule in automaton.rules)
+    later = (replace(rule, source=count + rule.source, target=count + rule.target) for rule in automaton.rules)
+    epsilons = ((count + source, count + target) for source, target in automaton.epsilons)
+    return replace(
+        automaton,
+        states=2 * count,
+        final=frozenset(count + state for state in automaton.final),
+        rules=(*first, *later),
+        epsilons=(*automaton.epsilons, *epsilons),
+    )
 
 
 def _not_connected(automaton: Automaton) -> str | None:
     """No final state is reached by rules whose tests, each for itself, can hold."""
-    reached = reach([automaton.start], _edges(rule for rule in automaton.rules if satisfiable([(rule.test, True)])))
+    possible = [rule for rule in automaton.rules if satisfiable([(rule.test, True)])]
+    reached = reach([automaton.start], _edges(possible, automaton.epsilons))
     if reached & automaton.final:
         return None
-    useful = reach(automaton.final, _edges(automaton.rules, backward=True))
+    useful = reach(automaton.final, _edges(automaton.rules, automaton.epsilons, backward=True))
     impossible = [rule for rule in automaton.rules if rule.source in reached and rule.target in useful - reached]
     tests = dict.fromkeys(f"[{to_text(rule.test)}]" for rule in impossible)
     return f"{_listed(tests)} cannot hold" if tests else "nothing leads from its start to an end"
@@ -108,9 +134,9 @@ def _listed(steps: Iterable[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _edges(rules: Iterable[Rule], backward: bool = False) -> dict[int, list[int]]:
+def _edges(rules: Iterable[Rule], epsilons: Iterable[tuple[int, int]], backward: bool = False) -> dict[int, list[int]]:
     edges: dict[int, list[int]] = {}
-    for rule in rules:
-        source, target = (rule.target, rule.source) if backward else (rule.source, rule.target)
-        edges.setdefault(source, []).append(target)
+    for source, target in (*((rule.source, rule.target) for rule in rules), *epsilons):
+        here, there = (target, source) if backward else (source, target)
+        edges.setdefault(here, []).append(there)
     return edges

@@ -112,6 +112,25 @@ def test_rows_may_come_from_any_iterable() -> None:
     assert FIGURE_1.accepts(iter(SENSORS[:4]))
 
 
+@pytest.mark.parametrize("rows", [SENSORS[0], 5, "abca", [1], [SENSORS[0], None], None])
+def test_rows_that_are_no_events(rows: Any) -> None:
+    with pytest.raises(DataError, match="rows is a list of events") as caught:
+        FIGURE_1.accepts(rows)
+    assert "give a list of dicts" in str(caught.value)
+
+
+@pytest.mark.parametrize("other", [3, "x", None, [], {1}])
+def test_only_automata_are_combined(other: Any) -> None:
+    for combine in (
+        lambda: FIGURE_1 | other,
+        lambda: FIGURE_1 & other,
+        lambda: FIGURE_1 + other,
+        lambda: other | FIGURE_1,
+    ):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            combine()
+
+
 def test_values_that_do_not_compare() -> None:
     greater = Automaton(2, 0, frozenset({1}), (Rule(0, 1, Call(">", (Attribute(CURRENT, "v"), Literal(1)))),))
     with pytest.raises(DataError, match="does not fit the event"):

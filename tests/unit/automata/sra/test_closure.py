@@ -49,6 +49,19 @@ def test_the_tests_of_an_intersection_are_joined_without_repetition() -> None:
     assert (one & built("[FALSE]")).rules == ()
 
 
+def test_rules_that_exclude_each_other_are_not_in_an_intersection() -> None:
+    """Of the product of two counters only the states stay that some event leads to."""
+    left = built("([v = 1] . [v = 2] . [v = 3])*")
+    right = built("([v > 0 AND v < 2] . [v != 1] . [v > 2])*")
+    both = left & right
+    assert [str(rule) for rule in both.rules] == [
+        "0 --[v = 1 AND v > 0 AND v < 2]--> 1",
+        "1 --[v = 2 AND v != 1]--> 2",
+        "2 --[v = 3 AND v > 2]--> 0",
+    ]
+    assert (built("[v < 1]") & built("[v > 1]")).rules == ()
+
+
 def test_intersection_keeps_registers_apart() -> None:
     above_first = built("true -> r . [v > r.v]+")
     below_last_but_one = built("true . true -> r . [v < r.v]")

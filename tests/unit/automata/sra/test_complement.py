@@ -5,7 +5,6 @@ from itertools import product
 import pytest
 
 from ostinato.automata.sra.automaton import Automaton
-from ostinato.automata.sra.complement import complement
 from ostinato.automata.sra.construct import construct
 from ostinato.automata.sra.determinise import is_deterministic
 from ostinato.errors import OstinatoError
@@ -20,8 +19,11 @@ def automaton(text: str, window: int | None = None) -> Automaton:
 
 def test_figure_8_needs_a_window() -> None:
     """Theorem 5.10: that all types differ cannot be said without one."""
-    with pytest.raises(OstinatoError, match=r"without a window cannot be complemented(.|\n)*5\.10(.|\n)*WITHIN"):
+    with pytest.raises(OstinatoError, match=r"without a window cannot be complemented(.|\n)*5\.10") as caught:
         ~automaton(SAME_TYPE_TWICE)
+    assert str(caught.value).endswith("\nfix: write ~a.determinise(window=n), or WITHIN n EVENTS in the pattern")
+    a, n = automaton(SAME_TYPE_TWICE), 3
+    assert (~a.determinise(window=n)).window == 3
 
 
 def test_figure_8_within_a_window() -> None:
@@ -37,7 +39,7 @@ def test_figure_8_within_a_window() -> None:
 
 
 def test_the_dead_state_takes_what_no_rule_takes() -> None:
-    result = complement(automaton("[x = 1] . [x = 2]"), 3)
+    result = ~automaton("[x = 1] . [x = 2]", window=3)
     assert [str(rule) for rule in result.rules] == [
         "0 --[x = 1]--> 1",
         "0 --[NOT is_true(x = 1)]--> 2",
@@ -52,7 +54,7 @@ def test_the_dead_state_takes_what_no_rule_takes() -> None:
 
 
 def test_of_nothing_is_everything_and_back() -> None:
-    everything = complement(automaton("[FALSE]"), 2)
+    everything = ~automaton("[FALSE]", window=2)
     assert everything.accepts([]) and everything.accepts([{}, {}]) and not everything.accepts([{}, {}, {}])
     assert (~everything).is_empty()
 

@@ -195,6 +195,13 @@ def test_a_window_becomes_lengths() -> None:
     assert to_text(back) == "([a = 1] . [a = 1]?)?"
 
 
+def test_what_is_never_read_is_not_stored() -> None:
+    rise = built("true -> r . ([v > r.v] -> r)+", 3)
+    assert to_text(rise.to_srem()) == "true -> r . [v > r.v] -> r . [v > r.v]?"
+    assert to_text(rise.determinise().to_srem()) == "true -> e1 . [v > e1.v] -> e1 . [v > e1.v]?"
+    assert to_text(built("true -> r . true -> s . [v = s.v]").to_srem()) == "true . true -> s . [v = s.v]"
+
+
 def test_expressions_too_long_to_read_are_refused() -> None:
     with pytest.raises(LimitError, match="too long to write down"):
         built("([a = 1] . [b = 1])* | [c = 1]*", 500).to_srem()

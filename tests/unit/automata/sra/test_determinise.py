@@ -120,9 +120,11 @@ def test_the_empty_string() -> None:
     assert not determinise(automaton("[x = 1]+"), 2).accepts([])
 
 
-def test_the_window_given_overrides_the_automatons() -> None:
-    assert automaton("[true]*", window=3).determinise().window == 3
-    assert automaton("[true]*", window=3).determinise(5).accepts([{}] * 5)
+@pytest.mark.parametrize(("own", "given", "width"), [(3, None, 3), (3, 5, 3), (5, 3, 3), (None, 3, 3)])
+def test_the_narrower_window_holds(own: int | None, given: int | None, width: int) -> None:
+    result = automaton("[true]*", window=own).determinise(given)
+    assert result.window == width
+    assert [result.accepts([{}] * length) for length in range(7)] == [length <= width for length in range(7)]
 
 
 def test_what_is_not_deterministic() -> None:

@@ -81,8 +81,9 @@ def test_rules_that_read_an_empty_register_or_cannot_hold_go() -> None:
     assert unroll(Automaton(3, 0, frozenset({2}), (Rule(0, 1), reads_nothing, cannot_hold)), 5).rules == ()
 
 
-def test_the_window_given_overrides_the_automatons() -> None:
+def test_the_narrower_window_holds() -> None:
     assert unroll(automaton("[true]*", window=9), 2).window == 2
+    assert unroll(automaton("[true]*", window=2), 9).window == 2
     assert unroll(automaton("[true]*", window=9)).window == 9
 
 

@@ -81,6 +81,31 @@ def test_no_way_to_an_end() -> None:
     assert reason_empty(Automaton(1, 0, frozenset(), ())) == reason
 
 
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("()", "it describes the empty segment alone, which is nowhere in a stream"),
+        ("[FALSE]", "[FALSE] cannot hold"),
+        ("[FALSE]*", "[FALSE] cannot hold"),
+        ("([v = 1 AND v = 2] | [w > 3] . [FALSE])?", "[v = 1 AND v = 2] and [FALSE] cannot hold"),
+        ("([v = 1] -> r . [v = 2 AND v = r.v])*", "[v = 2 AND v = r.v] cannot hold after [v = 1] -> r"),
+        ("(true . true)* WITHIN 1 EVENTS", "it takes at least 2 events, more than the 1 of its window"),
+    ],
+)
+def test_why_no_segment_is_found(text: str, reason: str) -> None:
+    """The empty segment is in the language of most of these, and nowhere in a stream."""
+    assert reason_empty(automaton(text), nonempty=True) == f"this pattern can never match, because {reason}"
+
+
+@pytest.mark.parametrize("text", ["true*", "[v = 1]?", "() . true | ()", "([v = 1] -> r . [v = r.v])*"])
+def test_no_reason_where_a_segment_may_be_found(text: str) -> None:
+    assert reason_empty(automaton(text), nonempty=True) is None
+
+
+def test_the_empty_string_is_a_string() -> None:
+    assert reason_empty(automaton("()")) is None
+
+
 def test_no_reason_where_something_is_accepted() -> None:
     assert reason_empty(automaton("[x = 1] . [x = 2]")) is None
 
