@@ -18,9 +18,9 @@ from ostinato.automata.transducer import Condition, Transducer
 from ostinato.errors import QueryError
 from ostinato.lang import srem
 from ostinato.lang.cel import parse
-from ostinato.lang.expr import CURRENT, variables
+from ostinato.lang.expr import CURRENT, attributes, variables
 from ostinato.plan.check import check
-from ostinato.plan.nodes import Language, Query, Segment, Strategy
+from ostinato.plan.nodes import Absent, Language, Query, Segment, Strategy, repeated
 from ostinato.plan.rewrite import normalise
 from ostinato.plan.srem import Pattern
 from ostinato.plan.ties import tie
@@ -191,7 +191,20 @@ def compile_query(query: Query) -> Compiled:
     built, accepting = construct(formula)
     transducer = optimise(built, accepting, contiguous=query.strategy == "STRICT")
     check_written(transducer)
+    _check_watched(query, trailing)
     return _checked(Compiled(query, stages, transducer, tuple(map(barred, trailing))))
+
+
+def _check_watched(query: Query, trailing: tuple[Absent, ...]) -> None:
+    """A match tells its events apart by their names, so a NOT at the end cannot mean one of two of a name."""
+    for absent in trailing:
+        for node in attributes(absent.predicate) if absent.predicate is not None else ():
+            if node.variable in repeated(query.formula):
+                raise QueryError(
+                    f"`{node.variable}` is an event outside and one inside the +, and this NOT is about the first",
+                    span=node.span,
+                    fix="give them different names",
+                )
 
 
 def _checked(compiled: Compiled) -> Compiled:

@@ -167,21 +167,26 @@ class SremQuery(PatternQuery):
     def warnings(self) -> list[str]:
         from ostinato.automata.sra.witness import reason_empty
 
-        reason = reason_empty(self.automaton)
+        reason = reason_empty(self._constructed, nonempty=True)
         return [] if reason is None else [reason]
 
     @cached_property
     def automaton(self) -> Automaton:
         """The symbolic register automaton of the expression; WITHIN n EVENTS is its window."""
-        from ostinato.automata.sra.construct import construct
         from ostinato.automata.sra.epsilon import eliminate
         from ostinato.automata.sra.trim import trim
+
+        return trim(eliminate(self._constructed))
+
+    @property
+    def _constructed(self) -> Automaton:
+        from ostinato.automata.sra.construct import construct
 
         query = self._compiled.query
         assert isinstance(query.formula, Segment)
         window = query.window
         width = int(window.amount) if window is not None and window.kind == "events" else None
-        return trim(eliminate(construct(query.formula.expression, width)))
+        return construct(query.formula.expression, width)
 
 
 def is_spark_frame(data: object) -> bool:

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -35,6 +36,7 @@ _EXACT = {"+": pc.add_checked, "-": pc.subtract_checked, "*": pc.multiply_checke
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _DIGITS = Context(prec=1000)  # all digits of every float64
 INT64 = (-(2**63), 2**63 - 1)
+_EXACT_DIGITS, _EXACT_POWER = 2**53, 22  # whole numbers and powers of ten up to here are float64s
 
 
 def literal(value: type_of_literal) -> pa.Scalar:
@@ -75,7 +77,30 @@ def is_null(value: Value) -> bool:
 
 
 def as_float(value: Value) -> Value:
+    if is_decimal(value) and isinstance(value, pa.Array):
+        return _decimal_as_float(value)
     return value if is_float(value) else value.cast(pa.float64(), safe=False)
+
+
+def _decimal_as_float(value: pa.Array) -> pa.Array:
+    """The nearest float64, where the digits of all fit in one; Arrow multiplies by a tenth again and again."""
+    wide = value.cast(pa.decimal128(38, value.type.scale)) if value.type.precision <= 38 else value
+    digits = unscaled(wide) if pa.types.is_decimal128(wide.type) else None
+    if digits is None or value.type.scale > _EXACT_POWER or (len(digits) and np.abs(digits).max() > _EXACT_DIGITS):
+        return value.cast(pa.float64(), safe=False)
+    numbers = digits.astype(np.float64) / 10.0**value.type.scale
+    return pa.array(numbers, mask=np.asarray(value.is_null().to_numpy(zero_copy_only=False), bool))
+
+
+def unscaled(decimals: pa.Array) -> npt.NDArray[np.int64] | None:
+    """The digits of 128-bit decimals as integers, 0 for NULL; None where one has more than 64 bits."""
+    data = decimals.buffers()[1]
+    words = np.frombuffer(data, np.int64)[2 * decimals.offset : 2 * (decimals.offset + len(decimals))]
+    low, high = words[::2].copy(), words[1::2].copy()
+    if decimals.null_count:
+        empty = np.asarray(decimals.is_null().to_numpy(zero_copy_only=False), bool)
+        low[empty] = high[empty] = 0
+    return low if bool((high == low >> 63).all()) else None
 
 
 def _wide(value: Value) -> Value:

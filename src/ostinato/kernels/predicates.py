@@ -126,7 +126,7 @@ class Encoder:
         wanted = [] if type_column is None or not self._relations else [type_column]
         wanted += [name for name in self.columns if name not in wanted]
         if not wanted:
-            out.fill(self._code(self._only, 0))
+            out.fill(self._code(self._only, self._predicates.constant()))
             return out
         numbers = np.empty(min(SLICE, table.num_rows), np.int32)
         done = 0
@@ -211,6 +211,11 @@ class _Predicates:
     @property
     def columns(self) -> list[str]:
         return list(dict.fromkeys(name for reads in self._reads for name in reads))
+
+    def constant(self) -> int:
+        """The bits of predicates that read nothing."""
+        truths = self._program(tuple(range(self.count))).run(lambda attribute: pa.nulls(1))
+        return sum(1 << place for place, truth in enumerate(truths) if truth.as_py() is True)
 
     def add(self, part: pa.RecordBatch, which: range, out: Ids | Ints) -> None:
         """Add 1 << (i - which.start) to every event for which predicate i is TRUE."""

@@ -44,7 +44,9 @@ DEAD = FOREVER  # as the newest tick of a run's list
 
 @inlined
 def mix(hashed: Any, value: Any) -> Any:
+    """The low bits depend on all bits of both."""
     word = (np.uint64(hashed) ^ np.uint64(value)) * np.uint64(0x9E3779B97F4A7C15)
+    word = (word ^ (word >> np.uint64(32))) * np.uint64(0xBF58476D1CE4E5B9)
     return np.int64(word ^ (word >> np.uint64(29)))
 
 

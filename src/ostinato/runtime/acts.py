@@ -62,6 +62,10 @@ class Acts:
         self.states = np.array([self._state(state) for state in range(transducer.states)], np.int32)
         self.floating = np.array([kinds[term] == "float" for _, term in registers.cells] or [False], np.bool_)
 
+    def over(self, kinds: Sequence[Kind]) -> Acts:
+        """The same for terms of other kinds."""
+        return Acts(self.registers, kinds, self._truth, self._symbol)
+
     def _always_waits(self, state: int) -> bool:
         return any(skips(t) and t.condition is None and not t.unless for t in self._leaving[state])
 

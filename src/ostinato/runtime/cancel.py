@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ostinato.kernels.expressions import Program
-from ostinato.kernels.numbers import is_number
 from ostinato.lang.expr import CURRENT, Attribute, Call, Expr, variables
 from ostinato.plan.rewrite import conjuncts
 
@@ -20,15 +20,13 @@ Fetch = Callable[[Attribute], pa.Array]  # a column of the events, or of the eve
 _PAIRS = 1 << 20  # of a match and an event, looked at together
 
 
-def cancelled(test: Expr, fetch: Fetch, events: Int64, matches: Int64, fits: Callable[[Int64, Int64], Bool]) -> Bool:
-    """Which matches some event cancels. `events` and `matches` hold the key of each; `fits(match, event)` says which
-    pairs lie in the right order and in one window."""
+def cancelled(test: Expr, fetch: Fetch, events: Int64, matches: Int64, first: Int64, last: Int64) -> Bool:
+    """Which matches some event cancels. `events` and `matches` hold the key of each; the events that come after a match
+    and within its window are those numbered from `first` to before `last`."""
     found = np.zeros(len(matches), np.bool_)
     left, right = _same_values(test, fetch, events, matches)
     program = Program([test])
-    for match, event in _pairs(left, right):
-        kept = fits(match, event)
-        match, event = match[kept], event[kept]
+    for match, event in _pairs(left, right, first, last):
         (truth,) = program.run(_paired(fetch, pa.array(match), pa.array(event)))
         if isinstance(truth, pa.Scalar):
             found[match] |= truth.as_py() is True
@@ -53,26 +51,30 @@ def _same_values(test: Expr, fetch: Fetch, events: Int64, matches: Int64) -> tup
         if not isinstance(ours, pa.Array) or not isinstance(theirs, pa.Array) or len(variables(sides[1])) != 1:
             continue
         if ours.type != theirs.type:
-            if not (is_number(ours) and is_number(theirs)):
-                continue
-            ours, theirs = (side.cast(pa.float64(), safe=False) for side in (ours, theirs))
-        coded = pa.concat_arrays([ours, theirs]).dictionary_encode(null_encoding="encode").indices.to_numpy()
+            continue  # equal all the same, perhaps, as 1 and 1.0 are
+        both = pa.concat_arrays([ours, theirs])
+        if pa.types.is_floating(both.type):
+            both = pc.add(both, 0.0)  # -0.0 + 0.0 is 0.0
+        coded = both.dictionary_encode(null_encoding="encode").indices.to_numpy()
         whole = np.concatenate([events, matches]) * (1 + int(coded.max(initial=0))) + coded
         return whole[: len(events)], whole[len(events) :]
     return events, matches
 
 
-def _pairs(events: Int64, matches: Int64) -> Iterator[tuple[Int64, Int64]]:
-    """All pairs of a match and an event with the same number, some at a time."""
-    order = np.argsort(events, kind="stable")
-    begin, end = (np.searchsorted(events[order], matches, side=side) for side in ("left", "right"))
-    ends = np.cumsum(end - begin)
-    first = 0
-    while first < len(matches):
-        before = ends[first - 1] if first else 0
-        last = max(first + 1, int(np.searchsorted(ends, before + _PAIRS, side="right")))
-        counts = (end - begin)[first:last]
-        match = np.repeat(np.arange(first, last), counts)
-        offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        yield match, order[np.repeat(begin[first:last], counts) + offsets]
-        first = last
+def _pairs(events: Int64, matches: Int64, first: Int64, last: Int64) -> Iterator[tuple[Int64, Int64]]:
+    """All pairs of a match and an event with the same number, of those it may be paired with, some at a time."""
+    _, groups = np.unique(np.concatenate([events, matches]), return_inverse=True)
+    size = len(events) + 1
+    order = np.argsort(groups[: len(events)], kind="stable")
+    places = groups[order] * size + order
+    begin, end = (np.searchsorted(places, groups[len(events) :] * size + bound) for bound in (first, last))
+    counts = np.maximum(end - begin, 0)
+    ends = np.cumsum(counts)
+    start = 0
+    while start < len(matches):
+        before = ends[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + _PAIRS, side="right")))
+        each = counts[start:stop]
+        offsets = np.arange(each.sum()) - np.repeat(np.cumsum(each) - each, each)
+        yield np.repeat(np.arange(start, stop), each), order[np.repeat(begin[start:stop], each) + offsets]
+        start = stop

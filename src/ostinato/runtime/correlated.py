@@ -90,6 +90,18 @@ class Correlated(Matcher):
             self._target = np.zeros_like(self.path)
         return self._target
 
+    def adopt(self, terms: Terms | None) -> None:
+        assert terms is not None
+        self.terms = terms
+        self.acts = self.acts.over(terms.kinds)
+        # What equality looks up may have changed, and NULL equals nothing.
+        states = self.used[kernel.OWNER] % len(self.acts.states)
+        for state, index in enumerate(self.acts.index):
+            for cell in index:
+                null = (self.used[kernel.NULLS] >> self.acts.column[cell]) & 1
+                self.used[kernel.NEWEST][(states == state) & (null == 1)] = kernel.DEAD
+        self._rehash()
+
     def grow_keys(self, more: int) -> None:
         super().grow_keys(more)
         self.killed = extended(self.killed, more, 0)

@@ -241,6 +241,7 @@ class Engine:
     def _adopt(self, schema: pa.Schema) -> None:
         """Go on with types for columns that held only NULL until now."""
         self.stream.adopt(schema)
+        self.matcher.adopt(self.stream.terms)
         self.history.adopt(self._kept_columns(schema))
         self.reorder.rows = self.reorder.rows.cast(schema)
         self._nothing = self._no_matches(schema)
@@ -354,12 +355,9 @@ class Engine:
             rows = found if owner is None else self.history.rows(owner, [node.name])
             return rows[node.name].combine_chunks()
 
-        def fits(match: Int64, event: Int64) -> npt.NDArray[np.bool_]:
-            later = events[event] > waiting.matches.origins[match]
-            within: npt.NDArray[np.bool_] = later & (lows[events[event]] <= waiting.starts[match])
-            return within
-
-        waiting.forget(cancelled(test, fetch, keys[events], waiting.matches.keys, fits))
+        first = np.searchsorted(events, waiting.matches.origins, side="right")
+        last = np.searchsorted(lows[events], waiting.starts, side="right")
+        waiting.forget(cancelled(test, fetch, keys[events], waiting.matches.keys, first, last))
 
     def _chosen(self, matches: Matches) -> Matches:
         places = self.history.rows(matches.positions, [_PLACE])[_PLACE].to_numpy()

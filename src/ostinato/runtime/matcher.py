@@ -14,6 +14,7 @@ from ostinato.automata.determinise import Config
 from ostinato.automata.tables import Placed, Tables
 from ostinato.kernels import match, protocol
 from ostinato.runtime.limits import Limits
+from ostinato.runtime.terms import Terms
 
 Int64 = npt.NDArray[np.int64]
 Int32 = npt.NDArray[np.int32]
@@ -131,6 +132,10 @@ class Matcher(ABC):
         else:
             assert status == protocol.NEED_STACK
             self.stack, self.path = doubled(self.stack), doubled(self.path)
+
+    def adopt(self, terms: Terms | None) -> None:
+        """Columns that held only NULL have types now: that matters only where terms are compared."""
+        assert terms is None
 
     @abstractmethod
     def live_positions(self) -> Int64:

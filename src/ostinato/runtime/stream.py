@@ -87,6 +87,8 @@ class Stream:
     def adopt(self, schema: pa.Schema) -> None:
         check_schema(self.compiled.query, kinds(schema))
         self.schema = schema
+        if self.terms is not None:
+            self.terms = self.terms.over(schema)
 
     def aligned(self, batch: pa.Table) -> pa.Table:
         """A later batch with the columns and types of the first."""

@@ -13,6 +13,7 @@ from ostinato.errors import DataError
 from ostinato.kernels.arrays import NO_MASK, byte_runs, is_bytes, is_text, raw_values, validity
 from ostinato.kernels.expressions import Program
 from ostinato.kernels.intern import ByteStrings
+from ostinato.kernels.numbers import as_float
 from ostinato.lang.expr import Expr, to_text
 from ostinato.runtime.acts import Kind
 
@@ -31,12 +32,18 @@ class Terms:
         self.texts = ByteStrings()
         types = [value.type for value in self._values(schema.empty_table())]
         self.kinds: list[Kind] = [_kind(kind) for kind in types]
-        units = [kind.unit for kind in types if pa.types.is_timestamp(kind) or pa.types.is_duration(kind)]
+        units = [kind.unit for kind in types if hasattr(kind, "unit")]
         # One unit for all times, so that their ticks can be compared.
         self._unit = "ns" if "ns" in units else "us"
 
     def __len__(self) -> int:
         return len(self._exprs)
+
+    def over(self, schema: pa.Schema) -> Terms:
+        """The same over other types, with the same ids of texts."""
+        terms = Terms(self._exprs, schema)
+        terms.texts = self.texts
+        return terms
 
     def encode(self, rows: pa.Table, order: Int64 | None) -> tuple[Int64, Bools]:
         """A row of values per term, and where there is one; in stream order."""
@@ -49,7 +56,13 @@ class Terms:
                 continue
             mask = validity(found)
             known = mask.view(np.bool_) if mask.size else np.ones(len(found), np.bool_)
-            whole = np.where(known, self._whole(found, kind, expr), 0)
+            try:
+                whole = np.where(known, self._whole(found, kind, expr), 0)
+            except pa.ArrowInvalid as error:
+                raise DataError(
+                    f"`{to_text(expr)}` cannot be compared between events: {error}",
+                    fix="cast the times that are compared to one unit",
+                ) from None
             if order is not None and len(found) > 1:
                 whole, known = whole[order], known[order]
             values[at], present[at] = whole, known
@@ -76,7 +89,9 @@ class Terms:
             found = found.cast(pa.timestamp(self._unit))
         elif pa.types.is_duration(found.type):
             found = found.cast(pa.duration(self._unit))
-        elif not pa.types.is_integer(found.type) and not pa.types.is_time(found.type):
+        elif pa.types.is_time(found.type):
+            found = found.cast(pa.time64(self._unit))
+        elif not pa.types.is_integer(found.type):
             raise DataError(
                 f"`{to_text(expr)}` outgrows 64-bit integers, and is compared between events",
                 fix="cast its columns to float64",
@@ -85,7 +100,7 @@ class Terms:
 
     def _floats(self, found: pa.Array, expr: Expr) -> npt.NDArray[np.float64]:
         scale = found.type.scale if pa.types.is_decimal(found.type) else None
-        numbers = np.asarray(found.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy(zero_copy_only=False))
+        numbers = np.asarray(as_float(found).fill_null(0.0).to_numpy(zero_copy_only=False))
         if scale is not None and len(numbers) and float(np.abs(numbers).max()) * 10.0**scale >= _EXACT:
             raise DataError(
                 f"`{to_text(expr)}` has decimals of more than 15 digits, and is compared between events",

@@ -125,7 +125,6 @@ def test_limits() -> None:
         ost.cel(f"SELECT LAST * WHERE {PAIR} x.v < y.v").detect(rows.slice(0, 100), limits=ost.Limits(matches=10))
 
 
-@pytest.mark.xfail(strict=True, raises=ost.LimitError, reason="candidates of a whole batch are counted as answers")
 def test_the_limit_is_on_what_is_returned() -> None:
     rows = pa.table({"v": range(50)})
     limits = ost.Limits(matches=100)
