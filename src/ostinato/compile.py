@@ -21,7 +21,7 @@ from ostinato.lang.cel import parse
 from ostinato.lang.expr import CURRENT, attributes, variables
 from ostinato.plan.check import check
 from ostinato.plan.nodes import Absent, Language, Query, Segment, Strategy, repeated
-from ostinato.plan.rewrite import normalise
+from ostinato.plan.passes import normalise
 from ostinato.plan.srem import Pattern
 from ostinato.plan.ties import tie
 from ostinato.plan.types import check_types

@@ -11,7 +11,7 @@ from ostinato.errors import LimitError, QueryError
 from ostinato.lang.expr import Attribute, Call, variables
 from ostinato.plan.check import check
 from ostinato.plan.nodes import Event, Filter, Formula, Query, Sequence, bound, children, rebuild, vdef_plus
-from ostinato.plan.rewrite import normalise
+from ostinato.plan.passes import normalise
 from ostinato.plan.ties import tie
 from ostinato.semantics.cel import evaluate
 

@@ -40,7 +40,8 @@ from ostinato.plan.nodes import (
     vdef,
     vdef_plus,
 )
-from ostinato.plan.rewrite import flatten, normalise, split_predicate, split_tail
+from ostinato.plan.passes import normalise
+from ostinato.plan.rewrite import flatten, split_predicate, split_tail
 from ostinato.plan.types import check_types
 
 _STRATEGIES = ("ALL", "STRICT", "NXT", "LAST", "MAX")

@@ -1,31 +1,24 @@
-"""From any well-formed formula to a safe one in LP-normal form (CEL paper, section 5), in visible passes.
+"""Formulas made plainer, step by step (CEL paper, section 5): flat, with tests that cannot be split, and safe.
 
-Every pass keeps both the complex events and the variable that labels each of their positions. Afterwards every filter
-stands directly on the event it tests. A filter's predicate may be a conjunction; from `split` on, each conjunct
-mentions one variable, or compares events with each other. Such a test stands in the end on the last of its events (RMA
-paper, Theorem 8): the others are then known, unless they come later, which compile.py refuses.
+Every step keeps both the complex events and the variable that labels each of their positions.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import product
 
-from ostinato.errors import LimitError, QueryError
+from ostinato.errors import LimitError
 from ostinato.lang.expr import FALSE, TRUE, Call, Expr, Literal, variables
 from ostinato.plan.nodes import (
     Absent,
-    Event,
     Filter,
     Formula,
     Never,
     Or,
-    Query,
-    Repeat,
     Sequence,
-    bound,
     children,
     rebuild,
     vdef_plus,
@@ -34,27 +27,20 @@ from ostinato.plan.nodes import (
 MAX_NODES = 20_000
 
 
-@dataclass(frozen=True)
-class Pass:
-    """One step: a name for `explain` and a function on queries."""
-
-    name: str
-    run: Callable[[Query], Query]
-
-
-def normalise(query: Query) -> tuple[tuple[str, Query], ...]:
-    """The query after each pass, in order; the last one is what automata are built from."""
-    stages: list[tuple[str, Query]] = []
-    for step in PASSES:
-        query = step.run(query)
-        _limit(size(query.formula))
-        stages.append((step.name, query))
-    return tuple(stages)
-
-
 def size(formula: Formula) -> int:
     """Nodes of the formula, filters included, predicates not."""
     return 1 + sum(size(child) for child in children(formula))
+
+
+def limit(nodes: int) -> None:
+    if nodes > MAX_NODES:
+        raise LimitError(
+            "formula_nodes",
+            MAX_NODES,
+            reason="rewriting the formula makes too many copies of its parts",
+            fix="use different variables in different parts, put each filter next to the event it tests, "
+            "and split a filter that joins many variables by OR into several queries",
+        )
 
 
 # flatten ------------------------------------------------------------------------------------------------------------
@@ -73,10 +59,10 @@ def flatten(formula: Formula) -> Formula:
                 _spliced(formula.parts, lambda part: isinstance(part, Sequence) and part.contiguous == contiguous)
             ),
         )
-    return _one_filter(formula)
+    return one_filter(formula)
 
 
-def _one_filter(formula: Formula) -> Formula:
+def one_filter(formula: Formula) -> Formula:
     if not isinstance(formula, Filter) or not isinstance(formula.body, Filter):
         return formula
     inner = formula.body
@@ -97,7 +83,7 @@ def flatten_top(formula: Formula) -> Formula:
     if isinstance(formula, Filter):
         core, tail = split_tail(formula.body)
         if tail:
-            return _with_tail(replace(formula, body=core), tail)
+            return with_tail(replace(formula, body=core), tail)
     return formula
 
 
@@ -114,7 +100,7 @@ def split_tail(formula: Formula) -> tuple[Formula, tuple[Formula, ...]]:
     return parts[0] if end == 1 else replace(formula, parts=parts), tail
 
 
-def _with_tail(core: Formula, tail: tuple[Formula, ...]) -> Formula:
+def with_tail(core: Formula, tail: tuple[Formula, ...]) -> Formula:
     return core if not tail or isinstance(core, Never) else Sequence((core, *tail), span=core.span.to(tail[-1].span))
 
 
@@ -130,7 +116,7 @@ def split(formula: Formula) -> Formula:
     if not isinstance(formula, Filter):
         return formula
     alternatives = split_predicate(formula.predicate)
-    _limit(len(alternatives) * size(formula.body))
+    limit(len(alternatives) * size(formula.body))
     body, span = formula.body, formula.span
     parts = [Filter(body, conjoin(tests), span) if tests else body for tests in alternatives]
     return parts[0] if len(parts) == 1 else Or(tuple(parts), span) if parts else Never(span)
@@ -163,7 +149,7 @@ def _alternatives(expr: Expr, *, positive: bool) -> list[list[Expr]]:
     count = 1
     for choice in choices:
         count *= len(choice)
-        _limit(count)
+        limit(count)
     return [[test for tests in picked for test in tests] for picked in product(*choices)]
 
 
@@ -224,30 +210,30 @@ def make_safe(formula: Formula) -> Formula:
         return formula
     kept: list[tuple[tuple[Formula, ...], frozenset[str]]] = [((), frozenset())]
     for part in formula.parts:
-        choices = [(choice, vdef_plus(choice) & shared) for choice in _choices(part, shared)]
+        choices = [(choice, vdef_plus(choice) & shared) for choice in alternatives_of(part, shared)]
         kept = [
             ((*parts, choice), names | new) for parts, names in kept for choice, new in choices if names.isdisjoint(new)
         ]
-        _limit(len(kept) * len(formula.parts))
-    _limit(sum(size(part) for parts, _ in kept for part in parts))
+        limit(len(kept) * len(formula.parts))
+    limit(sum(size(part) for parts, _ in kept for part in parts))
     return simplify(Or(tuple(replace(formula, parts=parts) for parts, _ in kept), formula.span))
 
 
-def _choices(formula: Formula, shared: frozenset[str]) -> list[Formula]:
+def alternatives_of(formula: Formula, shared: frozenset[str]) -> list[Formula]:
     """The formula as alternatives, each of which binds every shared variable that it defines outside a +."""
     if vdef_plus(formula).isdisjoint(shared):
         return [formula]
     if isinstance(formula, Or):
         groups: dict[frozenset[str], list[Formula]] = {}
         for part in formula.parts:
-            for choice in _choices(part, shared):
+            for choice in alternatives_of(part, shared):
                 groups.setdefault(vdef_plus(choice) & shared, []).append(choice)
         return [parts[0] if len(parts) == 1 else Or(tuple(parts), formula.span) for parts in groups.values()]
-    below = [_choices(child, shared) for child in children(formula)]
+    below = [alternatives_of(child, shared) for child in children(formula)]
     count = 1
     for choices in below:
         count *= len(choices)
-        _limit(count)
+        limit(count)
     if isinstance(formula, Filter):
         return [replace(formula, body=choice) for choice in below[0]]
     if isinstance(formula, Sequence):
@@ -263,208 +249,3 @@ def simplify(formula: Formula) -> Formula:
     if any(isinstance(child, Never) for child in children(formula)):
         return Never(formula.span)
     return formula
-
-
-# LP-normal form -----------------------------------------------------------------------------------------------------
-
-
-def push_down(formula: Formula) -> Formula:
-    """Theorem 2, step 2: move each test onto the definitions of its variable, where they lie below the filter; a test
-    over several onto the last event that defines one of them."""
-    formula = rebuild(formula, push_down)
-    if not isinstance(formula, Filter):
-        return formula
-    below = vdef_plus(formula.body)
-    tests: dict[str, list[Expr]] = {}
-    everywhere: list[Expr] = []
-    rest: list[Expr] = []
-    last: list[Expr] = []
-    for test in conjuncts(formula.predicate):
-        names = variables(test)
-        if len(names) > 1 and not names.isdisjoint(below):
-            last.append(test)
-        elif len(names) != 1:
-            everywhere.append(test)
-        elif (name := _variable(test)) in below:
-            tests.setdefault(name, []).append(test)
-        else:
-            rest.append(test)
-    body = _push_everywhere(_push(formula.body, tests), everywhere)
-    for test in last:
-        body = _push_last(body, test)
-    return _one_filter(replace(formula, body=body, predicate=conjoin(rest))) if rest else body
-
-
-def _variable(test: Expr) -> str:
-    """The one variable of a test."""
-    (name,) = variables(test)
-    return name
-
-
-def _push(formula: Formula, tests: Mapping[str, list[Expr]]) -> Formula:
-    event = formula.body if isinstance(formula, Filter) else formula
-    if isinstance(event, Event):
-        return _on_event(formula, tests.get(event.variable, []))
-    if isinstance(formula, Repeat):  # the same name below a + is another variable
-        return formula
-    return rebuild(formula, lambda child: _push(child, tests))
-
-
-def _push_everywhere(formula: Formula, tests: list[Expr]) -> Formula:
-    """A test without variables, or on events outside only, holds for all events or for none, so it may stand on every
-    one of them."""
-    if isinstance(formula.body if isinstance(formula, Filter) else formula, Event):
-        return _on_event(formula, tests)
-    if isinstance(formula, Repeat) and (hidden := vdef_plus(formula.body)):
-        for test in tests:
-            if both := variables(test) & hidden:
-                raise QueryError(
-                    f"`{min(both)}` is an event outside and one inside the +, and this condition is about the first",
-                    span=test.span,
-                    fix="give them different names",
-                )
-    return rebuild(formula, lambda child: _push_everywhere(child, tests)) if tests else formula
-
-
-def _push_last(formula: Formula, test: Expr) -> Formula:
-    """Onto the last event that defines a variable of the test; in an OR, that of each branch."""
-    if isinstance(formula.body if isinstance(formula, Filter) else formula, Event):
-        return _on_event(formula, [test])
-    if isinstance(formula, Sequence):
-        names = variables(test)
-        last = max(place for place, part in enumerate(formula.parts) if not names.isdisjoint(vdef_plus(part)))
-        parts = (_push_last(part, test) if place == last else part for place, part in enumerate(formula.parts))
-        return replace(formula, parts=tuple(parts))
-    return rebuild(formula, lambda child: _push_last(child, test))
-
-
-def _on_event(formula: Formula, tests: list[Expr]) -> Formula:
-    """More tests on an event, which may have some already."""
-    return _one_filter(Filter(formula, conjoin(tests), formula.span)) if tests else formula
-
-
-def lift(formula: Formula) -> Formula:
-    """Theorem 2, step 1, for a test inside the formula on a variable that is bound only in a wider scope; a test over
-    several variables only where one of them is bound later than where the test stands.
-
-    The lowest sequence ρ that binds the variable becomes (ρ with the test taken as true) FILTER test OR (ρ with the
-    test taken as false) FILTER NOT is_true(test), and the outer filters are pushed down at once.
-    """
-    return _lift(formula, _Copies())
-
-
-class _Copies:
-    """Counts the nodes copied so far, since many small sequences can add up to too many."""
-
-    def __init__(self) -> None:
-        self.nodes = 0
-
-    def add(self, formula: Formula) -> None:
-        self.nodes += size(formula)
-        _limit(self.nodes)
-
-
-def _lift(formula: Formula, copies: _Copies) -> Formula:
-    formula = rebuild(formula, lambda child: _lift(child, copies))
-    if not isinstance(formula, Sequence):
-        return formula
-    pending, done = [formula], []
-    while pending:
-        current = pending.pop()
-        place, test = next(_out_of_place(current), (0, TRUE))
-        if test == TRUE:
-            done.append(current)
-            continue
-        own = variables(test) & vdef_plus(current.parts[place])
-        if not own <= bound(current.parts[place]):
-            # The other branches of an OR do not have the event, so they are other sequences.
-            for choice in _choices(current.parts[place], own):
-                copies.add(current)
-                parts = (*current.parts[:place], choice, *current.parts[place + 1 :])
-                pending.append(replace(current, parts=parts))
-            continue
-        held, failed = _assume(current, test, holds=True), _assume(current, test, holds=False)
-        if isinstance(failed, Sequence):
-            copies.add(failed)
-            complement = Call("not", (Call("is_true", (test,), test.span),), test.span)
-            pending.append(_pushed(failed, complement))
-        if isinstance(held, Sequence):
-            pending.append(_pushed(held, test))
-    return simplify(Or(tuple(done), formula.span))
-
-
-def _out_of_place(sequence: Sequence) -> Iterator[tuple[int, Expr]]:
-    """Tests that belong on another event of the sequence, on that of their variable or on a later one; and in which
-    part they stand."""
-    names = bound(sequence)
-    for place, part in enumerate(sequence.parts):
-        later = frozenset().union(*(bound(other) for other in sequence.parts[place + 1 :]))
-        for test in _free_tests(part):
-            mentioned = variables(test)
-            if not mentioned.isdisjoint(names if len(mentioned) == 1 else later):
-                yield place, test
-
-
-def _pushed(formula: Sequence, test: Expr) -> Sequence:
-    if len(variables(test)) > 1:
-        pushed = _push_last(formula, test)
-        assert isinstance(pushed, Sequence)
-        return pushed
-    return replace(formula, parts=tuple(_push(part, {_variable(test): [test]}) for part in formula.parts))
-
-
-def _free_tests(formula: Formula) -> Iterator[Expr]:
-    """Tests that need more than their own event, or a variable that comes from outside or from a sibling."""
-    if isinstance(formula, Filter):
-        own = frozenset({formula.body.variable}) if isinstance(formula.body, Event) else frozenset()
-        yield from (test for test in conjuncts(formula.predicate) if variables(test) - own)
-    hidden = vdef_plus(formula.body) if isinstance(formula, Repeat) else frozenset()
-    for child in children(formula):
-        yield from (test for test in _free_tests(child) if variables(test).isdisjoint(hidden))
-
-
-def _assume(formula: Formula, test: Expr, *, holds: bool) -> Formula:
-    """The formula where a free test is known to hold, or known to fail."""
-    if isinstance(formula, Repeat) and not variables(test).isdisjoint(vdef_plus(formula.body)):
-        return formula
-    formula = simplify(rebuild(formula, lambda child: _assume(child, test, holds=holds)))
-    if not isinstance(formula, Filter) or test not in conjuncts(formula.predicate):
-        return formula
-    if not holds:
-        return Never(formula.span)
-    rest = [other for other in conjuncts(formula.predicate) if other != test]
-    return replace(formula, predicate=conjoin(rest)) if rest else formula.body
-
-
-# the passes ---------------------------------------------------------------------------------------------------------
-
-
-def _limit(nodes: int) -> None:
-    if nodes > MAX_NODES:
-        raise LimitError(
-            "formula_nodes",
-            MAX_NODES,
-            reason="rewriting the formula makes too many copies of its parts",
-            fix="use different variables in different parts, put each filter next to the event it tests, "
-            "and split a filter that joins many variables by OR into several queries",
-        )
-
-
-def _on_core(change: Callable[[Formula], Formula]) -> Callable[[Query], Query]:
-    """A pass over the formula; NOTs at its end stay there, so that no pass copies them into branches of an OR."""
-
-    def run(query: Query) -> Query:
-        core, tail = split_tail(query.formula)
-        return replace(query, formula=_with_tail(change(core), tail))
-
-    return run
-
-
-PASSES: tuple[Pass, ...] = (
-    Pass("flatten", lambda query: replace(query, formula=flatten_top(query.formula))),
-    Pass("split filters", _on_core(split)),
-    Pass("make safe", _on_core(make_safe)),
-    Pass("push filters down", _on_core(push_down)),
-    Pass("lift filters from a wider scope", _on_core(lift)),
-    Pass("merge", lambda query: replace(query, formula=flatten(query.formula))),
-)

@@ -12,7 +12,8 @@ from ostinato.lang.cel import parse
 from ostinato.lang.expr import TRUE, Attribute, Call, Expr, Literal
 from ostinato.plan.format import to_text
 from ostinato.plan.nodes import Absent, Never, Query, Sequence
-from ostinato.plan.rewrite import MAX_NODES, PASSES, Pass, normalise, size, split_predicate
+from ostinato.plan.passes import PASSES, Pass, normalise
+from ostinato.plan.rewrite import MAX_NODES, size, split_predicate
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "rewrite"
 
