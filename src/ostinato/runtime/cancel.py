@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 from ostinato.kernels.expressions import Program
 from ostinato.lang.expr import CURRENT, Attribute, Call, Expr, variables
 from ostinato.plan.rewrite import conjuncts
+from ostinato.runtime.absence import Waiting
+from ostinato.runtime.history import History
 
 Int64 = npt.NDArray[np.int64]
 Bool = npt.NDArray[np.bool_]
@@ -20,7 +22,34 @@ Fetch = Callable[[Attribute], pa.Array]  # a column of the events, or of the eve
 _PAIRS = 1 << 20  # of a match and an event, looked at together
 
 
-def cancelled(test: Expr, fetch: Fetch, events: Int64, matches: Int64, first: Int64, last: Int64) -> Bool:
+def forget_cancelled(
+    waiting: Waiting,
+    history: History,
+    test: Expr,
+    watched: Mapping[str, int],
+    rows: pa.Table,
+    events: Int64,
+    lows: Int64,
+    keys: Int64,
+) -> None:
+    """Forget the matches that wait in vain: one of `events`, numbers of `rows`, is what must not come.
+
+    `watched` are the variables that the test compares it with, and their symbols.
+    """
+    found = rows.take(pa.array(events))
+    bound = {name: waiting.matches.of_symbol(symbol)[1] for name, symbol in watched.items()}
+
+    def fetch(node: Attribute) -> pa.Array:
+        owner = bound.get(node.variable)
+        told = found if owner is None else history.rows(owner, [node.name])
+        return told[node.name].combine_chunks()
+
+    first = np.searchsorted(events, waiting.matches.origins, side="right")
+    last = np.searchsorted(lows[events], waiting.starts, side="right")
+    waiting.forget(_cancelled(test, fetch, keys[events], waiting.matches.keys, first, last))
+
+
+def _cancelled(test: Expr, fetch: Fetch, events: Int64, matches: Int64, first: Int64, last: Int64) -> Bool:
     """Which matches some event cancels. `events` and `matches` hold the key of each; the events that come after a match
     and within its window are those numbered from `first` to before `last`."""
     found = np.zeros(len(matches), np.bool_)

@@ -14,13 +14,13 @@ from ostinato.compile import Compiled
 from ostinato.errors import DataError, LimitError, OstinatoError
 from ostinato.events import DEFAULT_TYPE, Binding, time_order, to_arrow, with_columns
 from ostinato.kernels.arrays import plain_type
-from ostinato.lang.expr import Attribute, Expr, attributes
+from ostinato.lang.expr import attributes
 from ostinato.options import OnLate
 from ostinato.plan.columns import attributes_read
 from ostinato.plan.nodes import relations, repeated
 from ostinato.runtime.absence import Waiting
 from ostinato.runtime.answer import Answer, fitted
-from ostinato.runtime.cancel import cancelled
+from ostinato.runtime.cancel import forget_cancelled
 from ostinato.runtime.choose import matcher_for
 from ostinato.runtime.distinct import Distinct
 from ostinato.runtime.history import History
@@ -340,24 +340,9 @@ class Engine:
             if test is None:
                 cancels |= hit
             else:
-                self._cancel(test, np.flatnonzero(hit), lows, keys, rows)
+                watched = {name: self.compiled.symbol()(name, False) for name in self.compiled.watched}
+                forget_cancelled(self.waiting, self.history, test, watched, rows, np.flatnonzero(hit), lows, keys)
         return self.waiting.read(lows, keys, cancels)
-
-    def _cancel(self, test: Expr, events: Int64, lows: Int64, keys: Int64, rows: pa.Table) -> None:
-        """Forget the matches that wait in vain: one of these events is what must not come."""
-        assert self.waiting is not None
-        waiting, symbol = self.waiting, self.compiled.symbol()
-        found = rows.take(pa.array(events))
-        bound = {name: waiting.matches.of_symbol(symbol(name, False))[1] for name in self.compiled.watched}
-
-        def fetch(node: Attribute) -> pa.Array:
-            owner = bound.get(node.variable)
-            rows = found if owner is None else self.history.rows(owner, [node.name])
-            return rows[node.name].combine_chunks()
-
-        first = np.searchsorted(events, waiting.matches.origins, side="right")
-        last = np.searchsorted(lows[events], waiting.starts, side="right")
-        waiting.forget(cancelled(test, fetch, keys[events], waiting.matches.keys, first, last))
 
     def _chosen(self, matches: Matches) -> Matches:
         places = self.history.rows(matches.positions, [_PLACE])[_PLACE].to_numpy()
