@@ -69,6 +69,8 @@ def _table(data: Any) -> pa.Table:
         fix = "give numbers that fit 64 bits (or decimals), and text without lone surrogates"
         raise DataError(f"cannot read the events: {error}", fix=fix) from error
     if library == "pyspark" and name == "DataFrame":
+        if type(data).__module__.startswith("pyspark.pandas"):
+            raise DataError("events are a pandas DataFrame on Spark", fix="give frame.to_spark()")
         raise DataError("events are a Spark DataFrame", fix="hand it to query.detect(frame), which runs on Spark")
     accepted = "a pyarrow Table, RecordBatch or RecordBatchReader, a pandas or polars DataFrame, or a list of dicts"
     raise DataError(f"events are {type(data).__module__}.{name}", fix=f"give {accepted}")

@@ -52,7 +52,7 @@ def joint_schema(answers: Mapping[str, pa.Schema]) -> pa.Schema:
 def fitted(name: str, matches: pa.Table, schema: pa.Schema) -> pa.Table:
     """Matches of the query `name` with the columns of `schema`, NULL where its answer has none."""
     columns: Sequence[Any] = [
-        matches[field.name].cast(field.type)
+        _retyped(matches[field.name], field.type)
         if field.name in matches.column_names
         else pa.array([name] * len(matches), field.type)
         if field.name == QUERY
@@ -60,3 +60,18 @@ def fitted(name: str, matches: pa.Table, schema: pa.Schema) -> pa.Table:
         for field in schema
     ]
     return pa.table(columns, schema=schema)
+
+
+def _retyped(values: Any, kind: pa.DataType) -> Any:
+    """`values.cast(kind)`, part by part: Arrow's own cast of a list makes columns of NULLs inside it too short."""
+    if values.type == kind:
+        return values
+    if isinstance(values, pa.ChunkedArray):
+        return pa.chunked_array([_retyped(chunk, kind) for chunk in values.chunks], kind)
+    if pa.types.is_struct(kind) and pa.types.is_struct(values.type):
+        parts = [_retyped(values.field(place), field.type) for place, field in enumerate(kind)]
+        return pa.StructArray.from_arrays(parts, fields=list(kind), mask=values.is_null())
+    if pa.types.is_list(kind) and pa.types.is_list(values.type):
+        items = _retyped(values.values, kind.value_type)
+        return pa.Array.from_buffers(kind, len(values), values.buffers()[:2], offset=values.offset, children=[items])
+    return values.cast(kind)

@@ -82,6 +82,14 @@ def test_a_stream_needs_moments(spark: Any, tmp_path: Path) -> None:
         ost.cel("A AS x").detect(Feed(spark, tmp_path).frame(), time="n")
 
 
+@pytest.mark.filterwarnings("ignore:If `index_col` is not specified")
+def test_pandas_on_spark_says_how_to_hand_it_over(spark: Any) -> None:
+    frame = sql(spark, "1 AS v").pandas_api()
+    with pytest.raises(DataError, match=r"pandas DataFrame on Spark\nfix: give frame\.to_spark\(\)"):
+        ost.cel("A AS x").detect(frame)
+    assert ost.cel("A AS x").detect(frame.to_spark()).count() == 1
+
+
 def test_query_errors_are_those_of_the_query() -> None:
     with pytest.raises(QueryError, match="not bound"):
         ost.cel("A AS x FILTER y.v > 0")
@@ -132,6 +140,24 @@ def test_a_variant_comes_back_as_it_was(spark: Any) -> None:
     assert row["events"][0]["odd"].toPython() == [1, 2]
     with pytest.raises(OstinatoError, match="odd"):
         ost.cel("A AS x FILTER x.odd > 1").detect(frame)
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo"])
+@pytest.mark.parametrize("clause", ["WITHIN 10 seconds", "PARTITION BY type", "PARTITION BY n"])
+def test_columns_of_nothing_but_null(spark: Any, clause: str, zone: str) -> None:
+    """In a session of another zone than ours, times come with that zone, also those inside of other values."""
+    nothing = ("NULL AS n", "array(NULL) AS m", "named_struct('at', ts, 'b', NULL) AS o")
+    table = spark.range(3).selectExpr("timestamp_seconds(id) AS ts", "'A' AS type", "id")
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        frame = table.selectExpr("*", *nothing)
+        matches = ost.cel(f"A AS x ; A AS y {clause}").detect(frame).selectExpr("inline(events)").collect()
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", before)
+    assert sorted(row["id"] for row in matches) == [0, 0, 1, 1, 2, 2]
+    assert all((row["n"], row["m"], row["o"]["b"]) == (None, [None], None) for row in matches)
+    assert all(row["o"]["at"] == row["ts"] for row in matches)
 
 
 @pytest.mark.parametrize("name", ["a.b", "a b", "a`b", "ä'\"\\,(#"])

@@ -86,6 +86,27 @@ def test_named_columns_and_no_events(spark: Any, trades: Any) -> None:
     assert found(matches) == found(expected)
 
 
+def test_options_without_a_name(spark: Any, trades: Any) -> None:
+    """In the order of the documentation."""
+    query = f"{QUERY} PARTITION BY symbol"
+    expected = ost.cel(query).detect(trades, events=False)
+    assert found(call(spark, f"TABLE(trades), '{query}', 'ts', 'type', array('price'), false, 'cel'")) == found(
+        expected
+    )
+    matches = call(spark, f"TABLE(renamed) PARTITION BY (symbol), '{QUERY}', 'odd `name', 'kind', 'price', false")
+    assert found(matches) == found(expected.drop("symbol")) != []
+
+
+@pytest.mark.parametrize("clause", ["PARTITION BY symbol WITHIN 6 EVENTS", "WITHIN 50 seconds"])
+def test_the_other_language(spark: Any, trades: Any, clause: str) -> None:
+    query = f"[type = ''A''] -> r . true* . [type = ''B'' AND price > r.price] {clause}"
+    alone = "" if "PARTITION" in clause else "WITH SINGLE PARTITION"
+    matches = call(spark, f"TABLE(trades) {alone}, '{query}', language => 'srem'")
+    expected = ost.srem(query.replace("''", "'")).detect(trades)
+    assert matches.schema == expected.schema
+    assert found(matches) == found(expected) != []
+
+
 def test_it_goes_on_in_sql(spark: Any, trades: Any) -> None:
     counted = spark.sql(f"""
         SELECT symbol, count(*) AS matches
@@ -111,6 +132,13 @@ def test_an_empty_table_has_no_matches(spark: Any, trades: Any) -> None:
         ("TABLE(trades), 'A', type => 'kind'", "type is `kind`, but there is no such column"),
         ("TABLE(trades), 3", "a query is text, not int"),
         ("TABLE(trades), concat('A', rand())", "query must be a constant"),
+        ("TABLE(trades), 'A', events => 'no'", "events cannot be 'no'\nfix: give true or false"),
+        ("TABLE(trades), 'A', events => NULL", "events cannot be None"),
+        ("TABLE(trades), 'A', 'ts', true", "type cannot be True\nfix: give the name of a column"),
+        ("TABLE(trades), 'A', language => 'sql'", "language cannot be 'sql'\nfix: give 'cel' or 'srem'"),
+        ("TABLE(trades), 'A', language => array('cel')", "language cannot be ['cel']"),
+        ("TABLE(trades), 'A AS x', language => 'srem'", "A AS x"),
+        ("TABLE(trades), 'true . [prise > 3]', language => 'srem'", "unknown attribute `prise`"),
         ("3, 'A'", "the first argument of ostinato_detect is a table"),
     ],
 )
@@ -123,6 +151,12 @@ def test_what_is_wrong_is_said_when_the_query_is_analysed(
         call(spark, arguments)
     assert message in str(caught.value)
     assert str(caught.value).count("File ") <= 1  # not the way through our source
+
+
+@pytest.mark.parametrize("given", [None, "local", pytest])
+def test_functions_are_registered_with_a_session(given: Any) -> None:
+    with pytest.raises(ost.OstinatoError, match=r"spark cannot be .*\nfix: give a session of Spark"):
+        ost.spark.register(given)
 
 
 def test_two_partition_bys_are_refused(spark: Any, trades: Any) -> None:

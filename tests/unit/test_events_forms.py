@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pyarrow as pa
 import pytest
 
 import ostinato
 from ostinato.errors import DataError
 from ostinato.events import to_arrow, with_columns
+from ostinato.many import fitted
 
 TABLE = pa.table({"ts": [1, 2], "type": ["A", "B"]})
 
@@ -41,6 +44,38 @@ def test_columns_without_a_value_do_where_there_are_no_events(query: str) -> Non
     missing = pa.table({name: pa.nulls(2) for name in ("ts", "type", "v", "w", "k")})
     with pytest.raises(DataError, match="`ts` is NULL"):
         ostinato.cel(query).detect(with_columns(missing, []))
+
+
+def test_columns_of_nothing_but_null_in_the_answers_of_many() -> None:
+    queries = {"a": ostinato.cel("A AS x ; B AS y"), "b": ostinato.cel("B AS x")}
+    found = ostinato.detect_many(queries, TABLE.append_column("n", pa.nulls(2)), events=True)
+    found.validate(full=True)
+    assert [[event["n"] for event in row["events"]] for row in found.to_pylist()] == [[None, None], [None]]
+
+
+@pytest.mark.parametrize("start", [0, 1, 2])
+def test_answers_in_another_zone_with_null_at_every_depth(start: int) -> None:
+    def kind(zone: str) -> pa.DataType:
+        inner = pa.struct([("at", pa.timestamp("us", zone)), ("n", pa.null())])
+        return pa.list_(pa.struct([("x", inner), ("all", pa.list_(inner)), ("n", pa.null())]))
+
+    inner = {"at": datetime(2026, 1, 1, tzinfo=UTC), "n": None}
+    rows = [
+        [{"x": inner, "all": [inner, None], "n": None}, {"x": None, "all": None, "n": None}],
+        None,
+        [],
+        [None, {"x": inner, "all": [], "n": None}],
+    ]
+    matches = pa.table({"events": pa.array(rows, kind("Asia/Tokyo"))}).slice(start)
+    found = fitted("a", matches, pa.schema([("query", pa.string()), ("events", kind("UTC")), ("v", pa.int64())]))
+    found.validate(full=True)
+    assert found.to_pylist() == [{"query": "a", "events": row, "v": None} for row in rows[start:]]
+
+
+def test_a_pandas_frame_on_spark_is_told_from_a_spark_frame() -> None:
+    frame = type("DataFrame", (), {"__module__": "pyspark.pandas.frame"})()
+    with pytest.raises(DataError, match=r"fix: give frame\.to_spark\(\)"):
+        ostinato.cel("A AS x").detect(frame)
 
 
 def test_dictionaries_of_many_batches_are_told_apart() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ostinato.options import bad_option
 from ostinato.spark.detect import detect
 from ostinato.spark.session import session
 
@@ -17,4 +18,6 @@ def register(spark: SparkSession) -> None:
     """Make the table function `ostinato_detect` known to this session's SQL."""
     from ostinato.spark.sql import register_functions
 
+    if not hasattr(getattr(spark, "udtf", None), "register"):
+        raise bad_option("spark", spark, "a session of Spark, such as ostinato.spark.session()")
     register_functions(spark)

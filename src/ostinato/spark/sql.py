@@ -14,10 +14,10 @@ from pyspark.sql.types import StructType
 from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult, PartitioningColumn, SelectedColumn
 from pyspark.util import PythonEvalType
 
-from ostinato import cel
 from ostinato.errors import DataError, OstinatoError
 from ostinato.events import Binding
-from ostinato.options import name, names
+from ostinato.options import bad_option, name, names
+from ostinato.query import CelQuery, PatternQuery, SremQuery
 from ostinato.spark.columns import check, spark_type
 from ostinato.spark.prefilter import quoted
 from ostinato.spark.sorting import Sorter
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 NAME = "ostinato_detect"
 BUCKETS = 256  # groups of keys; each is read by one engine
+_LANGUAGES: dict[str, type[PatternQuery]] = {kind.language: kind for kind in (CelQuery, SremQuery)}
 
 
 @dataclass
@@ -59,15 +60,16 @@ class Detect:
         type: AnalyzeArgument | None = None,
         order_by: AnalyzeArgument | None = None,
         events: AnalyzeArgument | None = None,
+        language: AnalyzeArgument | None = None,
     ) -> Analysis:
-        given = {"time": time, "type": type, "order_by": order_by, "events": events}
+        given = {"time": time, "type": type, "order_by": order_by, "events": events, "language": language}
         try:
             options = {option: _constant(option, value) for option, value in given.items() if value is not None}
             return _analysis(input, _constant("query", query), options)
         except OstinatoError as error:
             raise error.with_traceback(None) from None  # the message is for whoever wrote the SQL
 
-    def eval(self, input: pa.RecordBatch, query: Any, **options: Any) -> None:
+    def eval(self, input: pa.RecordBatch, *constants: Any, **named: Any) -> None:
         if not self.complete:
             _check_single()
         self.sorter.add(input)
@@ -84,7 +86,8 @@ class Detect:
 def _analysis(table: AnalyzeArgument, text: Any, options: dict[str, Any]) -> Analysis:
     if not table.isTable or not isinstance(table.dataType, StructType):
         raise OstinatoError(f"the first argument of {NAME} is a table\nfix: {NAME}(TABLE(name), query => '…')")
-    found = check("query", cel(text).text, table.dataType, **_checked(options))
+    checked = _checked(options)
+    found = check("query", _LANGUAGES[checked["language"]](text).text, table.dataType, **checked)
     reading, keys = found.reading, found.split
     # A PARTITION BY in SQL cannot be seen here. One that the query has of its own is ours to bring about, by groups of
     # keys: one engine for many keys is much faster than one for each.
@@ -101,8 +104,14 @@ def _analysis(table: AnalyzeArgument, text: Any, options: dict[str, Any]) -> Ana
 
 def _checked(options: dict[str, Any]) -> dict[str, Any]:
     """SQL has no lists: `order_by` is one name, or an array of them."""
+    events, language = options.get("events", True), options.get("language", "cel")
+    if not isinstance(events, bool):
+        raise bad_option("events", events, "true or false")
+    if language not in tuple(_LANGUAGES):  # an array cannot be a key
+        raise bad_option("language", language, " or ".join(map(repr, _LANGUAGES)))
     found = {"time": name("time", options.get("time")), "type": name("type", options.get("type"))}
-    return found | {"order_by": names("order_by", options.get("order_by", ())), "events": options.get("events", True)}
+    order_by = names("order_by", options.get("order_by", ()))
+    return found | {"order_by": order_by, "events": events, "language": language}
 
 
 def register_functions(spark: SparkSession) -> None:

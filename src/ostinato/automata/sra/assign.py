@@ -5,25 +5,34 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise, product
 from typing import Any, TypeGuard
 
+from ostinato.automata.sra.effort import Effort
+from ostinato.automata.sra.kinds import Kinds, kind_of
 from ostinato.automata.sra.theory import outcome, place
 from ostinato.lang.expr import ARITHMETIC, COMPARISONS, CURRENT, Attribute, Call, Expr, Literal, attributes, walk
 from ostinato.semantics.values import value
 
 Assignment = dict[str, dict[str, Any]]  # variable -> row
 
-MAX_VALUES = 20_000  # values tried before giving up
+_FREE: dict[str | None, tuple[Any, ...]] = {  # values of each kind, for what is compared with no constant
+    "boolean": (True, False),
+    "number": (0, 1),
+    "text": ("a",),
+    "time": (datetime(2000, 1, 1),),
+    None: (0, 1, "a"),
+}
 _FAULTS = (TypeError, ValueError, ArithmeticError, AttributeError)  # a value that does not fit its operator
 
 
-def assign(facts: Mapping[Expr, int]) -> Assignment | None:
+def assign(facts: Mapping[Expr, int], kinds: Kinds, effort: Effort) -> Assignment | None:
     """Rows for all variables, attribute by attribute, each from values that its tests make interesting.
 
-    Also a test that may have any outcome has to have one: its values must fit its operators.
+    Also a test that may have any outcome has to have one: its values must fit its operators. None also where the
+    effort is spent.
     """
     order = sorted({node for atom in facts for node in attributes(atom)}, key=_by_event)
     rank = {attribute: index for index, attribute in enumerate(order)}
@@ -38,11 +47,11 @@ def assign(facts: Mapping[Expr, int]) -> Assignment | None:
     rows: Assignment = {attribute.variable: {} for attribute in order}
     untried: list[Iterator[Any]] = []  # for each attribute that has a value, those it may have instead
     fits = True
-    for _ in range(MAX_VALUES):
+    while effort.spend():
         if fits and len(untried) == len(order):
             return rows
         if fits:
-            untried.append(_candidates(order[len(untried)], near, rows, facts))
+            untried.append(_candidates(order[len(untried)], near, rows, kinds))
         index, attribute = len(untried) - 1, order[len(untried) - 1]
         row = rows[attribute.variable]
         try:
@@ -70,16 +79,20 @@ def _outcome(atom: Expr, rows: Assignment) -> int:
 
 
 def _candidates(
-    attribute: Attribute, near: Mapping[Attribute, list[Call]], rows: Assignment, facts: Mapping[Expr, int]
+    attribute: Attribute, near: Mapping[Attribute, list[Call]], rows: Assignment, kinds: Kinds
 ) -> Iterator[Any]:
-    """Values at, between and around what the attribute is compared with, if by detours; NULL and NaN at last."""
+    """Values at, between and around what the attribute is compared with, if by detours; NULL and NaN at last.
+
+    Those of the attribute's kind come first: the others are for what was understood wrongly.
+    """
+    kind = kinds.get(attribute.name)
     anchors = dict.fromkeys(_anchors(attribute, near, rows))
     spread = [*anchors, *_around(anchors)]
-    yield from spread
-    if any(atom == attribute for atom in facts):
-        yield from (True, False)
-    if not spread:
-        yield from (0, 1, "a")
+    fitting = [each for each in spread if kind in (None, kind_of(each))]
+    yield from fitting
+    if not fitting or kind == "boolean":
+        yield from _FREE[kind]
+    yield from (each for each in spread if kind not in (None, kind_of(each)))
     yield from (None, math.nan)
 
 

@@ -72,8 +72,7 @@ class Automaton:
         named |= {state for rule in self.rules for state in (rule.source, rule.target)}
         if outside := sorted(state for state in named if not 0 <= state < self.states):
             raise QueryError(f"state {outside[0]} is not among the states 0 … {self.states - 1}")
-        if self.window is not None and self.window < 1:
-            raise QueryError(f"a window of {self.window} events holds none", fix="give a window of 1 or more, or None")
+        check_window(self.window)
         for rule in self.rules:
             _check(rule)
 
@@ -123,6 +122,10 @@ class Automaton:
         for source, target in self.epsilons:
             targets.setdefault(source, []).append(target)
         return targets
+
+    def __repr__(self) -> str:
+        window = "" if self.window is None else f", within {self.window} events"
+        return f"<Automaton of {self.states} states and {len(self.rules)} rules{window}>"
 
     def __str__(self) -> str:
         lines = [f"states 0 … {self.states - 1}, start {self.start}, final {sorted(self.final)}"]
@@ -191,6 +194,12 @@ class Automaton:
 
     def is_empty(self) -> bool:
         return self.witness() is None
+
+
+def check_window(window: object) -> None:
+    """A window counts events; None is for none."""
+    if window is not None and (isinstance(window, bool) or not isinstance(window, int) or window < 1):
+        raise QueryError(f"a window is a whole number of events from 1, not {window!r}", fix="give window=n, or None")
 
 
 def _string(rows: object) -> list[Row]:

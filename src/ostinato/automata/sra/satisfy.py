@@ -5,7 +5,7 @@ only on TRUE, and its complement is `NOT is_true(test)`. So `x > 5` fails also w
 fails as `x <= 5` only where something else makes x a value.
 
 "No" is certain, "yes" is not: what the reasoning does not understand may hold. Numbers are taken as dense, and the
-search for a way to meet every OR gives up with "yes" after a bounded number of attempts.
+search for a way to meet every OR gives up with "yes" after a bounded effort.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ostinato.automata.sra.assign import Assignment, assign
+from ostinato.automata.sra.effort import Effort
+from ostinato.automata.sra.kinds import Kinds
+from ostinato.automata.sra.kinds import kinds as kinds_of
 from ostinato.automata.sra.theory import FALSE, NULL, TRUE, consistent
 from ostinato.lang.expr import Call, Expr, Literal, transform
 from ostinato.semantics.values import value
@@ -22,34 +25,49 @@ from ostinato.semantics.values import value
 Literals = tuple[tuple[Expr, bool], ...]  # each test, and whether it holds
 
 _ANY = TRUE | FALSE | NULL
-_ATTEMPTS = 500  # worlds looked at before the answer is "maybe"
+_STEPS = 50_000  # before the answer is "maybe"
+_STEPS_PER_FACT = 10
 
 
 def satisfiable(literals: Iterable[tuple[Expr, bool]]) -> bool:
     """False only if no events can make every positive test TRUE and no negative one."""
-    return _satisfiable(tuple(dict.fromkeys(literals)))
+    return decide(literals)[0]
+
+
+def decide(literals: Iterable[tuple[Expr, bool]]) -> tuple[bool, int]:
+    """Whether they are satisfiable, and the steps it takes to say so."""
+    return _decide(tuple(dict.fromkeys(literals)))
 
 
 @lru_cache(maxsize=50_000)
-def _satisfiable(literals: Literals) -> bool:
+def _decide(literals: Literals) -> tuple[bool, int]:
+    effort = Effort(_STEPS)
     try:
-        return next(_worlds(literals), None) is not None
+        possible = next(_worlds(literals, effort), None) is not None
     except _GaveUp:
-        return True
+        possible = True
+    return possible, _STEPS - effort.left
 
 
-def model(literals: Iterable[tuple[Expr, bool]]) -> Assignment | None:
+def model(
+    literals: Iterable[tuple[Expr, bool]], kinds: Kinds | None = None, effort: Effort | None = None
+) -> Assignment | None:
     """For each variable a row such that all literals hold, or None where none was found."""
     wanted = tuple(literals)
+    kinds = kinds_of(test for test, _ in wanted) if kinds is None else kinds
+    effort = Effort(_STEPS) if effort is None else effort
     whole = {test: TRUE if holds else FALSE | NULL for test, holds in wanted}
     try:
-        return next((found for world in _worlds(wanted) if (found := assign({**whole, **world})) is not None), None)
+        for world in _worlds(wanted, effort):
+            if (found := assign({**whole, **world}, kinds, effort)) is not None:
+                return found
     except _GaveUp:
-        return None
+        pass
+    return None
 
 
 class _GaveUp(Exception):
-    """More ways to meet the ORs than attempts allowed."""
+    """There are more ways to meet the ORs than the effort allows to look at."""
 
 
 # Boolean structure ----------------------------------------------------------------------------------------------------
@@ -78,7 +96,7 @@ class _Demand:
         )
 
 
-def _worlds(literals: Literals) -> Iterator[Mapping[Expr, int]]:
+def _worlds(literals: Literals, effort: Effort) -> Iterator[Mapping[Expr, int]]:
     """The consistent ways to meet all literals, each as the possible outcomes of atoms."""
     demand: _Demand | None = _Demand()
     for test, holds in literals:
@@ -87,13 +105,12 @@ def _worlds(literals: Literals) -> Iterator[Mapping[Expr, int]]:
             return
         demand = demand.merged(more)
     if demand is not None:
-        yield from _resolved(demand, [_ATTEMPTS])
+        yield from _resolved(demand, effort)
 
 
-def _resolved(demand: _Demand, attempts: list[int]) -> Iterator[Mapping[Expr, int]]:
+def _resolved(demand: _Demand, effort: Effort) -> Iterator[Mapping[Expr, int]]:
     """Meet the open choices one by one, the narrowest first; those that leave no choice before any reasoning."""
-    attempts[0] -= 1
-    if attempts[0] < 0:
+    if not effort.spend(_STEPS_PER_FACT * (1 + len(demand.facts))):
         raise _GaveUp
     narrowest: list[_Demand] = []
     others: list[list[_Demand]] = []
@@ -117,7 +134,7 @@ def _resolved(demand: _Demand, attempts: list[int]) -> Iterator[Mapping[Expr, in
     for way in narrowest:
         merged = _Demand(demand.facts, others).merged(way)
         if merged is not None:
-            yield from _resolved(merged, attempts)
+            yield from _resolved(merged, effort)
 
 
 def _fits(facts: Mapping[Expr, int], more: Mapping[Expr, int]) -> bool:

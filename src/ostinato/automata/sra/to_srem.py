@@ -9,9 +9,7 @@ from collections.abc import Iterable
 
 from ostinato.automata.sra.automaton import Automaton
 from ostinato.automata.sra.closure import counted
-from ostinato.automata.sra.epsilon import eliminate
-from ostinato.automata.sra.live import without_idle_writes
-from ostinato.automata.sra.trim import trim
+from ostinato.automata.sra.definite import definite
 from ostinato.errors import LimitError
 from ostinato.plan.srem import EMPTY, EPSILON, Concat, Either, Expression, Plus, Star, Test, children
 
@@ -23,9 +21,9 @@ MAX_NESTING = 60
 def to_srem(automaton: Automaton) -> Expression:
     """An expression with the same strings; a window becomes part of it, as the lengths that it allows.
 
-    Events that are never read are not stored.
+    Events that are never read are not stored, and no branch reads what was not: the text of such a one is refused.
     """
-    automaton = trim(without_idle_writes(trim(eliminate(counted(automaton)))))
+    automaton = definite(counted(automaton))
     start, final = automaton.states, automaton.states + 1
     generalised = _Generalised()
     generalised.add(start, automaton.start, EPSILON)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ostinato.automata.sra.automaton import Automaton
+from ostinato.automata.sra.automaton import Automaton, check_window
 from ostinato.automata.sra.configurations import Configuration, Configurations, place_name
 from ostinato.automata.sra.explore import Move, explore
 from ostinato.automata.sra.live import without_idle_writes
@@ -37,6 +37,7 @@ def unroll(automaton: Automaton, window: int | None = None) -> Automaton:
 
 def window_of(automaton: Automaton, window: int | None, purpose: str) -> int:
     """The narrower of the automaton's own window and the one given: both limit its strings."""
+    check_window(window)
     width = min((each for each in (automaton.window, window) if each is not None), default=None)
     if width is None:
         raise OstinatoError(
@@ -44,6 +45,4 @@ def window_of(automaton: Automaton, window: int | None, purpose: str) -> int:
             "registers holds (Theorem 5.11 of the SRA paper)\n"
             "fix: give window=n, or write WITHIN n EVENTS in the pattern"
         )
-    if width < 1:
-        raise OstinatoError(f"a window of {width} events holds none\nfix: give a window of 1 or more")
     return width

@@ -6,32 +6,33 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from ostinato.automata.sra.assign import MAX_VALUES
 from ostinato.automata.sra.automaton import Automaton, Rule
 from ostinato.automata.sra.configurations import Configurations
 from ostinato.automata.sra.epsilon import eliminate
-from ostinato.automata.sra.paths import Path, Search, undecided
+from ostinato.automata.sra.paths import MAX_STEPS, Path, Search
 from ostinato.automata.sra.reach import reach
 from ostinato.automata.sra.satisfy import satisfiable
 from ostinato.errors import DataError, LimitError
 from ostinato.lang.expr import quote_name, to_text
 
+MAX_STEPS_TO_WARN = 20_000  # a pattern is looked at whenever it is used: an answer that takes longer is not worth it
 
-def witness(automaton: Automaton) -> list[dict[str, Any]] | None:
+
+def witness(automaton: Automaton, steps: int = MAX_STEPS) -> list[dict[str, Any]] | None:
     """One of the shortest strings that the automaton accepts; None where it certainly accepts none.
 
     Attributes that no test looks at are missing from the rows. LimitError where neither could be shown.
     """
-    search = Search(automaton)
+    search = Search(automaton, steps)
     ends = False
     for path in search.paths():
         if search.configurations.is_final(path.end):
-            rows = path.rows()
+            rows = search.rows(path)
             if rows is not None and _accepts(automaton, rows):
                 return rows
             ends = True
     if ends:
-        raise undecided("values", MAX_VALUES, "no values were found for tests that seem to fit together")
+        raise search.undecided("no values were found for tests that seem to fit together")
     return None
 
 
@@ -43,7 +44,7 @@ def _accepts(automaton: Automaton, rows: list[dict[str, Any]]) -> bool:
 
 
 def reason_empty(automaton: Automaton, nonempty: bool = False) -> str | None:
-    """One sentence that says why no string is accepted; None where one is, or may be.
+    """One sentence that says why no string is accepted; None where one is, or may be, or telling takes too long.
 
     With `nonempty`, why none but the empty one is, which is nowhere in a stream. Tests that are FALSE are named only
     where the automaton still has them: before its ε-transitions are eliminated.
@@ -52,7 +53,7 @@ def reason_empty(automaton: Automaton, nonempty: bool = False) -> str | None:
     if only_empty:
         automaton = _of_nonempty(automaton)
     try:
-        if witness(automaton) is not None:
+        if witness(automaton, MAX_STEPS_TO_WARN) is not None:
             return None
     except LimitError:
         return None
@@ -100,16 +101,19 @@ def _too_long(automaton: Automaton) -> str | None:
 def _blocked(automaton: Automaton) -> str:
     """The obstacle that is the nearest to a final state."""
     search = Search(automaton)
-    empty = [
-        (rule, f"[{to_text(rule.test)}] reads the register {quote_name(register)}, which holds nothing then")
+    empty: list[tuple[Rule, Path | str]] = [
+        (rule, register)
         for path in search.paths()
         for rule in search.configurations.automaton.leaving(path.end.state)
         for register in sorted(rule.reads - dict(path.end.held).keys())
     ]
-    obstacles = [(path.rules[-1], _conflict(path)) for path in search.dead_ends] + empty
+    obstacles = [*((path.rules[-1], path) for path in search.dead_ends), *empty]
     fewest = search.configurations.fewest
     near = {rule: events for rule, _ in obstacles if (events := fewest(rule.target)) is not None}
-    return min((obstacle for obstacle in obstacles if obstacle[0] in near), key=lambda found: near[found[0]])[1]
+    rule, cause = min((found for found in obstacles if found[0] in near), key=lambda found: near[found[0]])
+    if isinstance(cause, Path):
+        return _conflict(cause)
+    return f"[{to_text(rule.test)}] reads the register {quote_name(cause)}, which holds nothing then"
 
 
 def _conflict(path: Path) -> str:

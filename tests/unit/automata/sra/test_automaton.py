@@ -155,6 +155,10 @@ def test_it_is_a_value() -> None:
     assert FIGURE_1.registers == {"r1"}
 
 
+def test_its_representation_is_short() -> None:
+    assert repr(replace(FIGURE_1, window=4)) == "<Automaton of 3 states and 3 rules, within 4 events>"
+
+
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
@@ -163,7 +167,7 @@ def test_it_is_a_value() -> None:
         ({"final": frozenset({-1})}, "state -1 is not among"),
         ({"rules": (Rule(0, 7),)}, "state 7 is not among"),
         ({"epsilons": ((5, 0),)}, "state 5 is not among"),
-        ({"window": 0}, "a window of 0 events holds none"),
+        ({"window": 0}, "a window is a whole number of events from 1, not 0"),
         ({"rules": (Rule(0, 1, TRUE, ("s", "r")),)}, "out of order or twice"),
         ({"rules": (Rule(0, 1, TRUE, ("r", "r")),)}, "out of order or twice"),
         ({"rules": (Rule(0, 1, TRUE, (CURRENT,)),)}, "no register"),

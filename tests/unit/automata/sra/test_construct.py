@@ -202,6 +202,13 @@ def test_what_is_never_read_is_not_stored() -> None:
     assert to_text(built("true -> r . true -> s . [v = s.v]").to_srem()) == "true . true -> s . [v = s.v]"
 
 
+def test_no_branch_reads_what_it_has_not_written() -> None:
+    """Only then is the text of the expression a pattern."""
+    back = to_text(built("([v > 1]+ | [v > 2] -> r) . [v = r.v]").to_srem())
+    assert back == "[v > 2] -> r . [v = r.v]"
+    parse(back)
+
+
 def test_expressions_too_long_to_read_are_refused() -> None:
     with pytest.raises(LimitError, match="too long to write down"):
         built("([a = 1] . [b = 1])* | [c = 1]*", 500).to_srem()

@@ -77,6 +77,13 @@ def test_figure_10() -> None:
             assert result.accepts([{}, event, {f"end{end}": 1}]) == (event[reached] == 1)
 
 
+@pytest.mark.parametrize("window", [2.5, "3", 0, -1, True])
+def test_a_window_is_a_whole_number(window: Any) -> None:
+    for pattern in (automaton("[a = 1]"), automaton("[a = 1]", window=2)):
+        with pytest.raises(OstinatoError, match=r"a whole number of events from 1, not "):
+            pattern.determinise(window=window)
+
+
 def test_figure_9_needs_a_window() -> None:
     """Theorem 5.11: without one, it would have to store each a; with a window of k + 1 events, k registers will do."""
     with pytest.raises(OstinatoError, match=r"without a window cannot be made deterministic(.|\n)*5\.11(.|\n)*WITHIN"):

@@ -180,8 +180,8 @@ def test_too_many_alternatives_may_hold(monkeypatch: pytest.MonkeyPatch) -> None
     ranges = " AND ".join(f"{name} IN (1, 2, 3)" for name in names)
     different = " AND ".join(f"{one} != {other}" for one in names for other in names if one < other)
     assert not satisfiable([(test(f"{ranges} AND {different}"), True)])
-    monkeypatch.setattr(satisfy, "_ATTEMPTS", 5)
-    satisfy._satisfiable.cache_clear()
+    monkeypatch.setattr(satisfy, "_STEPS", 500)
+    satisfy._decide.cache_clear()
     assert satisfiable([(test(f"{ranges} AND {different}"), True)])
     assert model([(test(f"{ranges} AND {different}"), True)]) is None
-    satisfy._satisfiable.cache_clear()
+    satisfy._decide.cache_clear()

@@ -87,7 +87,7 @@ def test_the_narrower_window_holds() -> None:
     assert unroll(automaton("[true]*", window=9)).window == 9
 
 
-@pytest.mark.parametrize(("window", "message"), [(None, "without a window"), (0, "a window of 0 events")])
+@pytest.mark.parametrize(("window", "message"), [(None, "without a window"), (0, "from 1, not 0")])
 def test_no_window(window: int | None, message: str) -> None:
     with pytest.raises(OstinatoError, match=message):
         unroll(automaton("[true]*"), window)

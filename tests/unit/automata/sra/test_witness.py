@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import time
+from datetime import datetime
+
 import pytest
 
-from ostinato.automata.sra import paths
 from ostinato.automata.sra.automaton import Automaton, Rule
 from ostinato.automata.sra.construct import construct
 from ostinato.automata.sra.witness import reason_empty, witness
@@ -117,17 +119,56 @@ def test_a_loop_that_adds_nothing_ends_the_search() -> None:
     )
 
 
-def test_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_undecided() -> None:
     """Each round adds a condition on a stored event, so that no two paths are alike."""
-    monkeypatch.setattr(paths, "MAX_PATHS", 30)
     endless = automaton("[v > 0] -> r . ([v > r.v] -> r)* . [v < r.v and v < 0 and v > r.v - 1 and r.v > 2 + v]")
-    with pytest.raises(LimitError, match=r"neither a string that is accepted was found(.|\n)*paths=30"):
-        witness(endless)
+    with pytest.raises(LimitError, match=r"neither a string that is accepted was found(.|\n)*steps=5,000"):
+        witness(endless, 5_000)
     assert reason_empty(endless) is None
 
 
+@pytest.mark.parametrize(
+    "test",
+    ["length(s) = 3", "sqrt(price) = 3", "price * price = 2", "price = 3 * qty + 0.5 AND qty > 100"],
+)
+def test_loops_around_a_test_without_an_easy_value_end(test: str) -> None:
+    """Each string is longer than the last and takes every value in vain: what is tried in all has a bound."""
+    loop = "([price > a.price]+ | [price < a.price]+)"
+    pattern = automaton(f"true -> a . {loop} . [{test}] . {loop}")
+    started = time.process_time()
+    assert reason_empty(pattern, nonempty=True) is None
+    assert time.process_time() - started < 2  # a fraction of a second; without a bound, minutes
+    with pytest.raises(LimitError, match="steps=20,000"):
+        witness(pattern, 20_000)
+
+
+def test_a_long_chain_of_tests_is_no_long_search() -> None:
+    """Tests that have no event in common are not looked at together."""
+    found = witness(automaton(" . ".join(f"[x = {number}]" for number in range(300))))
+    assert found == [{"x": number} for number in range(300)]
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("true -> r . [q >= r.q] . [q = 'b']", {"q": str}),
+        ("true -> r . [q >= r.q] . [lower(q) = 'b']", {"q": str}),
+        ("true -> r . [q >= r.p] . [q = 'b'] -> s . [p != s.p]", {"q": str, "p": str}),
+        ("true -> r . [q = r.q] . [q = TRUE]", {"q": bool}),
+        ("true -> r . [q = r.q] . [NOT q]", {"q": bool}),
+        ("true -> r . [q >= r.q] . [q > TIMESTAMP '2024-01-01 00:00:00']", {"q": datetime}),
+        ("true -> r . [q = r.q] . ([q = 'b'] | true)", {"q": str}),
+        ("true -> r . [q = r.q] . [q > 1.5]", {"q": (int, float)}),
+    ],
+)
+def test_an_attribute_has_values_of_one_kind(text: str, kinds: dict[str, type]) -> None:
+    found = witness(automaton(text))
+    assert found is not None and automaton(text).accepts(found)
+    assert all(isinstance(value, kinds[name]) for row in found for name, value in row.items())
+
+
 def test_no_values_found() -> None:
-    with pytest.raises(LimitError, match=r"no values were found(.|\n)*values="):
+    with pytest.raises(LimitError, match=r"no values were found(.|\n)*steps=200,000"):
         witness(automaton("[x * x = 2 and y = x * x * x and x > 0]"))
 
 

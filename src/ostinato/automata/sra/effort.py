@@ -1,0 +1,17 @@
+"""How much work a search may do: counted in steps, so that its answer does not depend on the machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass
+class Effort:
+    """Steps that are left. One is about the work of trying a value."""
+
+    left: int
+
+    def spend(self, steps: int = 1) -> bool:
+        """Whether there were that many."""
+        self.left -= steps
+        return self.left >= 0
