@@ -48,7 +48,7 @@ class Compiled:
     @property
     def contiguous(self) -> bool:
         """Whether some run ends when an event is not marked, so that events that fit nothing matter."""
-        waiting = {t.source for t in self.transducer.transitions if t.mark is None and t.source == t.target}
+        waiting = {t.source for t in self.transducer.transitions if t.waits}
         return any(t.source not in waiting for t in self.transducer.transitions)
 
     @property

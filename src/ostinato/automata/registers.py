@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ostinato.automata.transducer import START_LOOP, Transducer, Transition
+from ostinato.automata.transducer import Transducer, Transition
 from ostinato.errors import LimitError, QueryError
 from ostinato.lang.expr import (
     ARITHMETIC,
@@ -94,7 +94,7 @@ class Registers:
         for t in self.transducer.transitions:
             if t.source != state:
                 continue
-            for trees in ([] if skips(t) else [self.tests[t]]) + [own for _, own in self.barred[t]]:
+            for trees in ([] if t.stays else [self.tests[t]]) + [own for _, own in self.barred[t]]:
                 cells = {found[0] for tree in trees if (found := equality(tree)) is not None and usable(found)}
                 shared = cells if shared is None else shared & cells
         return tuple(cell for cell in self.cells if cell in (shared or ()))
@@ -228,9 +228,3 @@ def _exclude(one: Transition, other: Transition) -> bool:
     """Whether no event can be read by both: they ask for different types."""
     relations = {t.condition.relation for t in (one, other) if t.condition is not None} - {None}
     return len(relations) > 1
-
-
-def skips(transition: Transition) -> bool:
-    """Whether a run stays where it is and as it is."""
-    still = transition.source == transition.target and transition.mark is None and not transition.writes
-    return still and transition.test is None and transition != START_LOOP
