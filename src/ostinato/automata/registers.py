@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from ostinato.automata.sra.satisfy import satisfiable
 from ostinato.automata.transducer import Transducer, Transition
 from ostinato.errors import LimitError, QueryError
 from ostinato.lang.expr import (
@@ -228,3 +229,26 @@ def _exclude(one: Transition, other: Transition) -> bool:
     """Whether no event can be read by both: they ask for different types."""
     relations = {t.condition.relation for t in (one, other) if t.condition is not None} - {None}
     return len(relations) > 1
+
+
+def contradiction(transducer: Transducer) -> Expr | None:
+    """A test that no events can pass, if because of such tests there is no way to a final state."""
+    impossible = [t for t in transducer.transitions if t.test is not None and not satisfiable(_literals(t))]
+    ways: dict[int, set[int]] = {}
+    for t in transducer.transitions:
+        if t not in impossible:
+            ways.setdefault(t.source, set()).add(t.target)
+    reached, todo = {0}, [0]
+    while todo:
+        new = ways.get(todo.pop(), set()) - reached
+        reached |= new
+        todo += new
+    return impossible[0].test if impossible and not transducer.final & reached else None
+
+
+def _literals(transition: Transition) -> Iterator[tuple[Expr, bool]]:
+    own = transition.condition.where if transition.condition is not None else None
+    for test in (own, transition.test):
+        for part in test.args if isinstance(test, Call) and test.op == "and" else (test,):
+            if part is not None:
+                yield part, True
