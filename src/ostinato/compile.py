@@ -108,6 +108,11 @@ class Compiled:
         return self.strategy == "MAX" and self.registers is not None
 
     @property
+    def maximal(self) -> bool:
+        """Whether runs with registers may leave out what MAX cannot choose."""
+        return self.strategy == "MAX" and not self.trailing
+
+    @property
     def keeps_matches(self) -> bool:
         """Whether complete matches are kept for a while: for an absence, or for a strategy to choose among them."""
         return bool(self.trailing) or self.selects_late

@@ -45,8 +45,10 @@ class Acts:
         kinds: Sequence[Kind],
         truth: Callable[[int], tuple[bool, ...]],
         symbol: Callable[[str, bool], int],
+        *,
+        maximal: bool = False,
     ) -> None:
-        self.registers, self.kinds = registers, kinds
+        self.registers, self.kinds, self.maximal = registers, kinds, maximal
         self._truth, self._symbol = truth, symbol
         transducer = registers.transducer
         self._number: dict[Condition, int] = {c: n for n, c in enumerate(transducer.conditions())}
@@ -64,7 +66,7 @@ class Acts:
 
     def over(self, kinds: Sequence[Kind]) -> Acts:
         """The same for terms of other kinds."""
-        return Acts(self.registers, kinds, self._truth, self._symbol)
+        return Acts(self.registers, kinds, self._truth, self._symbol, maximal=self.maximal)
 
     def _always_waits(self, state: int) -> bool:
         return any(t.waits and not t.unless for t in self._leaving[state])
@@ -124,6 +126,9 @@ class Acts:
                 found.append(_Act(correlated.COMPLETE, source, t.target, symbol, trees))
             if self._leaving[t.target]:
                 found.append(_Act(correlated.MOVE, source, t.target, symbol, trees, t.writes))
+            if self.maximal and t.mark is not None and t.source == t.target and not t.writes:
+                # The event can be left out only by a match that is part of one with it: MAX need not follow that.
+                found.append(_Act(correlated.END, source, source, 0, trees))
         return found + self._ends(state, [t for t in enabled if t.stays], truth)
 
     def _ends(self, state: int, waits: list[Transition], truth: tuple[bool, ...]) -> list[_Act]:
