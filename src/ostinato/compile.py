@@ -48,7 +48,7 @@ class Compiled:
     @property
     def contiguous(self) -> bool:
         """Whether some run ends when an event is not marked, so that events that fit nothing matter."""
-        waiting = {t.source for t in self.transducer.transitions if t.mark is None and t.source == t.target}
+        waiting = {t.source for t in self.transducer.transitions if t.waits}
         return any(t.source not in waiting for t in self.transducer.transitions)
 
     @property
@@ -106,6 +106,11 @@ class Compiled:
         if self.trailing:
             return self.strategy in ("NXT", "LAST", "MAX")
         return self.strategy == "MAX" and self.registers is not None
+
+    @property
+    def maximal(self) -> bool:
+        """Whether runs with registers may leave out what MAX cannot choose."""
+        return self.strategy == "MAX" and not self.trailing
 
     @property
     def keeps_matches(self) -> bool:

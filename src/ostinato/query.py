@@ -36,9 +36,13 @@ class PatternQuery:
     @property
     def warnings(self) -> list[str]:
         """What is legal but probably not meant."""
+        from ostinato.automata.registers import contradiction
+        from ostinato.lang.expr import to_text
         from ostinato.plan.check import warnings
 
-        return warnings(self._compiled.query)
+        test = contradiction(self._compiled.transducer)
+        never = [] if test is None else [f"the formula can never match: no events pass {to_text(test)}"]
+        return never + warnings(self._compiled.query)
 
     def detect(
         self,

@@ -161,6 +161,8 @@ _UNBOUNDED = {
 # Segments without a gap, in the whole stream or among the rows of a key.
 _SREM = {
     "srem": "[type = 'A'] -> r . true* . [type = 'B' and v = r.v] WITHIN 5 EVENTS",
+    "srem-loop": "[type = 'A'] . [type = 'B']+ WITHIN 5 seconds",
+    "srem-any": "[type = 'D'] -> r . true* . [v = r.v] WITHIN 3 seconds",
     "srem-time": "[v > 0] -> r . ([v >= r.v] -> r)+ WITHIN 3 seconds",
     "srem-key": "true -> r . ([v > r.v] -> r)+ . [v < r.v] PARTITION BY k WITHIN 20 seconds",
 }

@@ -27,10 +27,11 @@ class Stream:
     def add(self, name: str, rows: pa.Table) -> None:
         pq.write_table(rows, self.folder / "events" / f"{name}.parquet")
 
-    def run(self, queries: dict[str, str]) -> None:
+    def run(self, queries: dict[str, str], **options: Any) -> None:
         rows = self.spark.readStream.schema(SPARK_SCHEMA).parquet(str(self.folder / "events"))
         compiled = {name: ost.cel(text) for name, text in queries.items()}
-        found = ost.detect_many(compiled, rows, order_by=ORDER, lateness=LATENESS, buckets=2)
+        options = {"order_by": ORDER, "lateness": LATENESS, "buckets": 2} | options
+        found = ost.detect_many(compiled, rows, **options)
         writer = found.writeStream.option("checkpointLocation", str(self.folder / "checkpoint"))
         job = writer.trigger(availableNow=True).format("parquet").start(str(self.folder / "matches"))
         try:
@@ -62,3 +63,22 @@ def test_an_added_query_starts_fresh_and_a_changed_one_is_refused(spark: Any, tm
     stream.add("more", before.set_column(0, "ts", pa.repeat(table["ts"][-1], len(before))))
     with pytest.raises(StreamingQueryException, match="the checkpoint holds the state of another query 'keyed'"):
         stream.run({"keyed": QUERIES["keyed"].replace("20 seconds", "30 seconds"), "pair": QUERIES["pair"]})
+
+
+def test_what_is_refused_changes_nothing(spark: Any, tmp_path: Path) -> None:
+    """Another key, another number of buckets: an error before anything is committed, and the stream can go on."""
+    table = events(200)
+    stream = Stream(spark, tmp_path)
+    stream.add("before", table.slice(0, 100))
+    stream.run({"keyed": QUERIES["keyed"]})
+    stream.add("after", table.slice(100))
+    for text, options, reason in (
+        (QUERIES["keyed"].replace("PARTITION BY key", ""), {}, "the checkpoint holds the state of another query"),
+        (QUERIES["keyed"], {"buckets": 3}, "begun with buckets=2, now it is 3"),
+        (QUERIES["keyed"], {"events": False}, "had other columns when the checkpoint was begun"),
+    ):
+        with pytest.raises(StreamingQueryException, match=reason):
+            stream.run({"keyed": text}, **options)
+    stream.run({"keyed": QUERIES["keyed"]})
+    answer = ost.cel(QUERIES["keyed"]).detect(table, events=True, order_by=ORDER).drop_columns(["positions"])
+    assert stream.matches("keyed") == counted({"query": "keyed"} | row for row in answer.to_pylist())

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ostinato.automata.transducer import START_LOOP, Transducer, Transition
+from ostinato.automata.sra.satisfy import satisfiable
+from ostinato.automata.transducer import Transducer, Transition
 from ostinato.errors import LimitError, QueryError
 from ostinato.lang.expr import (
     ARITHMETIC,
@@ -94,7 +95,7 @@ class Registers:
         for t in self.transducer.transitions:
             if t.source != state:
                 continue
-            for trees in ([] if skips(t) else [self.tests[t]]) + [own for _, own in self.barred[t]]:
+            for trees in ([] if t.stays else [self.tests[t]]) + [own for _, own in self.barred[t]]:
                 cells = {found[0] for tree in trees if (found := equality(tree)) is not None and usable(found)}
                 shared = cells if shared is None else shared & cells
         return tuple(cell for cell in self.cells if cell in (shared or ()))
@@ -230,7 +231,24 @@ def _exclude(one: Transition, other: Transition) -> bool:
     return len(relations) > 1
 
 
-def skips(transition: Transition) -> bool:
-    """Whether a run stays where it is and as it is."""
-    still = transition.source == transition.target and transition.mark is None and not transition.writes
-    return still and transition.test is None and transition != START_LOOP
+def contradiction(transducer: Transducer) -> Expr | None:
+    """A test that no events can pass, if because of such tests there is no way to a final state."""
+    impossible = [t for t in transducer.transitions if t.test is not None and not satisfiable(_literals(t))]
+    ways: dict[int, set[int]] = {}
+    for t in transducer.transitions:
+        if t not in impossible:
+            ways.setdefault(t.source, set()).add(t.target)
+    reached, todo = {0}, [0]
+    while todo:
+        new = ways.get(todo.pop(), set()) - reached
+        reached |= new
+        todo += new
+    return impossible[0].test if impossible and not transducer.final & reached else None
+
+
+def _literals(transition: Transition) -> Iterator[tuple[Expr, bool]]:
+    own = transition.condition.where if transition.condition is not None else None
+    for test in (own, transition.test):
+        for part in test.args if isinstance(test, Call) and test.op == "and" else (test,):
+            if part is not None:
+                yield part, True

@@ -8,11 +8,12 @@ on as one.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ostinato.automata.construct import split_test
 from ostinato.automata.optimise import merge_alike, trim
 from ostinato.automata.sra.automaton import Automaton, Rule
-from ostinato.automata.transducer import START_LOOP, Transducer, Transition
+from ostinato.automata.transducer import START_LOOP, Condition, Transducer, Transition
 
 FIRST, LAST = "#first", "#last"
 
@@ -27,12 +28,14 @@ def detector(automaton: Automaton) -> Transducer:
 
 def _transitions(rule: Rule, automaton: Automaton, end: int) -> Iterator[Transition]:
     """State s of the automaton is state s + 1 here, once a segment has begun."""
-    alone, test = split_test(rule.test)
-    condition = alone if alone.where is not None else None
+    condition, test = split_test(rule.test)
     for source, mark in ((0, FIRST), (rule.source + 1, None)):
         if source == 0 and rule.source != automaton.start:
             continue
         if automaton.leaving(rule.target):
-            yield Transition(source, rule.target + 1, condition, mark=mark, test=test, writes=rule.writes)
+            whole = Transition(source, rule.target + 1, condition, mark=mark, test=test, writes=rule.writes)
+            # An event that only lets a run wait is not one that it looks for.
+            waiting = replace(whole, condition=None) if condition == Condition() else whole
+            yield waiting if waiting.waits else whole
         if rule.target in automaton.final:
             yield Transition(source, end, condition, mark=mark or LAST, test=test)

@@ -54,6 +54,16 @@ class Transition:
     writes: tuple[str, ...] = ()
 
     @property
+    def stays(self) -> bool:
+        """Whether a run stays where it is and as it is."""
+        return self.source == self.target and self.mark is None and self.test is None and not self.writes
+
+    @property
+    def waits(self) -> bool:
+        """Whether it does so whatever comes, if it is not denied."""
+        return self.stays and self.condition is None
+
+    @property
     def reads(self) -> frozenset[str]:
         """The registers it looks at."""
         return frozenset(attribute.variable for attribute in self.register_attributes())

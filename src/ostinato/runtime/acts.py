@@ -8,7 +8,7 @@ from typing import Literal as OneOf
 
 import numpy as np
 
-from ostinato.automata.registers import Apply, Equality, Registers, Term, Tree, equality, skips
+from ostinato.automata.registers import Apply, Equality, Registers, Term, Tree, equality
 from ostinato.automata.tables import Rows
 from ostinato.automata.transducer import START_LOOP, Condition, Transition
 from ostinato.errors import LimitError
@@ -45,8 +45,10 @@ class Acts:
         kinds: Sequence[Kind],
         truth: Callable[[int], tuple[bool, ...]],
         symbol: Callable[[str, bool], int],
+        *,
+        maximal: bool = False,
     ) -> None:
-        self.registers, self.kinds = registers, kinds
+        self.registers, self.kinds, self.maximal = registers, kinds, maximal
         self._truth, self._symbol = truth, symbol
         transducer = registers.transducer
         self._number: dict[Condition, int] = {c: n for n, c in enumerate(transducer.conditions())}
@@ -64,10 +66,10 @@ class Acts:
 
     def over(self, kinds: Sequence[Kind]) -> Acts:
         """The same for terms of other kinds."""
-        return Acts(self.registers, kinds, self._truth, self._symbol)
+        return Acts(self.registers, kinds, self._truth, self._symbol, maximal=self.maximal)
 
     def _always_waits(self, state: int) -> bool:
-        return any(skips(t) and t.condition is None and not t.unless for t in self._leaving[state])
+        return any(t.waits and not t.unless for t in self._leaving[state])
 
     def _same_kind(self, found: Equality) -> bool:
         (_, cell), term = found
@@ -96,7 +98,7 @@ class Acts:
             self._write(act)
         first_kill = len(self.kills)
         for state, number in self.fragile.items():
-            if not any(skips(t) for t in self._enabled(state, truth)):
+            if not any(t.stays for t in self._enabled(state, truth)):
                 self.kills.add(number)
         self.codes.array[code] = (begin, len(self.acts), first_kill, len(self.kills))
 
@@ -115,7 +117,7 @@ class Acts:
         source = state - 1 if state == 0 else state
         found = []
         for t in enabled:
-            if skips(t):
+            if t.stays:
                 continue
             # What is barred from skipping is no reason not to be marked, and only skips are barred.
             trees = self.registers.tests[t] + self._unbarred(t, truth)
@@ -124,7 +126,10 @@ class Acts:
                 found.append(_Act(correlated.COMPLETE, source, t.target, symbol, trees))
             if self._leaving[t.target]:
                 found.append(_Act(correlated.MOVE, source, t.target, symbol, trees, t.writes))
-        return found + self._ends(state, [t for t in enabled if skips(t)], truth)
+            if self.maximal and t.mark is not None and t.source == t.target and not t.writes:
+                # The event can be left out only by a match that is part of one with it: MAX need not follow that.
+                found.append(_Act(correlated.END, source, source, 0, trees))
+        return found + self._ends(state, [t for t in enabled if t.stays], truth)
 
     def _ends(self, state: int, waits: list[Transition], truth: tuple[bool, ...]) -> list[_Act]:
         """Runs that may not skip the event: those that every way to wait bars."""

@@ -17,7 +17,8 @@ from ostinato.runtime.stream import Stream
 def matcher_for(compiled: Compiled, stream: Stream, limits: Limits) -> Matcher:
     scope = Scope(stream.window, stream.width, stream.consume, limits)
     if compiled.registers is not None and stream.terms is not None:
-        acts = Acts(compiled.registers, stream.terms.kinds, stream.encoder.truth, compiled.symbol())
+        truth, symbol = stream.encoder.truth, compiled.symbol()
+        acts = Acts(compiled.registers, stream.terms.kinds, truth, symbol, maximal=compiled.maximal)
         choice = {"NXT": CHOOSE_NEXT, "LAST": CHOOSE_LAST}.get(compiled.strategy, NO_CHOICE)
         return Correlated(acts, stream.terms, scope, NO_CHOICE if compiled.selects_late else choice)
     tables = Tables(compiled.machine(stream.encoder.truth), max_states=limits.states)

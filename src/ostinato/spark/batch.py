@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 def detect_batch(source: Source, *, parallel: int | None = None) -> DataFrame:
     """The matches of all queries. `parallel`: into how many ranges of time a stream without a key is cut."""
     wanted = source.relevant_to(source.readings)
-    frame = source.frame if wanted is None else source.frame.filter(wanted)
+    # A row without a time is kept: it is an error to be told.
+    timeless = column(source.binding.time or "").isNull()
+    frame = source.frame if wanted is None else source.frame.filter(wanted | timeless)
     units, places = _units(source, frame, parallel)
     task = Task(units, source.output)
     keys = tuple(source.groups)

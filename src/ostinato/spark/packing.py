@@ -25,12 +25,17 @@ def bucket_column(place: int) -> str:
 
 @dataclass(frozen=True)
 class Pack:
-    """Rows of one bucket of one group of queries become one row of bytes. `splits` name the groups."""
+    """Rows of one bucket of one group of queries become one row of bytes. `splits` name the groups.
+
+    Before them comes a row of no bytes for `also`, a split that must be woken in every micro-batch.
+    """
 
     splits: tuple[str, ...]
     schema: pa.Schema
+    also: str
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield pa.RecordBatch.from_pylist([{SPLIT: self.also, BUCKET: 0, ROWS: b""}], _PACKED)
         for batch in batches:
             rows = pa.Table.from_batches([batch]).select(self.schema.names).cast(self.schema)
             packed = [part for place in range(len(self.splits)) for part in self._group(place, rows, batch)]

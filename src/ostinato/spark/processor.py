@@ -15,6 +15,7 @@ from ostinato.many import fitted
 from ostinato.options import OnLate
 from ostinato.runtime.engine import Statistics
 from ostinato.runtime.ordering import Reorder
+from ostinato.spark.begun import STREAM, agreed, begun
 from ostinato.spark.held import Held
 from ostinato.spark.packing import ROWS, pack, unpack
 from ostinato.spark.task import Reading
@@ -54,12 +55,21 @@ class Detector(StatefulProcessor):
         self.state = handle.getValueState("engines", _STATE)
 
     def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:
+        if key[0] == STREAM:
+            self._agree()
+            return
         batches = [unpack(data, self.streaming.schema) for frame in rows for data in frame[ROWS]]
         yield from self._step(key, pa.Table.from_batches(batches, self.streaming.schema), timerValues)
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[pd.DataFrame]:
         # Spark takes away a timer that went off.
         yield from self._step(key, self.streaming.schema.empty_table(), timerValues, timer_is_set=False)
+
+    def _agree(self) -> None:
+        """Whether this stream may go on from its checkpoint."""
+        streaming, state = self.streaming, self.state.get()
+        now = begun(streaming.buckets, streaming.splits, late=streaming.on_late == "collect")
+        self.state.update((agreed(bytes(state[0]) if state is not None else None, now),))
 
     def close(self) -> None:
         """All that lasts is in the state store."""

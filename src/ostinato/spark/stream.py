@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from ostinato.errors import DataError, OstinatoError
+from ostinato.spark.begun import STREAM
 from ostinato.spark.columns import spark_type
 from ostinato.spark.frames import Source, map_in_arrow
 from ostinato.spark.packing import BUCKET, PACKED, SPLIT, Pack, Unpack, bucket_column
@@ -45,7 +46,7 @@ def detect_stream(source: Source, *, lateness: int | None, on_late: OnLate, buck
         frame = frame.withColumn(bucket_column(place), _bucket(source, keys, readings, buckets))
     wanted = [column(bucket_column(place)).isNotNull() for place in range(len(splits))]
     frame = frame.filter(reduce(operator.or_, wanted, column(time).isNull()))
-    packed = map_in_arrow(frame, Pack(tuple(splits), schema), PACKED)
+    packed = map_in_arrow(frame, Pack(tuple(splits), schema, STREAM), PACKED)
     output = source.output
     if on_late == "collect":
         if LATE in output.names:

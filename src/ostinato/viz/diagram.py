@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ostinato.automata.transducer import Condition, Transducer, Transition, label
-from ostinato.lang.expr import to_text
+from ostinato.lang.expr import Expr, both, to_text
 from ostinato.viz import svg
 from ostinato.viz.layout import Box, Placed, Point, layered
 
@@ -50,21 +50,29 @@ class Diagram:
         lines += [f"  {state} [shape=doublecircle];" for state in sorted(self.transducer.final)]
         lines.append("  start -> 0;")
         for transition in self.transducer.transitions:
-            text = " / ".join((_tests(transition), label(transition.mark))).replace("\\", "\\\\").replace('"', '\\"')
+            text = " / ".join((_tests(transition), _mark(transition))).replace("\\", "\\\\").replace('"', '\\"')
             lines.append(f'  {transition.source} -> {transition.target} [label="{text}"];')
         return "\n".join([*lines, "}"]) + "\n"
 
 
 def _tests(transition: Transition) -> str:
     """What a transition asks of the event, in the short form T[value > 40]."""
-    tests = [_short(transition.condition)] if transition.condition is not None else []
-    tests += [f"not {_short(condition)}" for condition in transition.unless]
+    asked = transition.condition is not None or transition.test is not None
+    tests = [_short(transition.condition or Condition(), transition.test)] if asked else []
+    tests += [f"not {_short(condition, None)}" for condition in transition.unless]
+    tests += [f"not {_short(condition, test)}" for condition, test in transition.barred]
     return ", ".join(tests) or "any"
 
 
-def _short(condition: Condition) -> str:
-    where = "" if condition.where is None else f"[{to_text(condition.where)}]"
+def _short(condition: Condition, test: Expr | None) -> str:
+    whole = both(condition.where, test)
+    where = "" if whole is None else f"[{to_text(whole)}]"
     return f"{condition.relation or ('' if where else 'any')}{where}"
+
+
+def _mark(transition: Transition) -> str:
+    """How an event is marked, and the registers that then hold it."""
+    return " ".join([label(transition.mark), *(f"→ {register}" for register in transition.writes)])
 
 
 @dataclass(frozen=True)
@@ -117,7 +125,7 @@ def _label_of(transitions: list[Transition]) -> _Label:
         tests = textwrap.wrap(_tests(transition), _WRAP)
         if len(tests) > _LINES:
             tests = [*tests[: _LINES - 1], tests[_LINES - 1][: _WRAP - 1] + "…"]
-        mark = label(transition.mark)
+        mark = _mark(transition)
         if len(tests) == 1 and len(tests[0]) + len(mark) < _WRAP and transition.mark is None:
             lines.append((f"{tests[0]} {mark}", False))
         else:

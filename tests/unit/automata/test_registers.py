@@ -81,3 +81,21 @@ def test_a_complex_event_that_two_runs_find_is_given_once() -> None:
     events = [{"type": "A", "v": 1, "w": 1}, {"type": "B", "v": 2, "w": 2}]
     assert query.detect(events)["positions"].to_pylist() == [[0, 1]]
     assert query.count(events) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "never"),
+    [
+        ("A AS x ; B AS y FILTER x.v < y.v AND y.v < x.v", True),
+        ("A AS x ; B AS y FILTER x.v < y.v AND x.v > 5 AND y.v < 3", False),  # seen only by both events together
+        ("(A AS x ; B AS y FILTER x.v < y.v AND y.v < x.v) OR C AS z", False),
+        ("A AS x ; B AS y FILTER x.v < y.v AND y.w < x.v", False),
+    ],
+)
+def test_conditions_that_no_events_pass(text: str, never: bool) -> None:
+    assert any("no events pass" in warning for warning in ost.cel(text).warnings) is never
+
+
+def test_a_diagram_shows_tests_and_registers() -> None:
+    dot = ost.cel("A AS x ; (NOT C AS n FILTER n.id = x.id) ; B AS y FILTER x.v < y.v").diagram().dot()
+    assert "A / • x → x" in dot and "B[x.v < v]" in dot and "not C[id = x.id]" in dot

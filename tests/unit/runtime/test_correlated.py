@@ -194,3 +194,12 @@ def test_a_restart_keeps_texts() -> None:
     answer = engine.push([{"type": "B", "s": "käse"}, {"type": "B", "s": ""}, {"type": "B", "s": "lauch"}])
     assert (0, 2, 2003) in positions(answer) and (1, 2, 2004) in positions(answer)
     assert all(match[-1] != 2005 for match in positions(answer))
+
+
+@pytest.mark.parametrize("strategy", ["NXT", "LAST", "MAX"])
+def test_a_strategy_does_not_list_what_it_does_not_choose(strategy: str) -> None:
+    """Of 2^60 matches one is chosen."""
+    rows = pa.table({"type": ["A", *"B" * 60, "C"], "v": range(62)})
+    query = ost.cel(f"SELECT {strategy} * WHERE A AS x ; (B AS y FILTER y.v > x.v)+ ; C AS z FILTER z.v > x.v")
+    assert query.detect(rows)["positions"].to_pylist() == [list(range(62))]
+    assert query.count(rows) == 1

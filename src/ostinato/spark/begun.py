@@ -1,0 +1,55 @@
+"""What a checkpoint was begun with, kept in a row of state of its own: a stream that goes on from it must agree.
+
+It is looked at in every micro-batch, and a micro-batch that fails commits nothing, whatever its other parts did.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ostinato.errors import DataError
+from ostinato.spark.task import Reading
+
+STREAM = "#stream"  # the split that holds this, beside those of the queries
+
+
+def begun(buckets: int, readings: Mapping[str, tuple[Reading, ...]], *, late: bool) -> dict[str, Any]:
+    """As plain data. `late`: whether rows that come too late are given in a column of their own."""
+    queries = {
+        reading.name: {"text": reading.text, "language": reading.language, "answer": str(reading.answer)}
+        for group in readings.values()
+        for reading in group
+    }
+    return {"buckets": buckets, "late": late, "queries": queries}
+
+
+def agreed(before: bytes | None, now: dict[str, Any]) -> bytes:
+    """What to keep; DataError where the two do not go together. Queries may come and go."""
+    told = json.loads(before) if before is not None else {**now, "queries": {}}
+    start = "start with a new checkpointLocation"
+    if told["buckets"] != now["buckets"]:
+        raise DataError(
+            f"the checkpoint was begun with buckets={told['buckets']}, now it is {now['buckets']}",
+            fix=f"go on with buckets={told['buckets']}, or {start}",
+        )
+    for name, query in now["queries"].items():
+        known = told["queries"].get(name, query)
+        if (known["text"], known["language"]) != (query["text"], query["language"]):
+            raise DataError(
+                f"the checkpoint holds the state of another query {name!r}: {known['text']}",
+                fix=f"{start}, or give the changed query another name",
+            )
+        if known["answer"] != query["answer"]:
+            columns = ", ".join(known["answer"].split("\n"))
+            raise DataError(
+                f"the answer of {name!r} had other columns when the checkpoint was begun: {columns}",
+                fix=f"go on with the same events=…, or {start}",
+            )
+    if told["late"] != now["late"]:
+        raise DataError(
+            f"the checkpoint was begun {'with' if told['late'] else 'without'} on_late='collect'",
+            fix=f"go on with the same on_late, or {start}",
+        )
+    return json.dumps({**now, "queries": told["queries"] | now["queries"]}).encode()
