@@ -22,7 +22,7 @@ def main() -> None:
     while read < given.events:
         names = pa.array(np.char.add("name", (read + np.arange(batch) // 2).astype(str)))  # ever new ones
         columns = {"type": pa.array(np.array(list("ABCDE"))[rng.integers(0, 5, batch)]), "name": names}
-        columns |= {"id": pa.array(rng.integers(0, 100, batch)), "v": pa.array(rng.random(batch))}
+        columns |= {"id": pa.array(rng.integers(0, 100_000, batch)), "v": pa.array(rng.random(batch))}
         for _ in engine.push_each(pa.table(columns)):
             pass
         read += batch

@@ -15,6 +15,7 @@ from ostinato.guard import guarded, watch_signals
 
 if TYPE_CHECKING:
     from ostinato.query import PatternQuery
+    from ostinato.spark.topic import Topic
 
 app = typer.Typer(
     name="ostinato",
@@ -28,6 +29,7 @@ app = typer.Typer(
 
 
 KINDS = ("number", "string", "boolean", "timestamp")
+TOPIC = "kafka://"  # what an input begins with that is a topic
 
 
 class OnError(StrEnum):
@@ -66,16 +68,16 @@ LanguageChoice = Annotated[
     typer.Option("--language", help="What the query is written in [dim]\\[srem for a file *.srem, else cel][/]."),
 ]
 Inputs = Annotated[
-    list[Path] | None,
+    list[str] | None,
     typer.Option(
         "--input",
         "-i",
         metavar="FILE",
-        help="Events: .parquet, .csv, .jsonl or .arrow files, or folders of them.",
+        help="Events: .parquet, .csv, .jsonl or .arrow files, or folders of them; for a stream on Spark also a topic.",
         show_default=False,
     ),
 ]
-MoreInputs = Annotated[list[Path] | None, typer.Argument(metavar="FILE", hidden=True)]
+MoreInputs = Annotated[list[str] | None, typer.Argument(metavar="FILE", hidden=True)]
 TimeColumn = Annotated[
     str | None, typer.Option("--time", metavar="COLUMN", help="Column of event times [dim]\\[ts][/].")
 ]
@@ -87,7 +89,7 @@ Kinds = Annotated[
     typer.Option(
         "--kind",
         metavar="COLUMN=KIND",
-        help=f"What a column of a text file holds ({', '.join(KINDS)}); other values make bad rows. Repeatable.",
+        help=f"What a column of text or a topic holds ({', '.join(KINDS)}); other values make bad rows. Repeatable.",
         show_default=False,
     ),
 ]
@@ -158,8 +160,10 @@ def detect(
         Form | None,
         typer.Option("--format", help="With Spark: how matches are written [dim]\\[by the extension, or parquet][/]."),
     ] = None,
-    stream: Annotated[bool, typer.Option("--stream", help="With Spark: watch the folder for new files.")] = False,
-    once: Annotated[bool, typer.Option("--once", help="With --stream: end when all files there are read.")] = False,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="With Spark: watch the folder for new files, or the topic for messages.")
+    ] = False,
+    once: Annotated[bool, typer.Option("--once", help="With --stream: end when all that is there is read.")] = False,
     checkpoint: Annotated[
         Path | None,
         typer.Option("--checkpoint", metavar="FOLDER", help="With --stream: its state [dim]\\[OUTPUT/_checkpoint][/]."),
@@ -175,10 +179,15 @@ def detect(
     [cyan]ostinato detect -q "A AS x ; B AS y WITHIN 10 minutes" --input log.csv --time at --type kind[/]
     [cyan]ostinato detect fires.cel --input *.jsonl --lateness "30 seconds" --on-error collect[/]
     [cyan]ostinato detect fires.cel --engine spark --input events/ --output matches/[/]
+    [cyan]ostinato detect fires.cel --engine spark --stream --input kafka://HOST:9092/TOPIC --kind value=number[/]
     """
-    compiled, files = _arguments(query, more, text, inputs, language)
-    if not files:
+    compiled, inputs = _arguments(query, more, text, inputs, language)
+    if not inputs:
         _usage("detect needs events: --input FILE")
+    topic = inputs[0] if engine is EngineName.SPARK and stream and inputs[0].startswith(TOPIC) else None
+    files = _files(inputs[1:] if topic else inputs)
+    if topic and files:
+        _usage("a topic is read alone: leave out the files")
     if output is not None and any(_same(output, file) for file in files):
         _usage(f"--output {output} is one of the input files")
     if count and output is not None:
@@ -194,10 +203,12 @@ def detect(
         from ostinato.runtime.limits import Limits
         from ostinato.spark.job import SparkJob, form_of
 
+        wanted = {*(compiled.columns() or ()), *(order_by or ())}
+        source, kinds = _topic(topic, _kinds(kind), wanted, time, type) if topic else (files, _kinds(kind))
         options: dict[str, object] = {"time": time, "type": type, "order_by": tuple(order_by or ()), "events": events}
         options |= {"lateness": lateness} if stream else {}
         options |= {"limits": Limits(matches=limit_matches)} if limit_matches is not None else {}
-        spark_job = SparkJob(compiled, files, master, _kinds(kind), on_error.value, options)
+        spark_job = SparkJob(compiled, source, master, kinds, on_error.value, options)
         written = form or (form_of(output) if output is not None else None) or "parquet"
         if count:
             spark_job.count()
@@ -259,7 +270,8 @@ def check(
     [cyan]ostinato check fires.cel[/]
     [cyan]ostinato check fires.cel --input events.parquet[/]
     """
-    compiled, files = _arguments(query, more, text, inputs, language)
+    compiled, inputs = _arguments(query, more, text, inputs, language)
+    files = _files(inputs)
     against = ""
     if files:
         from ostinato.job import Job
@@ -294,7 +306,8 @@ def explain(
     [cyan]ostinato explain -q "A AS x ; B AS y" --svg automaton.svg[/]
     [cyan]ostinato explain fires.cel --engine spark --input events/[/]
     """
-    compiled, files = _arguments(query, more, text, inputs, language)
+    compiled, inputs = _arguments(query, more, text, inputs, language)
+    files = _files(inputs)
     if (engine is EngineName.SPARK) != bool(files):
         _usage("--engine spark and --input go together: what Spark does depends on the columns")
     if svg is not None and svg.suffix.lower() not in (".svg", ".dot", ".gv"):
@@ -360,22 +373,22 @@ def _usage(message: str) -> NoReturn:
 
 def _arguments(
     query: str | None,
-    more: list[Path] | None,
+    more: list[str] | None,
     text: str | None,
-    inputs: list[Path] | None,
+    inputs: list[str] | None,
     language: Language | None,
-) -> tuple[PatternQuery, list[Path]]:
-    """The compiled query and the input files.
+) -> tuple[PatternQuery, list[str]]:
+    """The compiled query and what it is to read.
 
     A shell expands `--input *.csv` to `--input a.csv b.csv`; the files after the first arrive as plain arguments,
     and with -q so does what looks like the name of a query file.
     """
     import ostinato
 
-    files = list(inputs or []) + list(more or [])
+    files = [*(inputs or ()), *(more or ())]
     compiled = {Language.CEL: ostinato.cel, Language.SREM: ostinato.srem}
     if text is not None:
-        return compiled[language or Language.CEL](text), files + ([Path(query)] if query is not None else [])
+        return compiled[language or Language.CEL](text), files + ([query] if query is not None else [])
     if query is None:
         _usage("give a query: the name of a file, or the text after -q")
     try:
@@ -390,6 +403,25 @@ def _arguments(
         raise QueryError(f"`{query}` is not a text file", fix="the query comes first, then --input FILE") from None
     by_name = Language.SREM if Path(query).suffix.lower() == ".srem" else Language.CEL
     return compiled[language or by_name](content), files
+
+
+def _files(inputs: list[str]) -> list[Path]:
+    for each in inputs:
+        if each.startswith(TOPIC):
+            _usage(f"{each} is a stream, and one by itself: ostinato detect --engine spark --stream --input {TOPIC}…")
+    return [Path(each) for each in inputs]
+
+
+def _topic(
+    url: str, kinds: dict[str, str], wanted: set[str], time: str | None, type: str | None
+) -> tuple[Topic, dict[str, str]]:
+    """A topic and the kinds of all its columns."""
+    from ostinato.spark.topic import Topic, event_columns
+
+    try:
+        return Topic.parse(url), event_columns(kinds, wanted, time, type)
+    except ValueError as error:
+        _usage(str(error))
 
 
 def _kinds(given: list[str] | None) -> dict[str, str]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import subprocess
+import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +21,7 @@ import pytest
 import ostinato as ost
 from commands import COMMAND, ENVIRONMENT, failed, run
 from ostinato.files import Writer
+from ostinato.spark.failures import told_by_spark
 
 QUERY = "T AS x ; H AS y FILTER x.value > 40 AND y.value < 25 PARTITION BY place WITHIN 10 minutes"
 NOON = datetime(2026, 7, 6, 12, tzinfo=UTC)
@@ -108,17 +112,45 @@ def test_a_stream_goes_on_where_it_ended(folder: Path) -> None:
     assert rows("matches") == EXPECTED
 
 
-@pytest.mark.parametrize("spoilt", ["metadata", "offsets/0"])
-def test_a_damaged_checkpoint_is_told(folder: Path, spoilt: str) -> None:
+@pytest.fixture
+def streamed(folder: Path) -> list[str]:
+    """The command of a stream that has run once."""
     args = ["--input", "events", "--stream", "--once", "--output", "matches"]
     assert on_spark(*args).exit_code == 0
-    path = Path("matches", "_checkpoint", spoilt)
-    path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
-    path.write_text("garbage", encoding="utf-8")
-    result = on_spark(*args)
-    assert result.exit_code == 1
-    assert "the checkpoint cannot be read" in result.stderr and "--checkpoint" in result.stderr
-    assert len(result.stderr.splitlines()) < 6
+    for check in Path("matches", "_checkpoint").rglob(".*.crc"):
+        check.unlink()
+    return args
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "left"),
+    [("metadata", 0), ("offsets/1", 15), ("commits/1", 0), ("sources/0/0", 15), ("state/0/*/*.changelog", 15)],
+)
+def test_a_damaged_checkpoint_is_told(streamed: list[str], spoilt: str, left: int) -> None:
+    checkpoint = Path("matches", "_checkpoint")
+    for path in checkpoint.glob(spoilt):
+        path.write_bytes(path.read_bytes()[:left])
+    pq.write_table(events(1, start=10_000), "events/3.parquet")
+    result = on_spark(*streamed)
+    failed(result, 1, f"error: the checkpoint {checkpoint} cannot be read: ")
+    assert result.stderr.splitlines()[1:] == ["fix: start with a new --checkpoint, or restore the folder"]
+
+
+def test_a_full_disk_is_told_with_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark gives the reason in the trace only, and never the disk."""
+    output, checkpoint = tmp_path / "matches", tmp_path / "not" / "there" / "yet"
+    free = {tmp_path: 4096, output: 10_000_000, Path(tempfile.gettempdir()): 10_000_000}
+    output.mkdir()
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=free[path]))
+    error = RuntimeError(
+        "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: [TASK_WRITE_FAILED] Task"
+    )
+    error._stackTrace = "Caused by: java.io.IOException: No space left on device\n\tat java.base/…"  # type: ignore[attr-defined]
+    told = told_by_spark(error, checkpoint=checkpoint, output=output)
+    assert told == f"no space left on the disk of {checkpoint}\nfix: free some, then run it again"
+    free[output] = 0
+    assert f"the disk of {output}\n" in told_by_spark(error, checkpoint=checkpoint, output=output)
+    assert told_by_spark(RuntimeError(str(error))) == "Task"
 
 
 def test_a_stream_without_output_is_printed_as_lines(folder: Path) -> None:
@@ -146,9 +178,13 @@ def test_explain_says_what_spark_does(folder: Path) -> None:
         (["--input", "events", "--lateness", "1 minute"], 2, "--lateness are for --stream"),
         (["--input", "events/1.parquet", "--stream"], 1, "give one folder: --input events/"),
         (["--input", "events", "--kind", "valu=number"], 1, "--kind names `valu`"),
+        (["--input", "mixed"], 1, "the files are of several formats: csv, jsonl"),
     ],
 )
 def test_what_can_be_wrong(folder: Path, args: list[str], code: int, message: str) -> None:
+    Path("mixed").mkdir()
+    for name in ("1.csv", "2.jsonl"):
+        Path("mixed", name).touch()
     failed(on_spark(*args), code, message)
 
 
@@ -167,8 +203,12 @@ def test_rows_that_cannot_be_read_fail_with_our_message_and_leave_nothing(folder
     failed(on_spark("--input", "events", "--output", "matches"), 1, "`ts`")
     assert sorted(path.name for path in folder.iterdir()) == ["events", "q.cel"]
     Path("bad.csv").write_text("ts,type,place,value\n2026-07-06 12:00:00,T,a,50,7,8\n", encoding="utf-8")
-    failed(on_spark("--input", "bad.csv"), 1, "alformed")
-    assert on_spark("--input", "bad.csv", "--on-error", "skip", "--count").stdout == "0\n"
+    Path("bad.jsonl").write_text('{"ts":"2026-07-06 12:00:00","type":"T","place":"a","value":1}\n{"ts":"20', "utf-8")
+    for name, reason in (("bad.csv", "Malformed CSV record: 2026-07-06"), ("bad.jsonl", "Unexpected end-of-input")):
+        result = on_spark("--input", name)
+        failed(result, 1, f"rows cannot be read: {reason}", "fix: run it without --engine spark to see the file and ")
+        assert len(result.stderr.splitlines()) == 2
+        assert on_spark("--input", name, "--on-error", "skip", "--count").stdout == "0\n"
 
 
 def test_ctrl_c_ends_a_stream_quietly(folder: Path) -> None:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+import pytest
+
+import ostinato as ost
+from commands import failed, run
 from ostinato.spark.java import find_java
+from ostinato.spark.topic import Topic, event_columns
 from spark.jobs.running import python, running
 from spark.jobs.workload import events, expected, read_back, write_files
 from spark.maven import jars
@@ -47,6 +55,109 @@ def test_events_from_a_topic_give_matches_in_another(spark: Any, tmp_path: Path)
         with running(command, tmp_path / "log") as job:
             job.finish()
     assert read_back(spark.read.parquet(str(tmp_path / "matches"))) == expected(table)
+
+
+FIRES = "T AS x ; H AS y FILTER x.value > 40 AND y.value < 25 PARTITION BY place WITHIN 10 minutes"
+KINDS = ("--kind", "value=number", "--kind", "place=string")
+
+
+def detect(topic: str, *more: str) -> list[str]:
+    stream = ("--engine", "spark", "--stream", "--once", "--input", f"kafka://SERVER/{topic}")
+    return ["-q", FIRES, *stream, *KINDS, *more]
+
+
+def test_the_command_line_reads_a_topic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With all that may be in a topic besides events; the connector is given as docs/sources.md says."""
+    connector = ",".join(map(str, jars(*CONNECTOR, alone=True)))
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--jars {connector} pyspark-shell")
+    monkeypatch.setenv("COLUMNS", "200")
+    noon = datetime(2026, 7, 6, 12, tzinfo=UTC)
+    rows = [
+        {"ts": noon + timedelta(minutes=number), "type": "TTH"[number % 3], "place": "ab"[number % 2], "value": value}
+        for number, value in enumerate(number * 17 % 60 for number in range(60))
+    ]
+    end = {"ts": 1798761600, "type": "END"}  # seconds are a time as well; it closes the stream
+    good = [json.dumps(row, default=datetime.isoformat) for row in [*rows, end]]
+    bad = {"none": None, "text": "no JSON", "list": "[1]", "kind": '{"ts":"2026-07-06","value":"x"}', "time": "{}"}
+    topics = {"good": good, "mixed": [*good[:30], *bad.values(), *good[30:]]}
+    topics |= {name: [value] for name, value in bad.items()}
+    output = str(tmp_path / "matches")
+    commands = [detect("good"), detect("mixed", "--on-error", "skip", "--output", output), detect("nowhere")]
+    commands += [detect(name) for name in bad]
+    (tmp_path / "runs.json").write_text(json.dumps({"topics": topics, "commands": commands}), encoding="utf-8")
+    with broker(tmp_path) as server, running(python("cli_kafka", server, tmp_path), tmp_path / "log") as job:
+        job.finish()
+    printed, skipped, nowhere, *refused = json.loads((tmp_path / "answers.json").read_text(encoding="utf-8"))
+    expected = ost.cel(FIRES).detect(rows)
+    assert printed[0] == 0 and "step 0: 61 events, " in printed[2], printed
+    found = [json.loads(line) for line in printed[1].splitlines()]
+    assert sorted(datetime.fromisoformat(match["end"]) for match in found) == sorted(expected["end"].to_pylist())
+    assert len(found) > 3
+    assert skipped[0] == 0 and skipped[1] == "" and "step 0: 66 events, " in skipped[2], skipped
+    assert "0 late, 5 skipped\n" in skipped[2] and pq.read_table(output).num_rows == len(found)
+    assert nowhere[0] == 1 and "there is no such topic\nfix: " in nowhere[2], nowhere
+    for name, (code, out, said) in zip(bad, refused, strict=True):
+        assert code == 1 and out == "" and len(said.splitlines()) == 2, said
+        why = "no time `ts`" if name == "time" else "no JSON object of ts timestamp, type string, value number, place "
+        assert said.startswith(f"error: topic {name}, partition 0, offset 0: {why}"), said
+        assert said.endswith("\nfix: --on-error skip leaves such messages out\n")
+
+
+def test_an_address_of_a_topic() -> None:
+    assert Topic.parse("kafka://a:1/t") == Topic(("a:1",), "t")
+    assert Topic.parse("kafka://a.b-c:9092,[::1]:9093/x.y_z-1") == Topic(("a.b-c:9092", "[::1]:9093"), "x.y_z-1")
+
+
+@pytest.mark.parametrize("rest", ["", "a:1", "a:1/", "a/t", "/t", "a:1,/t", "a:1/t/u", "a:1/t?x=1", "a:1/ü", "a:b/t"])
+def test_what_is_no_address_of_a_topic(rest: str) -> None:
+    with pytest.raises(ValueError, match=r"write kafka://HOST:PORT\[,HOST:PORT\]/TOPIC"):
+        Topic.parse(f"kafka://{rest}")
+
+
+def test_columns_of_a_topic() -> None:
+    assert event_columns({}, (), None, None) == {"ts": "timestamp", "type": "string"}
+    told = event_columns({"v": "number", "kind": "number"}, {"v", "at"}, "at", "kind")
+    assert told == {"at": "timestamp", "kind": "number", "v": "number"}
+    assert event_columns({"ts": "timestamp"}, (), None, None)["ts"] == "timestamp"
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--input", "kafka://a:1/t"], "is a stream, and one by itself"),
+        (["--input", "kafka://a:1/t", "--engine", "spark"], "ostinato detect --engine spark --stream --input kafka://"),
+        (["--input", "kafka://a:1/t", "--engine", "spark", "--count"], "is a stream, and one by itself"),
+        (["--input", "kafka://a/t", "--engine", "spark", "--stream"], "kafka://a/t is no topic: write kafka://HOST"),
+        (["--input", "kafka://a:1/t", "--engine", "spark", "--stream"], "say it of `place`, `value`, such as --kind "),
+        (["--input", "kafka://a:1/t", "--engine", "spark", "--stream", *KINDS, "--order-by", "n"], "--kind n=number"),
+        (
+            ["--input", "kafka://a:1/t", "--engine", "spark", "--stream", *KINDS, "--kind", "ts=number"],
+            "`ts` is always a timestamp",
+        ),
+        (["--input", "kafka://a:1/t", "x.csv", "--engine", "spark", "--stream"], "a topic is read alone"),
+        (["--input", "kafka://a:1/t", "--input", "kafka://a:1/u", "--engine", "spark", "--stream"], "one by itself"),
+        (["--input", "x", "--input", "kafka://a:1/u", "--engine", "spark", "--stream"], "one by itself"),
+    ],
+)
+def test_usage(args: list[str], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    failed(run("detect", "-q", FIRES, *args), 2, message)
+
+
+def test_a_broker_that_does_not_answer_is_told_at_once() -> None:
+    address = f"127.0.0.1:{free_port()}"
+    args = ["--engine", "spark", "--stream", "--input", f"kafka://{address}/t", *KINDS]
+    failed(run("detect", "-q", FIRES, *args), 1, f"no broker answers at {address}")
+
+
+def test_without_the_connector_it_is_told_where_to_get_it(spark: Any) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as listening:
+        address = f"kafka://127.0.0.1:{listening.getsockname()[1]}/t"
+        result = run("detect", "-q", FIRES, "--engine", "spark", "--stream", "--input", address, *KINDS)
+    failed(
+        result, 1, "Kafka connector is not on its class path", "--packages org.apache.spark:spark-sql-kafka-0-10_2.13"
+    )
+    assert len(result.stderr.splitlines()) == 2
 
 
 @contextmanager

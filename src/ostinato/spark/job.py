@@ -1,10 +1,9 @@
-"""One run on Spark for the command line: files in, matches out, and errors in our words."""
+"""One run on Spark for the command line: files or a topic in, matches out, and errors in our words."""
 
 from __future__ import annotations
 
 import logging
 import os
-import re
 import shutil
 import signal
 import tempfile
@@ -19,8 +18,11 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from ostinato.errors import DataError, OstinatoError, did_you_mean
+from ostinato.events import DEFAULT_TIME
 from ostinato.query import PatternQuery
+from ostinato.spark.failures import told_by_spark
 from ostinato.spark.session import session
+from ostinato.spark.topic import SKIPPED, TYPES, Topic
 from ostinato.viz.table import SHOWN, terminal_table, told
 
 if TYPE_CHECKING:
@@ -29,23 +31,21 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 FORMATS = {"parquet": "parquet", "csv": "csv", "jsonl": "json", "ndjson": "json", "json": "json"}
-_TYPES = {"number": "double", "string": "string", "boolean": "boolean", "timestamp": "timestamp"}
 _TEXT = {"header": "true", "escape": '"'}  # CSV as everyone else writes it
 _MODES = {"raise": "FAILFAST", "skip": "DROPMALFORMED"}
 _HIDE = "spark.sql.execution.pyspark.udf.hideTraceback.enabled"
-_NOISE = re.compile(r"\n\s*at [\w.$]+\(|\n\n?(?:Driver|JVM) stacktrace|\s*SQLSTATE: ")
 
 
 @dataclass(frozen=True)
 class SparkJob:
-    """A query, the files it runs over and how to read them.
+    """A query, the files or the topic it runs over and how to read them.
 
-    `kinds` says what columns of text files hold where their values do not tell. `options` are those of
-    `ostinato.cel(…).detect`.
+    `kinds` says what columns of text files hold where their values do not tell, and all columns of a topic. `options`
+    are those of `ostinato.cel(…).detect`.
     """
 
     query: PatternQuery
-    files: Sequence[Path]
+    source: Sequence[Path] | Topic
     master: str | None = None
     kinds: Mapping[str, str] = field(default_factory=dict)
     on_error: str = "raise"
@@ -56,7 +56,7 @@ class SparkJob:
         began = time.perf_counter()
         if output is not None:
             _check_output(output)
-        with running(self.master) as spark:
+        with running(self.master, output=output) as spark:
             matches = self._matches(self._frame(spark))
             total = _print_first(matches) if output is None else write(matches, output, FORMATS[form])
         _say(f"{told(total)}, {time.perf_counter() - began:.1f} s")
@@ -70,17 +70,21 @@ class SparkJob:
             return self.query.explain(self._frame(spark), **self.options)
 
     def stream(self, output: Path | None, form: str, *, checkpoint: Path | None, once: bool) -> None:
-        """Watch a folder for new files. Matches are added to the output, or printed as JSON lines."""
-        if len(self.files) != 1 or not self.files[0].is_dir():
+        """Watch a folder for new files, or a topic for messages. Matches are added to the output, or printed as JSON
+        lines.
+        """
+        if isinstance(self.source, Topic):
+            self.source.reach()
+        elif len(self.source) != 1 or not self.source[0].is_dir():
             raise DataError("a stream is a folder that is watched for files", fix="give one folder: --input events/")
-        with running(self.master) as spark:
+        if checkpoint is None and output is not None:
+            checkpoint = output / "_checkpoint"
+        with running(self.master, checkpoint=checkpoint, output=output) as spark:
             matches = self._matches(self._streaming(spark))
             writing = (matches if output is None else _flat(matches, FORMATS[form])).writeStream.outputMode("append")
             writing = writing.trigger(availableNow=True) if once else writing.trigger(processingTime="1 second")
             if checkpoint is not None:
                 writing = writing.option("checkpointLocation", str(checkpoint.absolute()))
-            elif output is not None:
-                writing = writing.option("checkpointLocation", str(output.absolute() / "_checkpoint"))
             if output is None:
                 query = writing.foreachBatch(_print_lines).start()
             else:
@@ -92,14 +96,18 @@ class SparkJob:
         return found
 
     def _frame(self, spark: SparkSession) -> DataFrame:
-        form = _form_of(self.files)
+        assert not isinstance(self.source, Topic), "a topic has no end"
+        form = _form_of(self.source)
         reader = spark.read.format(form).options(**self._reading(form))
-        paths = [str(file.absolute()) for file in self.files]
+        paths = [str(file.absolute()) for file in self.source]
         return reader.schema(self._typed(reader.load(paths).schema)).load(paths) if self.kinds else reader.load(paths)
 
     def _streaming(self, spark: SparkSession) -> DataFrame:
         """A stream must know its columns before its rows: those of the files that are there."""
-        form, folder = _form_of(self.files), str(self.files[0].absolute())
+        if isinstance(self.source, Topic):
+            time = self.options.get("time") or DEFAULT_TIME
+            return self.source.read(spark, self.kinds, time, skip=self.on_error == "skip")
+        form, folder = _form_of(self.source), str(self.source[0].absolute())
         schema = spark.read.format(form).options(**self._reading(form)).load(folder).schema
         return spark.readStream.format(form).options(**self._reading(form)).schema(self._typed(schema)).load(folder)
 
@@ -119,7 +127,7 @@ class SparkJob:
                 )
         typed = StructType()
         for each in schema.fields:
-            typed.add(each.name, _TYPES[self.kinds[each.name]] if each.name in self.kinds else each.dataType)
+            typed.add(each.name, TYPES[self.kinds[each.name]] if each.name in self.kinds else each.dataType)
         return typed
 
 
@@ -154,15 +162,20 @@ def form_of(path: Path) -> str | None:
 
 
 @contextmanager
-def running(master: str | None) -> Iterator[SparkSession]:
-    """A session that only says what we say: its errors become ours, and what its workers print is left out."""
+def running(
+    master: str | None, *, checkpoint: Path | None = None, output: Path | None = None
+) -> Iterator[SparkSession]:
+    """A session that only says what we say: its errors become ours, and what its workers print is left out.
+
+    The folders of the job are named where they are what is wrong.
+    """
     with Console(stderr=True).status("Spark starts"):
         try:
             spark = session(master)
         except OstinatoError:
             raise
         except Exception as error:
-            raise OstinatoError(f"Spark does not start: {_told(error)}") from error
+            raise OstinatoError(f"Spark does not start: {told_by_spark(error)}") from error
     logging.getLogger().addHandler(logging.NullHandler())  # py4j logs what it raises as well
     java = getattr(spark, "_jvm", None)  # none behind Spark Connect
     if java is not None:
@@ -175,24 +188,9 @@ def running(master: str | None) -> Iterator[SparkSession]:
     except Exception as error:
         if os.environ.get("OSTINATO_DEBUG") or type(error).__module__.partition(".")[0] not in ("pyspark", "py4j"):
             raise
-        raise OstinatoError(_told(error)) from None
+        raise OstinatoError(told_by_spark(error, checkpoint=checkpoint, output=output)) from None
     finally:
         spark.conf.set(_HIDE, before)
-
-
-def _told(error: Exception) -> str:
-    """What went wrong, without the way it took through Java. Our own errors are in there somewhere."""
-    text = str(error)
-    if (java := getattr(error, "java_exception", None)) is not None:
-        text = f"{java.toString()}\n{text}"
-    if re.search(r"StreamMetadata|MALFORMED_LOG_FILE", text):
-        reason = _NOISE.split(text, maxsplit=1)[0].strip().partition("\n")[0]
-        return f"the checkpoint cannot be read: {reason}\nfix: start with a new --checkpoint folder"
-    if ours := re.search(r"ostinato\.errors\.\w+: ", text):
-        return _NOISE.split(text[ours.end() :], maxsplit=1)[0].strip()
-    causes = re.findall(r"(?:Caused by: |most recent failure: .*?: )(?:[\w.$]+(?:Exception|Error): )?(.+)", text)
-    line = causes[-1] if causes else _NOISE.split(text, maxsplit=1)[0].strip().partition("\n")[0]
-    return re.sub(r"^(?:[\w.$]+(?:Exception|Error): )?\[[\w.]+\] ", "", _NOISE.split(line, maxsplit=1)[0])
 
 
 def _print_first(matches: DataFrame) -> int:
@@ -292,8 +290,10 @@ def _tell(query: StreamingQuery, last: int) -> int:
                 sum(value or 0 for name, value in counts.items() if name.endswith(kind))
                 for kind in (".matches", ".late")
             )
+            skipped = step.observedMetrics.get(SKIPPED)
+            left_out = f", {skipped['skipped']:,} skipped" if skipped is not None else ""
             if step.numInputRows or matches:
-                _say(f"step {step.batchId}: {step.numInputRows:,} events, {told(matches)}, {late:,} late")
+                _say(f"step {step.batchId}: {step.numInputRows:,} events, {told(matches)}, {late:,} late{left_out}")
         last = max(last, step.batchId)
     return last
 

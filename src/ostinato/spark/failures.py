@@ -1,0 +1,78 @@
+"""What Spark fails with, in a line or two: what is wrong and what to do, without the way it took through Java."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+_NOISE = re.compile(
+    r"\n\s*at [\w.$]+\(|\n\n?(?:Driver|JVM) stacktrace|\n=== Streaming Query| If the stream job|\s*SQLSTATE: "
+)
+_PREFIX = re.compile(
+    r"^(?:Query \[id = [^]]*] terminated with exception: |[\w.$]+(?:Exception|Error): |\[[A-Z][\w.]+] )+"
+)
+_RAISED = re.compile(r"\[USER_RAISED_EXCEPTION] (.*?)\s*SQLSTATE: ", re.DOTALL)
+_LOG = r"(?:HDFSMetadata|OffsetSeq|Commit|CompactibleFileStream)Log"  # Spark's own notes of what a stream has done
+_CHECKPOINT = re.compile(
+    rf"CANNOT_LOAD_STATE_STORE|MALFORMED_LOG_FILE|StreamMetadata\$?\.read|{_LOG}\.(?:deserialize|getExistingBatch)"
+    r"|AssertionError: assertion failed(?:\s+at \S+){0,3}\s+at \S+\.initializeExecution"
+)
+_FULL = re.compile(r"No space left on device|not enough space on the disk", re.IGNORECASE)
+_POISON = re.compile(r"MALFORMED_RECORD|Malformed (?:CSV )?record|Unexpected end-of-input|CANNOT_PARSE|JsonParseExc")
+
+
+def told_by_spark(error: Exception, *, checkpoint: Path | None = None, output: Path | None = None) -> str:
+    """What went wrong in a job that keeps its state and its answer in these folders."""
+    text, trace = str(error), str(getattr(error, "_stackTrace", ""))
+    if (java := getattr(error, "java_exception", None)) is not None:
+        text = f"{java.toString()}\n{text}"
+    everything = f"{text}\n{trace}"
+    if raised := _RAISED.search(everything):
+        return raised[1]
+    if ours := re.search(r"ostinato\.errors\.\w+: ", text):
+        return _NOISE.split(text[ours.end() :], maxsplit=1)[0].strip()
+    if _FULL.search(everything):
+        return f"no space left on the disk of {_fullest(checkpoint, output)}\nfix: free some, then run it again"
+    if _CHECKPOINT.search(everything):
+        if output is not None and "ManifestFileCommitProtocol.commitJob" in everything:
+            return _damaged(f"list of files {output / '_spark_metadata'}", "--output", text)
+        return _damaged(f"checkpoint {checkpoint}" if checkpoint else "checkpoint", "--checkpoint", text)
+    if "KAFKA_DATA_SOURCE_NOT_ENABLED" in text:
+        return "Spark's Kafka connector is not on its class path" + _connector()
+    if "UnknownTopicOrPartitionException" in everything:
+        return "there is no such topic\nfix: check its name, or create it"
+    reason = _reason(text)
+    if _POISON.search(everything):
+        fix = "run it without --engine spark to see the file and the line, or leave them out with --on-error skip"
+        return f"rows cannot be read: {reason}\nfix: {fix}"
+    return reason
+
+
+def _reason(text: str) -> str:
+    """The last cause in what Spark tells of a failed task; else the first line."""
+    causes = re.findall(r"(?:Caused by: |most recent failure: .*?: )(?:[\w.$]+(?:Exception|Error): )?(.+)", text)
+    line = causes[-1] if causes else text.strip().partition("\n")[0]
+    return _PREFIX.sub("", _NOISE.split(line, maxsplit=1)[0]).strip()
+
+
+def _damaged(what: str, option: str, text: str) -> str:
+    return f"the {what} cannot be read: {_reason(text)}\nfix: start with a new {option}, or restore the folder"
+
+
+def _fullest(*folders: Path | None) -> Path:
+    """Where the disk is that ran out; Spark also works in the folder for temporary files."""
+    there = {}
+    for folder in (*folders, Path(tempfile.gettempdir())):
+        if folder is not None:
+            exists = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+            there[folder] = shutil.disk_usage(exists).free
+    return min(there, key=there.__getitem__)
+
+
+def _connector() -> str:
+    import pyspark
+
+    package = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
+    return f"\nfix: PYSPARK_SUBMIT_ARGS='--packages {package} pyspark-shell' in the environment fetches it"
