@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ostinato.automata.construct import Barred, barred, construct, split_trailing
+from ostinato.automata.deferred import defer
 from ostinato.automata.determinise import AllMachine, Alphabet, Machine, MaxMachine, OrderMachine
 from ostinato.automata.nested import never_nested
-from ostinato.automata.optimise import optimise
+from ostinato.automata.optimise import optimise, trim
 from ostinato.automata.registers import Registers, ambiguous, check_written
 from ostinato.automata.segments import detector
 from ostinato.automata.sra.construct import construct as construct_sra
@@ -194,7 +195,7 @@ def compile_query(query: Query) -> Compiled:
     stages = (("tie", tied), *normalise(tied))
     formula, trailing = split_trailing(stages[-1][1].formula)
     built, accepting = construct(formula)
-    transducer = optimise(built, accepting, contiguous=query.strategy == "STRICT")
+    transducer = trim(defer(optimise(built, accepting, contiguous=query.strategy == "STRICT")))
     check_written(transducer)
     _check_watched(query, trailing)
     return _checked(Compiled(query, stages, transducer, tuple(map(barred, trailing))))

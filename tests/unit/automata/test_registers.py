@@ -99,3 +99,15 @@ def test_conditions_that_no_events_pass(text: str, never: bool) -> None:
 def test_a_diagram_shows_tests_and_registers() -> None:
     dot = ost.cel("A AS x ; (NOT C AS n FILTER n.id = x.id) ; B AS y FILTER x.v < y.v").diagram().dot()
     assert "A / • x → x" in dot and "B[x.v < v]" in dot and "not C[id = x.id]" in dot
+
+
+def test_events_that_must_equal_a_later_one() -> None:
+    """They must equal each other, so the first of them is enough; another condition has a register of its own."""
+    rows = [("A", 1, 0), ("A", 1, 0), ("A", 2, 0), ("B", 0, 1), ("C", 0, 0), ("B", 0, 2)]
+    events = [{"type": kind, "id": number, "k": other} for kind, number, other in rows]
+    query = ost.cel("(A AS x FILTER x.id = y.k)+ ; B AS y ; C AS z")
+    assert sorted(query.detect(events)["positions"].to_pylist()) == [[0, 1, 3, 4], [0, 3, 4], [1, 3, 4]]
+    either = ost.cel("((A AS x FILTER x.id = y.k) OR (C AS x FILTER x.k = y.id))+ ; B AS y")
+    assert [2, 4, 5] in either.detect(events)["positions"].to_pylist()
+    with pytest.raises(ost.QueryError, match="would have to be remembered"):
+        ost.cel("((A AS x FILTER x.id = y.k)+ ; B AS y)+")  # y is another one in each round
