@@ -215,7 +215,7 @@ def test_the_watermark_of_joined_sources_is_the_least(spark: Any, tmp_path: Path
     assert spark.table("joined").count() == query["q"].count(rows) > 0
 
 
-@pytest.mark.parametrize("buckets", [1, 2, 5])
+@pytest.mark.parametrize("buckets", [1, 5])
 def test_lateness_does_not_depend_on_buckets(spark: Any, tmp_path: Path, buckets: int) -> None:
     feed = Feed(spark, tmp_path).add(
         table(event(0.0009, "A", k=1)), table(*(event(0.0005, "A", k=key) for key in range(1, 6))), closing()
