@@ -14,7 +14,7 @@ QUERY = "(A AS x ; B AS y ; C AS z) FILTER x.id = y.id AND z.v > x.v AND y.name 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--events", type=int, default=20_000_000)
+    parser.add_argument("--events", type=int, default=100_000_000)
     given = parser.parse_args()
     rng = np.random.default_rng(3)
     engine = ost.cel(QUERY).engine()
