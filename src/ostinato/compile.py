@@ -172,10 +172,6 @@ def compile_text(text: str, language: Language = "cel") -> Compiled:
         raise error.within(text) from None
 
 
-def compile_cel(text: str) -> Compiled:
-    return compile_text(text)
-
-
 def compile_pattern(pattern: Pattern) -> Compiled:
     """Of an SREM: an SRA, and a transducer that finds its strings in a stream."""
     query = Query(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from ostinato.automata.construct import EpsilonTransducer
+from ostinato.automata.reach import reach
 from ostinato.automata.transducer import START_LOOP, Transducer, Transition
 
 
@@ -20,7 +20,7 @@ def remove_epsilon(built: EpsilonTransducer, accepting: int) -> Transducer:
     transitions: dict[Transition, None] = {}
     final = set()
     for state in range(built.states):
-        reached = _reach([state], after)
+        reached = reach([state], after)
         if accepting in reached and state:
             final.add(state)
         for inner in sorted(reached):
@@ -42,7 +42,7 @@ def trim(transducer: Transducer) -> Transducer:
     for transition in transducer.transitions:
         forward.setdefault(transition.source, []).append(transition.target)
         backward.setdefault(transition.target, []).append(transition.source)
-    useful = _reach([0], forward) & (_reach(sorted(transducer.final), backward) | {0})
+    useful = reach([0], forward) & (reach(sorted(transducer.final), backward) | {0})
     order = [state for state in _breadth_first(forward) if state in useful]
     return _renumber(transducer, {state: number for number, state in enumerate(order)})
 
@@ -79,17 +79,6 @@ def optimise(built: EpsilonTransducer, accepting: int, *, contiguous: bool) -> T
     """The whole sequence; `contiguous` applies STRICT."""
     transducer = remove_epsilon(built, accepting)
     return trim(merge_alike(trim(strict(transducer) if contiguous else transducer)))
-
-
-def _reach(start: Iterable[int], edges: dict[int, list[int]]) -> set[int]:
-    seen = set(start)
-    todo = list(seen)
-    while todo:
-        for target in edges.get(todo.pop(), ()):
-            if target not in seen:
-                seen.add(target)
-                todo.append(target)
-    return seen
 
 
 def _breadth_first(edges: dict[int, list[int]]) -> list[int]:

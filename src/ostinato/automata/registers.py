@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from ostinato.automata.reach import reach
 from ostinato.automata.sra.satisfy import satisfiable
 from ostinato.automata.transducer import Transducer, Transition
 from ostinato.errors import LimitError, QueryError
@@ -27,6 +28,7 @@ from ostinato.lang.expr import (
     to_text,
     transform,
 )
+from ostinato.plan.rewrite import conjuncts
 
 MAX_CELLS = 62  # one bit of an integer each says which are NULL
 # What can put together values of different events.
@@ -238,17 +240,11 @@ def contradiction(transducer: Transducer) -> Expr | None:
     for t in transducer.transitions:
         if t not in impossible:
             ways.setdefault(t.source, set()).add(t.target)
-    reached, todo = {0}, [0]
-    while todo:
-        new = ways.get(todo.pop(), set()) - reached
-        reached |= new
-        todo += new
-    return impossible[0].test if impossible and not transducer.final & reached else None
+    return impossible[0].test if impossible and not transducer.final & reach((0,), ways) else None
 
 
 def _literals(transition: Transition) -> Iterator[tuple[Expr, bool]]:
     own = transition.condition.where if transition.condition is not None else None
     for test in (own, transition.test):
-        for part in test.args if isinstance(test, Call) and test.op == "and" else (test,):
-            if part is not None:
-                yield part, True
+        if test is not None:
+            yield from ((part, True) for part in conjuncts(test))

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ostinato.lang.expr import type_of_literal
+from ostinato.lang.expr import MIRROR, type_of_literal
 
 Value: TypeAlias = "pa.Array | pa.Scalar"  # a literal, or an expression of literals only, stays a scalar
 
@@ -31,7 +31,6 @@ COMPARE = {
     ">": pc.greater,
     ">=": pc.greater_equal,
 }
-_MIRROR = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _EXACT = {"+": pc.add_checked, "-": pc.subtract_checked, "*": pc.multiply_checked}
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _DIGITS = Context(prec=1000)  # all digits of every float64
@@ -253,7 +252,7 @@ def _roomy(value: Value) -> Value:
 
 def compare(op: str, left: Value, right: Value) -> Value:
     if isinstance(left, pa.Scalar) and not isinstance(right, pa.Scalar):
-        return compare(_MIRROR[op], right, left)
+        return compare(MIRROR[op], right, left)
     if is_null(left) or is_null(right):
         return pa.nulls(len(left), pa.bool_())
     if _is_moment(left) and _is_moment(right):

@@ -64,6 +64,8 @@ class Call:
 Expr = Literal | Attribute | Variable | Call
 
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
+# The comparison that says the same with its sides exchanged.
+MIRROR = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 ARITHMETIC = ("+", "-", "*", "/", "%")
 LOGIC = ("and", "or", "not")
 # is_true(p) is TRUE or FALSE, never NULL: Theorem 2 needs the exact complement of "the filter passes".

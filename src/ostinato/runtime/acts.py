@@ -13,7 +13,7 @@ from ostinato.automata.tables import Rows
 from ostinato.automata.transducer import START_LOOP, Condition, Transition
 from ostinato.errors import LimitError
 from ostinato.kernels import correlated, tests
-from ostinato.lang.expr import COMPARISONS
+from ostinato.lang.expr import COMPARISONS, MIRROR
 
 Kind = OneOf["whole", "float", "text"]  # whole: also booleans, and ticks of time
 
@@ -21,7 +21,6 @@ _BINARY = {"and": tests.AND, "or": tests.OR, "+": tests.ADD, "-": tests.SUBTRACT
 _BINARY |= {"/": tests.DIVIDE, "%": tests.REMAINDER}
 _UNARY = {"not": tests.NOT, "is_null": tests.IS_NULL, "is_true": tests.IS_TRUE, "neg": tests.NEGATE}
 _UNARY |= {"abs": tests.ABSOLUTE, "sqrt": tests.SQUARE_ROOT, "floor": tests.FLOOR, "ceil": tests.CEILING}
-_MIRROR = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 @dataclass(frozen=True)
@@ -174,7 +173,7 @@ class Acts:
         if isinstance(tree, Apply) and tree.op in COMPARISONS:
             op, (left, right) = tree.op, tree.args
             if isinstance(left, Term) and left.register is None:
-                op, left, right = _MIRROR[op], right, left
+                op, left, right = MIRROR[op], right, left
             if isinstance(left, Term) and left.register and isinstance(right, Term) and right.register is None:
                 kind = _comparison(self.kinds[left.number], self.kinds[right.number], op)
                 cell = self.column[left.register, left.number]

@@ -6,13 +6,13 @@ import pytest
 
 from ostinato.automata.determinise import AllMachine, Machine, MaxMachine, Move, OrderMachine
 from ostinato.automata.tables import Tables
-from ostinato.compile import compile_cel
+from ostinato.compile import compile_text
 from ostinato.errors import LimitError
 
 
 def machine(text: str, letters: str = "ABCD") -> Machine:
     """Code i is an event of the i-th type."""
-    compiled = compile_cel(text)
+    compiled = compile_text(text)
     conditions = compiled.conditions
     return compiled.machine(lambda code: tuple(condition.relation in (None, letters[code]) for condition in conditions))
 

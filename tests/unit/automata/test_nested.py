@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from ostinato.automata.nested import never_nested
-from ostinato.compile import compile_cel
+from ostinato.compile import compile_text
 from ostinato.lang.cel import parse
 from ostinato.semantics.cel import evaluate
 
@@ -46,31 +46,31 @@ def nested_somewhere(text: str) -> bool:
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_it_is_decided_as_all_short_words_say(pattern: str) -> None:
-    assert never_nested(compile_cel(pattern).transducer) == (not nested_somewhere(pattern))
+    assert never_nested(compile_text(pattern).transducer) == (not nested_somewhere(pattern))
 
 
 def test_conditions_are_taken_to_hold_together() -> None:
     text = "(A AS x FILTER x.v > 1) ; B OR (A AS x FILTER x.v < 0) ; C ; B"
-    assert not never_nested(compile_cel(text).transducer)
+    assert not never_nested(compile_text(text).transducer)
 
 
 def test_strict_matches_with_the_same_end_are_nested_all_the_same() -> None:
-    assert not never_nested(compile_cel("SELECT STRICT * WHERE A+ ; B").transducer)
-    assert never_nested(compile_cel("SELECT STRICT * WHERE A ; B").transducer)
+    assert not never_nested(compile_text("SELECT STRICT * WHERE A+ ; B").transducer)
+    assert never_nested(compile_text("SELECT STRICT * WHERE A ; B").transducer)
 
 
 def test_it_gives_up_on_what_is_too_large() -> None:
     branches = " OR ".join(f"A{number}" for number in range(300))
-    assert not never_nested(compile_cel(f"({branches}) ; B").transducer)
-    assert never_nested(compile_cel(" ; ".join(["A"] * 100)).transducer)
+    assert not never_nested(compile_text(f"({branches}) ; B").transducer)
+    assert never_nested(compile_text(" ; ".join(["A"] * 100)).transducer)
 
 
 def test_max_is_then_matched_as_all() -> None:
-    plain, choosing = (compile_cel(f"SELECT MAX * WHERE {p} WITHIN 9 EVENTS") for p in ("A ; B", "A+ ; B"))
+    plain, choosing = (compile_text(f"SELECT MAX * WHERE {p} WITHIN 9 EVENTS") for p in ("A ; B", "A+ ; B"))
     assert (plain.strategy, plain.replayed) == ("ALL", False)
     assert (choosing.strategy, choosing.replayed) == ("MAX", True)
 
 
 def test_other_strategies_and_a_not_at_the_end_stay_as_they_are() -> None:
-    assert compile_cel("SELECT NXT * WHERE A ; B").strategy == "NXT"
-    assert compile_cel("SELECT MAX * WHERE A ; NOT B WITHIN 1 s").selects_late
+    assert compile_text("SELECT NXT * WHERE A ; B").strategy == "NXT"
+    assert compile_text("SELECT MAX * WHERE A ; NOT B WITHIN 1 s").selects_late

@@ -10,7 +10,7 @@ import pytest
 from ostinato.automata.determinise import Alphabet, Step, bits
 from ostinato.automata.ranked import BackMachine, FrontMachine, HalfMachine, best_join, kin
 from ostinato.automata.transducer import START_LOOP, Condition, Transducer, Transition
-from ostinato.compile import compile_cel
+from ostinato.compile import compile_text
 
 LETTERS = "AB"
 String = tuple[int, ...]
@@ -143,12 +143,12 @@ def test_the_best_match_is_joined_from_both_halves(latest: bool) -> None:
 
 
 def test_a_sequence_compares_no_strings_of_different_rows() -> None:
-    transducer = compile_cel("A AS x ; B AS y ; C AS z ; D AS w").transducer
+    transducer = compile_text("A AS x ; B AS y ; C AS z ; D AS w").transducer
     for latest in (False, True):
         assert len(set(kin(transducer, latest=latest))) == transducer.states
 
 
 def test_states_that_one_string_reaches_are_kin() -> None:
-    transducer = compile_cel("(A AS x ; B AS y) OR (ANY AS u ; C AS v)").transducer
+    transducer = compile_text("(A AS x ; B AS y) OR (ANY AS u ; C AS v)").transducer
     names = kin(transducer, latest=False)
     assert len(set(names)) < transducer.states

@@ -6,7 +6,7 @@ import pytest
 
 import ostinato as ost
 from ostinato.automata.registers import ambiguous
-from ostinato.compile import compile_cel
+from ostinato.compile import compile_text
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_what_is_refused(text: str, place: str, reason: str, fix: str) -> None:
 
 
 def test_a_test_stands_on_the_last_event_it_reads() -> None:
-    transducer = compile_cel("(A AS x ; B AS y ; C AS z) FILTER x.v < y.v AND x.id = 1").transducer
+    transducer = compile_text("(A AS x ; B AS y ; C AS z) FILTER x.v < y.v AND x.id = 1").transducer
     (tested,) = [t for t in transducer.transitions if t.test is not None]
     assert tested.mark == "y" and tested.reads == {"x"}
     assert [t.writes for t in transducer.transitions if t.mark == "x"] == [("x",)]
@@ -44,13 +44,13 @@ def test_a_test_stands_on_the_last_event_it_reads() -> None:
 
 def test_a_filter_before_its_event_moves_to_it() -> None:
     """The value of y is kept until x comes, in the branch that asks for it alone."""
-    transducer = compile_cel("((B AS y FILTER y.v > x.v) OR C AS w) ; A AS x").transducer
+    transducer = compile_text("((B AS y FILTER y.v > x.v) OR C AS w) ; A AS x").transducer
     tested = [t for t in transducer.transitions if t.test is not None]
     assert {t.mark for t in tested} == {"x"} and {register for t in tested for register in t.reads} == {"y"}
 
 
 def test_cells_are_only_what_later_tests_read() -> None:
-    registers = compile_cel("(A AS x ; B AS y ; C AS z) FILTER x.v < y.v AND z.w > 2 * y.w").registers
+    registers = compile_text("(A AS x ; B AS y ; C AS z) FILTER x.v < y.v AND z.w > 2 * y.w").registers
     assert registers is not None
     assert len(registers.cells) == 2
     assert [len(cells) for cells in registers.needed] == [0, 1, 1, 0]
@@ -73,7 +73,7 @@ def test_a_variable_under_a_plus_is_another_one() -> None:
     ],
 )
 def test_ambiguity(text: str, twice: bool) -> None:
-    assert ambiguous(compile_cel(text).transducer) is twice
+    assert ambiguous(compile_text(text).transducer) is twice
 
 
 def test_a_complex_event_that_two_runs_find_is_given_once() -> None:

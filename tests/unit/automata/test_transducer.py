@@ -7,14 +7,14 @@ import pytest
 from ostinato.automata.construct import construct, split_trailing
 from ostinato.automata.optimise import optimise
 from ostinato.automata.transducer import START_LOOP, Condition, Transducer, Transition
-from ostinato.compile import compile_cel
+from ostinato.compile import compile_text
 from ostinato.lang.cel import parse
 from ostinato.lang.expr import Expr, on_current
 from ostinato.plan.nodes import Absent, Event, Filter, Sequence
 
 
 def transducer(text: str) -> Transducer:
-    return compile_cel(text).transducer
+    return compile_text(text).transducer
 
 
 def marks(found: Transducer) -> set[tuple[int, str | None, int]]:

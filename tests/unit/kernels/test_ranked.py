@@ -12,7 +12,7 @@ import pytest
 
 import ostinato
 from ostinato.automata.tables import Tables
-from ostinato.compile import compile_cel
+from ostinato.compile import compile_text
 from ostinato.kernels import halves, protocol, window
 from ostinato.runtime.limits import Limits
 from ostinato.runtime.matcher import Events, Matcher, Scope
@@ -25,7 +25,7 @@ NONE = np.zeros(0, np.int64)
 
 def matcher(text: str, width: int, kind: type[Matcher] = Ranked) -> Matcher:
     """Code i is an event of the i-th type."""
-    compiled = compile_cel(f"{text} WITHIN {width} EVENTS")
+    compiled = compile_text(f"{text} WITHIN {width} EVENTS")
     conditions = compiled.conditions
     machine = compiled.machine(lambda code: tuple(c.relation in (None, LETTERS[code]) for c in conditions))
     tables = Tables(machine, max_states=1000)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import ostinato as ost
 from generators import SECOND, Row, queries, streams, table
 from ostinato.clock import Clock
-from ostinato.compile import compile_cel
+from ostinato.compile import compile_text
 from ostinato.plan.format import to_text
 from ostinato.plan.nodes import Query, Window
 from ostinato.runtime.limits import Limits
@@ -74,7 +74,7 @@ WINDOWS = [
 )
 def test_any_cuts(query: Query, window: Window, rows: list[Row], count: int, data: Any) -> None:
     text = to_text(replace(query, window=window, consume="NONE"))
-    assume(may_split(compile_cel(text), CLOCK))
+    assume(may_split(compile_text(text), CLOCK))
     times = sorted({row["ts"] for row in rows})
     cuts = sorted(data.draw(st.sets(st.sampled_from(times)))) if times else []
     events = with_places(rows)
@@ -101,12 +101,12 @@ def letters(text: str, **columns: list[Any]) -> pa.Table:
     ],
 )
 def test_what_cannot_be_cut(text: str) -> None:
-    assert not may_split(compile_cel(text), CLOCK)
+    assert not may_split(compile_text(text), CLOCK)
 
 
 @pytest.mark.parametrize("kind", [pa.float64(), pa.decimal128(9, 2)])
 def test_times_that_spark_cannot_count(kind: pa.DataType) -> None:
-    assert not may_split(compile_cel("A AS x ; B AS y WITHIN 5 seconds"), Clock("ts", kind))
+    assert not may_split(compile_text("A AS x ; B AS y WITHIN 5 seconds"), Clock("ts", kind))
 
 
 @pytest.mark.parametrize(
@@ -121,11 +121,11 @@ def test_times_that_spark_cannot_count(kind: pa.DataType) -> None:
     ],
 )
 def test_whether_an_answer_always_shows_an_event(text: str, shows: bool) -> None:
-    assert always_shows(compile_cel(text)) is shows
+    assert always_shows(compile_text(text)) is shows
 
 
 def test_no_rows_and_no_cuts() -> None:
-    (only,) = between([], {}, [compile_cel("A AS x WITHIN 3 EVENTS")], CLOCK, 7)
+    (only,) = between([], {}, [compile_text("A AS x WITHIN 3 EVENTS")], CLOCK, 7)
     assert (only.reach, only.begin, only.end) == (None, None, None)
 
 

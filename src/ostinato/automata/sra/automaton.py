@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ostinato.automata.sra.reach import reach
+from ostinato.automata.reach import reach
 from ostinato.errors import DataError, QueryError
 from ostinato.lang.expr import (
     CURRENT,

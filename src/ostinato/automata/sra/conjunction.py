@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ostinato.lang.expr import FALSE, TRUE, Call, Expr
+from ostinato.plan.rewrite import conjuncts
 
 
 def conjunction(tests: Iterable[Expr]) -> Expr:
@@ -13,7 +14,3 @@ def conjunction(tests: Iterable[Expr]) -> Expr:
     if FALSE in parts:
         return FALSE
     return Call("and", tuple(parts)) if len(parts) > 1 else next(iter(parts), TRUE)
-
-
-def conjuncts(test: Expr) -> tuple[Expr, ...]:
-    return test.args if isinstance(test, Call) and test.op == "and" else (test,)

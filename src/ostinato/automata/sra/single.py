@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ostinato.automata.sra.automaton import Automaton
-from ostinato.automata.sra.conjunction import conjunction, conjuncts
+from ostinato.automata.sra.conjunction import conjunction
 from ostinato.automata.sra.epsilon import eliminate
 from ostinato.automata.sra.explore import Move, explore
 from ostinato.automata.sra.rename import renamed
 from ostinato.automata.sra.trim import trim
+from ostinato.plan.rewrite import conjuncts
 
 Partition = tuple[frozenset[str], ...]  # p: the old registers that each new one stands for; they hold the same event
 

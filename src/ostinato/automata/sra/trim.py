@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ostinato.automata.reach import reach
 from ostinato.automata.sra.alike import alike
 from ostinato.automata.sra.automaton import Automaton, Rule
-from ostinato.automata.sra.reach import reach
 from ostinato.lang.expr import FALSE
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from ostinato.automata.reach import reach
 from ostinato.automata.sra.automaton import Automaton, Rule
 from ostinato.automata.sra.configurations import Configurations
 from ostinato.automata.sra.epsilon import eliminate
 from ostinato.automata.sra.paths import MAX_STEPS, Path, Search
-from ostinato.automata.sra.reach import reach
 from ostinato.automata.sra.satisfy import satisfiable
 from ostinato.errors import DataError, LimitError
 from ostinato.lang.expr import quote_name, to_text
