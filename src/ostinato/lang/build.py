@@ -45,6 +45,8 @@ FUNCTIONS: dict[str, tuple[int, float]] = {
 class SharedBuilder:
     """Turns lark's tree into nodes: one method per rule, given the rule's span and its built children."""
 
+    argument = "x.attr"  # what a function may be given, for its errors
+
     def __init__(self, text: str) -> None:
         self.text = text
 
@@ -171,7 +173,8 @@ class SharedBuilder:
         fewest, most = FUNCTIONS[op]
         if not fewest <= len(args) <= most:
             takes = "one argument" if most == 1 else "one or two arguments" if most == 2 else "at least one argument"
-            raise QueryError(f"{op} takes {takes}, found {len(args) or 'none'}", span=span, fix=f"write {op}(x.attr)")
+            fix = f"write {op}({self.argument})"
+            raise QueryError(f"{op} takes {takes}, found {len(args) or 'none'}", span=span, fix=fix)
         return Call(op, args, span)
 
     def call_attribute(self, span: Span, call: Call, name: Token) -> Expr:

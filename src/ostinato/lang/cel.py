@@ -84,7 +84,7 @@ def nanoseconds(number: str, unit: str, span: Span) -> int:
         if unit.lower() == "events":
             raise QueryError("this is a time, and events are none", span=span, fix="write a unit such as seconds")
         raise QueryError(f"unknown unit `{unit}`", span=span, fix=did_you_mean(unit.lower(), [*known, "events"]))
-    if Decimal(number) * size > LARGEST:
+    if Decimal(number) > Decimal(LARGEST) / size:  # their product may be too large even for a Decimal
         raise QueryError(f"{number} {unit} is longer than 292 years", span=span, fix="give a shorter time")
     return round(Decimal(number) * size)
 
@@ -112,10 +112,10 @@ def _item_name(expr: Expr, *, with_variable: bool) -> str:
 
 @cache
 def grammar(file: str, start: str) -> Lark:
-    """The parser of a language: its own grammar and the one it shares with the others."""
+    """The parser of a language: the grammar that all share, then its own, which may override rules of it."""
     from lark import Lark
 
-    sources = (files("ostinato.lang").joinpath(name).read_text(encoding="utf-8") for name in (file, "shared.lark"))
+    sources = (files("ostinato.lang").joinpath(name).read_text(encoding="utf-8") for name in ("shared.lark", file))
     return Lark(
         "\n".join(sources),
         start=start,

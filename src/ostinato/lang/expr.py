@@ -135,25 +135,28 @@ _PRECEDENCE = {
 }
 
 
-def to_text(expr: Expr, within: str | None = None) -> str:
+def to_text(expr: Expr, within: str | None = None, *, variable: Callable[[str], str] | None = None) -> str:
     """Query text that parses back to an equal expression; in brackets where it stands `within` a tighter operator.
 
-    Attributes of the current event are shown by their names alone.
+    Attributes of the current event are shown by their names alone; `variable` is how a language writes a variable.
     """
-    return _text(expr, 0 if within is None else _PRECEDENCE[within])
+    return _text(expr, 0 if within is None else _PRECEDENCE[within], variable or _variable_text)
 
 
-def _text(expr: Expr, outer: int) -> str:
+def _text(expr: Expr, outer: int, variable: Callable[[str], str]) -> str:
     if isinstance(expr, Literal):
         return literal_text(expr.value)
     if isinstance(expr, Attribute):
         return f"{_owner_text(expr.variable)}{quote_name(expr.name)}"
     if isinstance(expr, Variable):
-        return _variable_text(expr.name)
+        return variable(expr.name)
     strength = _PRECEDENCE.get(expr.op, 9)
     # Operators of equal strength need brackets on the right of a left-associative one, and around any test in a test.
     looser = 0 if expr.op in LOGIC else 1
-    args = [_text(arg, strength + (looser if index or strength == 4 else 0)) for index, arg in enumerate(expr.args)]
+    args = [
+        _text(arg, strength + (looser if index or strength == 4 else 0), variable)
+        for index, arg in enumerate(expr.args)
+    ]
     if expr.op in ("and", "or"):
         body = f" {expr.op.upper()} ".join(args)
     elif expr.op == "not":
@@ -161,7 +164,7 @@ def _text(expr: Expr, outer: int) -> str:
     elif expr.op == "neg":
         body = f"-{args[0]}" if not args[0].startswith("-") else f"-({args[0]})"
     elif expr.op == "in":
-        body = f"{args[0]} IN ({', '.join(_text(arg, 0) for arg in expr.args[1:])})"
+        body = f"{args[0]} IN ({', '.join(_text(arg, 0, variable) for arg in expr.args[1:])})"
     elif expr.op == "is_null":
         body = f"{args[0]} IS NULL"
     elif expr.op == "like":
@@ -171,7 +174,7 @@ def _text(expr: Expr, outer: int) -> str:
     elif expr.op in ("first", "last") and isinstance(expr.args[0], Attribute):
         body = f"{expr.op}({_variable_text(expr.args[0].variable)}).{quote_name(expr.args[0].name)}"
     else:
-        body = f"{expr.op}({', '.join(_text(arg, 0) for arg in expr.args)})"
+        body = f"{expr.op}({', '.join(_text(arg, 0, variable) for arg in expr.args)})"
     return f"({body})" if strength < outer else body
 
 

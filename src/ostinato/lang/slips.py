@@ -22,8 +22,8 @@ _WORD = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 CLAUSES = ("PARTITION", "WITHIN", "CONSUME")
-OPENING = {")": "(", "]": "["}
-CLOSING = {"(": ")", "[": "]"}
+OPENING = {")": "(", "]": "[", "}": "{"}
+CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
 class Language(NamedTuple):
@@ -56,6 +56,9 @@ class Wording(NamedTuple):
     only: dict[str, str]
     example: str  # of a whole query
     other: Language  # what a text may be by mistake
+    whole: str = "query"
+    words: re.Pattern[str] = _WORD
+    comments: tuple[str, ...] = ("--",)  # how they begin
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,8 @@ class Place:
 
     @property
     def reason(self) -> str:
-        return f"expected {self.expected}, found {f'`{self.found}`' if self.found else 'the end of the query'}"
+        found = f"`{self.found}`" if self.found else f"the end of the {self.wording.whole}"
+        return f"expected {self.expected}, found {found}"
 
 
 class Advice(NamedTuple):
@@ -106,9 +110,9 @@ Slip = Callable[[Place], Advice | None]
 
 
 def explain(text: str, error: UnexpectedInput, wording: Wording, slips: Iterable[Slip]) -> QueryError:
-    words = [match for match in _WORD.finditer(text) if not match[0].startswith("--")]
+    words = [match for match in wording.words.finditer(text) if not match[0].startswith(wording.comments)]
     if not words:
-        return QueryError("the query is empty", text=text, span=Span(0, 1), fix=f"write {wording.example}")
+        return QueryError(f"the {wording.whole} is empty", text=text, span=Span(0, 1), fix=f"write {wording.example}")
     place = _place(words, error, wording)
     advice = next((advice for slip in slips if (advice := slip(place)) is not None), Advice(place.reason))
     fix = advice.fix
@@ -170,7 +174,7 @@ def brackets(place: Place) -> Advice | None:
         return Advice(place.reason, f"remove the `{place.found}`, or add the bracket it closes")
     if place.found in OPENING and OPENING[place.found] != opened:
         return Advice(f"`{place.found}` does not close the `{opened}` before it", f"write `{CLOSING[opened]}`")
-    closable = not place.accepts.isdisjoint({"_RPAR", "_RSQB"})
+    closable = not place.accepts.isdisjoint({"_RPAR", "_RSQB", "_RCUR"})
     if opened and closable and not place.found:
         return Advice("this bracket is never closed", f"add `{CLOSING[opened]}` at the end", where)
     if opened and closable and place.found.upper() in CLAUSES:

@@ -71,11 +71,15 @@ def _window(window: Window) -> str:
         return f"WITHIN {window.amount} EVENTS"
     if window.kind == "attribute":
         return f"WITHIN {literal_text(window.amount)} ON {quote_name(window.attribute or '')}"
-    # The largest unit that gives a whole number; the first spelling of each unit is its full name.
-    size = max(size for size in UNITS.values() if window.amount % size == 0) if window.amount else UNITS["second"]
+    return f"WITHIN {duration_text(int(window.amount))}"
+
+
+def duration_text(nanoseconds: int) -> str:
+    """In the largest unit that gives a whole number; the first spelling of each unit is its full name."""
+    size = max(size for size in UNITS.values() if nanoseconds % size == 0) if nanoseconds else UNITS["second"]
     unit = next(unit for unit in UNITS if UNITS[unit] == size)
-    amount = int(window.amount) // size
-    return f"WITHIN {amount} {unit}{'' if amount == 1 else 's'}"
+    amount = nanoseconds // size
+    return f"{amount} {unit}{'' if amount == 1 else 's'}"
 
 
 def _formula(formula: Formula, place: int) -> str:

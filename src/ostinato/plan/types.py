@@ -11,6 +11,7 @@ from ostinato.lang.expr import (
     AGGREGATES,
     ARITHMETIC,
     COMPARISONS,
+    CURRENT,
     LOGIC,
     NUMERIC_FUNCTIONS,
     STRING_FUNCTIONS,
@@ -20,6 +21,7 @@ from ostinato.lang.expr import (
     Literal,
     Variable,
     to_text,
+    transform,
     variables,
 )
 from ostinato.plan.nodes import Absent, Event, Filter, Formula, Query, Segment, children
@@ -54,6 +56,22 @@ def check_types(query: Query, kinds: Mapping[str, str] | None) -> None:
             fix = "for event time write WITHIN and a unit, such as WITHIN 10 minutes" if kind in _TIMES else None
             reason = f"WITHIN … ON needs a number, and `{name}` is a {kind}"
             raise QueryError(reason, span=_clause_span(query, "WITHIN", name), fix=fix)
+
+
+def check_expression(expr: Expr, *, condition: bool, kinds: Mapping[str, str] | None = None) -> None:
+    """The same for an expression over variables, as in event rules: `kinds` says what they hold, where it is known."""
+    kind = _Checker(kinds, {}).kind(
+        transform(expr, lambda node: _anything(node) if isinstance(node, Variable) else node)
+    )
+    if condition and kind not in ("boolean", *_ANY):
+        shown = to_text(expr, variable=lambda name: f"var {name}")
+        reason = f"a condition is true or false, and `{shown}` is a {kind}"
+        raise QueryError(reason, span=expr.span, fix=f"compare it with something: {shown} = …")
+
+
+def _anything(node: Expr) -> Expr:
+    """A variable of rules as an attribute that no schema is known of."""
+    return Attribute(CURRENT, node.name, node.span) if isinstance(node, Variable) else node
 
 
 def _column(name: str, kinds: Mapping[str, str], query: Query, clause: str) -> str:

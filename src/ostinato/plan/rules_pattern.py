@@ -1,0 +1,55 @@
+"""CEL queries inside of event rules: faults with their place in the rules' text, and the columns a match has."""
+
+from __future__ import annotations
+
+from ostinato.errors import QueryError, Span, did_you_mean
+from ostinato.lang.cel import ANSWER_COLUMNS
+from ostinato.lang.expr import NOWHERE
+from ostinato.plan.nodes import Query
+from ostinato.plan.rules import Bind, Element, Optional, PatternQuery, QueryTerm
+
+
+def check_pattern(pattern: PatternQuery) -> None:
+    """Raise QueryError where the query is wrong, or its term asks for a column that the query does not give."""
+    from ostinato.compile import compile_text
+
+    try:
+        query = compile_text(pattern.query, "cel").query
+    except QueryError as error:
+        raise _placed(error, pattern) from None
+    known = columns(query)
+    for child in pattern.term.children:
+        label = _label(child)
+        if label is not None and label not in known:
+            fix = did_you_mean(label, known) or f"list it: SELECT x.{label} AS {label} WHERE …"
+            raise QueryError(f"the CEL query gives no column `{label}`", span=child.span, fix=fix)
+
+
+def columns(query: Query) -> tuple[str, ...]:
+    """What a match is made of: the items of SELECT, or the partition of SELECT *."""
+    names = query.partition_by if query.items is None else [item.name for item in query.items]
+    return tuple(name for name in names if name not in ANSWER_COLUMNS)
+
+
+def _label(term: QueryTerm) -> str | None:
+    while isinstance(term, Bind | Optional) and term.term is not None:
+        term = term.term
+    return term.label if isinstance(term, Element) else None
+
+
+def _placed(error: QueryError, pattern: PatternQuery) -> QueryError:
+    """The error with its span in the text of the rules."""
+    span = pattern.query_span
+    if span == NOWHERE:
+        return error
+    if error.span is not None:
+        span = Span(_offset(pattern, error.span.start), max(_offset(pattern, error.span.end), 1))
+    return QueryError(f"in the CEL query: {error.reason}", span=span, fix=error.fix)
+
+
+def _offset(pattern: PatternQuery, place: int) -> int:
+    """A place of the query in the rules' text, where the quotes around it are doubled inside of it."""
+    doubled = pattern.query_span.end - pattern.query_span.start - 2 - len(pattern.query)
+    quote = next((quote for quote in "\"'" if pattern.query.count(quote) == doubled), "") if doubled else ""
+    before = pattern.query.count(quote, 0, place) if quote else 0
+    return pattern.query_span.start + 1 + place + before
