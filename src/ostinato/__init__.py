@@ -11,6 +11,7 @@ from ostinato.runtime.limits import Limits
 if TYPE_CHECKING:
     from ostinato.automata.sra.automaton import Automaton
     from ostinato.query import CelQuery, PatternQuery, SremQuery
+    from ostinato.ruleset import RuleProgram
     from ostinato.runtime.engine import Engine
 
 __version__ = "0.1.0"
@@ -24,6 +25,7 @@ __all__ = [
     "QueryError",
     "cel",
     "detect_many",
+    "rules",
     "srem",
 ]
 
@@ -43,6 +45,13 @@ def srem(text: str) -> SremQuery:
     from ostinato.query import SremQuery
 
     return SremQuery(text)
+
+
+def rules(text: str) -> RuleProgram:
+    """Check a program of event rules (DETECT … ON … END); raises QueryError when it is wrong."""
+    from ostinato.ruleset import RuleProgram
+
+    return RuleProgram(text)
 
 
 def detect_many(queries: Mapping[str, PatternQuery], data: Any, /, **options: Any) -> Any:

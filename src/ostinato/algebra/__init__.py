@@ -1,0 +1,1 @@
+"""CERA, the complex event relational algebra: from rules to query plans with materialisation points."""

@@ -1,0 +1,1 @@
+"""Query plans of rules as SQL: one generator for DuckDB and Spark."""

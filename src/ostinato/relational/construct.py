@@ -1,0 +1,241 @@
+"""C^X as SQL: the events that a head makes of the tuples of its rule.
+
+Tuples are grouped by event trace: the times of the rule's events, the variables that these bind, and references where
+one event may match in several ways. Within a group every `all` and every aggregate is a sub-query of its own, over the
+distinct bindings of its variables; those over the same variables share one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from ostinato.algebra.nodes import Construct, Merge
+from ostinato.lang.expr import Variable, walk
+from ostinato.plan.construct import groups
+from ostinato.plan.rules import Aggregate, All, ConstructTerm, Make, Value
+from ostinato.relational.dialects import ListElement, OrderedList
+from ostinato.relational.expressions import Expressions, Sql, column, every, least, most, number, tagged, untagged
+from ostinato.relational.heads import Part, aggregate_kind, contents, parts, value_kind
+from ostinato.relational.kinds import TERM, Kind, family
+
+if TYPE_CHECKING:
+    from ostinato.relational.select import Generator
+
+BASE = "σ"  # the tuples of the rule
+
+
+def construct(generator: Generator, name: str, node: Construct) -> exp.Query:
+    assert isinstance(node.input, Merge)
+    return _Construction(generator, node, node.input).query(generator.binding.parts[name])
+
+
+@dataclass
+class _Level:
+    """Instances of a term within a group: the columns that tell them apart, and what must be computed for each."""
+
+    keys: list[str]
+    queries: dict[tuple[str, ...], exp.Select] = field(default_factory=dict)  # by the columns they are distinct on
+    made: int = 0
+
+
+class _Construction:
+    def __init__(self, generator: Generator, node: Construct, merge: Merge) -> None:
+        self.generator, self.node, self.merge = generator, node, merge
+        self.kinds = generator.binding.of(merge.input)
+        self.expressions = Expressions(self.kinds, lambda name: column(generator.names.variable(name)))
+
+    def query(self, made: Sequence[Part]) -> exp.Query:
+        generator, body = self.generator, self.merge.input
+        interval = [
+            exp.alias_(pick([generator.time(ident, side) for ident in self.merge.events]), side, quoted=True)
+            for side, pick in (("begin", least), ("end", most))
+        ]
+        tuples = generator.select(body)
+        if not groups(self.node.head):
+            shown = [exp.alias_(self._part(part, None), f"c{place}", quoted=True) for place, part in enumerate(made)]
+            return exp.select(*interval, *shown).distinct().from_(tuples.subquery("q"))
+        keys = self._keys()
+        level = _Level(keys)
+        shown = [exp.alias_(self._part(part, level), f"c{place}", quoted=True) for place, part in enumerate(made)]
+        whole = exp.select(*interval, *shown).distinct().from_(self._joined(level, self._base()))
+        return whole.with_(exp.to_identifier(BASE, quoted=True), as_=tuples)
+
+    def _base(self) -> exp.Table:
+        return exp.to_table(exp.to_identifier(BASE, quoted=True).sql("duckdb"), dialect="duckdb")
+
+    def _keys(self) -> list[str]:
+        """The trace, then the variables of the head outside of `all`."""
+        generator, body = self.generator, self.merge.input
+        names = [name for name in body.schema.data if name in self.node.trace]
+        names += [name for name in _outer(self.node.head) if name not in names]
+        collected = {generator.names.time(each.ident, "ref") for each in self.node.collected}
+        refs = [name for name in generator.columns(body) if name.endswith(".ref") and name not in collected]
+        times = [generator.names.time(ident, side) for ident in body.schema.times for side in ("begin", "end")]
+        return [*times, *refs, *map(generator.names.variable, names)]
+
+    # What stands under one label
+
+    def _part(self, part: Part, level: _Level | None) -> Sql:
+        if not part.many:
+            return self._instance(part.terms[0], part.kind, level)
+        if len(part.terms) == 1 and isinstance(part.terms[0], All):
+            return self._all(part.terms[0], part.kind, level)
+        lists: list[Sql] = []
+        for term in part.terms:
+            if isinstance(term, All):
+                lists.append(self._all(term, part.kind, level))
+            else:
+                one = self._instance(term, part.kind, level)
+                none = exp.Is(this=one.copy(), expression=exp.Null())
+                empty = exp.Array(expressions=[])
+                lists.append(exp.Case(ifs=[exp.If(this=none, true=empty)], default=exp.Array(expressions=[one])))
+        return lists[0] if len(lists) == 1 else exp.ArrayConcat(this=lists[0], expressions=lists[1:])
+
+    def _instance(self, term: ConstructTerm, kind: Kind, level: _Level | None) -> Sql:
+        if isinstance(term, Value):
+            own = value_kind(term.expr, self.kinds)
+            return self._fitted(self.expressions.value(term.expr), own, kind)
+        if isinstance(term, Aggregate):
+            assert level is not None
+            return self._fitted(self._aggregate(term, level), aggregate_kind(term, self.kinds), kind)
+        assert isinstance(term, Make)
+        values = contents(term)
+        if values is not None:
+            return self._instance(values[0], kind, level)
+        fields = [(part.label, self._part(part, level)) for part in parts(term, self.kinds)]
+        struct = exp.Struct(
+            expressions=[
+                exp.PropertyEQ(this=exp.to_identifier(label, quoted=True), expression=value) for label, value in fields
+            ]
+        )
+        missing = every([exp.Is(this=value.copy(), expression=exp.Null()) for _, value in fields])
+        return exp.Case(ifs=[exp.If(this=missing, true=exp.Null())], default=struct)
+
+    def _fitted(self, value: Sql, own: Kind, wanted: Kind) -> Sql:
+        if own == wanted:
+            return value if own is TERM or family(own) != "number" else exp.cast(value, _sql_type(own))
+        if wanted is TERM:
+            return tagged(value, own)
+        if own is TERM:
+            return untagged(value, family(wanted))
+        return exp.cast(value, _sql_type(wanted))
+
+    # all, and aggregates
+
+    def _all(self, term: All, kind: Kind, level: _Level | None) -> Sql:
+        """A list of instances, one for each binding of the variables of the term outside of an inner `all`."""
+        assert level is not None
+        own = list(dict.fromkeys([*_outer(term.term), *term.group_by]))
+        columns = [self.generator.names.variable(name) for name in own]
+        inner = _Level(list(dict.fromkeys([*level.keys, *columns])))
+        instance = self._instance(term.term, kind, inner)
+        orders: list[tuple[Sql, bool]] = []
+        ranked: list[Sql] = []
+        for place, order in enumerate(term.order_by):
+            value = column(self.generator.names.variable(order.name))
+            if order.name in own:
+                orders.append((value, order.descending))
+            else:
+                best = (exp.Max if order.descending else exp.Min)(this=value)
+                ranked.append(exp.alias_(best, f"order{place}", quoted=True))
+                orders.append((column(f"order{place}"), order.descending))
+        orders += [(column(name), False) for name in columns]
+        source = self._instances(inner, ranked)
+        keys = [exp.Ordered(this=value.copy(), desc=descending) for value, descending in orders]
+        instances = exp.select(*map(column, inner.keys), exp.alias_(instance, "#one", quoted=True))
+        instances = instances.select(
+            *(exp.alias_(key.this, f"#key{place}", quoted=True) for place, key in enumerate(keys))
+        )
+        instances = instances.from_(source)
+        sorted_ = [exp.Ordered(this=column(f"#key{place}"), desc=key.args["desc"]) for place, key in enumerate(keys)]
+        listed = OrderedList(this=column("#one"), keys=sorted_ or [exp.Ordered(this=column("#one"), desc=False)])
+        return self._add(level, instances, [*inner.keys, "#all"], listed)
+
+    def _instances(self, level: _Level, ranked: Sequence[Sql]) -> exp.Expr:
+        base = exp.select(*map(column, level.keys), *ranked).from_(self._base())
+        base = base.group_by(*map(column, level.keys))
+        return self._joined(level, base.subquery("i"))
+
+    def _aggregate(self, term: Aggregate, level: _Level) -> Sql:
+        generator = self.generator
+        names = list(dict.fromkeys(node.name for node in walk(term.expr) if isinstance(node, Variable)))
+        sources = [each for each in self.node.collected if not names or each.binds & set(names)]
+        columns = [generator.names.variable(name) for name in names]
+        value = self.expressions.value(term.expr)
+        if term.name in ("sum", "avg") and isinstance(term.expr, Variable) and self.kinds[term.expr.name] is TERM:
+            value = untagged(value, "number")
+        if term.name in ("first", "last"):
+            ordered = [(generator.names.variable(order.name), order.descending) for order in term.order_by]
+            keys = [exp.Ordered(this=column(name), desc=descending) for name, descending in ordered]
+            columns += [name for name, _ in ordered]
+            if not term.order_by:
+                times = [generator.names.time(each.ident, side) for each in sources for side in ("end", "begin")]
+                keys = [exp.Ordered(this=column(time), desc=False) for time in times]
+                columns += times
+            keys.append(exp.Ordered(this=value.copy(), desc=False))
+            place = number(1 if term.name == "first" else -1)
+            found: Sql = ListElement(this=OrderedList(this=value, keys=keys), place=place)
+        else:
+            columns += [generator.names.time(each.ident, "ref") for each in sources if each.named]
+            found = {"count": exp.Count, "sum": exp.Sum, "avg": exp.Avg, "min": exp.Min, "max": exp.Max}[term.name](
+                this=value
+            )
+        wanted = list(dict.fromkeys([*level.keys, *columns]))
+        distinct = exp.select(*map(column, wanted)).distinct().from_(self._base())
+        return self._add(level, distinct, wanted, found)
+
+    def _add(self, level: _Level, source: exp.Select, distinct_on: Sequence[str], value: Sql) -> Sql:
+        """A column computed for each group of the level, in the query over `source` that others may share."""
+        name = f"#a{level.made}"
+        level.made += 1
+        key = tuple(distinct_on) if "#all" not in distinct_on else (*distinct_on, name)
+        if key not in level.queries:
+            keys = [column(each) for each in level.keys]
+            level.queries[key] = exp.select(*keys).from_(source.subquery("d")).group_by(*(each.copy() for each in keys))
+        level.queries[key] = level.queries[key].select(exp.alias_(value, name, quoted=True))
+        return column(name)
+
+    def _joined(self, level: _Level, instances: exp.Expr) -> exp.Expr:
+        """The computed columns beside the keys of the level; a single query has them already."""
+        queries = list(level.queries.values())
+        if len(queries) == 1 and not isinstance(instances, exp.Subquery):
+            return queries[0].subquery("g")
+        if isinstance(instances, exp.Subquery):
+            if not queries:
+                return instances
+            joined, first = exp.select("*").from_(instances), "i"
+        else:
+            joined, first, queries = exp.select("*").from_(queries[0].subquery("g")), "g", queries[1:]
+        shown = [column(name, first) for name in level.keys]
+        for place, query in enumerate(queries):
+            alias = f"j{place}"
+            told = [exp.NullSafeEQ(this=column(name, first), expression=column(name, alias)) for name in level.keys]
+            joined = joined.join(query.subquery(alias), on=every(told))
+        added = [f"#a{place}" for place in range(level.made)]
+        extra = [
+            each.alias
+            for each in (instances.this.expressions if isinstance(instances, exp.Subquery) else [])
+            if each.alias.startswith("order")
+        ]
+        return joined.select(*shown, *map(column, [*added, *extra]), append=False).subquery("g")
+
+
+def _outer(term: ConstructTerm) -> list[str]:
+    """The variables outside of `all`, in the order of the text."""
+    if isinstance(term, Value):
+        return list(dict.fromkeys(node.name for node in walk(term.expr) if isinstance(node, Variable)))
+    if isinstance(term, Make):
+        return list(dict.fromkeys(name for child in term.children for name in _outer(child)))
+    return []
+
+
+def _sql_type(kind: Kind) -> str:
+    import pyarrow as pa
+
+    if pa.types.is_integer(kind):
+        return "bigint"
+    return "double" if family(kind) == "number" else {"string": "text", "boolean": "boolean"}.get(family(kind), "text")

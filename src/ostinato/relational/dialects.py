@@ -1,0 +1,81 @@
+"""Plans as text in the two dialects, with what the generator needs beyond what sqlglot knows."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+from typing import Literal as OneOf
+
+from sqlglot import exp
+from sqlglot.generators.duckdb import DuckDBGenerator
+from sqlglot.generators.spark import SparkGenerator
+
+Target = OneOf["duckdb", "spark"]
+
+
+class OrderedList(exp.Expression, exp.Func):
+    """The values that are not NULL of a group, as a list, sorted by `keys` (exp.Ordered), NULL last."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "keys": True}
+
+
+class ListElement(exp.Expression, exp.Func):
+    """One element of a list, counted from 1, or from its end with -1."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "place": True}
+
+
+def _element(function: str) -> Any:
+    return lambda generator, node: f"{function}({generator.sql(node, 'this')}, {generator.sql(node, 'place')})"
+
+
+def _spark_try_cast(generator: Any, node: exp.TryCast) -> str:
+    """sqlglot writes a plain CAST, which stops the query where a text is no number."""
+    return f"TRY_CAST({generator.sql(node, 'this')} AS {generator.sql(node, 'to')})"
+
+
+def _duck_list(generator: Any, node: OrderedList) -> str:
+    value = generator.sql(node, "this")
+    keys = ", ".join(
+        f"{generator.sql(key.this)} {'DESC' if key.args.get('desc') else 'ASC'} NULLS LAST" for key in node.args["keys"]
+    )
+    return f"LIST({value} ORDER BY {keys}) FILTER (WHERE {value} IS NOT NULL)"
+
+
+def _spark_list(generator: Any, node: OrderedList) -> str:
+    """Spark's lists have no order of their own: they are made with their keys, sorted, and the keys dropped."""
+    value = generator.sql(node, "this")
+    keys = node.args["keys"]
+    fields = ", ".join(f"{generator.sql(key.this)} AS k{place}" for place, key in enumerate(keys))
+    cases = []
+    for place, key in enumerate(keys):
+        one, other = f"one.k{place}", f"other.k{place}"
+        less, more = ("1", "-1") if key.args.get("desc") else ("-1", "1")
+        cases.append(f"WHEN {one} IS NULL AND {other} IS NOT NULL THEN 1")
+        cases.append(f"WHEN {one} IS NOT NULL AND {other} IS NULL THEN -1")
+        cases.append(f"WHEN {one} < {other} THEN {less} WHEN {one} > {other} THEN {more}")
+    compared = f"(one, other) -> CASE {' '.join(cases)} ELSE 0 END"
+    collected = f"COLLECT_LIST(STRUCT({value} AS v, {fields})) FILTER (WHERE {value} IS NOT NULL)"
+    return f"TRANSFORM(ARRAY_SORT({collected}, {compared}), each -> each.v)"
+
+
+class _DuckGenerator(DuckDBGenerator):
+    TRANSFORMS: ClassVar[dict[Any, Any]] = {
+        **DuckDBGenerator.TRANSFORMS,
+        OrderedList: _duck_list,
+        ListElement: _element("LIST_EXTRACT"),
+    }
+
+
+class _SparkGenerator(SparkGenerator):
+    TRANSFORMS: ClassVar[dict[Any, Any]] = {
+        **SparkGenerator.TRANSFORMS,
+        OrderedList: _spark_list,
+        ListElement: _element("TRY_ELEMENT_AT"),
+        exp.TryCast: _spark_try_cast,
+    }
+
+
+def write(query: exp.Expr, target: Target) -> str:
+    """SQL text."""
+    made = _DuckGenerator(dialect="duckdb") if target == "duckdb" else _SparkGenerator(dialect="spark")
+    return made.generate(query)

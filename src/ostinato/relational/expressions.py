@@ -1,0 +1,250 @@
+"""Conditions and values of rules as SQL expressions, for every dialect that sqlglot writes.
+
+They mean what semantics.values says: division by zero is NULL, halves round away from zero, text compares by code
+points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+
+from sqlglot import exp
+
+from ostinato.lang.expr import ARITHMETIC, COMPARISONS, LOGIC, STRING_FUNCTIONS, Call, Expr, Literal, Variable
+from ostinato.plan.rules import Condition, Data, Temporal
+from ostinato.relational.kinds import TERM, Kind, family
+
+Sql = exp.Expr
+
+_COMPARE: dict[str, type[exp.Binary]] = {
+    "=": exp.EQ,
+    "!=": exp.NEQ,
+    "<": exp.LT,
+    "<=": exp.LTE,
+    ">": exp.GT,
+    ">=": exp.GTE,
+}
+_CALCULATE: dict[str, type[exp.Binary]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
+_DOUBLE, _BOOLEAN, _TEXT = (exp.DataType.build(name) for name in ("double", "boolean", "text"))
+
+
+def column(name: str, table: str | None = None) -> exp.Column:
+    return exp.column(exp.to_identifier(name, quoted=True), table=table)
+
+
+def number(value: int) -> Sql:
+    return exp.Literal.number(value) if value >= 0 else exp.Neg(this=exp.Literal.number(-value))
+
+
+def compare(op: str, left: Sql, right: Sql) -> Sql:
+    return _COMPARE[op](this=left, expression=right)
+
+
+def every(conditions: Sequence[Sql]) -> Sql | None:
+    """AND over all; None where there is none."""
+    return exp.and_(*conditions) if conditions else None
+
+
+def most(values: list[Sql]) -> Sql:
+    """The greatest of values that are never NULL."""
+    return values[0] if len(values) == 1 else exp.Anonymous(this="GREATEST", expressions=values)
+
+
+def least(values: list[Sql]) -> Sql:
+    return values[0] if len(values) == 1 else exp.Anonymous(this="LEAST", expressions=values)
+
+
+def plus(value: Sql, offset: int) -> Sql:
+    if not offset:
+        return value
+    return (exp.Add if offset > 0 else exp.Sub)(this=value, expression=number(abs(offset)))
+
+
+class Expressions:
+    """Variables stand for columns: `kinds` says what they hold."""
+
+    def __init__(self, kinds: Mapping[str, Kind], of: Callable[[str], Sql]) -> None:
+        self.kinds, self.of = kinds, of
+
+    def condition(self, expr: Expr) -> Sql:
+        return self._as("boolean", expr)
+
+    def value(self, expr: Expr) -> Sql:
+        if isinstance(expr, Literal):
+            return _literal(expr.value)
+        if isinstance(expr, Variable):
+            return self.of(expr.name)
+        assert isinstance(expr, Call)
+        if expr.op in COMPARISONS:
+            return compare(expr.op, *self._alike(expr.args))
+        if expr.op == "in":
+            needle, *among = self._alike(expr.args)
+            return exp.In(this=needle, expressions=among)
+        if expr.op in ARITHMETIC:
+            return exp.Paren(this=self._arithmetic(expr))
+        if expr.op in LOGIC:
+            parts = [exp.Paren(this=self._as("boolean", arg)) for arg in expr.args]
+            return exp.Not(this=parts[0]) if expr.op == "not" else (exp.and_ if expr.op == "and" else exp.or_)(*parts)
+        if expr.op == "is_null":
+            return exp.Is(this=exp.Paren(this=self.value(expr.args[0])), expression=exp.Null())
+        if expr.op == "is_true":
+            return exp.Coalesce(this=self._as("boolean", expr.args[0]), expressions=[exp.false()])
+        if expr.op == "coalesce":
+            first, *rest = self._alike(expr.args)
+            return exp.Coalesce(this=first, expressions=rest)
+        return self._function(expr)
+
+    def _arithmetic(self, expr: Call) -> Sql:
+        wanted = "number" if all(self._family(arg) in ("number", "unknown", "null") for arg in expr.args) else None
+        left, right = (self.value(arg) if wanted is None else self._as(wanted, arg) for arg in expr.args)
+        if expr.op in _CALCULATE:
+            return _CALCULATE[expr.op](this=left, expression=right)
+        divisor = exp.Nullif(this=right, expression=number(0))
+        if expr.op == "%":
+            return exp.Mod(this=left, expression=divisor)
+        dividend, by = (exp.Cast(this=side, to=_DOUBLE) for side in (left, divisor))
+        return exp.Div(this=dividend, expression=by, typed=False, safe=False)
+
+    def _function(self, expr: Call) -> Sql:
+        op = expr.op
+        if op == "like":
+            text, pattern = (self._as("string", arg) for arg in expr.args)
+            like = exp.Like(this=text, expression=pattern)
+            # Without it Spark takes a backslash as an escape and DuckDB does not.
+            return exp.Escape(this=like, expression=exp.Literal.string("\\"))
+        wanted = "string" if op in STRING_FUNCTIONS else "number"
+        args = [self._as(wanted, arg) for arg in expr.args]
+        if op == "neg":
+            return exp.Paren(this=exp.Neg(this=exp.Paren(this=args[0])))
+        if op == "sqrt":
+            root = exp.Sqrt(this=args[0])
+            return exp.Case(ifs=[exp.If(this=compare(">=", args[0].copy(), number(0)), true=root)])
+        name = {"ceil": "CEIL", "concat": "CONCAT"}.get(op, op.upper())
+        return exp.Anonymous(this=name, expressions=args)
+
+    def _alike(self, args: tuple[Expr, ...]) -> list[Sql]:
+        """Values to be compared with each other: what is a TERM becomes what the others are."""
+        families = [self._family(arg) for arg in args]
+        known = next((found for found in families if found not in ("unknown", "null")), "unknown")
+        return [self.value(arg) if known == "unknown" else self._as(known, arg) for arg in args]
+
+    def _as(self, wanted: str, expr: Expr) -> Sql:
+        value = self.value(expr)
+        if isinstance(expr, Variable) and self.kinds[expr.name] is TERM:
+            return untagged(value, wanted)
+        return value
+
+    def _family(self, expr: Expr) -> str:
+        if isinstance(expr, Literal):
+            return _family_of(expr.value)
+        if isinstance(expr, Variable):
+            return family(self.kinds[expr.name])
+        assert isinstance(expr, Call)
+        if expr.op in (*COMPARISONS, *LOGIC, "in", "like", "is_null", "is_true"):
+            return "boolean"
+        if expr.op in ARITHMETIC:
+            left, right = map(self._family, expr.args)
+            return "number" if {left, right} <= {"number", "unknown", "null"} else "duration" if left == right else left
+        if expr.op == "coalesce":
+            return next((found for found in map(self._family, expr.args) if found != "null"), "null")
+        return "string" if expr.op in STRING_FUNCTIONS and expr.op != "length" else "number"
+
+
+def untagged(value: Sql, wanted: str) -> Sql:
+    """A TERM as a plain value; NULL where it is not one of that kind."""
+    if wanted == "number":
+        return exp.TryCast(this=value, to=_DOUBLE)
+    if wanted == "boolean":
+        yes, no = (exp.EQ(this=value.copy(), expression=exp.Literal.string(word)) for word in ("true", "false"))
+        return exp.Case(ifs=[exp.If(this=yes, true=exp.true()), exp.If(this=no, true=exp.false())])
+    if wanted == "string":
+        is_text = exp.EQ(this=_part(value, 1, 1), expression=exp.Literal.string('"'))
+        return exp.Case(ifs=[exp.If(this=is_text, true=_part(value, 2))])
+    return exp.TryCast(this=_part(value, 2), to=exp.DataType.build("timestamp"))
+
+
+def tagged(value: Sql, kind: Kind) -> Sql:
+    """A plain text or boolean as a TERM. Numbers are compared as numbers instead: they have many spellings."""
+    if kind is TERM:
+        return value
+    if family(kind) == "string":
+        return exp.Concat(expressions=[exp.Literal.string('"'), value])
+    return exp.Cast(this=value, to=_TEXT)
+
+
+def equal(left: Sql, left_kind: Kind, right: Sql, right_kind: Kind) -> Sql:
+    """left = right, where one of them may be a TERM."""
+    if (left_kind is TERM) == (right_kind is TERM):
+        return exp.EQ(this=left, expression=right)
+    if left_kind is TERM:
+        return equal(right, right_kind, left, left_kind)
+    wanted = family(left_kind)
+    if wanted in ("string", "boolean"):
+        return exp.EQ(this=tagged(left, left_kind), expression=right)
+    return exp.EQ(this=left, expression=untagged(right, wanted))
+
+
+def _part(value: Sql, start: int, length: int | None = None) -> Sql:
+    sizes = [number(start)] if length is None else [number(start), number(length)]
+    return exp.Anonymous(this="SUBSTRING", expressions=[value.copy(), *sizes])
+
+
+def _family_of(value: object) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, str):
+        return "string"
+    return "timestamp" if isinstance(value, datetime) else "number"
+
+
+def _literal(value: object) -> Sql:
+    if value is None:
+        return exp.Null()
+    if isinstance(value, bool):
+        return exp.true() if value else exp.false()
+    if isinstance(value, str):
+        return exp.Literal.string(value)
+    if isinstance(value, datetime):
+        return exp.Cast(this=exp.Literal.string(value.isoformat(sep=" ")), to=exp.DataType.build("timestamp"))
+    if isinstance(value, int):
+        return number(value)
+    # An exponent makes it a double: a plain 0.1 would be a decimal.
+    return exp.Cast(this=exp.Literal.string(repr(float(str(value)))), to=_DOUBLE)
+
+
+def constant(value: object) -> Sql:
+    return _literal(value)
+
+
+def condition_sql(condition: Condition, expressions: Expressions, time: Callable[[str, str], Sql], ticks: Ticks) -> Sql:
+    """A condition of where; `time(i, "end")` is the column of that time."""
+    if isinstance(condition, Data):
+        return expressions.condition(condition.expr)
+    if isinstance(condition, Temporal):
+        return _temporal(condition, time, ticks)
+    parts = [exp.Paren(this=condition_sql(part, expressions, time, ticks)) for part in condition.parts]
+    if condition.op == "not":
+        return exp.Not(this=parts[0])
+    return (exp.and_ if condition.op == "and" else exp.or_)(*parts)
+
+
+Ticks = Callable[[int], int]  # nanoseconds of a bound to whole ticks
+
+
+def _temporal(condition: Temporal, time: Callable[[str, str], Sql], ticks: Ticks) -> Sql:
+    from ostinato.algebra.bounds import RELATIONS
+
+    if condition.relation in RELATIONS:
+        left, right = condition.events
+        told = [compare(op, time(left, one), time(right, other)) for one, op, other in RELATIONS[condition.relation]]
+        return exp.and_(*told)
+    assert condition.duration is not None
+    begins, ends = ([time(event, side) for event in condition.events] for side in ("begin", "end"))
+    if condition.relation == "within":
+        between = exp.Sub(this=most(ends), expression=least(begins))
+        return compare("<=", between, number(ticks(condition.duration.nanoseconds)))
+    between = exp.Sub(this=most(begins), expression=least(ends))
+    return compare(">=", between, number(-ticks(-condition.duration.nanoseconds)))

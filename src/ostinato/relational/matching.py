@@ -1,0 +1,190 @@
+"""Q^X: how events of a stream are matched, and what that binds.
+
+Where a term asks for attributes that hold one value each, it is a projection that SQL does. Lists, documents and
+subterms need the matcher of terms.match; such a relation is computed before SQL sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from ostinato.algebra.nodes import Match
+from ostinato.errors import QueryError, Span, did_you_mean
+from ostinato.lang.expr import Literal, to_text
+from ostinato.plan.rules import Bind, Const, Desc, Element, Optional, QueryTerm
+from ostinato.relational.kinds import DOCUMENT, TERM, Attributes, Kind, common, family, is_list, is_nested
+
+Path = tuple[str, ...]  # an attribute of the stream, and fields below it
+
+
+@dataclass
+class Flat:
+    """A match by columns alone: where each variable is, what must be there, what must not, and constants."""
+
+    variables: dict[str, list[Path]] = field(default_factory=dict)
+    present: list[Path] = field(default_factory=list)
+    absent: list[Path] = field(default_factory=list)
+    equal: list[tuple[Path, Const]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Matching:
+    """`flat` is None where the matcher of terms is needed; its answers then have a column for the reference too."""
+
+    match: Match
+    kinds: Mapping[str, Kind]
+    flat: Flat | None
+    types: Mapping[str, Kind]  # of the attributes
+    named: bool = False  # whether each event must be told apart from others that match alike
+
+    @property
+    def referenced(self) -> bool:
+        """One event may match in several ways, or is counted on its own: its reference is a column."""
+        return self.flat is None or self.named
+
+    def type_at(self, path: Path) -> Kind:
+        return _type_at(self.types, path)
+
+
+def matching(match: Match, attributes: Attributes, *, named: bool = False) -> Matching:
+    """Raises QueryError where the events have nothing that the term could match."""
+    types = attributes.types
+    if DOCUMENT not in types:
+        _check(match.term, types)
+        flat = Flat()
+        if match.bound is None and _flatten(match.term, types, (), flat):
+            kinds = {name: _type_at(types, paths[0]) for name, paths in flat.variables.items()}
+            for name, paths in flat.variables.items():
+                for path in paths[1:]:
+                    _agree(name, kinds[name], _type_at(types, path), match.term.span)
+            return Matching(match, kinds, flat, types, named)
+    kinds = {}
+    for child in match.term.children:
+        for name, kind in _bound(child, None if DOCUMENT in types else types):
+            kinds[name] = common(kinds[name], kind) if name in kinds else kind
+    if match.bound is not None:
+        kinds[match.bound] = TERM
+    return Matching(match, {name: kinds[name] for name in match.schema.data}, None, types, named)
+
+
+def _agree(name: str, left: Kind, right: Kind, span: Span) -> None:
+    one, other = family(left), family(right)
+    if "unknown" not in (one, other) and one != other:
+        raise QueryError(f"`var {name}` is a {one} and a {other} at once, and never both", span=span)
+
+
+def _check(term: Element, types: Mapping[str, Kind]) -> None:
+    """Every attribute that the term needs exists, and constants are of its kind."""
+    for child in term.children:
+        needed = child.term if isinstance(child, Bind) and child.term is not None else child
+        if not isinstance(needed, Element):
+            continue
+        if needed.label not in types:
+            fix = did_you_mean(needed.label, types)
+            raise QueryError(f"the events `{term.label}` have no `{needed.label}`", span=needed.span, fix=fix)
+        kind = types[needed.label]
+        while is_list(kind):
+            kind = kind.value_type
+        if kind is not TERM and pa.types.is_struct(kind):
+            _check(needed, {each.name: each.type for each in kind})
+        elif kind is not TERM and not pa.types.is_nested(kind):
+            _check_value(needed, kind)
+
+
+def _check_value(term: Element, kind: Kind) -> None:
+    for child in term.children:
+        inner = child.term if isinstance(child, Bind) and child.term is not None else child
+        if isinstance(inner, Element):
+            reason = f"`{term.label}` is a {family(kind)}: it has no `{inner.label}` in it"
+            raise QueryError(reason, span=inner.span, fix=f"write {term.label} {{{{ var X }}}} for its value")
+        if isinstance(inner, Const) and family(kind) not in (_constant_family(inner), "null", "unknown"):
+            reason = f"`{term.label}` is a {family(kind)}, and {to_text(Literal(inner.value))} is not"
+            raise QueryError(reason, span=inner.span, fix=f"compare it with a {family(kind)}")
+
+
+def _constant_family(constant: Const) -> str:
+    if isinstance(constant.value, bool):
+        return "boolean"
+    return "string" if isinstance(constant.value, str) else "number"
+
+
+def _flatten(term: Element, types: Mapping[str, Kind], above: Path, flat: Flat) -> bool:
+    """Whether the children of the element are columns or fields with one value each; notes what they ask for."""
+    asked: list[str] = []
+    for child in term.children:
+        optional = isinstance(child, Optional)
+        element = child.term if isinstance(child, Optional) else child
+        if not isinstance(element, Element) or element.label in asked:
+            return False
+        asked.append(element.label)
+        path = (*above, element.label)
+        if optional and element.label not in types:
+            return False
+        kind = types[element.label]
+        if is_list(kind) or kind is TERM:
+            return False
+        if not _flatten_one(element, kind, path, flat, optional=optional):
+            return False
+    if term.total:
+        flat.absent += [(*above, name) for name in types if name not in asked]
+    order = [list(types).index(name) for name in asked]
+    return not term.ordered or order == sorted(order)
+
+
+def _flatten_one(element: Element, kind: Kind, path: Path, flat: Flat, *, optional: bool) -> bool:
+    if pa.types.is_struct(kind):
+        if optional or not element.children:
+            return False
+        flat.present.append(path)
+        return _flatten(element, {each.name: each.type for each in kind}, path, flat)
+    if not element.children:
+        flat.present.append(path)
+        return not element.total and not optional
+    if len(element.children) != 1:
+        return False
+    value = element.children[0]
+    if isinstance(value, Bind) and value.term is None:
+        if optional and value.name in flat.variables:
+            return False
+        flat.variables.setdefault(value.name, []).append(path)
+        if not optional:
+            flat.present.append(path)
+        return True
+    if isinstance(value, Const) and not optional:
+        flat.equal.append((path, value))
+        return True
+    return False
+
+
+def _type_at(types: Mapping[str, Kind], path: Path) -> Kind:
+    kind = types[path[0]]
+    for name in path[1:]:
+        assert kind is not TERM
+        kind = kind.field(name).type
+    return kind
+
+
+def _bound(term: QueryTerm, types: Mapping[str, Kind] | None) -> Iterator[tuple[str, Kind]]:
+    """Every variable that a child query may bind, with the types it may have, where attributes have known types."""
+    if isinstance(term, Desc | Optional):
+        below = None if isinstance(term, Desc) else types
+        yield from _bound(term.term, below)
+    elif isinstance(term, Bind):
+        yield term.name, TERM
+        if term.term is not None:
+            yield from _bound(term.term, types)
+    elif isinstance(term, Element):
+        kind: Kind = TERM if types is None else types.get(term.label)
+        while is_list(kind):
+            kind = kind.value_type
+        for child in term.children:
+            if kind is not TERM and isinstance(child, Bind) and child.term is None and not is_nested(kind):
+                yield child.name, kind
+            else:
+                fields = (
+                    {each.name: each.type for each in kind} if kind is not TERM and pa.types.is_struct(kind) else None
+                )
+                yield from _bound(child, fields)

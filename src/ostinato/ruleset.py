@@ -1,0 +1,123 @@
+"""What `ostinato.rules(text)` returns: a checked program of event rules and its verbs."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from ostinato.algebra.plan import RulePlan, plan_program
+from ostinato.errors import QueryError
+from ostinato.lang.rules import parse
+from ostinato.options import bad_option, check_on_late, delay, name
+from ostinato.plan.rules_check import check
+from ostinato.query import is_spark_frame
+
+if TYPE_CHECKING:
+    from ostinato.options import OnLate
+    from ostinato.runtime.rules.engine import RuleEngine
+
+
+class RuleProgram:
+    """Rules that derive events from events; they can be run any number of times."""
+
+    def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise QueryError(f"a program of rules is text, not {type(text).__name__}")
+        self.text = text
+        self.program = parse(text)
+        try:
+            check(self.program)
+            self._plan: RulePlan = plan_program(self.program)
+        except QueryError as error:
+            raise error.within(text) from None
+
+    @property
+    def incoming(self) -> list[str]:
+        """The labels of events that no rule derives: they must come from outside."""
+        return sorted(self._plan.strata.incoming)
+
+    @property
+    def derived(self) -> list[str]:
+        """The labels of events that rules derive."""
+        return sorted(self._plan.strata.derived)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is legal but probably not meant."""
+        return [
+            f"rule {each.rule.number} ({each.rule.head.label}) can never hold: its times contradict each other"
+            for each in self._plan.translated
+            if each.bounds.contradictory
+        ]
+
+    def detect(
+        self,
+        data: Any,
+        /,
+        *,
+        begin: str | None = None,
+        end: str | None = None,
+        time: str | None = None,
+        type: str | None = None,
+        document: str | None = None,
+        **spark: Any,
+    ) -> Any:
+        """All derived events of a table (pyarrow, pandas, polars, a list of dicts), in order of their end; of a Spark
+        DataFrame, batch or streaming, a DataFrame.
+
+        `begin` and `end` name the columns of event times (default: `begin` and `end`, or `ts` for events that happen at
+        once; `time` names the latter), `type` that of labels (default `type`). `document` names a column whose JSON or
+        XML texts are the events themselves. `spark` are the options of `ostinato.spark.detect_rules`.
+        """
+        options = _options(begin=begin, end=end, time=time, type=type, document=document)
+        if is_spark_frame(data):
+            from ostinato.spark.rules import detect_rules
+
+            return detect_rules(self, data, **options, **spark)
+        if spark:
+            option = min(spark)
+            raise bad_option(option, spark[option], f"{option} only for a Spark DataFrame; a table is read whole")
+        from ostinato.events import to_arrow
+        from ostinato.runtime.rules.whole import detect_whole, fit
+
+        rows = to_arrow(data)
+        return detect_whole(fit(self.program, self.text, rows.schema, options, near=True), rows)
+
+    def engine(
+        self,
+        *,
+        begin: str | None = None,
+        end: str | None = None,
+        time: str | None = None,
+        type: str | None = None,
+        document: str | None = None,
+        lateness: str | float | timedelta = 0,
+        on_late: OnLate = "count",
+        longest: str | float | timedelta | None = None,
+    ) -> RuleEngine:
+        """An engine to push batches into; timers go off as time advances.
+
+        `lateness` is how long an event may come after events that end later; events later than that are counted
+        (`on_late="count"`), kept beside ("collect") or refused ("raise"). `longest` is how long an event lasts at most:
+        with it the engine may forget what a longer event would still need, and a longer one is as good as late.
+        """
+        from ostinato.runtime.rules.engine import RuleEngine, RuleOptions
+
+        columns = _options(begin=begin, end=end, time=time, type=type, document=document)
+        most = inf if longest is None else delay(longest)
+        return RuleEngine(self.program, self.text, RuleOptions(columns, delay(lateness), check_on_late(on_late), most))
+
+    def explain(self, *, longest: str | float | timedelta | None = None) -> str:
+        """The strata, every rule in CERA, the query plan, what each step adds to it, and what is kept how long."""
+        from ostinato.algebra.explain import explain_program
+
+        plan = self._plan if longest is None else plan_program(self.program, delay(longest))
+        return explain_program(plan)
+
+    def __repr__(self) -> str:
+        return f"ostinato.rules({self.text!r})"
+
+
+def _options(**columns: Any) -> dict[str, str | None]:
+    return {option: name(option, column) for option, column in columns.items()}

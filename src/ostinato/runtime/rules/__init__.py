@@ -1,0 +1,1 @@
+"""Running event rules in this process: over whole tables, and live."""

@@ -1,0 +1,73 @@
+"""DuckDB in this process: relations in memory, spilled to disk where they do not fit."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from ostinato.errors import DataError
+from ostinato.relational.dialects import write
+from ostinato.relational.kinds import Attributes
+from ostinato.relational.matching import Matching
+from ostinato.relational.select import Names
+from ostinato.runtime.rules.ingest import TermMatcher
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def connect(threads: int | None = None) -> duckdb.DuckDBPyConnection:
+    settings: dict[str, Any] = {"temp_directory": tempfile.gettempdir()}
+    if threads is not None:
+        settings["threads"] = threads
+    connection = duckdb.connect(":memory:", config=settings)
+    connection.execute("SET TimeZone = 'UTC'; SET preserve_insertion_order = false")
+    return connection
+
+
+class DuckSession:
+    """Relations by name, for `relational.program.evaluate`."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, names: Names) -> None:
+        self.connection, self.names = connection, names
+        self._held: list[pa.Table] = []
+
+    def provide(self, name: str, table: pa.Table) -> None:
+        self.connection.register(name, table)
+        self._held.append(table)
+
+    def define(self, name: str, query: exp.Query, *, kept: bool) -> None:
+        text = write(query, "duckdb")
+        self.run(f"CREATE OR REPLACE TEMP {'TABLE' if kept else 'VIEW'} {quoted(name)} AS {text}")
+
+    def match(self, name: str, stream: str, found: Matching, attributes: Attributes) -> None:
+        events = self.arrow(f"SELECT * FROM {quoted(stream)}", {})
+        self.provide(name, TermMatcher(found, attributes, self.names)(events))
+
+    def count(self, name: str) -> int:
+        return int(self.run(f"SELECT count(*) FROM {quoted(name)}")[0][0])
+
+    def arrow(self, text: str, parameters: Mapping[str, Any]) -> pa.Table:
+        return told(lambda: self.connection.sql(text, params=parameters or None).to_arrow_table())
+
+    def run(self, text: str, parameters: Mapping[str, Any] | None = None) -> list[Any]:
+        """All rows of a statement: DuckDB takes no other while some are left."""
+        rows: list[Any] = told(lambda: self.connection.execute(text, parameters or None).fetchall())
+        return rows
+
+
+def told(run: Callable[[], Any]) -> Any:
+    """What DuckDB says of the data, in our words."""
+    try:
+        return run()
+    except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException) as error:
+        reason = str(error).split("\n")[0]
+        raise DataError(
+            f"a value of the events cannot be used: {reason}", fix="see the conditions and heads"
+        ) from error

@@ -1,0 +1,354 @@
+"""Incremental evaluation (section 3.4.3): points as tables of DuckDB, one statement for each that a step may change.
+
+A step takes the events that end after `previous` and not after `now`, and gives the derived events that do. What it
+adds to each point is Figure 11's difference, with only those arms whose inputs have changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ostinato.algebra.difference import difference
+from ostinato.algebra.nodes import (
+    At,
+    Construct,
+    Definition,
+    FixedStream,
+    Match,
+    Node,
+    Point,
+    Union,
+    inputs,
+    with_inputs,
+)
+from ostinato.errors import LimitError
+from ostinato.relational.dialects import write
+from ostinato.relational.kinds import TERM, Attributes
+from ostinato.relational.program import INCOMING, MAX_ROUNDS, derived_table, sql_type
+from ostinato.relational.select import NOW, PREVIOUS, matched_table, stream_table
+from ostinato.runtime.rules.duck import DuckSession, connect, quoted
+from ostinato.runtime.rules.ingest import LABEL, TermMatcher
+from ostinato.runtime.rules.whole import Fitted
+
+_MANY = 1_000  # tuples of a point; fewer are not worth looking through for what can be forgotten
+Derived = dict[str, pa.Table]  # label -> events: begin, end and the attributes of the label
+
+
+class Steps:
+    """The state of a program over one stream."""
+
+    def __init__(self, fitted: Fitted) -> None:
+        self.fitted, self.program = fitted, fitted.program
+        self.generator, self.plan = self.program.generator, self.program.plan
+        self.session = DuckSession(connect(threads=1), self.generator.names)
+        self.sizes: dict[str, int] = {}  # tuples of each stored point
+        self._kept: dict[str, int] = {}  # how many there were when the point was last looked through
+        self.waiting: dict[str, int | None] = {}  # of each point that waits, the next time at which a tuple ends
+        self._matchers: dict[str, TermMatcher] = {}
+        self._statements: dict[tuple[str, frozenset[str]], tuple[str, tuple[str, ...]] | None] = {}
+        self._expired: dict[str, str | None] = {}
+        for definition in self.plan.plan.definitions:
+            self._prepare(definition)
+        for stream in self.program.binding.attributes:
+            self._prepare_stream(stream)
+
+    def _prepare(self, definition: Definition) -> None:
+        name, node = definition.name, definition.node
+        if isinstance(node, Match):
+            found = self.program.binding.matchings[name]
+            if found.flat is None:
+                attributes = self.program.binding.attributes[node.stream]
+                self._matchers[name] = TermMatcher(found, attributes, self.generator.names)
+        if isinstance(node, Construct) or not (relevance := self.plan.relevance[name]).stored:
+            return
+        kinds = self.program.binding.kinds[name]
+        types = {self.generator.names.variable(each): write(sql_type(kind), "duckdb") for each, kind in kinds.items()}
+        columns = [
+            f"{quoted(column)} {types.get(column, 'TEXT' if column.endswith('.ref') else 'BIGINT')}"
+            for column in self.generator.columns(node)
+        ]
+        self.session.run(f"CREATE TABLE {quoted(name)} ({', '.join(columns)})")
+        self.sizes[name] = self._kept[name] = 0
+        point = Point(name, node.schema)
+        gone = self.generator.expired(point, [use.bounds for use in relevance.uses])
+        self._expired[name] = None if gone is None else write(gone, "duckdb")
+        if relevance.waits:
+            self.waiting[name] = None
+        if isinstance(node, FixedStream):
+            self._insert(name, write(self.generator.select(node), "duckdb"), {})
+            self.waiting[name] = self._next(name, None)
+
+    def _prepare_stream(self, stream: str) -> None:
+        """Events of this step as a relation: those that came in, and those that rules have derived."""
+        derived = stream in self.program.rules_of
+        if derived:
+            self._provide_derived(stream, self._nothing(stream))
+        self.session.provide(INCOMING, self._no_events())
+        self.session.define(stream_table(stream), self.program.stream(stream, derived=derived), kept=False)
+
+    def _no_events(self) -> pa.Table:
+        attributes = self.program.incoming
+        return pa.schema([(LABEL, pa.string()), *_fields(attributes)]).empty_table()
+
+    def _nothing(self, label: str) -> pa.Table:
+        return pa.schema(_fields(Attributes.of(self.program.binding.derived[label]))).empty_table()
+
+    # One step
+
+    def step(self, events: pa.Table, previous: int, now: int) -> Derived:
+        """`events` end after `previous` and not after `now`; gives the derived events that do."""
+        labels = set(pc.unique(events[LABEL]).to_pylist()) if len(events) else set()
+        if labels:
+            self.session.connection.register(INCOMING, events)
+        times = {PREVIOUS: previous, NOW: now}
+        active = {name for name, due in self.waiting.items() if due is not None and due <= now}
+        found: Derived = {}
+        for number, group in enumerate(self.plan.groups):
+            definitions = self.program.definitions_of(number)
+            if group.recursive:
+                self._fixpoint(
+                    definitions, sorted({rule.head.label for rule in group.rules}), labels, active, times, found
+                )
+            else:
+                made = self._run(definitions, labels, active, times)
+                self._note(made, found, labels)
+        for label in found:
+            if label in self.program.binding.attributes:
+                self._provide_derived(label, self._nothing(label))
+        self._look_ahead(active, now)
+        return found
+
+    def _run(
+        self, definitions: list[Definition], labels: set[str], active: set[str], times: Mapping[str, int]
+    ) -> dict[str, pa.Table]:
+        """Every definition once; gives what the rules among them make. `active` are the points that have changed."""
+        made: dict[str, pa.Table] = {}
+        for definition in definitions:
+            name, node = definition.name, definition.node
+            if isinstance(node, Match):
+                if node.stream not in labels:
+                    continue
+                active.add(name)
+                if name in self._matchers:
+                    self._match(name, node)
+            elif isinstance(node, FixedStream):
+                continue
+            statement = self._statement(definition, active)
+            if statement is None:
+                continue
+            text, parameters = statement
+            told = {parameter: times[parameter] for parameter in parameters}
+            if isinstance(node, Construct):
+                rows = self.session.arrow(text, told)
+                if len(rows):
+                    made[name] = rows
+            elif name in self.sizes:
+                if self._insert(name, text, told):
+                    active.add(name)
+            else:
+                active.add(name)
+        return made
+
+    def _match(self, name: str, node: Match) -> None:
+        events = self.session.arrow(f"SELECT * FROM {quoted(stream_table(node.stream))}", {})
+        self.session.connection.register(matched_table(name), self._matchers[name](events))
+
+    def _insert(self, name: str, text: str, parameters: Mapping[str, int]) -> int:
+        count = int(self.session.run(f"INSERT INTO {quoted(name)} {text}", parameters)[0][0])
+        self.sizes[name] += count
+        return count
+
+    def _statement(self, definition: Definition, active: set[str]) -> tuple[str, tuple[str, ...]] | None:
+        """The query of what a step adds to the definition, given what has changed; None where that is nothing."""
+        driving = frozenset(_driving(definition.node) & active)
+        if isinstance(definition.node, Match):
+            driving = frozenset([definition.name])
+        key = definition.name, driving
+        if key not in self._statements:
+            self._statements[key] = self._written(definition, driving)
+        return self._statements[key]
+
+    def _written(self, definition: Definition, active: frozenset[str]) -> tuple[str, tuple[str, ...]] | None:
+        node = definition.node
+        if isinstance(node, Match):
+            text = write(self.generator.select(node), "duckdb") if definition.name in self.sizes else ""
+            return text, ()
+        changed = _pruned(difference(node), active)
+        if changed is None:
+            return None
+        if isinstance(changed, Construct):
+            query = self.generator.construct(definition.name, changed)
+        else:
+            query = self.generator.select(changed)
+        text = write(query, "duckdb")
+        return text, tuple(each for each in (PREVIOUS, NOW) if f"${each}" in text)
+
+    # What rules derive
+
+    def _note(self, made: Mapping[str, pa.Table], found: Derived, labels: set[str]) -> None:
+        """Add what rules have made to what the step has derived, as a set, and let later rules see it."""
+        changed = {label for label, rules in self.program.rules_of.items() if any(rule in made for rule in rules)}
+        for label in changed:
+            rules = [rule for rule in self.program.rules_of[label] if rule in made]
+            tables = [self._as_derived(label, rule, made[rule]) for rule in rules]
+            if label in found or len(tables) > 1:
+                tables += [found[label]] if label in found else []
+                found[label] = self._distinct(pa.concat_tables(tables))
+            else:
+                found[label] = tables[0]
+            if label in self.program.binding.attributes:
+                self._provide_derived(label, found[label])
+                labels.add(label)
+
+    def _as_derived(self, label: str, rule: str, rows: pa.Table) -> pa.Table:
+        """What one rule makes in the columns of its label."""
+        if len(self.program.rules_of[label]) > 1:
+            self.session.connection.register(rule, rows)
+            text = write(self.program.derived(label, [rule]), "duckdb")
+            rows = self.session.arrow(text, {})
+        return rows.cast(self._nothing(label).schema)
+
+    def _distinct(self, rows: pa.Table) -> pa.Table:
+        self.session.connection.register("#rows", rows)
+        return self.session.arrow('SELECT DISTINCT * FROM "#rows"', {}).cast(rows.schema)
+
+    def _provide_derived(self, label: str, rows: pa.Table) -> None:
+        self.session.connection.register(derived_table(label), rows)
+
+    def _fixpoint(
+        self,
+        definitions: list[Definition],
+        group: list[str],
+        labels: set[str],
+        active: set[str],
+        times: Mapping[str, int],
+        found: Derived,
+    ) -> None:
+        """Rounds over the same step, each from the state before it, until one derives nothing new."""
+        known = 0
+        for _ in range(MAX_ROUNDS):
+            with self._undoable() as undo:
+                made = self._run(definitions, set(labels), trial := set(active), times)
+                self._note(made, found, labels)
+                count = sum(len(found[label]) for label in group if label in found)
+                if count == known:
+                    active |= trial
+                    return
+                undo()
+            known = count
+        raise LimitError(
+            "rounds",
+            MAX_ROUNDS,
+            reason=f"the recursion of {', '.join(group)} goes on making new events",
+            fix="let its rules make events only of values that are there already",
+        )
+
+    @contextmanager
+    def _undoable(self) -> Iterator[Any]:
+        """A transaction that is undone when asked to be."""
+        sizes, undone = dict(self.sizes), False
+
+        def undo() -> None:
+            nonlocal undone
+            undone = True
+
+        self.session.run("BEGIN")
+        try:
+            yield undo
+        finally:
+            self.session.run("ROLLBACK" if undone else "COMMIT")
+            if undone:
+                self.sizes = sizes
+
+    # Time
+
+    def _look_ahead(self, touched: set[str], now: int) -> None:
+        """When a timer goes off next."""
+        for name in self.waiting.keys() & touched:
+            self.waiting[name] = self._next(name, now)
+
+    def _next(self, name: str, now: int | None) -> int | None:
+        node = self.generator.definitions[name]
+        end = write(self.generator.end(node), "duckdb")
+        told = {} if now is None else {NOW: now}
+        where = "" if now is None else f" WHERE {end} > ${NOW}"
+        found = self.session.run(f"SELECT min({end}) FROM {quoted(name)}{where}", told)[0][0]
+        return None if found is None else int(found)
+
+    @property
+    def due(self) -> int | None:
+        return min((time for time in self.waiting.values() if time is not None), default=None)
+
+    # Forgetting
+
+    def forget(self, now: int, *, all_of_it: bool = False) -> None:
+        """Drop tuples that no later event can meet, once they may be half of a point; or now, `all_of_it`.
+
+        Tables are written anew: DuckDB does not give back the room of deleted rows.
+        """
+        for name, size in self.sizes.items():
+            gone = self._expired[name]
+            if gone is None or (not all_of_it and size < 2 * self._kept[name] + _MANY):
+                continue
+            kept = f"SELECT * FROM {quoted(name)} WHERE NOT ({gone})"
+            rows = self.session.arrow(kept, {NOW: now})
+            self.session.run(f"DROP TABLE {quoted(name)}")
+            self.session.connection.register("#kept", rows)
+            self.session.run(f'CREATE TABLE {quoted(name)} AS SELECT * FROM "#kept"')
+            self.session.connection.unregister("#kept")
+            self.sizes[name] = self._kept[name] = len(rows)
+
+    # Saving
+
+    def tables(self) -> dict[str, pa.Table]:
+        return {name: self.session.arrow(f"SELECT * FROM {quoted(name)}", {}) for name in self.sizes}
+
+    def restore(self, tables: Mapping[str, pa.Table], now: int) -> None:
+        for name, rows in tables.items():
+            self.session.run(f"DELETE FROM {quoted(name)}")
+            self.session.connection.register("#rows", rows)
+            self.session.run(f'INSERT INTO {quoted(name)} SELECT * FROM "#rows"')
+            self.session.connection.unregister("#rows")
+            self.sizes[name] = self._kept[name] = len(rows)
+        for name in self.waiting:
+            self.waiting[name] = self._next(name, now)
+
+
+def _driving(node: Node) -> set[str]:
+    """The points whose Δ the difference of a node reads."""
+    return {each.input.name for each in _parts(difference(node)) if isinstance(each.input, Point) and each.part == "Δ"}
+
+
+def _parts(node: Node) -> Iterator[At]:
+    if isinstance(node, At):
+        yield node
+    else:
+        for below in inputs(node):
+            yield from _parts(below)
+
+
+def _pruned(node: Node, active: frozenset[str]) -> Node | None:
+    """Without the arms whose Δ is empty; None where all are."""
+    if isinstance(node, At):
+        changed = node.part != "Δ" or (isinstance(node.input, Point) and node.input.name in active)
+        return node if changed else None
+    if isinstance(node, Union):
+        arms = [arm for each in node.inputs if (arm := _pruned(each, active)) is not None]
+        return None if not arms else arms[0] if len(arms) == 1 else replace(node, inputs=tuple(arms))
+    below = [_pruned(each, active) for each in inputs(node)]
+    if any(each is None for each in below):
+        return None
+    return with_inputs(node, tuple(each for each in below if each is not None))
+
+
+def _fields(attributes: Attributes) -> list[tuple[str, pa.DataType]]:
+    times = [("begin", pa.int64()), ("end", pa.int64())]
+    return times + [
+        (attributes.columns[name], pa.string() if kind is TERM else kind) for name, kind in attributes.types.items()
+    ]

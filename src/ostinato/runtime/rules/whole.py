@@ -1,0 +1,102 @@
+"""Rules over a whole table, as one sequence of relations: the plan of the program, evaluated once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import pyarrow as pa
+
+from ostinato.algebra.plan import RulePlan, plan_program
+from ostinato.errors import QueryError
+from ostinato.plan.rules import Program, RelativeTimer
+from ostinato.relational.binding import bind
+from ostinato.relational.dialects import write
+from ostinato.relational.program import INCOMING, BoundProgram, evaluate
+from ostinato.relational.select import SECOND, Generator
+from ostinato.runtime.rules.duck import DuckSession, connect
+from ostinato.runtime.rules.ingest import Columns
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A program fitted to the columns of its events."""
+
+    program: BoundProgram
+    columns: Columns
+    whole_seconds: bool
+
+    @property
+    def answer_schema(self) -> pa.Schema:
+        time = self.columns.moments.answer_type(whole=self.whole_seconds)
+        return pa.schema([("type", pa.string()), ("begin", time), ("end", time), *self.program.output])
+
+    def answer(self, table: pa.Table) -> pa.Table:
+        """Derived events with ticks, as users see them: in order of their end."""
+        table = table.sort_by([("end", "ascending"), ("begin", "ascending"), ("type", "ascending")])
+        columns = [table["type"]]
+        for side in ("begin", "end"):
+            ticks = table[side].combine_chunks()
+            columns.append(self.columns.moments.values(ticks, whole=self.whole_seconds))
+        columns += [table[field.name].cast(field.type) for field in self.program.output]
+        return pa.table(columns, schema=self.answer_schema)
+
+
+def fit(
+    program: Program,
+    text: str,
+    schema: pa.Schema,
+    options: Mapping[str, Any],
+    *,
+    longest: float = inf,
+    near: bool = False,
+) -> Fitted:
+    """Raises QueryError, with its place in `text`, where the program does not fit the columns."""
+    plan = plan_program(program)
+    columns = Columns.resolve(schema, labels=sorted(_labels(plan)), **options)
+    if columns.moments.points:
+        longest = 0
+    if longest < inf:
+        plan = plan_program(program, longest)
+    for name in ("type", "begin", "end"):
+        for rule in program.rules:
+            for child in rule.head.children:
+                if getattr(child, "label", None) == name:
+                    reason = f"`{name}` is a column of the answer already"
+                    raise QueryError(reason, text=text, span=child.span, fix="give the element another label")
+    try:
+        binding = bind(plan, columns.attributes, {})
+        definitions = {each.name: each.node for each in plan.plan.definitions}
+        stored = [name for name, found in plan.relevance.items() if found.stored]
+        generator = Generator(binding, columns.moments.ticks_per_second, definitions, stored=stored, near=near)
+        bound = BoundProgram(plan, binding, generator, columns.attributes)
+        bound.output  # noqa: B018  (whether the columns of all labels go together)
+    except QueryError as error:
+        raise error.within(text) from None
+    return Fitted(bound, columns, _whole_seconds(plan))
+
+
+def detect_whole(fitted: Fitted, rows: pa.Table) -> pa.Table:
+    """All derived events of a table that holds the whole stream."""
+    generator = fitted.program.generator
+    session = DuckSession(connect(), generator.names)
+    session.provide(INCOMING, fitted.columns.read(rows))
+    answer = evaluate(fitted.program, session)
+    return fitted.answer(session.arrow(write(answer, "duckdb"), {}))
+
+
+def _labels(plan: RulePlan) -> list[str]:
+    return list(plan.strata.incoming)
+
+
+def _whole_seconds(plan: RulePlan) -> bool:
+    """Whether timers lead from whole seconds to whole seconds."""
+    timers = [timer for each in plan.translated for timer in each.rule.timers]
+    return all(
+        timer.duration.nanoseconds % SECOND == 0
+        if isinstance(timer, RelativeTimer)
+        else isinstance(timer.begin, int) and isinstance(timer.end, int)
+        for timer in timers
+    )
