@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from datetime import timedelta
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -78,11 +79,19 @@ class RuleProgram:
         if spark:
             option = min(spark)
             raise bad_option(option, spark[option], f"{option} only for a Spark DataFrame; a table is read whole")
+        import pyarrow as pa
+
         from ostinato.events import to_arrow
+        from ostinato.runtime.rules.labels import labels_of, unseen
         from ostinato.runtime.rules.whole import detect_whole, fit
 
         rows = to_arrow(data)
-        return detect_whole(fit(self.program, self.text, rows.schema, options, near=True), rows)
+        if not rows.num_columns:  # an empty list of events names no columns
+            return pa.schema([("type", pa.string()), ("begin", pa.int64()), ("end", pa.int64())]).empty_table()
+        fitted = fit(self.program, self.text, rows.schema, options, near=True)
+        for told in unseen(self.incoming, labels_of(rows, fitted.columns)) if len(rows) else ():
+            warnings.warn(told, stacklevel=2)
+        return detect_whole(fitted, rows)
 
     def engine(
         self,
@@ -119,5 +128,5 @@ class RuleProgram:
         return f"ostinato.rules({self.text!r})"
 
 
-def _options(**columns: Any) -> dict[str, str | None]:
+def _options(**columns: Any) -> dict[str, Any]:
     return {option: name(option, column) for option, column in columns.items()}

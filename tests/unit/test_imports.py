@@ -12,8 +12,8 @@ from pathlib import Path
 import ostinato
 
 SOURCE = Path(ostinato.__file__).parent
-OPTIONAL = ("pyspark", "pandas", "polars", "duckdb")
-HEAVY = ("numba", "llvmlite", "lark")
+OPTIONAL = ("pyspark", "pandas", "polars")
+HEAVY = ("numba", "llvmlite", "lark", "duckdb", "sqlglot")
 MODULES = sorted(module.name for module in pkgutil.walk_packages([str(SOURCE)], "ostinato."))
 # From text to automaton nothing needs a compiled kernel or a parser: those load with the first query and first event.
 CORE = [name for name in MODULES if name.split(".")[1] in ("errors", "plan", "automata", "compile", "query", "explain")]

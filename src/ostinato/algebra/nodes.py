@@ -233,12 +233,13 @@ class Collected:
 class Construct:
     """C^X[head](input): the derived events; groups by references and times, then as the head says.
 
-    `trace` are the variables that the events themselves bind: with the times they tell event traces apart.
+    `traced` are the events of the rule, each with the variables that it binds: with the times these tell event traces
+    apart.
     """
 
     head: Make
     input: Node
-    trace: frozenset[str] = frozenset()
+    traced: tuple[tuple[str, frozenset[str]], ...] = ()
     collected: tuple[Collected, ...] = ()
 
     @property
@@ -250,6 +251,11 @@ class Construct:
         """Whose times the interval of a derived event covers."""
         assert isinstance(self.input, Merge)
         return self.input.events
+
+    @property
+    def trace(self) -> frozenset[str]:
+        """The variables that the events themselves bind, not what is collected."""
+        return frozenset().union(*(binds for _, binds in self.traced))
 
 
 @dataclass(frozen=True)

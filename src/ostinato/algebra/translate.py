@@ -27,14 +27,15 @@ def translate(rule: NormalRule) -> Construct:
     """Q := C^X[h](µ[[begin, end] ← j1 ⊔ … ⊔ jl](σ[c1 ∧ … ∧ ck](Bn)))."""
     fresh = _fresh_names(rule)
     node: Node | None = None
+    traced: list[tuple[str, frozenset[str]]] = []
     for query in _connected(rule.events):
         match = event_match(query)
+        traced.append((match.ident, frozenset(match.schema.data)))
         node = match if node is None else Join(node, match)
     for timer in rule.timers:
         stream = TimerStream(timer) if isinstance(timer, RelativeTimer) else FixedStream(timer)
         node = stream if node is None else Join(node, stream)
     assert node is not None, "a rule without an event to begin with is refused when it is checked"
-    trace = frozenset(node.schema.data)
     collected: list[Collected] = []
     timed = asks_for_ends(rule.head)
     for collect in rule.collects:
@@ -46,7 +47,7 @@ def translate(rule: NormalRule) -> Construct:
         node = AntiJoin(negation.window, match.ident, node, match)
     if rule.where:
         node = Select(rule.where, node)
-    return Construct(rule.head, Merge(node.schema.times, node), trace, tuple(collected))
+    return Construct(rule.head, Merge(node.schema.times, node), tuple(traced), tuple(collected))
 
 
 def event_match(query: EventQuery | PatternQuery) -> Match:

@@ -14,9 +14,17 @@ def check_pattern(pattern: PatternQuery) -> None:
     from ostinato.compile import compile_text
 
     try:
-        query = compile_text(pattern.query, "cel").query
+        compiled = compile_text(pattern.query, "cel")
     except QueryError as error:
         raise _placed(error, pattern) from None
+    query = compiled.query
+    if compiled.trailing:
+        reason = "the CEL query ends in NOT: its matches are known only after they have ended"
+        fix = "leave the NOT out, and say `while i: not …` with a timer on the pattern"
+        raise QueryError(reason, span=pattern.query_span, fix=fix)
+    if compiled.hides_variables:
+        reason = "the CEL query leaves out variables, so that nobody could tell when a match began"
+        raise QueryError(reason, span=pattern.query_span, fix="SELECT something of every variable, or SELECT *")
     known = columns(query)
     for child in pattern.term.children:
         label = _label(child)

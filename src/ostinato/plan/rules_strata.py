@@ -64,6 +64,7 @@ class Use:
 
 _GROUPING = ("grouping", "all ")
 _TEMPORAL = ("a timer", "timer on ")
+_PATTERN = "a pattern"
 
 
 def uses(rule: NormalRule) -> Iterator[Use]:
@@ -73,7 +74,7 @@ def uses(rule: NormalRule) -> Iterator[Use]:
     for event in rule.events:
         if isinstance(event, PatternQuery):
             for label in sorted(label for label in relations(parse(event.query).formula) if label is not None):
-                yield Use(label, event.query_span, "a pattern", "pattern over ")
+                yield Use(label, event.query_span, _PATTERN, "pattern over ")
         else:
             yield Use(event.term.label, event.span, *(_TEMPORAL if event.ident in anchors else grouped))
     for collect in rule.collects:
@@ -118,6 +119,16 @@ def stratify(rules: Sequence[NormalRule]) -> Strata:
         recursive = any(maker in members for number in component for maker in edges[number])
         strata[height].append(Group(tuple(rules[number] for number in component), recursive))
 
+    for rule, found in zip(rules, reads, strict=True):
+        for use in found:
+            if use.strict == _PATTERN and use.label in makers:
+                maker = rules[makers[use.label][0]]
+                raise QueryError(
+                    f"the pattern of rule {rule.number} ({rule.head.label}) reads `{use.label}`, which rule "
+                    f"{maker.number} derives: patterns read events that come in",
+                    span=use.span,
+                    fix="let rules do what the pattern does with derived events",
+                )
     incoming: dict[str, Span] = {}
     for use in (use for found in reads for use in found):
         if use.label not in makers:

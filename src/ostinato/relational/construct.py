@@ -18,9 +18,20 @@ from ostinato.lang.expr import Variable, walk
 from ostinato.plan.construct import groups
 from ostinato.plan.rules import Aggregate, All, ConstructTerm, Make, Value
 from ostinato.relational.dialects import ListElement, OrderedList
-from ostinato.relational.expressions import Expressions, Sql, column, every, least, most, number, tagged, untagged
-from ostinato.relational.heads import Part, aggregate_kind, contents, parts, value_kind
-from ostinato.relational.kinds import TERM, Kind, family
+from ostinato.relational.expressions import (
+    Expressions,
+    Sql,
+    column,
+    every,
+    least,
+    most,
+    number,
+    shown_text,
+    tagged,
+    untagged,
+)
+from ostinato.relational.heads import Part, aggregate_kind, contents, parts, text_for_terms, value_kind
+from ostinato.relational.kinds import REF, TERM, Kind, family
 
 if TYPE_CHECKING:
     from ostinato.relational.select import Generator
@@ -70,26 +81,31 @@ class _Construction:
     def _keys(self) -> list[str]:
         """The trace, then the variables of the head outside of `all`."""
         generator, body = self.generator, self.merge.input
-        names = [name for name in body.schema.data if name in self.node.trace]
+        shown = set(generator.columns(body))
+        # An event with a reference may match in several ways: then it, and not what it binds, tells traces apart.
+        single = [binds for ident, binds in self.node.traced if generator.names.time(ident, REF) not in shown]
+        told: frozenset[str] = frozenset().union(*single)
+        names = [name for name in body.schema.data if name in told]
         names += [name for name in _outer(self.node.head) if name not in names]
-        collected = {generator.names.time(each.ident, "ref") for each in self.node.collected}
-        refs = [name for name in generator.columns(body) if name.endswith(".ref") and name not in collected]
+        collected = {generator.names.time(each.ident, REF) for each in self.node.collected}
+        refs = [name for name in generator.columns(body) if name.endswith(f".{REF}") and name not in collected]
         times = [generator.names.time(ident, side) for ident in body.schema.times for side in ("begin", "end")]
         return [*times, *refs, *map(generator.names.variable, names)]
 
     # What stands under one label
 
-    def _part(self, part: Part, level: _Level | None) -> Sql:
+    def _part(self, part: Part, level: _Level | None, *, nested: bool = False) -> Sql:
         if not part.many:
-            return self._instance(part.terms[0], part.kind, level)
+            return self._instance(part.terms[0], text_for_terms(part.kind) if nested else part.kind, level)
+        kind = text_for_terms(part.kind)
         if len(part.terms) == 1 and isinstance(part.terms[0], All):
-            return self._all(part.terms[0], part.kind, level)
+            return self._all(part.terms[0], kind, level)
         lists: list[Sql] = []
         for term in part.terms:
             if isinstance(term, All):
-                lists.append(self._all(term, part.kind, level))
+                lists.append(self._all(term, kind, level))
             else:
-                one = self._instance(term, part.kind, level)
+                one = self._instance(term, kind, level)
                 none = exp.Is(this=one.copy(), expression=exp.Null())
                 empty = exp.Array(expressions=[])
                 lists.append(exp.Case(ifs=[exp.If(this=none, true=empty)], default=exp.Array(expressions=[one])))
@@ -106,7 +122,7 @@ class _Construction:
         values = contents(term)
         if values is not None:
             return self._instance(values[0], kind, level)
-        fields = [(part.label, self._part(part, level)) for part in parts(term, self.kinds)]
+        fields = [(part.label, self._part(part, level, nested=True)) for part in parts(term, self.kinds)]
         struct = exp.Struct(
             expressions=[
                 exp.PropertyEQ(this=exp.to_identifier(label, quoted=True), expression=value) for label, value in fields
@@ -121,7 +137,7 @@ class _Construction:
         if wanted is TERM:
             return tagged(value, own)
         if own is TERM:
-            return untagged(value, family(wanted))
+            return shown_text(value) if family(wanted) == "string" else untagged(value, family(wanted))
         return exp.cast(value, _sql_type(wanted))
 
     # all, and aggregates
@@ -180,7 +196,7 @@ class _Construction:
             place = number(1 if term.name == "first" else -1)
             found: Sql = ListElement(this=OrderedList(this=value, keys=keys), place=place)
         else:
-            columns += [generator.names.time(each.ident, "ref") for each in sources if each.named]
+            columns += [generator.names.time(each.ident, REF) for each in sources if each.named]
             found = {"count": exp.Count, "sum": exp.Sum, "avg": exp.Avg, "min": exp.Min, "max": exp.Max}[term.name](
                 this=value
             )

@@ -173,6 +173,12 @@ def tagged(value: Sql, kind: Kind) -> Sql:
     return exp.Cast(this=value, to=_TEXT)
 
 
+def shown_text(value: Sql) -> Sql:
+    """A TERM as the text that users see."""
+    quoted = exp.EQ(this=_part(value, 1, 1), expression=exp.Literal.string('"'))
+    return exp.Case(ifs=[exp.If(this=quoted, true=_part(value, 2))], default=value)
+
+
 def equal(left: Sql, left_kind: Kind, right: Sql, right_kind: Kind) -> Sql:
     """left = right, where one of them may be a TERM."""
     if (left_kind is TERM) == (right_kind is TERM):

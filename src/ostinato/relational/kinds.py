@@ -16,6 +16,7 @@ from ostinato.events import kinds
 
 TERM: Any = None
 Kind: TypeAlias = Any  # an Arrow type, or TERM
+REF = "ref"  # i.ref: what tells an event from all others
 DOCUMENT = "#document"  # the attribute that holds the whole event, where it is a document of its own
 
 

@@ -15,7 +15,7 @@ from ostinato.algebra.nodes import Match
 from ostinato.errors import QueryError, Span, did_you_mean
 from ostinato.lang.expr import Literal, to_text
 from ostinato.plan.rules import Bind, Const, Desc, Element, Optional, QueryTerm
-from ostinato.relational.kinds import DOCUMENT, TERM, Attributes, Kind, common, family, is_list, is_nested
+from ostinato.relational.kinds import DOCUMENT, TERM, Attributes, Kind, common, family, is_list
 
 Path = tuple[str, ...]  # an attribute of the stream, and fields below it
 
@@ -62,8 +62,9 @@ def matching(match: Match, attributes: Attributes, *, named: bool = False) -> Ma
                     _agree(name, kinds[name], _type_at(types, path), match.term.span)
             return Matching(match, kinds, flat, types, named)
     kinds = {}
+    children: Children = None if DOCUMENT in types else list(types.items())
     for child in match.term.children:
-        for name, kind in _bound(child, None if DOCUMENT in types else types):
+        for name, kind in _bound(child, children):
             kinds[name] = common(kinds[name], kind) if name in kinds else kind
     if match.bound is not None:
         kinds[match.bound] = TERM
@@ -129,6 +130,8 @@ def _flatten(term: Element, types: Mapping[str, Kind], above: Path, flat: Flat) 
         if not _flatten_one(element, kind, path, flat, optional=optional):
             return False
     if term.total:
+        if any(is_list(kind) for name, kind in types.items() if name not in asked):
+            return False  # an empty list is absent too
         flat.absent += [(*above, name) for name in types if name not in asked]
     order = [list(types).index(name) for name in asked]
     return not term.ordered or order == sorted(order)
@@ -167,24 +170,38 @@ def _type_at(types: Mapping[str, Kind], path: Path) -> Kind:
     return kind
 
 
-def _bound(term: QueryTerm, types: Mapping[str, Kind] | None) -> Iterator[tuple[str, Kind]]:
-    """Every variable that a child query may bind, with the types it may have, where attributes have known types."""
-    if isinstance(term, Desc | Optional):
-        below = None if isinstance(term, Desc) else types
-        yield from _bound(term.term, below)
+Children = list[tuple[str | None, Kind]] | None  # what may stand in an element: its labels, None for values; or unknown
+
+
+def _bound(term: QueryTerm, among: Children) -> Iterator[tuple[str, Kind]]:
+    """Every variable that a child query may bind among such children, with the types that it may have."""
+    if isinstance(term, Optional):
+        yield from _bound(term.term, among)
+    elif isinstance(term, Desc):
+        yield from _bound(term.term, None if among is None else list(_below(among)))
     elif isinstance(term, Bind):
-        yield term.name, TERM
+        kinds = [kind if label is None else TERM for label, kind in among] if among and term.term is None else [TERM]
+        yield from ((term.name, kind) for kind in kinds)
         if term.term is not None:
-            yield from _bound(term.term, types)
+            yield from _bound(term.term, among)
     elif isinstance(term, Element):
-        kind: Kind = TERM if types is None else types.get(term.label)
-        while is_list(kind):
-            kind = kind.value_type
+        inside = None if among is None else [kind for label, kind in among if label == term.label]
+        content = None if inside is None or TERM in inside else [each for kind in inside for each in _content(kind)]
         for child in term.children:
-            if kind is not TERM and isinstance(child, Bind) and child.term is None and not is_nested(kind):
-                yield child.name, kind
-            else:
-                fields = (
-                    {each.name: each.type for each in kind} if kind is not TERM and pa.types.is_struct(kind) else None
-                )
-                yield from _bound(child, fields)
+            yield from _bound(child, content)
+
+
+def _content(kind: Kind) -> list[tuple[str | None, Kind]]:
+    """What an element of this type has in it."""
+    if is_list(kind):
+        return _content(kind.value_type)
+    if pa.types.is_struct(kind):
+        return [(each.name, each.type) for each in kind]
+    return [(None, kind)]
+
+
+def _below(among: list[tuple[str | None, Kind]]) -> Iterator[tuple[str | None, Kind]]:
+    for label, kind in among:
+        yield label, kind
+        if label is not None and kind is not TERM:
+            yield from _below(_content(kind))

@@ -15,7 +15,7 @@ from ostinato.algebra.plan import RulePlan
 from ostinato.algebra.translate import PATTERN
 from ostinato.errors import LimitError
 from ostinato.relational.binding import Binding, output_schema
-from ostinato.relational.expressions import Sql, column, constant, tagged
+from ostinato.relational.expressions import Sql, column, constant, shown_text, tagged
 from ostinato.relational.kinds import TERM, Attributes, Kind, family, is_list
 from ostinato.relational.matching import Matching
 from ostinato.relational.select import Generator, matched_table, stream_table
@@ -32,6 +32,9 @@ class Session(Protocol):
 
     def match(self, name: str, stream: str, found: Matching, attributes: Attributes) -> None:
         """Define `name` as what the matcher of terms finds in the stream."""
+
+    def pattern(self, name: str, query: str) -> None:
+        """Define `name` as the stream of the matches of a CEL query over incoming events."""
 
     def count(self, name: str) -> int: ...
 
@@ -125,7 +128,7 @@ class BoundProgram:
             for field in self.output:
                 value: Sql = column(columns[field.name]) if field.name in made else exp.Null()
                 if field.name in made and made[field.name] is TERM:
-                    value = _as_text(value)
+                    value = shown_text(value)
                 elif made.get(field.name) != field.type:
                     value = exp.cast(value, sql_type(field.type))
                 shown.append(exp.alias_(value, field.name, quoted=True))
@@ -173,7 +176,9 @@ def _define(program: BoundProgram, session: Session, definition: Definition, mad
         session.define(definition.name, generator.construct(definition.name, node), kept=True)
         return
     if isinstance(node, Match):
-        if not node.stream.startswith(PATTERN):
+        if node.stream.startswith(PATTERN):
+            session.pattern(stream_table(node.stream), node.stream[len(PATTERN) :])
+        else:
             derived = node.stream in made
             session.define(stream_table(node.stream), program.stream(node.stream, derived=derived), kept=False)
         found = program.binding.matchings[definition.name]
@@ -195,14 +200,6 @@ def _table(name: str) -> exp.Table:
 
 def _times() -> list[Sql]:
     return [column("begin"), column("end")]
-
-
-def _as_text(value: Sql) -> Sql:
-    """A TERM as the text that users see."""
-    first = exp.Anonymous(this="SUBSTRING", expressions=[value.copy(), exp.Literal.number(1), exp.Literal.number(1)])
-    rest = exp.Anonymous(this="SUBSTRING", expressions=[value.copy(), exp.Literal.number(2)])
-    quoted = exp.EQ(this=first, expression=exp.Literal.string('"'))
-    return exp.Case(ifs=[exp.If(this=quoted, true=rest)], default=value)
 
 
 def sql_type(kind: Kind) -> exp.DataType:

@@ -44,11 +44,11 @@ from ostinato.relational.expressions import (
     number,
     plus,
 )
-from ostinato.relational.kinds import TERM
+from ostinato.relational.kinds import REF, TERM
 from ostinato.relational.matching import Flat, Matching
 
 SECOND = 1_000_000_000
-REF, BUCKET = "ref", "#bucket"
+BUCKET = "#bucket"
 PREVIOUS, NOW = "previous", "now"  # the parameters of a step
 
 
@@ -56,23 +56,24 @@ PREVIOUS, NOW = "previous", "now"  # the parameters of a step
 class Names:
     """Names of columns: SQL does not tell `A` and `a` apart, rules do."""
 
-    _met: dict[str, str] = field(default_factory=dict)
+    _variables: dict[str, str] = field(default_factory=dict)
+    _events: dict[str, str] = field(default_factory=dict)
 
     def variable(self, name: str) -> str:
-        return self._unique("", name)
+        return _unique(name, self._variables)
 
     def time(self, ident: str, side: str) -> str:
-        return f"{self._unique('event ', ident)}.{side}"
+        return f"{_unique(ident, self._events)}.{side}"
 
-    def _unique(self, space: str, name: str) -> str:
-        key = space + name
-        if key not in self._met:
-            used = {other.lower() for other in self._met.values()}
-            found = name
-            while (space + found).lower() in {space + other for other in used}:
-                found += "~"
-            self._met[key] = found
-        return self._met[key]
+
+def _unique(name: str, met: dict[str, str]) -> str:
+    if name not in met:
+        used = {other.lower() for other in met.values()}
+        found = name
+        while found.lower() in used:
+            found += "~"
+        met[name] = found
+    return met[name]
 
 
 def stream_table(stream: str) -> str:
@@ -270,7 +271,8 @@ class Generator:
         value: Sql = column(columns[path[0]])
         for name in path[1:]:
             value = exp.Dot(this=value, expression=exp.to_identifier(name, quoted=True))
-        if pa.types.is_floating(found.type_at(path)):
+        kind = found.type_at(path)
+        if kind is not TERM and pa.types.is_floating(kind):
             there = exp.Not(this=exp.IsNan(this=value))
             return exp.Case(ifs=[exp.If(this=there, true=value.copy())])
         return value
@@ -315,7 +317,15 @@ class Generator:
         if self.near and node.near is not None and self.ticks(node.near.high - node.near.low) > 0:
             right = self._spread(node.right, node.near)
             told.append(exp.EQ(this=self._bucket(node.near), expression=column(BUCKET, "r")))
-        mine = self.columns(node.left)
+        kinds = self.binding.of(node.left)
+        # A typed value that equals a TERM takes its place.
+        typed = self.binding.of(node.right) if not isinstance(node, AntiJoin) else {}
+        better = {
+            self.names.variable(name)
+            for name, kind in kinds.items()
+            if kind is TERM and typed.get(name, TERM) is not TERM
+        }
+        mine = set(self.columns(node.left)) - better
         shown = [column(name, "l" if name in mine else "r") for name in self.columns(node)]
         kind = "anti" if isinstance(node, AntiJoin) else "cross" if not told else ""
         return exp.select(*shown).from_(left).join(right, on=every(told), join_type=kind)

@@ -44,6 +44,7 @@ class Answer:
     time: str | None
     columns: tuple[str, ...]
     with_events: bool
+    ends: tuple[str, str] | None = None  # columns of the first and of the last event, to be given with each match
 
     @property
     def needs(self) -> list[str]:
@@ -55,6 +56,7 @@ class Answer:
         }
         if self.items is None:
             wanted |= {*self.partition_by, *([self.time] if self.time else [])}
+        wanted |= set(self.ends or ())
         return [column for column in self.columns if column in wanted]
 
     def _bare_items(self) -> list[Expr]:
@@ -67,9 +69,13 @@ class Answer:
     def table(self, matches: Matches, history: History, keys: list[pa.Array]) -> pa.Table:
         """`keys` are the partition attributes' values of each match."""
         if self.items is None:
-            return self._positions_table(matches, history, keys)
-        labelled = _Labelled(self, matches, history)
-        return pa.table({item.name: labelled.column(item.expr) for item in self.items})
+            table = self._positions_table(matches, history, keys)
+        else:
+            labelled = _Labelled(self, matches, history)
+            table = pa.table({item.name: labelled.column(item.expr) for item in self.items})
+        for name, positions in zip(self.ends or (), (matches.first, matches.last), strict=False):
+            table = table.append_column(name, history.rows(positions, [name])[name])
+        return table
 
     def _positions_table(self, matches: Matches, history: History, keys: list[pa.Array]) -> pa.Table:
         columns = dict(zip(self.partition_by, keys, strict=True))

@@ -48,6 +48,8 @@ class Options:
     on_late: OnLate = "count"
     events: bool = False
     limits: Limits = field(default_factory=Limits)
+    # Two columns to be given with each match, of its first and of its last event: when it began, and when it ended.
+    ends: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -230,6 +232,7 @@ class Engine:
             time=binding.time,
             columns=tuple(rows.schema.names),
             with_events=self.options.events,
+            ends=self.options.ends,
         )
         self.waiting = Waiting(query.strategy) if self.compiled.trailing else None
         self.distinct = Distinct() if self.compiled.repeats else None

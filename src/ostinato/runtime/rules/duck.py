@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -34,8 +35,10 @@ def connect(threads: int | None = None) -> duckdb.DuckDBPyConnection:
 class DuckSession:
     """Relations by name, for `relational.program.evaluate`."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, names: Names) -> None:
-        self.connection, self.names = connection, names
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, names: Names, patterns: Callable[[str], pa.Table] | None = None
+    ) -> None:
+        self.connection, self.names, self._patterns = connection, names, patterns
         self._held: list[pa.Table] = []
 
     def provide(self, name: str, table: pa.Table) -> None:
@@ -47,14 +50,20 @@ class DuckSession:
         self.run(f"CREATE OR REPLACE TEMP {'TABLE' if kept else 'VIEW'} {quoted(name)} AS {text}")
 
     def match(self, name: str, stream: str, found: Matching, attributes: Attributes) -> None:
-        events = self.arrow(f"SELECT * FROM {quoted(stream)}", {})
+        events = self.arrow(f"SELECT * FROM {quoted(stream)}")
         self.provide(name, TermMatcher(found, attributes, self.names)(events))
+
+    def pattern(self, name: str, query: str) -> None:
+        assert self._patterns is not None
+        self.provide(name, self._patterns(query))
 
     def count(self, name: str) -> int:
         return int(self.run(f"SELECT count(*) FROM {quoted(name)}")[0][0])
 
-    def arrow(self, text: str, parameters: Mapping[str, Any]) -> pa.Table:
-        return told(lambda: self.connection.sql(text, params=parameters or None).to_arrow_table())
+    def arrow(self, text: str, parameters: Mapping[str, Any] | None = None) -> pa.Table:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a copy, which costs less than what `sql` does instead
+            return told(lambda: self.connection.execute(text, parameters or None).to_arrow_table())
 
     def run(self, text: str, parameters: Mapping[str, Any] | None = None) -> list[Any]:
         """All rows of a statement: DuckDB takes no other while some are left."""

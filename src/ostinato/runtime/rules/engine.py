@@ -250,7 +250,11 @@ class RuleEngine:
         tables |= {"schema": self._schema.empty_table(), "waiting": self._waiting.combine_chunks()}
         if self._late_rows:
             tables["late"] = self.late_events()
-        return Snapshot(meta, {}, tables).to_bytes()
+        arrays = {
+            f"pattern {query}": np.frombuffer(engine.snapshot(), np.uint8)
+            for query, engine in self._steps.engines.items()
+        }
+        return Snapshot(meta, arrays, tables).to_bytes()
 
     @classmethod
     def restore(cls, data: bytes) -> RuleEngine:
@@ -270,7 +274,8 @@ class RuleEngine:
             points = {
                 name.removeprefix("point "): rows for name, rows in saved.tables.items() if name.startswith("point ")
             }
-            engine._steps.restore(points, engine.now)
+            patterns = {name.removeprefix("pattern "): array.tobytes() for name, array in saved.arrays.items()}
+            engine._steps.restore(points, patterns, engine.now)
             engine._late_rows = [saved.tables["late"]] if "late" in saved.tables else []
         return engine
 

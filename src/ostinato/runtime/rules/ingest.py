@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from ostinato.errors import DataError, did_you_mean
 from ostinato.events import DEFAULT_TYPE
-from ostinato.relational.kinds import DOCUMENT, TERM, Attributes, Kind, plain
+from ostinato.relational.kinds import DOCUMENT, REF, TERM, Attributes, Kind, plain
 from ostinato.relational.matching import Matching
-from ostinato.relational.select import REF, Names
+from ostinato.relational.select import Names
 from ostinato.runtime.rules.moments import Moments
 from ostinato.terms.data import Child, Term, from_canonical, from_row, to_json
 from ostinato.terms.document import parse_document

@@ -21,9 +21,9 @@ from ostinato.events import DEFAULT_TIME, kinds
 Int64 = npt.NDArray[np.int64]
 
 _UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
-_MICRO = 1_000_000
+MICRO = 1_000_000
 BEGIN, END = "begin", "end"
-_FAR = 2**61  # beyond it sums of times might not fit 64 bits
+FAR = 2**61  # beyond it sums of times might not fit 64 bits
 
 
 @dataclass(frozen=True)
@@ -87,16 +87,16 @@ class Moments:
         if pa.types.is_decimal(column.type):
             column = column.cast(pa.float64())
         values = column.to_numpy()
-        if (np.abs(values) >= _FAR / _MICRO).any():
-            place = int(np.argmax(np.abs(values) >= _FAR / _MICRO))
+        if (np.abs(values) >= FAR / MICRO).any():
+            place = int(np.argmax(np.abs(values) >= FAR / MICRO))
             raise DataError(
                 f"`{name}` is {values[place]}, beyond what times of rules can be (they count seconds)",
                 row=first_row + place,
                 fix="give seconds, or timestamps",
             )
         if values.dtype.kind in "iu":
-            return np.asarray(values.astype(np.int64) * _MICRO, np.int64)
-        return np.asarray(np.rint(values * _MICRO), np.int64)
+            return np.asarray(values.astype(np.int64) * MICRO, np.int64)
+        return np.asarray(np.rint(values * MICRO), np.int64)
 
     def tick(self, moment: Any) -> int:
         """The tick of a time that a user gives."""
@@ -107,17 +107,17 @@ class Moments:
             number = number.item()
         if isinstance(number, bool) or not isinstance(number, int | float) or number != number:
             raise DataError(f"{moment!r} is not a point in the time of this stream", fix="give a number of seconds")
-        if abs(number) * _MICRO >= _FAR:
-            return _FAR if number > 0 else -_FAR
-        return int(Fraction(number) * _MICRO // 1)
+        if abs(number) * MICRO >= FAR:
+            return FAR if number > 0 else -FAR
+        return int(Fraction(number) * MICRO // 1)
 
     def values(self, ticks: pa.Array, *, whole: bool) -> pa.Array:
         """Ticks as times in the type of the answer; `whole`: no timer of the program leads between whole seconds."""
         if pa.types.is_temporal(self.type):
             return ticks.cast(pa.int64()).cast(self.type)
         if self._whole(whole):
-            return pc.divide(ticks, _MICRO)
-        return pc.divide(ticks.cast(pa.float64()), float(_MICRO))
+            return pc.divide(ticks, MICRO)
+        return pc.divide(ticks.cast(pa.float64()), float(MICRO))
 
     def answer_type(self, *, whole: bool) -> pa.DataType:
         if pa.types.is_temporal(self.type):
@@ -135,7 +135,7 @@ def _common(schema: pa.Schema, first: str, last: str) -> tuple[pa.DataType, int]
         raise DataError(f"`{first}` is {one}, and `{last}` is {other}", fix="make both timestamps, or both numbers")
     if not pa.types.is_temporal(one):
         whole = pa.types.is_integer(one) and pa.types.is_integer(other)
-        return (pa.int64() if whole else pa.float64()), _MICRO
+        return (pa.int64() if whole else pa.float64()), MICRO
     if any(pa.types.is_time(kind) or pa.types.is_duration(kind) for kind in (one, other)):
         raise DataError(f"`{first}` is {one}, which is no point in time", fix="give timestamps")
     moments = [kind if pa.types.is_timestamp(kind) else pa.timestamp("ms") for kind in (one, other)]

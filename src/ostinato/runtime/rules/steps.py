@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -27,17 +27,34 @@ from ostinato.algebra.nodes import (
     inputs,
     with_inputs,
 )
+from ostinato.algebra.translate import PATTERN
 from ostinato.errors import LimitError
 from ostinato.relational.dialects import write
 from ostinato.relational.kinds import TERM, Attributes
 from ostinato.relational.program import INCOMING, MAX_ROUNDS, derived_table, sql_type
 from ostinato.relational.select import NOW, PREVIOUS, matched_table, stream_table
+from ostinato.runtime.engine import Engine
 from ostinato.runtime.rules.duck import DuckSession, connect, quoted
 from ostinato.runtime.rules.ingest import LABEL, TermMatcher
 from ostinato.runtime.rules.whole import Fitted
 
 _MANY = 1_000  # tuples of a point; fewer are not worth looking through for what can be forgotten
 Derived = dict[str, pa.Table]  # label -> events: begin, end and the attributes of the label
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement, prepared under a name where it reads tables alone, and the times that it needs."""
+
+    text: str
+    name: str | None = None
+    parameters: tuple[str, ...] = ()
+
+    def call(self, times: Mapping[str, int]) -> tuple[str, dict[str, int]]:
+        if self.name is None:
+            return self.text, {parameter: times[parameter] for parameter in self.parameters}
+        given = ", ".join(f"{parameter} := {times[parameter]}" for parameter in self.parameters)
+        return f"EXECUTE {self.name}({given})", {}
 
 
 class Steps:
@@ -51,12 +68,14 @@ class Steps:
         self._kept: dict[str, int] = {}  # how many there were when the point was last looked through
         self.waiting: dict[str, int | None] = {}  # of each point that waits, the next time at which a tuple ends
         self._matchers: dict[str, TermMatcher] = {}
-        self._statements: dict[tuple[str, frozenset[str]], tuple[str, tuple[str, ...]] | None] = {}
+        self._statements: dict[tuple[str, frozenset[str]], Statement | None] = {}
         self._expired: dict[str, str | None] = {}
         for definition in self.plan.plan.definitions:
             self._prepare(definition)
+        self.engines = {query: pattern.engine() for query, pattern in fitted.patterns.items()}
         for stream in self.program.binding.attributes:
-            self._prepare_stream(stream)
+            if not stream.startswith(PATTERN):
+                self._prepare_stream(stream)
 
     def _prepare(self, definition: Definition) -> None:
         name, node = definition.name, definition.node
@@ -81,7 +100,8 @@ class Steps:
         if relevance.waits:
             self.waiting[name] = None
         if isinstance(node, FixedStream):
-            self._insert(name, write(self.generator.select(node), "duckdb"), {})
+            self.session.run(f"INSERT INTO {quoted(name)} {write(self.generator.select(node), 'duckdb')}")
+            self.sizes[name] = 1
             self.waiting[name] = self._next(name, None)
 
     def _prepare_stream(self, stream: str) -> None:
@@ -106,6 +126,11 @@ class Steps:
         labels = set(pc.unique(events[LABEL]).to_pylist()) if len(events) else set()
         if labels:
             self.session.connection.register(INCOMING, events)
+        for query, engine in self.engines.items():
+            matches = self.fitted.patterns[query].matches(engine, events, now)
+            if len(matches):
+                self.session.connection.register(stream_table(PATTERN + query), matches)
+                labels.add(PATTERN + query)
         times = {PREVIOUS: previous, NOW: now}
         active = {name for name, due in self.waiting.items() if due is not None and due <= now}
         found: Derived = {}
@@ -142,52 +167,54 @@ class Steps:
             statement = self._statement(definition, active)
             if statement is None:
                 continue
-            text, parameters = statement
-            told = {parameter: times[parameter] for parameter in parameters}
             if isinstance(node, Construct):
-                rows = self.session.arrow(text, told)
+                rows = self.session.arrow(*statement.call(times))
                 if len(rows):
                     made[name] = rows
             elif name in self.sizes:
-                if self._insert(name, text, told):
+                count = int(self.session.run(*statement.call(times))[0][0])
+                self.sizes[name] += count
+                if count:
                     active.add(name)
             else:
                 active.add(name)
         return made
 
     def _match(self, name: str, node: Match) -> None:
-        events = self.session.arrow(f"SELECT * FROM {quoted(stream_table(node.stream))}", {})
+        events = self.session.arrow(f"SELECT * FROM {quoted(stream_table(node.stream))}")
         self.session.connection.register(matched_table(name), self._matchers[name](events))
 
-    def _insert(self, name: str, text: str, parameters: Mapping[str, int]) -> int:
-        count = int(self.session.run(f"INSERT INTO {quoted(name)} {text}", parameters)[0][0])
-        self.sizes[name] += count
-        return count
-
-    def _statement(self, definition: Definition, active: set[str]) -> tuple[str, tuple[str, ...]] | None:
-        """The query of what a step adds to the definition, given what has changed; None where that is nothing."""
+    def _statement(self, definition: Definition, active: set[str]) -> Statement | None:
+        """What computes the change of the definition, given what has changed; None where that is nothing."""
         driving = frozenset(_driving(definition.node) & active)
         if isinstance(definition.node, Match):
             driving = frozenset([definition.name])
         key = definition.name, driving
         if key not in self._statements:
-            self._statements[key] = self._written(definition, driving)
+            self._statements[key] = self._prepared(definition, driving)
         return self._statements[key]
 
-    def _written(self, definition: Definition, active: frozenset[str]) -> tuple[str, tuple[str, ...]] | None:
-        node = definition.node
-        if isinstance(node, Match):
-            text = write(self.generator.select(node), "duckdb") if definition.name in self.sizes else ""
-            return text, ()
-        changed = _pruned(difference(node), active)
+    def _prepared(self, definition: Definition, active: frozenset[str]) -> Statement | None:
+        name, node = definition.name, definition.node
+        changed = node if isinstance(node, Match) else _pruned(difference(node), active)
         if changed is None:
             return None
         if isinstance(changed, Construct):
-            query = self.generator.construct(definition.name, changed)
+            text = write(self.generator.construct(name, changed), "duckdb")
+        elif name in self.sizes:
+            text = f"INSERT INTO {quoted(name)} {write(self.generator.select(changed), 'duckdb')}"
         else:
-            query = self.generator.select(changed)
-        text = write(query, "duckdb")
-        return text, tuple(each for each in (PREVIOUS, NOW) if f"${each}" in text)
+            return Statement("")  # it is put in where it is used
+        parameters = tuple(each for each in (PREVIOUS, NOW) if f"${each}" in text)
+        # A prepared statement goes on reading the batch that was registered when it was prepared.
+        if not parameters or any(self._reads_events(part) for part in _parts(changed)):
+            return Statement(text, None, parameters)
+        prepared = f"s{len(self._statements)}"
+        self.session.run(f"PREPARE {prepared} AS {text}")
+        return Statement(text, prepared, parameters)
+
+    def _reads_events(self, part: At) -> bool:
+        return not isinstance(part.input, Point) or part.input.name not in self.sizes
 
     # What rules derive
 
@@ -211,12 +238,12 @@ class Steps:
         if len(self.program.rules_of[label]) > 1:
             self.session.connection.register(rule, rows)
             text = write(self.program.derived(label, [rule]), "duckdb")
-            rows = self.session.arrow(text, {})
+            rows = self.session.arrow(text)
         return rows.cast(self._nothing(label).schema)
 
     def _distinct(self, rows: pa.Table) -> pa.Table:
         self.session.connection.register("#rows", rows)
-        return self.session.arrow('SELECT DISTINCT * FROM "#rows"', {}).cast(rows.schema)
+        return self.session.arrow('SELECT DISTINCT * FROM "#rows"').cast(rows.schema)
 
     def _provide_derived(self, label: str, rows: pa.Table) -> None:
         self.session.connection.register(derived_table(label), rows)
@@ -307,9 +334,10 @@ class Steps:
     # Saving
 
     def tables(self) -> dict[str, pa.Table]:
-        return {name: self.session.arrow(f"SELECT * FROM {quoted(name)}", {}) for name in self.sizes}
+        return {name: self.session.arrow(f"SELECT * FROM {quoted(name)}") for name in self.sizes}
 
-    def restore(self, tables: Mapping[str, pa.Table], now: int) -> None:
+    def restore(self, tables: Mapping[str, pa.Table], patterns: Mapping[str, bytes], now: int) -> None:
+        self.engines = {query: Engine.restore(saved) for query, saved in patterns.items()}
         for name, rows in tables.items():
             self.session.run(f"DELETE FROM {quoted(name)}")
             self.session.connection.register("#rows", rows)

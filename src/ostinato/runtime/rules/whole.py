@@ -9,7 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from ostinato.algebra.nodes import Match
 from ostinato.algebra.plan import RulePlan, plan_program
+from ostinato.algebra.translate import PATTERN
 from ostinato.errors import QueryError
 from ostinato.plan.rules import Program, RelativeTimer
 from ostinato.relational.binding import bind
@@ -18,6 +20,7 @@ from ostinato.relational.program import INCOMING, BoundProgram, evaluate
 from ostinato.relational.select import SECOND, Generator
 from ostinato.runtime.rules.duck import DuckSession, connect
 from ostinato.runtime.rules.ingest import Columns
+from ostinato.runtime.rules.patterns import Pattern
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,7 @@ class Fitted:
     program: BoundProgram
     columns: Columns
     whole_seconds: bool
+    patterns: Mapping[str, Pattern]  # by the text of the CEL query
 
     @property
     def answer_schema(self) -> pa.Schema:
@@ -34,8 +38,9 @@ class Fitted:
         return pa.schema([("type", pa.string()), ("begin", time), ("end", time), *self.program.output])
 
     def answer(self, table: pa.Table) -> pa.Table:
-        """Derived events with ticks, as users see them: in order of their end."""
-        table = table.sort_by([("end", "ascending"), ("begin", "ascending"), ("type", "ascending")])
+        """Derived events with ticks, as users see them: in order of their end, then of all that can be put in order."""
+        plain = [field.name for field in self.program.output if not pa.types.is_nested(field.type)]
+        table = table.sort_by([(name, "ascending") for name in ("end", "begin", "type", *plain)])
         columns = [table["type"]]
         for side in ("begin", "end"):
             ticks = table[side].combine_chunks()
@@ -66,29 +71,37 @@ def fit(
                 if getattr(child, "label", None) == name:
                     reason = f"`{name}` is a column of the answer already"
                     raise QueryError(reason, text=text, span=child.span, fix="give the element another label")
+    ticks = columns.moments.ticks_per_second
     try:
-        binding = bind(plan, columns.attributes, {})
+        patterns = {text: Pattern(text, columns.attributes, ticks) for text in _patterns(plan)}
+        binding = bind(plan, columns.attributes, {text: found.attributes for text, found in patterns.items()})
         definitions = {each.name: each.node for each in plan.plan.definitions}
         stored = [name for name, found in plan.relevance.items() if found.stored]
-        generator = Generator(binding, columns.moments.ticks_per_second, definitions, stored=stored, near=near)
+        generator = Generator(binding, ticks, definitions, stored=stored, near=near)
         bound = BoundProgram(plan, binding, generator, columns.attributes)
         bound.output  # noqa: B018  (whether the columns of all labels go together)
     except QueryError as error:
         raise error.within(text) from None
-    return Fitted(bound, columns, _whole_seconds(plan))
+    return Fitted(bound, columns, _whole_seconds(plan), patterns)
 
 
 def detect_whole(fitted: Fitted, rows: pa.Table) -> pa.Table:
     """All derived events of a table that holds the whole stream."""
     generator = fitted.program.generator
-    session = DuckSession(connect(), generator.names)
-    session.provide(INCOMING, fitted.columns.read(rows))
+    events = fitted.columns.read(rows)
+    session = DuckSession(connect(), generator.names, lambda query: fitted.patterns[query].whole(events))
+    session.provide(INCOMING, events)
     answer = evaluate(fitted.program, session)
-    return fitted.answer(session.arrow(write(answer, "duckdb"), {}))
+    return fitted.answer(session.arrow(write(answer, "duckdb")))
 
 
 def _labels(plan: RulePlan) -> list[str]:
     return list(plan.strata.incoming)
+
+
+def _patterns(plan: RulePlan) -> list[str]:
+    streams = [each.node.stream for each in plan.plan.definitions if isinstance(each.node, Match)]
+    return list(dict.fromkeys(each[len(PATTERN) :] for each in streams if each.startswith(PATTERN)))
 
 
 def _whole_seconds(plan: RulePlan) -> bool:

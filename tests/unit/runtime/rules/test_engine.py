@@ -1,0 +1,200 @@
+"""The live engine of rules: time, lateness, forgetting, snapshots."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import ostinato
+from ostinato.errors import DataError, OstinatoError
+from ostinato.runtime.rules.engine import RuleEngine
+
+VECTOR = json.loads((Path(__file__).parents[3] / "vectors" / "rules.json").read_text())
+COLUMNS = ("type", "begin", "end", "area", "sensor", "value")
+ROWS = [{name: event.get(name) for name in COLUMNS} for event in VECTOR["events"]]
+
+ABSENT = """
+DETECT silent { k { var K } }
+ON and { event i: a {{ k {{ var K }} }},
+         event t: timer:from-end [ event i, 10 sec ],
+         while t: not b {{ k {{ var K }} }} }
+END
+"""
+PAIR = """
+DETECT pair { k { var K } }
+ON and { event i: a {{ k {{ var K }} }}, event j: b {{ k {{ var K }} }} } where { i before j, {i, j} within 10 sec }
+END
+"""
+
+
+def point(label: str, at: Any, k: str = "x") -> dict[str, Any]:
+    return {"type": label, "ts": at, "k": k}
+
+
+def intervals(table: pa.Table) -> list[tuple[Any, ...]]:
+    return [(row["type"], row["begin"], row["end"]) for row in table.to_pylist()]
+
+
+def test_the_paper_step_by_step() -> None:
+    engine = ostinato.rules(VECTOR["program"]).engine()
+    for row in ROWS:
+        assert intervals(engine.push([row])) == []
+    assert engine.due() == 80
+    assert intervals(engine.advance(to=91)) == [("avg_temp", 10, 80), ("fire", 65, 80)]
+    assert engine.due() == 92
+    assert intervals(engine.advance(to=92)) == [("burnt_down", 70, 92)]
+    assert engine.due() is None
+    assert intervals(engine.flush()) == []
+    with pytest.raises(OstinatoError, match="flushed"):
+        engine.push(ROWS)
+
+
+def test_an_answer_comes_with_the_first_later_event() -> None:
+    engine = ostinato.rules(PAIR).engine()
+    assert intervals(engine.push([point("a", 1), point("b", 3)])) == []
+    assert intervals(engine.push([point("b", 3)])) == []  # ends together with what waits, and is not late
+    assert intervals(engine.push([point("a", 4)])) == [("pair", 1, 3)]
+
+
+def test_equal_ends_wait_for_each_other_before_an_absence_is_told() -> None:
+    engine = ostinato.rules(ABSENT).engine()
+    engine.push([point("a", 0)])
+    assert intervals(engine.push([point("a", 10, "y")])) == []
+    assert intervals(engine.push([point("b", 10)])) == []
+    assert intervals(engine.push([point("a", 11, "z")])) == []
+    assert intervals(engine.flush()) == [("silent", 10, 20), ("silent", 11, 21)]
+
+
+def test_events_come_out_of_order_within_a_bound() -> None:
+    engine = ostinato.rules(PAIR).engine(lateness="5 sec")
+    assert intervals(engine.push([point("b", 3), point("a", 1)])) == []
+    assert intervals(engine.push([point("a", 9)])) == [("pair", 1, 3)]
+    assert intervals(engine.push([point("b", 2)])) == []
+    assert engine.stats().late == 1
+    assert intervals(engine.push([point("a", 4), point("b", 6)])) == []
+    assert intervals(engine.flush()) == [("pair", 1, 6), ("pair", 4, 6)]
+
+
+def test_late_events_are_counted_collected_or_refused() -> None:
+    rows = [point("a", 1), point("b", 30)]
+    late = [point("b", 3), point("b", 31)]
+    collecting = ostinato.rules(PAIR).engine(on_late="collect")
+    collecting.push(rows)
+    collecting.push(late)
+    assert collecting.late_events().to_pylist() == late[:1]
+    refusing = ostinato.rules(PAIR).engine(on_late="raise")
+    refusing.push(rows)
+    with pytest.raises(DataError, match="1 of 2 events.*row 2|row 2.*1 of 2 events"):
+        refusing.push(late)
+    assert refusing.stats().events == 2
+    refusing.push(late[1:])
+    assert refusing.stats().events == 3
+
+
+def test_events_that_last_too_long_are_as_good_as_late() -> None:
+    engine = ostinato.rules(VECTOR["program"]).engine(longest="5 sec", on_late="collect")
+    engine.push(ROWS)
+    assert [row["begin"] for row in engine.late_events().to_pylist()] == [70]
+    assert intervals(engine.flush()) == []
+
+
+def test_rows_that_end_before_they_begin_are_refused_with_their_row() -> None:
+    engine = ostinato.rules(VECTOR["program"]).engine()
+    engine.push(ROWS[:2])
+    with pytest.raises(DataError, match="row 2: the event ends before it begins: `begin` is 70, `end` 60"):
+        engine.push([ROWS[2] | {"end": 60}])
+    assert engine.stats().events == 2
+
+
+def test_memory_is_bounded_by_what_can_still_matter() -> None:
+    engine = ostinato.rules(VECTOR["program"]).engine()
+    table = pa.table(
+        {
+            "ts": list(range(20_000)),
+            "type": ["smoke" if number % 50 == 0 else "temp" for number in range(20_000)],
+            "area": [f"a{number % 7}" for number in range(20_000)],
+            "sensor": [f"s{number % 7}" for number in range(20_000)],
+            "value": [float(30 + number % 20) for number in range(20_000)],
+        }
+    )
+    most = 0
+    for start in range(0, 20_000, 500):
+        engine.push(table.slice(start, 500))
+        most = max(most, sum(engine.stats().kept.values()))
+    assert most < 5 * 2_500
+    engine.snapshot()  # forgets all that can be
+    assert sum(engine.stats().kept.values()) < 100
+
+
+def test_a_large_batch_is_taken_in_several_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [point("ab"[number % 2], number // 3, "xyz"[number % 3]) for number in range(300)]
+    whole = intervals(ostinato.rules(PAIR).detect(rows))
+    monkeypatch.setattr("ostinato.runtime.rules.engine._ROWS", 7)
+    engine = ostinato.rules(PAIR).engine()
+    found = intervals(engine.push(list(reversed(rows)))) + intervals(engine.flush())
+    assert sorted(found) == sorted(whole)
+
+
+@pytest.mark.parametrize("cut", range(4))
+def test_a_restored_engine_goes_on(cut: int) -> None:
+    engine = ostinato.rules(VECTOR["program"]).engine()
+    found = []
+    for number, row in enumerate(ROWS):
+        if number == cut:
+            engine = RuleEngine.restore(engine.snapshot())
+        found += intervals(engine.push([row]))
+    if cut == 3:
+        engine = RuleEngine.restore(engine.snapshot())
+    found += intervals(engine.flush())
+    assert found == [("avg_temp", 10, 80), ("fire", 65, 80), ("burnt_down", 70, 92)]
+
+
+def test_a_snapshot_of_another_engine_is_refused() -> None:
+    saved = ostinato.cel("A AS x").engine().snapshot()
+    with pytest.raises(DataError, match="another engine"):
+        RuleEngine.restore(saved)
+
+
+def test_batches_keep_their_columns() -> None:
+    engine = ostinato.rules(PAIR).engine()
+    engine.push([point("a", 1)])
+    with pytest.raises(DataError, match="no column `k`"):
+        engine.push([{"type": "a", "ts": 2}])
+    with pytest.raises(DataError, match="other types"):
+        engine.push([{"type": "a", "ts": 2, "k": [1]}])
+    assert intervals(engine.push([{"k": "x", "more": 1, "ts": 4, "type": "b"}])) == []
+    assert intervals(engine.flush()) == [("pair", 1, 4)]
+
+
+def test_timestamps_stay_timestamps() -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    engine = ostinato.rules(ABSENT).engine()
+    engine.push([point("a", start)])
+    assert intervals(engine.advance(to=start + timedelta(seconds=9.5))) == []
+    assert engine.due() == start + timedelta(seconds=10)
+    assert intervals(engine.advance(to=start + timedelta(seconds=10))) == [
+        ("silent", start, start + timedelta(seconds=10))
+    ]
+
+
+def test_an_absolute_timer_goes_off_by_itself() -> None:
+    engine = ostinato.rules(
+        "DETECT calm { n { 1 } } ON and { event i: timer:absolute [0, 100], while i: not a {{ k {{ 'x' }} }} } END"
+    ).engine()
+    engine.push([point("a", 50, "y")])
+    assert engine.due() == 50
+    assert intervals(engine.advance(to=99)) == []
+    assert engine.due() == 100
+    assert intervals(engine.advance(to=100)) == [("calm", 0, 100)]
+
+
+def test_nothing_is_known_before_the_first_batch() -> None:
+    engine = ostinato.rules(PAIR).engine()
+    assert engine.push([]).num_rows == 0
+    with pytest.raises(DataError, match="no events were pushed yet"):
+        engine.advance(to=3)
