@@ -10,7 +10,7 @@ from ostinato.compile import compile_text
 from ostinato.lang.expr import variables
 from ostinato.plan.nodes import repeated
 from ostinato.plan.rules import PatternQuery
-from ostinato.plan.rules_pattern import columns
+from ostinato.plan.rules_pattern import columns, whole_matches
 from ostinato.semantics.cel import evaluate
 from ostinato.terms.data import from_row
 from ostinato.terms.event import Event
@@ -21,7 +21,7 @@ def cel_patterns(rows: list[Row], ticks_per_second: int = 1) -> Callable[[Patter
     stream = sorted(rows, key=lambda row: row["end"])
 
     def patterns(pattern: PatternQuery) -> Iterable[Event]:
-        query = compile_text(pattern.query, "cel").query
+        query = compile_text(whole_matches(pattern.query), "cel").query
         many = repeated(query.formula)
         items = query.items or ()
         names = sorted(frozenset().union(*(variables(item.expr) for item in items)))
@@ -30,7 +30,9 @@ def cel_patterns(rows: list[Row], ticks_per_second: int = 1) -> Callable[[Patter
             first, last = stream[match.positions[0]], stream[match.positions[-1]]
             values = {name: first.get(name) for name in query.partition_by} if query.items is None else {}
             values |= {item.name: item_value(item.expr, labels, stream, many) for item in items}
-            term = from_row("match", {name: values[name] for name in columns(query)}, without=())
+            term = from_row(
+                "match", {name: values[name] for name in columns(query) if not name.startswith("#")}, without=()
+            )
             yield Event(first["begin"] * ticks_per_second, last["end"] * ticks_per_second, term)
 
     return patterns

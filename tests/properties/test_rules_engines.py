@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
-from derived import compared, events_in
-from generators_rules import SCHEMA, Strata, cases, events_of, program
-from generators_terms import NESTED_SCHEMA, Row
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import ostinato
+from derived import compared, events_in
+from generators_rules import SCHEMA, Strata, cases, events_of, program
+from generators_terms import NESTED_SCHEMA, Row
 from ostinato.errors import QueryError
 from ostinato.plan.rules_format import program_text
 from ostinato.ruleset import RuleProgram
@@ -59,7 +60,10 @@ def _check(case: tuple[Strata, list[Row]], schema: pa.Schema, data: Any) -> None
     wanted = compared(fixpoint(strata, incoming, ticks_per_second=1))
     assert compared(events_in(whole) | incoming) == wanted
     sizes = data.draw(st.lists(st.integers(1, 4), max_size=8))
-    stepwise = _stepwise(rules, rows, schema, sizes, data)
+    with patch(
+        "ostinato.runtime.rules.steps._MANY", data.draw(st.sampled_from([0, 1_000]))
+    ):  # 0: steps as of many events
+        stepwise = _stepwise(rules, rows, schema, sizes, data)
     assert compared(events_in(stepwise)) == compared(events_in(whole))
     assert len(stepwise) == len(whole), "an event is derived once"
 

@@ -69,7 +69,8 @@ def test_all_makes_lists() -> None:
 def test_grouping_in_grouping() -> None:
     text = """
     DETECT report { all sensor { name { var S }, n { count(all var T) }, all value { var T } } }
-    ON and { event i: timer:absolute [0, 100], while i: collect temp {{ sensor {{ var S }}, value {{ var T }} }} } END"""
+    ON and { event i: timer:absolute [0, 100],
+             while i: collect temp {{ sensor {{ var S }}, value {{ var T }} }} } END"""
     assert one(text, READINGS) == {
         "sensor": [{"name": "s", "n": 3, "value": [20, 40, 50]}, {"name": "t", "n": 1, "value": [10]}]
     }
@@ -77,9 +78,11 @@ def test_grouping_in_grouping() -> None:
 
 def test_derived_events_chain() -> None:
     text = """
-    DETECT hot { sensor { var S }, by { var T - 30 } } ON event t: temp {{ sensor {{ var S }}, value {{ var T }} }} where { var T > 30 } END
+    DETECT hot { sensor { var S }, by { var T - 30 } }
+    ON event t: temp {{ sensor {{ var S }}, value {{ var T }} }} where { var T > 30 } END
     DETECT twice { sensor { var S }, total { var A + var B } }
-    ON and { event i: hot {{ sensor {{ var S }}, by {{ var A }} }}, event j: hot {{ sensor {{ var S }}, by {{ var B }} }} } where { i before j } END
+    ON and { event i: hot {{ sensor {{ var S }}, by {{ var A }} }},
+             event j: hot {{ sensor {{ var S }}, by {{ var B }} }} } where { i before j } END
     """
     found = detect(text, READINGS)
     assert [(row["begin"], row["end"], row["total"]) for row in found if row["type"] == "twice"] == [
@@ -116,10 +119,17 @@ def test_or_gives_a_rule_for_each_branch() -> None:
 
 def test_nested_rows() -> None:
     rows = [
-        {"type": "order", "ts": 1, "id": 7, "to": {"city": "Bonn"}, "items": [{"sku": "x", "n": 2}, {"sku": "y", "n": 1}]},
+        {
+            "type": "order",
+            "ts": 1,
+            "id": 7,
+            "to": {"city": "Bonn"},
+            "items": [{"sku": "x", "n": 2}, {"sku": "y", "n": 1}],
+        },
         {"type": "order", "ts": 2, "id": 8, "to": {"city": "Kiel"}, "items": []},
     ]
-    item = "DETECT line { id { var I }, sku { var S }, n { var N } } ON event o: order {{ id {{ var I }}, items {{ sku {{ var S }}, n {{ var N }} }} }} END"
+    item = """DETECT line { id { var I }, sku { var S }, n { var N } }
+    ON event o: order {{ id {{ var I }}, items {{ sku {{ var S }}, n {{ var N }} }} }} END"""
     assert [(row["id"], row["sku"], row["n"]) for row in detect(item, rows)] == [(7, "x", 2), (7, "y", 1)]
     city = "DETECT x { c { var C } } ON event o: order {{ to {{ city {{ var C }} }} }} where { var C LIKE 'B%' } END"
     assert detect(city, rows)[0]["c"] == "Bonn"
@@ -140,7 +150,8 @@ def test_documents() -> None:
     area = "DETECT x { a { var A } } ON event e: temp {{ @area {{ var A }} }} END"
     assert detect(area, [{"ts": 1, "doc": xml}], document="doc")[0]["a"] == "a"
     joined = """DETECT x { n { count(all var T) } } ON and { event e: temp {{ area {{ var A }} }},
-      event i: timer:from-end-backward [event e, 5 sec], while i: collect temp {{ area {{ var A }}, desc t {{ var T }} }} } END"""
+      event i: timer:from-end-backward [event e, 5 sec],
+      while i: collect temp {{ area {{ var A }}, desc t {{ var T }} }} } END"""
     assert one(joined, [{"ts": 1, "type": "temp", "doc": json}], document="doc") == {"n": 2}
 
 
@@ -152,7 +163,9 @@ def test_a_bad_document_is_told_with_its_row() -> None:
 
 def test_optional_values_are_left_out() -> None:
     text = "DETECT x { k { var K }, u { var U } } ON event i: a {{ k {{ var K }}, optional u {{ var U }} }} END"
-    assert detect(text, [{"type": "a", "ts": 1, "k": "x", "u": None}]) == [{"type": "x", "begin": 1, "end": 1, "k": "x"}]
+    assert detect(text, [{"type": "a", "ts": 1, "k": "x", "u": None}]) == [
+        {"type": "x", "begin": 1, "end": 1, "k": "x"}
+    ]
     assert detect(text, [{"type": "a", "ts": 1, "k": "x", "u": 3}])[0]["u"] == 3
 
 
@@ -163,7 +176,9 @@ def test_names_that_differ_in_case_alone() -> None:
 
 def test_nan_is_no_value() -> None:
     text = "DETECT x { v { var V } } ON event i: a {{ v {{ var V }} }} END"
-    assert [row["v"] for row in detect(text, [{"type": "a", "ts": 1, "v": value} for value in (1.5, float("nan"))])] == [1.5]
+    assert [
+        row["v"] for row in detect(text, [{"type": "a", "ts": 1, "v": value} for value in (1.5, float("nan"))])
+    ] == [1.5]
 
 
 def test_total_terms_allow_nothing_else() -> None:
@@ -173,10 +188,19 @@ def test_total_terms_allow_nothing_else() -> None:
 
 
 def test_patterns_are_events() -> None:
-    text = """DETECT x { n { var N } } ON and { event p: cel "SELECT x.k AS k, count(y) AS n WHERE A AS x ; (B AS y)+ PARTITION BY k WITHIN 5 seconds" {{ n {{ var N }} }},
+    text = """DETECT x { n { var N } }
+    ON and { event p: cel "SELECT x.k AS k, count(y) AS n WHERE A AS x ; (B AS y)+ PARTITION BY k WITHIN 5 seconds"
+                     {{ n {{ var N }} }},
       event c: C {{ k {{ 'x' }} }} } where { p before c } END"""
     rows = [{"type": label, "ts": at, "k": "x"} for at, label in enumerate("ABBC")]
     assert sorted((row["begin"], row["end"], row["n"]) for row in detect(text, rows)) == [(0, 3, 1), (0, 3, 2)]
+
+
+def test_a_pattern_happens_from_its_first_event_to_its_last_whatever_it_selects() -> None:
+    text = """DETECT x { n { var N } }
+    ON event p: cel "SELECT count(y) AS n WHERE A ; (B AS y)+ ; C WITHIN 5 seconds" {{ n {{ var N }} }} END"""
+    rows = [{"type": label, "begin": at - 1, "end": at} for at, label in enumerate("ABBC")]
+    assert [(row["begin"], row["end"], row["n"]) for row in detect(text, rows)] == [(-1, 3, 1), (-1, 3, 2)]
 
 
 @pytest.mark.parametrize(
@@ -189,14 +213,16 @@ def test_patterns_are_events() -> None:
     ],
 )
 def test_times_come_out_as_they_went_in(times: list[Any], kind: pa.DataType) -> None:
-    text = "DETECT x { k { var K } } ON and { event i: a {{ k {{ var K }} }}, event t: timer:from-end [event i, 1 day] } END"
+    text = """DETECT x { k { var K } }
+    ON and { event i: a {{ k {{ var K }} }}, event t: timer:from-end [event i, 1 day] } END"""
     table = ostinato.rules(text).detect([{"type": "a", "ts": time, "k": "x"} for time in times])
     assert table.schema.field("begin").type == kind
     assert table["begin"].to_pylist()[0] in (times[0], datetime(2026, 1, 1))
 
 
 def test_a_timer_between_seconds_makes_floats() -> None:
-    text = "DETECT x { k { var K } } ON and { event i: a {{ k {{ var K }} }}, event t: timer:from-end [event i, 0.5 sec] } END"
+    text = """DETECT x { k { var K } }
+    ON and { event i: a {{ k {{ var K }} }}, event t: timer:from-end [event i, 0.5 sec] } END"""
     assert detect(text, [{"type": "a", "ts": 1, "k": "x"}])[0]["end"] == 1.5
 
 
@@ -213,7 +239,10 @@ ROW = {"type": "a", "ts": 1, "k": "x", "v": 1}
         ("DETECT x { k { var K } } ON event i: a {{ k {{ z {{ var K }} }} }} END", "`k` is a string: it has no `z`"),
         ("DETECT x { k { 1 } } ON event i: a {{ v {{ 'x' }} }} END", "`v` is a number, and 'x' is not"),
         ("DETECT x { k { 1 } } ON event i: a {{ k {{ var K }} }} where { var K > 4 } END", "string and a number"),
-        ("DETECT x { k { 1 } } ON and { event i: a {{ k {{ var K }} }}, event j: a {{ v {{ var K }} }} } END", "never equal"),
+        (
+            "DETECT x { k { 1 } } ON and { event i: a {{ k {{ var K }} }}, event j: a {{ v {{ var K }} }} } END",
+            "never equal",
+        ),
         ("DETECT x { var K } ON event i: a {{ k {{ var K }} }} END", "no name for it"),
         ("DETECT x { k { } } ON event i: a {{ k {{ var K }} }} END", "nothing in it"),
         ("DETECT x { begin { var K } } ON event i: a {{ k {{ var K }} }} END", "column of the answer already"),
@@ -253,7 +282,9 @@ def test_events_that_cannot_be_read(rows: list[dict[str, Any]], options: dict[st
 
 
 def test_a_rule_that_can_never_hold_is_told() -> None:
-    text = "DETECT x { k { var K } } ON and { event i: a {{ k {{ var K }} }}, event t: timer:from-end [event i, 10 sec] } where { {i, t} within 5 sec } END"
+    text = """DETECT x { k { var K } }
+    ON and { event i: a {{ k {{ var K }} }}, event t: timer:from-end [event i, 10 sec] }
+       where { {i, t} within 5 sec } END"""
     assert ostinato.rules(text).warnings == ["rule 1 (x) can never hold: its times contradict each other"]
     assert ostinato.rules(SIMPLE).warnings == []
 

@@ -13,21 +13,8 @@ from functools import cached_property
 from typing import Literal as OneOf
 
 from ostinato.errors import OstinatoError
-from ostinato.lang.expr import variables as expr_variables
-from ostinato.plan.rules import (
-    AbsoluteTimer,
-    Bind,
-    Condition,
-    Const,
-    Data,
-    Desc,
-    Element,
-    Make,
-    Optional,
-    QueryTerm,
-    RelativeTimer,
-    Temporal,
-)
+from ostinato.plan.rules import AbsoluteTimer, Condition, Data, Element, Make, RelativeTimer, Temporal
+from ostinato.plan.rules_variables import variables
 
 MERGED = ""  # the identifier of the one interval that merging leaves: its times are begin and end
 
@@ -55,7 +42,7 @@ class Match:
 
     @cached_property
     def schema(self) -> Schema:
-        return Schema((self.ident,), (self.ident,), bound_variables(self.term, self.bound))
+        return Schema((self.ident,), (self.ident,), variables(self.term, self.bound))
 
 
 @dataclass(frozen=True)
@@ -347,25 +334,6 @@ def walk(node: Node) -> Iterator[Node]:
         yield from walk(below)
 
 
-def bound_variables(term: QueryTerm, bound: str | None = None) -> tuple[str, ...]:
-    """The free variables of a query term, in the order of the text."""
-    return _union(() if bound is None else (bound,), tuple(_bound(term)))
-
-
-def _bound(term: QueryTerm) -> Iterator[str]:
-    if isinstance(term, Bind):
-        yield term.name
-        if term.term is not None:
-            yield from _bound(term.term)
-    elif isinstance(term, Desc | Optional):
-        yield from _bound(term.term)
-    elif isinstance(term, Element):
-        for child in term.children:
-            yield from _bound(child)
-    else:
-        assert isinstance(term, Const)
-
-
 def condition_events(condition: Condition) -> frozenset[str]:
     """The event identifiers whose times a condition reads."""
     if isinstance(condition, Temporal):
@@ -373,15 +341,6 @@ def condition_events(condition: Condition) -> frozenset[str]:
     if isinstance(condition, Data):
         return frozenset()
     return frozenset().union(*map(condition_events, condition.parts))
-
-
-def condition_variables(condition: Condition) -> frozenset[str]:
-    """The variables that a condition reads."""
-    if isinstance(condition, Data):
-        return expr_variables(condition.expr)
-    if isinstance(condition, Temporal):
-        return frozenset()
-    return frozenset().union(*map(condition_variables, condition.parts))
 
 
 def _union(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:

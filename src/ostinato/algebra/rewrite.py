@@ -15,14 +15,14 @@ from ostinato.algebra.nodes import (
     Select,
     TemporalJoin,
     condition_events,
-    condition_variables,
     inputs,
     walk,
     with_inputs,
 )
 from ostinato.lang.expr import Call
-from ostinato.plan.construct import free_variables, groups
+from ostinato.plan.construct import groups
 from ostinato.plan.rules import Condition, Data, Formula
+from ostinato.plan.rules_variables import used
 
 
 def early_negation(node: Node) -> Node:
@@ -78,7 +78,7 @@ def _push(condition: Condition, node: Node) -> Node:
 
 def _covers(node: Node, condition: Condition) -> bool:
     schema = node.schema
-    read = condition_variables(condition)
+    read = frozenset(used(condition))
     # A condition without variables (1 = 1) has no better place than where it is.
     return (
         condition_events(condition) <= set(schema.times)
@@ -90,14 +90,14 @@ def _covers(node: Node, condition: Condition) -> bool:
 def narrow(node: Node, wanted: frozenset[str] = frozenset()) -> Node:
     """π: variables that nobody above reads are not kept."""
     if isinstance(node, Construct):
-        wanted = free_variables(node.head)
+        wanted = frozenset(used(node.head))
         if groups(node.head):
             wanted |= _decisive(node.input) & node.trace
         return replace(node, input=narrow(node.input, wanted))
     if isinstance(node, Merge):
         return replace(node, input=narrow(node.input, wanted))
     if isinstance(node, Select):
-        read = frozenset().union(*map(condition_variables, node.conditions))
+        read = frozenset().union(*map(used, node.conditions))
         return _project(replace(node, input=narrow(node.input, wanted | read)), wanted)
     if isinstance(node, AntiJoin):
         shared = frozenset(node.right.schema.data) & frozenset(node.left.schema.data)
@@ -115,7 +115,7 @@ def _decisive(node: Node) -> frozenset[str]:
     if not any(isinstance(below, TemporalJoin) for below in walk(node)):
         return found
     if isinstance(node, Select):
-        found = frozenset().union(*map(condition_variables, node.conditions))
+        found = frozenset().union(*map(used, node.conditions))
     elif isinstance(node, TemporalJoin | AntiJoin):
         found = frozenset(node.right.schema.data) & frozenset(node.left.schema.data)
     return found.union(*map(_decisive, inputs(node)))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ostinato.errors import QueryError, Span, did_you_mean
-from ostinato.lang.cel import ANSWER_COLUMNS
-from ostinato.lang.expr import NOWHERE
-from ostinato.plan.nodes import Query
+from ostinato.lang.cel import ANSWER_COLUMNS, parse
+from ostinato.lang.expr import NOWHERE, Call, Variable, variables
+from ostinato.plan.nodes import Event, Formula, Item, Query, bound, rebuild
 from ostinato.plan.rules import Bind, Element, Optional, PatternQuery, QueryTerm
 
 
@@ -22,15 +24,35 @@ def check_pattern(pattern: PatternQuery) -> None:
         reason = "the CEL query ends in NOT: its matches are known only after they have ended"
         fix = "leave the NOT out, and say `while i: not …` with a timer on the pattern"
         raise QueryError(reason, span=pattern.query_span, fix=fix)
-    if compiled.hides_variables:
-        reason = "the CEL query leaves out variables, so that nobody could tell when a match began"
-        raise QueryError(reason, span=pattern.query_span, fix="SELECT something of every variable, or SELECT *")
     known = columns(query)
     for child in pattern.term.children:
         label = _label(child)
         if label is not None and label not in known:
             fix = did_you_mean(label, known) or f"list it: SELECT x.{label} AS {label} WHERE …"
             raise QueryError(f"the CEL query gives no column `{label}`", span=child.span, fix=fix)
+
+
+def whole_matches(text: str) -> str:
+    """The query with something of every variable in its SELECT: all events of a match count for when it happened.
+
+    What is added has a name that begins with `#`.
+    """
+    from ostinato.plan.format import to_text
+
+    query = parse(text)
+    if query.items is None:
+        return text
+    bare = iter(range(1, 1_000_000))
+
+    def named(formula: Formula) -> Formula:
+        if isinstance(formula, Event) and formula.variable.startswith("#"):
+            return replace(formula, variable=f"bare event {next(bare)}")
+        return formula
+
+    formula = rebuild(query.formula, named)
+    shown = frozenset().union(*(variables(item.expr) for item in query.items))
+    added = [Item(Call("count", (Variable(name),)), f"#{name}") for name in sorted(bound(formula) - shown)]
+    return to_text(replace(query, formula=formula, items=(*query.items, *added)))
 
 
 def columns(query: Query) -> tuple[str, ...]:

@@ -14,16 +14,9 @@ from dataclasses import dataclass
 
 from ostinato.errors import QueryError, Span
 from ostinato.lang.cel import parse
+from ostinato.plan.construct import groups
 from ostinato.plan.nodes import relations
-from ostinato.plan.rules import (
-    Aggregate,
-    All,
-    ConstructTerm,
-    Make,
-    NormalRule,
-    PatternQuery,
-    RelativeTimer,
-)
+from ostinato.plan.rules import NormalRule, PatternQuery, RelativeTimer
 
 
 @dataclass(frozen=True)
@@ -69,7 +62,7 @@ _PATTERN = "a pattern"
 
 def uses(rule: NormalRule) -> Iterator[Use]:
     """What the rule reads, in the order of its literals."""
-    grouped = _GROUPING if grouping(rule.head) else (None, "")
+    grouped = _GROUPING if groups(rule.head) else (None, "")
     anchors = _anchors(rule)
     for event in rule.events:
         if isinstance(event, PatternQuery):
@@ -81,11 +74,6 @@ def uses(rule: NormalRule) -> Iterator[Use]:
         yield Use(collect.term.label, collect.span, *grouped)
     for negation in rule.negations:
         yield Use(negation.term.label, negation.span, "negation", "not ")
-
-
-def grouping(term: ConstructTerm) -> bool:
-    """Whether it has `all` or an aggregate anywhere."""
-    return isinstance(term, All | Aggregate) or (isinstance(term, Make) and any(map(grouping, term.children)))
 
 
 def _anchors(rule: NormalRule) -> frozenset[str]:

@@ -54,6 +54,12 @@ def _binds_of(literal: Atom) -> Iterator[tuple[str, Span, bool]]:
     yield from _binds(literal.term, False)
 
 
+def variables(term: QueryTerm, bound: str | None = None) -> tuple[str, ...]:
+    """Every variable that a term may bind, in the order of the text; `bound` is X of `var X -> term`."""
+    names = (name for name, _, _ in _binds(term, False))
+    return tuple(dict.fromkeys([*([] if bound is None else [bound]), *names]))
+
+
 def _binds(term: QueryTerm, optional: bool) -> Iterator[tuple[str, Span, bool]]:
     if isinstance(term, Const):
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import Protocol
 import pyarrow as pa
 from sqlglot import exp
 
-from ostinato.algebra.nodes import Construct, Definition, Match
+from ostinato.algebra.nodes import Construct, Definition, Match, Point, walk
 from ostinato.algebra.plan import RulePlan
 from ostinato.algebra.translate import PATTERN
 from ostinato.errors import LimitError
@@ -76,6 +77,17 @@ class BoundProgram:
             if isinstance(definition.node, Construct):
                 found.setdefault(definition.node.head.label, []).append(definition.name)
         return found
+
+    @cached_property
+    def used_again(self) -> frozenset[str]:
+        """Points that more than one definition reads."""
+        uses = Counter(
+            node.name
+            for definition in self.plan.plan.definitions
+            for node in walk(definition.node)
+            if isinstance(node, Point)
+        )
+        return frozenset(name for name, count in uses.items() if count > 1)
 
     # Queries
 
@@ -173,7 +185,8 @@ def _names(definitions: Iterable[Definition], others: Iterable[str]) -> set[str]
 def _define(program: BoundProgram, session: Session, definition: Definition, made: Mapping[str, object]) -> None:
     node, generator = definition.node, program.generator
     if isinstance(node, Construct):
-        session.define(definition.name, generator.construct(definition.name, node), kept=True)
+        # The events of its label are kept, as a set.
+        session.define(definition.name, generator.construct(definition.name, node), kept=False)
         return
     if isinstance(node, Match):
         if node.stream.startswith(PATTERN):
@@ -187,7 +200,7 @@ def _define(program: BoundProgram, session: Session, definition: Definition, mad
             session.match(matched_table(definition.name), stream_table(node.stream), found, attributes)
         session.define(definition.name, generator.select(node), kept=False)
         return
-    session.define(definition.name, generator.select(node), kept=True)
+    session.define(definition.name, generator.select(node), kept=definition.name in program.used_again)
 
 
 def derived_table(label: str) -> str:

@@ -309,7 +309,8 @@ class Generator:
 
     def _join(self, node: Join | TemporalJoin | AntiJoin) -> exp.Select:
         left, right = self._over(node.left, "l"), self._over(node.right, "r")
-        told = self._shared(node)
+        shared = self._shared(node)
+        told = list(shared)
         if not isinstance(node, Join):
             window, ident = node.window, node.ident
             told.append(compare("<=", self.time(window, "begin", "l"), self.time(ident, "begin", "r")))
@@ -317,6 +318,8 @@ class Generator:
         if self.near and node.near is not None and self.ticks(node.near.high - node.near.low) > 0:
             right = self._spread(node.right, node.near)
             told.append(exp.EQ(this=self._bucket(node.near), expression=column(BUCKET, "r")))
+        elif node.near is not None and not shared:
+            told += self._range(node.near)
         kinds = self.binding.of(node.left)
         # A typed value that equals a TERM takes its place.
         typed = self.binding.of(node.right) if not isinstance(node, AntiJoin) else {}
@@ -338,6 +341,14 @@ class Generator:
                 one, other = (column(self.names.variable(name), side) for side in "lr")
                 told.append(equal(one, left.get(name, TERM), other, right.get(name, TERM)))
         return told
+
+    def _range(self, near: Near) -> list[Sql]:
+        """What the conditions imply, said so that the join can go along the order of times."""
+        left, right = self.time(*near.left, "l"), self.time(*near.right, "r")
+        return [
+            compare(">=", right, plus(left, self.ticks(near.low))),
+            compare("<=", right.copy(), plus(left.copy(), self.ticks(near.high))),
+        ]
 
     # Joins of near times: equal buckets of time instead of all pairs of a key
 

@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 from ostinato.errors import DataError
 from ostinato.lang.expr import Expr, Variable, to_text, variables, walk
 from ostinato.plan.rules import Aggregate, All, ConstructTerm, Make, Order, Value, While
+from ostinato.plan.rules_variables import variables as bound_by
 from ostinato.semantics.terms import Substitution
 from ostinato.semantics.values import value
 from ostinato.terms.data import Child, Term, is_absent, sort_key, to_json
 from ostinato.terms.event import Event
-from ostinato.terms.match import variables as bound_by
 
 T = TypeVar("T")
 
@@ -134,7 +134,7 @@ def _aggregate(term: Aggregate, group: Sequence[Answer], collects: Sequence[Whil
 
 
 def _binds(collect: While, names: Iterable[str]) -> bool:
-    return bool((bound_by(collect.term) | {collect.bound}) & set(names))
+    return not set(names).isdisjoint(bound_by(collect.term, collect.bound))
 
 
 def _bound(name: str) -> Callable[[Answer], Child | None]:

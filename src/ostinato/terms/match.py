@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ostinato.errors import LimitError
 from ostinato.plan.rules import Bind, Const, Desc, Element, Optional, QueryTerm
+from ostinato.plan.rules_variables import variables
 from ostinato.terms.data import Child, Term, key
 
 Substitution = dict[str, Child]
@@ -28,7 +29,7 @@ def compile_term(term: Element, bound: str | None = None) -> Matcher:
     """All substitutions of `event i: var bound -> term`: each once, and none that another one properly extends."""
     solve = _compile(term if bound is None else Bind(bound, term))
     label = term.label
-    names = sorted(variables(term) | ({bound} if bound else set()))
+    names = sorted(variables(term, bound))
     has_optional = any(isinstance(node, Optional) for node in walk(term))
 
     def match(data: Term) -> list[Substitution]:
@@ -51,11 +52,6 @@ def walk(term: QueryTerm) -> Iterator[QueryTerm]:
     for each in inner:
         if each is not None:
             yield from walk(each)
-
-
-def variables(term: QueryTerm) -> frozenset[str]:
-    """Every variable that the term can bind."""
-    return frozenset(node.name for node in walk(term) if isinstance(node, Bind))
 
 
 # One query term against one child -------------------------------------------------------------------------------------
@@ -189,7 +185,7 @@ def _parts(term: Element) -> list[_Part]:
         others = labels[:index] + labels[index + 1 :]
         # No sibling can want the same child, so that nobody needs to know which one is taken.
         exclusive = labels[index] is not _ANY and labels[index] not in others and _ANY not in others
-        own = variables(child)
+        own = frozenset(variables(child))
         joined, seen = tuple(own & seen), seen | own
         take = _taking(term, exclusive)
         parts.append(

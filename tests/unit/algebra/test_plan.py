@@ -95,7 +95,10 @@ def test_equal_constants_of_different_kinds_are_different_points() -> None:
 
 
 def test_variables_of_other_names_share_a_point() -> None:
-    text = "DETECT x { k { var A } } ON event i: a {{ k {{ var A }} }} END DETECT y { k { var B } } ON event j: a {{ k {{ var B }} }} END"
+    text = (
+        "DETECT x { k { var A } } ON event i: a {{ k {{ var A }} }} END "
+        "DETECT y { k { var B } } ON event j: a {{ k {{ var B }} }} END"
+    )
     plan = planned(text).plan
     assert sum(isinstance(each.node, Match) for each in plan.definitions) == 1
     assert "ρ[j ← i, B ← A](a_i)" in show(definition(plan, "y_2").node)
@@ -113,13 +116,15 @@ def test_relations_are_joined_along_shared_variables() -> None:
 def test_negation_goes_before_collection_where_it_can() -> None:
     plan = planned(
         "DETECT x { n { count(all var V) } } ON and { event i: a {{ k {{ var K }} }},"
-        " event t: timer:extend [event i, 10 sec], while t: collect b {{ v {{ var V }} }}, while t: not c {{ k {{ var K }} }} } END"
+        " event t: timer:extend [event i, 10 sec], while t: collect b {{ v {{ var V }} }},"
+        " while t: not c {{ k {{ var K }} }} } END"
     )
     shown = show(plan.translated[0].improved)
     assert shown.index("▷") < shown.index("⋈_{t⊒b'}")
     named = planned(
         "DETECT x { n { count(all var V) } } ON and { event i: a {{ k {{ var K }} }},"
-        " event t: timer:extend [event i, 10 sec], while t: collect b {{ v {{ var V }} }}, while t: not c {{ v {{ var V }} }} } END"
+        " event t: timer:extend [event i, 10 sec], while t: collect b {{ v {{ var V }} }},"
+        " while t: not c {{ v {{ var V }} }} } END"
     )
     shown = show(named.translated[0].improved)
     assert shown.index("▷") > shown.index("⋈_{t⊒b'}")
@@ -129,7 +134,8 @@ def test_what_decides_about_groups_is_not_projected_away() -> None:
     """V is not in the head, but tells apart which T are collected."""
     plan = planned(
         "DETECT x { n { count(all var T) } } ON and { event i: a {{ v {{ var V }} }},"
-        " event t: timer:extend-begin [event i, 10 sec], while t: collect b {{ v {{ var T }} }} } where { var T < var V } END"
+        " event t: timer:extend-begin [event i, 10 sec], while t: collect b {{ v {{ var T }} }} }"
+        " where { var T < var V } END"
     )
     construct = plan.translated[0].improved
     assert isinstance(construct, Construct)

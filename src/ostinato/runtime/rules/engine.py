@@ -77,7 +77,7 @@ class RuleEngine:
         rows = self._meet(rows)
         read = self.fitted.columns.read(rows, first_row=self.events)
         ends = read["end"].to_numpy()
-        late = self._is_late(read["begin"].to_numpy(), ends)
+        late = self.is_late(read["begin"].to_numpy(), ends)
         if late.any() and self.options.on_late == "raise":
             raise DataError(
                 f"{int(late.sum())} of {len(rows)} events came after time had passed their end, or lasted longer than "
@@ -215,7 +215,8 @@ class RuleEngine:
         self._steps = Steps(self._fitted)
         self._waiting = self._fitted.columns.read(schema.empty_table())
 
-    def _is_late(self, begins: Int64, ends: Int64) -> npt.NDArray[np.bool_]:
+    def is_late(self, begins: Int64, ends: Int64) -> npt.NDArray[np.bool_]:
+        """Which events of these ticks come too late, or last too long."""
         late = ends <= self.now
         if self.options.longest < inf and not self.fitted.columns.moments.points:
             late |= ends - begins > self.options.longest * self.fitted.columns.moments.ticks_per_second // SECOND

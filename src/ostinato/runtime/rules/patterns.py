@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from ostinato.compile import Compiled, compile_text
 from ostinato.lang.cel import ANSWER_COLUMNS
+from ostinato.plan.rules_pattern import whole_matches
 from ostinato.relational.kinds import TERM, Attributes, is_nested, plain
 from ostinato.runtime.engine import Engine, Options
 from ostinato.runtime.rules.ingest import LABEL
@@ -32,13 +33,13 @@ class Pattern:
 
     @cached_property
     def _compiled(self) -> Compiled:
-        return compile_text(self.query, "cel")
+        return compile_text(whole_matches(self.query), "cel")
 
     @cached_property
     def attributes(self) -> Attributes:
         """What a match holds beside its interval: the items of SELECT, or the partition of SELECT *."""
         schema = self.engine().push(self._rows(self._no_events())).schema
-        names = [name for name in schema.names if name not in (*ANSWER_COLUMNS, _BEGIN, _END)]
+        names = [name for name in schema.names if name not in ANSWER_COLUMNS and not name.startswith("#")]
         return Attributes.of({name: plain(schema.field(name).type) for name in names})
 
     def engine(self) -> Engine:

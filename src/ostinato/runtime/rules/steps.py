@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,7 +39,7 @@ from ostinato.runtime.rules.duck import DuckSession, connect, quoted
 from ostinato.runtime.rules.ingest import LABEL, TermMatcher
 from ostinato.runtime.rules.whole import Fitted
 
-_MANY = 1_000  # tuples of a point; fewer are not worth looking through for what can be forgotten
+_MANY = 1_000  # fewer tuples are not worth looking through for what to forget, fewer events not worth buckets of time
 Derived = dict[str, pa.Table]  # label -> events: begin, end and the attributes of the label
 
 
@@ -63,12 +64,15 @@ class Steps:
     def __init__(self, fitted: Fitted) -> None:
         self.fitted, self.program = fitted, fitted.program
         self.generator, self.plan = self.program.generator, self.program.plan
+        self._near = copy(self.generator)  # joins by buckets of time: worth it where a step has many events
+        self._near.near = True
+        self._large = False
         self.session = DuckSession(connect(threads=1), self.generator.names)
         self.sizes: dict[str, int] = {}  # tuples of each stored point
         self._kept: dict[str, int] = {}  # how many there were when the point was last looked through
         self.waiting: dict[str, int | None] = {}  # of each point that waits, the next time at which a tuple ends
         self._matchers: dict[str, TermMatcher] = {}
-        self._statements: dict[tuple[str, frozenset[str]], Statement | None] = {}
+        self._statements: dict[tuple[str, frozenset[str], bool], Statement | None] = {}
         self._expired: dict[str, str | None] = {}
         for definition in self.plan.plan.definitions:
             self._prepare(definition)
@@ -124,6 +128,7 @@ class Steps:
     def step(self, events: pa.Table, previous: int, now: int) -> Derived:
         """`events` end after `previous` and not after `now`; gives the derived events that do."""
         labels = set(pc.unique(events[LABEL]).to_pylist()) if len(events) else set()
+        self._large = len(events) >= _MANY
         if labels:
             self.session.connection.register(INCOMING, events)
         for query, engine in self.engines.items():
@@ -189,20 +194,21 @@ class Steps:
         driving = frozenset(_driving(definition.node) & active)
         if isinstance(definition.node, Match):
             driving = frozenset([definition.name])
-        key = definition.name, driving
+        key = definition.name, driving, self._large
         if key not in self._statements:
             self._statements[key] = self._prepared(definition, driving)
         return self._statements[key]
 
     def _prepared(self, definition: Definition, active: frozenset[str]) -> Statement | None:
         name, node = definition.name, definition.node
+        generator = self._near if self._large else self.generator
         changed = node if isinstance(node, Match) else _pruned(difference(node), active)
         if changed is None:
             return None
         if isinstance(changed, Construct):
-            text = write(self.generator.construct(name, changed), "duckdb")
+            text = write(generator.construct(name, changed), "duckdb")
         elif name in self.sizes:
-            text = f"INSERT INTO {quoted(name)} {write(self.generator.select(changed), 'duckdb')}"
+            text = f"INSERT INTO {quoted(name)} {write(generator.select(changed), 'duckdb')}"
         else:
             return Statement("")  # it is put in where it is used
         parameters = tuple(each for each in (PREVIOUS, NOW) if f"${each}" in text)
