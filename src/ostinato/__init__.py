@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ostinato.query import CelQuery, PatternQuery, SremQuery
     from ostinato.ruleset import RuleProgram
     from ostinato.runtime.engine import Engine
+    from ostinato.runtime.rules.engine import RuleEngine
 
 __version__ = "0.1.0"
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Limits",
     "OstinatoError",
     "QueryError",
+    "RuleEngine",
     "cel",
     "detect_many",
     "rules",
@@ -66,11 +68,15 @@ def detect_many(queries: Mapping[str, PatternQuery], data: Any, /, **options: An
 
 
 def __getattr__(name: str) -> object:
-    """`ostinato.Engine`, for `Engine.restore`, and `ostinato.Automaton`; loaded when first asked for."""
+    """`ostinato.Engine` and `ostinato.RuleEngine`, for `restore`, and `ostinato.Automaton`; loaded when asked for."""
     if name == "Engine":
         from ostinato.runtime.engine import Engine
 
         return Engine
+    if name == "RuleEngine":
+        from ostinato.runtime.rules.engine import RuleEngine
+
+        return RuleEngine
     if name == "Automaton":
         from ostinato.automata.sra.automaton import Automaton
 

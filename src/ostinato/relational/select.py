@@ -99,6 +99,7 @@ class Generator:
     ) -> None:
         self.binding, self.ticks_per_second = binding, ticks_per_second
         self.definitions, self.stored, self.near = definitions, frozenset(stored), near
+        self.stepwise = False  # whether streams hold events of other steps too
         self.names = Names()
 
     # Times
@@ -214,11 +215,10 @@ class Generator:
             assert node.part == "Δ", "what is looked up again is stored"
             return self.select(difference(self.definitions[point.name]))
         end = self.end(point)
-        previous, now = exp.Placeholder(this=PREVIOUS), exp.Placeholder(this=NOW)
         told = {
-            "Δ": [compare(">", end, previous), compare("<=", end.copy(), now)],
-            "◦": [compare("<=", end, previous)],
-            "◦∪Δ": [compare("<=", end, now)],
+            "Δ": self._in_step(end),
+            "◦": [compare("<=", end, exp.Placeholder(this=PREVIOUS))],
+            "◦∪Δ": [compare("<=", end, exp.Placeholder(this=NOW))],
         }[node.part]
         return self._all(point, self._from(point.name)).where(*told)
 
@@ -241,7 +241,12 @@ class Generator:
         if found.referenced:
             shown.append(exp.alias_(self._reference(columns), self.names.time(match.ident, REF), quoted=True))
         query = exp.select(*shown).from_(self._from(stream_table(match.stream)))
-        return query.where(*self._flat_conditions(found.flat, found, columns))
+        told = self._in_step(column("end")) if self.stepwise else []
+        return query.where(*told, *self._flat_conditions(found.flat, found, columns))
+
+    def _in_step(self, end: Sql) -> list[Sql]:
+        previous, now = exp.Placeholder(this=PREVIOUS), exp.Placeholder(this=NOW)
+        return [compare(">", end, previous), compare("<=", end.copy(), now)]
 
     def _reference(self, columns: Mapping[str, str]) -> Sql:
         """What tells an event from all others: equal events are one."""

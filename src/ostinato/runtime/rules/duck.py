@@ -60,6 +60,10 @@ class DuckSession:
     def count(self, name: str) -> int:
         return int(self.run(f"SELECT count(*) FROM {quoted(name)}")[0][0])
 
+    def insert(self, table: str, rows: pa.Table) -> None:
+        """Rows into a table. DuckDB finds `rows` by its name: to register it would make it plan everything anew."""
+        self.connection.execute(f"INSERT INTO {quoted(table)} SELECT * FROM rows").fetchall()
+
     def arrow(self, text: str, parameters: Mapping[str, Any] | None = None) -> pa.Table:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a copy, which costs less than what `sql` does instead

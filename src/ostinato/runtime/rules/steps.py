@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,6 +26,7 @@ from ostinato.algebra.nodes import (
     Point,
     Union,
     inputs,
+    walk,
     with_inputs,
 )
 from ostinato.algebra.translate import PATTERN
@@ -40,6 +41,7 @@ from ostinato.runtime.rules.ingest import LABEL, TermMatcher
 from ostinato.runtime.rules.whole import Fitted
 
 _MANY = 1_000  # fewer tuples are not worth looking through for what to forget, fewer events not worth buckets of time
+_SCRATCH = 5_000  # events of steps that are done, in a table of events
 Derived = dict[str, pa.Table]  # label -> events: begin, end and the attributes of the label
 
 
@@ -63,7 +65,9 @@ class Steps:
 
     def __init__(self, fitted: Fitted) -> None:
         self.fitted, self.program = fitted, fitted.program
-        self.generator, self.plan = self.program.generator, self.program.plan
+        self.plan = self.program.plan
+        self.generator = copy(self.program.generator)
+        self.generator.stepwise = True
         self._near = copy(self.generator)  # joins by buckets of time: worth it where a step has many events
         self._near.near = True
         self._large = False
@@ -74,9 +78,13 @@ class Steps:
         self._matchers: dict[str, TermMatcher] = {}
         self._statements: dict[tuple[str, frozenset[str], bool], Statement | None] = {}
         self._expired: dict[str, str | None] = {}
+        self._driving = {each.name: _driving(each) for each in self.plan.plan.definitions}
         for definition in self.plan.plan.definitions:
             self._prepare(definition)
         self.engines = {query: pattern.engine() for query, pattern in fitted.patterns.items()}
+        # Tables of events, of which only those of the step count; emptied now and then.
+        self._events: dict[str, int] = {}
+        self._create(INCOMING, self._no_events().schema)
         for stream in self.program.binding.attributes:
             if not stream.startswith(PATTERN):
                 self._prepare_stream(stream)
@@ -109,12 +117,16 @@ class Steps:
             self.waiting[name] = self._next(name, None)
 
     def _prepare_stream(self, stream: str) -> None:
-        """Events of this step as a relation: those that came in, and those that rules have derived."""
+        """Events of a label as a view: those that came in, and those that rules have derived."""
         derived = stream in self.program.rules_of
         if derived:
-            self._provide_derived(stream, self._nothing(stream))
-        self.session.provide(INCOMING, self._no_events())
+            self._create(derived_table(stream), self._nothing(stream).schema)
         self.session.define(stream_table(stream), self.program.stream(stream, derived=derived), kept=False)
+
+    def _create(self, table: str, schema: pa.Schema) -> None:
+        columns = [f"{quoted(field.name)} {write(sql_type(field.type), 'duckdb')}" for field in schema]
+        self.session.run(f"CREATE TABLE {quoted(table)} ({', '.join(columns)})")
+        self._events[table] = 0
 
     def _no_events(self) -> pa.Table:
         attributes = self.program.incoming
@@ -130,7 +142,8 @@ class Steps:
         labels = set(pc.unique(events[LABEL]).to_pylist()) if len(events) else set()
         self._large = len(events) >= _MANY
         if labels:
-            self.session.connection.register(INCOMING, events)
+            self.session.insert(INCOMING, events)
+            self._events[INCOMING] += len(events)
         for query, engine in self.engines.items():
             matches = self.fitted.patterns[query].matches(engine, events, now)
             if len(matches):
@@ -147,10 +160,7 @@ class Steps:
                 )
             else:
                 made = self._run(definitions, labels, active, times)
-                self._note(made, found, labels)
-        for label in found:
-            if label in self.program.binding.attributes:
-                self._provide_derived(label, self._nothing(label))
+                self._show(self._note(made, found), found, labels, previous)
         self._look_ahead(active, now)
         return found
 
@@ -166,7 +176,7 @@ class Steps:
                     continue
                 active.add(name)
                 if name in self._matchers:
-                    self._match(name, node)
+                    self._match(name, node, times)
             elif isinstance(node, FixedStream):
                 continue
             statement = self._statement(definition, active)
@@ -185,15 +195,14 @@ class Steps:
                 active.add(name)
         return made
 
-    def _match(self, name: str, node: Match) -> None:
-        events = self.session.arrow(f"SELECT * FROM {quoted(stream_table(node.stream))}")
+    def _match(self, name: str, node: Match, times: Mapping[str, int]) -> None:
+        table = quoted(stream_table(node.stream))
+        events = self.session.arrow(f'SELECT * FROM {table} WHERE "end" > ${PREVIOUS} AND "end" <= ${NOW}', times)
         self.session.connection.register(matched_table(name), self._matchers[name](events))
 
     def _statement(self, definition: Definition, active: set[str]) -> Statement | None:
         """What computes the change of the definition, given what has changed; None where that is nothing."""
-        driving = frozenset(_driving(definition.node) & active)
-        if isinstance(definition.node, Match):
-            driving = frozenset([definition.name])
+        driving = frozenset(self._driving[definition.name] & active)
         key = definition.name, driving, self._large
         if key not in self._statements:
             self._statements[key] = self._prepared(definition, driving)
@@ -212,20 +221,28 @@ class Steps:
         else:
             return Statement("")  # it is put in where it is used
         parameters = tuple(each for each in (PREVIOUS, NOW) if f"${each}" in text)
-        # A prepared statement goes on reading the batch that was registered when it was prepared.
-        if not parameters or any(self._reads_events(part) for part in _parts(changed)):
+        # A prepared statement would go on reading what was registered when it was prepared.
+        if not parameters or self._reads_registered(changed):
             return Statement(text, None, parameters)
         prepared = f"s{len(self._statements)}"
         self.session.run(f"PREPARE {prepared} AS {text}")
         return Statement(text, prepared, parameters)
 
-    def _reads_events(self, part: At) -> bool:
-        return not isinstance(part.input, Point) or part.input.name not in self.sizes
+    def _reads_registered(self, node: Node) -> bool:
+        """Whether the node reads what Python matched, and not only tables."""
+        return any(self._is_registered(part) for part in walk(node))
+
+    def _is_registered(self, part: Node) -> bool:
+        if isinstance(part, Match):
+            found = next(each for each in self.program.binding.matchings.values() if each.match == part)
+            return found.flat is None or part.stream.startswith(PATTERN)
+        inlined = isinstance(part, Point) and part.name not in self.sizes
+        return inlined and self._reads_registered(self.generator.definitions[cast(Point, part).name])
 
     # What rules derive
 
-    def _note(self, made: Mapping[str, pa.Table], found: Derived, labels: set[str]) -> None:
-        """Add what rules have made to what the step has derived, as a set, and let later rules see it."""
+    def _note(self, made: Mapping[str, pa.Table], found: Derived) -> set[str]:
+        """Add what rules have made to what the step has derived, as a set; gives the labels that have changed."""
         changed = {label for label, rules in self.program.rules_of.items() if any(rule in made for rule in rules)}
         for label in changed:
             rules = [rule for rule in self.program.rules_of[label] if rule in made]
@@ -235,9 +252,17 @@ class Steps:
                 found[label] = self._distinct(pa.concat_tables(tables))
             else:
                 found[label] = tables[0]
-            if label in self.program.binding.attributes:
-                self._provide_derived(label, found[label])
-                labels.add(label)
+        return changed
+
+    def _show(self, changed: set[str], found: Derived, labels: set[str], previous: int) -> None:
+        """Let later rules see what was derived."""
+        for label in changed & self.program.binding.attributes.keys():
+            table = derived_table(label)
+            if label in labels:  # some of it may be there already
+                self.session.run(f'DELETE FROM {quoted(table)} WHERE "end" > {previous}')
+            self.session.insert(table, found[label])
+            self._events[table] += len(found[label])
+            labels.add(label)
 
     def _as_derived(self, label: str, rule: str, rows: pa.Table) -> pa.Table:
         """What one rule makes in the columns of its label."""
@@ -250,9 +275,6 @@ class Steps:
     def _distinct(self, rows: pa.Table) -> pa.Table:
         self.session.connection.register("#rows", rows)
         return self.session.arrow('SELECT DISTINCT * FROM "#rows"').cast(rows.schema)
-
-    def _provide_derived(self, label: str, rows: pa.Table) -> None:
-        self.session.connection.register(derived_table(label), rows)
 
     def _fixpoint(
         self,
@@ -268,12 +290,13 @@ class Steps:
         for _ in range(MAX_ROUNDS):
             with self._undoable() as undo:
                 made = self._run(definitions, set(labels), trial := set(active), times)
-                self._note(made, found, labels)
+                changed = self._note(made, found)
                 count = sum(len(found[label]) for label in group if label in found)
                 if count == known:
                     active |= trial
                     return
                 undo()
+            self._show(changed, found, labels, times[PREVIOUS])
             known = count
         raise LimitError(
             "rounds",
@@ -325,16 +348,20 @@ class Steps:
 
         Tables are written anew: DuckDB does not give back the room of deleted rows.
         """
+        for table, size in self._events.items():
+            if size > _SCRATCH or all_of_it:
+                self.session.run(
+                    f"CREATE OR REPLACE TABLE {quoted(table)} AS SELECT * FROM {quoted(table)} WHERE false"
+                )
+                self._events[table] = 0
         for name, size in self.sizes.items():
             gone = self._expired[name]
             if gone is None or (not all_of_it and size < 2 * self._kept[name] + _MANY):
                 continue
             kept = f"SELECT * FROM {quoted(name)} WHERE NOT ({gone})"
             rows = self.session.arrow(kept, {NOW: now})
-            self.session.run(f"DROP TABLE {quoted(name)}")
-            self.session.connection.register("#kept", rows)
-            self.session.run(f'CREATE TABLE {quoted(name)} AS SELECT * FROM "#kept"')
-            self.session.connection.unregister("#kept")
+            self.session.run(f"CREATE OR REPLACE TABLE {quoted(name)} AS SELECT * FROM {quoted(name)} WHERE false")
+            self.session.insert(name, rows)
             self.sizes[name] = self._kept[name] = len(rows)
 
     # Saving
@@ -346,17 +373,18 @@ class Steps:
         self.engines = {query: Engine.restore(saved) for query, saved in patterns.items()}
         for name, rows in tables.items():
             self.session.run(f"DELETE FROM {quoted(name)}")
-            self.session.connection.register("#rows", rows)
-            self.session.run(f'INSERT INTO {quoted(name)} SELECT * FROM "#rows"')
-            self.session.connection.unregister("#rows")
+            self.session.insert(name, rows)
             self.sizes[name] = self._kept[name] = len(rows)
         for name in self.waiting:
             self.waiting[name] = self._next(name, now)
 
 
-def _driving(node: Node) -> set[str]:
-    """The points whose Δ the difference of a node reads."""
-    return {each.input.name for each in _parts(difference(node)) if isinstance(each.input, Point) and each.part == "Δ"}
+def _driving(definition: Definition) -> set[str]:
+    """The points whose Δ the difference of a definition reads; a match reads events."""
+    if isinstance(definition.node, Match):
+        return {definition.name}
+    parts = _parts(difference(definition.node))
+    return {each.input.name for each in parts if isinstance(each.input, Point) and each.part == "Δ"}
 
 
 def _parts(node: Node) -> Iterator[At]:

@@ -85,11 +85,11 @@ def fit(
     return Fitted(bound, columns, _whole_seconds(plan), patterns)
 
 
-def detect_whole(fitted: Fitted, rows: pa.Table) -> pa.Table:
-    """All derived events of a table that holds the whole stream."""
+def detect_whole(fitted: Fitted, rows: pa.Table, *, threads: int | None = None) -> pa.Table:
+    """All derived events of a table that holds the whole stream. `threads`: of DuckDB; None: one for each core."""
     generator = fitted.program.generator
     events = fitted.columns.read(rows)
-    session = DuckSession(connect(), generator.names, lambda query: fitted.patterns[query].whole(events))
+    session = DuckSession(connect(threads), generator.names, lambda query: fitted.patterns[query].whole(events))
     session.provide(INCOMING, events)
     answer = evaluate(fitted.program, session)
     return fitted.answer(session.arrow(write(answer, "duckdb")))
