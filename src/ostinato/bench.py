@@ -18,6 +18,7 @@ import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
+from ostinato import bench_rules
 from ostinato.errors import QueryError
 from ostinato.kernels import protocol
 from ostinato.kernels.jit import kernel
@@ -93,9 +94,7 @@ def uniform(events: int, *, keys: int = 0, seed: int = 7) -> pa.Table:
     return pa.table(columns)
 
 
-def update_only(
-    text: str, table: pa.Table, mode: int = protocol.NOTICE, query: type[PatternQuery] = CelQuery
-) -> int:
+def update_only(text: str, table: pa.Table, mode: int = protocol.NOTICE, query: type[PatternQuery] = CelQuery) -> int:
     """From Arrow table to done, predicates included, without writing matches; WALK visits each of them."""
     engine = query(text).engine()
     released = engine.take_whole(table)
@@ -167,6 +166,7 @@ def cases(events: int) -> Iterator[Case]:
         yield Case("strategies", f"MAX {name} WITHIN {width:,}, update", "events", partial(update_only, text, small))
     yield from _stress()
     yield from _registers(events)
+    yield from _rules(min(events, 1_000_000))
     keyed = uniform(events, keys=1_000_000)
     text = f"{QUERIES['Q1']} PARTITION BY key WITHIN 100 EVENTS"
     yield Case("partitions", "Q1, a million keys", "events", partial(update_only, text, keyed), "2 M/s")
@@ -208,6 +208,15 @@ def _registers(events: int) -> Iterator[Case]:
     text = "true -> r . ([v > r.v] -> r)+ . [v < r.v] PARTITION BY key"
     run = partial(update_only, text, symbols, query=SremQuery)
     yield Case("registers", "SREM rising trend, 1,000 keys", "events", run, "3 M/s")
+
+
+def _rules(events: int) -> Iterator[Case]:
+    """The three rules of the CERA paper over its plant."""
+    stream = bench_rules.plant(events)
+    for size, goal in ((10_000, "0.1 M/s"), (100_000, "")):
+        run = partial(bench_rules.pushed, stream, size)
+        yield Case("rules", f"plant, batches of {size:,}", "events", run, goal)
+    yield Case("rules", "plant, whole table", "events", partial(bench_rules.detected, stream))
 
 
 def _stress() -> Iterator[Case]:

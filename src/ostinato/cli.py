@@ -2,18 +2,50 @@
 
 from __future__ import annotations
 
-import shlex
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ostinato import __version__
-from ostinato.errors import QueryError
+from ostinato.cli_options import (
+    BeginColumn,
+    Checkpoint,
+    DocumentColumn,
+    EndColumn,
+    EngineChoice,
+    EngineName,
+    ErrorMode,
+    FormChoice,
+    Inputs,
+    Kinds,
+    LanguageChoice,
+    Lateness,
+    Longest,
+    Master,
+    MoreInputs,
+    Once,
+    OnError,
+    QueryFile,
+    QueryText,
+    Stream,
+    TimeColumn,
+    TypeColumn,
+    arguments,
+    check_output,
+    given_files,
+    given_kinds,
+    given_topic,
+    sources,
+    usage,
+    warn,
+)
+from ostinato.cli_rules import checked_rules, rules
 from ostinato.guard import guarded, watch_signals
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ostinato.query import PatternQuery
     from ostinato.spark.topic import Topic
 
@@ -28,83 +60,9 @@ app = typer.Typer(
 )
 
 
-KINDS = ("number", "string", "boolean", "timestamp")
-TOPIC = "kafka://"  # what an input begins with that is a topic
-
-
-class OnError(StrEnum):
-    RAISE = "raise"
-    SKIP = "skip"
-    COLLECT = "collect"
-
-
-class EngineName(StrEnum):
-    EMBEDDED = "embedded"
-    SPARK = "spark"
-
-
-class Language(StrEnum):
-    CEL = "cel"
-    SREM = "srem"
-
-
-class Form(StrEnum):
-    PARQUET = "parquet"
-    JSONL = "jsonl"
-    CSV = "csv"
-
-
 def main() -> None:
     watch_signals()
     app()
-
-
-QueryFile = Annotated[str | None, typer.Argument(metavar="QUERY", help="File with the query.", show_default=False)]
-QueryText = Annotated[
-    str | None, typer.Option("--query", "-q", metavar="TEXT", help="The query itself, instead of a file.")
-]
-LanguageChoice = Annotated[
-    Language | None,
-    typer.Option("--language", help="What the query is written in [dim]\\[srem for a file *.srem, else cel][/]."),
-]
-Inputs = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--input",
-        "-i",
-        metavar="FILE",
-        help="Events: .parquet, .csv, .jsonl or .arrow files, or folders of them; for a stream on Spark also a topic.",
-        show_default=False,
-    ),
-]
-MoreInputs = Annotated[list[str] | None, typer.Argument(metavar="FILE", hidden=True)]
-TimeColumn = Annotated[
-    str | None, typer.Option("--time", metavar="COLUMN", help="Column of event times [dim]\\[ts][/].")
-]
-TypeColumn = Annotated[
-    str | None, typer.Option("--type", metavar="COLUMN", help="Column of event types [dim]\\[type][/].")
-]
-Kinds = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--kind",
-        metavar="COLUMN=KIND",
-        help=f"What a column of text or a topic holds ({', '.join(KINDS)}); other values make bad rows. Repeatable.",
-        show_default=False,
-    ),
-]
-ErrorMode = Annotated[
-    OnError,
-    typer.Option(
-        "--on-error",
-        help="At rows that cannot be read: stop, skip them, or skip and list them. Positions do not count them.",
-    ),
-]
-EngineChoice = Annotated[EngineName, typer.Option("--engine", help="What runs the query: this process, or Spark.")]
-Master = Annotated[
-    str | None,
-    typer.Option("--master", metavar="URL", help="With Spark: where it runs, such as 'local[4]' [dim]\\[local[*]][/]."),
-]
 
 
 def _version(wanted: bool) -> None:
@@ -147,27 +105,16 @@ def detect(
     count: Annotated[bool, typer.Option("--count", help="Only say how many matches there are.")] = False,
     sort: Annotated[bool, typer.Option("--sort", help="Read everything first and sort it by time.")] = False,
     on_error: ErrorMode = OnError.RAISE,
-    lateness: Annotated[
-        str | None,
-        typer.Option("--lateness", metavar="DURATION", help="How late events may come, such as '30 seconds'."),
-    ] = None,
+    lateness: Lateness = None,
     limit_matches: Annotated[
         int | None, typer.Option("--limit-matches", metavar="N", min=1, help="Stop with an error after N matches.")
     ] = None,
     engine: EngineChoice = EngineName.EMBEDDED,
     master: Master = None,
-    form: Annotated[
-        Form | None,
-        typer.Option("--format", help="With Spark: how matches are written [dim]\\[by the extension, or parquet][/]."),
-    ] = None,
-    stream: Annotated[
-        bool, typer.Option("--stream", help="With Spark: watch the folder for new files, or the topic for messages.")
-    ] = False,
-    once: Annotated[bool, typer.Option("--once", help="With --stream: end when all that is there is read.")] = False,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option("--checkpoint", metavar="FOLDER", help="With --stream: its state [dim]\\[OUTPUT/_checkpoint][/]."),
-    ] = None,
+    form: FormChoice = None,
+    stream: Stream = False,
+    once: Once = False,
+    checkpoint: Checkpoint = None,
 ) -> None:
     """Find every match of a query in files of events.
 
@@ -181,53 +128,49 @@ def detect(
     [cyan]ostinato detect fires.cel --engine spark --input events/ --output matches/[/]
     [cyan]ostinato detect fires.cel --engine spark --stream --input kafka://HOST:9092/TOPIC --kind value=number[/]
     """
-    compiled, inputs = _arguments(query, more, text, inputs, language)
-    if not inputs:
-        _usage("detect needs events: --input FILE")
-    topic = inputs[0] if engine is EngineName.SPARK and stream and inputs[0].startswith(TOPIC) else None
-    files = _files(inputs[1:] if topic else inputs)
-    if topic and files:
-        _usage("a topic is read alone: leave out the files")
-    if output is not None and any(_same(output, file) for file in files):
-        _usage(f"--output {output} is one of the input files")
+    from ostinato.query import PatternQuery
+
+    compiled, inputs = arguments(query, more, text, inputs, language)
+    if not isinstance(compiled, PatternQuery):
+        usage("detect finds matches of a query; rules are run by: ostinato rules PROGRAM --input FILE")
+    topic, files = sources(inputs, spark_stream=engine is EngineName.SPARK and stream)
+    check_output(output, files, spark=engine is EngineName.SPARK)
     if count and output is not None:
-        _usage("--count prints a number; leave out --output")
+        usage("--count prints a number; leave out --output")
     if engine is EngineName.SPARK:
         if sort or on_error is OnError.COLLECT:
-            _usage(f"{'--sort' if sort else '--on-error collect'} is not for --engine spark")
+            usage(f"{'--sort' if sort else '--on-error collect'} is not for --engine spark")
         if stream and count:
-            _usage("--count is not for --stream, which has no end")
+            usage("--count is not for --stream, which has no end")
         if not stream and (once or checkpoint or lateness):
-            _usage("--once, --checkpoint and --lateness are for --stream; without it, Spark orders all events itself")
-        _warn(compiled)
+            usage("--once, --checkpoint and --lateness are for --stream; without it, Spark orders all events itself")
+        warn(compiled)
         from ostinato.runtime.limits import Limits
-        from ostinato.spark.job import SparkJob, form_of
+        from ostinato.spark.job import SparkJob
 
         wanted = {*(compiled.columns() or ()), *(order_by or ())}
-        source, kinds = _topic(topic, _kinds(kind), wanted, time, type) if topic else (files, _kinds(kind))
+        kinds = given_kinds(kind)
+        source: Sequence[Path] | Topic = files
+        if topic:
+            source, kinds = given_topic(topic, kinds, wanted, time, type)
         options: dict[str, object] = {"time": time, "type": type, "order_by": tuple(order_by or ()), "events": events}
         options |= {"lateness": lateness} if stream else {}
         options |= {"limits": Limits(matches=limit_matches)} if limit_matches is not None else {}
         spark_job = SparkJob(compiled, source, master, kinds, on_error.value, options)
-        written = form or (form_of(output) if output is not None else None) or "parquet"
         if count:
             spark_job.count()
         elif stream:
-            spark_job.stream(output, written, checkpoint=checkpoint, once=once)
+            spark_job.stream(output, form, checkpoint=checkpoint, once=once)
         else:
-            spark_job.batch(output, written)
+            spark_job.batch(output, form)
         return
     if master or form or stream or once or checkpoint:
-        _usage("--master, --format, --stream, --once and --checkpoint are for --engine spark")
+        usage("--master, --format, --stream, --once and --checkpoint are for --engine spark")
     if order_by and not (sort or count):
-        _usage("--order-by needs --sort: only events that are all in memory can be ordered again")
+        usage("--order-by needs --sort: only events that are all in memory can be ordered again")
     if lateness and (sort or count):
-        _usage("--lateness is for files read piece by piece; --sort and --count order all events themselves")
-    from ostinato.files.writer import EXTENSIONS
-
-    if output is not None and output.suffix.lower() not in EXTENSIONS:
-        _usage(f"--output {output} must end in one of {', '.join(EXTENSIONS)}")
-    _warn(compiled)
+        usage("--lateness is for files read piece by piece; --sort and --count order all events themselves")
+    warn(compiled)
 
     from ostinato.job import Job
 
@@ -236,7 +179,7 @@ def detect(
         files=files,
         time=time,
         type=type,
-        kinds=_kinds(kind),
+        kinds=given_kinds(kind),
         order_by=tuple(order_by or ()),
         events=events,
         on_error=on_error.value,
@@ -250,6 +193,9 @@ def detect(
         job.streamed(output, lateness)
 
 
+app.command()(rules)
+
+
 @app.command()
 @guarded
 def check(
@@ -260,6 +206,9 @@ def check(
     inputs: Inputs = None,
     time: TimeColumn = None,
     type: TypeColumn = None,
+    begin: BeginColumn = None,
+    end: EndColumn = None,
+    document: DocumentColumn = None,
     kind: Kinds = None,
 ) -> None:
     """Say whether a query is right, before any event is read.
@@ -270,16 +219,24 @@ def check(
     [cyan]ostinato check fires.cel[/]
     [cyan]ostinato check fires.cel --input events.parquet[/]
     """
-    compiled, inputs = _arguments(query, more, text, inputs, language)
-    files = _files(inputs)
+    from ostinato.query import PatternQuery
+
+    compiled, inputs = arguments(query, more, text, inputs, language)
+    files = given_files(inputs)
+    if not isinstance(compiled, PatternQuery):
+        columns = {"begin": begin, "end": end, "time": time, "type": type, "document": document}
+        typer.echo(checked_rules(compiled, files, columns, given_kinds(kind)))
+        return
+    if begin or end or document:
+        usage("--begin, --end and --document are for rules")
     against = ""
     if files:
         from ostinato.job import Job
 
-        job = Job(query=compiled, files=files, time=time, type=type, kinds=_kinds(kind))
+        job = Job(query=compiled, files=files, time=time, type=type, kinds=given_kinds(kind))
         schema = job.checked_schema()
         against = f", fits the {len(schema)} columns of {', '.join(file.name for file in files)}"
-    _warn(compiled)
+    warn(compiled)
     typer.echo(f"ok: {_summary(compiled)}{against}")
 
 
@@ -298,6 +255,7 @@ def explain(
     inputs: Inputs = None,
     time: TimeColumn = None,
     type: TypeColumn = None,
+    longest: Longest = None,
 ) -> None:
     """Show how a query is understood and compiled, stage by stage, and what Spark would do around it.
 
@@ -306,12 +264,21 @@ def explain(
     [cyan]ostinato explain -q "A AS x ; B AS y" --svg automaton.svg[/]
     [cyan]ostinato explain fires.cel --engine spark --input events/[/]
     """
-    compiled, inputs = _arguments(query, more, text, inputs, language)
-    files = _files(inputs)
+    from ostinato.query import PatternQuery
+
+    compiled, inputs = arguments(query, more, text, inputs, language)
+    if not isinstance(compiled, PatternQuery):
+        if svg is not None or inputs or engine is EngineName.SPARK:
+            usage("--svg, --engine and --input are for queries; the plan of rules is the same for every engine")
+        typer.echo(compiled.explain(longest=longest))
+        return
+    if longest is not None:
+        usage("--longest is for rules")
+    files = given_files(inputs)
     if (engine is EngineName.SPARK) != bool(files):
-        _usage("--engine spark and --input go together: what Spark does depends on the columns")
+        usage("--engine spark and --input go together: what Spark does depends on the columns")
     if svg is not None and svg.suffix.lower() not in (".svg", ".dot", ".gv"):
-        _usage(f"--svg {svg} must end in .svg, .dot or .gv")
+        usage(f"--svg {svg} must end in .svg, .dot or .gv")
     if svg is not None:
         compiled.diagram().save(svg)
     if not files:
@@ -360,80 +327,6 @@ def demo(
     from ostinato.demo import run
 
     run(out, Console(), spark=spark)
-
-
-def _warn(query: PatternQuery) -> None:
-    for warning in query.warnings:
-        typer.echo(f"{typer.style('warning', fg='yellow', bold=True)}: {warning}", err=True)
-
-
-def _usage(message: str) -> NoReturn:
-    raise typer.BadParameter(message)
-
-
-def _arguments(
-    query: str | None,
-    more: list[str] | None,
-    text: str | None,
-    inputs: list[str] | None,
-    language: Language | None,
-) -> tuple[PatternQuery, list[str]]:
-    """The compiled query and what it is to read.
-
-    A shell expands `--input *.csv` to `--input a.csv b.csv`; the files after the first arrive as plain arguments,
-    and with -q so does what looks like the name of a query file.
-    """
-    import ostinato
-
-    files = [*(inputs or ()), *(more or ())]
-    compiled = {Language.CEL: ostinato.cel, Language.SREM: ostinato.srem}
-    if text is not None:
-        return compiled[language or Language.CEL](text), files + ([query] if query is not None else [])
-    if query is None:
-        _usage("give a query: the name of a file, or the text after -q")
-    try:
-        content = Path(query).read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        looks_like_text = any(char.isspace() for char in query)
-        fix = f"to give the text itself: -q {shlex.quote(query)}" if looks_like_text else "check the name of the file"
-        raise QueryError(f"there is no query file `{query}`", fix=fix) from None
-    except IsADirectoryError:
-        raise QueryError(f"`{query}` is a folder", fix="the query comes first, then --input FOLDER") from None
-    except UnicodeDecodeError:
-        raise QueryError(f"`{query}` is not a text file", fix="the query comes first, then --input FILE") from None
-    by_name = Language.SREM if Path(query).suffix.lower() == ".srem" else Language.CEL
-    return compiled[language or by_name](content), files
-
-
-def _files(inputs: list[str]) -> list[Path]:
-    for each in inputs:
-        if each.startswith(TOPIC):
-            _usage(f"{each} is a stream, and one by itself: ostinato detect --engine spark --stream --input {TOPIC}…")
-    return [Path(each) for each in inputs]
-
-
-def _topic(
-    url: str, kinds: dict[str, str], wanted: set[str], time: str | None, type: str | None
-) -> tuple[Topic, dict[str, str]]:
-    """A topic and the kinds of all its columns."""
-    from ostinato.spark.topic import Topic, event_columns
-
-    try:
-        return Topic.parse(url), event_columns(kinds, wanted, time, type)
-    except ValueError as error:
-        _usage(str(error))
-
-
-def _kinds(given: list[str] | None) -> dict[str, str]:
-    pairs = [text.rpartition("=") for text in given or ()]
-    for column, _, kind in pairs:
-        if not column or kind not in KINDS:
-            _usage(f"--kind is COLUMN=KIND with a kind among {', '.join(KINDS)}")
-    return {column: kind for column, _, kind in pairs}
-
-
-def _same(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and one.samefile(other)
 
 
 def _summary(query: PatternQuery) -> str:

@@ -54,7 +54,11 @@ def guarded(verb: Callable[..., None]) -> Callable[..., None]:
         except OSError as error:
             _fail(1, "error", f"{error.filename}: {error.strerror}" if error.filename else str(error))
         except MemoryError:
-            _fail(1, "out of memory", "fix: narrow WITHIN, or bound the matches with --limit-matches")
+            _fail(
+                1,
+                "out of memory",
+                "fix: narrow WITHIN, bound the matches with --limit-matches, or rules with --longest",
+            )
         except KeyboardInterrupt:
             _fail(130, "stopped", "nothing was written")
         except Stopped as error:

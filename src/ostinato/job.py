@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -13,18 +12,17 @@ from types import TracebackType
 import numpy as np
 import pyarrow as pa
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ostinato.errors import DataError, LimitError, did_you_mean
 from ostinato.events import DEFAULT_TIME, DEFAULT_TYPE
-from ostinato.files import Reader, Writer, open_events
+from ostinato.files import Reader, open_events
 from ostinato.files.reader import OnError
 from ostinato.query import PatternQuery
+from ostinato.report import Results, note, progress, say_how_it_went, watched
 from ostinato.runtime.count import OutOfOrder, cells_of, count_batches
 from ostinato.runtime.engine import Engine
 from ostinato.runtime.limits import Limits
-from ostinato.viz.table import SHOWN, printable, terminal_table, told
+from ostinato.viz.table import told
 
 _MAX_CELLS = 16  # of the machine, so that counting takes little next to listing
 _MANY = 3  # tables of matches, of one batch of events, after which it is worth counting them before going on
@@ -55,7 +53,7 @@ class Job:
         return schema
 
     def _schema(self) -> pa.Schema:
-        with _progress("finding types") as advance:
+        with progress("finding types") as advance:
             return open_events(self.files, kinds=self.kinds, scanned=advance).schema
 
     def _check(self, schema: pa.Schema) -> None:
@@ -73,9 +71,9 @@ class Job:
         engine = self.query.engine(
             time=self.time, type=self.type, lateness=lateness or 0, events=self.events, limits=self._limits()
         )
-        with _Results(output, self._limits().matches) as results:
+        with _Matches(output, self._limits().matches) as results:
             results.add(engine.push(reader.schema.empty_table()))
-            for rows in _watched(reader):
+            for rows in watched(reader):
                 before = results.total
                 if lateness is None:
                     self._check_order(engine, rows, reader.rows_read - len(rows))
@@ -87,8 +85,7 @@ class Job:
         stats = engine.stats()
         self._report(reader, began, events=stats.events, matches=results.total, late=stats.late)
         if stats.events and (unseen := engine.unseen_types()):
-            names = ", ".join(f"`{name}`" for name in unseen)
-            Console(stderr=True, highlight=False, markup=False).print(f"note: no event has the type {names}")
+            note(f"no event has the type {', '.join(f'`{name}`' for name in unseen)}")
         results.show()
 
     def _check_order(self, engine: Engine, rows: pa.Table, first_row: int) -> None:
@@ -115,7 +112,7 @@ class Job:
         """Load what the query needs, sort it by time and detect at once."""
         reader, began = self._reader(whole_rows=self.events)
         table = self._loaded(reader)
-        with _Results(output, self._limits().matches) as results:
+        with _Matches(output, self._limits().matches) as results:
             found = self.query.detect(
                 table, time=self.time, type=self.type, order_by=self.order_by, events=self.events, limits=self._limits()
             )
@@ -141,7 +138,7 @@ class Job:
     def _batches(self, reader: Reader) -> Iterator[pa.Table]:
         """All that is read, and before it a table without rows that tells the columns."""
         yield reader.schema.empty_table()
-        yield from _watched(reader)
+        yield from watched(reader)
 
     def _loaded(self, reader: Reader) -> pa.Table:
         return pa.concat_tables(self._batches(reader))
@@ -164,61 +161,44 @@ class Job:
         return reader, time.perf_counter() - (opened - began)
 
     def _report(self, reader: Reader, began: float, *, events: int, matches: int, late: int = 0) -> None:
-        """How it went, on stderr, so that it never mixes with results."""
-        seconds = time.perf_counter() - began
-        console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
-        parts = [f"{events:,} events", told(matches), f"{late:,} late", f"{seconds:.2f} s"]
-        console.print(", ".join([*parts, f"{events / max(seconds, 1e-9):,.0f} events/s"]), style="bright_black")
-        if reader.bad_count:
-            console.print(f"{reader.bad_count:,} rows could not be read and were left out", style="yellow")
-        for bad in reader.bad_rows if self.on_error == "collect" else ():
-            console.print(f"  {printable(bad.file)}, line {bad.line}: {printable(bad.reason)}")
+        say_how_it_went(
+            reader,
+            time.perf_counter() - began,
+            events=events,
+            found=[told(matches)],
+            late=late,
+            list_bad=self.on_error == "collect",
+        )
 
     def _limits(self) -> Limits:
         return Limits() if self.limit_matches is None else Limits(matches=self.limit_matches)
 
 
-class _Results:
-    """Where matches go: all of them into a file, or the first few onto the terminal."""
+class _Matches(Results):
+    """Results that may not be more than a limit."""
 
     def __init__(self, output: Path | None, limit: int) -> None:
-        self.writer = None if output is None else Writer(output)
-        self.limit, self.total = limit, 0
-        self.first: list[pa.Table] = []
-
-    def __enter__(self) -> _Results:
-        return self
+        super().__init__(output)
+        self.limit = limit
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.writer is not None:
-            self.writer.__exit__(kind, error, trace)
+        super().__exit__(kind, error, trace)
         if isinstance(error, LimitError) and error.limit == "matches":
             raise _too_many(error.bound) from None
 
-    def add(self, matches: pa.Table) -> None:
-        shown, self.total = self.total, self.total + len(matches)
-        self.expect(self.total)
-        if self.writer is not None:
-            self.writer.write(matches)
-        elif shown < SHOWN or not self.first:
-            self.first.append(matches.slice(0, SHOWN - shown))
+    def __enter__(self) -> _Matches:
+        return self
+
+    def add(self, rows: pa.Table) -> None:
+        self.expect(self.total + len(rows))
+        super().add(rows)
 
     def expect(self, total: float) -> None:
         """There will be so many matches at least; if those are too many, there is no point in going on."""
         if total > self.limit:
             raise _too_many(self.limit)
-
-    def show(self) -> None:
-        """Print the first matches, unless all went into a file."""
-        console = Console()
-        if self.writer is not None:
-            return
-        if self.total:
-            console.print(terminal_table(pa.concat_tables(self.first)))
-        rest = f", the first {SHOWN} shown; --output FILE keeps all" if self.total > SHOWN else ""
-        console.print(f"[bold]{told(self.total)}[/]{rest}", highlight=False)
 
 
 def _too_many(bound: int) -> LimitError:
@@ -226,26 +206,3 @@ def _too_many(bound: int) -> LimitError:
         "--count to only count them, SELECT MAX, LAST or NXT to choose among them, a narrower WITHIN, or a higher limit"
     )
     return LimitError("matches", bound, reason="there are more matches than allowed", fix=f"{fix} with --limit-matches")
-
-
-def _watched(reader: Reader) -> Iterator[pa.Table]:
-    """The reader's batches, with a progress bar."""
-    with _progress("reading", reader.bytes_total) as advance:
-        done = 0
-        for batch in reader:
-            yield batch
-            advance(reader.bytes_read - done)
-            done = reader.bytes_read
-
-
-@contextmanager
-def _progress(what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """A progress bar over bytes, on stderr, when someone is watching; gives what moves it on."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda size: None
-        return
-    columns = (TextColumn(what), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("", total=total)
-        yield lambda size: progress.advance(task, size)

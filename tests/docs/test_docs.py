@@ -5,8 +5,8 @@ How pages are written:
 - Python blocks of a page share one namespace and one empty folder. What a statement prints stands right below it, as
   comments; a statement that prints without saying so is an error.
 - ```console blocks hold commands after `$ ` and their output. A command succeeds unless `$ echo $?` says otherwise.
-- ```cel blocks compile. After `<!-- file: name -->` a block is also written to that file; if the file is there already,
-  it must have this content.
+- ```cel and ```rules blocks compile. After `<!-- file: name -->` a block is also written to that file; if the file is
+  there already, it must have this content.
 - `…` in expected output stands for anything: times and speeds differ from run to run.
 """
 
@@ -29,8 +29,11 @@ from typer.testing import CliRunner
 
 import ostinato
 from ostinato.cli import app
+from ostinato.plan.rules import RELATIONS, RELATIVE_TIMERS
 from ostinato.query import CelQuery
+from ostinato.ruleset import RuleProgram
 from ostinato.runtime.engine import Engine, Statistics
+from ostinato.runtime.rules.engine import RuleEngine, RuleStatistics
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -85,9 +88,9 @@ def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             run_python(block, namespace)
         elif block.kind == "console":
             run_console(block)
-        elif block.kind == "cel":
+        elif block.kind in ("cel", "rules"):
             try:
-                ostinato.cel(block.text)
+                (ostinato.cel if block.kind == "cel" else ostinato.rules)(block.text)
             except ostinato.QueryError as error:
                 pytest.fail(f"{block.place}: {error}")
 
@@ -226,11 +229,11 @@ def test_options_without_a_verb_are_documented() -> None:
     assert [option for option in given if f"`ostinato {option}`" not in page and option != "--help"] == []
 
 
-@pytest.mark.parametrize("owner", [CelQuery, Engine])
+@pytest.mark.parametrize("owner", [CelQuery, Engine, RuleProgram, RuleEngine])
 def test_every_method_is_documented(owner: type) -> None:
     text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
     # How an engine is built and joined to others is no business of its users.
-    inner = {"bind", "meet", "whole", "take_whole"}
+    inner = {"bind", "is_late", "meet", "whole", "take_whole"}
     methods = [name for name, _ in inspect.getmembers(owner, inspect.isfunction) if not name.startswith("_")]
     assert [name for name in methods if name not in inner and not re.search(rf"\b{name}\(", text)] == []
 
@@ -241,6 +244,13 @@ def test_every_public_name_statistic_and_limit_is_documented() -> None:
     engine = (ROOT / "docs" / "engine.md").read_text(encoding="utf-8")
     fields = [*Statistics.__dataclass_fields__, *ostinato.Limits.__dataclass_fields__]
     assert [name for name in fields if f"`{name}`" not in engine] == []
+    rules = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+    assert [name for name in RuleStatistics.__dataclass_fields__ if f"`{name}`" not in rules] == []
+
+
+def test_every_timer_and_relation_is_documented() -> None:
+    rules = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+    assert [name for name in (*RELATIVE_TIMERS, *RELATIONS) if f"`{name}`" not in rules] == []
 
 
 def test_the_readme_shows_code_early_and_names_two_commands() -> None:

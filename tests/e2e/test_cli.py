@@ -268,7 +268,7 @@ def test_the_query_of_the_demo_is_the_example() -> None:
 
 def test_help_teaches_by_example(folder: Path) -> None:
     assert run("--help").exit_code == 0
-    for verb in ("detect", "check", "explain", "bench", "demo"):
+    for verb in ("detect", "rules", "check", "explain", "bench", "demo"):
         assert verb in run("--help").stdout
         assert f"ostinato {verb}" in run(verb, "--help").stdout
 
@@ -400,7 +400,7 @@ def test_a_query_that_would_blow_up_is_stopped(folder: Path) -> None:
 
 
 def test_a_query_that_would_blow_up_is_stopped_soon(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ostinato.job import Writer
+    from ostinato.files import Writer
 
     written: list[int] = []
     monkeypatch.setattr(Writer, "write", lambda self, table: written.append(len(table)))

@@ -61,6 +61,34 @@ def test_price_trends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "every rally is a rise: True" in text and "a rise that is no rally: [{'price'" in text
 
 
+def test_plant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copy(EXAMPLES / "plant.rules", tmp_path)
+    text = printed("plant.py", tmp_path, capsys)
+    assert "fire: begin 65, end 80, area a" in text and "burnt_down: begin 70, end 92, sensor s" in text
+    assert sorted(re.findall(r"fire, area (\d+)", text)) == ["07", "23", "41"]
+    assert sorted(re.findall(r"burnt_down, (\S+),", text)) == ["07.0", "23.0", "41.0"]
+    command = re.findall(r"^  ostinato (.*)$", text, re.MULTILINE)[0]
+    result = CliRunner().invoke(app, shlex.split(command))
+    assert result.exit_code == 0 and "3 burnt_down" in result.stderr
+
+
+def test_order_sla(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed("order_sla.py", tmp_path, capsys)
+    overdue = re.findall(r"overdue +Cleo +order (\d+)", text)
+    assert sorted(map(int, overdue)) == [2, 8, 14, 20, 26, 32, 38]
+    assert "14:00  escalated  Cleo  order 14" in text
+    assert "bad_shift  Cleo  order [2, 8, 14, 20, 26, 32, 38]" in text
+    assert "11 derived one by one, 11 from the whole day" in text
+
+
+def test_intrusion(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed("intrusion.py", tmp_path, capsys)
+    whole, live = re.findall(r"([\d,]+) from the whole night, ([\d,]+) as it comes", text)[0]
+    assert whole == live and "  02:10:10  host07: 203.0.113.66, since 02:10:00" in text
+    taken = re.findall(r"(host\d+): user09 from (\S+),", text)
+    assert taken == [("host07", "203.0.113.66"), ("host12", "host07"), ("host21", "host12"), ("host03", "host21")]
+
+
 @pytest.mark.xdist_group("spark")
 def test_spark_orders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed("spark_orders.py", tmp_path, capsys)
@@ -71,5 +99,5 @@ def test_spark_orders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_every_example_is_in_the_table() -> None:
     text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
-    for path in (*EXAMPLES.glob("*.py"), *EXAMPLES.glob("*.cel")):
+    for path in (*EXAMPLES.glob("*.py"), *EXAMPLES.glob("*.cel"), *EXAMPLES.glob("*.rules")):
         assert path.name in text

@@ -61,6 +61,17 @@ def test_results_are_recorded_and_compared(
     assert "only in old.json: strategies: NXT Q1 WITHIN 100" in text and "only in new.json: new" in text
 
 
+def test_rules_are_measured(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    found = bench.run(only="rules", events=3000, repeats=1, console=Console(file=io.StringIO()))
+    assert [case.units for case in found if case.group == "rules"] == [3000, 3000, 3000]
+    script("rules.py", "--only", "push", "--events", 40_000, monkeypatch=monkeypatch)
+    marks = json.loads(capsys.readouterr().out)["push"]["at"]
+    assert [mark["events"] for mark in marks] == [10_000, 20_000, 40_000]
+    assert all(mark["tuples kept"] <= mark["most tuples kept"] < 20_000 for mark in marks)
+    script("rules.py", "--only", "single", "--single", 40, monkeypatch=monkeypatch)
+    assert json.loads(capsys.readouterr().out)["single"]["events"] == 36
+
+
 def test_the_recorded_results_can_be_read() -> None:
     results = list((SCRIPTS / "results").glob("[0-9]*.json"))
     assert results

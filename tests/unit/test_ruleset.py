@@ -286,6 +286,8 @@ def test_a_rule_that_can_never_hold_is_told() -> None:
     ON and { event i: a {{ k {{ var K }} }}, event t: timer:from-end [event i, 10 sec] }
        where { {i, t} within 5 sec } END"""
     assert ostinato.rules(text).warnings == ["rule 1 (x) can never hold: its times contradict each other"]
+    both = "DETECT x { k { 1 } } ON and { event i: a {{ }}, event j: a {{ }} } where { i before j, j before i } END"
+    assert len(ostinato.rules(both).warnings) == 1
     assert ostinato.rules(SIMPLE).warnings == []
 
 

@@ -138,10 +138,12 @@ class Bounds:
         elif isinstance(condition, Temporal) and condition.relation in RELATIONS:
             left, right = condition.events
             for one, comparison, other in RELATIONS[condition.relation]:
+                # Times are whole ticks, of a nanosecond at least.
+                apart = 0 if comparison == "=" else -1
                 if comparison in "<=":
-                    self._add((left, one), (right, other), 0)
+                    self._add((left, one), (right, other), apart)
                 if comparison in ">=":
-                    self._add((right, other), (left, one), 0)
+                    self._add((right, other), (left, one), apart)
 
     def _equal(self, time: Time, other: Time, offset: int) -> None:
         self._add(time, other, offset)

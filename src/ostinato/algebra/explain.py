@@ -9,6 +9,8 @@ from ostinato.algebra.relevance import Relevance
 from ostinato.algebra.show import show, show_definition
 from ostinato.plan.format import duration_text
 
+_MICROSECOND = 1_000  # nanoseconds; less comes of `before` and the like, and would tell nobody anything
+
 
 def explain_program(plan: RulePlan) -> str:
     sections = [
@@ -64,7 +66,8 @@ def _until(bound: Bound) -> str:
     told = []
     for time, offset in bound.until:
         at = "the origin of time" if time is None else f"{time[0]}.{time[1]}"
-        told.append(at if not offset else f"{at} {'+' if offset > 0 else '-'} {duration_text(abs(offset))}")
+        by = "" if abs(offset) < _MICROSECOND else f" {'+' if offset > 0 else '-'} {duration_text(abs(offset))}"
+        told.append(at + by)
     return f"min{{{', '.join(told)}}}" if len(told) > 1 else told[0]
 
 

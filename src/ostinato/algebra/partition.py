@@ -22,14 +22,14 @@ Choice = Mapping[str, str]  # label -> the attribute whose value goes by
 
 @dataclass(frozen=True)
 class Unit:
-    """Rules that are evaluated together. `rules` are their numbers, `labels` what they read.
+    """Rules that are evaluated together. `rules` are their numbers, `labels` what they read; None: all, for a pattern.
 
     `keys` are attributes of each label, as many of each: events that differ in one of them never meet. Without any, all
     events of the unit may meet.
     """
 
     rules: tuple[int, ...]
-    labels: frozenset[str]
+    labels: frozenset[str] | None
     keys: Mapping[str, tuple[str, ...]]
 
 
@@ -62,7 +62,8 @@ def describe(units: Iterable[Unit]) -> list[str]:
 
 def _unit(rules: Iterable[NormalRule], choices: Sequence[Choice]) -> Unit:
     members = list(rules)
-    labels = frozenset(use.label for rule in members for use in uses(rule))
+    patterns = any(isinstance(event, PatternQuery) for rule in members for event in rule.events)
+    labels = None if patterns else frozenset(use.label for rule in members for use in uses(rule))
     chosen: list[Choice] = []
     for choice in choices:  # two variables in one attribute of some label say no more than one
         if all(attribute != other[label] for other in chosen for label, attribute in choice.items()):

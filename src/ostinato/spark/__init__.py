@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from ostinato.options import bad_option
 from ostinato.spark.detect import detect
+from ostinato.spark.rules import detect_rules
 from ostinato.spark.session import session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["detect", "register", "session"]
+__all__ = ["detect", "detect_rules", "register", "session"]
 
 
 def register(spark: SparkSession) -> None:

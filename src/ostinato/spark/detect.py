@@ -50,7 +50,7 @@ def detect(
     """
     read = prepare(queries, frame, time=time, type=type, order_by=order_by, events=events, limits=limits)
     for option, value in (("buckets", buckets), ("parallel", parallel)):
-        _check_count(option, value)
+        check_count(option, value)
     if not frame.isStreaming:
         for option, given in (("lateness", lateness), ("on_late", on_late), ("buckets", buckets), ("metrics", metrics)):
             if given is not None:
@@ -69,7 +69,7 @@ def detect(
     )
 
 
-def _check_count(option: str, value: Any) -> None:
+def check_count(option: str, value: Any) -> None:
     if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
         raise bad_option(option, value, "a whole number from 1")
 

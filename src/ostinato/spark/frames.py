@@ -57,7 +57,7 @@ def source(queries: Mapping[str, PatternQuery], frame: DataFrame, *, named: bool
 
     `options` are those of `columns.check`.
     """
-    _check_names(frame)
+    check_names(frame)
     checked = [
         check(name, query.text, frame.schema, language=query.language, **options) for name, query in queries.items()
     ]
@@ -100,7 +100,7 @@ def default_buckets(frame: DataFrame) -> int:
     return 4 * shuffle_partitions(frame)
 
 
-def _check_names(frame: DataFrame) -> None:
+def check_names(frame: DataFrame) -> None:
     """No two columns may go by one name; Spark takes no notice of case unless it is told to."""
     names = frame.columns
     if frame.sparkSession.conf.get("spark.sql.caseSensitive") != "true":

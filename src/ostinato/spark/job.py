@@ -9,7 +9,7 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.types import StructType
 
+    from ostinato.ruleset import RuleProgram
+
 FORMATS = {"parquet": "parquet", "csv": "csv", "jsonl": "json", "ndjson": "json", "json": "json"}
 _TEXT = {"header": "true", "escape": '"'}  # CSV as everyone else writes it
 _MODES = {"raise": "FAILFAST", "skip": "DROPMALFORMED"}
@@ -38,28 +40,32 @@ _HIDE = "spark.sql.execution.pyspark.udf.hideTraceback.enabled"
 
 @dataclass(frozen=True)
 class SparkJob:
-    """A query, the files or the topic it runs over and how to read them.
+    """A query or a program of rules, the files or the topic it runs over and how to read them.
 
     `kinds` says what columns of text files hold where their values do not tell, and all columns of a topic. `options`
-    are those of `ostinato.cel(…).detect`.
+    are those of its `detect`. `told` puts a number of results in words.
     """
 
-    query: PatternQuery
+    query: PatternQuery | RuleProgram
     source: Sequence[Path] | Topic
     master: str | None = None
     kinds: Mapping[str, str] = field(default_factory=dict)
     on_error: str = "raise"
     options: Mapping[str, Any] = field(default_factory=dict)
+    told: Callable[[int], str] = told
 
-    def batch(self, output: Path | None, form: str) -> None:
-        """Write the matches into a folder, in a form of FORMATS, or print the first of them."""
+    def batch(self, output: Path | None, form: str | None) -> None:
+        """Write the matches into a folder, in a form of FORMATS (None: what its name says), or print the first."""
         began = time.perf_counter()
         if output is not None:
             _check_output(output)
         with running(self.master, output=output) as spark:
             matches = self._matches(self._frame(spark))
-            total = _print_first(matches) if output is None else write(matches, output, FORMATS[form])
-        _say(f"{told(total)}, {time.perf_counter() - began:.1f} s")
+            if output is None:
+                total = _print_first(matches, self.told)
+            else:
+                total = write(matches, output, _written(output, form))
+        _say(f"{self.told(total)}, {time.perf_counter() - began:.1f} s")
 
     def count(self) -> None:
         with running(self.master) as spark:
@@ -67,9 +73,10 @@ class SparkJob:
 
     def explain(self) -> str:
         with running(self.master) as spark:
+            assert isinstance(self.query, PatternQuery), "the plan of rules does not depend on columns"
             return self.query.explain(self._frame(spark), **self.options)
 
-    def stream(self, output: Path | None, form: str, *, checkpoint: Path | None, once: bool) -> None:
+    def stream(self, output: Path | None, form: str | None, *, checkpoint: Path | None, once: bool) -> None:
         """Watch a folder for new files, or a topic for messages. Matches are added to the output, or printed as JSON
         lines.
         """
@@ -81,15 +88,16 @@ class SparkJob:
             checkpoint = output / "_checkpoint"
         with running(self.master, checkpoint=checkpoint, output=output) as spark:
             matches = self._matches(self._streaming(spark))
-            writing = (matches if output is None else _flat(matches, FORMATS[form])).writeStream.outputMode("append")
+            shown = matches if output is None else _flat(matches, _written(output, form))
+            writing = shown.writeStream.outputMode("append")
             writing = writing.trigger(availableNow=True) if once else writing.trigger(processingTime="1 second")
             if checkpoint is not None:
                 writing = writing.option("checkpointLocation", str(checkpoint.absolute()))
             if output is None:
                 query = writing.foreachBatch(_print_lines).start()
             else:
-                query = writing.format(FORMATS[form]).options(**_TEXT).start(str(output.absolute()))
-            _follow(query)
+                query = writing.format(_written(output, form)).options(**_TEXT).start(str(output.absolute()))
+            _follow(query, self.told)
 
     def _matches(self, frame: DataFrame) -> DataFrame:
         found: DataFrame = self.query.detect(frame, **self.options)
@@ -105,7 +113,7 @@ class SparkJob:
     def _streaming(self, spark: SparkSession) -> DataFrame:
         """A stream must know its columns before its rows: those of the files that are there."""
         if isinstance(self.source, Topic):
-            time = self.options.get("time") or DEFAULT_TIME
+            time = self.options.get("end") or self.options.get("time") or DEFAULT_TIME
             return self.source.read(spark, self.kinds, time, skip=self.on_error == "skip")
         form, folder = _form_of(self.source), str(self.source[0].absolute())
         schema = spark.read.format(form).options(**self._reading(form)).load(folder).schema
@@ -155,6 +163,10 @@ def _form_of(files: Sequence[Path]) -> str:
     return forms.pop()
 
 
+def _written(output: Path, form: str | None) -> str:
+    return FORMATS[form or form_of(output) or "parquet"]
+
+
 def form_of(path: Path) -> str | None:
     """The name of a format by a file's extension, where Spark reads and writes it."""
     ending = path.name.removesuffix(".gz").rpartition(".")[2].lower()
@@ -193,13 +205,13 @@ def running(
         spark.conf.set(_HIDE, before)
 
 
-def _print_first(matches: DataFrame) -> int:
+def _print_first(matches: DataFrame, told: Callable[[int], str]) -> int:
     """Matches go by way of a file: finding them twice, once to count and once to show, would take twice as long."""
     spark = matches.sparkSession
     with tempfile.TemporaryDirectory(prefix="ostinato-matches-") as folder:
         total = write(matches, Path(folder) / "matches", "parquet")
         found = spark.read.parquet(str(Path(folder) / "matches"))
-        order = [name for name in ("end", "start") if name in found.columns] or _plain(found)
+        order = [name for name in ("end", "start", "begin") if name in found.columns] or _plain(found)
         first = found.orderBy(*(f"`{name}`" for name in order)).limit(SHOWN).toArrow()
     console = Console()
     if total:
@@ -262,17 +274,17 @@ def _print_lines(matches: DataFrame, _: int) -> None:
         print(line, flush=True)
 
 
-def _follow(query: StreamingQuery) -> None:
+def _follow(query: StreamingQuery, told: Callable[[int], str]) -> None:
     """Tell of each step until the stream ends, or a signal ends it."""
     last, asked = -1, threading.Event()
     # A signal must not cut off a call to Java, so it only asks.
     before = {number: signal.signal(number, lambda *_: asked.set()) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         while query.isActive and not asked.is_set():
-            last = _tell(query, last)
+            last = _tell(query, last, told)
             asked.wait(0.5)
         query.stop()
-        _tell(query, last)
+        _tell(query, last, told)
         query.awaitTermination()  # raises what the stream failed with
         if asked.is_set():
             _say("stopped; the same command goes on from here")
@@ -281,14 +293,14 @@ def _follow(query: StreamingQuery) -> None:
             signal.signal(number, handler)
 
 
-def _tell(query: StreamingQuery, last: int) -> int:
+def _tell(query: StreamingQuery, last: int, told: Callable[[int], str]) -> int:
     for step in query.recentProgress:
         if step.batchId > last:
             observed = step.observedMetrics.get("ostinato")
             counts = observed.asDict() if observed is not None else {}
             matches, late = (
-                sum(value or 0 for name, value in counts.items() if name.endswith(kind))
-                for kind in (".matches", ".late")
+                sum(value or 0 for name, value in counts.items() if name.rpartition(".")[2] in kinds)
+                for kinds in (("matches", "derived"), ("late",))
             )
             skipped = step.observedMetrics.get(SKIPPED)
             left_out = f", {skipped['skipped']:,} skipped" if skipped is not None else ""

@@ -41,7 +41,7 @@ def detect_stream(source: Source, *, lateness: int | None, on_late: OnLate, buck
     splits = {json.dumps(keys): readings for keys, readings in source.groups.items()}
     # Time goes on with every row, so the watermark comes before the filter; Spark would put the filter first, were it
     # not that it looks at the time too. A row without a time is kept: it is an error to be told.
-    frame, behind = _watermarked(source.frame, time, lateness)
+    frame, behind = watermarked(source.frame, time, lateness)
     for place, (keys, readings) in enumerate(source.groups.items()):
         frame = frame.withColumn(bucket_column(place), _bucket(source, keys, readings, buckets))
     wanted = [column(bucket_column(place)).isNotNull() for place in range(len(splits))]
@@ -64,7 +64,7 @@ def detect_stream(source: Source, *, lateness: int | None, on_late: OnLate, buck
     return given.observe(metrics, *counts).mapInArrow(Unpack(output), spark_type(output))
 
 
-def _watermarked(frame: DataFrame, time: str, lateness: int | None) -> tuple[DataFrame, int | None]:
+def watermarked(frame: DataFrame, time: str, lateness: int | None) -> tuple[DataFrame, int | None]:
     """With a watermark: the frame's own, if it has one, else one of `lateness`; and how many milliseconds that is.
 
     None where the watermark is the frame's own: it may be the least of several, of sources that were joined.

@@ -40,7 +40,7 @@ JOIN = "ON and { event i: a {{ k {{ var K }} }}, event j: b {{ j {{ var K }} }} 
         "DETECT d { all k { var K } } " + JOIN,
         "DETECT d { k { var K } } ON and { event i: a {{ k {{ var K }} }}, event j: b {{ }} } END",
         "DETECT d { k { var K } } ON and { event i: a {{ k {{ var K }} }}, while i: not b {{ }} } END",
-        "DETECT d { k { var K } } ON and { event i: a {{ k {{ var K }} }}, while i: collect b {{ v {{ var V }} }} } END",
+        "DETECT d { k { var K } } ON and { event i: a {{ k {{ var K }} }}, while i: collect b {{ v { var V } }} } END",
         "DETECT d { k { var K } } ON event i: a {{ k {{ x {{ var K }} }} }} END",
         "DETECT d { k { var K } } ON event i: a {{ desc k {{ var K }} }} END",
         "DETECT d { k { var K } } ON event i: a {{ optional k {{ var K }} }} END",
@@ -56,7 +56,7 @@ def test_no_key(text: str) -> None:
 def test_keys_of_different_names_and_of_several_attributes() -> None:
     assert keys("DETECT d { k { var K } } " + JOIN) == [{"a": ("k",), "b": ("j",), "d": ("k",)}]
     text = """DETECT d { k { var K }, v { var V } }
-              ON and { event i: a {{ k {{ var K }}, v {{ var V }} }}, event j: b {{ k {{ var K }}, v {{ var V }} }} } END"""
+              ON and { event i: a {{ k {{ var K }}, v {{ var V }} }}, event j: b {{ k { var K }, v { var V } }} } END"""
     assert keys(text) == [{"a": ("k", "v"), "b": ("k", "v"), "d": ("k", "v")}]
 
 
@@ -83,3 +83,9 @@ def test_only_what_has_no_key_is_read_whole() -> None:
     assert [(unit.rules, unit.labels) for unit in found] == [((1,), {"a"}), ((2, 3), {"a", "b"})]
     assert describe(found)[0] == "rule 1: a by k; d by k"
     assert describe(found)[1].startswith("rules 2, 3: in one task (no variable")
+
+
+def test_a_pattern_reads_all_events() -> None:
+    """Those between the events that it names may matter too."""
+    text = 'DETECT d { k { var K } } ON event p: cel "SELECT x.k WHERE a AS x ; b AS y" {{ k {{ var K }} }} END'
+    assert units(text) == (Unit((1,), None, {}),)

@@ -74,7 +74,7 @@ class RuleEngine:
         rows = to_arrow(batch)
         if self._schema is None and not rows.num_columns:
             return pa.table({})
-        rows = self._meet(rows)
+        rows = self._meet(rows, optional=isinstance(batch, list))
         read = self.fitted.columns.read(rows, first_row=self.events)
         ends = read["end"].to_numpy()
         late = self.is_late(read["begin"].to_numpy(), ends)
@@ -189,14 +189,18 @@ class RuleEngine:
 
     # -- columns
 
-    def _meet(self, rows: pa.Table) -> pa.Table:
-        """The rows in the columns of the first batch."""
+    def _meet(self, rows: pa.Table, *, optional: bool) -> pa.Table:
+        """The rows in the columns of the first batch; `optional`: what is not there has no value."""
         if self._schema is None:
             self._bind(rows.schema)
             return rows
         if rows.schema.equals(self._schema):
             return rows
         missing = [name for name in self._schema.names if name not in rows.column_names]
+        for name in self._attributes if optional and rows.num_columns else ():
+            if name in missing:
+                missing.remove(name)
+                rows = rows.append_column(name, pa.nulls(len(rows), self._schema.field(name).type))
         if missing and rows.num_columns:
             raise DataError(
                 f"the batch has no column `{missing[0]}`, which the first one had",
@@ -228,6 +232,10 @@ class RuleEngine:
         if self._fitted is None:
             raise DataError("no events were pushed yet", fix="push a batch (it may be empty, with its columns) first")
         return self._fitted
+
+    @property
+    def _attributes(self) -> list[str]:
+        return [] if self.options.columns.get("document") else list(self.fitted.columns.attributes.types)
 
     @property
     def bound(self) -> bool:

@@ -164,7 +164,10 @@ def test_batches_keep_their_columns() -> None:
     engine = ostinato.rules(PAIR).engine()
     engine.push([point("a", 1)])
     with pytest.raises(DataError, match="no column `k`"):
-        engine.push([{"type": "a", "ts": 2}])
+        engine.push(pa.table({"type": ["a"], "ts": [2]}))
+    with pytest.raises(DataError, match="no column `type`"):
+        engine.push([{"ts": 2, "k": "x"}])
+    assert intervals(engine.push([{"type": "a", "ts": 2}])) == []  # a dict without k has none
     with pytest.raises(DataError, match="other types"):
         engine.push([{"type": "a", "ts": 2, "k": [1]}])
     assert intervals(engine.push([{"k": "x", "more": 1, "ts": 4, "type": "b"}])) == []

@@ -1,0 +1,158 @@
+"""`ostinato rules`: events derived from files of events by a program of rules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ostinato.cli_options import (
+    BeginColumn,
+    Checkpoint,
+    DocumentColumn,
+    EndColumn,
+    EngineChoice,
+    EngineName,
+    ErrorMode,
+    FormChoice,
+    Inputs,
+    Kinds,
+    Language,
+    Lateness,
+    Longest,
+    Master,
+    MoreInputs,
+    Once,
+    OnError,
+    Stream,
+    TimeColumn,
+    TypeColumn,
+    arguments,
+    check_output,
+    given_kinds,
+    given_topic,
+    sources,
+    usage,
+    warn,
+)
+from ostinato.guard import guarded
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ostinato.ruleset import RuleProgram
+    from ostinato.spark.topic import Topic
+
+
+@guarded
+def rules(
+    program: Annotated[
+        str | None, typer.Argument(metavar="PROGRAM", help="File with the rules.", show_default=False)
+    ] = None,
+    more: MoreInputs = None,
+    text: Annotated[
+        str | None, typer.Option("--query", "-q", metavar="TEXT", help="The rules themselves, instead of a file.")
+    ] = None,
+    inputs: Inputs = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write derived events here; the format by its extension."),
+    ] = None,
+    begin: BeginColumn = None,
+    end: EndColumn = None,
+    time: TimeColumn = None,
+    type: TypeColumn = None,
+    document: DocumentColumn = None,
+    kind: Kinds = None,
+    sort: Annotated[bool, typer.Option("--sort", help="Read everything first; events may be in any order.")] = False,
+    on_error: ErrorMode = OnError.RAISE,
+    lateness: Lateness = None,
+    longest: Longest = None,
+    engine: EngineChoice = EngineName.EMBEDDED,
+    master: Master = None,
+    form: FormChoice = None,
+    stream: Stream = False,
+    once: Once = False,
+    checkpoint: Checkpoint = None,
+) -> None:
+    """Derive events from events by a program of rules (DETECT … ON … END).
+
+    Files are read piece by piece, in order of the ends of events, so they may be larger than memory.
+    Without --output the first derived events are printed.
+
+    [dim]Examples:[/]
+    [cyan]ostinato rules plant.rules --input events.jsonl --output derived.jsonl[/]
+    [cyan]ostinato rules plant.rules --input log.csv --begin since --end until --type kind --sort[/]
+    [cyan]ostinato rules plant.rules --input *.jsonl --lateness "30 seconds" --longest "5 minutes"[/]
+    [cyan]ostinato rules plant.rules --engine spark --input events/ --output derived/[/]
+    """
+    from ostinato.ruleset import RuleProgram
+
+    compiled, inputs = arguments(program, more, text, inputs, Language.RULES)
+    assert isinstance(compiled, RuleProgram)
+    topic, files = sources(inputs, spark_stream=engine is EngineName.SPARK and stream)
+    check_output(output, files, spark=engine is EngineName.SPARK)
+    columns = {"begin": begin, "end": end, "time": time, "type": type, "document": document}
+    kinds = given_kinds(kind)
+    if engine is EngineName.SPARK:
+        if sort or on_error is OnError.COLLECT:
+            usage(f"{'--sort' if sort else '--on-error collect'} is not for --engine spark")
+        if not stream and (once or checkpoint or lateness or longest):
+            usage("--once, --checkpoint, --lateness and --longest are for --stream; else Spark reads all at once")
+        from ostinato.rules_job import told
+        from ostinato.spark.job import SparkJob
+
+        source: Sequence[Path] | Topic = files
+        if topic:
+            kinds = dict.fromkeys(filter(None, (begin, end)), "timestamp") | kinds
+            kinds |= {document: "string"} if document else {}
+            source, kinds = given_topic(topic, kinds, set() if document else _read(compiled), end or time, type)
+        options = columns | ({"lateness": lateness or 0, "longest": longest} if stream else {})
+        warn(compiled)
+        job = SparkJob(compiled, source, master, kinds, on_error.value, options, told)
+        if stream:
+            job.stream(output, form, checkpoint=checkpoint, once=once)
+        else:
+            job.batch(output, form)
+        return
+    if master or form or stream or once or checkpoint:
+        usage("--master, --format, --stream, --once and --checkpoint are for --engine spark")
+    if sort and (lateness or longest):
+        usage("--lateness and --longest are for files read piece by piece; --sort reads all of them first")
+    warn(compiled)
+    from ostinato.rules_job import RulesJob
+
+    run = RulesJob(compiled, files, columns, kinds, on_error.value)
+    run.run(output, sort=sort, lateness=lateness, longest=longest)
+
+
+def checked_rules(
+    program: RuleProgram, files: Sequence[Path], columns: Mapping[str, str | None], kinds: Mapping[str, str]
+) -> str:
+    """What `ostinato check` says of rules, once they are known to be right, and to fit the files."""
+    against = ""
+    if files:
+        from ostinato.rules_job import RulesJob
+
+        schema = RulesJob(program, files, columns, kinds).checked_schema()
+        against = f", fits the {len(schema)} columns of {', '.join(file.name for file in files)}"
+    warn(program)
+    number = len(program.program.rules)
+    derives = ", ".join(program.derived)
+    reads = ", ".join(program.incoming) or "nothing"
+    return f"ok: {number} rule{'s' if number != 1 else ''}, derives {derives} from {reads}{against}"
+
+
+def _read(program: RuleProgram) -> set[str]:
+    """The columns that query terms ask incoming events for."""
+    from ostinato.plan.rules import Bind, Element, Optional, PatternQuery, QueryTerm
+    from ostinato.plan.rules_normal import normalise
+
+    asked: list[QueryTerm] = []
+    for rule in normalise(program.program):
+        for literal in (*rule.events, *rule.collects, *rule.negations):
+            if not isinstance(literal, PatternQuery) and literal.term.label in program.incoming:
+                asked += literal.term.children
+    inner = [term.term if isinstance(term, Bind | Optional) else term for term in asked]
+    return {term.label for term in inner if isinstance(term, Element)}

@@ -1,0 +1,90 @@
+"""How a run of the command line shows itself: results in a file or on the terminal, and progress while it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+
+import pyarrow as pa
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+from ostinato.files import Reader, Writer
+from ostinato.viz.table import SHOWN, printable, terminal_table, told
+
+
+class Results:
+    """Where results go: all of them into a file, or the first few onto the terminal. `told` puts a number in words."""
+
+    def __init__(self, output: Path | None, *, told: Callable[[int], str] = told) -> None:
+        self.writer = None if output is None else Writer(output)
+        self.total, self.told = 0, told
+        self.first: list[pa.Table] = []
+
+    def __enter__(self) -> Results:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.writer is not None:
+            self.writer.__exit__(kind, error, trace)
+
+    def add(self, rows: pa.Table) -> None:
+        shown, self.total = self.total, self.total + len(rows)
+        if self.writer is not None:
+            self.writer.write(rows)
+        elif shown < SHOWN or not self.first:
+            self.first.append(rows.slice(0, SHOWN - shown))
+
+    def show(self) -> None:
+        """Print the first of them, unless all went into a file."""
+        console = Console()
+        if self.writer is not None:
+            return
+        if self.total:
+            console.print(terminal_table(pa.concat_tables(self.first)))
+        rest = f", the first {SHOWN} shown; --output FILE keeps all" if self.total > SHOWN else ""
+        console.print(f"[bold]{self.told(self.total)}[/]{rest}", highlight=False)
+
+
+def say_how_it_went(
+    reader: Reader, seconds: float, *, events: int, found: Sequence[str], late: int, list_bad: bool
+) -> None:
+    """On stderr, so that it never mixes with results."""
+    console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    parts = [f"{events:,} events", *found, f"{late:,} late", f"{seconds:.2f} s"]
+    console.print(", ".join([*parts, f"{events / max(seconds, 1e-9):,.0f} events/s"]), style="bright_black")
+    if reader.bad_count:
+        console.print(f"{reader.bad_count:,} rows could not be read and were left out", style="yellow")
+    for bad in reader.bad_rows if list_bad else ():
+        console.print(f"  {printable(bad.file)}, line {bad.line}: {printable(bad.reason)}")
+
+
+def note(text: str) -> None:
+    Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(f"note: {text}")
+
+
+def watched(reader: Reader) -> Iterator[pa.Table]:
+    """The reader's batches, with a progress bar."""
+    with progress("reading", reader.bytes_total) as advance:
+        done = 0
+        for batch in reader:
+            yield batch
+            advance(reader.bytes_read - done)
+            done = reader.bytes_read
+
+
+@contextmanager
+def progress(what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """A progress bar over bytes, on stderr, when someone is watching; gives what moves it on."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda size: None
+        return
+    columns = (TextColumn(what), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda size: bar.advance(task, size)
