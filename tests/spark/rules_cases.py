@@ -131,7 +131,8 @@ PROGRAMS = {
 }
 
 PROGRAMS["patterns"] = """
-    DETECT burst { k { var K } } ON event p: cel "SELECT x.k AS k WHERE a AS x ; b AS y WITHIN 3 EVENTS" {{ k { var K } }} END
+    DETECT burst { k { var K } }
+    ON event p: cel "SELECT x.k AS k WHERE a AS x ; b AS y WITHIN 3 EVENTS" {{ k { var K } }} END
     DETECT calm { k { var K } }
     ON and { event p: cel "SELECT x.k AS k WHERE a AS x ; b AS y WITHIN 2 seconds" {{ k { var K } }},
              event t: timer:from-end [ event p, 2 sec ], while t: not c {{ k { var K } }} } END

@@ -155,6 +155,16 @@ def test_documents() -> None:
     assert one(joined, [{"ts": 1, "type": "temp", "doc": json}], document="doc") == {"n": 2}
 
 
+def test_a_number_is_no_boolean() -> None:
+    rule = "DETECT %s { k { 1 } } ON event e: a {{ v {{ %s }} }} END "
+    text = rule % ("x", "1") + rule % ("y", "true")
+    rows = [{"ts": at, "type": "a", "doc": doc} for at, doc in enumerate(('{"v": 1}', '{"v": true}', '{"v": 1.0}'))]
+    assert [(row["type"], row["end"]) for row in detect(text, rows, document="doc")] == [("x", 0), ("y", 1), ("x", 2)]
+    engine = ostinato.rules(text).engine(document="doc")
+    derived = pa.concat_tables([engine.push(rows), engine.flush()])
+    assert derived["type"].to_pylist() == ["x", "y", "x"]
+
+
 def test_a_bad_document_is_told_with_its_row() -> None:
     rows = [{"ts": 1, "type": "temp", "doc": "{}"}, {"ts": 2, "type": "temp", "doc": "{ 'a': 1 }"}]
     with pytest.raises(DataError, match="row 1: bad JSON at line 1, column 3"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import reduce
 
 from sqlglot import exp
 
@@ -120,8 +121,9 @@ class Expressions:
         if op == "sqrt":
             root = exp.Sqrt(this=args[0])
             return exp.Case(ifs=[exp.If(this=compare(">=", args[0].copy(), number(0)), true=root)])
-        name = {"ceil": "CEIL", "concat": "CONCAT"}.get(op, op.upper())
-        return exp.Anonymous(this=name, expressions=args)
+        if op == "concat":
+            return exp.Paren(this=reduce(lambda left, right: exp.DPipe(this=left, expression=right), args))
+        return exp.Anonymous(this=op.upper(), expressions=args)
 
     def _alike(self, args: tuple[Expr, ...]) -> list[Sql]:
         """Values to be compared with each other: what is a TERM becomes what the others are."""
@@ -169,7 +171,7 @@ def tagged(value: Sql, kind: Kind) -> Sql:
     if kind is TERM:
         return value
     if family(kind) == "string":
-        return exp.Concat(expressions=[exp.Literal.string('"'), value])
+        return exp.DPipe(this=exp.Literal.string('"'), expression=value)  # unlike CONCAT it is NULL where a part is
     return exp.Cast(this=value, to=_TEXT)
 
 

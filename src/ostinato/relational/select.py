@@ -159,7 +159,8 @@ class Generator:
         return self._matching(match).referenced
 
     def _matching(self, match: Match) -> Matching:
-        return next(found for found in self.binding.matchings.values() if found.match == match)
+        # The very node: to Python, matches of 1 and of true are equal.
+        return next(found for found in self.binding.matchings.values() if found.match is match)
 
     def _renamed(self, node: Rename) -> dict[str, str]:
         names = {self.names.variable(old): self.names.variable(new) for new, old in node.data}

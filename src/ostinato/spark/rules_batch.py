@@ -60,12 +60,14 @@ def _in_tasks(
     from pyspark.sql import functions as f
 
     labelled = frame.withColumn(LABEL, label_of(frame, fitted.columns))
-    places = [
-        f.struct(f.lit(place).alias("unit"), hash_of(fitted, unit).alias("hash")) for place, unit in enumerate(units)
-    ]
-    read = f.filter(f.array(*places), lambda place: place["hash"].isNotNull())
-    placed = labelled.withColumn("#place", f.explode(read))
-    placed = placed.withColumns({_UNIT: f.col("`#place`.unit"), _HASH: f.col("`#place`.hash")})
+    hashes = [hash_of(fitted, unit) for unit in units]
+    if len(units) == 1:
+        placed = labelled.withColumns({_UNIT: f.lit(0), _HASH: hashes[0]}).filter(column(_HASH).isNotNull())
+    else:
+        places = [f.struct(f.lit(place).alias("unit"), each.alias("hash")) for place, each in enumerate(hashes)]
+        read = f.filter(f.array(*places), lambda place: place["hash"].isNotNull())
+        placed = labelled.withColumn("#place", f.explode(read))
+        placed = placed.withColumns({_UNIT: f.col("`#place`.unit"), _HASH: f.col("`#place`.hash")})
     task = _Task(tuple(rules_of(program, unit, columns, schema) for unit in units), fitted.answer_schema)
     kept = placed.select(*map(column, schema.names), column(_UNIT), column(_HASH))
     spread = kept.repartition(column(_UNIT), column(_HASH)).drop(_HASH)

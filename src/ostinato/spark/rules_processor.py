@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -29,6 +31,10 @@ FIRST = "#first"  # the first unit that a row goes to: it is counted there
 COUNTS = ("events", "derived", "late", "waiting", "kept", "bytes")
 GIVEN = "rows binary, " + ", ".join(f"{name} long" for name in COUNTS)
 _STATE = StructType([StructField("held", BinaryType())])
+# Engines of the last steps in this process, each by the state that it was saved as: where Spark gives that back, the
+# engine goes on, since to load one takes longer than a step.
+_engines: OrderedDict[bytes, RuleEngine] = OrderedDict()
+_MOST = 32
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ class RuleStreaming:
     def engine(self, unit: int, saved: bytes | None) -> RuleEngine:
         told = replace(self.options, on_late="raise" if self.options.on_late == "raise" else "count")
         if saved is not None:
-            engine = RuleEngine.restore(saved)
+            engine = _engines.pop(_digest(saved), None) or RuleEngine.restore(saved)
             engine.options = replace(engine.options, on_late=told.on_late)
             return engine
         from ostinato.ruleset import RuleProgram
@@ -120,6 +126,9 @@ class RuleDetector(StatefulProcessor):
         counts |= {"kept": sum(now.kept.values()), "bytes": len(data)}
         timer = self._timer(engine, watermark, before if timer_is_set else None)
         self.state.update((_dumped(data, timer),))
+        _engines[_digest(data)] = engine
+        if len(_engines) > _MOST:
+            _engines.popitem(last=False)
         yield pd.DataFrame([{ROWS: pack(answer) if len(answer) else None} | counts])
 
     def _timer(self, engine: RuleEngine, watermark: int, before: int | None) -> int | None:
@@ -165,6 +174,10 @@ def _loaded(state: tuple[bytes] | None) -> tuple[bytes | None, int | None]:
     stored = Snapshot.from_bytes(bytes(state[0]))
     meta: Mapping[str, Any] = stored.meta
     return stored.arrays["engine"].tobytes(), meta["timer"]
+
+
+def _digest(state: bytes) -> bytes:
+    return hashlib.blake2b(state, digest_size=32).digest()
 
 
 def _dumped(engine: bytes, timer: int | None) -> bytes:

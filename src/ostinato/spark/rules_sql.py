@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 
 _MANY = 500  # readings of incoming events in one plan, beyond which Spark plans longer than it works
 
+# Events that differ in nothing else may differ in microseconds.
+_FORMAT = "yyyy-MM-dd HH:mm:ss.SSSSSS"
+_WHOLE_TIMES = exp.Anonymous(
+    this="MAP",
+    expressions=[
+        exp.Literal.string(text) for text in ("timestampFormat", _FORMAT + "XXX", "timestampNTZFormat", _FORMAT)
+    ],
+)
+
 
 def run_in_sql(fitted: Fitted, frame: DataFrame) -> DataFrame:
     """All derived events with ticks, in no order. Lazy, but for recursion: its rounds are counted as they are made."""
@@ -88,6 +97,8 @@ class Relations:
         needs: dict[str, int] = {}
 
         def renamed(node: exp.Expr) -> exp.Expr:
+            if isinstance(node, exp.Anonymous) and node.name == "TO_JSON":
+                return exp.Anonymous(this="TO_JSON", expressions=[*node.expressions, _WHOLE_TIMES.copy()])
             if not isinstance(node, exp.Table) or node.name not in self._latest:
                 return node
             name = self._latest[node.name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -21,8 +22,9 @@ from ostinato.plan.rules_format import program_text
 from ostinato.ruleset import RuleProgram
 from ostinato.runtime.rules.engine import RuleOptions
 from ostinato.runtime.rules.whole import detect_whole, fit
+from ostinato.spark.begun import STREAM
 from ostinato.spark.packing import ROWS, pack, unpack
-from ostinato.spark.rules_processor import FIRST, RuleDetector, RuleStreaming
+from ostinato.spark.rules_processor import FIRST, RuleDetector, RuleStreaming, _engines
 from ostinato.spark.rules_units import in_columns, rules_of, units_of
 from unit.spark.test_processor import Store
 
@@ -85,7 +87,10 @@ def test_parts_are_the_whole(case: Case) -> None:
 class Stream:
     """The stateful step over micro-batches, each bucket with a store of its own."""
 
-    def __init__(self, rules: RuleProgram, schema: pa.Schema, lateness: int = 0, **options: Any) -> None:
+    def __init__(
+        self, rules: RuleProgram, schema: pa.Schema, lateness: int = 0, *, known: bool = True, **options: Any
+    ) -> None:
+        """`known`: whether the step knows how far the watermark lies behind."""
         fitted = fit(rules.program, rules.text, schema, COLUMNS)
         self.rules, self.schema, self.lateness = rules, schema, lateness
         self.units = units_of(rules, fitted)
@@ -94,7 +99,7 @@ class Stream:
         if options.get("on_late") == "collect":
             output = output.append(pa.field("late", pa.struct(list(schema))))
         told = RuleOptions(COLUMNS, None, **options)
-        self.streaming = RuleStreaming(rules.text, texts, told, schema, output, 3, lateness)
+        self.streaming = RuleStreaming(rules.text, texts, told, schema, output, 3, lateness if known else None)
         self.stores: dict[tuple[str, int], Store] = {}
         self.latest: datetime | None = None
         self.found: list[pa.Table] = []
@@ -145,15 +150,15 @@ END = {"type": "z", "begin": START + timedelta(days=30), "end": START + timedelt
 
 
 @settings(max_examples=15, deadline=None)
-@given(cases(), st.lists(st.integers(0, 10), max_size=3).map(sorted))
-def test_streams_give_the_same(case: Case, cuts: list[int]) -> None:
+@given(cases(), st.lists(st.integers(0, 10), max_size=3).map(sorted), st.booleans())
+def test_streams_give_the_same(case: Case, cuts: list[int], known: bool) -> None:
     strata, rows = case
     rules = fitting(strata)
     if rules is None:
         return
     events = timed(rows)
     expected = rules.detect(pa.Table.from_pylist(events, TIMED))
-    stream = Stream(rules, TIMED, lateness=60_000)
+    stream = Stream(rules, TIMED, lateness=60_000, known=known)
     for start, end in pairwise([0, *(min(cut, len(events)) for cut in cuts), len(events)]):
         stream.batch(events[start:end])
     stream.batch([END])
@@ -195,3 +200,41 @@ def test_late_rows_stop_the_stream_where_asked() -> None:
     stream.batch(timed([a(5)]))
     with pytest.raises(DataError, match="came after time had passed"):
         stream.batch(timed([a(4)]))
+
+
+def test_timers_go_off_as_time_passes() -> None:
+    """By events that wake the bucket of no key."""
+    rules = RuleProgram("""DETECT d { k { var K } }
+        ON and { event n: a {{ k {{ var K }} }}, event i: timer:from-end [ event n, 2 sec ],
+                 while i: not b {{ k {{ var K }} }} } END""")
+    stream = Stream(rules, TIMED)
+    stream.batch(timed([a(0), a(0) | {"k": "y"}, a(1) | {"k": "y", "type": "b"}]))
+    stream.batch([END | {"end": START + timedelta(seconds=2)}])
+    stream.batch([])
+    assert stream.counts["derived"] == 0  # at exactly two seconds one might still come
+    stream.batch([END | {"end": START + timedelta(seconds=2, milliseconds=1)}])
+    stream.batch([])
+    assert [row["k"] for table in stream.found for row in table.to_pylist()] == ["x"]
+
+
+def test_an_engine_that_is_not_at_hand_is_restored() -> None:
+    stream = Stream(RuleProgram(RULES), TIMED)
+    stream.batch(timed([a(5)]))
+    _engines.clear()
+    stream.batch([END])
+    assert stream.counts["derived"] == 0
+    stream.batch([])
+    assert stream.counts["derived"] == 2
+
+
+def test_another_program_does_not_go_on() -> None:
+    store = Store()
+    for text, buckets, message in ((RULES, 3, ""), (RULES + " ", 3, "another query"), (RULES, 4, "buckets=3")):
+        made = Stream(RuleProgram(text), TIMED)
+        detector = RuleDetector(replace(made.streaming, buckets=buckets))
+        detector.init(store)  # type: ignore[arg-type]
+        if message:
+            with pytest.raises(DataError, match=message):
+                list(detector.handleInputRows((STREAM, 0), iter(()), store))
+        else:
+            assert list(detector.handleInputRows((STREAM, 0), iter(()), store)) == []

@@ -234,7 +234,7 @@ class Steps:
 
     def _is_registered(self, part: Node) -> bool:
         if isinstance(part, Match):
-            found = next(each for each in self.program.binding.matchings.values() if each.match == part)
+            found = next(each for each in self.program.binding.matchings.values() if each.match is part)
             return found.flat is None or part.stream.startswith(PATTERN)
         inlined = isinstance(part, Point) and part.name not in self.sizes
         return inlined and self._reads_registered(self.generator.definitions[cast(Point, part).name])
