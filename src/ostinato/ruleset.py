@@ -117,12 +117,19 @@ class RuleProgram:
         most = inf if longest is None else delay(longest)
         return RuleEngine(self.program, self.text, RuleOptions(columns, delay(lateness), check_on_late(on_late), most))
 
-    def explain(self, *, longest: str | float | timedelta | None = None) -> str:
-        """The strata, every rule in CERA, the query plan, what each step adds to it, and what is kept how long."""
+    def explain(self, frame: Any = None, /, *, longest: str | float | timedelta | None = None, **options: Any) -> str:
+        """The strata, every rule in CERA, the query plan, what each step adds to it, and what is kept how long.
+
+        With a Spark DataFrame, and the options that `detect` would get, also what Spark does around it.
+        """
         from ostinato.algebra.explain import explain_program
 
-        plan = self._plan if longest is None else plan_program(self.program, delay(longest))
-        return explain_program(plan)
+        text = explain_program(self._plan if longest is None else plan_program(self.program, delay(longest)))
+        if frame is None:
+            return text
+        from ostinato.spark.rules import explain_rules
+
+        return f"{text}\n\n{explain_rules(self, frame, **options)}"
 
     def __repr__(self) -> str:
         return f"ostinato.rules({self.text!r})"

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ostinato.options import bad_option
 from ostinato.spark.detect import detect
-from ostinato.spark.rules import detect_rules
 from ostinato.spark.session import session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from ostinato.spark.rules import detect_rules
+
 __all__ = ["detect", "detect_rules", "register", "session"]
+
+
+def __getattr__(name: str) -> Any:
+    """Workers that run no rules need not load what rules are run with."""
+    if name == "detect_rules":
+        from ostinato.spark.rules import detect_rules
+
+        return detect_rules
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def register(spark: SparkSession) -> None:
