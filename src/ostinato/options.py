@@ -12,8 +12,8 @@ from ostinato.errors import OstinatoError
 OnLate = Literal["count", "collect", "raise"]
 
 
-def delay(lateness: Any) -> int:
-    """Nanoseconds of `lateness`."""
+def delay(lateness: Any, option: str = "lateness") -> int:
+    """Nanoseconds of `lateness`, or of another option."""
     from ostinato.lang.cel import LARGEST, parse_duration
 
     if isinstance(lateness, str):
@@ -22,9 +22,9 @@ def delay(lateness: Any) -> int:
     countable = isinstance(seconds, Real) and not isinstance(seconds, bool)
     if not countable or not seconds >= 0:
         accepted = "a text such as '30 seconds', a number of seconds, not below 0, or a timedelta"
-        raise bad_option("lateness", lateness, accepted)
+        raise bad_option(option, lateness, accepted)
     if seconds > LARGEST // 1_000_000_000:
-        raise bad_option("lateness", lateness, "a time below 292 years")
+        raise bad_option(option, lateness, "a time below 292 years")
     return round(float(seconds) * 1_000_000_000)
 
 

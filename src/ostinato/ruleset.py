@@ -8,7 +8,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from ostinato.algebra.plan import RulePlan, plan_program
-from ostinato.errors import QueryError
+from ostinato.errors import OstinatoError, QueryError, did_you_mean
 from ostinato.lang.rules import parse
 from ostinato.options import bad_option, check_on_late, delay, name
 from ostinato.plan.rules_check import check
@@ -17,6 +17,9 @@ from ostinato.query import is_spark_frame
 if TYPE_CHECKING:
     from ostinato.options import OnLate
     from ostinato.runtime.rules.engine import RuleEngine
+
+
+_STREAMING = ("lateness", "on_late", "buckets", "longest", "metrics")
 
 
 class RuleProgram:
@@ -78,7 +81,11 @@ class RuleProgram:
             return detect_rules(self, data, **options, **spark)
         if spark:
             option = min(spark)
-            raise bad_option(option, spark[option], f"{option} only for a Spark DataFrame; a table is read whole")
+            if option not in _STREAMING:
+                raise OstinatoError(
+                    f"detect has no option `{option}`\nfix: {did_you_mean(option, [*options, *_STREAMING])}"
+                )
+            raise bad_option(option, spark[option], f"{option} only for a stream on Spark; a table is read whole")
         import pyarrow as pa
 
         from ostinato.events import to_arrow
@@ -114,7 +121,7 @@ class RuleProgram:
         from ostinato.runtime.rules.engine import RuleEngine, RuleOptions
 
         columns = _options(begin=begin, end=end, time=time, type=type, document=document)
-        most = inf if longest is None else delay(longest)
+        most = inf if longest is None else delay(longest, "longest")
         return RuleEngine(self.program, self.text, RuleOptions(columns, delay(lateness), check_on_late(on_late), most))
 
     def explain(self, frame: Any = None, /, *, longest: str | float | timedelta | None = None, **options: Any) -> str:
@@ -124,7 +131,7 @@ class RuleProgram:
         """
         from ostinato.algebra.explain import explain_program
 
-        text = explain_program(self._plan if longest is None else plan_program(self.program, delay(longest)))
+        text = explain_program(self._plan if longest is None else plan_program(self.program, delay(longest, "longest")))
         if frame is None:
             return text
         from ostinato.spark.rules import explain_rules

@@ -23,7 +23,6 @@ from ostinato.runtime.rules.whole import fit
 from ostinato.spark import detect_rules
 from ostinato.spark.columns import arrow_schema
 from ostinato.spark.failures import told_by_spark
-from ostinato.spark.rules import explain_rules
 from ostinato.spark.rules_events import answer
 from ostinato.spark.rules_sql import run_in_sql
 from spark.cases import frame

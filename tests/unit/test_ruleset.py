@@ -165,6 +165,61 @@ def test_a_number_is_no_boolean() -> None:
     assert derived["type"].to_pylist() == ["x", "y", "x"]
 
 
+def test_values_of_documents_have_the_order_of_what_they_are() -> None:
+    pair = """DETECT x { a { var X }, b { var Y } }
+    ON and { event i: e {{ v {{ var X }} }}, event j: e {{ v {{ var Y }} }} }
+      where { var X < var Y } END"""
+    rows = [{"ts": 1, "type": "e", "doc": '{"v": 9}'}, {"ts": 2, "type": "e", "doc": '{"v": 10}'}]
+    assert [(row["a"], row["b"]) for row in detect(pair, rows, document="doc")] == [("9", "10")]
+    ends = """DETECT x { lo { min(all var X) }, hi { max(all var X) }, all v { var X } }
+    ON event i: e {{ v {{ var X }} }} END"""
+    many = [{"ts": 1, "type": "e", "doc": '{"v": [10, 9, 100, "a"]}'}]
+    assert one(ends, many, document="doc") == {"lo": "9", "hi": "a", "v": ["9", "10", "100", "a"]}
+
+
+def test_rules_on_rules_over_documents() -> None:
+    text = """DETECT f { k { var V } } ON event i: e {{ v {{ var V }} }} END
+    DETECT g { k { var K } } ON event f: f {{ k {{ var K }} }} END"""
+    rows = [{"ts": 1, "type": "e", "doc": '{"v": 7}'}]
+    assert [(row["type"], row["k"]) for row in detect(text, rows, document="doc")] == [("f", "7"), ("g", "7")]
+
+
+def test_labels_that_differ_in_case_alone() -> None:
+    rows = [{"type": "a", "ts": 1, "k": 2}, {"type": "A", "ts": 1, "k": 1}]
+    text = """DETECT x { k { var K }, j { var J } }
+    ON and { event i: a {{ k {{ var K }} }}, event j: A {{ k {{ var J }} }} } END"""
+    assert one(text, rows) == {"k": 2, "j": 1}
+    two = """DETECT x { k { var K } } ON event i: a {{ k {{ var K }} }} END
+    DETECT X { k { var K } } ON event i: A {{ k {{ var K }} }} END"""
+    assert [(row["type"], row["k"]) for row in detect(two, rows)] == [("X", 1), ("x", 2)]
+    engine = ostinato.rules(two + " DETECT y { k { var K } } ON event i: X {{ k {{ var K }} }} END").engine()
+    engine.push(rows)
+    assert [(row["type"], row["k"]) for row in engine.flush().to_pylist()] == [("X", 1), ("x", 2), ("y", 1)]
+
+
+def test_fields_that_differ_in_case_alone() -> None:
+    row = {"type": "e", "ts": 1, "n": {"p": 1, "P": 2}}
+    text = "DETECT x { k { var K }, l { var L } } ON event i: e {{ n {{ p {{ var K }}, P {{ var L }} }} }} END"
+    assert one(text, [row]) == {"k": 1, "l": 2}
+    with pytest.raises(QueryError, match="differ in case alone"):
+        detect("DETECT x { o { p { 1 }, P { 2 } } } ON event i: e {{ }} END", [row])
+
+
+def test_deep_heads() -> None:
+    deep = 30
+    text = "DETECT x { " + "k { " * deep + "var V" + " }" * deep + " } ON event i: a {{ v {{ var V }} }} END"
+    value: Any = one(text, [ROW])
+    for _ in range(deep):
+        value = value["k"]
+    assert value == 1
+
+
+def test_variables_that_look_like_columns_of_ours() -> None:
+    text = """DETECT x { k { var `i.begin` }, n { count(all var `#one`) } }
+    ON event i: a {{ k {{ var `i.begin` }}, v {{ var `#one` }} }} END"""
+    assert one(text, [ROW]) == {"k": "x", "n": 1}
+
+
 def test_a_bad_document_is_told_with_its_row() -> None:
     rows = [{"ts": 1, "type": "temp", "doc": "{}"}, {"ts": 2, "type": "temp", "doc": "{ 'a': 1 }"}]
     with pytest.raises(DataError, match="row 1: bad JSON at line 1, column 3"):
@@ -257,6 +312,11 @@ ROW = {"type": "a", "ts": 1, "k": "x", "v": 1}
         ("DETECT x { k { } } ON event i: a {{ k {{ var K }} }} END", "nothing in it"),
         ("DETECT x { begin { var K } } ON event i: a {{ k {{ var K }} }} END", "column of the answer already"),
         ("DETECT x { s { sum(all var K) } } ON event i: a {{ k {{ var K }} }} END", "sum needs numbers"),
+        ("DETECT x { k { 1 } } ON event i: timer:absolute [9e12, 9.1e12] END", "too far away"),
+        (
+            "DETECT x { k { 1 } } ON and { event i: a {{ }}, event t: timer:from-end [event i, 1 ns] } END",
+            r"finer than the times.*\^\^",
+        ),
         (SIMPLE + " DETECT y { k { var V } } ON event i: a {{ v {{ var V }} }} END", "another label"),
     ],
 )

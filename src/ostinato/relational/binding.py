@@ -171,7 +171,7 @@ def _check(binding: Binding, node: Node) -> None:
         left, right = binding.of(node.left), binding.of(node.right)
         for name in left.keys() & right.keys():
             one, other = family(left[name]), family(right[name])
-            if "unknown" not in (one, other) and "null" not in (one, other) and one != other:
+            if "unknown" not in (one, other) and "null" not in (one, other) and one != other and not _times(one, other):
                 matches = [each.term.span for each in walk(node) if isinstance(each, Match)]
                 raise QueryError(
                     f"`var {name}` is a {one} in one event and a {other} in another: they are never equal",
@@ -182,6 +182,10 @@ def _check(binding: Binding, node: Node) -> None:
         kinds = {name: family(kind) for name, kind in binding.of(node.input).items()}
         for condition in node.conditions:
             _check_condition(condition, kinds)
+
+
+def _times(one: str, other: str) -> bool:
+    return {one, other} == {"date", "timestamp"}
 
 
 def _check_condition(condition: Condition, kinds: Mapping[str, str]) -> None:

@@ -27,6 +27,7 @@ from ostinato.relational.expressions import (
     most,
     number,
     shown_text,
+    sort_keys,
     tagged,
     untagged,
 )
@@ -57,6 +58,7 @@ class _Construction:
     def __init__(self, generator: Generator, node: Construct, merge: Merge) -> None:
         self.generator, self.node, self.merge = generator, node, merge
         self.kinds = generator.binding.of(merge.input)
+        self._made_of: dict[int, list[Sql]] = {}  # the values of a struct, by its expression
         self.expressions = Expressions(self.kinds, lambda name: column(generator.names.variable(name)))
 
     def query(self, made: Sequence[Part]) -> exp.Query:
@@ -128,8 +130,12 @@ class _Construction:
                 exp.PropertyEQ(this=exp.to_identifier(label, quoted=True), expression=value) for label, value in fields
             ]
         )
-        missing = every([exp.Is(this=value.copy(), expression=exp.Null()) for _, value in fields])
-        return exp.Case(ifs=[exp.If(this=missing, true=exp.Null())], default=struct)
+        # A struct in the struct is missing where all that it would be made of is.
+        parts_of = [each for _, value in fields for each in self._made_of.get(id(value), [value])]
+        missing = every([exp.Is(this=each.copy(), expression=exp.Null()) for each in parts_of])
+        whole = exp.Case(ifs=[exp.If(this=missing, true=exp.Null())], default=struct)
+        self._made_of[id(whole)] = parts_of
+        return whole
 
     def _fitted(self, value: Sql, own: Kind, wanted: Kind) -> Sql:
         if own == wanted:
@@ -152,14 +158,14 @@ class _Construction:
         orders: list[tuple[Sql, bool]] = []
         ranked: list[Sql] = []
         for place, order in enumerate(term.order_by):
-            value = column(self.generator.names.variable(order.name))
-            if order.name in own:
-                orders.append((value, order.descending))
-            else:
-                best = (exp.Max if order.descending else exp.Min)(this=value)
-                ranked.append(exp.alias_(best, f"order{place}", quoted=True))
-                orders.append((column(f"order{place}"), order.descending))
-        orders += [(column(name), False) for name in columns]
+            for part, value in enumerate(self._sort_keys(order.name)):
+                if order.name in own:
+                    orders.append((value, order.descending))
+                else:
+                    best = (exp.Max if order.descending else exp.Min)(this=value)
+                    ranked.append(exp.alias_(best, f"order{place}.{part}", quoted=True))
+                    orders.append((column(f"order{place}.{part}"), order.descending))
+        orders += [(value, False) for name in own for value in self._sort_keys(name)]
         source = self._instances(inner, ranked)
         keys = [exp.Ordered(this=value.copy(), desc=descending) for value, descending in orders]
         instances = exp.select(*map(column, inner.keys), exp.alias_(instance, "#one", quoted=True))
@@ -171,6 +177,9 @@ class _Construction:
         listed = OrderedList(this=column("#one"), keys=sorted_ or [exp.Ordered(this=column("#one"), desc=False)])
         return self._add(level, instances, [*inner.keys, "#all"], listed)
 
+    def _sort_keys(self, name: str) -> list[Sql]:
+        return sort_keys(column(self.generator.names.variable(name)), self.kinds[name])
+
     def _instances(self, level: _Level, ranked: Sequence[Sql]) -> exp.Expr:
         base = exp.select(*map(column, level.keys), *ranked).from_(self._base())
         base = base.group_by(*map(column, level.keys))
@@ -181,20 +190,26 @@ class _Construction:
         names = list(dict.fromkeys(node.name for node in walk(term.expr) if isinstance(node, Variable)))
         sources = [each for each in self.node.collected if not names or each.binds & set(names)]
         columns = [generator.names.variable(name) for name in names]
-        value = self.expressions.value(term.expr)
+        value, kind = self.expressions.value(term.expr), value_kind(term.expr, self.kinds)
         if term.name in ("sum", "avg") and isinstance(term.expr, Variable) and self.kinds[term.expr.name] is TERM:
             value = untagged(value, "number")
         if term.name in ("first", "last"):
-            ordered = [(generator.names.variable(order.name), order.descending) for order in term.order_by]
-            keys = [exp.Ordered(this=column(name), desc=descending) for name, descending in ordered]
-            columns += [name for name, _ in ordered]
+            keys = [
+                exp.Ordered(this=value, desc=order.descending)
+                for order in term.order_by
+                for value in self._sort_keys(order.name)
+            ]
+            columns += [generator.names.variable(order.name) for order in term.order_by]
             if not term.order_by:
                 times = [generator.names.time(each.ident, side) for each in sources for side in ("end", "begin")]
                 keys = [exp.Ordered(this=column(time), desc=False) for time in times]
                 columns += times
-            keys.append(exp.Ordered(this=value.copy(), desc=False))
+            keys += [exp.Ordered(this=each, desc=False) for each in sort_keys(value.copy(), kind)]
             place = number(1 if term.name == "first" else -1)
             found: Sql = ListElement(this=OrderedList(this=value, keys=keys), place=place)
+        elif kind is TERM and term.name in ("min", "max"):
+            keys = [exp.Ordered(this=each, desc=False) for each in sort_keys(value.copy(), kind)]
+            found = ListElement(this=OrderedList(this=value, keys=keys), place=number(1 if term.name == "min" else -1))
         else:
             columns += [generator.names.time(each.ident, REF) for each in sources if each.named]
             found = {"count": exp.Count, "sum": exp.Sum, "avg": exp.Avg, "min": exp.Min, "max": exp.Max}[term.name](

@@ -78,6 +78,8 @@ class Expressions:
             return self.of(expr.name)
         assert isinstance(expr, Call)
         if expr.op in COMPARISONS:
+            if expr.op not in ("=", "!=") and all(self._family(arg) == "unknown" for arg in expr.args):
+                return self._ordered(expr)
             return compare(expr.op, *self._alike(expr.args))
         if expr.op == "in":
             needle, *among = self._alike(expr.args)
@@ -124,6 +126,13 @@ class Expressions:
         if op == "concat":
             return exp.Paren(this=reduce(lambda left, right: exp.DPipe(this=left, expression=right), args))
         return exp.Anonymous(this=op.upper(), expressions=args)
+
+    def _ordered(self, expr: Call) -> Sql:
+        """Two TERMs in order: as numbers where both are, else as texts."""
+        tests = [
+            compare(expr.op, *(untagged(self.value(arg), kind) for arg in expr.args)) for kind in ("number", "string")
+        ]
+        return exp.Coalesce(this=tests[0], expressions=tests[1:])
 
     def _alike(self, args: tuple[Expr, ...]) -> list[Sql]:
         """Values to be compared with each other: what is a TERM becomes what the others are."""
@@ -173,6 +182,11 @@ def tagged(value: Sql, kind: Kind) -> Sql:
     if family(kind) == "string":
         return exp.DPipe(this=exp.Literal.string('"'), expression=value)  # unlike CONCAT it is NULL where a part is
     return exp.Cast(this=value, to=_TEXT)
+
+
+def sort_keys(value: Sql, kind: Kind) -> list[Sql]:
+    """What puts values in order: TERMs that are numbers by their value, before all others."""
+    return [value] if kind is not TERM else [untagged(value, "number"), value.copy()]
 
 
 def shown_text(value: Sql) -> Sql:

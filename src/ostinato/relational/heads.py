@@ -42,6 +42,11 @@ def parts(make: Make, kinds: Mapping[str, Kind]) -> list[Part]:
             reason = f"`{make.label}` holds a value beside elements or of its own, and has no name for it"
             raise QueryError(reason, span=child.span, fix="put the value into an element: value { … }")
         by_label.setdefault(made.label, []).append(child)
+        if any(label != made.label and label.lower() == made.label.lower() for label in by_label):
+            reason = f"`{made.label}` and another label of `{make.label}` differ in case alone"
+            raise QueryError(
+                reason, span=made.span, fix="give one of them another name: databases cannot tell them apart"
+            )
     return [_part(label, terms, kinds) for label, terms in by_label.items()]
 
 
@@ -92,9 +97,10 @@ def _kind(term: ConstructTerm, kinds: Mapping[str, Kind]) -> Kind:
         return _kind(values[0], kinds)
     families = {name: family(kind) for name, kind in kinds.items()}
     check_expression(_as_call(term), condition=False, kinds=families)
-    if isinstance(term, Value):
-        return value_kind(term.expr, kinds)
-    return aggregate_kind(term, kinds)
+    kind = value_kind(term.expr, kinds) if isinstance(term, Value) else aggregate_kind(term, kinds)
+    if kind is not TERM and family(kind) == "duration":
+        raise QueryError("rules derive no durations", span=term.span, fix="make the column a number of seconds")
+    return kind
 
 
 def text_for_terms(kind: Kind) -> pa.DataType:

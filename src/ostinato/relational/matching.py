@@ -73,7 +73,7 @@ def matching(match: Match, attributes: Attributes, *, named: bool = False) -> Ma
 
 def _agree(name: str, left: Kind, right: Kind, span: Span) -> None:
     one, other = family(left), family(right)
-    if "unknown" not in (one, other) and one != other:
+    if "unknown" not in (one, other) and one != other and {one, other} != {"date", "timestamp"}:
         raise QueryError(f"`var {name}` is a {one} and a {other} at once, and never both", span=span)
 
 
@@ -139,7 +139,8 @@ def _flatten(term: Element, types: Mapping[str, Kind], above: Path, flat: Flat) 
 
 def _flatten_one(element: Element, kind: Kind, path: Path, flat: Flat, *, optional: bool) -> bool:
     if pa.types.is_struct(kind):
-        if optional or not element.children:
+        names = {each.name.lower() for each in kind}  # SQL does not tell fields apart that differ in case alone
+        if optional or not element.children or len(names) < kind.num_fields:
             return False
         flat.present.append(path)
         return _flatten(element, {each.name: each.type for each in kind}, path, flat)

@@ -19,7 +19,7 @@ from ostinato.relational.binding import Binding, output_schema
 from ostinato.relational.expressions import Sql, column, constant, shown_text, tagged
 from ostinato.relational.kinds import TERM, Attributes, Kind, family, is_list
 from ostinato.relational.matching import Matching
-from ostinato.relational.select import Generator, matched_table, stream_table
+from ostinato.relational.select import Generator, matched_table, stream_table, told_apart
 
 INCOMING = "E"  # all incoming events: #label, begin, end, attributes
 MAX_ROUNDS = 1_000  # of a recursion
@@ -173,7 +173,7 @@ def evaluate(program: BoundProgram, session: Session) -> exp.Query:
                 "rounds",
                 MAX_ROUNDS,
                 reason=f"the recursion of {', '.join(labels)} goes on making new events",
-                fix="let its rules make events only of values that are there already",
+                fix="let its rules make events only of values that are there already, or push the events in batches",
             )
     return program.answer(program.rules_of)
 
@@ -204,7 +204,7 @@ def _define(program: BoundProgram, session: Session, definition: Definition, mad
 
 
 def derived_table(label: str) -> str:
-    return f"D {label}"
+    return f"D {told_apart(label)}"
 
 
 def _table(name: str) -> exp.Table:

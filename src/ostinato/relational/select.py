@@ -49,6 +49,7 @@ from ostinato.relational.matching import Flat, Matching
 
 SECOND = 1_000_000_000
 BUCKET = "#bucket"
+_FAR = 2**61  # ticks; beyond it sums of times might not fit 64 bits
 PREVIOUS, NOW = "previous", "now"  # the parameters of a step
 
 
@@ -60,7 +61,8 @@ class Names:
     _events: dict[str, str] = field(default_factory=dict)
 
     def variable(self, name: str) -> str:
-        return _unique(name, self._variables)
+        # A name in backticks may look like that of a time, or of a column that heads need.
+        return _unique(name if name.isidentifier() else f"var {name}", self._variables)
 
     def time(self, ident: str, side: str) -> str:
         return f"{_unique(ident, self._events)}.{side}"
@@ -77,7 +79,12 @@ def _unique(name: str, met: dict[str, str]) -> str:
 
 
 def stream_table(stream: str) -> str:
-    return f"E {stream}"
+    return f"E {told_apart(stream)}"
+
+
+def told_apart(label: str) -> str:
+    """A label as part of a name that SQL tells from others, which differ in case alone."""
+    return "".join(letter if letter == letter.lower() and letter != "^" else f"^{ord(letter):x}^" for letter in label)
 
 
 def matched_table(point: str) -> str:
@@ -292,6 +299,17 @@ class Generator:
 
     def _moment(self, moment: float | str) -> Sql:
         return exp.cast(number(self.ticks(absolute_nanoseconds(moment))), "bigint")
+
+    def check_timers(self, timers: Iterable[RelativeTimer | AbsoluteTimer]) -> None:
+        """Raise QueryError for a timer that the clock of the events cannot show."""
+        for timer in timers:
+            if isinstance(timer, RelativeTimer):
+                self._exact_ticks(timer)
+                continue
+            for moment in (timer.begin, timer.end):
+                if abs(self.ticks(absolute_nanoseconds(moment))) >= _FAR:
+                    reason = f"{moment} is too far away for the times of the events"
+                    raise QueryError(reason, span=timer.span, fix="give a time within some 10,000 years")
 
     def _timer(self, node: Join) -> exp.Select:
         """A join with timer events by their reference: each tuple has one, with the times that the timer says."""

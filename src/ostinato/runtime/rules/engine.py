@@ -115,6 +115,8 @@ class RuleEngine:
 
     def due(self) -> Any:
         """The time that must pass before `advance` has something to do; None when nothing waits."""
+        if self._fitted is None:
+            return None
         ticks = [] if self._steps.due is None else [self._steps.due]
         if len(self._waiting):
             ticks.append(int(self._waiting["end"].to_numpy().min()))

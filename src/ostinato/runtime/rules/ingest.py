@@ -151,19 +151,17 @@ def digest(begin: int, end: int, term: Term) -> str:
 
 
 def _reader(label: str, attributes: Attributes) -> Callable[[Mapping[str, Any]], Term]:
-    if DOCUMENT in attributes.types:
-        column = attributes.columns[DOCUMENT]
+    """From a row to its term: a document, where it is one, else what its attributes say."""
+    column = attributes.columns.get(DOCUMENT)
+    types = {name: kind for name, kind in attributes.types.items() if name != DOCUMENT}
 
-        def document(row: Mapping[str, Any]) -> Term:
+    def read(row: Mapping[str, Any]) -> Term:
+        if column is not None and row[column] is not None:
             term = from_canonical(row[column])
             assert isinstance(term, Term)
             return term
-
-        return document
-
-    def read(row: Mapping[str, Any]) -> Term:
         children: list[Child] = []
-        for name, kind in attributes.types.items():
+        for name, kind in types.items():
             value = row[attributes.columns[name]]
             if kind is TERM and value is not None:
                 children.append(Term(name, (untag(value),)))

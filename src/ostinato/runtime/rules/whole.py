@@ -78,6 +78,7 @@ def fit(
         definitions = {each.name: each.node for each in plan.plan.definitions}
         stored = [name for name, found in plan.relevance.items() if found.stored]
         generator = Generator(binding, ticks, definitions, stored=stored, near=near)
+        generator.check_timers(timer for each in plan.translated for timer in each.rule.timers)
         bound = BoundProgram(plan, binding, generator, columns.attributes)
         bound.output  # noqa: B018  (whether the columns of all labels go together)
     except QueryError as error:

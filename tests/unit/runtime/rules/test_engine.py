@@ -199,5 +199,6 @@ def test_an_absolute_timer_goes_off_by_itself() -> None:
 def test_nothing_is_known_before_the_first_batch() -> None:
     engine = ostinato.rules(PAIR).engine()
     assert engine.push([]).num_rows == 0
+    assert engine.due() is None
     with pytest.raises(DataError, match="no events were pushed yet"):
         engine.advance(to=3)
