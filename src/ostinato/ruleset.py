@@ -15,6 +15,8 @@ from ostinato.plan.rules_check import check
 from ostinato.query import is_spark_frame
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from ostinato.options import OnLate
     from ostinato.runtime.rules.engine import RuleEngine
 
@@ -49,11 +51,13 @@ class RuleProgram:
     @property
     def warnings(self) -> list[str]:
         """What is legal but probably not meant."""
+        from ostinato.algebra.explain import endless_patterns
+
         return [
             f"rule {each.rule.number} ({each.rule.head.label}) can never hold: its times contradict each other"
             for each in self._plan.translated
             if each.bounds.contradictory
-        ]
+        ] + endless_patterns(self._plan)
 
     def detect(
         self,
@@ -111,18 +115,21 @@ class RuleProgram:
         lateness: str | float | timedelta = 0,
         on_late: OnLate = "count",
         longest: str | float | timedelta | None = None,
+        schema: pa.Schema | None = None,
     ) -> RuleEngine:
         """An engine to push batches into; timers go off as time advances.
 
         `lateness` is how long an event may come after events that end later; events later than that are counted
         (`on_late="count"`), kept beside ("collect") or refused ("raise"). `longest` is how long an event lasts at most:
         with it the engine may forget what a longer event would still need, and a longer one is as good as late.
+        `schema` (of pyarrow) says what the columns are; without it the first batch does.
         """
         from ostinato.runtime.rules.engine import RuleEngine, RuleOptions
 
         columns = _options(begin=begin, end=end, time=time, type=type, document=document)
         most = inf if longest is None else delay(longest, "longest")
-        return RuleEngine(self.program, self.text, RuleOptions(columns, delay(lateness), check_on_late(on_late), most))
+        options = RuleOptions(columns, delay(lateness), check_on_late(on_late), most)
+        return RuleEngine(self.program, self.text, options, schema)
 
     def explain(self, frame: Any = None, /, *, longest: str | float | timedelta | None = None, **options: Any) -> str:
         """The strata, every rule in CERA, the query plan, what each step adds to it, and what is kept how long.

@@ -220,6 +220,14 @@ def test_variables_that_look_like_columns_of_ours() -> None:
     assert one(text, [ROW]) == {"k": "x", "n": 1}
 
 
+def test_a_document_of_json_needs_a_label() -> None:
+    text = "DETECT r { x { var X } } ON or { event o: a {{ id {{ var X }} }}, event p: b {{ id {{ var X }} }} } END"
+    with pytest.raises(DataError, match="row 0: a JSON document does not say what kind of event it is"):
+        detect(text, [{"ts": 1, "doc": '{"id": 1}'}], document="doc")
+    single = "DETECT r { x { var X } } ON event o: a {{ id {{ var X }} }} END"
+    assert one(single, [{"ts": 1, "doc": '{"id": 1}'}], document="doc") == {"x": "1"}
+
+
 def test_a_bad_document_is_told_with_its_row() -> None:
     rows = [{"ts": 1, "type": "temp", "doc": "{}"}, {"ts": 2, "type": "temp", "doc": "{ 'a': 1 }"}]
     with pytest.raises(DataError, match="row 1: bad JSON at line 1, column 3"):
@@ -312,6 +320,10 @@ ROW = {"type": "a", "ts": 1, "k": "x", "v": 1}
         ("DETECT x { k { } } ON event i: a {{ k {{ var K }} }} END", "nothing in it"),
         ("DETECT x { begin { var K } } ON event i: a {{ k {{ var K }} }} END", "column of the answer already"),
         ("DETECT x { s { sum(all var K) } } ON event i: a {{ k {{ var K }} }} END", "sum needs numbers"),
+        (
+            "DETECT x { k { var Z } } ON event i: a {{ desc kk {{ var Z }} }} END",
+            "has the label `kk`.*did you mean `k`",
+        ),
         ("DETECT x { k { 1 } } ON event i: timer:absolute [9e12, 9.1e12] END", "too far away"),
         (
             "DETECT x { k { 1 } } ON and { event i: a {{ }}, event t: timer:from-end [event i, 1 ns] } END",
@@ -358,6 +370,8 @@ def test_a_rule_that_can_never_hold_is_told() -> None:
     assert ostinato.rules(text).warnings == ["rule 1 (x) can never hold: its times contradict each other"]
     both = "DETECT x { k { 1 } } ON and { event i: a {{ }}, event j: a {{ }} } where { i before j, j before i } END"
     assert len(ostinato.rules(both).warnings) == 1
+    pattern = 'DETECT x { } ON event p: cel "A AS x ; B AS y" {{ }} END'
+    assert "kept for ever" in ostinato.rules(pattern).warnings[0]
     assert ostinato.rules(SIMPLE).warnings == []
 
 

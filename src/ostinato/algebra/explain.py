@@ -7,7 +7,9 @@ from ostinato.algebra.nodes import Bound, Definition, Match
 from ostinato.algebra.plan import RulePlan
 from ostinato.algebra.relevance import Relevance
 from ostinato.algebra.show import show, show_definition
+from ostinato.lang.cel import parse
 from ostinato.plan.format import duration_text
+from ostinato.plan.rules import PatternQuery
 
 _MICROSECOND = 1_000  # nanoseconds; less comes of `before` and the like, and would tell nobody anything
 
@@ -21,14 +23,24 @@ def explain_program(plan: RulePlan) -> str:
             "each step adds",
             "\n".join(_step(definition) for definition in plan.plan.definitions if _computed(definition)),
         ),
-        ("kept", "\n".join(f"{name}: {_kept(found)}" for name, found in plan.relevance.items())),
+        (
+            "kept",
+            "\n".join(
+                [*(f"{name}: {_kept(found)}" for name, found in plan.relevance.items()), *endless_patterns(plan)]
+            ),
+        ),
     ]
     return "\n\n".join(f"-- {title}\n{_indent(text)}" for title, text in sections)
 
 
-def unbounded(plan: RulePlan) -> list[str]:
-    """The points that grow for ever, each with the reason."""
-    return [f"{name} {_forever(found)}" for name, found in plan.relevance.items() if found.unbounded]
+def endless_patterns(plan: RulePlan) -> list[str]:
+    """What to say of CEL queries whose partial matches nothing bounds."""
+    patterns = [event for each in plan.translated for event in each.rule.events if isinstance(event, PatternQuery)]
+    return [
+        f"the partial matches of `{query}` are kept for ever: give the query a WITHIN"
+        for query in dict.fromkeys(pattern.query for pattern in patterns)
+        if parse(query).window is None
+    ]
 
 
 def _strata(plan: RulePlan) -> list[str]:
@@ -66,8 +78,8 @@ def _until(bound: Bound) -> str:
     told = []
     for time, offset in bound.until:
         at = "the origin of time" if time is None else f"{time[0]}.{time[1]}"
-        by = "" if abs(offset) < _MICROSECOND else f" {'+' if offset > 0 else '-'} {duration_text(abs(offset))}"
-        told.append(at + by)
+        size = round(abs(offset) / _MICROSECOND) * _MICROSECOND
+        told.append(f"{at} {'+' if offset > 0 else '-'} {duration_text(size)}" if size else at)
     return f"min{{{', '.join(told)}}}" if len(told) > 1 else told[0]
 
 

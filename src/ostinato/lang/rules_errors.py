@@ -209,6 +209,8 @@ def _no_var(place: Place) -> Advice | None:
     if place.accepts != {"RELATION"} or _in_head(place):
         return None
     name = place.before[-1]
+    if not name.replace("-", "_").isidentifier():
+        return None
     if place.found in (*COMPARISONS, "<>", "==", *ARITHMETIC):
         fix = f"a variable of the data is written with var: var {name} {place.found} …"
     else:

@@ -172,7 +172,8 @@ def _check(binding: Binding, node: Node) -> None:
         for name in left.keys() & right.keys():
             one, other = family(left[name]), family(right[name])
             if "unknown" not in (one, other) and "null" not in (one, other) and one != other and not _times(one, other):
-                matches = [each.term.span for each in walk(node) if isinstance(each, Match)]
+                points = [each.name for each in walk(node) if isinstance(each, Point)]
+                matches = [binding.matchings[each].match.term.span for each in points if each in binding.matchings]
                 raise QueryError(
                     f"`var {name}` is a {one} in one event and a {other} in another: they are never equal",
                     span=matches[0] if matches else None,

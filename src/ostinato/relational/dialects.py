@@ -55,7 +55,7 @@ def _spark_list(generator: Any, node: OrderedList) -> str:
         cases.append(f"WHEN {one} < {other} THEN {less} WHEN {one} > {other} THEN {more}")
     compared = f"(one, other) -> CASE {' '.join(cases)} ELSE 0 END"
     collected = f"COLLECT_LIST(STRUCT({value} AS v, {fields})) FILTER (WHERE {value} IS NOT NULL)"
-    return f"TRANSFORM(ARRAY_SORT({collected}, {compared}), each -> each.v)"
+    return f"CASE WHEN COUNT({value}) > 0 THEN TRANSFORM(ARRAY_SORT({collected}, {compared}), each -> each.v) END"
 
 
 class _DuckGenerator(DuckDBGenerator):

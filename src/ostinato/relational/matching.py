@@ -81,6 +81,12 @@ def _check(term: Element, types: Mapping[str, Kind]) -> None:
     """Every attribute that the term needs exists, and constants are of its kind."""
     for child in term.children:
         needed = child.term if isinstance(child, Bind) and child.term is not None else child
+        if isinstance(needed, Desc) and isinstance(needed.term, Element):
+            labels = {label for label, _ in _below(list(types.items())) if label is not None}
+            if needed.term.label not in labels and TERM not in types.values():
+                fix = did_you_mean(needed.term.label, labels)
+                reason = f"nothing in the events `{term.label}` has the label `{needed.term.label}`"
+                raise QueryError(reason, span=needed.span, fix=fix)
         if not isinstance(needed, Element):
             continue
         if needed.label not in types:

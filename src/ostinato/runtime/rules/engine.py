@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ostinato.errors import DataError, OstinatoError
 from ostinato.events import to_arrow
@@ -17,7 +18,7 @@ from ostinato.options import OnLate
 from ostinato.plan.rules import Program
 from ostinato.relational.kinds import TERM, Attributes
 from ostinato.relational.select import SECOND
-from ostinato.runtime.rules.ingest import untag
+from ostinato.runtime.rules.ingest import LABEL, untag
 from ostinato.runtime.rules.steps import Derived, Steps
 from ostinato.runtime.rules.whole import Fitted, fit
 from ostinato.runtime.state import Snapshot
@@ -43,12 +44,14 @@ class RuleOptions:
 
 @dataclass(frozen=True)
 class RuleStatistics:
-    """events: rows pushed; derived: events given; late: rows that came too late, or lasted too long; waiting: rows
-    that time has not reached yet; kept: tuples of each materialisation point."""
+    """events: rows pushed; derived: events given; late: rows that came too late, or lasted too long; unread: rows whose
+    label no rule asks for; waiting: rows that time has not reached yet; kept: tuples of each materialisation point,
+    those among them that are not yet cleared away."""
 
     events: int
     derived: int
     late: int
+    unread: int
     waiting: int
     kept: dict[str, int]
 
@@ -56,15 +59,17 @@ class RuleStatistics:
 class RuleEngine:
     """State of one program over one stream. Build it with `rules.engine()`."""
 
-    def __init__(self, program: Program, text: str, options: RuleOptions) -> None:
+    def __init__(self, program: Program, text: str, options: RuleOptions, schema: pa.Schema | None = None) -> None:
         self.program, self.text, self.options = program, text, options
-        self.events = self.derived = self.late = 0
+        self.events = self.derived = self.late = self.unread = 0
         self.now = _BEFORE  # all that ends up to this tick is done
         self.stopped = ""
         self._late_rows: list[pa.Table] = []
         self._schema: pa.Schema | None = None
         self._waiting: pa.Table = pa.table({})
         self._fitted: Fitted | None = None
+        if schema is not None:
+            self._bind(schema)
 
     # -- the life of an engine
 
@@ -86,6 +91,8 @@ class RuleEngine:
                 fix="sort the events by their end, or allow lateness=…",
             )
         self.events += len(rows)
+        if self._steps.labels is not None:
+            self.unread += len(rows) - (pc.sum(pc.is_in(read[LABEL], self._steps.labels)).as_py() or 0)
         if late.any():
             self.late += int(late.sum())
             if self.options.on_late == "collect":
@@ -132,8 +139,9 @@ class RuleEngine:
 
     def stats(self) -> RuleStatistics:
         if self._fitted is None:
-            return RuleStatistics(self.events, self.derived, self.late, 0, {})
-        return RuleStatistics(self.events, self.derived, self.late, len(self._waiting), dict(self._steps.sizes))
+            return RuleStatistics(self.events, self.derived, self.late, self.unread, 0, {})
+        counts = self.events, self.derived, self.late, self.unread
+        return RuleStatistics(*counts, len(self._waiting), dict(self._steps.sizes))
 
     # -- steps
 
@@ -195,7 +203,7 @@ class RuleEngine:
         """The rows in the columns of the first batch; `optional`: what is not there has no value."""
         if self._schema is None:
             self._bind(rows.schema)
-            return rows
+        assert self._schema is not None
         if rows.schema.equals(self._schema):
             return rows
         missing = [name for name in self._schema.names if name not in rows.column_names]
@@ -213,9 +221,13 @@ class RuleEngine:
         try:
             return rows.select(self._schema.names).cast(self._schema)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-            raise DataError(f"the batch has other types than the first one: {error}", fix="cast its columns") from error
+            fix = "say what columns hold from the start: rules.engine(schema=pyarrow.schema(…)), or cast them"
+            raise DataError(f"the batch has other types than the first one: {error}", fix=fix) from error
 
     def _bind(self, schema: pa.Schema) -> None:
+        # A column without a value has no type yet; most that come without are texts.
+        fields = [field.with_type(pa.string()) if pa.types.is_null(field.type) else field for field in schema]
+        schema = pa.schema(fields)
         self._fitted = fit(self.program, self.text, schema, self.options.columns, longest=self.options.longest)
         self._schema = schema
         self._steps = Steps(self._fitted)
@@ -254,6 +266,7 @@ class RuleEngine:
         options = asdict(self.options)
         meta = {"program": self.text, "options": options, "now": self.now, "bound": self.bound}
         meta |= {"events": self.events, "derived": self.derived, "late": self.late, "stopped": self.stopped}
+        meta["unread"] = self.unread
         if self._schema is None:
             return Snapshot(meta, {}, {}).to_bytes()
         self._steps.forget(self.now, all_of_it=True)
@@ -279,6 +292,7 @@ class RuleEngine:
         engine = cls(RuleProgram(meta["program"]).program, meta["program"], RuleOptions(**meta["options"]))
         engine.now, engine.stopped = meta["now"], meta["stopped"]
         engine.events, engine.derived, engine.late = meta["events"], meta["derived"], meta["late"]
+        engine.unread = meta.get("unread", 0)
         if meta["bound"]:
             engine._bind(saved.tables["schema"].schema)
             engine._waiting = saved.tables["waiting"]

@@ -54,7 +54,8 @@ class Columns:
         if type is None and DEFAULT_TYPE in schema.names:
             type = DEFAULT_TYPE
         if document is not None:
-            return cls(moments, type, document, Attributes({DOCUMENT: TERM}, {DOCUMENT: "c0"}))
+            only = labels[0] if type is None and len(labels) == 1 else None
+            return cls(moments, type, document, Attributes({DOCUMENT: TERM}, {DOCUMENT: "c0"}), only)
         if type is None and len(labels) > 1:
             raise DataError(
                 f"the rules tell {', '.join(sorted(labels))} apart, but there is no column `{DEFAULT_TYPE}`",
@@ -87,12 +88,19 @@ class Columns:
         terms: list[Term] = []
         for row, (label, text) in enumerate(zip(events[LABEL].to_pylist(), events[place].to_pylist(), strict=True)):
             try:
-                terms.append(parse_document(text or "", label or ""))
+                terms.append(_labelled(parse_document(text or "", label or "")))
             except DataError as error:
                 raise DataError(error.reason, row=first_row + row, fix=error.fix) from None
         events = events.set_column(0, LABEL, pa.array([term.label for term in terms], pa.string()))
         texts = pa.array([to_json(term) for term in terms], pa.string())
         return events.set_column(events.column_names.index(place), place, texts)
+
+
+def _labelled(term: Term) -> Term:
+    if not term.label:
+        reason = "a JSON document does not say what kind of event it is"
+        raise DataError(reason, fix="name the column that does with type=…")
+    return term
 
 
 def of_label(events: pa.Table, label: str) -> pa.Table:

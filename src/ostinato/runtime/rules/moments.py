@@ -74,7 +74,9 @@ class Moments:
         if (wrong := begins > ends).any():
             place = int(np.argmax(wrong))
             told = f"`{self.begin}` is {rows[self.begin][place].as_py()}, `{self.end}` {rows[self.end][place].as_py()}"
-            raise DataError(f"the event ends before it begins: {told}", row=first_row + place, fix="exchange the two")
+            raise DataError(
+                f"the event ends before it begins: {told}", row=first_row + place, fix="mend or drop the row"
+            )
         return begins, ends
 
     def _ticks(self, rows: pa.Table, name: str, first_row: int) -> Int64:

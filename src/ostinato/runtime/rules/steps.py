@@ -78,10 +78,14 @@ class Steps:
         self._matchers: dict[str, TermMatcher] = {}
         self._statements: dict[tuple[str, frozenset[str], bool], Statement | None] = {}
         self._expired: dict[str, str | None] = {}
+        self._empty = {label: self._nothing(label) for label in self.program.rules_of}
         self._driving = {each.name: _driving(each) for each in self.plan.plan.definitions}
         for definition in self.plan.plan.definitions:
             self._prepare(definition)
         self.engines = {query: pattern.engine() for query, pattern in fitted.patterns.items()}
+        # The labels that something reads; None where a pattern may read all.
+        streams = [stream for stream in self.program.binding.attributes if not stream.startswith(PATTERN)]
+        self.labels = None if self.engines else pa.array(streams, pa.string())
         # Tables of events, of which only those of the step count; emptied now and then.
         self._events: dict[str, int] = {}
         self._create(INCOMING, self._no_events().schema)
@@ -183,7 +187,7 @@ class Steps:
             if statement is None:
                 continue
             if isinstance(node, Construct):
-                rows = self.session.arrow(*statement.call(times))
+                rows = self._derive(node, statement.call(times))
                 if len(rows):
                     made[name] = rows
             elif name in self.sizes:
@@ -194,6 +198,19 @@ class Steps:
             else:
                 active.add(name)
         return made
+
+    def _derive(self, node: Construct, call: tuple[str, dict[str, int]]) -> pa.Table:
+        if self._large or len(self.program.rules_of[node.head.label]) > 1:
+            return self.session.arrow(*call)
+        # Few rows, and mostly none: Arrow would take longer to set up than they take to make.
+        schema = self._empty[node.head.label].schema
+        if any(pa.types.is_nested(field.type) or pa.types.is_temporal(field.type) for field in schema):
+            return self.session.arrow(*call)
+        columns = list(zip(*self.session.run(*call), strict=True))
+        if not columns:
+            return self._empty[node.head.label]
+        arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
+        return pa.table(arrays, schema=schema)
 
     def _match(self, name: str, node: Match, times: Mapping[str, int]) -> None:
         table = quoted(stream_table(node.stream))
@@ -270,7 +287,8 @@ class Steps:
             self.session.connection.register(rule, rows)
             text = write(self.program.derived(label, [rule]), "duckdb")
             rows = self.session.arrow(text)
-        return rows.cast(self._nothing(label).schema)
+        wanted = self._empty[label].schema
+        return rows if rows.schema.equals(wanted) else rows.cast(wanted)
 
     def _distinct(self, rows: pa.Table) -> pa.Table:
         self.session.connection.register("#rows", rows)

@@ -174,6 +174,27 @@ def test_batches_keep_their_columns() -> None:
     assert intervals(engine.flush()) == [("pair", 1, 4)]
 
 
+def test_a_schema_says_what_columns_hold_before_they_hold_anything() -> None:
+    rules = ostinato.rules("DETECT x { v { var V } } ON event i: s {{ optional v {{ var V }} }} END")
+    schema = pa.schema([("type", pa.string()), ("ts", pa.int64()), ("v", pa.float64())])
+    engine = rules.engine(schema=schema)
+    engine.push([{"type": "s", "ts": 1, "v": None}])
+    engine.push([{"type": "s", "ts": 2, "v": 2.5}])
+    assert [row["v"] for row in engine.flush().to_pylist()] == [2.5]
+    guessing = rules.engine()
+    guessing.push([{"type": "s", "ts": 1, "v": None}])
+    with pytest.raises(DataError, match="schema="):
+        guessing.push([{"type": "s", "ts": 2, "v": [2.5]}])
+    assert [row["v"] for row in guessing.flush().to_pylist()] == [None]
+
+
+def test_rows_that_no_rule_reads_are_counted() -> None:
+    engine = ostinato.rules(PAIR).engine()
+    engine.push([point("a", 1), point("smok", 1), point("b", 2)])
+    assert engine.stats().unread == 1
+    assert RuleEngine.restore(engine.snapshot()).stats().unread == 1
+
+
 def test_timestamps_stay_timestamps() -> None:
     start = datetime(2026, 1, 1, tzinfo=UTC)
     engine = ostinato.rules(ABSENT).engine()
