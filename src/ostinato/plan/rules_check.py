@@ -194,7 +194,7 @@ def _check_interval(timer: AbsoluteTimer) -> None:
         fix = "give both with a time zone, such as +00:00, or both without"
         raise QueryError("one time has a time zone and the other none", span=timer.span, fix=fix) from None
     if backward:
-        raise QueryError("the timer ends before it begins", span=timer.span, fix="mend or drop the row times")
+        raise QueryError("the timer ends before it begins", span=timer.span, fix="exchange the two times")
 
 
 def _terms(term: ConstructTerm) -> Iterator[ConstructTerm]:
