@@ -73,8 +73,9 @@ class Answer:
         else:
             labelled = _Labelled(self, matches, history)
             table = pa.table({item.name: labelled.column(item.expr) for item in self.items})
-        for name, positions in zip(self.ends or (), (matches.first, matches.last), strict=False):
-            table = table.append_column(name, history.rows(positions, [name])[name])
+        if self.ends is not None:  # a match that shows no event has neither
+            for name, positions in zip(self.ends, (matches.first, matches.last), strict=True):
+                table = table.append_column(name, history.rows(positions, [name])[name])
         return table
 
     def _positions_table(self, matches: Matches, history: History, keys: list[pa.Array]) -> pa.Table:
