@@ -125,7 +125,7 @@ def test_columns_of_a_topic() -> None:
     ("args", "message"),
     [
         (["--input", "kafka://a:1/t"], "is a stream, and one by itself"),
-        (["--input", "kafka://a:1/t", "--engine", "spark"], "ostinato detect --engine spark --stream --input kafka://"),
+        (["--input", "kafka://a:1/t", "--engine", "spark"], "--engine spark --stream --input kafka://"),
         (["--input", "kafka://a:1/t", "--engine", "spark", "--count"], "is a stream, and one by itself"),
         (["--input", "kafka://a/t", "--engine", "spark", "--stream"], "kafka://a/t is no topic: write kafka://HOST"),
         (["--input", "kafka://a:1/t", "--engine", "spark", "--stream"], "say it of `place`, `value`, such as --kind "),
