@@ -16,7 +16,7 @@ from ostinato.semantics.rules import derived, fixpoint
 Case = tuple[Strata, list[Row]]
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(programs() | programs(nested=True))
 def test_random_programs_are_legal_and_can_be_written(strata: Strata) -> None:
     whole = program(strata)
@@ -26,7 +26,7 @@ def test_random_programs_are_legal_and_can_be_written(strata: Strata) -> None:
     assert list(normalise(parse(program_text(whole)))) == rules
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(cases() | cases(nested=True))
 def test_the_strata_that_are_found_mean_the_same(case: Case) -> None:
     strata, rows = case
@@ -36,7 +36,7 @@ def test_the_strata_that_are_found_mean_the_same(case: Case) -> None:
     assert fixpoint(found, events, ticks_per_second=1) == fixpoint(strata, events, ticks_per_second=1)
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(cases() | cases(nested=True))
 def test_the_fixpoint_is_a_model(case: Case) -> None:
     """Definition 0.8: it holds what came in, and no rule of any stratum makes anything that it does not hold."""
@@ -47,7 +47,7 @@ def test_the_fixpoint_is_a_model(case: Case) -> None:
     assert not derived([[rule for rules in strata for rule in rules]], model, ticks_per_second=1)
 
 
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(cases() | cases(nested=True), st.integers(0, 70))
 def test_temporal_preservation(case: Case, now: int) -> None:
     """Theorem 0.1: what has happened until now follows from what has come in until now."""

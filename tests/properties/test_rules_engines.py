@@ -68,19 +68,19 @@ def _check(case: tuple[Strata, list[Row]], schema: pa.Schema, data: Any) -> None
     assert len(stepwise) == len(whole), "an event is derived once"
 
 
-@settings(_quiet, max_examples=40)
+@settings(_quiet, max_examples=25)
 @given(cases(), st.data())
 def test_flat_events(case: tuple[Strata, list[Row]], data: Any) -> None:
     _check(case, SCHEMA, data)
 
 
-@settings(_quiet, max_examples=20)
+@settings(_quiet, max_examples=12)
 @given(cases(nested=True), st.data())
 def test_nested_events(case: tuple[Strata, list[Row]], data: Any) -> None:
     _check(case, NESTED_SCHEMA, data)
 
 
-@settings(_quiet, max_examples=20)
+@settings(_quiet, max_examples=12)
 @given(cases(), st.integers(0, 70))
 def test_temporal_preservation(case: tuple[Strata, list[Row]], now: int) -> None:
     """Theorem 0.1: to know what ends up to now, it is enough to know what came in up to now."""

@@ -23,7 +23,7 @@ def texts(found: list[dict[str, Child]]) -> list[list[tuple[str, str]]]:
     return sorted(sorted((name, to_json(value)) for name, value in each.items()) for each in found)
 
 
-@settings(max_examples=1_500)
+@settings(max_examples=600)
 @given(asked(), st.sampled_from([None, None, "X", "W"]))
 def test_the_matcher_finds_what_the_definition_says(case: tuple[Element, Term], bound: str | None) -> None:
     query, data = case

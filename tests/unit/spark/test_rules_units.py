@@ -65,7 +65,7 @@ def shown(tables: Iterable[pa.Table]) -> Counter[str]:
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(cases())
 def test_parts_are_the_whole(case: Case) -> None:
     strata, rows = case
@@ -149,7 +149,7 @@ def timed(rows: list[Row]) -> list[Row]:
 END = {"type": "z", "begin": START + timedelta(days=30), "end": START + timedelta(days=30)}
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(cases(), st.lists(st.integers(0, 10), max_size=3).map(sorted), st.booleans())
 def test_streams_give_the_same(case: Case, cuts: list[int], known: bool) -> None:
     strata, rows = case
