@@ -79,7 +79,8 @@ def label_of(frame: DataFrame, columns: Columns) -> Column:
             tests.append((far, f.concat(f.lit(f"`{name}` is "), value.cast("string"), f.lit(f", {beyond}"))))
     if not moments.points:
         parts = [f.lit(f"the event ends before it begins: `{moments.begin}` is "), column(moments.begin).cast("string")]
-        parts += [f.lit(f", `{moments.end}` "), column(moments.end).cast("string"), f.lit("\nfix: mend or drop the row")]
+        parts += [f.lit(f", `{moments.end}` "), column(moments.end).cast("string")]
+        parts += [f.lit("\nfix: mend or drop the row")]
         begin, end = _ticks(frame, columns, moments.begin), _ticks(frame, columns, moments.end)
         tests.append((begin > end, f.concat(*parts)))
     checked = label
