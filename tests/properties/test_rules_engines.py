@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import ostinato
 from derived import compared, events_in
-from generators_rules import SCHEMA, Strata, cases, events_of, program
+from generators_rules import DERIVED, SCHEMA, Strata, cases, events_of, program
 from generators_terms import NESTED_SCHEMA, Row
 from ostinato.errors import QueryError
 from ostinato.plan.rules_format import program_text
@@ -55,6 +55,8 @@ def _stepwise(rules: RuleProgram, rows: list[Row], schema: pa.Schema, sizes: lis
 def _check(case: tuple[Strata, list[Row]], schema: pa.Schema, data: Any) -> None:
     strata, rows = case
     rules = _rules(strata)
+    # Children of derived events stand in the order of the answer's columns, not of each head (docs/rules.md).
+    assume(not any(f"{label} [" in rules.text for label in DERIVED))
     whole = _whole(rules, pa.Table.from_pylist(rows, schema=schema))
     incoming = events_of(rows)
     wanted = compared(fixpoint(strata, incoming, ticks_per_second=1))

@@ -28,6 +28,8 @@ from ostinato.relational.expressions import (
     number,
     shown_text,
     sort_keys,
+    sql_type,
+    table,
     tagged,
     untagged,
 )
@@ -74,11 +76,8 @@ class _Construction:
         keys = self._keys()
         level = _Level(keys)
         shown = [exp.alias_(self._part(part, level), f"c{place}", quoted=True) for place, part in enumerate(made)]
-        whole = exp.select(*interval, *shown).distinct().from_(self._joined(level, self._base()))
+        whole = exp.select(*interval, *shown).distinct().from_(self._joined(level, table(BASE)))
         return whole.with_(exp.to_identifier(BASE, quoted=True), as_=tuples)
-
-    def _base(self) -> exp.Table:
-        return exp.to_table(exp.to_identifier(BASE, quoted=True).sql("duckdb"), dialect="duckdb")
 
     def _keys(self) -> list[str]:
         """The trace, then the variables of the head outside of `all`."""
@@ -139,12 +138,12 @@ class _Construction:
 
     def _fitted(self, value: Sql, own: Kind, wanted: Kind) -> Sql:
         if own == wanted:
-            return value if own is TERM or family(own) != "number" else exp.cast(value, _sql_type(own))
+            return value if own is TERM or family(own) != "number" else exp.cast(value, sql_type(own))
         if wanted is TERM:
             return tagged(value, own)
         if own is TERM:
             return shown_text(value) if family(wanted) == "string" else untagged(value, family(wanted))
-        return exp.cast(value, _sql_type(wanted))
+        return exp.cast(value, sql_type(wanted))
 
     # all, and aggregates
 
@@ -181,7 +180,7 @@ class _Construction:
         return sort_keys(column(self.generator.names.variable(name)), self.kinds[name])
 
     def _instances(self, level: _Level, ranked: Sequence[Sql]) -> exp.Expr:
-        base = exp.select(*map(column, level.keys), *ranked).from_(self._base())
+        base = exp.select(*map(column, level.keys), *ranked).from_(table(BASE))
         base = base.group_by(*map(column, level.keys))
         return self._joined(level, base.subquery("i"))
 
@@ -216,7 +215,7 @@ class _Construction:
                 this=value
             )
         wanted = list(dict.fromkeys([*level.keys, *columns]))
-        distinct = exp.select(*map(column, wanted)).distinct().from_(self._base())
+        distinct = exp.select(*map(column, wanted)).distinct().from_(table(BASE))
         return self._add(level, distinct, wanted, found)
 
     def _add(self, level: _Level, source: exp.Select, distinct_on: Sequence[str], value: Sql) -> Sql:
@@ -262,11 +261,3 @@ def _outer(term: ConstructTerm) -> list[str]:
     if isinstance(term, Make):
         return list(dict.fromkeys(name for child in term.children for name in _outer(child)))
     return []
-
-
-def _sql_type(kind: Kind) -> str:
-    import pyarrow as pa
-
-    if pa.types.is_integer(kind):
-        return "bigint"
-    return "double" if family(kind) == "number" else {"string": "text", "boolean": "boolean"}.get(family(kind), "text")

@@ -10,11 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import reduce
 
+import pyarrow as pa
 from sqlglot import exp
 
+from ostinato.algebra.bounds import RELATIONS
 from ostinato.lang.expr import ARITHMETIC, COMPARISONS, LOGIC, STRING_FUNCTIONS, Call, Expr, Literal, Variable
 from ostinato.plan.rules import Condition, Data, Temporal
-from ostinato.relational.kinds import TERM, Kind, family
+from ostinato.relational.kinds import TERM, Kind, family, is_list
 
 Sql = exp.Expr
 
@@ -32,6 +34,10 @@ _DOUBLE, _BOOLEAN, _TEXT = (exp.DataType.build(name) for name in ("double", "boo
 
 def column(name: str, table: str | None = None) -> exp.Column:
     return exp.column(exp.to_identifier(name, quoted=True), table=table)
+
+
+def table(name: str) -> exp.Table:
+    return exp.Table(this=exp.to_identifier(name, quoted=True))
 
 
 def number(value: int) -> Sql:
@@ -73,7 +79,7 @@ class Expressions:
 
     def value(self, expr: Expr) -> Sql:
         if isinstance(expr, Literal):
-            return _literal(expr.value)
+            return constant(expr.value)
         if isinstance(expr, Variable):
             return self.of(expr.name)
         assert isinstance(expr, Call)
@@ -222,7 +228,7 @@ def _family_of(value: object) -> str:
     return "timestamp" if isinstance(value, datetime) else "number"
 
 
-def _literal(value: object) -> Sql:
+def constant(value: object) -> Sql:
     if value is None:
         return exp.Null()
     if isinstance(value, bool):
@@ -235,10 +241,6 @@ def _literal(value: object) -> Sql:
         return number(value)
     # An exponent makes it a double: a plain 0.1 would be a decimal.
     return exp.Cast(this=exp.Literal.string(repr(float(str(value)))), to=_DOUBLE)
-
-
-def constant(value: object) -> Sql:
-    return _literal(value)
 
 
 def condition_sql(condition: Condition, expressions: Expressions, time: Callable[[str, str], Sql], ticks: Ticks) -> Sql:
@@ -257,8 +259,6 @@ Ticks = Callable[[int], int]  # nanoseconds of a bound to whole ticks
 
 
 def _temporal(condition: Temporal, time: Callable[[str, str], Sql], ticks: Ticks) -> Sql:
-    from ostinato.algebra.bounds import RELATIONS
-
     if condition.relation in RELATIONS:
         left, right = condition.events
         told = [compare(op, time(left, one), time(right, other)) for one, op, other in RELATIONS[condition.relation]]
@@ -270,3 +270,29 @@ def _temporal(condition: Temporal, time: Callable[[str, str], Sql], ticks: Ticks
         return compare("<=", between, number(ticks(condition.duration.nanoseconds)))
     between = exp.Sub(this=most(begins), expression=least(ends))
     return compare(">=", between, number(-ticks(-condition.duration.nanoseconds)))
+
+
+def sql_type(kind: Kind) -> exp.DataType:
+    """The SQL type of an Arrow type; sqlglot knows how each dialect writes it."""
+    if kind is TERM:
+        return exp.DataType.build("text")
+    if is_list(kind):
+        return exp.DataType(this=exp.DType.ARRAY, expressions=[sql_type(kind.value_type)], nested=True)
+    if pa.types.is_struct(kind):
+        fields = [
+            exp.ColumnDef(this=exp.to_identifier(field.name, quoted=True), kind=sql_type(field.type)) for field in kind
+        ]
+        return exp.DataType(this=exp.DType.STRUCT, expressions=fields, nested=True)
+    if pa.types.is_boolean(kind):
+        return exp.DataType.build("boolean")
+    if pa.types.is_integer(kind):
+        return exp.DataType.build("bigint")
+    if pa.types.is_decimal(kind):
+        return exp.DataType.build(f"decimal({kind.precision}, {kind.scale})")
+    if pa.types.is_timestamp(kind):
+        return exp.DataType.build("timestamptz" if kind.tz else "timestamp")
+    if pa.types.is_date(kind):
+        return exp.DataType.build("date")
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return exp.DataType.build("varbinary")
+    return exp.DataType.build("double" if family(kind) == "number" else "text")

@@ -16,8 +16,8 @@ from ostinato.algebra.plan import RulePlan
 from ostinato.algebra.translate import PATTERN
 from ostinato.errors import LimitError
 from ostinato.relational.binding import Binding, output_schema
-from ostinato.relational.expressions import Sql, column, constant, shown_text, tagged
-from ostinato.relational.kinds import TERM, Attributes, Kind, family, is_list
+from ostinato.relational.expressions import Sql, column, constant, shown_text, sql_type, table, tagged
+from ostinato.relational.kinds import TERM, Attributes, Kind
 from ostinato.relational.matching import Matching
 from ostinato.relational.select import Generator, matched_table, stream_table, told_apart
 
@@ -97,12 +97,12 @@ class BoundProgram:
         arms: list[exp.Query] = []
         types = self.incoming.types
         shown = self._columns(attributes, types, self.incoming.columns)
-        source = exp.select(*_times(), *shown).from_(_table(INCOMING))
+        source = exp.select(*_times(), *shown).from_(table(INCOMING))
         arms.append(source.where(exp.EQ(this=column("#label"), expression=exp.Literal.string(label))))
         if derived:
             made = self.binding.derived[label]
             shown = self._columns(attributes, made, Attributes.of(made).columns)
-            arms.append(exp.select(*_times(), *shown).from_(_table(derived_table(label))))
+            arms.append(exp.select(*_times(), *shown).from_(table(derived_table(label))))
         return arms[0] if len(arms) == 1 else exp.union(*arms, distinct=False)
 
     def _columns(self, wanted: Attributes, types: Mapping[str, Kind], columns: Mapping[str, str]) -> list[Sql]:
@@ -127,7 +127,7 @@ class BoundProgram:
             parts = self.binding.parts[name]
             types = {part.label: part.type if part.many else part.kind for part in parts}
             columns = {part.label: f"c{place}" for place, part in enumerate(parts)}
-            arms.append(exp.select(*_times(), *self._columns(attributes, types, columns)).from_(_table(name)))
+            arms.append(exp.select(*_times(), *self._columns(attributes, types, columns)).from_(table(name)))
         return arms[0] if len(arms) == 1 else exp.union(*arms, distinct=True)
 
     def answer(self, labels: Iterable[str]) -> exp.Query:
@@ -145,7 +145,7 @@ class BoundProgram:
                     value = exp.cast(value, sql_type(field.type))
                 shown.append(exp.alias_(value, field.name, quoted=True))
             name = exp.alias_(constant(label), "type", quoted=True)
-            arms.append(exp.select(name, *_times(), *shown).from_(_table(derived_table(label))))
+            arms.append(exp.select(name, *_times(), *shown).from_(table(derived_table(label))))
         return arms[0] if len(arms) == 1 else exp.union(*arms, distinct=False)
 
 
@@ -207,35 +207,5 @@ def derived_table(label: str) -> str:
     return f"D {told_apart(label)}"
 
 
-def _table(name: str) -> exp.Table:
-    return exp.to_table(exp.to_identifier(name, quoted=True).sql("duckdb"), dialect="duckdb")
-
-
 def _times() -> list[Sql]:
     return [column("begin"), column("end")]
-
-
-def sql_type(kind: Kind) -> exp.DataType:
-    """The SQL type of an Arrow type; sqlglot knows how each dialect writes it."""
-    if kind is TERM:
-        return exp.DataType.build("text")
-    if is_list(kind):
-        return exp.DataType(this=exp.DType.ARRAY, expressions=[sql_type(kind.value_type)], nested=True)
-    if pa.types.is_struct(kind):
-        fields = [
-            exp.ColumnDef(this=exp.to_identifier(field.name, quoted=True), kind=sql_type(field.type)) for field in kind
-        ]
-        return exp.DataType(this=exp.DType.STRUCT, expressions=fields, nested=True)
-    if pa.types.is_boolean(kind):
-        return exp.DataType.build("boolean")
-    if pa.types.is_integer(kind):
-        return exp.DataType.build("bigint")
-    if pa.types.is_decimal(kind):
-        return exp.DataType.build(f"decimal({kind.precision}, {kind.scale})")
-    if pa.types.is_timestamp(kind):
-        return exp.DataType.build("timestamptz" if kind.tz else "timestamp")
-    if pa.types.is_date(kind):
-        return exp.DataType.build("date")
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        return exp.DataType.build("varbinary")
-    return exp.DataType.build("double" if family(kind) == "number" else "text")

@@ -9,6 +9,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from ostinato.algebra.bounds import TIMERS, absolute_nanoseconds
+from ostinato.algebra.difference import difference
 from ostinato.algebra.nodes import (
     AntiJoin,
     At,
@@ -43,6 +44,7 @@ from ostinato.relational.expressions import (
     most,
     number,
     plus,
+    table,
 )
 from ostinato.relational.kinds import REF, TERM
 from ostinato.relational.matching import Flat, Matching
@@ -179,7 +181,7 @@ class Generator:
 
     def select(self, node: Node) -> exp.Query:
         if isinstance(node, Point):
-            return self._all(node, self._from(node.name))
+            return self._all(node, table(node.name))
         if isinstance(node, At):
             return self._part(node)
         if isinstance(node, Union):
@@ -204,12 +206,9 @@ class Generator:
     def _all(self, node: Node, source: exp.Expr) -> exp.Select:
         return exp.select(*(column(name) for name in self.columns(node))).from_(source)
 
-    def _from(self, table: str) -> exp.Table:
-        return exp.to_table(exp.to_identifier(table, quoted=True).sql("duckdb"), dialect="duckdb")
-
     def _over(self, node: Node, alias: str = "q") -> exp.Expr:
         if isinstance(node, Point):
-            return exp.alias_(self._from(node.name), alias, table=True)
+            return exp.alias_(table(node.name), alias, table=True)
         return self.select(node).subquery(alias)
 
     def _part(self, node: At) -> exp.Query:
@@ -218,8 +217,6 @@ class Generator:
         if not isinstance(point, Point):
             return self.select(point)
         if point.name not in self.stored:
-            from ostinato.algebra.difference import difference
-
             assert node.part == "Δ", "what is looked up again is stored"
             return self.select(difference(self.definitions[point.name]))
         end = self.end(point)
@@ -228,7 +225,7 @@ class Generator:
             "◦": [compare("<=", end, exp.Placeholder(this=PREVIOUS))],
             "◦∪Δ": [compare("<=", end, exp.Placeholder(this=NOW))],
         }[node.part]
-        return self._all(point, self._from(point.name)).where(*told)
+        return self._all(point, table(point.name)).where(*told)
 
     def _conditions(self, node: Select) -> Sql:
         kinds = self.binding.of(node.input)
@@ -240,7 +237,7 @@ class Generator:
         found = self._matching(match)
         point = next(name for name, each in self.binding.matchings.items() if each is found)
         if found.flat is None:
-            return self._all(match, self._from(matched_table(point)))
+            return self._all(match, table(matched_table(point)))
         columns = self.binding.attributes[match.stream].columns
         shown = [exp.alias_(column(side), self.names.time(match.ident, side), quoted=True) for side in ("begin", "end")]
         for name in match.schema.data:
@@ -248,7 +245,7 @@ class Generator:
             shown.append(exp.alias_(value, self.names.variable(name), quoted=True))
         if found.referenced:
             shown.append(exp.alias_(self._reference(columns), self.names.time(match.ident, REF), quoted=True))
-        query = exp.select(*shown).from_(self._from(stream_table(match.stream)))
+        query = exp.select(*shown).from_(table(stream_table(match.stream)))
         told = self._in_step(column("end")) if self.stepwise else []
         return query.where(*told, *self._flat_conditions(found.flat, found, columns))
 

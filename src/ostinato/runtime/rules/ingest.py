@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ostinato.errors import DataError, did_you_mean
 from ostinato.events import DEFAULT_TYPE
@@ -103,10 +102,6 @@ def _labelled(term: Term) -> Term:
     return term
 
 
-def of_label(events: pa.Table, label: str) -> pa.Table:
-    return events.filter(pc.equal(events[LABEL], label)).drop_columns([LABEL])
-
-
 class TermMatcher:
     """Q^X over a stream whose events are nested: rows in, a row for each substitution out."""
 
@@ -182,21 +177,3 @@ def _reader(label: str, attributes: Attributes) -> Callable[[Mapping[str, Any]],
 
 def _stored(kind: Kind) -> pa.DataType:
     return pa.string() if kind is TERM else kind
-
-
-def concatenated(tables: Iterable[pa.Table], attributes: Attributes) -> pa.Table:
-    """Events from several sources in the columns of one stream; what a source does not have is NULL."""
-    fields = [("begin", pa.int64()), ("end", pa.int64())]
-    fields += [(attributes.columns[name], _stored(kind)) for name, kind in attributes.types.items()]
-    schema = pa.schema(fields)
-    return pa.concat_tables([_fitted(table, schema) for table in tables] or [schema.empty_table()])
-
-
-def _fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    columns = []
-    for field in schema:
-        if field.name in table.column_names:
-            columns.append(table[field.name].cast(field.type))
-        else:
-            columns.append(pa.nulls(len(table), field.type))
-    return pa.table(columns, schema=schema)

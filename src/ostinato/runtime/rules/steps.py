@@ -32,8 +32,9 @@ from ostinato.algebra.nodes import (
 from ostinato.algebra.translate import PATTERN
 from ostinato.errors import LimitError
 from ostinato.relational.dialects import write
+from ostinato.relational.expressions import sql_type
 from ostinato.relational.kinds import TERM, Attributes
-from ostinato.relational.program import INCOMING, MAX_ROUNDS, derived_table, sql_type
+from ostinato.relational.program import INCOMING, MAX_ROUNDS, derived_table
 from ostinato.relational.select import NOW, PREVIOUS, matched_table, stream_table
 from ostinato.runtime.engine import Engine
 from ostinato.runtime.rules.duck import DuckSession, connect, quoted

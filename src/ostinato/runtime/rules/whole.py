@@ -14,7 +14,7 @@ from ostinato.algebra.plan import RulePlan, plan_program
 from ostinato.algebra.translate import PATTERN
 from ostinato.errors import QueryError
 from ostinato.plan.rules import Program, RelativeTimer
-from ostinato.relational.binding import bind
+from ostinato.relational.binding import bind, output_schema
 from ostinato.relational.dialects import write
 from ostinato.relational.program import INCOMING, BoundProgram, evaluate
 from ostinato.relational.select import SECOND, Generator
@@ -80,7 +80,7 @@ def fit(
         generator = Generator(binding, ticks, definitions, stored=stored, near=near)
         generator.check_timers(timer for each in plan.translated for timer in each.rule.timers)
         bound = BoundProgram(plan, binding, generator, columns.attributes)
-        bound.output  # noqa: B018  (whether the columns of all labels go together)
+        output_schema(binding)  # whether the columns of all labels go together
     except QueryError as error:
         raise error.within(text) from None
     return Fitted(bound, columns, _whole_seconds(plan), patterns)
