@@ -1,9 +1,9 @@
-"""Ostinato recognises complex events: patterns over streams of events, run over Arrow tables or on Apache Spark."""
+"""Ostinato recognises complex events in streams and documents, over Arrow tables, files and Apache Spark."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ostinato.errors import DataError, LimitError, OstinatoError, QueryError
 from ostinato.runtime.limits import Limits
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ostinato.ruleset import RuleProgram
     from ostinato.runtime.engine import Engine
     from ostinato.runtime.rules.engine import RuleEngine
+    from ostinato.runtime.xseq.limits import XSeqLimits
+    from ostinato.treequery import TreeQuery
 
 __version__ = "0.1.0"
 __all__ = [
@@ -25,10 +27,12 @@ __all__ = [
     "OstinatoError",
     "QueryError",
     "RuleEngine",
+    "XSeqLimits",
     "cel",
     "detect_many",
     "rules",
     "srem",
+    "xseq",
 ]
 
 
@@ -56,6 +60,17 @@ def rules(text: str) -> RuleProgram:
     return RuleProgram(text)
 
 
+def xseq(text: str, *, matches: Literal["all", "longest"] = "all", schema: Any = None) -> TreeQuery:
+    """Compile an XSeq query over XML or JSON documents; raises QueryError when it is wrong.
+
+    `matches="longest"` leaves out matches that another one continues. `schema` is the path of a DTD, an XML Schema or a
+    sample document that says what can occur.
+    """
+    from ostinato.treequery import TreeQuery
+
+    return TreeQuery(text, matches=matches, schema=schema)
+
+
 def detect_many(queries: Mapping[str, PatternQuery], data: Any, /, **options: Any) -> Any:
     """The matches of several queries over the same data, in one table (or Spark DataFrame, in one pass).
 
@@ -68,7 +83,7 @@ def detect_many(queries: Mapping[str, PatternQuery], data: Any, /, **options: An
 
 
 def __getattr__(name: str) -> object:
-    """`ostinato.Engine` and `ostinato.RuleEngine`, for `restore`, and `ostinato.Automaton`; loaded when asked for."""
+    """Classes that are loaded when they are asked for: engines (for `restore`), limits, automata."""
     if name == "Engine":
         from ostinato.runtime.engine import Engine
 
@@ -77,6 +92,10 @@ def __getattr__(name: str) -> object:
         from ostinato.runtime.rules.engine import RuleEngine
 
         return RuleEngine
+    if name == "XSeqLimits":
+        from ostinato.runtime.xseq.limits import XSeqLimits
+
+        return XSeqLimits
     if name == "Automaton":
         from ostinato.automata.sra.automaton import Automaton
 

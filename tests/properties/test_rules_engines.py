@@ -62,9 +62,8 @@ def _check(case: tuple[Strata, list[Row]], schema: pa.Schema, data: Any) -> None
     wanted = compared(fixpoint(strata, incoming, ticks_per_second=1))
     assert compared(events_in(whole) | incoming) == wanted
     sizes = data.draw(st.lists(st.integers(1, 4), max_size=8))
-    with patch(
-        "ostinato.runtime.rules.steps._MANY", data.draw(st.sampled_from([0, 1_000]))
-    ):  # 0: steps as of many events
+    few, many = data.draw(st.sampled_from([(-1, 0), (-1, 1_000), (8, 1_000)]))  # steps as of so many events
+    with patch("ostinato.runtime.rules.steps.FEW", few), patch("ostinato.runtime.rules.steps._MANY", many):
         stepwise = _stepwise(rules, rows, schema, sizes, data)
     assert compared(events_in(stepwise)) == compared(events_in(whole))
     assert len(stepwise) == len(whole), "an event is derived once"

@@ -185,6 +185,21 @@ def test_rows_are_read_once_where_there_are_keys(spark: Any, tmp_path: Path) -> 
     assert text.count("FileScan") == 1
 
 
+def test_only_what_is_read_is_moved(spark: Any, tmp_path: Path) -> None:
+    """Rows that no rule can use, and columns that none asks for, stay where they are."""
+    fields = {"type": pa.string(), "begin": pa.float64(), "end": pa.float64(), "other": pa.string()}
+    fields |= {"area": pa.string(), "sensor": pa.string(), "value": pa.float64()}
+    rows = [{name: event.get(name) for name in fields} for event in VECTOR["events"]]
+    table = pa.Table.from_pylist(rows, pa.schema(fields))
+    spark.createDataFrame(table).write.parquet(str(tmp_path / "events"))
+    rules = ost.rules(VECTOR["program"])
+    found = rules.detect(spark.read.parquet(str(tmp_path / "events")))
+    text = plan(found)
+    assert "other" not in text
+    assert "> 40.0" in text
+    assert shown(found.toArrow()) == shown(rules.detect(table))
+
+
 def test_explain(spark: Any) -> None:
     told = ost.rules(VECTOR["program"] + PROGRAMS["nested"]).explain(spark.createDataFrame(_readings()))
     assert "rule 1: fire by area; smoke by area; temp by area" in told

@@ -117,7 +117,7 @@ class Generator:
         """Whole ticks of a bound: differences of times are whole, so that rounding down loses nothing."""
         return nanoseconds * self.ticks_per_second // SECOND
 
-    def _exact_ticks(self, timer: RelativeTimer) -> int:
+    def exact_ticks(self, timer: RelativeTimer) -> int:
         amount, rest = divmod(timer.duration.nanoseconds * self.ticks_per_second, SECOND)
         if rest:
             reason = f"{timer.duration.text} is finer than the times of the events"
@@ -301,7 +301,7 @@ class Generator:
         """Raise QueryError for a timer that the clock of the events cannot show."""
         for timer in timers:
             if isinstance(timer, RelativeTimer):
-                self._exact_ticks(timer)
+                self.exact_ticks(timer)
                 continue
             for moment in (timer.begin, timer.end):
                 if abs(self.ticks(absolute_nanoseconds(moment))) >= _FAR:
@@ -317,7 +317,7 @@ class Generator:
             return query.select(*self._named_times(timer.ident, times))
         assert isinstance(node.right, TimerStream)
         relative = node.right.timer
-        amount = self._exact_ticks(relative)
+        amount = self.exact_ticks(relative)
         times = [plus(self.time(relative.anchor, of), sign * amount) for of, sign in TIMERS[relative.kind]]
         query = query.select(*self._named_times(relative.ident, times))
         return query.where(compare("<=", times[0].copy(), times[1].copy())) if "shorten" in relative.kind else query

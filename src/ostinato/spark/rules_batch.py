@@ -6,9 +6,9 @@ others are Spark SQL, which joins over all of the cluster.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import reduce
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -22,6 +22,7 @@ from ostinato.spark.columns import spark_type
 from ostinato.spark.frames import map_in_arrow
 from ostinato.spark.prefilter import column
 from ostinato.spark.rules_events import answer, label_of
+from ostinato.spark.rules_reads import columns_read, rows_read
 from ostinato.spark.rules_sql import run_in_sql
 from ostinato.spark.rules_units import Rules, hash_of, in_columns, rules_of, units_of
 
@@ -59,19 +60,32 @@ def _in_tasks(
     """The frame is read once: a row goes to each unit that reads it, to the task of its key."""
     from pyspark.sql import functions as f
 
+    rules = [rules_of(program, unit, columns, schema) for unit in units]
+    fits = [each.fitted() for each in rules]
+    read = [set(schema.names) if (names := columns_read(each)) is None else names for each in fits]
     labelled = frame.withColumn(LABEL, label_of(frame, fitted.columns))
-    hashes = [hash_of(fitted, unit) for unit in units]
+    hashes = [hash_of(each, unit, partial(rows_read, each)) for each, unit in zip(fits, units, strict=True)]
     if len(units) == 1:
         placed = labelled.withColumns({_UNIT: f.lit(0), _HASH: hashes[0]}).filter(column(_HASH).isNotNull())
     else:
         places = [f.struct(f.lit(place).alias("unit"), each.alias("hash")) for place, each in enumerate(hashes)]
-        read = f.filter(f.array(*places), lambda place: place["hash"].isNotNull())
-        placed = labelled.withColumn("#place", f.explode(read))
+        wanted = f.filter(f.array(*places), lambda place: place["hash"].isNotNull())
+        placed = labelled.withColumn("#place", f.explode(wanted))
         placed = placed.withColumns({_UNIT: f.col("`#place`.unit"), _HASH: f.col("`#place`.hash")})
-    task = _Task(tuple(rules_of(program, unit, columns, schema) for unit in units), fitted.answer_schema)
-    kept = placed.select(*map(column, schema.names), column(_UNIT), column(_HASH))
-    spread = kept.repartition(column(_UNIT), column(_HASH)).drop(_HASH)
-    return map_in_arrow(spread, task, spark_type(fitted.answer_schema))
+    shown = []
+    for name in schema.names:
+        readers = [place for place, names in enumerate(read) if name in names]
+        if len(readers) == len(units):
+            shown.append(column(name))
+        elif readers:  # empty for the others
+            shown.append(f.when(column(_UNIT).isin(readers), column(name)).alias(name))
+    own = [replace(each, schema=_only(schema, names)) for each, names in zip(rules, read, strict=True)]
+    spread = placed.select(*shown, column(_UNIT), column(_HASH)).repartition(column(_UNIT), column(_HASH)).drop(_HASH)
+    return map_in_arrow(spread, _Task(tuple(own), fitted.answer_schema), spark_type(fitted.answer_schema))
+
+
+def _only(schema: pa.Schema, names: Collection[str]) -> pa.Schema:
+    return pa.schema([field for field in schema if field.name in names])
 
 
 @dataclass(frozen=True)
@@ -91,7 +105,7 @@ class _Task:
 
     def _detect(self, rules: Rules, rows: pa.Table) -> pa.Table:
         try:
-            return detect_whole(rules.fitted(), rows, threads=1)  # Spark has a task for each core
+            return detect_whole(rules.fitted(), rows, threads=1, ordered=False)  # Spark has a task for each core
         except DataError as error:
             # Which row of the task it is tells nobody anything.
             raise DataError(error.reason, fix=error.fix) from None

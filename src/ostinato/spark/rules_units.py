@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -46,10 +47,11 @@ def rules_of(program: RuleProgram, unit: Unit, columns: dict[str, Any], schema: 
     return Rules("\n".join(program.text[part.start : part.end] for part in parts), columns, schema)
 
 
-def hash_of(fitted: Fitted, unit: Unit) -> Column:
+def hash_of(fitted: Fitted, unit: Unit, relevant: Callable[[str], Column | None] = lambda _: None) -> Column:
     """A number for a row's key, equal for rows that may meet; NULL for a row that the unit does not read.
 
-    The label is in the column LABEL already, but for documents, which all units read.
+    `relevant` says which rows of a label it may read; None: all. The label is in the column LABEL already, but for
+    documents, which all units read.
     """
     from pyspark.sql import functions as f
 
@@ -60,7 +62,9 @@ def hash_of(fitted: Fitted, unit: Unit) -> Column:
     for label in sorted(unit.labels):
         # An event without an attribute of the key meets no others.
         keys = [_key(name, types[name]) for name in unit.keys.get(label, ()) if name in types]
-        found = f.when(column(LABEL) == label, f.xxhash64(*keys) if keys else zero).otherwise(found)
+        read = relevant(label)
+        wanted = column(LABEL) == label if read is None else (column(LABEL) == label) & read
+        found = f.when(wanted, f.xxhash64(*keys) if keys else zero).otherwise(found)
     return found
 
 

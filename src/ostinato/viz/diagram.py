@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import textwrap
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +36,12 @@ class Diagram:
         return cls(transducer, title)
 
     def svg(self) -> str:
-        return _Drawing(self.transducer).document(self.title)
+        between: dict[tuple[int, int], list[Transition]] = {}
+        for transition in self.transducer.transitions:
+            between.setdefault((transition.source, transition.target), []).append(transition)
+        labels = {edge: _label_of(transitions) for edge, transitions in between.items()}
+        states = [State(str(number), final=number in self.transducer.final) for number in range(self.transducer.states)]
+        return Drawing(states, labels).document(self.title)
 
     def _repr_svg_(self) -> str:
         return self.svg()
@@ -76,7 +82,17 @@ def _mark(transition: Transition) -> str:
 
 
 @dataclass(frozen=True)
-class _Label:
+class State:
+    """What is shown of a state: a word in its circle and perhaps one below it."""
+
+    name: str
+    caption: str = ""
+    final: bool = False
+    initial: bool = False
+
+
+@dataclass(frozen=True)
+class Label:
     """The lines beside an edge; each is (text, is a mark)."""
 
     lines: tuple[tuple[str, bool], ...]
@@ -118,7 +134,7 @@ class _Label:
         return svg.element("g", svg.element("title", svg.words(self.tip)), back, *texts)
 
 
-def _label_of(transitions: list[Transition]) -> _Label:
+def _label_of(transitions: list[Transition]) -> Label:
     """One label for all transitions between the same two states."""
     lines: list[tuple[str, bool]] = []
     for transition in transitions:
@@ -130,20 +146,17 @@ def _label_of(transitions: list[Transition]) -> _Label:
             lines.append((f"{tests[0]} {mark}", False))
         else:
             lines += [*((test, False) for test in tests), (mark, transition.mark is not None)]
-    return _Label(tuple(lines), "\n".join(str(transition) for transition in transitions))
+    return Label(tuple(lines), "\n".join(str(transition) for transition in transitions))
 
 
-class _Drawing:
-    """One automaton, laid out."""
+class Drawing:
+    """One automaton, laid out; its first state is a start."""
 
-    def __init__(self, transducer: Transducer) -> None:
-        self.final = transducer.final
-        between: dict[tuple[int, int], list[Transition]] = {}
-        for transition in transducer.transitions:
-            between.setdefault((transition.source, transition.target), []).append(transition)
-        self.labels = {edge: _label_of(transitions) for edge, transitions in between.items()}
+    def __init__(self, states: Sequence[State], labels: Mapping[tuple[int, int], Label]) -> None:
+        self.states = states
+        self.labels = labels
         self.placed: Placed = layered(
-            [self._box(state) for state in range(transducer.states)],
+            [self._box(state) for state in range(len(states))],
             {edge: Box(text.width, text.height / 2, text.height / 2) for edge, text in self.labels.items()},
             gap_x=30,
             gap_y=12,
@@ -152,9 +165,12 @@ class _Drawing:
 
     def _box(self, state: int) -> Box:
         loop = self.labels.get((state, state))
+        caption = self.states[state].caption
+        width = max(2 * _RADIUS, len(caption) * _FONT * svg.MONO_ADVANCE)
+        below = _RADIUS + (_LINE if caption else 0)
         if loop is None:
-            return Box(2 * _RADIUS, _RADIUS, _RADIUS)
-        return Box(max(2 * _RADIUS, loop.width), _RADIUS + _LOOP + loop.height, _RADIUS)
+            return Box(width, _RADIUS, below)
+        return Box(max(width, loop.width), _RADIUS + _LOOP + loop.height, below)
 
     def document(self, title: str) -> str:
         states = [self._state(state) for state in range(len(self.placed.nodes))]
@@ -163,22 +179,43 @@ class _Drawing:
         texts = [self.labels[edge].draw(*at) for edge, at in self.placed.labels.items()]
         width = self.placed.width + 2 * _MARGIN + _START
         shift = f"translate({_MARGIN + _START:g} {_MARGIN:g})"
-        drawn = svg.element("g", *edges, *loops, self._start(), *states, *texts, transform=shift)
+        starts = [self._start(state) for state, shown in enumerate(self.states) if state == 0 or shown.initial]
+        drawn = svg.element("g", *edges, *loops, *starts, *states, *texts, transform=shift)
         return svg.document(width, self.placed.height + 2 * _MARGIN, [drawn], title=title)
 
     def _state(self, state: int) -> str:
         x, y = self.placed.nodes[state]
-        line = {"fill": "#fff7ed" if state in self.final else "#f9fafb", "stroke": svg.INK, "stroke_width": 1.5}
+        shown = self.states[state]
+        line = {"fill": "#fff7ed" if shown.final else "#f9fafb", "stroke": svg.INK, "stroke_width": 1.5}
         rings = [svg.element("circle", cx=x, cy=y, r=_RADIUS, **line)]
-        if state in self.final:
+        if shown.final:
             rings.append(svg.element("circle", cx=x, cy=y, r=_RADIUS - 4, **line))
         name = svg.element(
-            "text", str(state), x=x, y=y + 4.5, text_anchor="middle", font_family=svg.SANS, font_size=13, fill=svg.INK
+            "text",
+            svg.words(shown.name),
+            x=x,
+            y=y + 4.5,
+            text_anchor="middle",
+            font_family=svg.SANS,
+            font_size=13,
+            fill=svg.INK,
         )
-        return svg.element("g", *rings, name)
+        if not shown.caption:
+            return svg.element("g", *rings, name)
+        caption = svg.element(
+            "text",
+            svg.words(shown.caption),
+            x=x,
+            y=y + _RADIUS + _FONT,
+            text_anchor="middle",
+            font_family=svg.MONO,
+            font_size=_FONT,
+            fill=svg.MUTED,
+        )
+        return svg.element("g", *rings, name, caption)
 
-    def _start(self) -> str:
-        x, y = self.placed.nodes[0]
+    def _start(self, state: int) -> str:
+        x, y = self.placed.nodes[state]
         return _arrow([(x - _RADIUS - _START, y), (x - _RADIUS, y)], [(1.0, 0.0), (1.0, 0.0)])
 
     def _loop(self, state: int) -> str:

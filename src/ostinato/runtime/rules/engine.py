@@ -20,7 +20,7 @@ from ostinato.relational.kinds import TERM, Attributes
 from ostinato.relational.select import SECOND
 from ostinato.runtime.rules.ingest import LABEL, untag
 from ostinato.runtime.rules.steps import Derived, Steps
-from ostinato.runtime.rules.whole import Fitted, fit
+from ostinato.runtime.rules.whole import Fitted, fit, typed
 from ostinato.runtime.state import Snapshot
 from ostinato.terms.data import to_json
 
@@ -190,7 +190,7 @@ class RuleEngine:
                 elif kinds[field.name] is TERM:
                     data[field.name] = pa.array(map(_as_text, rows[columns[field.name]].to_pylist()), pa.string())
                 else:
-                    data[field.name] = rows[columns[field.name]].cast(field.type)
+                    data[field.name] = typed(rows[columns[field.name]], field.type)
             tables.append(pa.table(data))
             self.derived += len(rows)
         if not tables:

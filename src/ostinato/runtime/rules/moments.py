@@ -116,7 +116,7 @@ class Moments:
     def values(self, ticks: pa.Array, *, whole: bool) -> pa.Array:
         """Ticks as times in the type of the answer; `whole`: no timer of the program leads between whole seconds."""
         if pa.types.is_temporal(self.type):
-            return ticks.cast(pa.int64()).cast(self.type)
+            return ticks.view(self.type) if ticks.type == pa.int64() else ticks.cast(pa.int64()).cast(self.type)
         if self._whole(whole):
             return pc.divide(ticks, MICRO)
         return pc.divide(ticks.cast(pa.float64()), float(MICRO))

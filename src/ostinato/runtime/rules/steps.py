@@ -9,26 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ostinato.algebra.difference import difference
-from ostinato.algebra.nodes import (
-    At,
-    Construct,
-    Definition,
-    FixedStream,
-    Match,
-    Node,
-    Point,
-    Union,
-    inputs,
-    walk,
-    with_inputs,
-)
+from ostinato.algebra.nodes import Construct, Definition, FixedStream, Match, Point
 from ostinato.algebra.translate import PATTERN
 from ostinato.errors import LimitError
 from ostinato.relational.dialects import write
@@ -38,27 +24,14 @@ from ostinato.relational.program import INCOMING, MAX_ROUNDS, derived_table
 from ostinato.relational.select import NOW, PREVIOUS, matched_table, stream_table
 from ostinato.runtime.engine import Engine
 from ostinato.runtime.rules.duck import DuckSession, connect, quoted
+from ostinato.runtime.rules.few import FEW, Few, Rows
 from ostinato.runtime.rules.ingest import LABEL, TermMatcher
+from ostinato.runtime.rules.statements import Statements
 from ostinato.runtime.rules.whole import Fitted
 
 _MANY = 1_000  # fewer tuples are not worth looking through for what to forget, fewer events not worth buckets of time
 _SCRATCH = 5_000  # events of steps that are done, in a table of events
 Derived = dict[str, pa.Table]  # label -> events: begin, end and the attributes of the label
-
-
-@dataclass(frozen=True)
-class Statement:
-    """A statement, prepared under a name where it reads tables alone, and the times that it needs."""
-
-    text: str
-    name: str | None = None
-    parameters: tuple[str, ...] = ()
-
-    def call(self, times: Mapping[str, int]) -> tuple[str, dict[str, int]]:
-        if self.name is None:
-            return self.text, {parameter: times[parameter] for parameter in self.parameters}
-        given = ", ".join(f"{parameter} := {times[parameter]}" for parameter in self.parameters)
-        return f"EXECUTE {self.name}({given})", {}
 
 
 class Steps:
@@ -69,18 +42,17 @@ class Steps:
         self.plan = self.program.plan
         self.generator = copy(self.program.generator)
         self.generator.stepwise = True
-        self._near = copy(self.generator)  # joins by buckets of time: worth it where a step has many events
-        self._near.near = True
         self._large = False
         self.session = DuckSession(connect(threads=1), self.generator.names)
         self.sizes: dict[str, int] = {}  # tuples of each stored point
         self._kept: dict[str, int] = {}  # how many there were when the point was last looked through
         self.waiting: dict[str, int | None] = {}  # of each point that waits, the next time at which a tuple ends
         self._matchers: dict[str, TermMatcher] = {}
-        self._statements: dict[tuple[str, frozenset[str], bool], Statement | None] = {}
         self._expired: dict[str, str | None] = {}
+        self._few = Few(self.program)
+        self._found: dict[str, Rows] = {}  # what the step adds to points, as far as Python has found it
         self._empty = {label: self._nothing(label) for label in self.program.rules_of}
-        self._driving = {each.name: _driving(each) for each in self.plan.plan.definitions}
+        self._statements = Statements(self.plan.plan.definitions, self.generator, self.session)
         for definition in self.plan.plan.definitions:
             self._prepare(definition)
         self.engines = {query: pattern.engine() for query, pattern in fitted.patterns.items()}
@@ -89,6 +61,7 @@ class Steps:
         self.labels = None if self.engines else pa.array(streams, pa.string())
         # Tables of events, of which only those of the step count; emptied now and then.
         self._events: dict[str, int] = {}
+        self._incoming: pa.Table | None = None  # the events of the step, until a statement needs them
         self._create(INCOMING, self._no_events().schema)
         for stream in self.program.binding.attributes:
             if not stream.startswith(PATTERN):
@@ -146,9 +119,8 @@ class Steps:
         """`events` end after `previous` and not after `now`; gives the derived events that do."""
         labels = set(pc.unique(events[LABEL]).to_pylist()) if len(events) else set()
         self._large = len(events) >= _MANY
-        if labels:
-            self.session.insert(INCOMING, events)
-            self._events[INCOMING] += len(events)
+        self._incoming = events if labels else None
+        self._found = self._few.found(events) if len(events) <= FEW else {}
         for query, engine in self.engines.items():
             matches = self.fitted.patterns[query].matches(engine, events, now)
             if len(matches):
@@ -160,6 +132,7 @@ class Steps:
         for number, group in enumerate(self.plan.groups):
             definitions = self.program.definitions_of(number)
             if group.recursive:
+                self._enter()  # before rounds that are undone
                 self._fixpoint(
                     definitions, sorted({rule.head.label for rule in group.rules}), labels, active, times, found
                 )
@@ -176,17 +149,22 @@ class Steps:
         made: dict[str, pa.Table] = {}
         for definition in definitions:
             name, node = definition.name, definition.node
+            if name in self._found:
+                self._store(name, active, times[NOW])
+                continue
             if isinstance(node, Match):
                 if node.stream not in labels:
                     continue
                 active.add(name)
                 if name in self._matchers:
                     self._match(name, node, times)
-            elif isinstance(node, FixedStream):
+            elif isinstance(node, FixedStream) or self._few.adds_nothing(name, self._found):
                 continue
-            statement = self._statement(definition, active)
+            statement = self._statements.of(definition, active, large=self._large)
             if statement is None:
                 continue
+            if statement.reads_events:
+                self._enter()
             if isinstance(node, Construct):
                 rows = self._derive(node, statement.call(times))
                 if len(rows):
@@ -199,6 +177,28 @@ class Steps:
             else:
                 active.add(name)
         return made
+
+    def _enter(self) -> None:
+        """Let statements see the events of the step."""
+        if self._incoming is not None:
+            self.session.insert(INCOMING, self._incoming)
+            self._events[INCOMING] += len(self._incoming)
+            self._incoming = None
+
+    def _store(self, name: str, active: set[str], now: int) -> None:
+        """Add to a point what Python has found for it."""
+        rows = self._found[name]
+        if not rows:
+            return
+        if name in self.sizes:
+            self.session.insert_rows(name, rows)
+            self.sizes[name] += len(rows)
+        ends = self._few.ends(name, rows) if name in self.waiting else [now]
+        if min(ends) <= now:
+            active.add(name)
+        else:
+            due = self.waiting[name]
+            self.waiting[name] = min(ends) if due is None else min(due, *ends)
 
     def _derive(self, node: Construct, call: tuple[str, dict[str, int]]) -> pa.Table:
         if self._large or len(self.program.rules_of[node.head.label]) > 1:
@@ -214,48 +214,10 @@ class Steps:
         return pa.table(arrays, schema=schema)
 
     def _match(self, name: str, node: Match, times: Mapping[str, int]) -> None:
+        self._enter()
         table = quoted(stream_table(node.stream))
         events = self.session.arrow(f'SELECT * FROM {table} WHERE "end" > ${PREVIOUS} AND "end" <= ${NOW}', times)
         self.session.connection.register(matched_table(name), self._matchers[name](events))
-
-    def _statement(self, definition: Definition, active: set[str]) -> Statement | None:
-        """What computes the change of the definition, given what has changed; None where that is nothing."""
-        driving = frozenset(self._driving[definition.name] & active)
-        key = definition.name, driving, self._large
-        if key not in self._statements:
-            self._statements[key] = self._prepared(definition, driving)
-        return self._statements[key]
-
-    def _prepared(self, definition: Definition, active: frozenset[str]) -> Statement | None:
-        name, node = definition.name, definition.node
-        generator = self._near if self._large else self.generator
-        changed = node if isinstance(node, Match) else _pruned(difference(node), active)
-        if changed is None:
-            return None
-        if isinstance(changed, Construct):
-            text = write(generator.construct(name, changed), "duckdb")
-        elif name in self.sizes:
-            text = f"INSERT INTO {quoted(name)} {write(generator.select(changed), 'duckdb')}"
-        else:
-            return Statement("")  # it is put in where it is used
-        parameters = tuple(each for each in (PREVIOUS, NOW) if f"${each}" in text)
-        # A prepared statement would go on reading what was registered when it was prepared.
-        if not parameters or self._reads_registered(changed):
-            return Statement(text, None, parameters)
-        prepared = f"s{len(self._statements)}"
-        self.session.run(f"PREPARE {prepared} AS {text}")
-        return Statement(text, prepared, parameters)
-
-    def _reads_registered(self, node: Node) -> bool:
-        """Whether the node reads what Python matched, and not only tables."""
-        return any(self._is_registered(part) for part in walk(node))
-
-    def _is_registered(self, part: Node) -> bool:
-        if isinstance(part, Match):
-            found = next(each for each in self.program.binding.matchings.values() if each.match is part)
-            return found.flat is None or part.stream.startswith(PATTERN)
-        inlined = isinstance(part, Point) and part.name not in self.sizes
-        return inlined and self._reads_registered(self.generator.definitions[cast(Point, part).name])
 
     # What rules derive
 
@@ -396,36 +358,6 @@ class Steps:
             self.sizes[name] = self._kept[name] = len(rows)
         for name in self.waiting:
             self.waiting[name] = self._next(name, now)
-
-
-def _driving(definition: Definition) -> set[str]:
-    """The points whose Δ the difference of a definition reads; a match reads events."""
-    if isinstance(definition.node, Match):
-        return {definition.name}
-    parts = _parts(difference(definition.node))
-    return {each.input.name for each in parts if isinstance(each.input, Point) and each.part == "Δ"}
-
-
-def _parts(node: Node) -> Iterator[At]:
-    if isinstance(node, At):
-        yield node
-    else:
-        for below in inputs(node):
-            yield from _parts(below)
-
-
-def _pruned(node: Node, active: frozenset[str]) -> Node | None:
-    """Without the arms whose Δ is empty; None where all are."""
-    if isinstance(node, At):
-        changed = node.part != "Δ" or (isinstance(node.input, Point) and node.input.name in active)
-        return node if changed else None
-    if isinstance(node, Union):
-        arms = [arm for each in node.inputs if (arm := _pruned(each, active)) is not None]
-        return None if not arms else arms[0] if len(arms) == 1 else replace(node, inputs=tuple(arms))
-    below = [_pruned(each, active) for each in inputs(node)]
-    if any(each is None for each in below):
-        return None
-    return with_inputs(node, tuple(each for each in below if each is not None))
 
 
 def _fields(attributes: Attributes) -> list[tuple[str, pa.DataType]]:

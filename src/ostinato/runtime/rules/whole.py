@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf
 from typing import Any
 
@@ -32,21 +33,27 @@ class Fitted:
     whole_seconds: bool
     patterns: Mapping[str, Pattern]  # by the text of the CEL query
 
-    @property
+    @cached_property
     def answer_schema(self) -> pa.Schema:
         time = self.columns.moments.answer_type(whole=self.whole_seconds)
         return pa.schema([("type", pa.string()), ("begin", time), ("end", time), *self.program.output])
 
-    def answer(self, table: pa.Table) -> pa.Table:
+    def answer(self, table: pa.Table, *, ordered: bool = True) -> pa.Table:
         """Derived events with ticks, as users see them: in order of their end, then of all that can be put in order."""
-        plain = [field.name for field in self.program.output if not pa.types.is_nested(field.type)]
-        table = table.sort_by([(name, "ascending") for name in ("end", "begin", "type", *plain)])
+        if ordered and len(table) > 1:
+            plain = [field.name for field in self.program.output if not pa.types.is_nested(field.type)]
+            table = table.sort_by([(name, "ascending") for name in ("end", "begin", "type", *plain)])
         columns = [table["type"]]
         for side in ("begin", "end"):
             ticks = table[side].combine_chunks()
             columns.append(self.columns.moments.values(ticks, whole=self.whole_seconds))
-        columns += [table[field.name].cast(field.type) for field in self.program.output]
+        columns += [typed(table[field.name], field.type) for field in self.program.output]
         return pa.table(columns, schema=self.answer_schema)
+
+
+def typed(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """The column as of that type. To ask Arrow for a cast that changes nothing takes longer than one event may."""
+    return column if column.type == kind else column.cast(kind)
 
 
 def fit(
@@ -86,14 +93,14 @@ def fit(
     return Fitted(bound, columns, _whole_seconds(plan), patterns)
 
 
-def detect_whole(fitted: Fitted, rows: pa.Table, *, threads: int | None = None) -> pa.Table:
+def detect_whole(fitted: Fitted, rows: pa.Table, *, threads: int | None = None, ordered: bool = True) -> pa.Table:
     """All derived events of a table that holds the whole stream. `threads`: of DuckDB; None: one for each core."""
     generator = fitted.program.generator
     events = fitted.columns.read(rows)
     session = DuckSession(connect(threads), generator.names, lambda query: fitted.patterns[query].whole(events))
     session.provide(INCOMING, events)
     answer = evaluate(fitted.program, session)
-    return fitted.answer(session.arrow(write(answer, "duckdb")))
+    return fitted.answer(session.arrow(write(answer, "duckdb")), ordered=ordered)
 
 
 def _labels(plan: RulePlan) -> list[str]:

@@ -1,0 +1,68 @@
+"""From a document to rows: tokens are read and evaluated chunk by chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from ostinato.errors import DataError
+from ostinato.runtime.xseq.limits import XSeqLimits
+from ostinato.runtime.xseq.rows import Rows
+from ostinato.tree.columns import Format
+from ostinato.xseq_compile import Compiled
+
+CHUNK = 1 << 20  # bytes that are read at a time
+
+
+def source_of(
+    compiled: Compiled,
+    document: Any,
+    format: Format,
+    limits: XSeqLimits,
+    *,
+    doctype: Literal["refuse", "skip"] = "refuse",
+    encoding: str | None = None,
+    namespaces: dict[str, str] | None = None,
+    root: str = "json",
+    record: str = "item",
+    on_error: Literal["raise", "skip"] = "raise",
+    name: str | None = None,
+    chunk_size: int | None = None,
+    whole: bool = False,
+) -> Any:
+    """A source of tokens that hands on what the query asks for, or all of them (`whole`)."""
+    stream = compiled.stream
+    wanted: dict[str, Any] = {"encoding": encoding, "name": name, "chunk_size": chunk_size or CHUNK}
+    if stream is not None and not whole:
+        wanted |= {"text": stream.wants_text, "attributes": stream.wanted_attributes}
+    if format == "xml":
+        from ostinato.tree.xml import XmlLimits, XmlSource
+
+        bounds = XmlLimits(depth=limits.depth, token=limits.token)
+        return XmlSource(document, doctype=doctype, namespaces=namespaces, limits=bounds, **wanted)
+    if namespaces is not None:
+        raise DataError("JSON has no namespaces", fix="leave out namespaces=")
+    from ostinato.tree.json import JsonLimits, JsonSource
+
+    return JsonSource(
+        document, lines=format == "jsonl", root=root, record=record, on_error=on_error,
+        limits=JsonLimits(depth=limits.depth), **wanted,
+    )  # fmt: skip
+
+
+def rows_of(compiled: Compiled, source: Any, limits: XSeqLimits) -> Iterator[Rows]:
+    """The matches of one document, as soon as they are certain."""
+    evaluator = compiled.evaluator(limits)
+    check = None
+    if compiled.schema is not None:
+        from ostinato.runtime.xseq.conform import Conformance
+
+        check = Conformance(compiled.schema)
+    used = 0
+    while (tokens := source.read(min(evaluator.keep_from, used))) is not None:
+        evaluator.moved(source.moved)
+        used = tokens.used
+        if check is not None:
+            check.push(tokens, source.names)
+        yield evaluator.push(tokens, source.names)
+    yield evaluator.finish()

@@ -1,0 +1,365 @@
+"""One pass over tokens: the kernel is called chunk by chunk, and what it could not know or hold is made here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.automata.walk_program import Answer
+from ostinato.automata.walk_tables import constant_text
+from ostinato.errors import LimitError
+from ostinato.kernels import pushdown_layout as lay
+from ostinato.kernels.gather import copy_texts, held_size, put_aside, text_sizes
+from ostinato.kernels.histories import mark_prefixes, renumber, sort_ties
+from ostinato.kernels.pushdown import scan
+from ostinato.kernels.pushdown_layout import Nodes, Work
+from ostinato.kernels.value_codes import BOTH, TEXT
+from ostinato.runtime.xseq.rows import Rows
+from ostinato.runtime.xseq.stream_tables import StreamTables
+from ostinato.tree.tokens import Names, Tokens
+
+_PER_DEPTH = ("resume", "busy", "lifted_to", "had_child", "cells")
+_PER_RUN = ("run_state", "run_refs", "run_next", "run_history", "run_last", "run_key")
+_EMPTY = {"run_state": -1, "waiting": -1, "cells": -1, "cell_next": -2, "cell_table": -1, "key_table": -1}
+
+_NO_DUPLICATES = np.zeros(1 << 3, np.int64)
+DEFAULT_MOST_RUNS = 20_000_000
+
+
+class StreamEvaluator:
+    """An evaluator whose memory is bounded by the depth of the document and by the runs that are alive."""
+
+    def __init__(self, tables: StreamTables, *, most_runs: int = DEFAULT_MOST_RUNS) -> None:
+        self.tables, self.most_runs = tables, most_runs
+        self.constants = tables.tables.held
+        self.state = np.zeros(lay.STATE_SIZE, np.int64)
+        self.state[[lay.FREE_RUN, lay.FREE_LINK, lay.ATTRIBUTES_OF]] = -1
+        self.state[lay.HISTORY] = 1
+        self.state[lay.LEVEL] = tables.first
+        self.state[lay.KEYS] = 1  # 0 is the key of elements that have none
+        self.arrays: dict[str, NDArray[Any]] = {"state": self.state}
+        self.pending: Rows | None = None
+        self.pending_history = np.zeros(0, np.int64)
+        self.bound_some = False
+        self.names_known, self.name_start, self.name_size = 0, np.zeros(0, np.int64), np.zeros(0, np.int32)
+        self.name_bytes = b""
+        self.query: Any = None
+        self._keep_from = 1 << 62
+        self._allocate()
+
+    # --- arrays
+
+    def _make(self, name: str, size: int) -> None:
+        """An array of at least `size`, with what the one before it held."""
+        old = self.arrays.get(name)
+        if old is not None and old.size >= size:
+            return
+        new = np.zeros(size, lay.type_of(name))
+        if name in _EMPTY:
+            new.fill(_EMPTY[name])
+        if old is not None:
+            new[: old.size] = old
+        self.arrays[name] = new
+
+    def _allocate(self, runs: int = 64, depth: int = 64, rows: int = 1024) -> None:
+        tables = self.tables.tables
+        for name in _PER_RUN:
+            self._make(name, runs)
+        for name in ("kind", "num", "start", "size"):
+            self._make(name, tables.base + runs * tables.width)
+        for name in ("link_run", "link_next"):
+            self._make(name, 8 * runs)
+        self._make("lifted", 2 * runs)
+        self._make("arrived", 2 * runs)
+        if self.tables.layout[lay.DEDUPE]:
+            places = 1 << (8 * runs - 1).bit_length()
+            if "seen" not in self.arrays or self.arrays["seen"].size < 8 * places:
+                self.arrays["seen"] = np.zeros(8 * places, np.int64)
+        else:
+            self.arrays["seen"] = _NO_DUPLICATES
+        for name in _PER_DEPTH:
+            self._make(name, depth)
+        self._make("waiting", depth * lay.ROLE_COUNT)
+        for name in ("row_history", "row_last", "row_key"):
+            self._make(name, rows)
+        for name in ("out_kind", "out_num", "out_start", "out_size"):
+            self._make(name, rows * max(1, len(tables.program.columns)))
+        for name in ("open_row", "open_depth"):
+            self._make(name, depth)
+        histories = int(self.state[lay.HISTORY]) + 4 * runs if self.tables.layout[lay.HISTORIES] else 2
+        for name in ("history_parent", "history_node", "history_variable", "history_done"):
+            self._make(name, histories)
+        self._make("attribute_token", max(1, len(self.tables.attributes)))
+        self._keys(1 << 6)
+        if "held" not in self.arrays:
+            self.arrays["held"] = np.frombuffer(self.constants, np.uint8).copy() if self.constants else np.zeros(1, np.uint8)
+            self._constants()
+
+    def _keys(self, size: int) -> None:
+        """Room for keys, and for cells; hash tables are filled again."""
+        keys, cells = int(self.state[lay.KEYS]), int(self.state[lay.CELLS])
+        need = max(size, 2 * keys + 8)
+        if self.arrays.get("key_hash", np.zeros(0)).size < need:
+            self._make("key_hash", 2 * need)
+            self._make("key_start", 2 * need + 1)
+        self._make("key_bytes", size)
+        places = 1 << (4 * need - 1).bit_length()
+        if self.arrays.get("key_table", np.zeros(0)).size < places:
+            self.arrays["key_table"] = np.full(places, -1, np.int32)
+            table, hashed = self.arrays["key_table"], self.arrays["key_hash"]
+            for key in range(1, keys):
+                slot = int(hashed[key]) & (places - 1)
+                while table[slot] >= 0:
+                    slot = (slot + 1) & (places - 1)
+                table[slot] = key
+        need = max(size, 2 * cells + 8)
+        if self.arrays.get("cell_key", np.zeros(0)).size < need:
+            for name in ("cell_depth", "cell_key", "cell_beside", "cell_next_run", "cell_next"):
+                self._make(name, 2 * need)
+        places = 1 << (4 * need - 1).bit_length()
+        if self.arrays.get("cell_table", np.zeros(0)).size < places:
+            table = self.arrays["cell_table"] = np.full(places, -1, np.int32)
+            for cell in range(cells):
+                key, depth = int(self.arrays["cell_key"][cell]), int(self.arrays["cell_depth"][cell])
+                slot = (key * 0x9E3779B1 + depth * 0x85EBCA77) & (places - 1)
+                while table[slot] >= 0:
+                    slot = (slot + 1) & (places - 1)
+                table[slot] = cell
+
+    def _constants(self) -> None:
+        """The constants of the query at the front of the file of values."""
+        from ostinato.kernels.values import read_number
+
+        offset = 0
+        for place, constant in enumerate(self.tables.tables.constants):
+            text = constant_text(constant)
+            known, value = read_number(np.frombuffer(text + b" ", np.uint8), 0, len(text))
+            self.arrays["kind"][place] = BOTH if known else TEXT
+            self.arrays["num"][place] = value
+            self.arrays["start"][place], self.arrays["size"][place] = -1 - offset, len(text)
+            offset += len(text)
+
+    def _grow(self) -> None:
+        need = int(self.state[lay.NEED])
+        runs = max(int(self.state[lay.RUNS_USED]), need) + need
+        if runs > self.most_runs:
+            raise LimitError(
+                "most_runs",
+                self.most_runs,
+                reason=f"{int(self.state[lay.LIVE]):,} partial matches are open at once",
+                fix="ask for more of each step (names, conditions, `\\` instead of any later sibling), or raise the limit",
+            )
+        rows = int(self.state[lay.ROWS]) + need
+        self._allocate(2 * runs, 2 * int(self.state[lay.DEPTH]) + 16, 2 * rows)
+        self._keys(int(self.state[lay.KEYS]) + 1)
+
+    # --- running
+
+    def push(self, tokens: Tokens, names: Names) -> Rows:
+        """The matches that are certain after some more tokens."""
+        self._learn_names(names)
+        if self.query is None or self.tables.asks_for_names:
+            self.query = self.tables.query(names, self.name_start, self.name_size)
+        if self.tables.layout[lay.KEY] >= 0:
+            self._make("key_bytes", int(self.state[lay.KEY_BYTES]) + tokens.buffer.size)
+        nodes = Nodes(*map(_read_only, (tokens.kind, tokens.name, tokens.start, tokens.end, tokens.buffer)))
+        self.state[lay.POS], self.state[lay.ATTRIBUTES_OF] = 0, -1
+        work = self._work()
+        while (result := scan(self.query, work, nodes)) != lay.DONE:
+            if result == lay.MISSING:
+                state = self.state
+                self.tables.add(
+                    int(state[lay.MISSING_LEVEL]), int(state[lay.MISSING_CLASS]), int(state[lay.MISSING_BITS])
+                )
+                self.query = self.tables.query(names, self.name_start, self.name_size)
+            else:
+                self._grow()
+                work = self._work()
+        rows = self._rows(tokens)
+        self._put_aside(tokens)
+        self.state[lay.ORDINAL] += tokens.kind.size
+        return rows
+
+    def finish(self) -> Rows:
+        """What was still open when the document ended."""
+        self.state[lay.LIVE] = 0
+        self.arrays["run_state"].fill(-1)
+        rows, self.pending = self.pending, None
+        return rows if rows is not None else self._no_rows()
+
+    @property
+    def keep_from(self) -> int:
+        return self._keep_from
+
+    def moved(self, by: int) -> None:
+        """The kept bytes have moved to the front of the next buffer."""
+        waiting = int(self.state[lay.WAITING_ROWS])
+        self.arrays["out_start"][: self.state[lay.ROWS]] -= by if waiting else 0
+
+    def _work(self) -> Work:
+        return Work(*(self.arrays[name] for name in Work._fields))
+
+    def _learn_names(self, names: Names) -> None:
+        """Texts of the names of the document behind the constants, where the query asks for names."""
+        if not self.tables.asks_for_names or len(names.texts) == self.names_known:
+            return
+        new = names.texts[self.names_known :]
+        sizes = np.array([len(text) for text in new], np.int32)
+        begin = len(self.constants) + len(self.name_bytes)
+        starts = begin + np.concatenate([[0], np.cumsum(sizes)])[:-1].astype(np.int64)
+        added = b"".join(new)
+        self.name_start = np.concatenate([self.name_start, starts])
+        self.name_size = np.concatenate([self.name_size, sizes])
+        self.names_known = len(names.texts)
+        self.name_bytes += added
+        held = self.arrays["held"]
+        self.arrays["held"] = np.concatenate([held[:begin], np.frombuffer(added, np.uint8), held[begin:]])
+        start = self.arrays["start"]
+        start[start <= -1 - begin] -= len(added)
+
+    def _put_aside(self, tokens: Tokens) -> None:
+        """Texts that living runs hold must outlast the buffer."""
+        a, tables = self.arrays, self.tables.tables
+        runs, fixed = int(self.state[lay.RUNS_USED]), len(self.constants) + len(self.name_bytes)
+        if not tables.width or not self.state[lay.LIVE]:
+            return
+        size = held_size(a["run_state"], runs, tables.base, tables.width, a["kind"], a["size"])
+        held = np.empty(fixed + size + 1, np.uint8)
+        held[:fixed] = a["held"][:fixed]
+        put_aside(
+            a["run_state"], runs, tables.base, tables.width, a["kind"], a["start"], a["size"],
+            tokens.buffer, a["held"], fixed, held,
+        )  # fmt: skip
+        a["held"] = held
+
+    # --- rows
+
+    def _rows(self, tokens: Tokens) -> Rows:
+        """The finished rows of this chunk; rows of elements that are still open stay."""
+        a, count = self.arrays, int(self.state[lay.ROWS])
+        if self.tables.tables.program.answer is Answer.NODES:
+            return self._node_rows(tokens, count)
+        width = len(self.tables.tables.program.columns)
+        order = None
+        history = a["row_history"][:count].copy()
+        last = a["row_last"][:count].copy()
+        if self.tables.layout[lay.HISTORIES] and not self.tables.in_order and count > 1:
+            order = sort_ties(last, history, a["history_parent"], a["history_node"], a["history_variable"])
+        columns = [self._column(tokens, number, width, count) for number in range(width)]
+        rows = Rows(columns, self._partition(count), last)
+        self.state[lay.ROWS] = 0
+        if order is not None:
+            rows, history = _taken(rows, order), history[order]
+        if self.tables.layout[lay.HISTORIES]:
+            rows = self._certain(rows, history)
+        return rows
+
+    def _node_rows(self, tokens: Tokens, count: int) -> Rows:
+        a = self.arrays
+        open_rows = a["open_row"][: self.state[lay.WAITING_ROWS]]
+        done = np.ones(count, bool)
+        done[open_rows] = False
+        column = self._column(tokens, 0, 1, count)
+        last = a["row_last"][:count].copy()
+        if len(open_rows):
+            kept = open_rows.copy()
+            for name in ("row_last", "row_history", "row_key", "out_kind", "out_num", "out_start", "out_size"):
+                a[name][: len(kept)] = a[name][kept]
+            a["open_row"][: len(kept)] = np.arange(len(kept))
+            self._keep_from = int(a["out_start"][: len(kept)].min())
+            column, last = column.filter(pa.array(done)), last[done]
+        else:
+            self._keep_from = 1 << 62
+        self.state[lay.ROWS] = len(open_rows)
+        return Rows([column], None, last)
+
+    def _column(self, tokens: Tokens, number: int, width: int, count: int) -> pa.Array:
+        a = self.arrays
+        kind = a["out_kind"][number : count * width : width] if width else a["out_kind"][:0]
+        if self.tables.tables.program.columns[number].number and not self._textual(number):
+            values = a["out_num"][number : count * width : width]
+            return pa.array(values.copy(), pa.float64(), mask=kind < BOTH)
+        offsets, valid = np.zeros(count + 1, np.int64), np.zeros(count, np.uint8)
+        total = text_sizes(a["out_kind"], a["out_size"], number, width, offsets, valid)
+        data = np.empty(total, np.uint8)
+        copy_texts(a["out_start"], number, width, offsets, tokens.buffer, a["held"], data)
+        return _strings(offsets, data, valid)
+
+    def _textual(self, number: int) -> bool:
+        """Whether a column holds texts of which an aggregate over all matches is still to be taken."""
+        column = self.tables.tables.program.columns[number]
+        return column.over_all == "count" and not column.counts_matches
+
+    def _partition(self, count: int) -> pa.Array | None:
+        if self.tables.tables.program.answer is not Answer.GROUPS:
+            return None
+        keys = self.arrays["row_key"][:count]
+        starts, data = self.arrays["key_start"], self.arrays["key_bytes"]
+        texts = [None if k <= 0 else bytes(data[starts[k] : starts[k + 1]]).decode() for k in keys]
+        return pa.array(texts, pa.string())
+
+    def _certain(self, rows: Rows, history: NDArray[np.int64]) -> Rows:
+        """With histories: the rows that no later match can push out; forget what no run and no row needs."""
+        a, count = self.arrays, int(self.state[lay.HISTORY])
+        if self.pending is not None:
+            rows, history = _joined(self.pending, rows), np.concatenate([self.pending_history, history])
+            self.pending = None
+        runs = int(self.state[lay.RUNS_USED])
+        alive = a["run_history"][:runs][a["run_state"][:runs] >= 0]
+        open_ones = np.zeros(count, np.uint8)
+        mark_prefixes(alive, a["history_parent"], open_ones, True)
+        waits = np.zeros(len(history), bool)
+        if self.tables.longest:
+            prefixes = np.zeros(count, np.uint8)
+            mark_prefixes(history, a["history_parent"], prefixes, False)
+            self.bound_some |= bool((history > 0).any())
+            prefixes[0] = self.bound_some  # to have bound nothing is a prefix of every other match
+            stays = prefixes[history] == 0
+            rows, history = _taken(rows, np.flatnonzero(stays)), history[stays]
+            waits = (open_ones[history] != 0) | (history == 0)
+            self.pending, self.pending_history = _taken(rows, np.flatnonzero(waits)), history[waits]
+            mark_prefixes(self.pending_history, a["history_parent"], open_ones, True)
+        number = np.zeros(count, np.int64)
+        self.state[lay.HISTORY] = renumber(
+            count, a["history_parent"], a["history_node"], a["history_variable"], a["history_done"], open_ones, number
+        )
+        a["run_history"][:runs] = number[np.minimum(a["run_history"][:runs], count - 1)]
+        self.pending_history = number[self.pending_history]
+        return _taken(rows, np.flatnonzero(~waits[: len(history)])) if self.tables.longest else rows
+
+    def _no_rows(self) -> Rows:
+        program = self.tables.tables.program
+        columns = [pa.array([], pa.string() if not c.number else pa.float64()) for c in program.columns]
+        key = pa.array([], pa.string()) if program.answer is Answer.GROUPS else None
+        return Rows(columns, key, np.zeros(0, np.int64))
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """The same type of array whether or not it may be written, since the kernel is compiled for one."""
+    shown = array.view()
+    shown.flags.writeable = False
+    return shown
+
+
+def _strings(offsets: NDArray[np.int64], data: NDArray[np.uint8], valid: NDArray[np.uint8]) -> pa.Array:
+    count = len(valid)
+    mask = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    if offsets[-1] < 2**31:
+        return pa.Array.from_buffers(pa.string(), count, [mask, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)])
+    return pa.Array.from_buffers(pa.large_string(), count, [mask, pa.py_buffer(offsets), pa.py_buffer(data)])
+
+
+def _taken(rows: Rows, places: NDArray[np.int64]) -> Rows:
+    picked = pa.array(places)
+    key = rows.key.take(picked) if rows.key is not None else None
+    return Rows([column.take(picked) for column in rows.columns], key, rows.last[places])
+
+
+def _joined(one: Rows, two: Rows) -> Rows:
+    columns = [pa.concat_arrays(pair) for pair in zip(one.columns, two.columns, strict=True)]
+    key = pa.concat_arrays([one.key, two.key]) if one.key is not None and two.key is not None else None
+    return Rows(columns, key, np.concatenate([one.last, two.last]))
+

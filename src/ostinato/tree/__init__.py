@@ -1,0 +1,1 @@
+"""Nested data as streams of tokens: XML and JSON bytes in, flat arrays out."""

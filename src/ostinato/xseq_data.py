@@ -1,0 +1,251 @@
+"""Documents of any size for XSeq: stock transactions, an auction site, parsed sentences; the same for the same seed.
+
+Each is written to a file piece by piece, out of columns that Arrow joins to text, so that hundreds of megabytes take
+seconds and little memory.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+COMPANIES = 1_000
+DEEPEST = 36  # elements in one another, in parsed sentences
+SEED = 7
+_PIECE = 100_000  # transactions that are made at a time
+_CENTS = 100_000  # prices are below 1,000.00
+_DAY_ONE = np.datetime64("2026-01-05T09:30:00", "s")
+_SYLLABLES = ("ba", "co", "de", "fi", "gra", "lo", "mer", "na", "pol", "qui", "ra", "sto", "ti", "vel", "wor", "zen")
+
+
+# --- stock transactions
+
+
+def stocks(path: str | os.PathLike[str], size: int, *, seed: int = SEED) -> None:
+    """About `size` bytes of `<stocks><transaction company= price= buyer= date=/>…`: each price is a random walk."""
+    fields = ('<transaction company="', '" price="', '" buyer="', '" date="', '"/>\n')
+    with Path(path).open("wb") as out:
+        _framed(out, size, b"<stocks>\n", _joined(fields, _transactions(seed)), b"</stocks>\n")
+
+
+def stock_lines(path: str | os.PathLike[str], size: int, *, seed: int = SEED) -> None:
+    """The same transactions as JSON lines."""
+    fields = ('{"company":"', '","price":', ',"buyer":"', '","date":"', '"}\n')
+    with Path(path).open("wb") as out:
+        _framed(out, size, b"", _joined(fields, _transactions(seed)), b"")
+
+
+def _transactions(seed: int) -> Iterator[list[pa.Array]]:
+    """Company, price, buyer and date of ever more transactions, one a second."""
+    rng = np.random.default_rng(seed)
+    names = _numbered("C", COMPANIES, 4)
+    buyers = _numbered("B", 10_000, 5)
+    prices = pa.array([f"{cents // 100}.{cents % 100:02}" for cents in range(_CENTS)])
+    now, stands = 0, rng.integers(1_000, _CENTS, COMPANIES)
+    while True:
+        company = rng.integers(0, COMPANIES, _PIECE)
+        stands, price = _walked(company, rng.integers(-100, 101, _PIECE), stands)
+        date = pa.array(_DAY_ONE + np.arange(now, now + _PIECE)).cast(pa.string())
+        now += _PIECE
+        yield [_taken(names, company), _taken(prices, price), _taken(buyers, rng.integers(0, 10_000, _PIECE)), date]
+
+
+def _walked(
+    company: NDArray[np.int64], steps: NDArray[np.int64], stands: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each company's walk stands after all steps, and the price at each step, turned back at the ends."""
+    order = np.argsort(company, kind="stable")
+    total = np.cumsum(steps[order])
+    begin = np.searchsorted(company[order], np.arange(len(stands)))
+    before = np.concatenate([[0], total])[begin]
+    place = np.empty_like(total)
+    place[order] = total - before[company[order]] + stands[company[order]]
+    stands = stands + np.diff(np.concatenate([before, total[-1:]]))
+    turn = 2 * (_CENTS - 100)
+    folded = place % turn
+    return stands, 100 + np.minimum(folded, turn - 1 - folded)
+
+
+# --- an auction site
+
+
+def auction(path: str | os.PathLike[str], size: int, *, seed: int = SEED) -> None:
+    """About `size` bytes like XMark's: items, people, open and closed auctions; lists lie in lists up to depth 3."""
+    words = random.Random(seed)
+    rng = np.random.default_rng(seed)
+    pools = {
+        "name": [f"{_word(words).title()} {_word(words).title()}" for _ in range(2_000)],
+        "text": [_text(words) for _ in range(2_000)],
+        "description": [_description(words) for _ in range(2_000)],
+        "bidders": [_bidders(words) for _ in range(2_000)],
+        "price": [f"{words.expovariate(0.02):.2f}" for _ in range(20_000)],
+    }
+    sections = {  # with its share of the document and the parts of a record: texts, names of pools, `#` for its number
+        "regions": (0.4, ('<item id="item', "#", '">\n<location>Albany</location>\n<quantity>1</quantity>\n<name>', "name",
+                          "</name>\n<payment>Creditcard</payment>\n<description>\n", "description", "</description>\n"
+                          '<shipping>Will ship only within country</shipping>\n<incategory category="category7"/>\n'
+                          "<mailbox>\n<mail>\n<from>", "name", "</from>\n<to>", "name", "</to>\n<text>", "text",
+                          "</text>\n</mail>\n</mailbox>\n</item>\n")),
+        "people": (0.15, ('<person id="person', "#", '">\n<name>', "name", "</name>\n<emailaddress>mailto:", "name",
+                          "</emailaddress>\n<phone>+1 (555) 0100</phone>\n<address>\n<street>12 ", "name", " St</street>\n"
+                          "<city>Albany</city>\n<country>United States</country>\n<zipcode>12</zipcode>\n</address>\n"
+                          '<profile income="', "price", '">\n<interest category="category3"/>\n<education>College'
+                          "</education>\n<business>No</business>\n</profile>\n</person>\n")),
+        "open_auctions": (0.25, ('<open_auction id="open_auction', "#", '">\n<initial>', "price", "</initial>\n", "bidders",
+                          '<itemref item="item7"/>\n<annotation>\n<author person="person7"/>\n<description>\n',
+                          "description", "</description>\n<happiness>5</happiness>\n</annotation>\n"
+                          "<quantity>1</quantity>\n<type>Regular</type>\n</open_auction>\n")),
+        "closed_auctions": (0.2, ('<closed_auction price="', "price", '">\n<seller person="person7"/>\n<buyer person="person',
+                          "#", '"/>\n<itemref item="item', "#", '"/>\n<date>07/06/2026</date>\n<quantity>1</quantity>\n'
+                          '<type>Regular</type>\n<annotation>\n<author person="person7"/>\n<description>\n', "description",
+                          "</description>\n<happiness>5</happiness>\n</annotation>\n</closed_auction>\n")),
+    }  # fmt: skip
+    made = {name: pa.array(texts) for name, texts in pools.items()}
+    with Path(path).open("wb") as out:
+        out.write(b"<?xml version='1.0' encoding='UTF-8'?>\n<site>\n")
+        for name, (share, parts) in sections.items():
+            records = _records(parts, made, rng)
+            _framed(out, int(size * share), f"<{name}>\n".encode(), records, f"</{name}>\n".encode())
+        out.write(b"</site>\n")
+
+
+def _records(parts: tuple[str, ...], pools: dict[str, pa.Array], rng: np.random.Generator) -> Iterator[pa.Array]:
+    """Records out of parts, with everything from a pool drawn at random."""
+    count, done = 2_000, 0
+    while True:
+        number = pa.array(np.arange(done, done + count)).cast(pa.string())
+        columns: list[Any] = []
+        for part in parts:
+            if part == "#":
+                columns.append(number)
+            elif part in pools:
+                columns.append(_taken(pools[part], rng.integers(0, len(pools[part]), count)))
+            else:
+                columns.append(part)
+        done += count
+        yield pc.binary_join_element_wise(*columns, "")
+
+
+def _text(rng: random.Random) -> str:
+    """Words, some of them marked; a keyword may stand in an emph."""
+    found = []
+    for _ in range(rng.randint(10, 60)):
+        word, kind = _word(rng), rng.random()
+        if kind < 0.02:
+            word = f"<emph><keyword>{word} {_word(rng)}</keyword></emph>"
+        elif kind < 0.08:
+            tag = rng.choice(("keyword", "bold", "emph"))
+            word = f"<{tag}>{word} {_word(rng)}</{tag}>"
+        found.append(word)
+    return " ".join(found)
+
+
+def _description(rng: random.Random, depth: int = 0) -> str:
+    """A text, or a list of which each item is a text or another list."""
+    if depth == 3 or rng.random() < (0.6, 0.5, 0.7)[depth]:
+        return f"<text>{_text(rng)}</text>\n"
+    items = (f"<listitem>\n{_description(rng, depth + 1)}</listitem>\n" for _ in range(rng.randint(1, 4)))
+    return f"<parlist>\n{''.join(items)}</parlist>\n"
+
+
+def _bidders(rng: random.Random) -> str:
+    return "".join(
+        f'<bidder>\n<date>07/06/2026</date>\n<time>11:28:32</time>\n<personref person="person{rng.randint(0, 9_999)}"/>\n'
+        f"<increase>{1.5 * rng.randint(1, 20):.2f}</increase>\n</bidder>\n"
+        for _ in range(rng.randint(0, 8))
+    )
+
+
+# --- parsed sentences
+
+
+def treebank(path: str | os.PathLike[str], size: int, *, seed: int = SEED) -> None:
+    """About `size` bytes of parsed sentences in `<FILE><EMPTY>…`: phrases in phrases, the deepest element at depth 36."""
+    words = random.Random(seed)
+    rng = np.random.default_rng(seed)
+    depths = [DEEPEST] + [min(DEEPEST, 4 + int(words.expovariate(0.12))) for _ in range(3_000)]
+    sentences = pa.array([f"<EMPTY>{_sentence(words, depth)}.</EMPTY>\n" for depth in depths])
+
+    def drawn() -> Iterator[pa.Array]:
+        yield sentences.slice(0, 1)
+        while True:
+            yield _taken(sentences, rng.integers(0, len(sentences), 1_000))
+
+    with Path(path).open("wb") as out:
+        _framed(out, size, b"<FILE>\n", drawn(), b"</FILE>\n")
+
+
+def _sentence(rng: random.Random, deepest: int) -> str:
+    """Phrases along one way down to the deepest element, below FILE and EMPTY, each with a short phrase beside it."""
+    text = f"<NN>{_word(rng)}</NN>"
+    for depth in range(deepest - 1, 2, -1):
+        # sentences begin as the queries of the paper have it: S, VP and NP on top, now and then one EMPTY in another
+        tags = ("S", "S", "VP", "NP", "EMPTY") if depth == 3 else ("S", "NP", "NP", "VP", "VP", "PP", "SBAR", "ADJP")
+        tag = rng.choice(tags)
+        beside = f"<NP><DT>{_word(rng)}</DT><JJ>{_word(rng)}</JJ></NP>" if rng.random() < 0.5 and depth < deepest - 1 else ""
+        text = f"<{tag}>{beside}<{'VB' if tag == 'VP' else 'IN'}>{_word(rng)}</{'VB' if tag == 'VP' else 'IN'}>{text}</{tag}>"
+    return text
+
+
+# --- text out of columns
+
+
+def _word(rng: random.Random) -> str:
+    return "".join(rng.choices(_SYLLABLES, k=rng.randint(1, 4)))
+
+
+def _numbered(letter: str, count: int, digits: int) -> pa.Array:
+    return pa.array([f"{letter}{number:0{digits}}" for number in range(count)])
+
+
+def _taken(texts: pa.Array, places: NDArray[np.int64]) -> pa.Array:
+    return texts.take(pa.array(places))
+
+
+def _joined(between: tuple[str, ...], columns: Iterator[list[pa.Array]]) -> Iterator[pa.Array]:
+    for piece in columns:
+        parts = [part for pair in zip(between, piece, strict=False) for part in pair]
+        yield pc.binary_join_element_wise(*parts, between[-1], "")
+
+
+def _framed(out: BinaryIO, size: int, head: bytes, pieces: Iterator[pa.Array], tail: bytes) -> None:
+    """Whole records between a head and a tail, as many as `size` bytes hold."""
+    left = size - len(head) - len(tail)
+    out.write(head)
+    for piece in pieces:
+        _, offsets, data = piece.buffers()
+        ends = np.frombuffer(offsets, np.int32)[piece.offset : piece.offset + len(piece) + 1]
+        fit = max(0, int(np.searchsorted(ends - ends[0], left, side="right")) - 1)
+        out.write(memoryview(data)[int(ends[0]) : int(ends[fit])])
+        left -= int(ends[fit] - ends[0])
+        if fit < len(piece):
+            break
+    out.write(tail)
+
+
+DOCUMENTS: dict[str, tuple[str, Callable[..., None]]] = {
+    "stocks": ("xml", stocks),
+    "stock lines": ("jsonl", stock_lines),
+    "auction": ("xml", auction),
+    "treebank": ("xml", treebank),
+}
+
+
+def made(folder: Path, kind: str, size: int) -> Path:
+    """The path of a document of a kind in a folder, where it is written if it is not there yet."""
+    suffix, write = DOCUMENTS[kind]
+    path = folder / f"{kind.replace(' ', '-')}-{size}.{suffix}"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_suffix(".part")
+        write(unfinished, size)
+        unfinished.rename(path)
+    return path

@@ -1,0 +1,69 @@
+"""The evaluator over kept subtrees answers as the declarative one does, however the document comes in."""
+
+from __future__ import annotations
+
+import math
+
+from hypothesis import given, reject, settings
+from hypothesis import strategies as st
+
+from generators_xseq import answer, queries, xml_documents
+from ostinato.automata.walk_program import program_of
+from ostinato.errors import QueryError
+from ostinato.plan.xseq import XSeqQuery
+from ostinato.plan.xseq_check import check, normalised, repeating
+from ostinato.runtime.xseq.buffered import Buffered
+from ostinato.runtime.xseq.buffered_anchor import Anchor
+from ostinato.runtime.xseq.rows import assemble
+from ostinato.semantics.xseq import Matches, Row
+from ostinato.semantics.xseq_values import Value
+from ostinato.tree.document import read_xml
+from ostinato.tree.xml import XmlSource
+
+WHOLE = Anchor((), (), "it is wanted so")
+
+
+def buffered(query: XSeqQuery, document: bytes, matches: Matches, chunk: int, whole: bool) -> list[Row]:
+    program = program_of(normalised(query), repeating(query))
+    evaluator = Buffered(program, matches=matches)
+    if whole:
+        evaluator.anchor = WHOLE
+    source = XmlSource(document, chunk_size=chunk)
+    blocks = []
+    while (tokens := source.read(evaluator.keep_from)) is not None:
+        blocks.append(evaluator.push(tokens, source.names))
+    blocks.append(evaluator.finish())
+    tables = assemble(program, blocks, sort=True)
+    return [row for table in tables for row in zip(*(column.to_pylist() for column in table.columns), strict=True)]
+
+
+def padded(document: bytes) -> bytes:
+    """With comments in front that are longer than what a source reads at first, so that the rest comes in pieces."""
+    declared = document.index(b"?>") + 2 if document.startswith(b"<?xml") else 0
+    return document[:declared] + b"<!-- -->" * 512 + document[declared:]
+
+
+def same(one: Value, other: Value) -> bool:
+    """Equal, numbers up to the last bits; a number that is returned as it is written is a text."""
+    if isinstance(one, str) and isinstance(other, int | float):
+        return float(one) == other
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
+    return one == other
+
+
+@settings(max_examples=300)
+@given(
+    queries(), xml_documents(), st.sampled_from(["all", "longest"]), st.sampled_from([1, 7, 64, 1 << 16]), st.booleans()
+)
+def test_as_declared(query: XSeqQuery, document: bytes, matches: Matches, chunk: int, whole: bool) -> None:
+    try:
+        check(query)
+    except QueryError:
+        reject()
+    document = padded(document)
+    expected = answer(query, read_xml(document), matches)
+    found = buffered(query, document, matches, chunk, whole)
+    assert len(found) == len(expected)
+    for row, wanted in zip(found, expected, strict=True):
+        assert all(map(same, row, wanted)), (found, expected)
