@@ -23,11 +23,13 @@ from ostinato.cli_options import (
     Lateness,
     Longest,
     Master,
+    Matches,
     MoreInputs,
     Once,
     OnError,
     QueryFile,
     QueryText,
+    SchemaFile,
     Stream,
     TimeColumn,
     TypeColumn,
@@ -41,6 +43,7 @@ from ostinato.cli_options import (
     warn,
 )
 from ostinato.cli_rules import checked_rules, rules
+from ostinato.cli_xseq import checked_xseq, xseq
 from ostinato.guard import guarded, watch_signals
 
 if TYPE_CHECKING:
@@ -51,7 +54,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="ostinato",
-    help="Find patterns of events in files and tables.",
+    help="Find patterns of events in files and tables, and of elements in documents.",
     epilog="Start with: ostinato demo",
     no_args_is_help=True,
     add_completion=False,
@@ -129,8 +132,11 @@ def detect(
     [cyan]ostinato detect fires.cel --engine spark --stream --input kafka://HOST:9092/TOPIC --kind value=number[/]
     """
     from ostinato.query import PatternQuery
+    from ostinato.treequery import TreeQuery
 
     compiled, inputs = arguments(query, more, text, inputs, language)
+    if isinstance(compiled, TreeQuery):
+        usage("detect reads events; documents are queried by: ostinato xseq QUERY --input FILE")
     if not isinstance(compiled, PatternQuery):
         usage("detect finds matches of a query; rules are run by: ostinato rules PROGRAM --input FILE")
     topic, files = sources(inputs, spark_stream=engine is EngineName.SPARK and stream)
@@ -194,6 +200,7 @@ def detect(
 
 
 app.command()(rules)
+app.command()(xseq)
 
 
 @app.command()
@@ -210,6 +217,8 @@ def check(
     end: EndColumn = None,
     document: DocumentColumn = None,
     kind: Kinds = None,
+    matches: Matches = None,
+    schema: SchemaFile = None,
 ) -> None:
     """Say whether a query is right, before any event is read.
 
@@ -218,14 +227,21 @@ def check(
     [dim]Examples:[/]
     [cyan]ostinato check fires.cel[/]
     [cyan]ostinato check fires.cel --input events.parquet[/]
+    [cyan]ostinato check falling.xseq --schema stocks.dtd[/]
     """
     from ostinato.query import PatternQuery
+    from ostinato.treequery import TreeQuery
 
-    compiled, inputs = arguments(query, more, text, inputs, language)
+    compiled, inputs = arguments(query, more, text, inputs, language, matches, schema)
     files = given_files(inputs)
+    if isinstance(compiled, TreeQuery):
+        if files or time or type or begin or end or document or kind:
+            usage("an XSeq query has no columns to check; --schema FILE says what its documents hold")
+        typer.echo(checked_xseq(compiled))
+        return
     if not isinstance(compiled, PatternQuery):
-        columns = {"begin": begin, "end": end, "time": time, "type": type, "document": document}
-        typer.echo(checked_rules(compiled, files, columns, given_kinds(kind)))
+        named = {"begin": begin, "end": end, "time": time, "type": type, "document": document}
+        typer.echo(checked_rules(compiled, files, named, given_kinds(kind)))
         return
     if begin or end or document:
         usage("--begin, --end and --document are for rules")
@@ -234,8 +250,8 @@ def check(
         from ostinato.job import Job
 
         job = Job(query=compiled, files=files, time=time, type=type, kinds=given_kinds(kind))
-        schema = job.checked_schema()
-        against = f", fits the {len(schema)} columns of {', '.join(file.name for file in files)}"
+        columns = job.checked_schema()
+        against = f", fits the {len(columns)} columns of {', '.join(file.name for file in files)}"
     warn(compiled)
     typer.echo(f"ok: {_summary(compiled)}{against}")
 
@@ -256,6 +272,8 @@ def explain(
     time: TimeColumn = None,
     type: TypeColumn = None,
     longest: Longest = None,
+    matches: Matches = None,
+    schema: SchemaFile = None,
 ) -> None:
     """Show how a query is understood and compiled, stage by stage, and what Spark would do around it.
 
@@ -264,10 +282,11 @@ def explain(
     [cyan]ostinato explain -q "A AS x ; B AS y" --svg automaton.svg[/]
     [cyan]ostinato explain fires.cel --engine spark --input events/[/]
     """
-    from ostinato.query import PatternQuery
+    from ostinato.ruleset import RuleProgram
+    from ostinato.treequery import TreeQuery
 
-    compiled, inputs = arguments(query, more, text, inputs, language)
-    if not isinstance(compiled, PatternQuery):
+    compiled, inputs = arguments(query, more, text, inputs, language, matches, schema)
+    if isinstance(compiled, RuleProgram):
         if svg is not None or inputs or engine is EngineName.SPARK:
             usage("--svg, --engine and --input are for queries; the plan of rules is the same for every engine")
         typer.echo(compiled.explain(longest=longest))
@@ -279,9 +298,11 @@ def explain(
         usage("--engine spark and --input go together: what Spark does depends on the columns")
     if svg is not None and svg.suffix.lower() not in (".svg", ".dot", ".gv"):
         usage(f"--svg {svg} must end in .svg, .dot or .gv")
+    if isinstance(compiled, TreeQuery) and files:
+        usage("--engine and --input are for queries of events; a document is read the same way wherever it is")
     if svg is not None:
         compiled.diagram().save(svg)
-    if not files:
+    if isinstance(compiled, TreeQuery) or not files:
         typer.echo(compiled.explain())
         return
     from ostinato.spark.job import SparkJob

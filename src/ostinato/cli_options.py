@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from ostinato.query import PatternQuery
     from ostinato.ruleset import RuleProgram
     from ostinato.spark.topic import Topic
+    from ostinato.treequery import TreeQuery
+
+    Compiled = PatternQuery | RuleProgram | TreeQuery
 
 KINDS = ("number", "string", "boolean", "timestamp")
 TOPIC = "kafka://"  # what an input begins with that is a topic
@@ -37,6 +40,12 @@ class Language(StrEnum):
     CEL = "cel"
     SREM = "srem"
     RULES = "rules"
+    XSEQ = "xseq"
+
+
+class MatchChoice(StrEnum):
+    ALL = "all"
+    LONGEST = "longest"
 
 
 class Form(StrEnum):
@@ -53,7 +62,7 @@ LanguageChoice = Annotated[
     Language | None,
     typer.Option(
         "--language",
-        help="What the query is written in [dim]\\[srem for a file *.srem, rules for *.rules, else cel][/].",
+        help="What the query is written in [dim]\\[by the name of its file: *.srem, *.rules, *.xseq, else cel][/].",
     ),
 ]
 Inputs = Annotated[
@@ -86,6 +95,17 @@ DocumentColumn = Annotated[
 Longest = Annotated[
     str | None,
     typer.Option("--longest", metavar="DURATION", help="Rules: how long an event lasts at most, which bounds memory."),
+]
+Matches = Annotated[
+    MatchChoice | None,
+    typer.Option(
+        "--matches", help="XSeq: every match, or only those that no other one continues [dim]\\[all][/].",
+        show_default=False,
+    ),
+]  # fmt: skip
+SchemaFile = Annotated[
+    Path | None,
+    typer.Option("--schema", metavar="FILE", help="XSeq: what can occur: a .dtd, an .xsd or a sample .xml file."),
 ]
 Kinds = Annotated[
     list[str] | None,
@@ -136,19 +156,29 @@ def arguments(
     text: str | None,
     inputs: list[str] | None,
     language: Language | None,
-) -> tuple[PatternQuery | RuleProgram, list[str]]:
-    """The compiled query and what it is to read.
+    matches: MatchChoice | None = None,
+    schema: Path | None = None,
+) -> tuple[Compiled, list[str]]:
+    """The compiled query and what it is to read. `matches` and `schema` are for XSeq.
 
     A shell expands `--input *.csv` to `--input a.csv b.csv`; the files after the first arrive as plain arguments,
     and with -q so does what looks like the name of a query file.
     """
     files = [*(inputs or ()), *(more or ())]
     if text is not None:
-        return _compiled(text, language or Language.CEL), files + ([query] if query is not None else [])
+        files += [query] if query is not None else []
+        return compiled(text, language or Language.CEL, matches, schema), files
     if query is None:
         usage("give a query: the name of a file, or the text after -q")
+    by_name = {".srem": Language.SREM, ".rules": Language.RULES, ".xseq": Language.XSEQ}
+    language = language or by_name.get(Path(query).suffix.lower(), Language.CEL)
+    return compiled(query_file(query), language, matches, schema), files
+
+
+def query_file(query: str) -> str:
+    """The text of a query in a file."""
     try:
-        content = Path(query).read_text(encoding="utf-8-sig")
+        return Path(query).read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         looks_like_text = any(char.isspace() for char in query)
         fix = f"to give the text itself: -q {shlex.quote(query)}" if looks_like_text else "check the name of the file"
@@ -157,13 +187,15 @@ def arguments(
         raise QueryError(f"`{query}` is a folder", fix="the query comes first, then --input FOLDER") from None
     except UnicodeDecodeError:
         raise QueryError(f"`{query}` is not a text file", fix="the query comes first, then --input FILE") from None
-    by_name = {".srem": Language.SREM, ".rules": Language.RULES}.get(Path(query).suffix.lower(), Language.CEL)
-    return _compiled(content, language or by_name), files
 
 
-def _compiled(text: str, language: Language) -> PatternQuery | RuleProgram:
+def compiled(text: str, language: Language, matches: MatchChoice | None = None, schema: Path | None = None) -> Compiled:
     import ostinato
 
+    if language is Language.XSEQ:
+        return ostinato.xseq(text, matches=(matches or MatchChoice.ALL).value, schema=schema)
+    if matches is not None or schema is not None:
+        usage("--matches and --schema are for queries in XSeq")
     if language is Language.RULES:
         return ostinato.rules(text)
     return ostinato.srem(text) if language is Language.SREM else ostinato.cel(text)
@@ -223,6 +255,6 @@ def _same(one: Path, other: Path) -> bool:
     return one.exists() and other.exists() and one.samefile(other)
 
 
-def warn(query: PatternQuery | RuleProgram) -> None:
+def warn(query: Compiled) -> None:
     for warning in query.warnings:
         typer.echo(f"{typer.style('warning', fg='yellow', bold=True)}: {warning}", err=True)

@@ -44,7 +44,7 @@ class TreeQuery:
     @property
     def warnings(self) -> list[str]:
         """What is legal but probably not meant."""
-        return [str(note) for note in self._compiled.notes if note.never]
+        return [note.text for note in self._compiled.notes if note.never]
 
     def detect(self, source: Any, /, **options: Any) -> Any:
         """The answer as a table: of a document, one row per match; of a column of documents, with their row numbers.
@@ -168,9 +168,10 @@ class TreeQuery:
             try:
                 if given is None:
                     given = guess_format(bytes(document))
-                for table in self._tables(document, sort=True, format=given, name=f"row {row}", **options):
-                    found.append(table)
-                    rows.append(row)
+                # all of it first: a document that turns out to be bad gives no rows
+                tables = list(self._tables(document, sort=True, format=given, name=f"row {row}", **options))
+                found += tables
+                rows += [row] * len(tables)
             except OstinatoError as error:
                 if on_error == "raise":
                     raise

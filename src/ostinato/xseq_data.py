@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -76,60 +77,102 @@ def _walked(
 
 # --- an auction site
 
+# Sections with their share of the document and a record of theirs: {number} counts, the others are drawn from pools.
+_SECTIONS = {
+    "regions": (0.4, """<item id="item{number}">
+<location>Albany</location>
+<quantity>1</quantity>
+<name>{name}</name>
+<payment>Creditcard</payment>
+<description>
+{description}</description>
+<shipping>Will ship only within country</shipping>
+<incategory category="category7"/>
+<mailbox>
+<mail>
+<from>{name}</from>
+<to>{name}</to>
+<text>{text}</text>
+</mail>
+</mailbox>
+</item>
+"""),
+    "people": (0.15, """<person id="person{number}">
+<name>{name}</name>
+<emailaddress>mailto:{name}</emailaddress>
+<phone>+1 (555) 0100</phone>
+<address>
+<street>12 {name} St</street>
+<city>Albany</city>
+<country>United States</country>
+<zipcode>12</zipcode>
+</address>
+<profile income="{price}">
+<interest category="category3"/>
+<education>College</education>
+<business>No</business>
+</profile>
+</person>
+"""),
+    "open_auctions": (0.25, """<open_auction id="open_auction{number}">
+<initial>{price}</initial>
+{bidders}<itemref item="item{number}"/>
+<annotation>
+<author person="person{number}"/>
+<description>
+{description}</description>
+<happiness>5</happiness>
+</annotation>
+<quantity>1</quantity>
+<type>Regular</type>
+</open_auction>
+"""),
+    "closed_auctions": (0.2, """<closed_auction price="{price}">
+<seller person="person{number}"/>
+<buyer person="person{number}"/>
+<itemref item="item{number}"/>
+<date>07/06/2026</date>
+<quantity>1</quantity>
+<type>Regular</type>
+<annotation>
+<author person="person{number}"/>
+<description>
+{description}</description>
+<happiness>5</happiness>
+</annotation>
+</closed_auction>
+"""),
+}  # fmt: skip
+
 
 def auction(path: str | os.PathLike[str], size: int, *, seed: int = SEED) -> None:
     """About `size` bytes like XMark's: items, people, open and closed auctions; lists lie in lists up to depth 3."""
     words = random.Random(seed)
     rng = np.random.default_rng(seed)
     pools = {
-        "name": [f"{_word(words).title()} {_word(words).title()}" for _ in range(2_000)],
-        "text": [_text(words) for _ in range(2_000)],
-        "description": [_description(words) for _ in range(2_000)],
-        "bidders": [_bidders(words) for _ in range(2_000)],
-        "price": [f"{words.expovariate(0.02):.2f}" for _ in range(20_000)],
+        "name": pa.array([f"{_word(words).title()} {_word(words).title()}" for _ in range(2_000)]),
+        "text": pa.array([_text(words) for _ in range(2_000)]),
+        "description": pa.array([_description(words) for _ in range(2_000)]),
+        "bidders": pa.array([_bidders(words) for _ in range(2_000)]),
+        "price": pa.array([f"{words.expovariate(0.02):.2f}" for _ in range(20_000)]),
     }
-    sections = {  # with its share of the document and the parts of a record: texts, names of pools, `#` for its number
-        "regions": (0.4, ('<item id="item', "#", '">\n<location>Albany</location>\n<quantity>1</quantity>\n<name>', "name",
-                          "</name>\n<payment>Creditcard</payment>\n<description>\n", "description", "</description>\n"
-                          '<shipping>Will ship only within country</shipping>\n<incategory category="category7"/>\n'
-                          "<mailbox>\n<mail>\n<from>", "name", "</from>\n<to>", "name", "</to>\n<text>", "text",
-                          "</text>\n</mail>\n</mailbox>\n</item>\n")),
-        "people": (0.15, ('<person id="person', "#", '">\n<name>', "name", "</name>\n<emailaddress>mailto:", "name",
-                          "</emailaddress>\n<phone>+1 (555) 0100</phone>\n<address>\n<street>12 ", "name", " St</street>\n"
-                          "<city>Albany</city>\n<country>United States</country>\n<zipcode>12</zipcode>\n</address>\n"
-                          '<profile income="', "price", '">\n<interest category="category3"/>\n<education>College'
-                          "</education>\n<business>No</business>\n</profile>\n</person>\n")),
-        "open_auctions": (0.25, ('<open_auction id="open_auction', "#", '">\n<initial>', "price", "</initial>\n", "bidders",
-                          '<itemref item="item7"/>\n<annotation>\n<author person="person7"/>\n<description>\n',
-                          "description", "</description>\n<happiness>5</happiness>\n</annotation>\n"
-                          "<quantity>1</quantity>\n<type>Regular</type>\n</open_auction>\n")),
-        "closed_auctions": (0.2, ('<closed_auction price="', "price", '">\n<seller person="person7"/>\n<buyer person="person',
-                          "#", '"/>\n<itemref item="item', "#", '"/>\n<date>07/06/2026</date>\n<quantity>1</quantity>\n'
-                          '<type>Regular</type>\n<annotation>\n<author person="person7"/>\n<description>\n', "description",
-                          "</description>\n<happiness>5</happiness>\n</annotation>\n</closed_auction>\n")),
-    }  # fmt: skip
-    made = {name: pa.array(texts) for name, texts in pools.items()}
     with Path(path).open("wb") as out:
         out.write(b"<?xml version='1.0' encoding='UTF-8'?>\n<site>\n")
-        for name, (share, parts) in sections.items():
-            records = _records(parts, made, rng)
+        for name, (share, record) in _SECTIONS.items():
+            records = _records(re.split(r"[{}]", record), pools, rng)
             _framed(out, int(size * share), f"<{name}>\n".encode(), records, f"</{name}>\n".encode())
         out.write(b"</site>\n")
 
 
-def _records(parts: tuple[str, ...], pools: dict[str, pa.Array], rng: np.random.Generator) -> Iterator[pa.Array]:
-    """Records out of parts, with everything from a pool drawn at random."""
+def _records(parts: list[str], pools: dict[str, pa.Array], rng: np.random.Generator) -> Iterator[pa.Array]:
+    """Records out of parts, of which every second one is the name of a pool."""
     count, done = 2_000, 0
     while True:
-        number = pa.array(np.arange(done, done + count)).cast(pa.string())
-        columns: list[Any] = []
-        for part in parts:
-            if part == "#":
-                columns.append(number)
-            elif part in pools:
-                columns.append(_taken(pools[part], rng.integers(0, len(pools[part]), count)))
-            else:
-                columns.append(part)
+        columns: list[Any] = [*parts]
+        for place in range(1, len(parts), 2):
+            pool = pools.get(parts[place])
+            drawn = np.arange(done, done + count) if pool is None else rng.integers(0, len(pool), count)
+            columns[place] = pa.array(drawn).cast(pa.string()) if pool is None else _taken(pool, drawn)
         done += count
         yield pc.binary_join_element_wise(*columns, "")
 
@@ -158,8 +201,8 @@ def _description(rng: random.Random, depth: int = 0) -> str:
 
 def _bidders(rng: random.Random) -> str:
     return "".join(
-        f'<bidder>\n<date>07/06/2026</date>\n<time>11:28:32</time>\n<personref person="person{rng.randint(0, 9_999)}"/>\n'
-        f"<increase>{1.5 * rng.randint(1, 20):.2f}</increase>\n</bidder>\n"
+        f'<bidder>\n<date>07/06/2026</date>\n<time>11:28:32</time>\n<personref person="person{rng.randint(0, 9_999)}"/>'
+        f"\n<increase>{1.5 * rng.randint(1, 20):.2f}</increase>\n</bidder>\n"
         for _ in range(rng.randint(0, 8))
     )
 
@@ -168,7 +211,7 @@ def _bidders(rng: random.Random) -> str:
 
 
 def treebank(path: str | os.PathLike[str], size: int, *, seed: int = SEED) -> None:
-    """About `size` bytes of parsed sentences in `<FILE><EMPTY>…`: phrases in phrases, the deepest element at depth 36."""
+    """About `size` bytes of parsed sentences in `<FILE><EMPTY>…`: phrases in phrases, down to depth 36."""
     words = random.Random(seed)
     rng = np.random.default_rng(seed)
     depths = [DEEPEST] + [min(DEEPEST, 4 + int(words.expovariate(0.12))) for _ in range(3_000)]
@@ -190,8 +233,11 @@ def _sentence(rng: random.Random, deepest: int) -> str:
         # sentences begin as the queries of the paper have it: S, VP and NP on top, now and then one EMPTY in another
         tags = ("S", "S", "VP", "NP", "EMPTY") if depth == 3 else ("S", "NP", "NP", "VP", "VP", "PP", "SBAR", "ADJP")
         tag = rng.choice(tags)
-        beside = f"<NP><DT>{_word(rng)}</DT><JJ>{_word(rng)}</JJ></NP>" if rng.random() < 0.5 and depth < deepest - 1 else ""
-        text = f"<{tag}>{beside}<{'VB' if tag == 'VP' else 'IN'}>{_word(rng)}</{'VB' if tag == 'VP' else 'IN'}>{text}</{tag}>"
+        kind = "VB" if tag == "VP" else "IN"
+        beside = ""
+        if depth < deepest - 1 and rng.random() < 0.5:
+            beside = f"<NP><DT>{_word(rng)}</DT><JJ>{_word(rng)}</JJ></NP>"
+        text = f"<{tag}>{beside}<{kind}>{_word(rng)}</{kind}>{text}</{tag}>"
     return text
 
 

@@ -59,9 +59,10 @@ def _evaluation(compiled: Compiled) -> str:
     if compiled.stream is not None:
         lines.append("one pass; memory: the depth of the document and the partial matches that are open")
         lines.append(f"the automaton is determinised as documents need it; {compiled.stream.classes - 2} names matter")
-        if program.slots:
-            kept = ", ".join(f"{slot.keep} {slot.variable}" for slot in program.slots)
-            lines.append(f"a partial match carries {len(program.slots)} values: {kept}")
+        if compiled.stream.width:
+            slots = [program.slots[number] for number in compiled.stream.tests.slots]
+            kept = ", ".join(f"{slot.keep} {slot.variable}" for slot in slots)
+            lines.append(f"a partial match carries {len(slots)} values: {kept}")
         if compiled.stream.histories:
             lines.append("and which nodes it bound, to tell equal matches, prefixes and order apart")
     else:

@@ -21,6 +21,7 @@ from ostinato.report import Results, progress
 from ostinato.runtime.xseq.limits import XSeqLimits
 from ostinato.runtime.xseq.rows import assemble, schema_of
 from ostinato.runtime.xseq.run import rows_of, source_of
+from ostinato.tree.columns import guess_format
 from ostinato.treequery import TreeQuery
 from ostinato.viz.table import printable
 
@@ -67,15 +68,14 @@ class XSeqJob:
 
             schema = schema_of(self.query.compiled.program)
             gathered = _Gathered(results, schema if source.single else _labelled(schema, source))
-            with _in_options():
-                for document in source(self.options.get("format"), heard):
-                    ran.documents += 1
-                    for table in self._answer(document, ran):
-                        gathered.add(table if source.single else _with_label(table, document))
-                        if self.limit is not None and gathered.total >= self.limit:
-                            break
+            for document in source(heard):
+                ran.documents += 1
+                for table in self._answer(document, ran):
+                    gathered.add(table if source.single else _with_label(table, document))
                     if self.limit is not None and gathered.total >= self.limit:
                         break
+                if self.limit is not None and gathered.total >= self.limit:
+                    break
             gathered.cut(self.limit)
         if isinstance(source, Rows):
             ran.bad += [(f"{bad.file}, line {bad.line}", bad.reason) for bad in source.reader.bad_rows]
@@ -93,15 +93,18 @@ class XSeqJob:
             ran.bad.append((document.name, _reason(error, document.name)))
 
     def _tables(self, document: Document, ran: _Ran) -> Iterator[pa.Table]:
-        if document.format == "xml" and {"root", "record"} & set(self.options):
+        with _in_options(document.name):
+            format = self.options.get("format") or guess_format(document.start)
+        if format == "xml" and {"root", "record"} & set(self.options):
             raise QueryError("--root and --record name the elements of JSON; this is XML", fix="leave them out")
-        options = {**self.options, "format": document.format, "name": document.name}
-        if document.format == "jsonl":
+        options = {**self.options, "format": format, "name": document.name}
+        if format == "jsonl":
             options["on_error"] = "raise" if self.on_error == "raise" else "skip"
         compiled = self.query.compiled
-        tokens = source_of(compiled, document.bytes, limits=self.limits, **options)
-        yield from assemble(compiled.program, rows_of(compiled, tokens, self.limits), sort=self.sort)
-        if document.format == "jsonl":
+        with _in_options(document.name), document.open() as data:
+            tokens = source_of(compiled, data, limits=self.limits, **options)
+            yield from assemble(compiled.program, rows_of(compiled, tokens, self.limits), sort=self.sort)
+        if format == "jsonl":
             ran.bad += [(f"{document.name}, line {bad.line}", bad.reason) for bad in tokens.bad_lines]
             ran.more_bad += tokens.skipped - len(tokens.bad_lines)
 
@@ -166,8 +169,8 @@ class _Ran:
         console.print(", ".join(parts), style="bright_black")
         count = len(self.bad) + self.more_bad
         if count:
-            what = "document or line" if count == 1 else "documents or lines"
-            console.print(f"{count:,} {what} could not be read and left out", style="yellow")
+            was = "was" if count == 1 else "were"
+            console.print(f"{count:,} could not be read and {was} left out", style="yellow")
         for place, reason in self.bad[:_BAD_SHOWN] if list_bad else ():
             console.print(f"  {printable(place)}: {printable(reason)}")
         if list_bad and count > _BAD_SHOWN:
@@ -180,18 +183,17 @@ def _reason(error: DataError | LimitError, name: str) -> str:
 
 
 @contextmanager
-def _in_options() -> Iterator[None]:
-    """Errors that name an argument of Python name the option of the command line."""
+def _in_options(name: str) -> Iterator[None]:
+    """Errors say which document is meant, and name the option of the command line instead of an argument of Python."""
     try:
         yield
     except DataError as error:
-        if error.fix is None:
-            raise
-        fix = _OPTION.sub(r"--\1 \2", error.fix, count=1)
-        raise DataError(error.reason, source=error.source, row=error.row, fix=fix) from error
+        fix = _OPTION.sub(r"--\1 \2", error.fix or "", count=1).replace("schema=", "--schema") or None
+        raise DataError(error.reason, source=error.source or name, row=error.row, fix=fix) from error
     except LimitError as error:
-        name = error.limit.removeprefix("most_")
-        fix = _LIMIT.sub(r"with --max \1=N", error.fix) if name in LIMITS else error.fix
-        if name in LIMITS and "--max" not in fix:
-            fix += f": --max {name}=N"
-        raise LimitError(name, error.bound, reason=error.reason, fix=fix) from error
+        limit = error.limit.removeprefix("most_")
+        fix = _LIMIT.sub(r"with --max \1=N", error.fix) if limit in LIMITS else error.fix
+        if limit in LIMITS and "--max" not in fix:
+            fix += f": --max {limit}=N"
+        reason = error.reason if error.reason.startswith(name) else f"{name}: {error.reason}"
+        raise LimitError(limit, error.bound, reason=reason, fix=fix) from error

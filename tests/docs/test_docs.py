@@ -5,8 +5,8 @@ How pages are written:
 - Python blocks of a page share one namespace and one empty folder. What a statement prints stands right below it, as
   comments; a statement that prints without saying so is an error.
 - ```console blocks hold commands after `$ ` and their output. A command succeeds unless `$ echo $?` says otherwise.
-- ```cel and ```rules blocks compile. After `<!-- file: name -->` a block is also written to that file; if the file is
-  there already, it must have this content.
+- ```cel, ```rules and ```xseq blocks compile. After `<!-- file: name -->` a block is also written to that file; if
+  the file is there already, it must have this content.
 - `…` in expected output stands for anything: times and speeds differ from run to run.
 """
 
@@ -30,10 +30,12 @@ from typer.testing import CliRunner
 import ostinato
 from ostinato.cli import app
 from ostinato.plan.rules import RELATIONS, RELATIVE_TIMERS
+from ostinato.plan.xseq import Axis
 from ostinato.query import CelQuery
 from ostinato.ruleset import RuleProgram
 from ostinato.runtime.engine import Engine, Statistics
 from ostinato.runtime.rules.engine import RuleEngine, RuleStatistics
+from ostinato.treequery import TreeQuery
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -88,9 +90,9 @@ def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             run_python(block, namespace)
         elif block.kind == "console":
             run_console(block)
-        elif block.kind in ("cel", "rules"):
+        elif block.kind in ("cel", "rules", "xseq"):
             try:
-                (ostinato.cel if block.kind == "cel" else ostinato.rules)(block.text)
+                getattr(ostinato, block.kind)(block.text)
             except ostinato.QueryError as error:
                 pytest.fail(f"{block.place}: {error}")
 
@@ -229,7 +231,7 @@ def test_options_without_a_verb_are_documented() -> None:
     assert [option for option in given if f"`ostinato {option}`" not in page and option != "--help"] == []
 
 
-@pytest.mark.parametrize("owner", [CelQuery, Engine, RuleProgram, RuleEngine])
+@pytest.mark.parametrize("owner", [CelQuery, Engine, RuleProgram, RuleEngine, TreeQuery])
 def test_every_method_is_documented(owner: type) -> None:
     text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
     # How an engine is built and joined to others is no business of its users.
@@ -251,6 +253,12 @@ def test_every_public_name_statistic_and_limit_is_documented() -> None:
 def test_every_timer_and_relation_is_documented() -> None:
     rules = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
     assert [name for name in (*RELATIVE_TIMERS, *RELATIONS) if f"`{name}`" not in rules] == []
+
+
+def test_every_axis_and_limit_of_documents_is_documented() -> None:
+    page = (ROOT / "docs" / "xseq.md").read_text(encoding="utf-8")
+    assert [axis for axis in Axis if f"`{axis}`" not in page] == []
+    assert [name for name in ostinato.XSeqLimits.__dataclass_fields__ if f"`{name}`" not in page] == []
 
 
 def test_the_readme_shows_code_early_and_names_two_commands() -> None:

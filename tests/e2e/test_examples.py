@@ -89,6 +89,37 @@ def test_intrusion(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert taken == [("host07", "203.0.113.66"), ("host12", "host07"), ("host21", "host12"), ("host03", "host21")]
 
 
+def test_family(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed("family.py", tmp_path, capsys)
+    assert "    node 1970\n    node 1975\n" in text and "    next Ed, then Ida\n" in text
+    assert "    first Mary, pairs 2\n" in text and "    father Ed, son Hal, generations 3\n" in text
+    assert "runs of brothers and sisters: 9 all, 5 longest" in text
+
+
+def test_nasdaq(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copy(EXAMPLES / "v_shape.xseq", tmp_path)
+    text = printed("nasdaq.py", tmp_path, capsys)
+    assert "falling: 9,744 matches, 4,883 of them the longest" in text
+    (shapes,) = re.findall(r"V shapes: ([\d,]+)", text)
+    assert "the same from JSON lines: True" in text
+    command = re.findall(r"^  ostinato (.*)$", text, re.MULTILINE)[0]
+    result = CliRunner().invoke(app, shlex.split(command))
+    assert result.exit_code == 0 and f", {shapes} rows, " in result.stderr
+
+
+def test_traces(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed("traces.py", tmp_path, capsys)
+    assert "36 of 200 requests failed" in text and "r0: fibonacci(7), 2 calls deep" in text
+    assert "mail went well after 3 failures in a row" in text and "kept in memory" in text
+
+
+def test_shoplifting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed("shoplifting.py", tmp_path, capsys)
+    stolen = re.findall(r"tag(\d+) left at", text)
+    assert sorted(map(int, stolen)) == [item for item in range(500) if item % 60 == 7]
+    assert "0: 'tag0007'" in text and "3: 'row 3: line 1, column 101" in text
+
+
 @pytest.mark.xdist_group("spark")
 def test_spark_orders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed("spark_orders.py", tmp_path, capsys)
@@ -99,5 +130,5 @@ def test_spark_orders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_every_example_is_in_the_table() -> None:
     text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
-    for path in (*EXAMPLES.glob("*.py"), *EXAMPLES.glob("*.cel"), *EXAMPLES.glob("*.rules")):
+    for path in (*EXAMPLES.glob("*.py"), *EXAMPLES.glob("*.cel"), *EXAMPLES.glob("*.rules"), *EXAMPLES.glob("*.xseq")):
         assert path.name in text

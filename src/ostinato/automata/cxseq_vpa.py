@@ -49,8 +49,12 @@ def recognises(query: XSeqQuery | Path, word: Iterable[Letter], *, limit: int = 
 
 
 def to_basic_or_none(path: Path) -> CXSeq | None:
-    """CXSeqB without intersections; None where one is left, which only the forward construction takes."""
-    walks = productions(path)
+    """CXSeqB without intersections; None where one is left, which only the forward construction takes, and where a
+    predicate asks for more than CXSeq can."""
+    try:
+        walks = productions(path)
+    except QueryError:
+        return None
     if any(isinstance(walk, Both) for _, walk in walks.productions):
         return None
     # A walk that never left the document node, or came back to it, is no match.

@@ -100,6 +100,20 @@ class Walk:
         return tuple(known)
 
     @cached_property
+    def maybe_bound(self) -> tuple[frozenset[str], ...]:
+        """For each state the variables that some run there has bound."""
+        known = [frozenset[str]()] * self.states
+        changed = True
+        while changed:
+            changed = False
+            for move in self.moves:
+                may = known[move.source] | ({move.binds} if move.binds else frozenset())
+                if not may <= known[move.target]:
+                    known[move.target] |= may
+                    changed = True
+        return tuple(known)
+
+    @cached_property
     def bound_after(self) -> tuple[frozenset[str], ...]:
         """For each state the variables that a run there may still bind."""
         known = [frozenset[str]()] * self.states

@@ -285,19 +285,50 @@ def _place(condition: Condition, program: Program) -> None:
                 needs.append(program.slot_of(operand))
     _note_all(condition, program)
     test = Test(condition, tuple(dict.fromkeys(needs)))
-    always = True
     repeated = over & program.repeats
-    for move in walk.moves:
-        if move.binds not in (over if repeated else mentions):
-            continue
-        if all(_settled(operand, walk, move) for operand in _ends(condition)) and not repeated - {move.binds}:
+    decisive = [move for move in walk.moves if move.binds in (over if repeated else mentions)]
+    early = [
+        move
+        for move in decisive
+        if all(_settled_in(operand, walk, move.target) for operand in _ends(condition)) and not repeated - {move.binds}
+    ]
+    for move in early:
+        if _matters(condition, walk, move):
             program.at_move[move] = (*program.at_move.get(move, ()), test)
-        elif move.binds in over:
-            always = False
-    if not over or (not always and not repeated):
-        program.at_end = (*program.at_end, test)
-    elif not always:
+    late = [move for move in decisive if move not in early]
+    if repeated and late:
         program.for_each = (*program.for_each, condition)
+    elif not repeated and _may_end_after({0, *(move.target for move in late)}, mentions, walk):
+        program.at_end = (*program.at_end, test)
+
+
+def _matters(condition: Condition, walk: Walk, move: Move) -> bool:
+    """Whether a condition can be decided otherwise by a move than it was before it."""
+    found = [operand for operand in operands(condition) if isinstance(operand, Reference) and operand.within is None]
+    if any(r.alias is Alias.PREV and r.variable == move.binds not in walk.maybe_bound[move.source] for r in found):
+        return False  # it is the first of its kind, so there is no previous one
+    whole = [operand for operand in operands(condition) if isinstance(operand, Reference | Aggregate)]
+    known = all(
+        isinstance(r, Reference) and r.alias is Alias.FIRST and r.variable in walk.bound_before[move.source]
+        for r in whole
+        if isinstance(r, Aggregate) or r.within is not None or r.variable == move.binds
+    )
+    settled = all(_settled_in(operand, walk, move.source) for operand in _ends(condition))
+    return not (known and settled and all(r.variable in walk.bound_before[move.source] for r in found))
+
+
+def _may_end_after(states: set[int], variables: set[str], walk: Walk) -> bool:
+    """Whether a walk may end from one of the states without binding any of the variables."""
+    seen, queue = set(states), list(states)
+    while queue:
+        state = queue.pop()
+        if state in walk.accepting:
+            return True
+        for move in walk.leaving[state]:
+            if move.binds not in variables and move.target not in seen:
+                seen.add(move.target)
+                queue.append(move.target)
+    return False
 
 
 def _note_all(condition: Condition, program: Program) -> None:
@@ -327,14 +358,14 @@ def _ends(condition: Condition) -> list[Operand]:
     ]
 
 
-def _settled(operand: Operand, walk: Walk, move: Move) -> bool:
-    """Whether an operand's value can no longer change after a move."""
+def _settled_in(operand: Operand, walk: Walk, state: int) -> bool:
+    """Whether an operand's value can no longer change after a run has come to a state."""
     if isinstance(operand, Aggregate):
-        return not ranging(operand.operand) & walk.bound_after[move.target]
+        return not ranging(operand.operand) & walk.bound_after[state]
     assert isinstance(operand, Reference)
-    later = operand.variable in walk.bound_after[move.target]
+    later = operand.variable in walk.bound_after[state]
     if operand.alias is Alias.FIRST and operand.within is None:
-        return not later or operand.variable in walk.bound_before[move.target]
+        return not later or operand.variable in walk.bound_before[state]
     return not later
 
 

@@ -46,7 +46,7 @@ def open_events(
     `scanned` hears how far the search for the types of text files has come: so many bytes more.
     """
     given = [paths] if isinstance(paths, str | PathLike) else list(paths)
-    files = [file for path in given for file in _expand(Path(path))]
+    files = [file for path in given for file in expand(Path(path), tuple(_FORMATS), "event files")]
     if not files:
         raise DataError("no input files", fix="name at least one file or folder")
     sources = [_source(file, kinds or {}, scanned, forgiving=on_error != "raise") for file in files]
@@ -124,14 +124,14 @@ def _plain(schema: pa.Schema) -> pa.Schema:
     )
 
 
-def _expand(path: Path) -> list[Path]:
+def expand(path: Path, extensions: tuple[str, ...], what: str) -> list[Path]:
+    """The files that a path stands for: itself, those of a folder that have one of the extensions, or of a pattern."""
     if path.is_dir():
-        found = sorted(
-            file for file in path.rglob("*") if file.is_file() and _format(file) and not _hidden(file.relative_to(path))
-        )
+        inside = (file for file in path.rglob("*") if file.is_file() and not _hidden(file.relative_to(path)))
+        found = sorted(file for file in inside if file.name.lower().endswith(extensions))
         if not found:
             raise DataError(
-                "the folder has no event files", source=str(path), fix=f"known extensions are {', '.join(_FORMATS)}"
+                f"the folder has no {what}", source=str(path), fix=f"known extensions are {', '.join(extensions)}"
             )
         return found
     if path.exists():

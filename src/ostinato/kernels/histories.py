@@ -98,3 +98,27 @@ def sort_ties(last: Any, histories: Any, parent: Any, node: Any, variable: Any) 
             width *= 2
         low = high
     return order
+
+
+@kernel()
+def chain_ends(histories: Any, parent: Any, ends: Any) -> int:
+    """Where the nodes of each history end when they are written one after the other; how many there are."""
+    total = 0
+    for index in range(histories.size):
+        history = histories[index]
+        while history > 0:
+            total += 1
+            history = parent[history]
+        ends[index + 1] = total
+    return total
+
+
+@kernel()
+def write_chains(histories: Any, parent: Any, node: Any, variable: Any, ends: Any, nodes: Any, variables: Any) -> None:
+    """The nodes and variables of each history, from the first on."""
+    for index in range(histories.size):
+        history, place = histories[index], ends[index + 1]
+        while history > 0:
+            place -= 1
+            nodes[place], variables[place] = node[history], variable[history]
+            history = parent[history]

@@ -14,9 +14,9 @@ DONE, MISSING, GROW = 0, 1, 2  # why a scan came back
 # --- the places of `state`
 (
     POS, DEPTH, LEVEL, ROWS, FREE_RUN, FREE_LINK, LIVE, HISTORY, ORDINAL, LIFTED, WAITING_ROWS, KEYS, KEY_BYTES, CELLS,
-    MISSING_LEVEL, MISSING_CLASS, MISSING_BITS, NEED, RUNS_USED, LINKS_USED, SERIAL, ATTRIBUTES_OF, NOW, TRIES, ELEMENT,
-) = range(25)  # fmt: skip
-STATE_SIZE = 25
+    MISSING_LEVEL, MISSING_CLASS, MISSING_BITS, NEED, RUNS_USED, LINKS_USED, SERIAL, LOADED, TRIES, FOLLOWS,
+) = range(24)  # fmt: skip
+STATE_SIZE = 24
 
 # --- roles: the axes along which runs wait, as in walk_levels.ROLES, then those that are followed at once
 CHILD, FIRST, BELOW, BESIDE, NEXT, SELF, ATTRIBUTE = range(7)
@@ -54,7 +54,8 @@ class Query(NamedTuple):
     local: Any  # int64 per move: which tests of the node, as bits
     move_ops: Any
     ops: Any
-    move_tests: Any
+    tests_before: Any  # int32 pairs per move: tests that can be made before it
+    tests_after: Any
     tests: Any
     needs: Any
     code: Any
@@ -71,8 +72,8 @@ class Query(NamedTuple):
     CONSTANTS, SOURCES, STACK, BASE, WIDTH,  # of the file of values
     LOCAL, END_FROM, END_TO,  # in tests: those of single nodes, those of a finished match
     KEY,  # which wanted attribute partitions, or -1
-    DEDUPE, HISTORIES, NODES, COLUMNS, BRANCHES, TO_ATTRIBUTES,
-) = range(15)  # fmt: skip
+    DEDUPE, HISTORIES, NODES, COLUMNS, BRANCHES, TO_ATTRIBUTES, ONWARDS,
+) = range(16)  # fmt: skip
 
 
 class Work(NamedTuple):
@@ -84,7 +85,7 @@ class Work(NamedTuple):
     num: Any
     start: Any
     size: Any
-    run_state: Any  # int32 per run
+    run_state: Any  # int32 per run; run 0 is what every run begins as
     run_refs: Any
     run_next: Any  # int32: the next free one
     run_history: Any  # int64
@@ -110,6 +111,7 @@ class Work(NamedTuple):
     key_start: Any  # int64 per key (one more than keys)
     key_bytes: Any  # uint8
     seen: Any  # int64, eight per place: stamp, history, tag, node, value
+    offers: Any  # int32, three per offer of a node to a run: run, move, place of the node
     arrived: Any  # int32
     attribute_token: Any  # int32 per wanted attribute
     row_history: Any  # int64 per row
@@ -163,8 +165,4 @@ _bytes, _ints = view(types.uint8), view(types.int32)
 QUERY = types.NamedTuple([_signature(name) for name in Query._fields], Query)
 WORK = types.NamedTuple([_signature(name) for name in Work._fields], Work)
 NODES_OF_CHUNK = types.NamedTuple([_bytes, _ints, _ints, _ints, _bytes], Nodes)
-
-
-def numbers(result: Any, *arrays: Any, count: int) -> Any:
-    """The signature of a piece of the scan: arrays, then whole numbers. One each, or numba makes one for every width."""
-    return result(*arrays, *[types.int64] * count)
+SCAN = types.int64(QUERY, WORK, NODES_OF_CHUNK)

@@ -1,78 +1,38 @@
-"""Values of the current node, tests and what moves write, for the one pass over a document."""
+"""Values of the current node, tests and what moves write, for the one pass over a document. All of it is inlined."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from numba import types
-
-from ostinato.kernels.jit import kernel
-from ostinato.kernels.pushdown_layout import (
-    ATTRIBUTES_OF,
-    BASE,
-    CONSTANTS,
-    LOCAL,
-    NODES_OF_CHUNK,
-    QUERY,
-    SOURCES,
-    STACK,
-    WIDTH,
-    WORK,
-    numbers,
-)
+from ostinato.kernels.jit import inlined
+from ostinato.kernels.pushdown_layout import BASE, CONSTANTS, LOADED, LOCAL, SOURCES, STACK, WIDTH
 from ostinato.kernels.values import compare, read_number, run_program
 
 
-@kernel(numbers(types.void, QUERY, WORK, NODES_OF_CHUNK, count=1))
-def load(query: Any, work: Any, nodes: Any, place: Any) -> Any:
-    """Find the wanted attributes of an element and the values that the query asks of it, once per element."""
-    if work.state[ATTRIBUTES_OF] == place:
-        return
-    work.state[ATTRIBUTES_OF] = place
-    work.attribute_token[:] = -1
-    here = place + 1
-    while here < nodes.kind.size and nodes.kind[here] == 1:
-        name = nodes.name[here]
-        if name < query.attribute_of.size and query.attribute_of[name] >= 0:
-            work.attribute_token[query.attribute_of[name]] = here
-        here += 1
-    first = query.layout[CONSTANTS]
+@inlined
+def load(query: Any, work: Any, nodes: Any, place: Any) -> None:
+    """Find the values that the query asks of a node: an element's attributes, an attribute's or text's own."""
+    work.state[LOADED] = place
+    element = nodes.kind[place] == 0
+    if element:
+        work.attribute_token[:] = -1
+        here = place + 1
+        while here < nodes.kind.size and nodes.kind[here] == 1:
+            name = nodes.name[here]
+            if name < query.attribute_of.size and query.attribute_of[name] >= 0:
+                work.attribute_token[query.attribute_of[name]] = here
+            here += 1
     for source in range(query.layout[SOURCES]):
         which = query.source_attribute[source]
-        at = first + source
-        low, high = 0, 0
-        work.kind[at] = 1
-        if which == -1:
-            work.kind[at] = 2
-            work.start[at] = -1 - query.name_start[nodes.name[place]]
-            work.size[at] = query.name_size[nodes.name[place]]
-        elif which >= 0 and work.attribute_token[which] >= 0:
+        at = query.layout[CONSTANTS] + source
+        token = -1
+        if which == -2:
+            token = -1 if element else place
+        elif which >= 0 and element:
             token = work.attribute_token[which]
-            low, high = nodes.start[token], nodes.end[token]
-            work.kind[at] = 2
-            work.start[at] = low
-            work.size[at] = high - low
-        if high > low and query.source_numeric[source]:
-            known, value = read_number(nodes.buffer, low, high)
-            if known:
-                work.kind[at] = 3
-                work.num[at] = value
-
-
-@kernel(numbers(types.void, QUERY, WORK, NODES_OF_CHUNK, count=1))
-def load_own(query: Any, work: Any, nodes: Any, place: Any) -> Any:
-    """The values that the query asks of an attribute or a text: its own, and its name."""
-    first = query.layout[CONSTANTS]
-    work.state[ATTRIBUTES_OF] = -1
-    for source in range(query.layout[SOURCES]):
-        at = first + source
         work.kind[at] = 1
-        if query.source_attribute[source] == -1 and nodes.name[place] >= 0:
-            work.kind[at] = 2
-            work.start[at] = -1 - query.name_start[nodes.name[place]]
-            work.size[at] = query.name_size[nodes.name[place]]
-        elif query.source_attribute[source] == -2:
-            low, high = nodes.start[place], nodes.end[place]
+        if token >= 0:
+            low, high = nodes.start[token], nodes.end[token]
             work.kind[at] = 2
             work.start[at] = low
             work.size[at] = high - low
@@ -81,34 +41,41 @@ def load_own(query: Any, work: Any, nodes: Any, place: Any) -> Any:
                 if known:
                     work.kind[at] = 3
                     work.num[at] = value
+        elif which == -1 and nodes.name[place] >= 0:
+            work.kind[at] = 2
+            work.start[at] = -1 - query.name_start[nodes.name[place]]
+            work.size[at] = query.name_size[nodes.name[place]]
 
 
-@kernel(numbers(types.boolean, QUERY, WORK, NODES_OF_CHUNK, count=2))
+@inlined
 def passes(query: Any, work: Any, nodes: Any, test: Any, shift: Any) -> Any:
     """Whether a test holds for the run whose slots are `shift` after those of run 0."""
     tests, base = query.tests, query.layout[BASE]
+    result = False
     for need in range(tests[test, 6], tests[test, 7]):
         if work.kind[base + query.needs[need] + shift] == 0:
-            return True
-    if tests[test, 0] == 1:
-        one, two = tests[test, 2], tests[test, 3]
-        one = one if one < base else one + shift
-        two = two if two < base else two + shift
-        return compare(
-            tests[test, 1], one, two, work.kind, work.num, work.start, work.size, nodes.buffer, work.held
-        )  # fmt: skip
-    stack = query.layout[STACK]
-    run_program(
-        query.code, tests[test, 4], tests[test, 5], shift, base, stack,
-        work.kind, work.num, work.start, work.size, nodes.buffer, work.held,
-    )  # fmt: skip
-    return work.num[stack] != 0.0
+            result = True
+    if not result:
+        if tests[test, 0] == 1:
+            one, two = tests[test, 2], tests[test, 3]
+            one = one if one < base else one + shift
+            two = two if two < base else two + shift
+            result = compare(
+                tests[test, 1], one, two, work.kind, work.num, work.start, work.size, nodes.buffer, work.held
+            )
+        else:
+            stack = query.layout[STACK]
+            run_program(
+                query.code, tests[test, 4], tests[test, 5], shift, base, stack,
+                work.kind, work.num, work.start, work.size, nodes.buffer, work.held,
+            )  # fmt: skip
+            result = work.num[stack] != 0.0
+    return result
 
 
-@kernel(numbers(types.int64, QUERY, WORK, NODES_OF_CHUNK, count=2))
-def local_bits(query: Any, work: Any, nodes: Any, place: Any, mask: Any) -> Any:
-    """Which of the tests in `mask` the element passes."""
-    load(query, work, nodes, place)
+@inlined
+def local_bits(query: Any, work: Any, nodes: Any, mask: Any) -> Any:
+    """Which of the tests in `mask` the loaded node passes."""
     bits = 0
     number = 0
     while mask >> number:
@@ -118,8 +85,8 @@ def local_bits(query: Any, work: Any, nodes: Any, place: Any, mask: Any) -> Any:
     return bits
 
 
-@kernel(numbers(types.void, QUERY, WORK, NODES_OF_CHUNK, count=2))
-def write_slots(query: Any, work: Any, nodes: Any, move: Any, run: Any) -> Any:
+@inlined
+def write_slots(query: Any, work: Any, nodes: Any, move: Any, run: Any) -> None:
     """What a move writes into the slots of a new run."""
     kind, num, start, size = work.kind, work.num, work.start, work.size
     base, stack = query.layout[BASE], query.layout[STACK]

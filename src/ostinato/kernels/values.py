@@ -25,7 +25,9 @@ def read_number(data: Any, low: int, high: int) -> Any:
     place = low
     while place < high and (data[place] == 32 or (9 <= data[place] <= 13 and data[place] != 11 and data[place] != 12)):
         place += 1
-    while high > place and (data[high - 1] == 32 or data[high - 1] == 9 or data[high - 1] == 10 or data[high - 1] == 13):
+    while high > place and (
+        data[high - 1] == 32 or data[high - 1] == 9 or data[high - 1] == 10 or data[high - 1] == 13
+    ):
         high -= 1
     negative = False
     if place < high and (data[place] == 43 or data[place] == 45):
@@ -123,7 +125,9 @@ def holds(operator: Any, order: Any) -> Any:
 
 
 @inlined
-def compare(operator: Any, one: Any, two: Any, kind: Any, num: Any, start: Any, size: Any, buffer: Any, held: Any) -> Any:
+def compare(
+    operator: Any, one: Any, two: Any, kind: Any, num: Any, start: Any, size: Any, buffer: Any, held: Any
+) -> Any:
     """The comparison of two places of the file. Nothing compares with a missing value."""
     result = False
     if kind[one] >= 2 and kind[two] >= 2:
@@ -158,10 +162,15 @@ def arithmetic(operator: Any, left: Any, right: Any) -> Any:
 
 
 _I = types.int64
-_FILE = (array(types.uint8), array(types.float64), array(_I), array(types.int32))
 
 
-@kernel(types.void(array(types.int32), _I, _I, _I, _I, _I, *_FILE, view(types.uint8), array(types.uint8)))
+def _signature(place: Any) -> Any:
+    """Where texts start is an int64 in streams and an int32 in trees, which fit into memory."""
+    file = (array(types.uint8), array(types.float64), array(place), array(types.int32))
+    return types.void(array(types.int32), _I, _I, _I, _I, _I, *file, view(types.uint8), array(types.uint8))
+
+
+@kernel(_signature(types.int64), _signature(types.int32))
 def run_program(
     code: Any, begin: Any, end: Any, shift: Any, base: Any, stack: Any, kind: Any, num: Any, start: Any, size: Any,
     buffer: Any, held: Any,

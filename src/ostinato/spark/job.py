@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from ostinato.ruleset import RuleProgram
+    from ostinato.treequery import TreeQuery
 
 FORMATS = {"parquet": "parquet", "csv": "csv", "jsonl": "json", "ndjson": "json", "json": "json"}
 _TEXT = {"header": "true", "escape": '"'}  # CSV as everyone else writes it
@@ -46,7 +47,7 @@ class SparkJob:
     are those of its `detect`. `told` puts a number of results in words.
     """
 
-    query: PatternQuery | RuleProgram
+    query: PatternQuery | RuleProgram | TreeQuery
     source: Sequence[Path] | Topic
     master: str | None = None
     kinds: Mapping[str, str] = field(default_factory=dict)
@@ -56,20 +57,14 @@ class SparkJob:
 
     def batch(self, output: Path | None, form: str | None) -> None:
         """Write the matches into a folder, in a form of FORMATS (None: what its name says), or print the first."""
-        began = time.perf_counter()
-        if output is not None:
-            _check_output(output)
-        with running(self.master, output=output) as spark:
-            matches = self._matches(self._frame(spark))
-            if output is None:
-                total = _print_first(matches, self.told)
-            else:
-                total = write(matches, output, _written(output, form))
-        _say(f"{self.told(total)}, {time.perf_counter() - began:.1f} s")
+        deliver(self.matches, self.master, output, form, self.told)
+
+    def matches(self, spark: SparkSession) -> DataFrame:
+        return self._matches(self._frame(spark))
 
     def count(self) -> None:
         with running(self.master) as spark:
-            print(self._matches(self._frame(spark)).count())
+            print(self.matches(spark).count())
 
     def explain(self) -> str:
         with running(self.master) as spark:
@@ -137,6 +132,24 @@ class SparkJob:
         for each in schema.fields:
             typed.add(each.name, TYPES[self.kinds[each.name]] if each.name in self.kinds else each.dataType)
         return typed
+
+
+def deliver(
+    found: Callable[[SparkSession], DataFrame],
+    master: str | None,
+    output: Path | None,
+    form: str | None,
+    told: Callable[[int], str],
+) -> None:
+    """Write what is found into a folder, in a form of FORMATS (None: what its name says), or print the first of it."""
+    began = time.perf_counter()
+    if output is not None:
+        _check_output(output)
+    with running(master, output=output) as spark:
+        total = (
+            _print_first(found(spark), told) if output is None else write(found(spark), output, _written(output, form))
+        )
+    _say(f"{told(total)}, {time.perf_counter() - began:.1f} s")
 
 
 def _form_of(files: Sequence[Path]) -> str:

@@ -136,7 +136,7 @@ def _plan(
         raise bad_option("on_error", on_error, '"collect", "skip" or "raise"')
     if limits is not None and not isinstance(limits, XSeqLimits):
         raise bad_option("limits", limits, "an ostinato.XSeqLimits")
-    schema = schema_of(query._compiled.program)
+    schema = schema_of(query.compiled.program)
     columns = columns_of(frame, schema, given=column, keep=keep, files=files, errors=on_error == "collect")
     _check(query, format, columns.is_nested, limits or XSeqLimits(), **reading)
     if (spaces := reading.get("namespaces")) is not None:
@@ -165,7 +165,7 @@ def _check(query: TreeQuery, format: Any, nested: bool, limits: XSeqLimits, **re
     ):
         raise bad_option("namespaces", spaces, "a dict of prefixes and their namespaces")
     utf8(open_source(b"", None)[0], encoding, None)
-    compiled = query._compiled
+    compiled = query.compiled
     compiled.evaluator(limits)
     opened = source_of(compiled, b"<a/>", format or ("json" if nested else "xml"), limits, **reading)
     opened.close()

@@ -29,7 +29,7 @@ SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")  # of two letters or more: on
 
 def recipe_of(query: TreeQuery) -> bytes:
     """What it takes to compile the query again."""
-    compiled = query._compiled
+    compiled = query.compiled
     return pickle.dumps((query.text, compiled.matches, compiled.schema))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,6 +22,7 @@ class Rows:
     columns: list[pa.Array]
     key: pa.Array | None  # the partition of each match, where the query aggregates over all of them
     last: NDArray[np.int64]  # where in the document the last bound node is: its number among all tokens
+    bound: list[pa.Array] = field(default_factory=list)  # what else orders rows, where they do not come in order
 
 
 class Evaluator(Protocol):
@@ -103,7 +104,7 @@ class Groups:
             plain, folded = iter(group[1:]), iter(self.found[group])
             for column, values in zip(self.columns, out, strict=True):
                 values.append(next(plain) if column.over_all is None else _folded(column.over_all, next(folded)))
-        return pa.table([pa.array(values, field.type) for values, field in zip(out, schema, strict=True)], schema=schema)
+        return pa.table([pa.array(values, kind.type) for values, kind in zip(out, schema, strict=True)], schema=schema)
 
 
 def _folded(function: str, state: list[float]) -> float | int | None:
@@ -135,17 +136,19 @@ def assemble(program: Program, blocks: Iterable[Rows], *, sort: bool) -> Iterabl
             groups.add(rows)
         yield without_empty(groups.table(schema))
         return
-    held, last = [], []
+    held: list[pa.Table] = []
+    order: list[pa.Table] = []
     for rows in blocks:
         if not len(rows.last):
             continue
-        arrays = [array.cast(field.type) for array, field in zip(rows.columns, schema, strict=True)]
+        arrays = [array.cast(kind.type) for array, kind in zip(rows.columns, schema, strict=True)]
         table = pa.table(arrays, schema=schema)
         if sort:
             held.append(table)
-            last.append(rows.last)
+            order.append(pa.table([rows.last, *rows.bound], names=[str(n) for n in range(1 + len(rows.bound))]))
         else:
             yield without_empty(table)
     if held:
-        order = np.argsort(np.concatenate(last), kind="stable")
-        yield without_empty(pa.concat_tables(held).take(order))
+        keys = pa.concat_tables(order)
+        places = pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names])
+        yield without_empty(pa.concat_tables(held).take(places))

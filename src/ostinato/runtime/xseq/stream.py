@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,19 +14,16 @@ from ostinato.automata.walk_tables import constant_text
 from ostinato.errors import LimitError
 from ostinato.kernels import pushdown_layout as lay
 from ostinato.kernels.gather import copy_texts, held_size, put_aside, text_sizes
-from ostinato.kernels.histories import mark_prefixes, renumber, sort_ties
+from ostinato.kernels.histories import chain_ends, mark_prefixes, renumber, sort_ties, write_chains
 from ostinato.kernels.pushdown import scan
-from ostinato.kernels.pushdown_layout import Nodes, Work
+from ostinato.kernels.pushdown_layout import Nodes
 from ostinato.kernels.value_codes import BOTH, TEXT
 from ostinato.runtime.xseq.rows import Rows
+from ostinato.runtime.xseq.stream_arrays import Arrays
 from ostinato.runtime.xseq.stream_tables import StreamTables
 from ostinato.tree.tokens import Names, Tokens
 
-_PER_DEPTH = ("resume", "busy", "lifted_to", "had_child", "cells")
-_PER_RUN = ("run_state", "run_refs", "run_next", "run_history", "run_last", "run_key")
-_EMPTY = {"run_state": -1, "waiting": -1, "cells": -1, "cell_next": -2, "cell_table": -1, "key_table": -1}
 
-_NO_DUPLICATES = np.zeros(1 << 3, np.int64)
 DEFAULT_MOST_RUNS = 20_000_000
 
 
@@ -35,12 +33,14 @@ class StreamEvaluator:
     def __init__(self, tables: StreamTables, *, most_runs: int = DEFAULT_MOST_RUNS) -> None:
         self.tables, self.most_runs = tables, most_runs
         self.constants = tables.tables.held
-        self.state = np.zeros(lay.STATE_SIZE, np.int64)
-        self.state[[lay.FREE_RUN, lay.FREE_LINK, lay.ATTRIBUTES_OF]] = -1
+        base, width, columns = tables.tables.base, tables.width, len(tables.tables.program.columns)
+        self.arrays = Arrays(base, width, columns, tables.layout)
+        self.state = self.arrays.state
+        self.state[[lay.FREE_RUN, lay.FREE_LINK, lay.LOADED]] = -1
         self.state[lay.HISTORY] = 1
         self.state[lay.LEVEL] = tables.first
         self.state[lay.KEYS] = 1  # 0 is the key of elements that have none
-        self.arrays: dict[str, NDArray[Any]] = {"state": self.state}
+        self.state[lay.RUNS_USED] = 1  # run 0 is what every run begins as
         self.pending: Rows | None = None
         self.pending_history = np.zeros(0, np.int64)
         self.bound_some = False
@@ -48,86 +48,12 @@ class StreamEvaluator:
         self.name_bytes = b""
         self.query: Any = None
         self._keep_from = 1 << 62
-        self._allocate()
-
-    # --- arrays
-
-    def _make(self, name: str, size: int) -> None:
-        """An array of at least `size`, with what the one before it held."""
-        old = self.arrays.get(name)
-        if old is not None and old.size >= size:
-            return
-        new = np.zeros(size, lay.type_of(name))
-        if name in _EMPTY:
-            new.fill(_EMPTY[name])
-        if old is not None:
-            new[: old.size] = old
-        self.arrays[name] = new
-
-    def _allocate(self, runs: int = 64, depth: int = 64, rows: int = 1024) -> None:
-        tables = self.tables.tables
-        for name in _PER_RUN:
-            self._make(name, runs)
-        for name in ("kind", "num", "start", "size"):
-            self._make(name, tables.base + runs * tables.width)
-        for name in ("link_run", "link_next"):
-            self._make(name, 8 * runs)
-        self._make("lifted", 2 * runs)
-        self._make("arrived", 2 * runs)
-        if self.tables.layout[lay.DEDUPE]:
-            places = 1 << (8 * runs - 1).bit_length()
-            if "seen" not in self.arrays or self.arrays["seen"].size < 8 * places:
-                self.arrays["seen"] = np.zeros(8 * places, np.int64)
-        else:
-            self.arrays["seen"] = _NO_DUPLICATES
-        for name in _PER_DEPTH:
-            self._make(name, depth)
-        self._make("waiting", depth * lay.ROLE_COUNT)
-        for name in ("row_history", "row_last", "row_key"):
-            self._make(name, rows)
-        for name in ("out_kind", "out_num", "out_start", "out_size"):
-            self._make(name, rows * max(1, len(tables.program.columns)))
-        for name in ("open_row", "open_depth"):
-            self._make(name, depth)
-        histories = int(self.state[lay.HISTORY]) + 4 * runs if self.tables.layout[lay.HISTORIES] else 2
-        for name in ("history_parent", "history_node", "history_variable", "history_done"):
-            self._make(name, histories)
-        self._make("attribute_token", max(1, len(self.tables.attributes)))
-        self._keys(1 << 6)
-        if "held" not in self.arrays:
-            self.arrays["held"] = np.frombuffer(self.constants, np.uint8).copy() if self.constants else np.zeros(1, np.uint8)
-            self._constants()
-
-    def _keys(self, size: int) -> None:
-        """Room for keys, and for cells; hash tables are filled again."""
-        keys, cells = int(self.state[lay.KEYS]), int(self.state[lay.CELLS])
-        need = max(size, 2 * keys + 8)
-        if self.arrays.get("key_hash", np.zeros(0)).size < need:
-            self._make("key_hash", 2 * need)
-            self._make("key_start", 2 * need + 1)
-        self._make("key_bytes", size)
-        places = 1 << (4 * need - 1).bit_length()
-        if self.arrays.get("key_table", np.zeros(0)).size < places:
-            self.arrays["key_table"] = np.full(places, -1, np.int32)
-            table, hashed = self.arrays["key_table"], self.arrays["key_hash"]
-            for key in range(1, keys):
-                slot = int(hashed[key]) & (places - 1)
-                while table[slot] >= 0:
-                    slot = (slot + 1) & (places - 1)
-                table[slot] = key
-        need = max(size, 2 * cells + 8)
-        if self.arrays.get("cell_key", np.zeros(0)).size < need:
-            for name in ("cell_depth", "cell_key", "cell_beside", "cell_next_run", "cell_next"):
-                self._make(name, 2 * need)
-        places = 1 << (4 * need - 1).bit_length()
-        if self.arrays.get("cell_table", np.zeros(0)).size < places:
-            table = self.arrays["cell_table"] = np.full(places, -1, np.int32)
-            for cell in range(cells):
-                key, depth = int(self.arrays["cell_key"][cell]), int(self.arrays["cell_depth"][cell])
-                slot = (key * 0x9E3779B1 + depth * 0x85EBCA77) & (places - 1)
-                while table[slot] >= 0:
-                    slot = (slot + 1) & (places - 1)
-                table[slot] = cell
+        self.arrays.allocate()
+        self.arrays.make("attribute_token", max(1, len(tables.attributes)))
+        self.arrays["held"] = np.frombuffer(self.constants + b" ", np.uint8).copy()
+        self.arrays["run_last"][0] = self.arrays["run_key"][0] = -1
+        self.arrays["kind"][base : base + width] = tables.initial
+        self._constants()
 
     def _constants(self) -> None:
         """The constants of the query at the front of the file of values."""
@@ -153,8 +79,7 @@ class StreamEvaluator:
                 fix="ask for more of each step (names, conditions, `\\` instead of any later sibling), or raise the limit",
             )
         rows = int(self.state[lay.ROWS]) + need
-        self._allocate(2 * runs, 2 * int(self.state[lay.DEPTH]) + 16, 2 * rows)
-        self._keys(int(self.state[lay.KEYS]) + 1)
+        self.arrays.allocate(2 * runs, 2 * int(self.state[lay.DEPTH]) + 16, 2 * rows)
 
     # --- running
 
@@ -164,10 +89,10 @@ class StreamEvaluator:
         if self.query is None or self.tables.asks_for_names:
             self.query = self.tables.query(names, self.name_start, self.name_size)
         if self.tables.layout[lay.KEY] >= 0:
-            self._make("key_bytes", int(self.state[lay.KEY_BYTES]) + tokens.buffer.size)
+            self.arrays.make("key_bytes", int(self.state[lay.KEY_BYTES]) + tokens.buffer.size)
         nodes = Nodes(*map(_read_only, (tokens.kind, tokens.name, tokens.start, tokens.end, tokens.buffer)))
-        self.state[lay.POS], self.state[lay.ATTRIBUTES_OF] = 0, -1
-        work = self._work()
+        self.state[lay.POS], self.state[lay.LOADED] = 0, -1
+        work = self.arrays.work()
         while (result := scan(self.query, work, nodes)) != lay.DONE:
             if result == lay.MISSING:
                 state = self.state
@@ -177,7 +102,7 @@ class StreamEvaluator:
                 self.query = self.tables.query(names, self.name_start, self.name_size)
             else:
                 self._grow()
-                work = self._work()
+                work = self.arrays.work()
         rows = self._rows(tokens)
         self._put_aside(tokens)
         self.state[lay.ORDINAL] += tokens.kind.size
@@ -198,9 +123,6 @@ class StreamEvaluator:
         """The kept bytes have moved to the front of the next buffer."""
         waiting = int(self.state[lay.WAITING_ROWS])
         self.arrays["out_start"][: self.state[lay.ROWS]] -= by if waiting else 0
-
-    def _work(self) -> Work:
-        return Work(*(self.arrays[name] for name in Work._fields))
 
     def _learn_names(self, names: Names) -> None:
         """Texts of the names of the document behind the constants, where the query asks for names."""
@@ -224,13 +146,14 @@ class StreamEvaluator:
         """Texts that living runs hold must outlast the buffer."""
         a, tables = self.arrays, self.tables.tables
         runs, fixed = int(self.state[lay.RUNS_USED]), len(self.constants) + len(self.name_bytes)
-        if not tables.width or not self.state[lay.LIVE]:
+        width = self.tables.width
+        if not width or not self.state[lay.LIVE]:
             return
-        size = held_size(a["run_state"], runs, tables.base, tables.width, a["kind"], a["size"])
+        size = held_size(a["run_state"], runs, tables.base, width, a["kind"], a["size"])
         held = np.empty(fixed + size + 1, np.uint8)
         held[:fixed] = a["held"][:fixed]
         put_aside(
-            a["run_state"], runs, tables.base, tables.width, a["kind"], a["start"], a["size"],
+            a["run_state"], runs, tables.base, width, a["kind"], a["start"], a["size"],
             tokens.buffer, a["held"], fixed, held,
         )  # fmt: skip
         a["held"] = held
@@ -249,7 +172,7 @@ class StreamEvaluator:
         if self.tables.layout[lay.HISTORIES] and not self.tables.in_order and count > 1:
             order = sort_ties(last, history, a["history_parent"], a["history_node"], a["history_variable"])
         columns = [self._column(tokens, number, width, count) for number in range(width)]
-        rows = Rows(columns, self._partition(count), last)
+        rows = Rows(columns, self._partition(count), last, self._bound(history))
         self.state[lay.ROWS] = 0
         if order is not None:
             rows, history = _taken(rows, order), history[order]
@@ -300,6 +223,18 @@ class StreamEvaluator:
         starts, data = self.arrays["key_start"], self.arrays["key_bytes"]
         texts = [None if k <= 0 else bytes(data[starts[k] : starts[k + 1]]).decode() for k in keys]
         return pa.array(texts, pa.string())
+
+    def _bound(self, history: NDArray[np.int64]) -> list[pa.Array]:
+        """What orders matches that have the same last node, where they may be found at different times."""
+        if not self.tables.settled_late:
+            return []
+        a = self.arrays
+        ends = np.zeros(len(history) + 1, np.int64)
+        total = chain_ends(history, a["history_parent"], ends)
+        nodes, variables = np.zeros(total, np.int64), np.zeros(total, np.int32)
+        chains = a["history_parent"], a["history_node"], a["history_variable"]
+        write_chains(history, *chains, ends, nodes, variables)
+        return [_binary(ends, nodes.astype(">i8"), 1), _binary(ends, variables.astype(">i4"), 0)]
 
     def _certain(self, rows: Rows, history: NDArray[np.int64]) -> Rows:
         """With histories: the rows that no later match can push out; forget what no run and no row needs."""
@@ -352,14 +287,22 @@ def _strings(offsets: NDArray[np.int64], data: NDArray[np.uint8], valid: NDArray
     return pa.Array.from_buffers(pa.large_string(), count, [mask, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
+def _binary(ends: NDArray[np.int64], values: NDArray[Any], without: int) -> pa.Array:
+    """Lists of numbers as bytes that sort as the lists do; the last `without` of each list are left out."""
+    parts = [values[low : max(low, high - without)].tobytes() for low, high in pairwise(ends.tolist())]
+    return pa.array(parts, pa.binary())
+
+
 def _taken(rows: Rows, places: NDArray[np.int64]) -> Rows:
     picked = pa.array(places)
     key = rows.key.take(picked) if rows.key is not None else None
-    return Rows([column.take(picked) for column in rows.columns], key, rows.last[places])
+    columns, bound = ([array.take(picked) for array in arrays] for arrays in (rows.columns, rows.bound))
+    return Rows(columns, key, rows.last[places], bound)
 
 
 def _joined(one: Rows, two: Rows) -> Rows:
     columns = [pa.concat_arrays(pair) for pair in zip(one.columns, two.columns, strict=True)]
+    bound = [pa.concat_arrays(pair) for pair in zip(one.bound, two.bound, strict=True)]
     key = pa.concat_arrays([one.key, two.key]) if one.key is not None and two.key is not None else None
-    return Rows(columns, key, np.concatenate([one.last, two.last]))
+    return Rows(columns, key, np.concatenate([one.last, two.last]), bound)
 

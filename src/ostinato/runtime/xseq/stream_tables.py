@@ -11,6 +11,7 @@ from ostinato.kernels import pushdown_layout as lay
 from ostinato.kernels.pushdown_layout import Query
 from ostinato.kernels.value_codes import NUMBER, UNBOUND
 from ostinato.plan.xseq import Axis, Kind, Leaf
+from ostinato.runtime.xseq.foretold import foretold
 from ostinato.tree.tokens import Names
 
 _FOLLOWED = (*ROLES, Axis.SELF, Axis.ATTRIBUTE)
@@ -33,8 +34,14 @@ class StreamTables:
         self.first = self._number(self.levels.first)
         self.variables = sorted({move.binds for move in walk.moves if move.binds})
         self.to_attributes = {move.test.name for move in walk.moves if move.axis is Axis.ATTRIBUTE and move.test}
+        self.tests = foretold(tables)
         self._fixed()
         self._refresh()
+
+    @property
+    def width(self) -> int:
+        """How many values a run carries."""
+        return len(self.tests.slots)
 
     @property
     def wants_text(self) -> bool:
@@ -71,7 +78,7 @@ class StreamTables:
         self.binds = np.array([self.variables.index(m.binds) if m.binds else -1 for m in walk.moves], np.int32)
         self.accept = np.array([state in walk.accepting for state in range(walk.states)], np.uint8)
         self.initial = np.array(
-            [NUMBER if slot.keep is Keep.COUNT else UNBOUND for slot in tables.program.slots], np.uint8
+            [NUMBER if tables.program.slots[n].keep is Keep.COUNT else UNBOUND for n in self.tests.slots], np.uint8
         )
         own = {Leaf.TAG: -1, Leaf.NODE: -2}
         self.source_attribute = np.array(
@@ -80,13 +87,13 @@ class StreamTables:
         self.source_numeric = np.array([n in tables.numeric for n in range(len(tables.sources))], np.uint8)
         most = max((len(moves) for moves in walk.leaving), default=0) + 1
         to_self = any(move.axis is Axis.SELF for move in walk.moves)
-        self.layout = np.zeros(15, np.int64)
+        self.layout = np.zeros(16, np.int64)
         fields = {
             lay.CONSTANTS: len(tables.constants),
             lay.SOURCES: len(tables.sources),
             lay.STACK: tables.stack,
             lay.BASE: tables.base,
-            lay.WIDTH: tables.width,
+            lay.WIDTH: self.width,
             lay.LOCAL: tables.local_tests[0],
             lay.END_FROM: tables.end_tests[0],
             lay.END_TO: tables.end_tests[1],
@@ -97,6 +104,7 @@ class StreamTables:
             lay.COLUMNS: len(tables.program.columns),
             lay.BRANCHES: most * (walk.states if to_self else 1),
             lay.TO_ATTRIBUTES: bool(self.to_attributes),
+            lay.ONWARDS: to_self or bool(self.to_attributes),
         }
         for place, value in fields.items():
             self.layout[place] = value
@@ -259,8 +267,8 @@ class StreamTables:
             self.group_mask, self.group_head, self.chain_bits, self.chain_entry, self.chain_next,
             self.inner, self.after, self.flags, self.spawn_range, self.attribute_range, self.move_list,
             self.out_range, self.out_move, self.role_bits, self.target, np.array(wants, np.int32), self.binds,
-            tables.move_local.astype(np.int64), tables.move_ops, tables.ops, tables.move_tests, tables.tests, tables.needs,
-            tables.code, self.accept, tables.columns, self.initial, self.source_attribute, self.source_numeric,
+            tables.move_local.astype(np.int64), self.tests.move_ops, self.tests.ops, self.tests.before, self.tests.after,
+            self.tests.tests, self.tests.needs, self.tests.code, self.accept, self.tests.columns, self.initial, self.source_attribute, self.source_numeric,
             self.layout,
         )  # fmt: skip
 

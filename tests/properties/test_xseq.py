@@ -1,0 +1,70 @@
+"""`ostinato.xseq` answers as the declarative evaluator does, whatever evaluator runs and however the document comes in."""
+
+from __future__ import annotations
+
+import io
+import math
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ostinato as ost
+from generators_xseq import answer, forward_queries, json_documents, queries, xml_documents
+from ostinato.plan.xseq import XSeqQuery
+from ostinato.plan.xseq_format import query_text
+from ostinato.semantics.xseq import Matches, Row
+from ostinato.semantics.xseq_values import Value
+from ostinato.tree.document import read_json, read_xml
+
+MATCHES: st.SearchStrategy[Matches] = st.sampled_from(["all", "longest"])
+CHUNKS = st.sampled_from([1, 7, 64, 1 << 20])
+
+
+def padded(document: bytes) -> bytes:
+    """With comments in front that are longer than what a source reads at first, so that the rest comes in pieces."""
+    declared = document.index(b"?>") + 2 if document.startswith(b"<?xml") else 0
+    return document[:declared] + b"<!-- -->" * 512 + document[declared:]
+
+
+def same(one: Value, other: Value) -> bool:
+    """Equal, numbers up to the last bits; a number that is returned as it is written is a text."""
+    if isinstance(other, int | float) and one is not None:
+        return math.isclose(float(one), other, rel_tol=1e-9, abs_tol=1e-12)
+    return one == other
+
+
+def assert_same(found: list[Row], expected: list[Row]) -> None:
+    assert len(found) == len(expected), (found, expected)
+    for row, wanted in zip(found, expected, strict=True):
+        assert all(map(same, row, wanted)), (found, expected)
+
+
+def detected(query: XSeqQuery, document: bytes, matches: Matches, **options: object) -> list[Row]:
+    table = ost.xseq(query_text(query), matches=matches).detect(io.BytesIO(document), **options)
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+@settings(max_examples=150)
+@given(forward_queries(), xml_documents(), MATCHES, CHUNKS)
+def test_in_one_pass(query: XSeqQuery, document: bytes, matches: Matches, chunk: int) -> None:
+    document = padded(document)
+    assert_same(detected(query, document, matches, chunk_size=chunk), answer(query, read_xml(document), matches))
+
+
+@settings(max_examples=100)
+@given(queries(), xml_documents(), MATCHES, CHUNKS)
+def test_of_any_kind(query: XSeqQuery, document: bytes, matches: Matches, chunk: int) -> None:
+    document = padded(document)
+    assert_same(detected(query, document, matches, chunk_size=chunk), answer(query, read_xml(document), matches))
+
+
+@settings(max_examples=60)
+@given(queries(), json_documents(), MATCHES)
+def test_over_json(query: XSeqQuery, document: bytes, matches: Matches) -> None:
+    assert_same(detected(query, document, matches, format="json"), answer(query, read_json(document), matches))
+
+
+@settings(max_examples=40)
+@given(queries(), xml_documents())
+def test_recognition(query: XSeqQuery, document: bytes) -> None:
+    assert ost.xseq(query_text(query)).recognises(document) == bool(answer(query, read_xml(document)))
