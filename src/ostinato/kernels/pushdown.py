@@ -53,7 +53,7 @@ from ostinato.kernels.pushdown_layout import (
     WAITING_ROWS,
 )
 from ostinato.kernels.pushdown_runs import all_pass, drop, drop_list, emit_match, emit_node, lift, link, make_run, mint
-from ostinato.kernels.pushdown_values import load, local_bits
+from ostinato.kernels.pushdown_values import load, load_again, local_bits
 
 
 @inlined
@@ -190,7 +190,7 @@ def _arrive(query: Any, work: Any, nodes: Any, place: Any, name: Any, entry: Any
         for at in range(offer, offers):  # those that pass are moved to the front
             run, move, node = work.offers[3 * at], work.offers[3 * at + 1], work.offers[3 * at + 2]
             if state[LOADED] != node:
-                load(query, work, nodes, node)
+                load_again(query, work, nodes, node)
             mask = query.local[move]
             known = mask == 0 or (first and at < spawns)
             if (known or local_bits(query, work, nodes, mask) == mask) and all_pass(
@@ -207,7 +207,7 @@ def _arrive(query: Any, work: Any, nodes: Any, place: Any, name: Any, entry: Any
             run, move, node = work.offers[3 * offer], work.offers[3 * offer + 1], work.offers[3 * offer + 2]
             offer += 1
             if state[LOADED] != node:
-                load(query, work, nodes, node)
+                load_again(query, work, nodes, node)
             history = mint(query, work, run, move, node)
             if history < 0:
                 continue
@@ -216,16 +216,23 @@ def _arrive(query: Any, work: Any, nodes: Any, place: Any, name: Any, entry: Any
             spent = spent and (offer == passed or work.offers[3 * offer] != run)
             made = make_run(query, work, nodes, run, move, history, node, key, spent)
             target = query.target[move]
+            kept, accepted = True, False
             begin, end = query.tests_after[2 * move], query.tests_after[2 * move + 1]
-            kept = begin == end or all_pass(query, work, nodes, begin, end, made)
-            if kept:
-                begin, end = query.layout[END_FROM], query.layout[END_TO]
-                if query.accept[target] and (begin == end or all_pass(query, work, nodes, begin, end, made)):
-                    if query.layout[NODES]:
-                        emit_node(work, nodes, node, place, depth)
-                    else:
-                        emit_match(query, work, nodes, made)
-                kept = node == place  # nothing waits at an attribute
+            for last in range(2):  # the tests of the move, then those of a whole match
+                passed_all = begin == end or all_pass(query, work, nodes, begin, end, made)
+                if last == 0:
+                    kept = passed_all
+                    begin, end = query.layout[END_FROM], query.layout[END_TO]
+                    if not kept or not query.accept[target]:
+                        break
+                else:
+                    accepted = passed_all
+            if accepted:
+                if query.layout[NODES]:
+                    emit_node(work, nodes, node, place, depth)
+                else:
+                    emit_match(query, work, nodes, made)
+            kept = kept and node == place  # nothing waits at an attribute
             if kept:
                 work.arrived[count] = made
                 count += 1

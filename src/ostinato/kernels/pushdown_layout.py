@@ -53,14 +53,14 @@ class Query(NamedTuple):
     binds: Any  # int32 per move: number of the variable, -1 none
     local: Any  # int64 per move: which tests of the node, as bits
     move_ops: Any
-    ops: Any
+    ops: Any  # four per operation
     tests_before: Any  # int32 pairs per move: tests that can be made before it
     tests_after: Any
-    tests: Any
+    tests: Any  # eight per test
     needs: Any
     code: Any
     accept: Any  # uint8 per state
-    columns: Any
+    columns: Any  # three per column
     initial: Any  # uint8 per slot: its kind in a run that begins
     source_attribute: Any  # int32 per source: a wanted attribute, -1 the name, -2 the node's own value
     source_numeric: Any  # uint8
@@ -148,7 +148,6 @@ _OTHER_TYPES: dict[str, Any] = {
     **dict.fromkeys(("out_kind", "history_done"), np.uint8),
     **dict.fromkeys(("num", "out_num"), np.float64),
 }
-_TABLES = ("ops", "tests", "columns")  # of two dimensions
 
 
 def type_of(name: str) -> Any:
@@ -158,7 +157,7 @@ def type_of(name: str) -> Any:
 
 def _signature(name: str) -> Any:
     kind = types.int32 if type_of(name) is np.int32 else getattr(types, type_of(name).__name__)
-    return types.Array(kind, 2, "C") if name in _TABLES else array(kind)
+    return array(kind)
 
 
 _bytes, _ints = view(types.uint8), view(types.int32)

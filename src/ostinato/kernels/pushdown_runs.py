@@ -132,12 +132,12 @@ def emit_match(query: Any, work: Any, nodes: Any, run: Any) -> None:
         base, stack = query.layout[BASE], query.layout[STACK]
         for column in range(query.layout[COLUMNS]):
             out = row * query.layout[COLUMNS] + column
-            form, code = query.columns[column, 0], query.columns[column, 1]
+            form, code = query.columns[3 * column], query.columns[3 * column + 1]
             at = stack
             if form == 1:
                 at = code if code < base else code + shift
             elif form == 0:
-                run_program(query.code, code, query.columns[column, 2], shift, base, stack,
+                run_program(query.code, code, query.columns[3 * column + 2], shift, base, stack,
                             work.kind, work.num, work.start, work.size, nodes.buffer, work.held)  # fmt: skip
             else:
                 work.kind[stack] = 1

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from ostinato.kernels.jit import inlined
-from ostinato.kernels.pushdown_layout import BASE, CONSTANTS, LOADED, LOCAL, SOURCES, STACK, WIDTH
+from numba import types
+
+from ostinato.kernels.jit import inlined, kernel
+from ostinato.kernels.pushdown_layout import (
+    BASE,
+    CONSTANTS,
+    LOADED,
+    LOCAL,
+    NODES_OF_CHUNK,
+    QUERY,
+    SOURCES,
+    STACK,
+    WIDTH,
+    WORK,
+)
 from ostinato.kernels.values import compare, read_number, run_program
 
 
@@ -47,26 +60,32 @@ def load(query: Any, work: Any, nodes: Any, place: Any) -> None:
             work.size[at] = query.name_size[nodes.name[place]]
 
 
+@kernel(types.void(QUERY, WORK, NODES_OF_CHUNK, types.int64))
+def load_again(query: Any, work: Any, nodes: Any, place: Any) -> None:
+    """The same for attributes that are offered to runs, which is rare enough for a call."""
+    load(query, work, nodes, place)
+
+
 @inlined
 def passes(query: Any, work: Any, nodes: Any, test: Any, shift: Any) -> Any:
     """Whether a test holds for the run whose slots are `shift` after those of run 0."""
-    tests, base = query.tests, query.layout[BASE]
+    tests, base, test = query.tests, query.layout[BASE], 8 * test
     result = False
-    for need in range(tests[test, 6], tests[test, 7]):
+    for need in range(tests[test + 6], tests[test + 7]):
         if work.kind[base + query.needs[need] + shift] == 0:
             result = True
     if not result:
-        if tests[test, 0] == 1:
-            one, two = tests[test, 2], tests[test, 3]
+        if tests[test] == 1:
+            one, two = tests[test + 2], tests[test + 3]
             one = one if one < base else one + shift
             two = two if two < base else two + shift
             result = compare(
-                tests[test, 1], one, two, work.kind, work.num, work.start, work.size, nodes.buffer, work.held
+                tests[test + 1], one, two, work.kind, work.num, work.start, work.size, nodes.buffer, work.held
             )
         else:
             stack = query.layout[STACK]
             run_program(
-                query.code, tests[test, 4], tests[test, 5], shift, base, stack,
+                query.code, tests[test + 4], tests[test + 5], shift, base, stack,
                 work.kind, work.num, work.start, work.size, nodes.buffer, work.held,
             )  # fmt: skip
             result = work.num[stack] != 0.0
@@ -92,8 +111,8 @@ def write_slots(query: Any, work: Any, nodes: Any, move: Any, run: Any) -> None:
     base, stack = query.layout[BASE], query.layout[STACK]
     shift = run * query.layout[WIDTH]
     for op in range(query.move_ops[move], query.move_ops[move + 1]):
-        operation, argument, second = query.ops[op, 0], query.ops[op, 2], query.ops[op, 3]
-        slot = base + query.ops[op, 1] + shift
+        operation, argument, second = query.ops[4 * op], query.ops[4 * op + 2], query.ops[4 * op + 3]
+        slot = base + query.ops[4 * op + 1] + shift
         if operation == 0:  # COPY
             other = base + argument + shift
             kind[slot], num[slot], start[slot], size[slot] = kind[other], num[other], start[other], size[other]

@@ -14,6 +14,7 @@ import numpy as np
 from numba import types
 
 from ostinato.kernels.jit import array, inlined, kernel, view
+from ostinato.kernels.value_codes import NE
 
 _POWERS = np.array([10.0**n for n in range(23)])  # exact
 _HIGH = np.array([float(f"1e{n}") for n in range(-345, 310)])
@@ -85,43 +86,15 @@ def read_number(data: Any, low: int, high: int) -> Any:
     return True, -value if negative else value
 
 
-@inlined
-def byte_at(buffer: Any, held: Any, start: Any) -> Any:
-    return buffer[start] if start >= 0 else held[-1 - start]
-
-
-@inlined
-def order_of(buffer: Any, held: Any, start: Any, size: Any, other: Any, others: Any) -> Any:
-    """-1, 0, 1 as the first text comes before, is, or comes after the second; held text runs downwards from start."""
-    result = 0
-    place = 0
-    least = min(size, others)
-    while place < least:
+@kernel(types.int64(view(types.uint8), array(types.uint8), *[types.int64] * 4))
+def text_order(buffer: Any, held: Any, start: int, size: int, other: int, others: int) -> int:
+    """-1, 0, 1 as the first text comes before, is, or comes after the second."""
+    for place in range(min(size, others)):
         one = buffer[start + place] if start >= 0 else held[-1 - start + place]
         two = buffer[other + place] if other >= 0 else held[-1 - other + place]
         if one != two:
-            result = -1 if one < two else 1
-            break
-        place += 1
-    if result == 0 and size != others:
-        result = -1 if size < others else 1
-    return result
-
-
-@inlined
-def holds(operator: Any, order: Any) -> Any:
-    """Whether a comparison holds, given -1, 0 or 1."""
-    if operator == 0:
-        return order == 0
-    if operator == 1:
-        return order != 0
-    if operator == 2:
-        return order < 0
-    if operator == 3:
-        return order <= 0
-    if operator == 4:
-        return order > 0
-    return order >= 0
+            return -1 if one < two else 1
+    return 0 if size == others else (-1 if size < others else 1)
 
 
 @inlined
@@ -130,14 +103,14 @@ def compare(
 ) -> Any:
     """The comparison of two places of the file. Nothing compares with a missing value."""
     result = False
-    if kind[one] >= 2 and kind[two] >= 2:
-        if kind[one] >= 3 and kind[two] >= 3:
-            left, right = num[one], num[two]
-            result = holds(operator, -1 if left < right else (1 if left > right else 0))
-        elif kind[one] == 4 or kind[two] == 4:  # a computed number and a text that is none
-            result = operator == 1
+    if kind[one] >= 3 and kind[two] >= 3:
+        result = (operator >> (1 + (num[one] > num[two]) - (num[one] < num[two]))) & 1 != 0
+    elif kind[one] >= 2 and kind[two] >= 2:
+        if kind[one] == 4 or kind[two] == 4:  # a computed number and a text that is none only differ
+            result = operator == NE
         else:
-            result = holds(operator, order_of(buffer, held, start[one], size[one], start[two], size[two]))
+            order = text_order(buffer, held, start[one], size[one], start[two], size[two])
+            result = (operator >> (1 + order)) & 1 != 0
     return result
 
 

@@ -267,8 +267,8 @@ class StreamTables:
             self.group_mask, self.group_head, self.chain_bits, self.chain_entry, self.chain_next,
             self.inner, self.after, self.flags, self.spawn_range, self.attribute_range, self.move_list,
             self.out_range, self.out_move, self.role_bits, self.target, np.array(wants, np.int32), self.binds,
-            tables.move_local.astype(np.int64), self.tests.move_ops, self.tests.ops, self.tests.before, self.tests.after,
-            self.tests.tests, self.tests.needs, self.tests.code, self.accept, self.tests.columns, self.initial, self.source_attribute, self.source_numeric,
+            tables.move_local.astype(np.int64), self.tests.move_ops, self.tests.ops.reshape(-1), self.tests.before, self.tests.after,
+            self.tests.tests.reshape(-1), self.tests.needs, self.tests.code, self.accept, self.tests.columns.reshape(-1), self.initial, self.source_attribute, self.source_numeric,
             self.layout,
         )  # fmt: skip
 
