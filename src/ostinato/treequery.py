@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ostinato.tree.columns import Format
     from ostinato.tree.schema import Schema
-    from ostinato.viz.diagram import Diagram
+    from ostinato.viz.vpa_diagram import VPADiagram
 
 OnError = Literal["raise", "skip", "collect"]
 
@@ -104,7 +104,7 @@ class TreeQuery:
 
         return f"{explain(self._compiled)}\n\n{explain_xseq(self, frame, **options)}"
 
-    def diagram(self) -> Diagram:
+    def diagram(self) -> VPADiagram:
         """The visibly pushdown automaton as a picture; shows itself in a notebook."""
         from ostinato.xseq_explain import diagram
 
@@ -120,7 +120,9 @@ class TreeQuery:
 
         return schema_of(self._compiled.program)
 
-    def _tables(self, source: Any, *, sort: bool, limits: XSeqLimits | None = None, **options: Any) -> Iterator[pa.Table]:
+    def _tables(
+        self, source: Any, *, sort: bool, limits: XSeqLimits | None = None, **options: Any
+    ) -> Iterator[pa.Table]:
         from ostinato.runtime.xseq.rows import assemble
         from ostinato.runtime.xseq.run import rows_of
 

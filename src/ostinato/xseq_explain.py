@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ostinato.errors import OstinatoError
 from ostinato.plan.xseq_format import query_text
 from ostinato.xseq_compile import Compiled
+
+if TYPE_CHECKING:
+    from ostinato.viz.vpa_diagram import VPADiagram
 
 
 def explain(compiled: Compiled) -> str:
@@ -21,7 +24,7 @@ def explain(compiled: Compiled) -> str:
     return "\n\n".join(parts)
 
 
-def diagram(compiled: Compiled) -> Any:
+def diagram(compiled: Compiled) -> VPADiagram:
     """A picture of the visibly pushdown automaton; QueryError where the path has none of this kind."""
     from ostinato.viz.vpa_diagram import VPADiagram
 
@@ -73,7 +76,8 @@ def _evaluation(compiled: Compiled) -> str:
         lines.append(Buffered(program, matches=compiled.matches).explanation)
     if program.key is not None:
         lines.append(f"partitioned by @{program.key}: partial matches wait in a hash table by parent and key")
-    lines.append(f"early tests: {sum(map(len, program.at_move.values()))}, at the end of a match: {len(program.at_end)}")
+    early = sum(map(len, program.at_move.values()))
+    lines.append(f"tests on the way: {early}; at the end of a match: {len(program.at_end)}")
     return "evaluation\n" + "\n".join(f"  {line}" for line in lines)
 
 

@@ -1,4 +1,4 @@
-"""`ostinato.xseq` answers as the declarative evaluator does, whatever evaluator runs and however the document comes in."""
+"""`ostinato.xseq` answers as the declarative evaluator does, in one pass or not, however the document comes in."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ class _Builder:
     marks: int = 0
     start: int = 0
     definitions: dict[str, Define] = field(default_factory=dict)
-    open: dict[str, tuple[int, int]] = field(default_factory=dict)  # path variables being defined: begin, mark of rounds
+    open: dict[str, tuple[int, int]] = field(default_factory=dict)  # path variables being defined: begin, mark
 
     def collect(self, path: Path) -> None:
         """Definitions may stand behind their calls, and in predicates."""
@@ -365,7 +365,8 @@ def named_by(condition: Condition) -> tuple[str, str] | None:
     if not isinstance(condition, Comparison) or condition.operator != "=":
         return None
     for one, other in ((condition.left, condition.right), (condition.right, condition.left)):
-        plain = isinstance(one, Reference) and one.leaf is Leaf.TAG and one.alias is Alias.PLAIN and not one.steps
-        if plain and one.within is None and isinstance(other, Constant) and isinstance(other.value, str):
+        if not isinstance(one, Reference) or not isinstance(other, Constant) or not isinstance(other.value, str):
+            continue
+        if one.leaf is Leaf.TAG and one.alias is Alias.PLAIN and not one.steps and one.within is None:
             return one.variable, other.value
     return None

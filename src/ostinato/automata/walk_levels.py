@@ -1,9 +1,10 @@
 """A walk's visibly pushdown automaton, determinised as the document shows which states it needs.
 
 What is still to be found among the children of an open element is a *level*: walk states, each with the axis along
-which it waits (the paper's E, E1, E2 and C states, section 4.1). Reading a start tag gives the level inside the element,
-which becomes the state, and the level after it, which is pushed and comes back with the end tag. Since the pushed level
-is known at the start tag, sets of states are all there is to determinise (Appendix A; no pairs are needed).
+which it waits (the paper's E, E1, E2 and C states, section 4.1). Reading a start tag gives the level inside the
+element, which becomes the state, and the level after it, which is pushed and comes back with the end tag. Since the
+pushed level is known at the start tag, sets of states are all there is to determinise (Appendix A; no pairs are
+needed).
 
 Runs that have bound a variable are not in levels: the moves that begin such a run are listed per entry (`spawns`).
 """
@@ -130,8 +131,8 @@ class Levels:
     def inside(self, states: tuple[State, ...], outside: Level) -> Level:
         """The level inside a node that was reached in these states."""
         down = (Axis.CHILD, Axis.FIRST_CHILD, Axis.DESCENDANT)
-        own = {(m.axis, s) for s in states for m in self.walks[s[0]].leaving[s[1]] if m.axis in down}
-        return frozenset(own) | {(axis, state) for axis, state in outside if axis is Axis.DESCENDANT}  # type: ignore[arg-type]
+        own = {(axis, s) for s in states for m in self.walks[s[0]].leaving[s[1]] for axis in down if m.axis is axis}
+        return frozenset(own) | {(axis, state) for axis, state in outside if axis is Axis.DESCENDANT}
 
     def _possible(self, level: Level, name: int) -> list[tuple[int, Move]]:
         found = [

@@ -280,9 +280,9 @@ def _place(condition: Condition, program: Program) -> None:
     mentions = {ref.variable for ref in operands(condition) if isinstance(ref, Reference)}
     needs: list[int] = []
     for operand in operands(condition):
-        if isinstance(operand, Reference) and operand.alias in (Alias.PLAIN, Alias.PREV):
-            if not _in_aggregate(operand, condition):
-                needs.append(program.slot_of(operand))
+        ranges = isinstance(operand, Reference) and operand.alias in (Alias.PLAIN, Alias.PREV)
+        if ranges and isinstance(operand, Reference) and not _in_aggregate(operand, condition):
+            needs.append(program.slot_of(operand))
     _note_all(condition, program)
     test = Test(condition, tuple(dict.fromkeys(needs)))
     repeated = over & program.repeats

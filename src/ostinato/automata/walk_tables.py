@@ -131,7 +131,8 @@ class _Lowering:
         self.tests.extend(self.test(Test(condition, ())) for condition in made.local)
         made.local_tests = begin, len(self.tests)
         made.move_local = np.array(move_local, np.uint64)
-        made.columns = np.array([self.column(c.operand, c.counts_matches) for c in program.columns], np.int32).reshape(-1, 3)
+        columns = [self.column(column.operand, column.counts_matches) for column in program.columns]
+        made.columns = np.array(columns, np.int32).reshape(-1, 3)
 
     def local_bits(self, move: Move) -> int:
         bits = 0

@@ -1,8 +1,9 @@
 """The one pass over a document: levels for what has bound nothing yet, runs with slots for what has (XSeq, section 4).
 
-A start tag looks up what its name does on the current level; most tags need no more than that. Where runs wait, or where
-one begins, the node is offered to every run that waits for it. Runs wait in the frame of the element whose children they
-wait for; the frame's end tag drops them. Nothing is read twice and no run is tried twice on a node.
+A start tag looks up what its name does on the current level; most tags need no more than that. Where runs wait, or
+where one begins, the node is offered to every run that waits for it. Runs wait in the frame of the element whose
+children they wait for; the frame's end tag drops them. Nothing is read twice and no run is tried twice on a node: there
+are no restarts to avoid (section 4.3).
 """
 
 from __future__ import annotations

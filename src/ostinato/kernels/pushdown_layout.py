@@ -141,9 +141,9 @@ class Nodes(NamedTuple):
 
 # --- types: int32 where nothing else is said
 _OTHER_TYPES: dict[str, Any] = {
-    **dict.fromkeys(("name_start", "classes", "group_mask", "chain_bits", "local", "layout", "state", "start"), np.int64),
+    **dict.fromkeys(("name_start", "classes", "group_mask", "chain_bits", "local", "layout", "state"), np.int64),
+    **dict.fromkeys(("start", "out_start", "history_parent", "history_node"), np.int64),
     **dict.fromkeys(("run_history", "run_last", "key_hash", "key_start", "seen", "row_history", "row_last"), np.int64),
-    **dict.fromkeys(("out_start", "history_parent", "history_node"), np.int64),
     **dict.fromkeys(("accept", "initial", "source_numeric", "held", "kind", "had_child", "key_bytes"), np.uint8),
     **dict.fromkeys(("out_kind", "history_done"), np.uint8),
     **dict.fromkeys(("num", "out_num"), np.float64),
@@ -161,7 +161,7 @@ def _signature(name: str) -> Any:
 
 
 _bytes, _ints = view(types.uint8), view(types.int32)
-QUERY = types.NamedTuple([_signature(name) for name in Query._fields], Query)
-WORK = types.NamedTuple([_signature(name) for name in Work._fields], Work)
-NODES_OF_CHUNK = types.NamedTuple([_bytes, _ints, _ints, _ints, _bytes], Nodes)
+QUERY = types.NamedTuple([_signature(name) for name in Query._fields], Query)  # type: ignore[no-untyped-call]
+WORK = types.NamedTuple([_signature(name) for name in Work._fields], Work)  # type: ignore[no-untyped-call]
+NODES_OF_CHUNK = types.NamedTuple([_bytes, _ints, _ints, _ints, _bytes], Nodes)  # type: ignore[no-untyped-call]
 SCAN = types.int64(QUERY, WORK, NODES_OF_CHUNK)

@@ -2,8 +2,8 @@
 
 All values a kernel works on are in one file of flat arrays: first the constants of the query, then the values of the
 current node, then what each run remembers. A code below `base` is a place in that file; a code from `base` on is a slot
-of the run at hand, `width` values apart from run to run. Text is a range of bytes: at or above zero in the buffer of the
-document, below zero in the bytes that were put aside (`held`), where constants are too.
+of the run at hand, `width` values apart from run to run. Text is a range of bytes: at or above zero in the buffer of
+the document, below zero in the bytes that were put aside (`held`), where constants are too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ _POWERS = np.array([10.0**n for n in range(23)])  # exact
 _HIGH = np.array([float(f"1e{n}") for n in range(-345, 310)])
 
 
-@kernel(types.Tuple((types.boolean, types.float64))(view(types.uint8), types.int64, types.int64))
+_READ = types.Tuple((types.boolean, types.float64))  # type: ignore[no-untyped-call]
+
+
+@kernel(_READ(view(types.uint8), types.int64, types.int64))
 def read_number(data: Any, low: int, high: int) -> Any:
     """Whether a text reads as a number (blanks around it, a sign, digits, a fraction, an exponent), and which."""
     place = low
@@ -65,7 +68,7 @@ def read_number(data: Any, low: int, high: int) -> Any:
             place += 1
         if place >= high or not 48 <= data[place] <= 57:
             return False, 0.0
-        power = 0
+        power: Any = 0
         while place < high and 48 <= data[place] <= 57:
             if power < 100_000:
                 power = power * 10 + (np.int64(data[place]) - 48)

@@ -51,7 +51,7 @@ def columns_of(frame: DataFrame, answer: pa.Schema, *, given: Any, keep: Any, fi
     kind = frame.schema[document].dataType
     written = _has_variant(kind)
     if not written:
-        documents_fit(frame.schema[document].name, frame)
+        _check_type(frame, document)
     kept = _kept(frame, keep, document, files=files)
     arrow_schema(frame.schema, set(kept))  # those that Arrow does not know are refused
     return Columns(document, kind, written, kept, _output(frame, kept, answer, errors=errors))
@@ -80,7 +80,7 @@ def _listed(of: dict[str, DataType]) -> str:
     return "the columns are " + ", ".join(f"`{column}` {kind.simpleString()}" for column, kind in of.items())
 
 
-def documents_fit(document: str, frame: DataFrame) -> None:
+def _check_type(frame: DataFrame, document: str) -> None:
     """A type of column that cannot be written as JSON without loss is refused."""
     kind = arrow_schema(frame.schema, {document}).field(0).type
     try:

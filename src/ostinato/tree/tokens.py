@@ -20,7 +20,7 @@ class Tokens:
     """Some tokens of one document, in document order, and the bytes they point into.
 
     OPEN: [start, end) is the start tag's `<` up to the end of the element's name; CLOSE: start is where the end tag
-    begins (for `<a/>`: its `/`), end is just after its `>`. So an element as it is written is buffer[OPEN.start:CLOSE.end].
+    begins (for `<a/>`: its `/`), end is just after its `>`: an element is written at buffer[OPEN.start:CLOSE.end].
     ATTR and TEXT: the value in UTF-8 with references resolved and line ends normalised; where that differs from what
     stands in the document, the offsets point behind `used`, where the resolved bytes are.
     """
@@ -43,9 +43,16 @@ class Names:
 
 
 class TokenSource(Protocol):
-    """A document, chunk by chunk."""
+    """A document, chunk by chunk. A `Tokens` is good until the next `read`, which uses its arrays again.
 
-    names: Names
+    After `read(keep_from)` what stood at offset x >= keep_from of the last buffer stands at x - `moved`.
+    """
+
+    moved: int
+
+    @property
+    def names(self) -> Names:
+        """The names so far."""
 
     def read(self, keep_from: int) -> Tokens | None:
         """The next tokens, or None at the end of a well-formed document; DataError with line and column otherwise.

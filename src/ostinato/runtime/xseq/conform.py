@@ -30,10 +30,12 @@ class Conformance:
         if len(names.texts) > self.numbers.size:
             none = len(self.number)
             self.numbers = np.array([self.number.get(text.decode(), none) for text in names.texts], np.int32)
-        start = 0
-        while (start := first_break(tokens.kind, tokens.name, start, self.numbers, self.allowed, self.stack, self.depth)) < 0:
-            self.stack = np.concatenate([self.stack, np.zeros_like(self.stack)])
-            start = -1 - start
+        start = -1
+        while start < 0:
+            known = self.numbers, self.allowed, self.stack, self.depth
+            start = first_break(tokens.kind, tokens.name, -1 - start, *known)
+            if start < 0:
+                self.stack = np.concatenate([self.stack, np.zeros_like(self.stack)])
         if start < tokens.kind.size:
             child = names.texts[tokens.name[start]].decode()
             parent = next(name for name, place in self.number.items() if place == self.stack[self.depth[0]])

@@ -1,7 +1,7 @@
 """Tests of a move, rewritten to what holds before it: a run that fails them need not be made.
 
-After a move a slot holds what the move wrote, that is a value of the node or what another slot held before. Where that is
-known beforehand, a test over slots becomes a test over the node and the slots of the run as it is.
+After a move a slot holds what the move wrote, that is a value of the node or what another slot held before. Where that
+is known beforehand, a test over slots becomes a test over the node and the slots of the run as it is.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ class _Rewriter:
 def foretold(tables: Tables) -> Foretold:
     """The tests of every move, as early as each can be made."""
     made = _Rewriter(tables, tables.tests.tolist(), tables.needs.tolist(), tables.code.tolist())
-    before, after = [], []
+    before: list[int] = []
+    after: list[int] = []
     for move in range(len(tables.program.walk.moves)):
         own = tables.tests[tables.move_tests[move] : tables.move_tests[move + 1]].tolist()
         now = [(test, made.rewritten(move, test)) for test in own]
@@ -101,9 +102,7 @@ def foretold(tables: Tables) -> Foretold:
     return _without_unread(tables, made, np.array(before, np.int32), np.array(after, np.int32))
 
 
-def _without_unread(
-    tables: Tables, made: _Rewriter, before: NDArray[np.int32], after: NDArray[np.int32]
-) -> Foretold:
+def _without_unread(tables: Tables, made: _Rewriter, before: NDArray[np.int32], after: NDArray[np.int32]) -> Foretold:
     """Leave out slots that nothing reads any more, and what would be written to them."""
     base = tables.base
     tests = np.array(made.tests, np.int32).reshape(-1, 8)
@@ -113,7 +112,8 @@ def _without_unread(
     used: set[int] = set()
 
     def reads(begin: int, end: int) -> None:
-        used.update(int(arg) - base for op, arg in code[2 * begin : 2 * end].reshape(-1, 2) if op == PUSH and arg >= base)
+        pairs = code[2 * begin : 2 * end].reshape(-1, 2).tolist()
+        used.update(argument - base for operation, argument in pairs if operation == PUSH and argument >= base)
 
     for number in (number for each in live for number in each):
         simple, _, left, right, begin, end, first, last = tests[number].tolist()

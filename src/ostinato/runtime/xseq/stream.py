@@ -23,7 +23,6 @@ from ostinato.runtime.xseq.stream_arrays import Arrays
 from ostinato.runtime.xseq.stream_tables import StreamTables
 from ostinato.tree.tokens import Names, Tokens
 
-
 DEFAULT_MOST_RUNS = 20_000_000
 
 
@@ -76,7 +75,7 @@ class StreamEvaluator:
                 "most_runs",
                 self.most_runs,
                 reason=f"{int(self.state[lay.LIVE]):,} partial matches are open at once",
-                fix="ask for more of each step (names, conditions, `\\` instead of any later sibling), or raise the limit",
+                fix="ask for more (names, conditions, `\\` instead of any later sibling), or raise XSeqLimits(runs=…)",
             )
         rows = int(self.state[lay.ROWS]) + need
         self.arrays.allocate(2 * runs, 2 * int(self.state[lay.DEPTH]) + 16, 2 * rows)
@@ -90,7 +89,8 @@ class StreamEvaluator:
             self.query = self.tables.query(names, self.name_start, self.name_size)
         if self.tables.layout[lay.KEY] >= 0:
             self.arrays.make("key_bytes", int(self.state[lay.KEY_BYTES]) + tokens.buffer.size)
-        nodes = Nodes(*map(_read_only, (tokens.kind, tokens.name, tokens.start, tokens.end, tokens.buffer)))
+        arrays = (tokens.kind, tokens.name, tokens.start, tokens.end, tokens.buffer)
+        nodes = Nodes(*(_read_only(array) for array in arrays))
         self.state[lay.POS], self.state[lay.LOADED] = 0, -1
         work = self.arrays.work()
         while (result := scan(self.query, work, nodes)) != lay.DONE:
@@ -283,7 +283,8 @@ def _strings(offsets: NDArray[np.int64], data: NDArray[np.uint8], valid: NDArray
     count = len(valid)
     mask = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
     if offsets[-1] < 2**31:
-        return pa.Array.from_buffers(pa.string(), count, [mask, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)])
+        ends = pa.py_buffer(offsets.astype(np.int32))
+        return pa.Array.from_buffers(pa.string(), count, [mask, ends, pa.py_buffer(data)])
     return pa.Array.from_buffers(pa.large_string(), count, [mask, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
@@ -305,4 +306,3 @@ def _joined(one: Rows, two: Rows) -> Rows:
     bound = [pa.concat_arrays(pair) for pair in zip(one.bound, two.bound, strict=True)]
     key = pa.concat_arrays([one.key, two.key]) if one.key is not None and two.key is not None else None
     return Rows(columns, key, np.concatenate([one.last, two.last]), bound)
-

@@ -61,9 +61,9 @@ class Arrays(dict[str, NDArray[Any]]):
         histories = int(self.state[lay.HISTORY]) + 4 * runs if self.layout[lay.HISTORIES] else 2
         for name in ("history_parent", "history_node", "history_variable", "history_done"):
             self.make(name, histories)
-        self.keys(int(self.state[lay.KEYS]) + 64)
+        self.room_for_keys(int(self.state[lay.KEYS]) + 64)
 
-    def keys(self, size: int) -> None:
+    def room_for_keys(self, size: int) -> None:
         """Room for keys, and for cells; hash tables are filled again."""
         keys, cells = int(self.state[lay.KEYS]), int(self.state[lay.CELLS])
         self.make("key_bytes", 64)

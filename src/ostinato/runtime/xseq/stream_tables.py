@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.automata.walk import Move
 from ostinato.automata.walk_levels import OTHER_CLASS, ROLES, Entry, Level, Levels
 from ostinato.automata.walk_program import Answer, Keep
 from ostinato.automata.walk_tables import Tables
@@ -24,7 +28,8 @@ class StreamTables:
         self.tables, self.longest = tables, longest
         self.levels = Levels(tables)
         program, walk = tables.program, tables.program.walk
-        self.attributes = sorted({s.name for s in tables.sources if s.leaf is Leaf.ATTRIBUTE} | {program.key or ""} - {""})
+        asked = {source.name for source in tables.sources if source.leaf is Leaf.ATTRIBUTE}
+        self.attributes = sorted(asked | ({program.key} if program.key else set()))
         self.classes = 2 + len(self.levels.names)
         self.by_number: list[Level] = []
         self.entries: list[tuple[int, int, int, tuple[int, ...], tuple[int, ...]]] = []
@@ -73,7 +78,7 @@ class StreamTables:
         waits = {axis: 1 << number for number, axis in enumerate(ROLES)}
         self.role_bits = np.zeros(walk.states, np.int32)
         for move in walk.moves:
-            self.role_bits[move.source] |= waits.get(move.axis, 0)  # type: ignore[call-overload]
+            self.role_bits[move.source] |= waits.get(Axis(move.axis), 0)
         self.target = np.array([move.target for move in walk.moves], np.int32)
         self.binds = np.array([self.variables.index(m.binds) if m.binds else -1 for m in walk.moves], np.int32)
         self.accept = np.array([state in walk.accepting for state in range(walk.states)], np.uint8)
@@ -120,7 +125,8 @@ class StreamTables:
         axes = {move.axis for move in self.tables.program.walk.moves if move.source in self._after_binding}
         waits = axes - {Axis.ATTRIBUTE}
         binding = all(move.binds for move in self.levels.explicit)
-        return binding and not self.ambiguous and len(waits) <= 1 and waits <= {Axis.CHILD, Axis.FIRST_CHILD, Axis.IMMEDIATE_FOLLOWING_SIBLING}
+        single = {Axis.CHILD, Axis.FIRST_CHILD, Axis.IMMEDIATE_FOLLOWING_SIBLING}
+        return binding and not self.ambiguous and len(waits) <= 1 and waits <= single
 
     @property
     def _trailing(self) -> bool:
@@ -134,9 +140,8 @@ class StreamTables:
     def settled_late(self) -> bool:
         """Whether a match may be certain long after its last bound node, so that rows come out of order."""
         walk = self.tables.program.walk
-        return any(m.binds is None and m.target in walk.accepting for m in walk.moves) and not (
-            self.tables.program.answer is Answer.NODES
-        )
+        found_later = any(move.binds is None and move.target in walk.accepting for move in walk.moves)
+        return found_later and not self.answers_nodes
 
     @property
     def answers_nodes(self) -> bool:
@@ -223,11 +228,12 @@ class StreamTables:
         return len(self.entries) - 1
 
     def _refresh(self) -> None:
-        def flat(values: list[int], dtype: type = np.int32) -> np.ndarray:  # type: ignore[type-arg]
+        def flat(values: list[int], dtype: type = np.int32) -> NDArray[Any]:
             return np.array(values or [0], dtype)
 
         moves: list[int] = []
-        spawns, attributes = [], []
+        spawns: list[int] = []
+        attributes: list[int] = []
         for entry in self.entries:
             for wanted, ranges in ((entry[3], spawns), (entry[4], attributes)):
                 ranges += [len(moves), len(moves) + len(wanted)]
@@ -242,7 +248,7 @@ class StreamTables:
         self.chain_entry = flat([entry for _, entry, _ in self.chain])
         self.chain_next = flat([after for _, _, after in self.chain])
 
-    def query(self, names: Names, name_start: np.ndarray, name_size: np.ndarray) -> Query:  # type: ignore[type-arg]
+    def query(self, names: Names, name_start: NDArray[Any], name_size: NDArray[Any]) -> Query:
         """The tables for a document whose names have the numbers that `names` gives them."""
         tables, walk = self.tables, self.tables.program.walk
         elements = {names.id_of(name.encode()): self.levels.class_of(name) for name in self.levels.names}
@@ -262,17 +268,20 @@ class StreamTables:
             name_class[number] = name
         for number, attribute in attributes.items():
             attribute_of[number] = attribute
+        tests = self.tests
         return Query(
             name_class, name_start, name_size, attribute_of, np.array([self.classes], np.int64), self.entry_of,
             self.group_mask, self.group_head, self.chain_bits, self.chain_entry, self.chain_next,
             self.inner, self.after, self.flags, self.spawn_range, self.attribute_range, self.move_list,
             self.out_range, self.out_move, self.role_bits, self.target, np.array(wants, np.int32), self.binds,
-            tables.move_local.astype(np.int64), self.tests.move_ops, self.tests.ops.reshape(-1), self.tests.before, self.tests.after,
-            self.tests.tests.reshape(-1), self.tests.needs, self.tests.code, self.accept, self.tests.columns.reshape(-1), self.initial, self.source_attribute, self.source_numeric,
-            self.layout,
+            tables.move_local.astype(np.int64), tests.move_ops, tests.ops.reshape(-1), tests.before, tests.after,
+            tests.tests.reshape(-1), tests.needs, tests.code, self.accept, tests.columns.reshape(-1), self.initial,
+            self.source_attribute, self.source_numeric, self.layout,
         )  # fmt: skip
 
 
-def _overlap(one: object, two: object) -> bool:
-    first, second = one.test, two.test  # type: ignore[attr-defined]
+def _overlap(one: Move, two: Move) -> bool:
+    """Whether some node may pass the tests of both moves."""
+    first, second = one.test, two.test
+    assert first is not None and second is not None
     return not (first.kind is Kind.NAME and second.kind is Kind.NAME and first.name != second.name)

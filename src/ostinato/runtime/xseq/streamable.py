@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ostinato.automata.walk import Jump
-from ostinato.automata.walk_levels import ROLES
 from ostinato.automata.walk_program import Answer, Program
 from ostinato.automata.walk_tables import Tables
 from ostinato.plan.xseq import Axis, Kind, Leaf
@@ -24,12 +23,9 @@ def obstacle(tables: Tables, *, longest: bool) -> str | None:
                 return "a predicate asks for more than a node's own attributes"
             if move.axis is Axis.ATTRIBUTE and move.local:
                 return "a condition on an attribute itself"
-            leads_on = [after for after in walk.leaving[move.target] if after.axis is not Axis.ATTRIBUTE]
-            from_leaf = move.axis is Axis.ATTRIBUTE or (move.test is not None and move.test.kind in (Kind.TEXT, Kind.NODE))
-            if from_leaf and walk.leaving[move.target]:
+            leaf = move.axis is Axis.ATTRIBUTE or (move.test is not None and move.test.kind in (Kind.TEXT, Kind.NODE))
+            if leaf and walk.leaving[move.target]:
                 return "a step leads on from an attribute or a text"
-            if move.axis not in (*ROLES, Axis.SELF, Axis.ATTRIBUTE) and leads_on:
-                return f"the axis {move.axis}"
     for move in program.walk.leaving[0]:
         if move.axis is Axis.SELF:
             return "a step stays at the document node"
