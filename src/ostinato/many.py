@@ -63,13 +63,20 @@ def fitted(name: str, matches: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _retyped(values: Any, kind: pa.DataType) -> Any:
-    """`values.cast(kind)`, part by part: Arrow's own cast of a list makes columns of NULLs inside it too short."""
+    """`values.cast(kind)`, part by part, with NULL for fields that only `kind` has.
+
+    Arrow's own cast of a list makes columns of NULLs inside it too short.
+    """
     if values.type == kind:
         return values
     if isinstance(values, pa.ChunkedArray):
         return pa.chunked_array([_retyped(chunk, kind) for chunk in values.chunks], kind)
     if pa.types.is_struct(kind) and pa.types.is_struct(values.type):
-        parts = [_retyped(values.field(place), field.type) for place, field in enumerate(kind)]
+        known = {field.name for field in values.type}
+        parts = [
+            _retyped(values.field(field.name), field.type) if field.name in known else pa.nulls(len(values), field.type)
+            for field in kind
+        ]
         return pa.StructArray.from_arrays(parts, fields=list(kind), mask=values.is_null())
     if pa.types.is_list(kind) and pa.types.is_list(values.type):
         items = _retyped(values.values, kind.value_type)

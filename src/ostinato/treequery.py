@@ -168,10 +168,9 @@ class TreeQuery:
         given = options.pop("format", "json" if holds_json(column.type) else None)
         for row, document in documents(column):
             try:
-                if given is None:
-                    given = guess_format(bytes(document))
+                kind = given or guess_format(bytes(document))
                 # all of it first: a document that turns out to be bad gives no rows
-                tables = list(self._tables(document, sort=True, format=given, name=f"row {row}", **options))
+                tables = list(self._tables(document, sort=True, format=kind, name=f"row {row}", **options))
                 found += tables
                 rows += [row] * len(tables)
             except OstinatoError as error:

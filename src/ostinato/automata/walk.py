@@ -64,6 +64,7 @@ class Move:
     local: tuple[Condition, ...] = ()  # asks of the node its own attributes and name
     checks: tuple[Condition, ...] = ()  # asks for more of the tree around the node
     enters: tuple[str, ...] = ()  # path variables of which a round begins here
+    inside: tuple[str, ...] = ()  # path variables in whose definition the step stands
     mark: int = -1  # of a jump
 
 
@@ -304,7 +305,8 @@ class _Builder:
             if test.name and test.name != name:
                 return self.state()  # never reached
             test = NodeTest(type(test.kind).NAME, name)
-        move = Move(0, 0, step.axis, test, step.variable, tuple(local), tuple(checks))
+        inside = tuple(self.open)
+        move = Move(0, 0, step.axis, test, step.variable, tuple(local), tuple(checks), inside=inside)
         state = self.move(source, move)
         for predicate in step.predicates:
             if isinstance(predicate, Exists):
@@ -328,20 +330,8 @@ class _Builder:
                     accepting.add(number[begin])
                 for edge in links.get(state, ()):
                     if edge.move is not None:
-                        made = edge.move
-                        moves[
-                            Move(
-                                number[begin],
-                                number[edge.target],
-                                made.axis,
-                                made.test,
-                                made.binds,
-                                made.local,
-                                made.checks,
-                                enters,
-                                made.mark,
-                            )
-                        ] = None
+                        move = replace(edge.move, source=number[begin], target=number[edge.target], enters=enters)
+                        moves[move] = None
         return Walk(len(begins), tuple(moves), frozenset(accepting), self.marks)
 
 

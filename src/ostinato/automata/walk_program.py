@@ -101,7 +101,6 @@ class Column:
     name: str
     operand: Operand | None  # None: the node that the walk ends on
     over_all: str | None = None  # max, min, count, sum, avg
-    counts_matches: bool = False  # `count($X)` over all matches
     number: str = ""  # "int64" or "double" where it is no text
 
 
@@ -381,12 +380,12 @@ def _columns(query: XSeqQuery, program: Program) -> None:
 def _column(item: Item, program: Program) -> Column:
     operand = item.operand
     if isinstance(operand, Aggregate) and not ranging(operand.operand) & program.repeats:
-        counts = operand.function == "count" and isinstance(operand.operand, Reference)
-        counts = counts and operand.operand.leaf is Leaf.NODE  # type: ignore[union-attr]
-        if not counts:
-            program.note(operand.operand)
+        counted = operand.operand
+        if operand.function == "count" and isinstance(counted, Reference) and counted.leaf is Leaf.NODE:
+            counted = replace(counted, leaf=Leaf.TAG)  # a node that is bound has a name
+        program.note(counted)
         number = "int64" if operand.function == "count" else "double"
-        return Column(item.name, operand.operand, operand.function, counts, number)
+        return Column(item.name, counted, operand.function, number)
     program.note(operand)
     if isinstance(operand, Aggregate):
         return Column(item.name, operand, number="int64" if operand.function == "count" else "double")

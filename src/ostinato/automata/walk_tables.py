@@ -131,7 +131,7 @@ class _Lowering:
         self.tests.extend(self.test(Test(condition, ())) for condition in made.local)
         made.local_tests = begin, len(self.tests)
         made.move_local = np.array(move_local, np.uint64)
-        columns = [self.column(column.operand, column.counts_matches) for column in program.columns]
+        columns = [self.column(column.operand) for column in program.columns]
         made.columns = np.array(columns, np.int32).reshape(-1, 3)
 
     def local_bits(self, move: Move) -> int:
@@ -142,8 +142,8 @@ class _Lowering:
             bits |= 1 << self.made.local.index(condition)
         return bits
 
-    def column(self, operand: Operand | None, counted: bool) -> tuple[int, int, int]:
-        if operand is None or counted:
+    def column(self, operand: Operand | None) -> tuple[int, int, int]:
+        if operand is None:
             return 2, 0, 0
         simple = self.simple(operand)
         if simple is not None:
@@ -166,7 +166,11 @@ class _Lowering:
             for number, slot in enumerate(slots):
                 if slot.within == entered and slot.keep is Keep.LAST:
                     out.append((CLEAR, number, 0, 0))
-        bound = [(number, slot) for number, slot in enumerate(slots) if move.binds and slot.variable == move.binds]
+        bound = [
+            (number, slot)
+            for number, slot in enumerate(slots)
+            if slot.variable == move.binds and (slot.within is None or slot.within in move.inside)
+        ]
         for number, slot in bound:  # before the last is overwritten
             if slot.keep is Keep.PREV and slot.within is None:
                 out.append((COPY, number, self.last_of(slot), 0))

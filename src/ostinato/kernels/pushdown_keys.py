@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ostinato.kernels.jit import inlined
 from ostinato.kernels.pushdown_layout import CELLS, KEY, KEY_BYTES, KEYS
 from ostinato.kernels.pushdown_runs import drop_list
@@ -51,7 +53,7 @@ def key_of(query: Any, work: Any, nodes: Any) -> Any:
 def cell_of(work: Any, depth: Any, key: Any) -> Any:
     """The cell that holds the runs of a key in the frame at `depth`."""
     mask = work.cell_table.size - 1
-    slot = (key * 0x9E3779B1 + depth * 0x85EBCA77) & mask
+    slot = (np.int64(key) * 0x9E3779B1 + depth * 0x85EBCA77) & mask
     cell = work.cell_table[slot]
     while cell >= 0 and (work.cell_depth[cell] != depth or work.cell_key[cell] != key):
         slot = (slot + 1) & mask

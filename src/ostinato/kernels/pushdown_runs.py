@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ostinato.kernels.jit import inlined
 from ostinato.kernels.pushdown_layout import (
     BASE,
@@ -77,7 +79,7 @@ def _seen(work: Any, history: Any, tag: Any, node: Any, value: Any) -> Any:
     """What was stored for (history, tag, node) at this element, or `value`, which is stored now."""
     seen, serial = work.seen, work.state[SERIAL]
     mask = work.seen.size // 8 - 1
-    place = ((history * 0x9E3779B1 + tag * 0x85EBCA77 + node) ^ (history >> 17)) & mask
+    place = ((history * 0x9E3779B1 + np.int64(tag) * 0x85EBCA77 + node) ^ (history >> 17)) & mask
     result = value
     while seen[8 * place] == serial:
         at = 8 * place

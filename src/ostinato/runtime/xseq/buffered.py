@@ -139,7 +139,7 @@ class Buffered:
         if len(found) == 1:
             return found[0]
         if not found:
-            texts = [column.operand is None or column.counts_matches for column in self.tables.program.columns]
+            texts = [column.operand is None for column in self.tables.program.columns]
             kinds = [
                 pa.string() if text or isinstance(column.operand, Reference | Constant) else pa.float64()
                 for text, column in zip(texts, self.tables.program.columns, strict=True)

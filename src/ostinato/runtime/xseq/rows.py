@@ -72,7 +72,7 @@ class Groups:
     def add(self, rows: Rows) -> None:
         plain = [rows.columns[n].to_pylist() for n, column in enumerate(self.columns) if column.over_all is None]
         folded = [(n, column) for n, column in enumerate(self.columns) if column.over_all is not None]
-        values = [self._values(rows.columns[n], column, len(rows.last)) for n, column in folded]
+        values = [self._values(rows.columns[n], column) for n, column in folded]
         keys = rows.key.to_pylist() if rows.key is not None else [None] * len(rows.last)
         for place, key in enumerate(keys):
             group = (key, *(column[place] for column in plain))
@@ -89,9 +89,7 @@ class Groups:
                     held[3] = max(held[3], value)
 
     @staticmethod
-    def _values(array: pa.Array, column: Column, size: int) -> list[float | None]:
-        if column.counts_matches:
-            return [1.0] * size
+    def _values(array: pa.Array, column: Column) -> list[float | None]:
         if column.over_all == "count":
             return [1.0 if valid else None for valid in array.is_valid().to_pylist()]
         if pa.types.is_string(array.type):

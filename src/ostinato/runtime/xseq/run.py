@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from ostinato.errors import DataError
+from ostinato.options import bad_option
 from ostinato.runtime.xseq.limits import XSeqLimits
 from ostinato.runtime.xseq.rows import Rows
 from ostinato.tree.columns import Format
@@ -22,7 +23,7 @@ def source_of(
     *,
     doctype: Literal["refuse", "skip"] = "refuse",
     encoding: str | None = None,
-    namespaces: dict[str, str] | None = None,
+    namespaces: Mapping[str, str] | None = None,
     root: str = "json",
     record: str = "item",
     on_error: Literal["raise", "skip"] = "raise",
@@ -31,6 +32,13 @@ def source_of(
     whole: bool = False,
 ) -> Any:
     """A source of tokens that hands on what the query asks for, or all of them (`whole`)."""
+    if doctype not in ("refuse", "skip"):
+        raise bad_option("doctype", doctype, '"refuse" or "skip"')
+    for option, value in (("root", root), ("record", record)):
+        if not isinstance(value, str) or value == "":  # type: ignore[redundant-expr]
+            raise bad_option(option, value, "a name")
+    if namespaces is not None and not isinstance(namespaces, Mapping):
+        raise bad_option("namespaces", namespaces, "prefixes and the names they stand for, as a dict")
     stream = compiled.stream
     wanted: dict[str, Any] = {"encoding": encoding, "name": name, "chunk_size": chunk_size or CHUNK}
     if stream is not None and not whole:

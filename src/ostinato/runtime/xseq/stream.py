@@ -213,8 +213,7 @@ class StreamEvaluator:
 
     def _textual(self, number: int) -> bool:
         """Whether a column holds texts of which an aggregate over all matches is still to be taken."""
-        column = self.tables.tables.program.columns[number]
-        return column.over_all == "count" and not column.counts_matches
+        return self.tables.tables.program.columns[number].over_all == "count"
 
     def _partition(self, count: int) -> pa.Array | None:
         if self.tables.tables.program.answer is not Answer.GROUPS:
