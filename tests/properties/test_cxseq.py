@@ -21,14 +21,14 @@ inner = paths(AXES, intersect=False, variables=False)
 predicates = st.one_of(local_predicates(), steps(AXES, local_predicates()).map(Exists), inner.map(Exists))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(paths(AXES, predicates, intersect=False), documents())
 def test_one_pass_decides(path: Path, written: bytes) -> None:
     tree = read_xml(written)
     assert recognises(path, from_tree(tree)) == bool(evaluate(XSeqQuery(path), tree))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(paths(AXES, predicates), documents())
 def test_passes_keep_the_pairs(path: Path, written: bytes) -> None:
     tree = read_xml(written)

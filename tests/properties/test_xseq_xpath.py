@@ -128,7 +128,7 @@ def xpaths(draw: Draw) -> Both:
 
 
 @given(xpaths(), trees(11))
-@settings(max_examples=250)
+@settings(max_examples=100)
 def test_bare_paths_find_what_lxml_finds(both: Both, tree: Tree) -> None:
     etree = pytest.importorskip("lxml.etree")
     ours, theirs = both
@@ -188,7 +188,7 @@ def loops(draw: Draw) -> tuple[str, str]:
 
 
 @given(loops(), trees(11))
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_several_variables_find_what_saxon_finds(both: tuple[str, str], tree: Tree) -> None:
     ours, theirs = both
     data = to_xml(numbered(tree))

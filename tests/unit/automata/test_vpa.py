@@ -113,7 +113,7 @@ def test_containment_of_queries() -> None:
 simple = paths(predicates=st.nothing(), intersect=False, variables=False)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(simple, simple, st.lists(documents(), min_size=1, max_size=4))
 def test_closure(left: Path, right: Path, written: list[bytes]) -> None:
     one, two = construct(left), construct(right)
@@ -124,7 +124,7 @@ def test_closure(left: Path, right: Path, written: list[bytes]) -> None:
         assert accepts(intersection(*whole), word) == (in_one and in_two)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(simple, st.lists(documents(), min_size=1, max_size=4))
 def test_determinised(path: Path, written: list[bytes]) -> None:
     automaton = construct(path)
@@ -139,7 +139,7 @@ def test_determinised(path: Path, written: list[bytes]) -> None:
             assert accepts(opposite, word[:end]) != expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(simple)
 def test_witnesses_are_accepted(path: Path) -> None:
     automaton = intersection(all_documents(), with_rest(construct(path)))

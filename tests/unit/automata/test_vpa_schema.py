@@ -43,7 +43,7 @@ def test_figure_7_with_a_schema() -> None:
     assert fitting(construct(parse("//book/year/text()")), schema).explain() == FIGURE_7
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(paths(), st.lists(documents(), min_size=1, max_size=3))
 def test_same_answers(path: Path, written: list[bytes]) -> None:
     words = [list(from_tree(read_xml(each))) for each in written]
