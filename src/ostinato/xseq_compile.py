@@ -65,7 +65,14 @@ class Compiled:
         if self.stream is not None:
             from ostinato.runtime.xseq.stream import StreamEvaluator
 
-            return StreamEvaluator(self.stream, most_runs=limits.runs)
+            evaluator: StreamEvaluator
+            try:
+                evaluator = self.stream.idle.pop()
+                evaluator.begin()
+            except IndexError:
+                evaluator = StreamEvaluator(self.stream)
+            evaluator.most_runs = limits.runs
+            return evaluator
         from ostinato.runtime.xseq.buffered import Buffered
         from ostinato.runtime.xseq.buffered_forest import Limits
 

@@ -14,7 +14,6 @@ from functools import cached_property
 
 from ostinato.errors import LimitError
 from ostinato.plan.xseq import (
-    Alias,
     Axis,
     Call,
     Comparison,
@@ -148,13 +147,9 @@ def _own(operand: Relative) -> bool:
     return path.axis is Axis.ATTRIBUTE and bool(path.test.name)
 
 
-def walk_of(path: Path, wanted: dict[str, tuple[Condition, ...]], names: dict[str, str]) -> Walk:
-    """The walk along a path.
-
-    `wanted` has conditions on single nodes that every node bound to a variable must meet, `names` the names that the
-    where clause asks of them; a variable that some step binds with another name can never be bound there.
-    """
-    builder = _Builder(wanted, names)
+def walk_of(path: Path, wanted: dict[str, tuple[Condition, ...]]) -> Walk:
+    """The walk along a path; `wanted` has conditions that every node bound to a variable must meet by itself."""
+    builder = _Builder(wanted)
     builder.collect(path)
     end = builder.add(path, builder.start)
     return builder.without_gaps(end)
@@ -173,7 +168,6 @@ class _Builder:
     """Thompson's construction; edges that read nothing are taken out at the end."""
 
     wanted: dict[str, tuple[Condition, ...]]
-    names: dict[str, str]
     edges: list[_Edge] = field(default_factory=list)
     count: int = 1
     marks: int = 0
@@ -295,21 +289,18 @@ class _Builder:
         return state
 
     def step(self, step: Step, source: int) -> int:
-        test, local = step.test, list(self.wanted.get(step.variable or "", ()))
+        local = list(self.wanted.get(step.variable or "", ()))
         checks: list[Condition] = []
         for predicate in step.predicates:
             if isinstance(predicate, Holds):
                 (local if is_local(predicate.condition) else checks).append(predicate.condition)
-        if step.variable in self.names:
-            name = self.names[step.variable or ""]
-            if test.name and test.name != name:
-                return self.state()  # never reached
-            test = NodeTest(type(test.kind).NAME, name)
+            elif _own(Relative(predicate.path)):
+                local.append(Comparison(">=", Relative(predicate.path), Constant("")))  # any value there is
         inside = tuple(self.open)
-        move = Move(0, 0, step.axis, test, step.variable, tuple(local), tuple(checks), inside=inside)
+        move = Move(0, 0, step.axis, step.test, step.variable, tuple(local), tuple(checks), inside=inside)
         state = self.move(source, move)
         for predicate in step.predicates:
-            if isinstance(predicate, Exists):
+            if isinstance(predicate, Exists) and not _own(Relative(predicate.path)):
                 mark, self.marks = self.marks, self.marks + 1
                 state = self.add(predicate.path, self.move(state, Move(0, 0, Jump.MARK, mark=mark)))
                 state = self.move(state, Move(0, 0, Jump.BACK, mark=mark))
@@ -348,15 +339,3 @@ def _reached(begin: int, links: dict[int, list[_Edge]]) -> Iterable[tuple[int, t
                     seen[there] = None
                     queue.append(there)
     return seen
-
-
-def named_by(condition: Condition) -> tuple[str, str] | None:
-    """(X, a) of a condition `tag($X) = 'a'`."""
-    if not isinstance(condition, Comparison) or condition.operator != "=":
-        return None
-    for one, other in ((condition.left, condition.right), (condition.right, condition.left)):
-        if not isinstance(one, Reference) or not isinstance(other, Constant) or not isinstance(other.value, str):
-            continue
-        if one.leaf is Leaf.TAG and one.alias is Alias.PLAIN and not one.steps and one.within is None:
-            return one.variable, other.value
-    return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from ostinato.automata.walk import Move, Walk, named_by, walk_of
+from ostinato.automata.walk import Move, Walk, walk_of
 from ostinato.plan.xseq import (
     Aggregate,
     Alias,
@@ -192,24 +192,20 @@ def _children(condition: Condition) -> tuple[Condition, ...]:
 
 def program_of(query: XSeqQuery, repeats: frozenset[str]) -> Program:
     """The program of a checked, normalised query; `repeats` are the variables that a match may bind more than once."""
-    names: dict[str, str] = {}
     wanted: dict[str, tuple[Condition, ...]] = {}
     rest: list[Condition] = []
     for condition in conjuncts(query.where):
-        named = named_by(condition)
         alone = _own_condition(condition)
-        if named is not None and named[0] not in names:
-            names[named[0]] = named[1]
-        elif alone is not None:
+        if alone is not None:
             wanted[alone[0]] = (*wanted.get(alone[0], ()), alone[1])
         else:
             rest.append(condition)
-    walk = walk_of(query.path, wanted, names)
+    walk = walk_of(query.path, wanted)
     partition = query.partition
     program = Program(
         query,
         walk,
-        walk_of(_without_variables(partition.path), {}, {}) if partition else None,
+        walk_of(_without_variables(partition.path), {}) if partition else None,
         partition.attribute if partition else None,
         repeats=repeats,
     )

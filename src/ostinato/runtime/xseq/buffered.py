@@ -87,6 +87,11 @@ class Buffered:
     def finish(self) -> Rows:
         return self._together([])
 
+    @property
+    def is_small(self) -> bool:
+        """A new one costs no more than to clear this one."""
+        return False
+
     def moved(self, by: int) -> None:
         """Nothing of an earlier buffer is pointed to."""
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.automata.walk_program import Answer, Keep
-from ostinato.automata.walk_tables import AXES
+from ostinato.automata.walk_tables import AXES, constant_text
 from ostinato.errors import LimitError
 from ostinato.kernels import tree_chains, tree_checks, tree_order, tree_walk
 from ostinato.kernels.tree_build import Bytes, Tree, build, count_nodes
@@ -21,7 +21,7 @@ from ostinato.kernels.tree_walk import Dense, Frames, Memo, Out
 from ostinato.kernels.value_codes import BOTH, DEEPEST, NULL, NUMBER, TEXT
 from ostinato.kernels.values import read_number, run_program
 from ostinato.plan.xseq import Axis, Constant, Leaf, Reference
-from ostinato.runtime.xseq.buffered_tables import LEAVES, TreeTables, text_of
+from ostinato.runtime.xseq.buffered_tables import LEAVES, TreeTables
 from ostinato.runtime.xseq.rows import Rows
 from ostinato.tree.tokens import Names
 
@@ -100,7 +100,7 @@ class Forest:
         self.own = _values(tables.checks.stack + DEEPEST)
         file = [(self.values, place, constant) for place, constant in enumerate(made.constants)]
         for values, place, constant in file + [(self.own, place, each) for place, each in tables.constants.items()]:
-            text = text_of(constant)
+            text = constant_text(constant)
             _put_constant(values, place, constant, text, size)
             parts.append(text)
             size += len(text)

@@ -51,14 +51,6 @@ _ATOM, _AND, _OR, _NOT = 0, 1, 2, 3
 _MOST_ATOMS = 60  # of one condition: their results are bits
 
 
-def text_of(constant: Constant) -> bytes:
-    """A constant among strings; a whole number without a point."""
-    value = constant.value
-    if isinstance(value, str):
-        return value.encode()
-    return (f"{value:.0f}" if value == value // 1 else repr(value)).encode()
-
-
 @dataclass
 class TreeTables:
     """Everything about a program that does not depend on a document."""
@@ -196,7 +188,7 @@ class _Lowering:
         """Where the walk along a relative path begins."""
         path = plain(path, {})
         if path not in self.paths:
-            walk = walk_of(path, {}, {})
+            walk = walk_of(path, {})
             for move in walk.moves:  # what it asks of nodes is decided before
                 for check in self.checks_of(move):
                     if check not in self.eager and not self.simple[check]:

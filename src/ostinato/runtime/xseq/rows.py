@@ -34,6 +34,10 @@ class Evaluator(Protocol):
     def finish(self) -> Rows:
         """The matches that are certain because the document is over."""
 
+    @property
+    def is_small(self) -> bool:
+        """Whether it is worth to be kept for the next document."""
+
     def moved(self, by: int) -> None:
         """What was kept of the last buffer stands `by` bytes further to the front now."""
 

@@ -42,7 +42,7 @@ def source_of(
     stream = compiled.stream
     wanted: dict[str, Any] = {"encoding": encoding, "name": name, "chunk_size": chunk_size or CHUNK}
     if stream is not None and not whole:
-        wanted |= {"text": stream.wants_text, "attributes": stream.wanted_attributes}
+        wanted |= {"text": stream.wants_text, "attributes": stream.wanted_attributes, "names": stream.first_names}
     if format == "xml":
         from ostinato.tree.xml import XmlLimits, XmlSource
 
@@ -74,3 +74,5 @@ def rows_of(compiled: Compiled, source: Any, limits: XSeqLimits) -> Iterator[Row
             check.push(tokens, source.names)
         yield evaluator.push(tokens, source.names)
     yield evaluator.finish()
+    if compiled.stream is not None and evaluator.is_small:
+        compiled.stream.idle.append(evaluator)  # it has come to the end of a document, and can begin another

@@ -23,6 +23,10 @@ from ostinato.runtime.xseq.stream_arrays import Arrays
 from ostinato.runtime.xseq.stream_tables import StreamTables
 from ostinato.tree.tokens import Names, Tokens
 
+_AT_BEGIN = {
+    lay.DEPTH: 0, lay.ROWS: 0, lay.ORDINAL: 0, lay.LIFTED: 0, lay.WAITING_ROWS: 0, lay.LOADED: -1, lay.HISTORY: 1,
+    lay.KEYS: 1, lay.KEY_BYTES: 0, lay.CELLS: 0,  # key 0 is that of elements that have none
+}  # fmt: skip
 DEFAULT_MOST_RUNS = 20_000_000
 
 
@@ -35,24 +39,39 @@ class StreamEvaluator:
         base, width, columns = tables.tables.base, tables.width, len(tables.tables.program.columns)
         self.arrays = Arrays(base, width, columns, tables.layout)
         self.state = self.arrays.state
-        self.state[[lay.FREE_RUN, lay.FREE_LINK, lay.LOADED]] = -1
-        self.state[lay.HISTORY] = 1
-        self.state[lay.LEVEL] = tables.first
-        self.state[lay.KEYS] = 1  # 0 is the key of elements that have none
+        self.state[[lay.FREE_RUN, lay.FREE_LINK]] = -1
         self.state[lay.RUNS_USED] = 1  # run 0 is what every run begins as
-        self.pending: Rows | None = None
-        self.pending_history = np.zeros(0, np.int64)
-        self.bound_some = False
-        self.names_known, self.name_start, self.name_size = 0, np.zeros(0, np.int64), np.zeros(0, np.int32)
-        self.name_bytes = b""
-        self.query: Any = None
-        self._keep_from = 1 << 62
         self.arrays.allocate()
+        self.name_bytes = b""
+        self.begin()
         self.arrays.make("attribute_token", max(1, len(tables.attributes)))
         self.arrays["held"] = np.frombuffer(self.constants + b" ", np.uint8).copy()
         self.arrays["run_last"][0] = self.arrays["run_key"][0] = -1
         self.arrays["kind"][base : base + width] = tables.initial
         self._constants()
+
+    def begin(self) -> None:
+        """A new document, after one that came to its end: no run is alive."""
+        for place, value in _AT_BEGIN.items():
+            self.state[place] = value
+        self.state[lay.LEVEL] = self.tables.first
+        self.arrays["key_table"].fill(-1)
+        self.arrays["cell_table"].fill(-1)
+        self.arrays["history_done"][0] = 0
+        self.pending: Rows | None = None
+        self.pending_history = np.zeros(0, np.int64)
+        self.bound_some = False
+        if self.name_bytes:
+            self.arrays["held"] = np.frombuffer(self.constants + b" ", np.uint8).copy()
+        self.names_known, self.name_start, self.name_size = 0, np.zeros(0, np.int64), np.zeros(0, np.int32)
+        self.name_bytes = b""
+        self.query: Any = None
+        self._keep_from = 1 << 62
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is worth to be kept for the next document."""
+        return self.arrays["run_state"].size <= 1 << 16
 
     def _constants(self) -> None:
         """The constants of the query at the front of the file of values."""
@@ -110,8 +129,6 @@ class StreamEvaluator:
 
     def finish(self) -> Rows:
         """What was still open when the document ended."""
-        self.state[lay.LIVE] = 0
-        self.arrays["run_state"].fill(-1)
         rows, self.pending = self.pending, None
         return rows if rows is not None else self._no_rows()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,12 @@ class StreamTables:
         self.first = self._number(self.levels.first)
         self.variables = sorted({move.binds for move in walk.moves if move.binds})
         self.to_attributes = {move.test.name for move in walk.moves if move.axis is Axis.ATTRIBUTE and move.test}
+        self.first_names = [
+            name.encode()
+            for name in dict.fromkeys((*self.levels.names, *self.attributes, *sorted(self.to_attributes - {""})))
+        ]
+        self.idle: list[Any] = []  # evaluators that wait for another document
+        self._lock = threading.Lock()
         self.tests = foretold(tables)
         self._fixed()
         self._refresh()
@@ -206,6 +213,10 @@ class StreamTables:
 
     def add(self, level: int, name: int, bits: int) -> None:
         """Make the entry for a node of class `name` on a level that passes the tests in `bits`."""
+        with self._lock:
+            self._add(level, name, bits)
+
+    def _add(self, level: int, name: int, bits: int) -> None:
         mask = self.levels.tests(self.by_number[level], name)
         entry = self.levels.entry(self.by_number[level], name, bits)
         if not mask:
@@ -228,6 +239,8 @@ class StreamTables:
         return len(self.entries) - 1
 
     def _refresh(self) -> None:
+        self._known: Query | None = None
+
         def flat(values: list[int], dtype: type = np.int32) -> NDArray[Any]:
             return np.array(values or [0], dtype)
 
@@ -250,6 +263,15 @@ class StreamTables:
 
     def query(self, names: Names, name_start: NDArray[Any], name_size: NDArray[Any]) -> Query:
         """The tables for a document whose names have the numbers that `names` gives them."""
+        usual = not self.asks_for_names and names.texts[: len(self.first_names)] == self.first_names
+        if usual and self._known is not None:
+            return self._known
+        made = self._query(names, name_start, name_size)
+        if usual:
+            self._known = made
+        return made
+
+    def _query(self, names: Names, name_start: NDArray[Any], name_size: NDArray[Any]) -> Query:
         tables, walk = self.tables, self.tables.program.walk
         elements = {names.id_of(name.encode()): self.levels.class_of(name) for name in self.levels.names}
         attributes = {names.id_of(name.encode()): number for number, name in enumerate(self.attributes)}
