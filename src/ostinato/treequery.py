@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ostinato.viz.vpa_diagram import VPADiagram
 
 OnError = Literal["raise", "skip", "collect"]
+_OPTIONS = frozenset(("doctype", "encoding", "namespaces", "root", "record", "on_error", "name", "chunk_size", "whole"))
 
 
 class TreeQuery:
@@ -61,7 +62,7 @@ class TreeQuery:
             from ostinato.spark.xseq import detect_xseq
 
             return detect_xseq(self, source, **options)
-        if isinstance(source, pa.Array | pa.ChunkedArray):
+        if _is_column(source):
             return self._detect_column(source, **options)
         tables = list(self._tables(source, sort=True, **options))
         return pa.concat_tables(tables) if tables else self._schema().empty_table()
@@ -71,7 +72,11 @@ class TreeQuery:
 
         Rows come in the order in which they become certain. Options as for `detect`.
         """
-        return self._tables(source, sort=False, **options)
+        return (
+            iter([self.detect(source, **options)])
+            if _is_column(source)
+            else self._tables(source, sort=False, **options)
+        )
 
     def count(self, source: Any, /, **options: Any) -> int:
         """How many rows `detect` would return."""
@@ -87,7 +92,7 @@ class TreeQuery:
         from ostinato.tree.words import from_source
 
         basic = to_basic_or_none(self._compiled.query.path) if self._compiled.is_navigation else None
-        if self._compiled.obstacle is None or basic is None:
+        if self._compiled.obstacle is None or basic is None or _is_column(source):
             return any(table.num_rows for table in self.batches(source, **options))
         return Recogniser(basic).run(from_source(self._tokens(source, whole=True, **options)))
 
@@ -140,6 +145,8 @@ class TreeQuery:
 
         if isinstance(source, str) and source.lstrip()[:1] in ("<", "{", "["):
             source = source.encode()
+        for option in options.keys() - _OPTIONS:
+            raise bad_option("an option", option, f"one of {', '.join(sorted(_OPTIONS))}")
         if format is None:
             format = guess_format(source) if isinstance(source, str | bytes | os.PathLike) else "xml"
         if format not in ("xml", "json", "jsonl"):
@@ -162,6 +169,9 @@ class TreeQuery:
         if on_error not in ("raise", "skip", "collect"):
             raise bad_option("on_error", on_error, 'on_error="raise", "skip" or "collect"')
         schema = self._schema()
+        for name in ("row", "error") if on_error == "collect" else ("row",):
+            if name in schema.names:
+                raise QueryError(f"the answer for a column has a column `{name}` of its own", fix=f"`… as my_{name}`")
         found: list[pa.Table] = []
         rows: list[int] = []
         bad: list[tuple[int, str]] = []
@@ -189,6 +199,13 @@ class TreeQuery:
         )
         texts = pa.array([None] * whole.num_rows + [text for _, text in bad], pa.string())
         return pa.concat_tables([whole, errors]).append_column("error", texts).sort_by("row")
+
+
+def _is_column(source: Any) -> bool:
+    """Whether it is an Arrow column of documents."""
+    import pyarrow as pa
+
+    return isinstance(source, pa.Array | pa.ChunkedArray)
 
 
 def _limits(limits: XSeqLimits | None) -> XSeqLimits:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from ostinato.automata.walk_program import Program, program_of
 from ostinato.automata.walk_tables import Tables, tables_of
 from ostinato.errors import QueryError
+from ostinato.kernels.cold import announce
 from ostinato.lang.xseq import parse
 from ostinato.plan.xseq import XSeqQuery
 from ostinato.plan.xseq_normal import normalised
@@ -62,6 +63,7 @@ class Compiled:
 
     def evaluator(self, limits: XSeqLimits) -> Evaluator:
         """An evaluator for one document."""
+        announce("pushdown" if self.stream is not None else "tree_walk")
         if self.stream is not None:
             from ostinato.runtime.xseq.stream import StreamEvaluator
 
@@ -86,5 +88,8 @@ def compile_xseq(text: str, *, matches: Matches = "all", schema: Schema | None =
         raise QueryError(f"matches={matches!r} is unknown", fix='matches="all" or matches="longest"')
     written = parse(text)
     query, notes = optimised(normalised(written), schema)
-    program = program_of(query, repeating(query))
+    try:
+        program = program_of(query, repeating(query))
+    except QueryError as error:
+        raise error.within(text) from None
     return Compiled(text, written, query, notes, matches, schema, program, tables_of(program))

@@ -210,3 +210,52 @@ def test_documents_larger_than_memory_come_in_pieces() -> None:
     source = Endless()
     first = next(table for table in ostinato.xseq(IDS).batches(source, chunk_size=1 << 16) if table.num_rows)
     assert first["id"].to_pylist()[:2] == ["5", "6"] and source.sold < 100_000
+
+
+def test_aggregates_over_all_matches_stand_alone() -> None:
+    with pytest.raises(ostinato.QueryError, match="columns of their own"):
+        ostinato.xseq("return max($X@price) - 1 from /stocks/$X")
+
+
+@pytest.mark.parametrize("text", ["//b/@x", "//b/parent::a"])
+def test_large_values_are_refused(text: str) -> None:
+    document = b"<a><b x='" + b"y" * 1000 + b"'/></a>"
+    with pytest.raises(ostinato.LimitError, match="limit token=100"):
+        ostinato.xseq(text).detect(document, limits=ostinato.XSeqLimits(token=100))
+    assert ostinato.xseq(text).count(document, limits=ostinato.XSeqLimits(token=2000)) == 1
+
+
+def test_columns_of_documents_have_every_verb() -> None:
+    query, column = ostinato.xseq("//b/@x"), pa.array(["<a><b x='1'/></a>", "<a/>"])
+    assert query.count(column) == 1
+    assert query.recognises(column)
+    assert [table.num_rows for table in query.batches(column)] == [1]
+
+
+@pytest.mark.parametrize(
+    "options", [{"doctype": "expand"}, {"on_error": "foo"}, {"namespaces": "x"}, {"frmat": "xml"}, {"root": ""}]
+)
+def test_options_that_are_none(options: dict[str, object]) -> None:
+    with pytest.raises(ostinato.OstinatoError, match="fix: give"):
+        ostinato.xseq("//b").detect("<a/>", **options)
+    with pytest.raises(ostinato.OstinatoError, match="whole number"):
+        ostinato.XSeqLimits(depth=-1)
+
+
+def test_names_of_the_answer_that_are_taken() -> None:
+    with pytest.raises(ostinato.QueryError, match="`error` of its own"):
+        ostinato.xseq("return $X@n as error from //$X").detect(pa.array(["<a/>"]), on_error="collect")
+
+
+def test_rows_of_a_pipe_come_before_its_end() -> None:
+    class Pipe:
+        def __init__(self) -> None:
+            self.parts = [b"<a>" + b"<b/>" * 2000 + b"<b x='1'/>", b"<c/>" * 10, b"</a>"]
+
+        def read(self, size: int = -1) -> bytes:
+            return self.parts.pop(0) if self.parts else b""
+
+    pipe = Pipe()
+    first = next(table for table in ostinato.xseq("//b/@x").batches(pipe) if table.num_rows)
+    assert first.to_pylist() == [{"node": "1"}]
+    assert pipe.parts

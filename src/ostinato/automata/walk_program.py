@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from ostinato.automata.walk import Move, Walk, walk_of
+from ostinato.errors import QueryError
 from ostinato.plan.xseq import (
     Aggregate,
     Alias,
@@ -326,6 +327,10 @@ def _may_end_after(states: set[int], variables: set[str], walk: Walk) -> bool:
     return False
 
 
+def _inside(operand: Operand) -> list[Operand]:
+    return list(operands(Comparison("=", operand, operand)))
+
+
 def _note_all(condition: Condition, program: Program) -> None:
     match condition:
         case Comparison():
@@ -338,7 +343,7 @@ def _note_all(condition: Condition, program: Program) -> None:
 
 def _in_aggregate(reference: Reference, condition: Condition) -> bool:
     return any(
-        isinstance(operand, Aggregate) and reference in list(operands(Comparison("=", operand, operand)))
+        isinstance(operand, Aggregate) and reference in _inside(operand)
         for operand in operands(condition)
     )
 
@@ -382,6 +387,12 @@ def _column(item: Item, program: Program) -> Column:
         program.note(counted)
         number = "int64" if operand.function == "count" else "double"
         return Column(item.name, counted, operand.function, number)
+    if any(isinstance(each, Aggregate) and not ranging(each.operand) & program.repeats for each in _inside(operand)):
+        raise QueryError(
+            "an aggregate over all matches cannot be part of an expression",
+            span=item.span,
+            fix="return the aggregates in columns of their own, and compute with those",
+        )
     program.note(operand)
     if isinstance(operand, Aggregate):
         return Column(item.name, operand, number="int64" if operand.function == "count" else "double")

@@ -325,7 +325,7 @@ class JsonSource:
             limit,
             getattr(self.limits, limit),
             reason=f"{self._name}: {reason}" if self._name else reason,
-            fix=f"raise it with JsonLimits({limit}=...), if the document is meant to be so",
+            fix=f"raise the limit, XSeqLimits({limit}=…), if the document is meant to be so",
         )
 
 

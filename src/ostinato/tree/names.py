@@ -70,7 +70,7 @@ class NameTable(Names):
                 "names",
                 self.most,
                 reason="there are too many different names of elements and attributes",
-                fix="raise it with XmlLimits(names=...), if the document is meant to be so",
+                fix="raise the limit, XSeqLimits(names=…), if the document is meant to be so",
             )
         if self.state[NAMES] >= self.sizes.size:
             self._bits += 1

@@ -235,6 +235,8 @@ class XmlSource:
                 break
             got += count
             self._filled += count
+            if self._raw.size is None and wanted <= self._chunk:
+                break  # of a pipe what there is: more may come much later
         return got
 
     def _widen(self, size: int) -> None:
@@ -303,5 +305,5 @@ class XmlSource:
             limit,
             getattr(self.limits, limit),
             reason=f"{self._name}: {reason}" if self._name else reason,
-            fix=f"raise it with XmlLimits({limit}=...), if the document is meant to be so",
+            fix=f"raise the limit, XSeqLimits({limit}=…), if the document is meant to be so",
         )

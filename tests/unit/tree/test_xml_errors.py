@@ -117,7 +117,7 @@ class Endless:
 )
 def test_documents_without_end(start: bytes, more: bytes, limit: str) -> None:
     with pytest.raises(
-        LimitError, match=rf"line 1, column \d+: .*limit {limit}=.*\nfix: raise it with XmlLimits\({limit}="
+        LimitError, match=rf"line 1, column \d+: .*limit {limit}=.*\nfix: raise the limit, XSeqLimits\({limit}="
     ):
         xml(Endless(start, more), limits=XmlLimits(token=1 << 20), chunk_size=1 << 16)
 

@@ -191,7 +191,7 @@ class Forest:
             most = self.limits.most_matches
             if self.out.chain.size > most:
                 raise LimitError(
-                    "most_matches",
+                    "matches",
                     most,
                     reason="the query has too many matches",
                     fix="make the path or its conditions stricter, or allow more matches",

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+
+from ostinato.options import bad_option
 
 
 @dataclass(frozen=True, kw_only=True)
 class XSeqLimits:
-    """`runs`: partial matches open at once; `kept_bytes`: of a document, where parts of it must be kept;
-    `matches`: found in one part that is kept; `depth`: of elements in each other; `token`: bytes of one tag or text."""
+    """What a document and a query may take."""
 
-    runs: int = 20_000_000
-    kept_bytes: int = 2 << 30
-    matches: int = 10_000_000
-    depth: int = 10_000
-    token: int = 64 << 20
+    runs: int = 20_000_000  # partial matches open at once
+    kept_bytes: int = 2 << 30  # of a document, where parts of it must be kept
+    matches: int = 10_000_000  # found in one part that is kept
+    depth: int = 10_000  # of elements in each other
+    token: int = 64 << 20  # bytes of one text or attribute, or of a tag
+    attributes: int = 10_000  # of one element
+    names: int = 1_000_000  # different ones in a document
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise bad_option(f"XSeqLimits({each.name}=…)", value, "a whole number from 1 on")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from ostinato.errors import DataError
+from ostinato.errors import DataError, LimitError
 from ostinato.options import bad_option
 from ostinato.runtime.xseq.limits import XSeqLimits
 from ostinato.runtime.xseq.rows import Rows
 from ostinato.tree.columns import Format
+from ostinato.tree.tokens import Tokens
 from ostinato.xseq_compile import Compiled
 
 CHUNK = 1 << 20  # bytes that are read at a time
@@ -32,6 +33,8 @@ def source_of(
     whole: bool = False,
 ) -> Any:
     """A source of tokens that hands on what the query asks for, or all of them (`whole`)."""
+    if on_error not in ("raise", "skip"):
+        raise bad_option("on_error", on_error, '"raise" or "skip"; "collect" is for columns of documents')
     if doctype not in ("refuse", "skip"):
         raise bad_option("doctype", doctype, '"refuse" or "skip"')
     for option, value in (("root", root), ("record", record)):
@@ -46,7 +49,7 @@ def source_of(
     if format == "xml":
         from ostinato.tree.xml import XmlLimits, XmlSource
 
-        bounds = XmlLimits(depth=limits.depth, token=limits.token)
+        bounds = XmlLimits(depth=limits.depth, token=limits.token, attributes=limits.attributes, names=limits.names)
         return XmlSource(document, doctype=doctype, namespaces=namespaces, limits=bounds, **wanted)
     if namespaces is not None:
         raise DataError("JSON has no namespaces", fix="leave out namespaces=")
@@ -54,8 +57,19 @@ def source_of(
 
     return JsonSource(
         document, lines=format == "jsonl", root=root, record=record, on_error=on_error,
-        limits=JsonLimits(depth=limits.depth), **wanted,
+        limits=JsonLimits(depth=limits.depth, names=limits.names), **wanted,
     )  # fmt: skip
+
+
+def _check_sizes(tokens: Tokens, most: int) -> None:
+    """No text or attribute is larger than the limit; where the chunk is not, none can be."""
+    if tokens.buffer.size > most and tokens.kind.size and int((tokens.end - tokens.start).max()) > most:
+        raise LimitError(
+            "token",
+            most,
+            reason="a text or an attribute is too large",
+            fix="raise the limit, XSeqLimits(token=…), if the document is meant to be so",
+        )
 
 
 def rows_of(compiled: Compiled, source: Any, limits: XSeqLimits) -> Iterator[Rows]:
@@ -70,6 +84,7 @@ def rows_of(compiled: Compiled, source: Any, limits: XSeqLimits) -> Iterator[Row
     while (tokens := source.read(min(evaluator.keep_from, used))) is not None:
         evaluator.moved(source.moved)
         used = tokens.used
+        _check_sizes(tokens, limits.token)
         if check is not None:
             check.push(tokens, source.names)
         yield evaluator.push(tokens, source.names)

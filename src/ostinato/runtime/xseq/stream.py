@@ -89,9 +89,9 @@ class StreamEvaluator:
     def _grow(self) -> None:
         need = int(self.state[lay.NEED])
         runs = max(int(self.state[lay.RUNS_USED]), need) + need
-        if runs > self.most_runs:
+        if self.state[lay.LIVE] > self.most_runs:
             raise LimitError(
-                "most_runs",
+                "runs",
                 self.most_runs,
                 reason=f"{int(self.state[lay.LIVE]):,} partial matches are open at once",
                 fix="ask for more (names, conditions, `\\` instead of any later sibling), or raise XSeqLimits(runs=…)",

@@ -1,0 +1,5 @@
+"""`python -m ostinato`: the command line."""
+
+from ostinato.cli import main
+
+main()
