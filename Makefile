@@ -11,7 +11,7 @@ PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 pytho
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 BIN := .venv/bin
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint warm bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -27,8 +27,14 @@ lint: .venv/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-test: lint
+test: lint warm
 	$(BIN)/pytest -n auto --dist loadgroup
+
+# Both evaluators of XSeq are compiled side by side before the workers of pytest would each compile both.
+warm: .venv/dev.stamp
+	@echo '<a/>' | $(BIN)/ostinato xseq '//a' --input - > /dev/null & \
+	echo '<a/>' | $(BIN)/ostinato xseq '//a/parent::b' --input - > /dev/null; \
+	echo '{}' | $(BIN)/ostinato xseq '//a' --format json --input - > /dev/null; wait
 
 clean:
 	rm -rf .venv demo-data examples/data build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

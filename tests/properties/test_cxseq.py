@@ -21,7 +21,7 @@ inner = paths(AXES, intersect=False, variables=False)
 predicates = st.one_of(local_predicates(), steps(AXES, local_predicates()).map(Exists), inner.map(Exists))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(paths(AXES, predicates, intersect=False), documents())
 def test_one_pass_decides(path: Path, written: bytes) -> None:
     tree = read_xml(written)

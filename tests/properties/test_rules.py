@@ -16,7 +16,7 @@ from ostinato.semantics.rules import derived, fixpoint
 Case = tuple[Strata, list[Row]]
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(programs() | programs(nested=True))
 def test_random_programs_are_legal_and_can_be_written(strata: Strata) -> None:
     whole = program(strata)
@@ -47,7 +47,7 @@ def test_the_fixpoint_is_a_model(case: Case) -> None:
     assert not derived([[rule for rules in strata for rule in rules]], model, ticks_per_second=1)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(cases() | cases(nested=True), st.integers(0, 70))
 def test_temporal_preservation(case: Case, now: int) -> None:
     """Theorem 0.1: what has happened until now follows from what has come in until now."""

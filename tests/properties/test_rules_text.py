@@ -198,13 +198,13 @@ programs = st.lists(st.tuples(_made(constructs), bodies), min_size=1, max_size=2
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(programs)
 def test_text_of_a_program_parses_to_it(program: Program) -> None:
     assert parse(program_text(program)) == program
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(programs)
 def test_branches_are_rules_of_their_own(program: Program) -> None:
     """A normal rule has a text too, and its normal form is itself."""
@@ -219,7 +219,7 @@ def test_branches_are_rules_of_their_own(program: Program) -> None:
         assert (again.negations, again.where) == (rule.negations, rule.where)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(programs)
 def test_a_program_is_checked_or_refused_with_a_reason(program: Program) -> None:
     try:
@@ -232,7 +232,7 @@ def test_a_program_is_checked_or_refused_with_a_reason(program: Program) -> None
 _PIECES = re.compile(r"\s+|\w+|\W")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(1, 4))
 def test_no_text_makes_the_parser_stumble(chance: random.Random, edits: int) -> None:
     """The paper's program with words dropped, doubled, exchanged or put in: it parses, or the error has a place."""

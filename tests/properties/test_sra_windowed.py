@@ -76,13 +76,13 @@ def meets(wanted: list[tuple[Expr, bool]], events: dict[str, dict[str, Any]]) ->
 
 
 @given(st.lists(conditions((CURRENT, "r"), arithmetic=True), min_size=1, max_size=5), assignments())
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_the_literals_of_an_event_are_satisfiable(several: list[Expr], events: dict[str, dict[str, Any]]) -> None:
     assert satisfiable((test, passes(test, events)) for test in several)
 
 
 @given(st.lists(conditions((CURRENT, "r")), min_size=1, max_size=5), assignments())
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_a_model_is_found_and_meets_what_it_is_for(several: list[Expr], events: dict[str, dict[str, Any]]) -> None:
     wanted = [(test, passes(test, events)) for test in several]
     found = model(wanted)
@@ -93,7 +93,7 @@ def test_a_model_is_found_and_meets_what_it_is_for(several: list[Expr], events: 
 
 
 @given(st.lists(conditions((CURRENT, "r")), min_size=1, max_size=4, unique=True), assignments())
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_exactly_one_minterm_holds(several: list[Expr], events: dict[str, dict[str, Any]]) -> None:
     found = minterms(several)
     holding = [holds for holds in found if passes(minterm_test(several, holds), events)]
@@ -136,7 +136,7 @@ samples = st.lists(strings, min_size=5, max_size=10)
 
 
 @given(automata(), samples)
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_unrolled(automaton: Automaton, sample: list[Any]) -> None:
     result = unroll(automaton)
     for string in sample:
@@ -158,7 +158,7 @@ def _writes_twice(automaton: Automaton, register: str) -> bool:
 
 
 @given(automata(), samples)
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_determinised(automaton: Automaton, sample: list[Any]) -> None:
     result = determinise(automaton)
     assert is_deterministic(result)
@@ -176,7 +176,7 @@ def test_a_window_is_given(automaton: Automaton, window: int, sample: list[Any])
 
 
 @given(expressions(), st.integers(1, 4), st.lists(streams(max_size=5), min_size=5, max_size=10))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_random_expressions(expression: Expression, window: int, sample: list[Any]) -> None:
     automaton = construct(expression, window)
     walks, result, opposite = unroll(automaton), determinise(automaton), ~automaton
@@ -196,7 +196,7 @@ def test_every_string_has_exactly_one_run_in_the_power_set(automaton: Automaton,
 
 
 @given(automata(), samples)
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_complement(automaton: Automaton, sample: list[Any]) -> None:
     result = ~automaton
     again = ~result
@@ -218,7 +218,7 @@ def test_de_morgan(left: Automaton, right: Automaton, window: int, sample: list[
 
 
 @given(automata(), samples)
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_a_witness_is_accepted_and_without_one_nothing_is(automaton: Automaton, sample: list[Any]) -> None:
     try:
         found = witness(automaton)
@@ -232,7 +232,7 @@ def test_a_witness_is_accepted_and_without_one_nothing_is(automaton: Automaton, 
 
 
 @given(expressions(), st.integers(1, 4), st.lists(streams(max_size=5), min_size=5, max_size=10))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_where_no_segment_can_be_found_none_is(expression: Expression, window: int, sample: list[Any]) -> None:
     automaton = construct(expression, window)
     reason = reason_empty(automaton, nonempty=True)

@@ -44,14 +44,14 @@ def detected(query: XSeqQuery, document: bytes, matches: Matches, **options: obj
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(forward_queries(), xml_documents(), MATCHES, CHUNKS)
 def test_in_one_pass(query: XSeqQuery, document: bytes, matches: Matches, chunk: int) -> None:
     document = padded(document)
     assert_same(detected(query, document, matches, chunk_size=chunk), answer(query, read_xml(document), matches))
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(queries(), xml_documents(), MATCHES, CHUNKS)
 def test_of_any_kind(query: XSeqQuery, document: bytes, matches: Matches, chunk: int) -> None:
     document = padded(document)

@@ -29,14 +29,14 @@ def test_forward_queries_have_forward_axes_only(query: XSeqQuery) -> None:
 
 
 @given(queries(), xml_documents())
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_a_row_has_a_value_for_some_column(query: XSeqQuery, data: bytes) -> None:
     rows = answer(query, read_xml(data))
     assert all(len(row) == len(columns(query)) and any(value is not None for value in row) for row in rows)
 
 
 @given(forward_queries(), trees(for_json=True))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_one_answer_from_both_formats(query: XSeqQuery, tree: Tree) -> None:
     """Elements are not shown, since they are written differently."""
     if query.items is None:
@@ -49,7 +49,7 @@ def test_one_answer_from_both_formats(query: XSeqQuery, tree: Tree) -> None:
 
 
 @given(queries(), xml_documents())
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_longest_is_part_of_all(query: XSeqQuery, data: bytes) -> None:
     document = read_xml(data)
     every = answer(query, document)
@@ -59,7 +59,7 @@ def test_longest_is_part_of_all(query: XSeqQuery, data: bytes) -> None:
 
 
 @given(queries(), xml_documents())
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_a_union_of_the_same_and_a_star_of_a_star_add_nothing(query: XSeqQuery, data: bytes) -> None:
     document = read_xml(data)
     if query.partition is not None or "Aggregate" in repr(query) or "Define" in repr(query):

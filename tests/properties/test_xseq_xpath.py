@@ -128,7 +128,7 @@ def xpaths(draw: Draw) -> Both:
 
 
 @given(xpaths(), trees(11))
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_bare_paths_find_what_lxml_finds(both: Both, tree: Tree) -> None:
     etree = pytest.importorskip("lxml.etree")
     ours, theirs = both
@@ -188,7 +188,7 @@ def loops(draw: Draw) -> tuple[str, str]:
 
 
 @given(loops(), trees(11))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_several_variables_find_what_saxon_finds(both: tuple[str, str], tree: Tree) -> None:
     ours, theirs = both
     data = to_xml(numbered(tree))
@@ -197,7 +197,7 @@ def test_several_variables_find_what_saxon_finds(both: tuple[str, str], tree: Tr
 
 
 @given(trees(11), st.sampled_from(["<", ">", "<=", "!="]))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_sequences_of_siblings_find_what_saxon_finds(tree: Tree, sign: str) -> None:
     """What the paper writes as Figure 1: every two neighbours in a run of siblings are compared."""
     ours = rf"return $Z@u, last($X)@u from //$Z \$X (\$X)* where $X@k {sign} prev($X)@k"

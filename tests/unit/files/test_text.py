@@ -74,7 +74,7 @@ def test_quotes_are_not_looked_for_beyond_the_longest_row(tmp_path: Path, monkey
 PIECES = ['"', "a", ",", "\n", "x,y\n", '"q",z\n', '1,"m\nn"\n', " ", '""', "\r\n", "é"]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
 def test_blocks_of_any_size_give_the_same_rows(content: str) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:

@@ -91,7 +91,7 @@ def test_dictionary_and_plain_chunks_agree() -> None:
     assert keys.encode([pa.chunked_array([coded])]).tolist()[:2] == first.tolist()[1:]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(
         st.tuples(

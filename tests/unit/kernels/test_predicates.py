@@ -211,7 +211,7 @@ def test_tables_longer_than_a_slice(monkeypatch: pytest.MonkeyPatch) -> None:
     assert truths(conditions, pa.concat_tables([table.slice(start, 3) for start in range(0, 1000, 3)])) == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(["A", "B", "C", None]), st.sampled_from([None, 1, 2, 3])), max_size=12),
     st.lists(

@@ -52,7 +52,7 @@ def test_what_fits_is_one_table_and_no_file(folder: Path) -> None:
     assert not list(folder.iterdir())
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(
     st.lists(st.lists(st.integers(0, 12), max_size=15), max_size=6),
     st.sampled_from([1, 100, 400]),

@@ -99,7 +99,7 @@ def by_expat(document: str) -> list[str] | None:
     return found
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(documents(), st.sampled_from([1, 20, 1000]))
 def test_as_expat_does_it(document: str, chunk: int) -> None:
     try:
