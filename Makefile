@@ -10,6 +10,7 @@
 PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 BIN := .venv/bin
+MAKEFLAGS += -j2
 
 .PHONY: help demo test lint warm bench clean
 .DEFAULT_GOAL := help

@@ -68,3 +68,14 @@ def test_over_json(query: XSeqQuery, document: bytes, matches: Matches) -> None:
 @given(queries(), xml_documents())
 def test_recognition(query: XSeqQuery, document: bytes) -> None:
     assert ost.xseq(query_text(query)).recognises(document) == bool(answer(query, read_xml(document)))
+
+
+@settings(max_examples=60)
+@given(forward_queries(), st.lists(xml_documents(), min_size=2, max_size=4), MATCHES)
+def test_one_document_after_the_other(query: XSeqQuery, documents: list[bytes], matches: Matches) -> None:
+    """A query that has run before knows nothing of the documents it ran over."""
+    compiled = ost.xseq(query_text(query), matches=matches)
+    for document in documents:
+        table = compiled.detect(document)
+        found = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+        assert_same(found, answer(query, read_xml(document), matches))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from commands import failed, run
@@ -38,22 +36,6 @@ def test_files_are_read_by_tasks(folder: Path) -> None:
     assert found == [("one.xml", "1"), ("one.xml", "2"), ("two.json", "3")]
     result = run("xseq", QUERY, "-i", "docs/one.xml", "--limit", "1", *SPARK)
     assert result.exit_code == 0 and "document" not in result.stdout and "1 row" in result.stdout
-
-
-def test_bad_documents_stop_or_are_rows(folder: Path) -> None:
-    Path("docs/three.xml").write_text("<a><b", encoding="utf-8")
-    failed(run("xseq", QUERY, "-i", "docs", "-o", "out", *SPARK), 1, "three.xml", "line 1")
-    assert not Path("out").exists()
-    result = run("xseq", QUERY, "-i", "docs", "-o", "out.jsonl", "--on-error", "collect", *SPARK)
-    assert result.exit_code == 0, result.output
-    assert sum("error" in row for row in rows("out.jsonl")) == 1 and len(rows("out.jsonl")) == 4
-
-
-def test_documents_in_a_column(folder: Path) -> None:
-    pq.write_table(pa.table({"id": [1, 2], "body": ["<b n='5'/>", "<a/>"]}), "t.parquet")
-    result = run("xseq", QUERY, "-i", "t.parquet", "--column", "body", "-o", "out.jsonl", *SPARK)
-    assert result.exit_code == 0, result.output
-    assert rows("out.jsonl") == [{"id": 1, "n": "5"}]
 
 
 def test_wrong_usage(folder: Path) -> None:

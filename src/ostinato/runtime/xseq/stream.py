@@ -26,6 +26,7 @@ from ostinato.tree.tokens import Names, Tokens
 _AT_BEGIN = {
     lay.DEPTH: 0, lay.ROWS: 0, lay.ORDINAL: 0, lay.LIFTED: 0, lay.WAITING_ROWS: 0, lay.LOADED: -1, lay.HISTORY: 1,
     lay.KEYS: 1, lay.KEY_BYTES: 0, lay.CELLS: 0,  # key 0 is that of elements that have none
+    lay.LIVE: 0, lay.RUNS_USED: 1, lay.FREE_RUN: -1, lay.LINKS_USED: 0, lay.FREE_LINK: -1,  # run 0: see Work
 }  # fmt: skip
 DEFAULT_MOST_RUNS = 20_000_000
 
@@ -39,8 +40,6 @@ class StreamEvaluator:
         base, width, columns = tables.tables.base, tables.width, len(tables.tables.program.columns)
         self.arrays = Arrays(base, width, columns, tables.layout)
         self.state = self.arrays.state
-        self.state[[lay.FREE_RUN, lay.FREE_LINK]] = -1
-        self.state[lay.RUNS_USED] = 1  # run 0 is what every run begins as
         self.arrays.allocate()
         self.name_bytes = b""
         self.begin()
@@ -51,9 +50,13 @@ class StreamEvaluator:
         self._constants()
 
     def begin(self) -> None:
-        """A new document, after one that came to its end: no run is alive."""
+        """A new document. What still waits for a sibling of the last one's root element is dropped."""
         for place, value in _AT_BEGIN.items():
             self.state[place] = value
+        self.arrays["run_state"].fill(-1)
+        self.arrays["waiting"].fill(-1)
+        self.arrays["busy"].fill(0)
+        self.arrays["cells"].fill(-1)
         self.state[lay.LEVEL] = self.tables.first
         self.arrays["key_table"].fill(-1)
         self.arrays["cell_table"].fill(-1)
