@@ -10,5 +10,5 @@ from hypothesis import HealthCheck, settings
 sys.path.insert(0, str(Path(__file__).parent))
 
 # Random queries differ a thousandfold in work; a deadline per example would only measure the machine.
-settings.register_profile("ostinato", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ostinato", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("ostinato")

@@ -32,13 +32,13 @@ def running(query: Query, **options: Any) -> Engine:
         raise
 
 
-@settings(max_examples=150)
+@settings(max_examples=90)
 @given(correlated_queries() | correlated_queries(reuse=True), streams())
 def test_whole_stream(query: Query, rows: list[Row]) -> None:
     assert answer(query, [running(query).whole(table(rows))]) == expected(query, rows)
 
 
-@settings(max_examples=75)
+@settings(max_examples=45)
 @given(correlated_queries(), streams(), st.integers(0, 9))
 def test_any_batching_and_restart(query: Query, rows: list[Row], cut: int) -> None:
     query = parsed(query)
@@ -49,13 +49,13 @@ def test_any_batching_and_restart(query: Query, rows: list[Row], cut: int) -> No
     assert answer(query, found) == expected(query, rows)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(correlated_queries(), streams())
 def test_count(query: Query, rows: list[Row]) -> None:
     assert count_whole(running(query), table(rows)) == len(expected(query, rows))
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(correlated_queries(), streams(), st.randoms(use_true_random=False))
 def test_out_of_order_within_the_lateness_bound(query: Query, rows: list[Row], random: Any) -> None:
     if query.window is None or query.window.kind != "attribute":

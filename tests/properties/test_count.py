@@ -16,7 +16,7 @@ from ostinato.runtime import count
 from ostinato.runtime.engine import Engine, Options
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=90, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     queries(wider_filters=True, reuse=False),
     streams(),

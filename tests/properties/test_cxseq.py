@@ -28,7 +28,7 @@ def test_one_pass_decides(path: Path, written: bytes) -> None:
     assert recognises(path, from_tree(tree)) == bool(evaluate(XSeqQuery(path), tree))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(paths(AXES, predicates), documents())
 def test_passes_keep_the_pairs(path: Path, written: bytes) -> None:
     tree = read_xml(written)

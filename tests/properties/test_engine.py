@@ -49,13 +49,13 @@ def with_ties(formula: Formula, root: str | None) -> Formula:
     return formula
 
 
-@settings(max_examples=150)
+@settings(max_examples=90)
 @given(queries(**OPTIONS), streams())
 def test_whole_stream(query: Query, rows: list[Row]) -> None:
     assert answer(query, [engine(query).whole(table(rows))]) == expected(query, rows)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(queries(trailing=False, **OPTIONS), streams(), st.integers(0, 9))
 def test_max_where_it_chooses_nothing(query: Query, rows: list[Row], cut: int) -> None:
     query = replace(query, strategy="MAX")
@@ -66,13 +66,13 @@ def test_max_where_it_chooses_nothing(query: Query, rows: list[Row], cut: int) -
     assert answer(query, [running.push(table(rows[:cut])), running.push(table(rows[cut:]))]) == want
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(queries(wider_filters=True, reuse=True), streams())
 def test_variables_used_again(query: Query, rows: list[Row]) -> None:
     assert answer(query, [engine(query).whole(table(rows))]) == expected(query, rows)
 
 
-@settings(max_examples=75)
+@settings(max_examples=45)
 @given(queries(**OPTIONS), streams(), st.lists(st.integers(0, 9), max_size=4), st.booleans())
 def test_any_batching_and_restart(query: Query, rows: list[Row], cuts: list[int], restart: bool) -> None:
     running = engine(query)
@@ -86,20 +86,20 @@ def test_any_batching_and_restart(query: Query, rows: list[Row], cuts: list[int]
     assert answer(query, found) == expected(query, rows)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(queries(**OPTIONS), streams(), st.randoms(use_true_random=False))
 def test_out_of_order_within_the_lateness_bound(query: Query, rows: list[Row], random: Any) -> None:
     if query.window is None or query.window.kind != "attribute":  # that one needs its attribute in stream order
         check_out_of_order(query, engine(query, lateness=10**12), rows, random)
 
 
-@settings(max_examples=75)
+@settings(max_examples=45)
 @given(queries(**OPTIONS), streams())
 def test_count_is_the_number_of_rows(query: Query, rows: list[Row]) -> None:
     assert count_whole(engine(query), table(rows)) == len(expected(query, rows))
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.filter_too_much])  # few can be tied
+@settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])  # few can be tied
 @given(tied_queries(), streams(), st.lists(st.integers(0, 9), max_size=3), st.booleans())
 def test_equality_as_partitions(query: Query, rows: list[Row], cuts: list[int], restart: bool) -> None:
     running = engine(query)

@@ -31,25 +31,25 @@ def check_stages(query: Query, s: list[Row]) -> None:
         assert evaluate(rewritten, s, time="ts") == expected, name
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(queries(), streams(max_size=7))
 def test_filters_on_bound_variables(query: Query, s: list[Row]) -> None:
     check_stages(query, s)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(queries(wider_filters=True), streams(max_size=7))
 def test_filters_on_variables_of_a_wider_scope(query: Query, s: list[Row]) -> None:
     check_stages(query, s)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(queries(wider_filters=True, reuse=True), streams(max_size=7))
 def test_unsafe_variables(query: Query, s: list[Row]) -> None:
     check_stages(query, s)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(correlated_queries() | correlated_queries(reuse=True), streams(max_size=6))
 def test_events_compared_with_each_other(query: Query, s: list[Row]) -> None:
     try:

@@ -198,7 +198,7 @@ programs = st.lists(st.tuples(_made(constructs), bodies), min_size=1, max_size=2
 )
 
 
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=45, deadline=None)
 @given(programs)
 def test_text_of_a_program_parses_to_it(program: Program) -> None:
     assert parse(program_text(program)) == program
@@ -232,7 +232,7 @@ def test_a_program_is_checked_or_refused_with_a_reason(program: Program) -> None
 _PIECES = re.compile(r"\s+|\w+|\W")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=90, deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(1, 4))
 def test_no_text_makes_the_parser_stumble(chance: random.Random, edits: int) -> None:
     """The paper's program with words dropped, doubled, exchanged or put in: it parses, or the error has a place."""

@@ -76,7 +76,7 @@ def complex_events(s: list[Row], names: frozenset[str]) -> Iterator[Marks]:
         yield tuple((i, label) for i, label in enumerate(choice) if label is not None)
 
 
-@settings(max_examples=75)
+@settings(max_examples=45)
 @given(formulas(max_depth=2, absent=False, wider_filters=True, reuse=True, correlated=True), streams(max_size=3))
 def test_evaluation_is_the_papers(formula: Formula, s: list[Row]) -> None:
     expected = {

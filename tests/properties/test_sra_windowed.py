@@ -76,13 +76,13 @@ def meets(wanted: list[tuple[Expr, bool]], events: dict[str, dict[str, Any]]) ->
 
 
 @given(st.lists(conditions((CURRENT, "r"), arithmetic=True), min_size=1, max_size=5), assignments())
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_the_literals_of_an_event_are_satisfiable(several: list[Expr], events: dict[str, dict[str, Any]]) -> None:
     assert satisfiable((test, passes(test, events)) for test in several)
 
 
 @given(st.lists(conditions((CURRENT, "r")), min_size=1, max_size=5), assignments())
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_a_model_is_found_and_meets_what_it_is_for(several: list[Expr], events: dict[str, dict[str, Any]]) -> None:
     wanted = [(test, passes(test, events)) for test in several]
     found = model(wanted)
@@ -93,7 +93,7 @@ def test_a_model_is_found_and_meets_what_it_is_for(several: list[Expr], events: 
 
 
 @given(st.lists(conditions((CURRENT, "r")), min_size=1, max_size=4, unique=True), assignments())
-@settings(max_examples=50)
+@settings(max_examples=30)
 def test_exactly_one_minterm_holds(several: list[Expr], events: dict[str, dict[str, Any]]) -> None:
     found = minterms(several)
     holding = [holds for holds in found if passes(minterm_test(several, holds), events)]
@@ -218,7 +218,7 @@ def test_de_morgan(left: Automaton, right: Automaton, window: int, sample: list[
 
 
 @given(automata(), samples)
-@settings(max_examples=50)
+@settings(max_examples=30)
 def test_a_witness_is_accepted_and_without_one_nothing_is(automaton: Automaton, sample: list[Any]) -> None:
     try:
         found = witness(automaton)
@@ -243,7 +243,7 @@ def test_where_no_segment_can_be_found_none_is(expression: Expression, window: i
 
 
 @given(automata())
-@settings(max_examples=50)
+@settings(max_examples=30)
 def test_nothing_is_both_in_an_automaton_and_in_its_complement(automaton: Automaton) -> None:
     try:
         assert (automaton & ~automaton).witness() is None

@@ -43,7 +43,7 @@ def automata(draw: Callable[[st.SearchStrategy[Any]], Any]) -> Automaton:
     return construct(draw(expressions(max_depth=2)), draw(windows))
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(expressions(), alike_streams(max_size=5))
 def test_every_form_has_the_same_strings(expression: Expression, rows: list[Row]) -> None:
     meant = language(expression, rows)
@@ -63,7 +63,7 @@ def test_every_form_has_the_same_strings(expression: Expression, rows: list[Row]
     assert language(parse(to_text(back)).expression, rows) == meant
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(expressions())
 def test_a_definite_automaton_reads_what_it_has_written(expression: Expression) -> None:
     automaton = definite(construct(expression))
@@ -80,7 +80,7 @@ def test_a_definite_automaton_reads_what_it_has_written(expression: Expression) 
     assert all(rule.reads <= held[rule.source] for rule in automaton.rules)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(expressions(max_depth=2), alike_streams(max_size=5))
 def test_a_streaming_expression_ends_where_the_expression_does(expression: Expression, rows: list[Row]) -> None:
     """Proposition 6.2."""
@@ -89,14 +89,14 @@ def test_a_streaming_expression_ends_where_the_expression_does(expression: Expre
     assert {end for end in range(len(rows) + 1) if accepts(streaming, rows[:end])} == ends
 
 
-@settings(max_examples=75)
+@settings(max_examples=45)
 @given(expressions())
 def test_trimming_is_done_after_once(expression: Expression) -> None:
     trimmed = eliminate(construct(expression))
     assert trim(trimmed) == trimmed
 
 
-@settings(max_examples=75)
+@settings(max_examples=45)
 @given(automata(), automata(), alike_streams(max_size=5))
 def test_union_and_intersection(left: Automaton, right: Automaton, rows: list[Row]) -> None:
     one, other = segments(left.accepts, rows), segments(right.accepts, rows)
@@ -104,7 +104,7 @@ def test_union_and_intersection(left: Automaton, right: Automaton, rows: list[Ro
     assert segments((left & right).accepts, rows) == one & other
 
 
-@settings(max_examples=75)
+@settings(max_examples=45)
 @given(automata(), automata(), alike_streams(max_size=5))
 def test_concatenation_and_star(left: Automaton, right: Automaton, rows: list[Row]) -> None:
     one, other = segments(left.accepts, rows), segments(right.accepts, rows)
@@ -119,7 +119,7 @@ def joined(left: Segments, right: Segments) -> Segments:
     return {(begin, end) for begin, cut in left for other, end in right if other == cut}
 
 
-@settings(max_examples=75)
+@settings(max_examples=45)
 @given(automata(), alike_streams(max_size=5))
 def test_windows_survive_every_form(automaton: Automaton, rows: list[Row]) -> None:
     meant = segments(automaton.accepts, rows)
@@ -129,7 +129,7 @@ def test_windows_survive_every_form(automaton: Automaton, rows: list[Row]) -> No
     assert language(parse(to_text(back)).expression, rows) == meant
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(patterns(), alike_streams(max_size=6))
 def test_detection_is_acceptance_of_segments(pattern: Pattern, rows: list[Row]) -> None:
     automaton = construct(pattern.expression)
@@ -156,14 +156,14 @@ def in_window(pattern: Pattern, segment: list[Row]) -> bool:
     return bool(segment[-1][str(window.attribute)] - segment[0][str(window.attribute)] <= window.amount)
 
 
-@settings(max_examples=150)
+@settings(max_examples=90)
 @given(expressions())
 def test_text_reads_back(expression: Expression) -> None:
     everything_written = Concat((Test(TRUE, REGISTERS), expression))
     assert parse(to_text(everything_written)).expression == everything_written
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(patterns())
 def test_clauses_read_back(pattern: Pattern) -> None:
     text = to_text(pattern.expression)
@@ -181,7 +181,7 @@ WORDS += ' PARTITION BY k ON -- sum( first(r) ; : AS x SELECT ~ == || & { } " 1e
 texts = st.lists(st.sampled_from(WORDS.split()), max_size=12).map(" ".join)
 
 
-@settings(max_examples=250)
+@settings(max_examples=150)
 @given(texts | st.text(max_size=20))
 def test_bad_texts_raise_query_errors_alone(text: str) -> None:
     try:

@@ -25,14 +25,14 @@ def segments(found: list[pa.Table]) -> list[tuple[int, int]]:
     return sorted((positions[0], positions[-1]) for part in found for positions in part["positions"].to_pylist())
 
 
-@settings(max_examples=150)
+@settings(max_examples=90)
 @given(patterns(), alike_streams())
 def test_whole_stream(pattern: Pattern, rows: list[Row]) -> None:
     assert segments([engine(pattern).whole(table(rows))]) == sorted(detect(pattern, rows, time="ts"))
     assert count_whole(engine(pattern), table(rows)) == len(detect(pattern, rows, time="ts"))
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(patterns(), alike_streams(), st.integers(0, 6))
 def test_any_batching_and_restart(pattern: Pattern, rows: list[Row], cut: int) -> None:
     first = engine(pattern)

@@ -23,7 +23,7 @@ def texts(found: list[dict[str, Child]]) -> list[list[tuple[str, str]]]:
     return sorted(sorted((name, to_json(value)) for name, value in each.items()) for each in found)
 
 
-@settings(max_examples=300)
+@settings(max_examples=180)
 @given(asked(), st.sampled_from([None, None, "X", "W"]))
 def test_the_matcher_finds_what_the_definition_says(case: tuple[Element, Term], bound: str | None) -> None:
     query, data = case
@@ -31,7 +31,7 @@ def test_the_matcher_finds_what_the_definition_says(case: tuple[Element, Term], 
     assert texts(compile_term(query, bound)(data)) == texts(expected)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(nested_streams(), st.data())
 def test_the_matcher_on_nested_rows(rows: list[Row], data: st.DataObject) -> None:
     query, _ = nested_element(data.draw, pick(data.draw, "a", "b", "c"), "1")
@@ -41,7 +41,7 @@ def test_the_matcher_on_nested_rows(rows: list[Row], data: st.DataObject) -> Non
         assert texts(match(term)) == texts(substitutions(query, term))
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(nested_streams())
 def test_rows_json_and_arrow_give_the_same_terms(rows: list[Row]) -> None:
     for row, back in zip(rows, pa.Table.from_pylist(rows, NESTED_SCHEMA).to_pylist(), strict=True):
@@ -74,7 +74,7 @@ scalars: st.SearchStrategy[Any] = st.one_of(
 )
 
 
-@settings(max_examples=250)
+@settings(max_examples=150)
 @given(scalars, scalars)
 def test_values_are_equal_just_where_their_texts_are(left: Child, right: Child) -> None:
     assert same(left, right) == (to_json(left) == to_json(right))

@@ -70,7 +70,7 @@ def test_recognition(query: XSeqQuery, document: bytes) -> None:
     assert ost.xseq(query_text(query)).recognises(document) == bool(answer(query, read_xml(document)))
 
 
-@settings(max_examples=60)
+@settings(max_examples=36)
 @given(forward_queries(), st.lists(xml_documents(), min_size=2, max_size=4), MATCHES)
 def test_one_document_after_the_other(query: XSeqQuery, documents: list[bytes], matches: Matches) -> None:
     """A query that has run before knows nothing of the documents it ran over."""

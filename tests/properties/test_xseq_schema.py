@@ -65,7 +65,7 @@ def queries(draw: Any) -> XSeqQuery:
     return XSeqQuery(path, items if draw(st.booleans()) else None, where)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(queries(), st.lists(documents(), min_size=1, max_size=3), st.booleans())
 def test_same_answers(query: XSeqQuery, written: list[bytes], promised: bool) -> None:
     trees = [read_xml(each) for each in written]

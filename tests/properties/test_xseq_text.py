@@ -181,13 +181,13 @@ def queries(draw: st.DrawFn) -> XSeqQuery:
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=36)
 @given(queries())
 def test_text_says_what_the_query_is(query: XSeqQuery) -> None:
     assert read(query_text(query)) == query
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(queries())
 def test_a_query_is_refused_or_can_be_used(query: XSeqQuery) -> None:
     try:
@@ -201,7 +201,7 @@ def test_a_query_is_refused_or_can_be_used(query: XSeqQuery) -> None:
     assert read(query_text(moved)) == moved
 
 
-@settings(max_examples=75)
+@settings(max_examples=45)
 @given(st.sampled_from(sorted(ALL)), st.integers(0, 2**32), st.integers(1, 4))
 def test_mutated_texts_are_queries_or_errors(name: str, seed: int, edits: int) -> None:
     chance, text = random.Random(seed), ALL[name]

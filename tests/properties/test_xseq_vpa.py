@@ -14,7 +14,7 @@ from ostinato.tree.document import read_xml
 from ostinato.tree.words import from_tree
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(paths(), st.lists(documents(), min_size=1, max_size=4))
 def test_forward_fragment(path: Path, written: list[bytes]) -> None:
     automaton = construct(path)

@@ -128,7 +128,7 @@ def xpaths(draw: Draw) -> Both:
 
 
 @given(xpaths(), trees(11))
-@settings(max_examples=50)
+@settings(max_examples=30)
 def test_bare_paths_find_what_lxml_finds(both: Both, tree: Tree) -> None:
     etree = pytest.importorskip("lxml.etree")
     ours, theirs = both

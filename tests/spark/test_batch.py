@@ -141,7 +141,7 @@ def test_skipped_rows_do_not_matter_to_random_queries(spark: Any) -> None:
     drawn: list[Query] = []
 
     @seed(3)
-    @settings(max_examples=75, database=None, phases=[Phase.generate])
+    @settings(max_examples=45, database=None, phases=[Phase.generate])
     @given(queries(wider_filters=True, items=False))
     def draw(query: Query) -> None:
         drawn.append(query)

@@ -271,7 +271,7 @@ def test_bounds_saturate() -> None:
     assert clock(pa.float64()).lower_bounds(infinite, SECOND)[[0, 2]].tolist() == infinite[[0, 2]].tolist()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=8), st.floats(1e-6, 1e6))
 def test_float_bounds_are_those_of_float_subtraction(values: list[float], amount: float) -> None:
     values = [value + 0.0 for value in values]
@@ -372,7 +372,7 @@ def test_order_by_nested_is_refused() -> None:
         order(pa.table({"ts": [1, 1], "a": [[1], [0]]}), "a")
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([None, 0, 1])), max_size=8))
 def test_order_is_pythons(rows: list[tuple[int, int | None]]) -> None:
     table = pa.table(

@@ -246,7 +246,7 @@ condition = exprs(
 )  # fmt: skip
 
 
-@settings(max_examples=125, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(condition, rows)
 def test_agrees_with_the_declarative_evaluator(expr: Expr, events: list[dict[str, Any]]) -> None:
     schema = pa.schema([("i", pa.int64()), ("f", pa.float64()), ("s", pa.string()), ("b", pa.bool_())])

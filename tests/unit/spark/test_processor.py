@@ -134,7 +134,7 @@ def embedded(text: str, events: pa.Table) -> list[str]:
     return told(ost.cel(text).detect(events, events=True, order_by=["place"]).to_pylist())
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(queries(wider_filters=True, partitions=False), streams(max_size=10), st.lists(st.integers(0, 10), max_size=3))
 def test_any_cuts(query: Query, rows: list[Row], places: list[int]) -> None:
     text, events = to_text(query), moments(rows)

@@ -64,7 +64,7 @@ WINDOWS = [
 ]
 
 
-@settings(max_examples=60)
+@settings(max_examples=36)
 @given(
     queries(trailing=False, wider_filters=True),
     st.sampled_from(WINDOWS),

@@ -193,7 +193,7 @@ def _agrees(text: bytes, *, lines: bool, size: int = 1 << 16) -> None:
         assert tokens(text, lines=lines, chunk_size=size) == expected
 
 
-@settings(max_examples=60)
+@settings(max_examples=36)
 @given(values, st.integers(0, 2), st.data(), st.booleans())
 def test_mutations(value: Any, style: int, data: st.DataObject, lines: bool) -> None:
     text = bytearray(_dumped(value, style))

@@ -49,7 +49,7 @@ def mutated(draw: st.DrawFn) -> bytes:
     return document
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(mutated(), CHUNKS)
 def test_what_is_accepted_and_refused(document: bytes, chunk: int) -> None:
     if not _VERSION.match(document):
@@ -87,7 +87,7 @@ def element(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=36, deadline=None)
 @given(element(st.recursive(LEAVES, element, max_leaves=20)), CHUNKS)
 def test_documents_that_are_well_formed(document: str, chunk: int) -> None:
     assert or_refused(XmlSource, document.encode()) is not None

@@ -26,7 +26,7 @@ def naive(automaton: Automaton) -> list[int]:
     return block
 
 
-@settings(max_examples=150)
+@settings(max_examples=90)
 @given(st.frozensets(states), st.lists(rules, max_size=14))
 def test_blocks_are_as_few_as_can_be(final: frozenset[int], drawn: list[Rule]) -> None:
     automaton = Automaton(STATES, 0, final, tuple(drawn))
