@@ -76,10 +76,8 @@ class Compiled:
             evaluator.most_runs = limits.runs
             return evaluator
         from ostinato.runtime.xseq.buffered import Buffered
-        from ostinato.runtime.xseq.buffered_forest import Limits
 
-        bounds = Limits(kept_bytes=limits.kept_bytes, most_matches=limits.matches)
-        return Buffered(self.program, matches=self.matches, limits=bounds)
+        return Buffered(self.program, matches=self.matches, limits=limits)
 
 
 def compile_xseq(text: str, *, matches: Matches = "all", schema: Schema | None = None) -> Compiled:

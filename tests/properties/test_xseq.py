@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,24 +12,11 @@ from generators_xseq import answer, forward_queries, json_documents, queries, xm
 from ostinato.plan.xseq import XSeqQuery
 from ostinato.plan.xseq_format import query_text
 from ostinato.semantics.xseq import Matches, Row
-from ostinato.semantics.xseq_values import Value
 from ostinato.tree.document import read_json, read_xml
+from xseq_answers import padded, same
 
 MATCHES: st.SearchStrategy[Matches] = st.sampled_from(["all", "longest"])
 CHUNKS = st.sampled_from([1, 7, 64, 1 << 20])
-
-
-def padded(document: bytes) -> bytes:
-    """With comments in front that are longer than what a source reads at first, so that the rest comes in pieces."""
-    declared = document.index(b"?>") + 2 if document.startswith(b"<?xml") else 0
-    return document[:declared] + b"<!-- -->" * 512 + document[declared:]
-
-
-def same(one: Value, other: Value) -> bool:
-    """Equal, numbers up to the last bits; a number that is returned as it is written is a text."""
-    if isinstance(other, int | float) and one is not None:
-        return math.isclose(float(one), other, rel_tol=1e-9, abs_tol=1e-12)
-    return one == other
 
 
 def assert_same(found: list[Row], expected: list[Row]) -> None:

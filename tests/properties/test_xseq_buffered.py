@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
@@ -16,9 +14,9 @@ from ostinato.runtime.xseq.buffered import Buffered
 from ostinato.runtime.xseq.buffered_anchor import Anchor
 from ostinato.runtime.xseq.rows import assemble
 from ostinato.semantics.xseq import Matches, Row
-from ostinato.semantics.xseq_values import Value
 from ostinato.tree.document import read_xml
 from ostinato.tree.xml import XmlSource
+from xseq_answers import padded, same
 
 WHOLE = Anchor((), (), "it is wanted so")
 
@@ -35,21 +33,6 @@ def buffered(query: XSeqQuery, document: bytes, matches: Matches, chunk: int, wh
     blocks.append(evaluator.finish())
     tables = assemble(program, blocks, sort=True)
     return [row for table in tables for row in zip(*(column.to_pylist() for column in table.columns), strict=True)]
-
-
-def padded(document: bytes) -> bytes:
-    """With comments in front that are longer than what a source reads at first, so that the rest comes in pieces."""
-    declared = document.index(b"?>") + 2 if document.startswith(b"<?xml") else 0
-    return document[:declared] + b"<!-- -->" * 512 + document[declared:]
-
-
-def same(one: Value, other: Value) -> bool:
-    """Equal, numbers up to the last bits; a number that is returned as it is written is a text."""
-    if isinstance(one, str) and isinstance(other, int | float):
-        return float(one) == other
-    if isinstance(one, int | float) and isinstance(other, int | float):
-        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
-    return one == other
 
 
 @settings(max_examples=45)

@@ -17,6 +17,13 @@ Bytes = npt.NDArray[np.uint8]
 NO_MASK: Bytes = np.empty(0, np.uint8)  # stands for: every value is valid
 
 
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same type of array whether or not it may be written, so that kernels are compiled once."""
+    shown = array.view()
+    shown.flags.writeable = False
+    return shown
+
+
 def validity(chunk: pa.Array) -> Bytes:
     """One byte per value, 0 for NULL; empty when there is no NULL."""
     return np.asarray(chunk.is_valid().to_numpy(zero_copy_only=False)).view(np.uint8) if chunk.null_count else NO_MASK

@@ -16,7 +16,7 @@ from ostinato.runtime.xseq.run import source_of
 from ostinato.spark.frames import check_names
 from ostinato.spark.xseq_columns import Columns, columns_of
 from ostinato.spark.xseq_files import DOCUMENTS, read_documents
-from ostinato.spark.xseq_task import OUTPUT_BYTES, OUTPUT_ROWS, Task, recipe_of
+from ostinato.spark.xseq_task import OUTPUT_BYTES, OUTPUT_ROWS, Task
 from ostinato.tree.columns import Format
 from ostinato.tree.read import open_source, utf8
 from ostinato.treequery import OnError, TreeQuery
@@ -136,14 +136,15 @@ def _plan(
         raise bad_option("on_error", on_error, '"collect", "skip" or "raise"')
     if limits is not None and not isinstance(limits, XSeqLimits):
         raise bad_option("limits", limits, "an ostinato.XSeqLimits")
-    schema = schema_of(query.compiled.program)
+    made = query.compiled
+    schema = schema_of(made.program)
     columns = columns_of(frame, schema, given=column, keep=keep, files=files, errors=on_error == "collect")
     _check(query, format, columns.is_nested, limits or XSeqLimits(), **reading)
     if (spaces := reading.get("namespaces")) is not None:
         reading["namespaces"] = dict(spaces)
     options = {**reading, "limits": limits}
     found: Format | None = "json" if columns.is_nested else format
-    return _Plan(columns, Task(recipe_of(query), schema, files, found, on_error, options))
+    return _Plan(columns, Task(query.text, made.matches, made.schema, schema, files, found, on_error, options))
 
 
 def _check(query: TreeQuery, format: Any, nested: bool, limits: XSeqLimits, **reading: Any) -> None:

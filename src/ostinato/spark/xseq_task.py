@@ -7,7 +7,6 @@ kept columns, those of the query, and what is wrong with a document.
 from __future__ import annotations
 
 import os
-import pickle
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -20,23 +19,18 @@ import pyarrow as pa
 
 from ostinato.errors import DataError, LimitError
 from ostinato.tree.columns import Document, Format, documents, guess_format, holds_json
+from ostinato.tree.schema import Schema
 from ostinato.treequery import OnError, TreeQuery
+from ostinato.xseq_compile import Matches
 
 OUTPUT_ROWS, OUTPUT_BYTES = 10_000, 16 << 20  # handed to Spark at once: it holds them outside its heap
 HELD_BYTES = 64 << 20  # of the answer of one file, until it is known whether the file is sound
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")  # of two letters or more: one is a drive
 
 
-def recipe_of(query: TreeQuery) -> bytes:
-    """What it takes to compile the query again."""
-    compiled = query.compiled
-    return pickle.dumps((query.text, compiled.matches, compiled.schema))
-
-
 @lru_cache(maxsize=64)
-def _made(recipe: bytes) -> TreeQuery:
+def _made(text: str, matches: Matches, schema: Schema | None) -> TreeQuery:
     """A query is compiled once per worker, which runs many tasks."""
-    text, matches, schema = pickle.loads(recipe)
     return TreeQuery(text, matches=matches, schema=schema)
 
 
@@ -44,7 +38,9 @@ def _made(recipe: bytes) -> TreeQuery:
 class Task:
     """`format` None: told from each document by itself, so that it does not matter which ones share a task."""
 
-    recipe: bytes
+    text: str  # of the query
+    matches: Matches
+    schema: Schema | None
     columns: pa.Schema  # of the query
     files: bool
     format: Format | None
@@ -52,7 +48,7 @@ class Task:
     options: dict[str, Any]  # of reading a document
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        query = _made(self.recipe)
+        query = _made(self.text, self.matches, self.schema)
         for batch in batches:
             kept = batch.select(list(range(1, batch.num_columns)))
             answer = _Answer(kept, self.columns, errors=self.on_error == "collect")

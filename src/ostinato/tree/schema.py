@@ -68,6 +68,9 @@ class Schema:
     source: str
     assumed: bool = False
 
+    def __hash__(self) -> int:
+        return hash((self.roots, frozenset(self.elements), self.source, self.assumed))
+
     def of(self, name: str) -> ElementType:
         """The type of the elements of that name; DOCUMENT holds the root elements."""
         if name == DOCUMENT:

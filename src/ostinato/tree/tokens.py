@@ -33,13 +33,13 @@ class Tokens:
     used: int  # how far the buffer holds the document as it is written
 
 
-class Names:
+class Names(Protocol):
     """The names of a document, each with a small number; numbers are given in order of appearance and never change."""
 
     texts: list[bytes]
 
-    def id_of(self, name: bytes) -> int:  # pragma: no cover - protocol
-        raise NotImplementedError
+    def id_of(self, name: bytes) -> int:
+        """The number of a name, a new one if it has none yet."""
 
 
 class TokenSource(Protocol):

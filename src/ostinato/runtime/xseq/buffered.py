@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 from ostinato.automata.walk import Move
 from ostinato.automata.walk_program import Program
 from ostinato.automata.walk_tables import AXES
+from ostinato.kernels.arrays import read_only
 from ostinato.kernels.tree_build import count_nodes
 from ostinato.kernels.tree_outline import BEGUN, DEPTH, ENDED, INSIDE, REGIONS, Outline, Stack, find, outlined
 from ostinato.plan.xseq import Axis, Constant, Kind, NodeTest, Reference
 from ostinato.runtime.xseq.buffered_anchor import Anchor, anchor_of
-from ostinato.runtime.xseq.buffered_forest import Forest, Limits, Matches, Part, read_only
+from ostinato.runtime.xseq.buffered_forest import Forest, Matches, Part
 from ostinato.runtime.xseq.buffered_store import Store
 from ostinato.runtime.xseq.buffered_tables import TreeTables, tree_tables
+from ostinato.runtime.xseq.limits import XSeqLimits
 from ostinato.runtime.xseq.rows import Rows
 from ostinato.tree.tokens import Names, Tokens
 
@@ -31,10 +33,10 @@ _NONE = np.zeros(0, np.uint8)
 class Buffered:
     """An Evaluator."""
 
-    def __init__(self, program: Program, *, matches: Matches = "all", limits: Limits | None = None) -> None:
+    def __init__(self, program: Program, *, matches: Matches = "all", limits: XSeqLimits | None = None) -> None:
         self.tables: TreeTables = tree_tables(program)
         self.anchor: Anchor = anchor_of(self.tables)
-        self.matches, self.limits = matches, limits or Limits()
+        self.matches, self.limits = matches, limits or XSeqLimits()
         self.store = Store(self.limits)
         self.state = np.zeros(5, np.int64)
         self.state[INSIDE] = -1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -13,15 +13,18 @@ from ostinato.automata.walk_program import Answer, Keep
 from ostinato.automata.walk_tables import AXES, constant_text
 from ostinato.errors import LimitError
 from ostinato.kernels import tree_chains, tree_checks, tree_order, tree_walk
+from ostinato.kernels.arrays import read_only
 from ostinato.kernels.tree_build import Bytes, Tree, build, count_nodes
 from ostinato.kernels.tree_chains import Chains
 from ostinato.kernels.tree_checks import Search
 from ostinato.kernels.tree_values import MOST_STEPS, Sources, Values, gather, total
 from ostinato.kernels.tree_walk import Dense, Frames, Memo, Out
 from ostinato.kernels.value_codes import BOTH, DEEPEST, NULL, NUMBER, TEXT
-from ostinato.kernels.values import read_number, run_program
+from ostinato.kernels.values import run_program
 from ostinato.plan.xseq import Axis, Constant, Leaf, Reference
+from ostinato.runtime.xseq.buffered_room import fits, longer, new_values, put_constant, table, zeros
 from ostinato.runtime.xseq.buffered_tables import LEAVES, TreeTables
+from ostinato.runtime.xseq.limits import XSeqLimits
 from ostinato.runtime.xseq.rows import Rows
 from ostinato.tree.tokens import Names
 
@@ -43,23 +46,10 @@ class Part:
     number: NDArray[np.int64]  # of each token, in the document
 
 
-@dataclass(frozen=True)
-class Limits:
-    kept_bytes: int = 2 << 30  # of the document at once
-    most_matches: int = 10_000_000  # of one evaluation
-
-
-def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """The same type of array whether or not it may be written, so that kernels are compiled once."""
-    shown = array.view()
-    shown.flags.writeable = False
-    return shown
-
-
 class Forest:
     """The tree, the tables of a query with a document's names, and room for the search; used once."""
 
-    def __init__(self, tables: TreeTables, part: Part, names: Names, matches: Matches, limits: Limits) -> None:
+    def __init__(self, tables: TreeTables, part: Part, names: Names, matches: Matches, limits: XSeqLimits) -> None:
         self.tables, self.part, self.names = tables, part, names
         self.matches, self.limits = matches, limits
         self.bare = tables.program.answer is Answer.NODES
@@ -96,12 +86,12 @@ class Forest:
         tables, parts = self.tables, [self.part.held.tobytes()]
         size = len(parts[0])
         made = tables.tables
-        self.values = _values(made.base + max(1, made.width) * 64)
-        self.own = _values(tables.checks.stack + DEEPEST)
+        self.values = new_values(made.base + max(1, made.width) * 64)
+        self.own = new_values(tables.checks.stack + DEEPEST)
         file = [(self.values, place, constant) for place, constant in enumerate(made.constants)]
         for values, place, constant in file + [(self.own, place, each) for place, each in tables.constants.items()]:
             text = constant_text(constant)
-            _put_constant(values, place, constant, text, size)
+            put_constant(values, place, text, size)
             parts.append(text)
             size += len(text)
         at = [size]
@@ -146,11 +136,11 @@ class Forest:
             np.zeros(max(1, relative * self.nodes), np.int32),
             tables.states,
             np.ones(1, np.int32),
-            _zeros(depth),
-            _zeros(depth),
-            _zeros(depth),
-            _zeros(depth),
-            _zeros(depth * tables.widest),
+            zeros(depth),
+            zeros(depth),
+            zeros(depth),
+            zeros(depth),
+            zeros(depth * tables.widest),
             tables.widest,
             np.zeros(1024, np.int32),
             np.zeros(2 * tables.groups + 4, np.int32),
@@ -173,12 +163,12 @@ class Forest:
         """Make room for what a kernel asked for."""
         room = self.room
         if code == tree_checks.GROW_TEXT:
-            self.held = _longer(self.held, 2 * self.held.size)
+            self.held = longer(self.held, 2 * self.held.size)
         elif code == tree_checks.GROW_LIST:
-            self.room = room._replace(found=_longer(room.found, 2 * room.found.size))
+            self.room = room._replace(found=longer(room.found, 2 * room.found.size))
         elif code == tree_checks.GROW_PATH:
             state, node, move, at, marks = (
-                _longer(array, 2 * array.size) for array in (room.state, room.node, room.move, room.at, room.marks)
+                longer(array, 2 * array.size) for array in (room.state, room.node, room.move, room.at, room.marks)
             )
             self.room = room._replace(state=state, node=node, move=move, at=at, marks=marks)
         elif code == tree_walk.GROW_CHAINS:
@@ -186,9 +176,9 @@ class Forest:
         elif code == tree_walk.GROW_MEMO:
             self._grow_memo()
         elif code == tree_walk.GROW_FRAMES:
-            self.frames = Frames._make(_longer(array, 2 * array.size) for array in self.frames)
+            self.frames = Frames._make(longer(array, 2 * array.size) for array in self.frames)
         elif code == tree_walk.GROW_OUT:
-            most = self.limits.most_matches
+            most = self.limits.matches
             if self.out.chain.size > most:
                 raise LimitError(
                     "matches",
@@ -197,7 +187,7 @@ class Forest:
                     fix="make the path or its conditions stricter, or allow more matches",
                 )
             size = min(most + 1, 4 * self.out.chain.size)
-            self.out = self.out._replace(chain=_longer(self.out.chain, size), node=_longer(self.out.node, size))
+            self.out = self.out._replace(chain=longer(self.out.chain, size), node=longer(self.out.node, size))
 
     # --- keys
 
@@ -269,7 +259,7 @@ class Forest:
         tables, nodes = self.tables, self.nodes
         size, width = 64, tables.widest
         made = tables.tables
-        self.chains = Chains(_zeros(size), _zeros(size), _zeros(size), np.zeros(size, np.uint8), _table(size))
+        self.chains = Chains(zeros(size), zeros(size), zeros(size), np.zeros(size, np.uint8), table(size))
         self.chains.done[0] = 1
         self.chains.node[0] = -1
         for slot, what in enumerate(tables.program.slots):
@@ -277,8 +267,8 @@ class Forest:
             summed = what.keep in (Keep.SUM, Keep.MIN, Keep.MAX)
             self.values.kind[made.base + slot] = NUMBER if counted else NULL if summed else 0
             self.values.num[made.base + slot] = 0.0
-        self.memo = Memo(_zeros(size), _zeros(size), _zeros(size), _zeros(size * width), _table(size), width)
-        self.frames = Frames._make(_zeros(many) for many in (size, size, size, size, size, size * width))
+        self.memo = Memo(zeros(size), zeros(size), zeros(size), zeros(size * width), table(size), width)
+        self.frames = Frames._make(zeros(many) for many in (size, size, size, size, size, size * width))
         dense = unbound(tables)
         row = np.cumsum(dense).astype(np.int32) - 1
         main = int(tables.auto.begin[tables.states])
@@ -292,25 +282,25 @@ class Forest:
             np.zeros(max(1, int(swept.sum())) * nodes, np.uint8),
         )
         once = nodes if self.answer == tree_walk.NODES else 1
-        size = min(1024, self.limits.most_matches + 1)
-        self.out = Out(_zeros(size), _zeros(size), np.zeros(once, np.uint8))
+        size = min(1024, self.limits.matches + 1)
+        self.out = Out(zeros(size), zeros(size), np.zeros(once, np.uint8))
 
     def _grow_chains(self) -> None:
         old, count = self.chains, int(self.st[tree_walk.CHAINS])
         size = 4 * old.parent.size
         made = self.tables.tables
         places = made.base + max(1, made.width) * size
-        _fits(places)
-        self.chains = Chains._make([*(_longer(array, size) for array in old[:4]), _table(size)])
+        fits(places)
+        self.chains = Chains._make([*(longer(array, size) for array in old[:4]), table(size)])
         tree_chains.enter_again(self.chains, count)
-        self.values = Values(*(_longer(array, places) for array in self.values))
+        self.values = Values(*(longer(array, places) for array in self.values))
 
     def _grow_memo(self) -> None:
         old, count = self.memo, int(self.st[tree_walk.MEMO])
         size = 4 * old.state.size
-        _fits(size * old.width)
-        state, node, chain = (_longer(array, size) for array in (old.state, old.node, old.chain))
-        self.memo = Memo(state, node, chain, _longer(old.marks, size * old.width), _table(size), old.width)
+        fits(size * old.width)
+        state, node, chain = (longer(array, size) for array in (old.state, old.node, old.chain))
+        self.memo = Memo(state, node, chain, longer(old.marks, size * old.width), table(size), old.width)
         tree_walk.memo_again(self.memo, count, self.auto.marks)
 
     # --- rows
@@ -338,7 +328,7 @@ class Forest:
 
     def _squeezed(self, *, nodes: bool, labels: bool) -> tuple[Ints, Chains, int]:
         count = int(self.st[tree_walk.CHAINS])
-        into = Chains(_zeros(count), _zeros(count), _zeros(count), np.zeros(0, np.uint8), _table(count))
+        into = Chains(zeros(count), zeros(count), zeros(count), np.zeros(0, np.uint8), table(count))
         number = np.zeros(count, np.int32)
         rank = np.arange(len(self.tables.labels) + 1, dtype=np.int32)
         made = tree_order.squeeze(self.chains, count, into, number, nodes, labels, rank)
@@ -429,42 +419,3 @@ def unbound(tables: TreeTables) -> NDArray[np.bool_]:
                 seen.add(target)
                 queue.append(target)
     return found
-
-
-def _values(size: int) -> Values:
-    return Values(
-        np.zeros(size, np.uint8),
-        np.zeros(size, np.float64),
-        np.zeros(size, np.int32),
-        np.zeros(size, np.int32),
-        np.full(size, -1, np.int32),
-    )
-
-
-def _put_constant(values: Values, place: int, constant: Constant, text: bytes, at: int) -> None:
-    values.start[place], values.size[place] = -1 - at, len(text)
-    known, number = read_number(np.frombuffer(text, np.uint8), 0, len(text))
-    values.kind[place] = BOTH if known else TEXT
-    values.num[place] = number
-
-
-def _zeros(size: int) -> Ints:
-    return np.zeros(size, np.int32)
-
-
-def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
-    longer = np.zeros(size, array.dtype)
-    longer[: array.size] = array
-    return longer
-
-
-def _table(count: int) -> Ints:
-    """An empty hash table for so many entries, at most half full."""
-    return np.full(1 << max(4, (2 * count - 1).bit_length()), -1, np.int32)
-
-
-def _fits(size: int) -> None:
-    if size >= 1 << 31:
-        raise LimitError(
-            "walks", 1 << 31, reason="there are too many walks", fix="make the path or its conditions stricter"
-        )

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.errors import LimitError
+from ostinato.kernels.arrays import read_only
 from ostinato.kernels.tree_values import gather, total
-from ostinato.runtime.xseq.buffered_forest import Limits, Part, read_only
+from ostinato.runtime.xseq.buffered_forest import Part
+from ostinato.runtime.xseq.limits import XSeqLimits
 from ostinato.tree.tokens import Tokens
 
 _LARGEST = (1 << 31) - (1 << 20)  # offsets have 32 bits
@@ -19,7 +21,7 @@ class Store:
     """Pieces of one subtree. The document's bytes are kept in one line, so that elements can be cut out of them; what
     stands behind them in a buffer, because it is not in the document like that, is kept apart."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: XSeqLimits) -> None:
         self.limits = limits
         self.clear()
 

@@ -13,6 +13,7 @@ from ostinato.automata.walk_program import Answer
 from ostinato.automata.walk_tables import constant_text
 from ostinato.errors import LimitError
 from ostinato.kernels import pushdown_layout as lay
+from ostinato.kernels.arrays import read_only
 from ostinato.kernels.gather import copy_texts, held_size, put_aside, text_sizes
 from ostinato.kernels.histories import chain_ends, mark_prefixes, renumber, sort_ties, write_chains
 from ostinato.kernels.pushdown import scan
@@ -112,7 +113,7 @@ class StreamEvaluator:
         if self.tables.layout[lay.KEY] >= 0:
             self.arrays.make("key_bytes", int(self.state[lay.KEY_BYTES]) + tokens.buffer.size)
         arrays = (tokens.kind, tokens.name, tokens.start, tokens.end, tokens.buffer)
-        nodes = Nodes(*(_read_only(array) for array in arrays))
+        nodes = Nodes(*(read_only(array) for array in arrays))
         self.state[lay.POS], self.state[lay.LOADED] = 0, -1
         work = self.arrays.work()
         while (result := scan(self.query, work, nodes)) != lay.DONE:
@@ -289,13 +290,6 @@ class StreamEvaluator:
         columns = [pa.array([], pa.string() if not c.number else pa.float64()) for c in program.columns]
         key = pa.array([], pa.string()) if program.answer is Answer.GROUPS else None
         return Rows(columns, key, np.zeros(0, np.int64))
-
-
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """The same type of array whether or not it may be written, since the kernel is compiled for one."""
-    shown = array.view()
-    shown.flags.writeable = False
-    return shown
 
 
 def _strings(offsets: NDArray[np.int64], data: NDArray[np.uint8], valid: NDArray[np.uint8]) -> pa.Array:

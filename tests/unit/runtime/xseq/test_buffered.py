@@ -13,7 +13,7 @@ from ostinato.errors import LimitError
 from ostinato.lang.xseq import parse
 from ostinato.plan.xseq_check import normalised, repeating
 from ostinato.runtime.xseq.buffered import Buffered
-from ostinato.runtime.xseq.buffered_forest import Limits
+from ostinato.runtime.xseq.limits import XSeqLimits
 from ostinato.runtime.xseq.rows import assemble
 from ostinato.tree.xml import XmlSource
 
@@ -116,6 +116,6 @@ def test_only_the_open_subtree_is_kept() -> None:
 def test_limits() -> None:
     document = "<r>" + "<a/>" * 100 + "</r>"
     with pytest.raises(LimitError, match="kept in memory"):
-        rows("//a/parent::r", document, chunk=10, limits=Limits(kept_bytes=50))
+        rows("//a/parent::r", document, chunk=10, limits=XSeqLimits(kept_bytes=50))
     with pytest.raises(LimitError, match="too many matches"):
-        rows("return tag($X) from /r/$X $X", document, limits=Limits(most_matches=100))
+        rows("return tag($X) from /r/$X $X", document, limits=XSeqLimits(matches=100))
