@@ -1,4 +1,4 @@
-"""Ostinato recognises complex events in streams and documents, over Arrow tables, files and Apache Spark."""
+"""Ostinato recognises and forecasts complex events in streams and documents, over Arrow tables, files and Apache Spark."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from ostinato.runtime.limits import Limits
 
 if TYPE_CHECKING:
     from ostinato.automata.sra.automaton import Automaton
+    from ostinato.forecast.forecaster import Forecaster
+    from ostinato.forecast.model import ForecastModel
+    from ostinato.forecast.settings import ForecastLimits
     from ostinato.query import CelQuery, PatternQuery, SremQuery
     from ostinato.ruleset import RuleProgram
     from ostinato.runtime.engine import Engine
@@ -22,6 +25,9 @@ __all__ = [
     "Automaton",
     "DataError",
     "Engine",
+    "ForecastLimits",
+    "ForecastModel",
+    "Forecaster",
     "LimitError",
     "Limits",
     "OstinatoError",
@@ -96,6 +102,18 @@ def __getattr__(name: str) -> object:
         from ostinato.runtime.xseq.limits import XSeqLimits
 
         return XSeqLimits
+    if name == "Forecaster":
+        from ostinato.forecast.forecaster import Forecaster
+
+        return Forecaster
+    if name == "ForecastModel":
+        from ostinato.forecast.model import ForecastModel
+
+        return ForecastModel
+    if name == "ForecastLimits":
+        from ostinato.forecast.settings import ForecastLimits
+
+        return ForecastLimits
     if name == "Automaton":
         from ostinato.automata.sra.automaton import Automaton
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ostinato import __version__
+from ostinato.cli_forecast import evaluate, explained, forecast, train
 from ostinato.cli_options import (
     BeginColumn,
     Checkpoint,
@@ -201,6 +202,9 @@ def detect(
 
 app.command()(rules)
 app.command()(xseq)
+app.command()(train)
+app.command()(forecast)
+app.command()(evaluate)
 
 
 @app.command()
@@ -277,13 +281,20 @@ def explain(
 ) -> None:
     """Show how a query is understood and compiled, stage by stage, and what Spark would do around it.
 
+    Of the folder of a model it tells what was learned.
+
     [dim]Examples:[/]
     [cyan]ostinato explain fires.cel[/]
     [cyan]ostinato explain -q "A AS x ; B AS y" --svg automaton.svg[/]
     [cyan]ostinato explain fires.cel --engine spark --input events/[/]
+    [cyan]ostinato explain model/[/]
     """
     from ostinato.ruleset import RuleProgram
     from ostinato.treequery import TreeQuery
+
+    if query is not None and text is None and (told := explained(query)) is not None:
+        typer.echo(told)
+        return
 
     compiled, inputs = arguments(query, more, text, inputs, language, matches, schema)
     if isinstance(compiled, RuleProgram):
@@ -338,7 +349,7 @@ def demo(
     ),
     spark: Annotated[bool, typer.Option("--spark", help="Find the fires on local Spark as well.")] = False,
 ) -> None:
-    """Write a week of sensor readings, find the fires in it, and show when they happened.
+    """Write a week of sensor readings, find the fires in it, and show when they happened; then foresee thefts on cards.
 
     [dim]Example:[/]
     [cyan]ostinato demo --out fires[/]

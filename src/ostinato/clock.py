@@ -133,6 +133,13 @@ class Clock:
             fix=f"drop or fill the rows where `{self.column}` is missing",
         )
 
+    def measured(self, ticks: Int64) -> Floats:
+        """Ticks as numbers in the unit that windows are given in: nanoseconds along the time column."""
+        if self._kind == "float":
+            return _unordered(ticks) * (1 if self.attribute else _SECOND)
+        assert self._step is not None
+        return np.asarray(ticks * float(self._step))
+
     def lower_bounds(self, ticks: Int64, amount: float) -> Int64:
         """For each tick t the least tick s with value(t) - value(s) <= amount."""
         if self._kind == "float":

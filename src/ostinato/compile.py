@@ -185,9 +185,10 @@ def compile_pattern(pattern: Pattern) -> Compiled:
     return _checked(Compiled(query, (), detector(definite(construct_sra(pattern.expression))), ()))
 
 
-def compile_query(query: Query) -> Compiled:
+def compile_query(query: Query, *, ties: bool = True) -> Compiled:
+    """Without `ties`, equalities between all events are compared by registers, not turned into partitions."""
     check(query)
-    tied = tie(query)
+    tied = tie(query) if ties else query
     stages = (("tie", tied), *normalise(tied))
     formula, trailing = split_trailing(stages[-1][1].formula)
     built, accepting = construct(formula)

@@ -1,4 +1,4 @@
-"""The demo: a week of farm sensors with a few fires in it, found by one query and shown on a time line."""
+"""The demo: a week of farm sensors with a few fires in it, found by one query; then thefts on cards, foreseen."""
 
 from __future__ import annotations
 
@@ -174,6 +174,7 @@ def run(folder: Path, console: Console, *, spark: bool = False) -> None:
     drawn.highlight_regex(r"·+|[│└┘┬─]+", "bright_black")
     console.print(Padding(drawn, (0, 2)), no_wrap=True, crop=True)
 
+    foresee = _foresee(folder, console)
     if spark:
         _on_spark(folder, events, matches, console)
 
@@ -183,9 +184,36 @@ def run(folder: Path, console: Console, *, spark: bool = False) -> None:
         (f"detect {report} --input {data}", "one row per fire, with what was measured"),
         (f"detect {query} --input {data} --events", "the readings inside each match"),
         (f'detect -q "T AS x FILTER x.value > 70" --input {data}', "your own query; edit it"),
+        *foresee,
     ):
         console.print(Text(f"  {_program()} {command}", style="cyan"), soft_wrap=True)
         console.print(Text(f"      {why}", style="bright_black"))
+
+
+def _foresee(folder: Path, console: Console) -> list[tuple[str, str]]:
+    """Learn from transactions of cards when thefts complete, and show one that was foreseen; commands to try next."""
+    from ostinato import demo_cards
+
+    history, later = demo_cards.events()
+    after = demo_cards.write(folder, history, later)
+    model, picture = folder / "model", folder / "forecast.svg"
+    began = time.perf_counter()
+    learned = demo_cards.learn(history)
+    seconds = time.perf_counter() - began
+    learned.save(model, overwrite=True)
+    told = f"{len(history):,} card transactions with {learned.learnt.completions:,.0f} alarms, in {seconds:.1f} s"
+    _heading(console, "Learned", told, model)
+    timeline = demo_cards.foreseen(later, learned.forecast(later))
+    timeline.save(picture)
+    _heading(console, timeline.title, "• a forecast, ━ of when the alarm will be, ▲ when it was", picture)
+    drawn = Text(timeline.text(min(console.width, 100) - 4))
+    drawn.highlight_regex(r"▲", "bold red")
+    drawn.highlight_regex(r"[━┿]+", "bold green")
+    console.print(Padding(drawn, (0, 2)), no_wrap=True, crop=True)
+    return [
+        (f"forecast {model} --input {after} --alert 0.9", "the cards where an alarm is all but certain"),
+        (f"evaluate {model} --input {after}", "how good the forecasts are, beside simpler ones"),
+    ]
 
 
 def _on_spark(folder: Path, events: pa.Table, matches: pa.Table, console: Console) -> None:

@@ -51,11 +51,12 @@ class Results:
 
 
 def say_how_it_went(
-    reader: Reader, seconds: float, *, events: int, found: Sequence[str], late: int, list_bad: bool
+    reader: Reader, seconds: float, *, events: int, found: Sequence[str], late: int | None, list_bad: bool
 ) -> None:
-    """On stderr, so that it never mixes with results."""
+    """On stderr, so that it never mixes with results. `late` is None where no event can be late."""
     console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
-    parts = [f"{events:,} events", *found, f"{late:,} late", f"{seconds:.2f} s"]
+    behind = () if late is None else (f"{late:,} late",)
+    parts = [f"{events:,} events", *found, *behind, f"{seconds:.2f} s"]
     console.print(", ".join([*parts, f"{events / max(seconds, 1e-9):,.0f} events/s"]), style="bright_black")
     if reader.bad_count:
         console.print(f"{reader.bad_count:,} rows could not be read and were left out", style="yellow")

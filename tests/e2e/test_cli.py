@@ -252,8 +252,11 @@ def test_demo_finds_the_fires_and_its_advice_works(folder: Path) -> None:
     assert Path("d/timeline.svg").read_text(encoding="utf-8").startswith("<svg")
     assert all(farm in result.stdout for farm, *_ in FIRES) and "█" in result.stdout
 
+    assert "Alarms foreseen" in result.stdout and "┿" in result.stdout
+    assert Path("d/forecast.svg").read_text(encoding="utf-8").startswith("<svg")
+
     commands = re.findall(r"^ *\S*ostinato (.*)$", result.stdout, re.MULTILINE)
-    assert len(commands) == 4
+    assert len(commands) == 6
     for command in commands:
         again = run(*shlex.split(command))
         assert again.exit_code == 0, again.output
@@ -268,7 +271,7 @@ def test_the_query_of_the_demo_is_the_example() -> None:
 
 def test_help_teaches_by_example(folder: Path) -> None:
     assert run("--help").exit_code == 0
-    for verb in ("detect", "rules", "check", "explain", "bench", "demo"):
+    for verb in ("detect", "rules", "train", "forecast", "evaluate", "check", "explain", "bench", "demo"):
         assert verb in run("--help").stdout
         assert f"ostinato {verb}" in run(verb, "--help").stdout
 

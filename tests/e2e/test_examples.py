@@ -128,6 +128,26 @@ def test_spark_orders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert f"as a stream: {len(found)}\n" in text and f"in SQL: {len(found)}\n" in text
 
 
+def test_forecast_cards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed("forecast_cards.py", tmp_path, capsys)
+    warned, ahead = re.findall(r"(\d+) with a warning, (\d+) transactions", text)[0]
+    (completions,) = re.findall(r"(\d+) completions in 100,000", text)
+    assert int(warned) > 0.8 * int(completions) and int(ahead) >= 3
+    assert "the pattern is complete" in text
+    near = re.findall(r"near half +(.*)", text)[0].split()
+    assert float(near[0]) > 0.9 > 0.8 > max(map(float, near[1:]))
+
+
+def test_forecast_vessels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed("forecast_vessels.py", tmp_path, capsys)
+    said = [
+        (int(likely), int(share), int(reports.replace(",", "")))
+        for likely, share, reports in re.findall(r"average +(\d+)%: +(\d+)% arrived, of +([\d,]+) reports", text)
+    ]
+    assert all(abs(likely - share) <= 15 for likely, share, reports in said if reports > 200)
+    assert "  arrived\n" in text and re.search(r"due \d\d:\d\d to \d\d:\d\d", text)
+
+
 def test_every_example_is_in_the_table() -> None:
     text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     for path in (*EXAMPLES.glob("*.py"), *EXAMPLES.glob("*.cel"), *EXAMPLES.glob("*.rules"), *EXAMPLES.glob("*.xseq")):

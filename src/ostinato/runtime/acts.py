@@ -46,7 +46,9 @@ class Acts:
         symbol: Callable[[str, bool], int],
         *,
         maximal: bool = False,
+        looked_up: bool = True,
     ) -> None:
+        """`looked_up`: runs are found by what they must equal; otherwise that is tested as everything else is."""
         self.registers, self.kinds, self.maximal = registers, kinds, maximal
         self._truth, self._symbol = truth, symbol
         transducer = registers.transducer
@@ -56,7 +58,8 @@ class Acts:
         # The run without marks never ends; a state that some event makes a run leave needs to know when.
         fragile = [s for s in range(1, transducer.states) if self._leaving[s] and not self._always_waits(s)]
         self.fragile = {state: number for number, state in enumerate(fragile, start=1)}
-        self.index = [registers.index(state, self._same_kind) for state in range(transducer.states)]
+        states = range(transducer.states if looked_up else 0)
+        self.index = [registers.index(state, self._same_kind) for state in states] or [()] * transducer.states
         self.codes, self.acts, self.kills = Rows(4), Rows(9), Rows(1)
         self.probes, self.tests, self.steps, self.writes = Rows(2), Rows(4), Rows(2), Rows(2)
         self.cells = Rows(1)

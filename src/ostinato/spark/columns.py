@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -43,28 +43,34 @@ def check(
     language: Language = "cel",
 ) -> Checked:
     """Names and kinds are looked at here; raises before any row is read."""
-    time = time or DEFAULT_TIME
-    if time not in table.names:
-        raise DataError(
-            f"the rows of a Spark DataFrame have no order, and there is no time column `{time}`",
-            fix=did_you_mean(time, table.names) or "name the column to order them by: time=…",
-        )
+    time = time_column(time, table)
     query, kind = compiled(text, language).query, type or DEFAULT_TYPE
     wanted = _columns(query, table.names, {time, kind, *order_by}, events=events)
     schema = arrow_schema(table, wanted)
-    ties = _ties(query, schema, tuple(order_by), time, kind)
-    binding = {"time": time, "type": type, "order_by": ties}
+    read = {kind, *(columns_read(query) or ())}
+    binding = {"time": time, "type": type, "order_by": ties(read, schema, order_by, time)}
     reading = Reading(name, text, binding, events, limits or Limits(), tuple(schema.names), pa.schema([]), language)
     engine = reading.engine()
     try:
         answer = engine.push(schema.empty_table()).schema
     except OstinatoError:
         # Where all columns are at hand, the message can name the one that was meant.
-        reading.engine().push(_names_only(table.names, schema).empty_table())
+        reading.engine().push(names_only(table.names, schema).empty_table())
         raise
     if query.items is None:
         answer = answer.remove(answer.get_field_index("positions"))
     return Checked(replace(reading, answer=answer), engine.stream.binding, _split_by(engine))
+
+
+def time_column(time: str | None, table: StructType) -> str:
+    """The column of the time, which must be there."""
+    time = time or DEFAULT_TIME
+    if time not in table.names:
+        raise DataError(
+            f"the rows of a Spark DataFrame have no order, and there is no time column `{time}`",
+            fix=did_you_mean(time, table.names) or "name the column to order them by: time=…",
+        )
+    return time
 
 
 def arrow_schema(table: StructType, wanted: set[str] | None = None) -> pa.Schema:
@@ -111,21 +117,20 @@ def _columns(query: Query, names: Sequence[str], told: set[str], *, events: bool
     return set(names) if read is None else read | told
 
 
-def _ties(query: Query, schema: pa.Schema, order_by: tuple[str, ...], time: str, type: str) -> tuple[str, ...]:
+def ties(read: Collection[str], schema: pa.Schema, order_by: Sequence[str], time: str) -> tuple[str, ...]:
     """What puts events of equal time in order, which Spark gives in any: all columns together make it one order again.
 
-    Those that the query reads come first, so that it does not matter to the answer which others are at hand.
+    Those that a query reads come first, so that it does not matter to the answer which others are at hand.
     """
     of_kind = kinds(schema)
     for name in order_by:
         if of_kind.get(name) in ("nested", "binary"):
             raise DataError(f"cannot order by `{name}`: it is {schema.field(name).type}", fix="order by plain columns")
     plain = [name for name, kind in of_kind.items() if kind not in ("nested", "binary", "null")]
-    read = {type, *(columns_read(query) or ())}
     found = dict.fromkeys((*order_by, *(name for name in plain if name in read), *plain))
     return tuple(name for name in found if name != time)
 
 
-def _names_only(names: Sequence[str], known: pa.Schema) -> pa.Schema:
+def names_only(names: Sequence[str], known: pa.Schema) -> pa.Schema:
     """A schema of all columns of a table, those that are not known as bytes."""
     return pa.schema([known.field(name) if name in known.names else pa.field(name, pa.binary()) for name in names])

@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from ostinato.errors import DataError, OstinatoError
 
 _NOISE = re.compile(
     r"\n\s*at [\w.$]+\(|\n\n?(?:Driver|JVM) stacktrace|\n=== Streaming Query| If the stream job|\s*SQLSTATE: "
@@ -76,3 +80,16 @@ def _connector() -> str:
 
     package = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
     return f"\nfix: PYSPARK_SUBMIT_ARGS='--packages {package} pyspark-shell' in the environment fetches it"
+
+
+@contextmanager
+def told_plainly() -> Iterator[None]:
+    """Raises what a task raised of our own errors as what it is, without the way it took through Spark."""
+    try:
+        yield
+    except Exception as error:
+        ours = re.search(r"ostinato\.errors\.(\w+): ", str(error))
+        if ours is None or isinstance(error, OstinatoError):
+            raise
+        reason, _, fix = told_by_spark(error).partition("\nfix: ")
+        raise DataError(re.sub(r"^row \d+: ", "", reason), fix=fix or None) from None

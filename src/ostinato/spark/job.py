@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from ostinato.ruleset import RuleProgram
+    from ostinato.spark.forecast_job import Scored
     from ostinato.treequery import TreeQuery
 
 FORMATS = {"parquet": "parquet", "csv": "csv", "jsonl": "json", "ndjson": "json", "json": "json"}
@@ -41,13 +42,13 @@ _HIDE = "spark.sql.execution.pyspark.udf.hideTraceback.enabled"
 
 @dataclass(frozen=True)
 class SparkJob:
-    """A query or a program of rules, the files or the topic it runs over and how to read them.
+    """A query, a program of rules or a model, the files or the topic it runs over and how to read them.
 
     `kinds` says what columns of text files hold where their values do not tell, and all columns of a topic. `options`
     are those of its `detect`. `told` puts a number of results in words.
     """
 
-    query: PatternQuery | RuleProgram | TreeQuery
+    query: PatternQuery | RuleProgram | TreeQuery | Scored
     source: Sequence[Path] | Topic
     master: str | None = None
     kinds: Mapping[str, str] = field(default_factory=dict)
@@ -60,7 +61,7 @@ class SparkJob:
         deliver(self.matches, self.master, output, form, self.told)
 
     def matches(self, spark: SparkSession) -> DataFrame:
-        return self._matches(self._frame(spark))
+        return self._matches(self.frame(spark))
 
     def count(self) -> None:
         with running(self.master) as spark:
@@ -69,7 +70,7 @@ class SparkJob:
     def explain(self) -> str:
         with running(self.master) as spark:
             assert isinstance(self.query, PatternQuery), "the plan of rules does not depend on columns"
-            return self.query.explain(self._frame(spark), **self.options)
+            return self.query.explain(self.frame(spark), **self.options)
 
     def stream(self, output: Path | None, form: str | None, *, checkpoint: Path | None, once: bool) -> None:
         """Watch a folder for new files, or a topic for messages. Matches are added to the output, or printed as JSON
@@ -98,7 +99,8 @@ class SparkJob:
         found: DataFrame = self.query.detect(frame, **self.options)
         return found
 
-    def _frame(self, spark: SparkSession) -> DataFrame:
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """The files, all together."""
         assert not isinstance(self.source, Topic), "a topic has no end"
         form = _form_of(self.source)
         reader = spark.read.format(form).options(**self._reading(form))
@@ -149,7 +151,7 @@ def deliver(
         total = (
             _print_first(found(spark), told) if output is None else write(found(spark), output, _written(output, form))
         )
-    _say(f"{told(total)}, {time.perf_counter() - began:.1f} s")
+    say(f"{told(total)}, {time.perf_counter() - began:.1f} s")
 
 
 def _form_of(files: Sequence[Path]) -> str:
@@ -300,7 +302,7 @@ def _follow(query: StreamingQuery, told: Callable[[int], str]) -> None:
         _tell(query, last, told)
         query.awaitTermination()  # raises what the stream failed with
         if asked.is_set():
-            _say("stopped; the same command goes on from here")
+            say("stopped; the same command goes on from here")
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -318,10 +320,10 @@ def _tell(query: StreamingQuery, last: int, told: Callable[[int], str]) -> int:
             skipped = step.observedMetrics.get(SKIPPED)
             left_out = f", {skipped['skipped']:,} skipped" if skipped is not None else ""
             if step.numInputRows or matches:
-                _say(f"step {step.batchId}: {step.numInputRows:,} events, {told(matches)}, {late:,} late{left_out}")
+                say(f"step {step.batchId}: {step.numInputRows:,} events, {told(matches)}, {late:,} late{left_out}")
         last = max(last, step.batchId)
     return last
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
     Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(text, style="bright_black")

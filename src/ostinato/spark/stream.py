@@ -33,11 +33,7 @@ def detect_stream(source: Source, *, lateness: int | None, on_late: OnLate, buck
     schema = source.schema
     time = source.binding.time
     assert time is not None
-    if not pa.types.is_timestamp(schema.field(time).type) or schema.field(time).type.tz is None:
-        raise DataError(
-            f"a stream needs a timestamp to advance by, and `{time}` is {schema.field(time).type}",
-            fix="cast it to a timestamp with a zone: timestamp_seconds(…), or .cast('timestamp')",
-        )
+    need_timestamp(schema, time)
     splits = {json.dumps(keys): readings for keys, readings in source.groups.items()}
     # Time goes on with every row, so the watermark comes before the filter; Spark would put the filter first, were it
     # not that it looks at the time too. A row without a time is kept: it is an error to be told.
@@ -62,6 +58,15 @@ def detect_stream(source: Source, *, lateness: int | None, on_late: OnLate, buck
         for name in COUNTS
     ]
     return given.observe(metrics, *counts).mapInArrow(Unpack(output), spark_type(output))
+
+
+def need_timestamp(schema: pa.Schema, time: str) -> None:
+    kind = schema.field(time).type
+    if not pa.types.is_timestamp(kind) or kind.tz is None:
+        raise DataError(
+            f"a stream needs a timestamp to advance by, and `{time}` is {kind}",
+            fix="cast it to a timestamp with a zone: timestamp_seconds(…), or .cast('timestamp')",
+        )
 
 
 def watermarked(frame: DataFrame, time: str, lateness: int | None) -> tuple[DataFrame, int | None]:

@@ -33,6 +33,23 @@ def words(text: str) -> str:
     return escape(text)
 
 
+def text(
+    content: str, x: float, y: float, *, anchor: str = "start", fill: str = INK, size: float = 12, weight: str = "400"
+) -> str:
+    """One line of plain text."""
+    return element(
+        "text",
+        words(content),
+        x=x,
+        y=y,
+        text_anchor=anchor,
+        fill=fill,
+        font_family=SANS,
+        font_size=size,
+        font_weight=weight,
+    )
+
+
 def document(width: float, height: float, parts: Iterable[str], *, title: str) -> str:
     """A whole picture on a white sheet, so that it stays readable on a dark page."""
     sheet = element("rect", width="100%", height="100%", rx=6, fill=PAPER)

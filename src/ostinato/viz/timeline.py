@@ -139,17 +139,17 @@ class Timeline:
         values = [value for lane in self.lanes for _, value in lane.curve]
         low, high = min(values, default=0.0), max(values, default=1.0)
         legend = "bars: matches" + (f" · line: {self.unit}, {low:g} to {high:g}" if values else "")
-        parts = [_words(self.title, _LEFT_PAD, 30, size=15, weight="600")]
-        parts.append(_words(legend, width - _LEFT_PAD, 30, anchor="end", fill=svg.MUTED))
+        parts = [svg.text(self.title, _LEFT_PAD, 30, size=15, weight="600")]
+        parts.append(svg.text(legend, width - _LEFT_PAD, 30, anchor="end", fill=svg.MUTED))
         for tick, label in self._ticks(int((right - left) // 100)):
             x = at(tick)
             parts.append(svg.element("line", x1=x, y1=top, x2=x, y2=bottom + 5, stroke=svg.FAINT))
-            parts.append(_words(label, x, bottom + 20, anchor="middle", fill=svg.MUTED))
+            parts.append(svg.text(label, x, bottom + 20, anchor="middle", fill=svg.MUTED))
         for number, lane in enumerate(self.lanes):
             foot = top + _LANE * (number + 1)
             parts.append(svg.element("line", x1=left, y1=foot, x2=right, y2=foot, stroke=svg.FAINT))
-            parts.append(_words(lane.name, left - _LEFT_PAD, foot - _LANE / 2 + 4, anchor="end"))
-            parts.append(_words(f"{len(lane.spans):,}", right + 12, foot - _LANE / 2 + 4, fill=svg.MUTED))
+            parts.append(svg.text(lane.name, left - _LEFT_PAD, foot - _LANE / 2 + 4, anchor="end"))
+            parts.append(svg.text(f"{len(lane.spans):,}", right + 12, foot - _LANE / 2 + 4, fill=svg.MUTED))
             # Thousands of matches fall on the same pixels: one bar each, with their number as its tooltip.
             bars = Counter((round(at(start), 1), round(at(end), 1)) for start, end in lane.spans)
             for (x1, x2), count in sorted(bars.items()):
@@ -245,19 +245,3 @@ def _seconds(moment: Moment) -> float:
     if isinstance(moment, date):
         return datetime(moment.year, moment.month, moment.day, tzinfo=UTC).timestamp()
     return float(moment)
-
-
-def _words(
-    text: str, x: float, y: float, *, anchor: str = "start", fill: str = svg.INK, size: float = 12, weight: str = "400"
-) -> str:
-    return svg.element(
-        "text",
-        svg.words(text),
-        x=x,
-        y=y,
-        text_anchor=anchor,
-        fill=fill,
-        font_family=svg.SANS,
-        font_size=size,
-        font_weight=weight,
-    )

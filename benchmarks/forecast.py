@@ -1,0 +1,237 @@
+"""Forecasts of thefts on cards: what learning and scoring take, how good they are by order, and next to path expansion.
+
+A history of a million transactions is learned at each order; what comes after it is forecast and held against what
+happened. Seconds are those of CPU time, of all threads; the fastest of several runs counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from forecast_peers import expanded
+from rich.console import Console
+from rich.table import Table
+
+import ostinato as ost
+from ostinato import bench
+from ostinato.forecast.evaluation import Contender, Evaluation, evaluate
+from ostinato.forecast.machine import completed
+from ostinato.forecast.model import ForecastModel
+from ostinato.forecast.reader import Read, Reader
+from ostinato.forecast.scores import distance_bands, likely, outcomes
+from ostinato.forecast.truth import Truth
+from ostinato.forecast.waiting import Float32, waiting_times
+from ostinato.kernels.protocol import Int32
+from ostinato.samples import CARD_FEATURES, CARD_PATTERN, transactions
+
+ORDERS = range(1, 10)
+COMPARED = 7  # the order at which baselines and path expansion are looked at
+HORIZON, THRESHOLD = 200, 0.9
+WITHIN = 5  # ROC-AUC is of a completion within so many events
+AHEAD = (10, 20, 30, 40, 50, 60)
+CUTOFFS = (1e-2, 1e-3, 1e-4)
+HELD_OUT = 0.3  # as many further events, of the number that is learned from
+
+
+@dataclass(frozen=True)
+class Stream:
+    history: pa.Table
+    holdout: pa.Table
+
+    @classmethod
+    def made(cls, events: int) -> Stream:
+        table = transactions(events + int(HELD_OUT * events))
+        return cls(table.slice(0, events), table.slice(events))
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A model, and what it could know of held-out events beside what came of them."""
+
+    model: ForecastModel
+    holdout: pa.Table
+
+    @cached_property
+    def read(self) -> Read:
+        return Reader(self.model.pattern, self.model.settings.binding, self.model.symbols).read(self.holdout)
+
+    @cached_property
+    def truth(self) -> Truth:
+        return Truth.of(completed(self.model.automaton, self.read), self.read.keys)
+
+    @cached_property
+    def states(self) -> Int32:
+        return self.model.machine.states(self.read)
+
+    def scores(self) -> Evaluation:
+        product = self.model.machine.product
+        halves = distance_bands(self.model.automaton.distance(), 2)[product.pattern[self.states]]
+        contender = Contender("model", self.model.machine.waiting, self.states, nominal=self.model.nominal)
+        return evaluate([contender], self.truth, within=WITHIN, threshold=THRESHOLD, halves=halves)
+
+    def calibration_errors(self, waiting: Float32, states: Int32) -> dict[str, float]:
+        return {
+            f"{ahead}": outcomes(likely(waiting, ahead), states, self.truth, ahead).reliability().error
+            for ahead in AHEAD
+        }
+
+
+def timed(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
+    """Seconds of the fastest run, and what the last one gave. One more comes first, for what is compiled and cached."""
+    done = work()
+    taken = []
+    for _ in range(repeats):
+        began = time.process_time()
+        done = work()
+        taken.append(time.process_time() - began)
+    return min(taken), done
+
+
+def forecaster(order: int | str) -> ost.Forecaster:
+    return ost.Forecaster(CARD_PATTERN, order=order, horizon=HORIZON, threshold=THRESHOLD, features=CARD_FEATURES)
+
+
+def by_order(stream: Stream, order: int, repeats: int) -> dict[str, Any]:
+    seconds, model = timed(lambda: forecaster(order).fit(stream.history), repeats)
+    product = model.machine.product
+    waiting_seconds, waiting = timed(lambda: waiting_times(product, HORIZON), repeats)
+    judged = Judged(model, stream.holdout)
+    scores = judged.scores().table.to_pylist()[0]
+    tables = (product.next, product.completes, product.probability, waiting)
+    return {
+        "training seconds": seconds,
+        "waiting-time seconds": waiting_seconds,
+        "contexts": len(model.machine.tree.contexts),
+        "states": product.states,
+        "megabytes": sum(table.nbytes for table in tables) / 1e6,
+        "AUC near": scores["auc_near"],
+        "AUC far": scores["auc_far"],
+        "calibration error": judged.calibration_errors(model.machine.waiting, judged.states),
+        "coverage": scores["coverage"],
+        "spread": scores["spread"],
+        "no forecast": scores["no_forecast"],
+    }
+
+
+def scoring(model: ForecastModel, events: pa.Table, repeats: int) -> dict[str, dict[str, Any]]:
+    """From an Arrow table to a table of forecasts; and from symbols to states, one look-up per event."""
+    judged = Judged(model, events)
+    whole, _ = timed(lambda: model.forecast(events), repeats)
+    states, _ = timed(lambda: model.machine.states(judged.read), repeats)
+    cases = {"forecast, table to table": whole, "forecast, symbols to states": states}
+    return {name: {"seconds": seconds, "units": len(events), "unit": "events"} for name, seconds in cases.items()}
+
+
+def expansion(model: ForecastModel, holdout: pa.Table, repeats: int) -> list[dict[str, Any]]:
+    """Waiting times of all states that occur, as far as the farthest of AHEAD, by recursion and by expanding paths."""
+    judged = Judged(model, holdout)
+    product, farthest = model.machine.product, max(AHEAD)
+    used, places = np.unique(judged.states, return_inverse=True)
+    states = places.astype(np.int32)
+    seconds, waiting = timed(lambda: waiting_times(product, farthest), repeats)
+    rows = [_found("recursion, all states", seconds, waiting[used], judged, states)]
+    for cutoff in CUTOFFS:
+        seconds, (waiting, visited) = timed(lambda c=cutoff: expanded(product, used, farthest, c), 1)
+        row = _found(f"paths above {cutoff:g}, {len(used):,} states", seconds, waiting, judged, states)
+        rows.append(row | {"visited": visited})
+    return rows
+
+
+def _found(name: str, seconds: float, waiting: Float32, judged: Judged, states: Int32) -> dict[str, Any]:
+    return {
+        "way": name,
+        "seconds": seconds,
+        "mean probability": float(likely(waiting, max(AHEAD))[states].mean()),
+        "calibration error": judged.calibration_errors(waiting, states),
+    }
+
+
+def limit() -> dict[str, Any]:
+    """The bare limit of `ostinato bench`, so that compare.py can tell machines apart."""
+    case = next(case for case in bench.cases(10_000_000) if case.name == bench.LIMIT)
+    seconds, units = timed(case.run, 3)
+    return {"seconds": seconds, "units": units, "unit": "events"}
+
+
+def shown(console: Console, rows: list[dict[str, Any]], first: str) -> None:
+    """Rows as a table; the numbers of a dict become columns of their own."""
+    flat = [
+        {
+            f"{name} {part}" if isinstance(value, dict) else name: number
+            for name, value in row.items()
+            for part, number in (value.items() if isinstance(value, dict) else (("", value),))
+        }
+        for row in rows
+    ]
+    names = [first, *(name for name in dict.fromkeys(name for row in flat for name in row) if name != first)]
+    table = Table(*names)
+    for row in flat:
+        table.add_row(*(_cell(row.get(name)) for name in names))
+    console.print(table)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.1f}" if abs(value) >= 100 else f"{value:.3f}"
+    return value if isinstance(value, str) else f"{value:,}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--events", type=int, default=1_000_000, help="that are learned from")
+    parser.add_argument("--orders", type=int, nargs="*", default=list(ORDERS))
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--record", type=Path, help="a JSON file to write the result to")
+    given = parser.parse_args()
+    console = Console(width=None if sys.stdout.isatty() else 220)
+    stream = Stream.made(given.events)
+
+    orders = [{"order": order} | by_order(stream, order, given.repeats) for order in given.orders]
+    shown(console, orders, "order")
+    model = forecaster(COMPARED).fit(stream.history)
+    console.print(str(model.evaluate(stream.holdout, within=WITHIN)))
+    scored = scoring(model, stream.holdout, given.repeats)
+    for name, case in scored.items():
+        console.print(f"{name}: {case['units'] / case['seconds'] / 1e6:,.1f} million events/s")
+    ways = expansion(model, stream.holdout, given.repeats)
+    shown(console, ways, "way")
+    if given.record is not None:
+        trained = {
+            f"train, order {row['order']}": {
+                "seconds": row["training seconds"],
+                "units": given.events,
+                "unit": "events",
+            }
+            for row in orders
+        }
+        record = {
+            "date": date.today().isoformat(),
+            "python": platform.python_version(),
+            **{library: version(library) for library in ("numba", "numpy", "pyarrow")},
+            "ostinato": ost.__version__,
+            "events": given.events,
+            "repeats": given.repeats,
+            "cases": {f"limit: {bench.LIMIT}": limit()} | trained | scored,
+            "orders": orders,
+            "expansion": ways,
+        }
+        given.record.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""Intervals that cover what they promise: a threshold found on held-out events, and its correction under drift.
+
+The model's own probabilities are only as good as the model, and intervals of whole events hold more than they must. So
+the threshold that intervals are made with (nominal) may differ from the one they promise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from ostinato.forecast.intervals import forecasts
+from ostinato.forecast.scores import Float32, IntervalScores, interval_scores
+from ostinato.forecast.truth import Truth
+from ostinato.kernels.protocol import Int32
+
+_COARSE = 20
+_HALVINGS = 6
+_HIGHEST = 0.999  # nothing is certain: at 1 there may be no forecast at all, and so nothing to learn from
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The nominal threshold whose intervals covered what is promised, on held-out events."""
+
+    promised: float
+    nominal: float
+    coverage: float  # of intervals with the nominal threshold
+    uncalibrated: float  # coverage of intervals with the promised threshold itself; NaN: it makes none
+    completions: int  # in the held-out events: what all this rests on
+    enough: bool  # False: no threshold kept the promise for sure, and the nominal one is the promised
+
+    def __str__(self) -> str:
+        if not self.enough:
+            few = _needed(self.promised, self.completions) > 1
+            reason = "too few to promise so much" if few else "and no threshold makes intervals that cover enough"
+            return f"threshold {self.promised:g}, not calibrated: {self.completions:,} held-out completions, {reason}"
+        return (
+            f"threshold {self.promised:g}, made with {self.nominal:.3f}: {self.coverage:.1%} of intervals held "
+            f"({self.completions:,} held-out completions)"
+        )
+
+
+def calibrate(waiting: Float32, states: Int32, truth: Truth, threshold: float) -> Calibration:
+    """The least nominal threshold whose intervals keep the promise on held-out events.
+
+    Split conformal prediction: to cover a new completion with probability `threshold`, ⌈(n + 1) threshold⌉ of n must
+    have been covered. Neighbouring events wait for the same completion, so n is the number of completions.
+    """
+    # Forecasts are needed only for the states that occurred.
+    used = np.flatnonzero(np.bincount(states, minlength=len(waiting)))
+    place = np.zeros(len(waiting), np.int32)
+    place[used] = np.arange(len(used))
+    table, rows = np.ascontiguousarray(waiting[used]), place[states]
+    horizon = waiting.shape[1]
+    weights = truth.weights(horizon)
+
+    def scored(nominal: float) -> IntervalScores:
+        return interval_scores(forecasts(table, nominal), rows, truth, horizon, threshold, weights)
+
+    count = truth.completions
+    needed = _needed(threshold, count)
+    own = scored(threshold)
+
+    def keeps(nominal: float) -> bool:
+        return scored(nominal).coverage >= needed  # false for NaN: no intervals cover nothing
+
+    low, high = 0.0, None
+    for step in range(1, _COARSE + 1):
+        nominal = min(step / _COARSE, _HIGHEST)
+        if keeps(nominal):
+            high = nominal
+            break
+        low = nominal
+    if high is None:
+        return Calibration(threshold, threshold, own.coverage, own.coverage, count, enough=False)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if keeps(middle) else (middle, high)
+    return Calibration(threshold, high, scored(high).coverage, own.coverage, count, enough=True)
+
+
+def _needed(threshold: float, count: int) -> float:
+    """The share of held-out completions that must have been covered."""
+    return math.ceil((count + 1) * threshold - 1e-9) / max(count, 1)
+
+
+@dataclass
+class Adaptive:
+    """The nominal threshold, corrected as outcomes come in (adaptive conformal inference, Gibbs and Candès 2021).
+
+    Each miss raises it, each hit lowers it a little, so that over a long time the promise is kept even when the stream
+    is no longer the one that was learned.
+    """
+
+    promised: float
+    nominal: float
+    rate: float = 0.005
+    steps: int = 0
+
+    def step(self, covered: float) -> float:
+        """The next nominal threshold, after an interval that held (1) or did not (0), or some of which a share did."""
+        self.nominal = min(max(self.nominal + self.rate * (self.promised - covered), 0.0), _HIGHEST)
+        self.steps += 1
+        return self.nominal
+
+    def to_dict(self) -> dict[str, float]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, float]) -> Adaptive:
+        return cls(state["promised"], state["nominal"], state["rate"], int(state["steps"]))

@@ -1,0 +1,89 @@
+"""A model told stage by stage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ostinato.forecast.model import ForecastModel
+
+_MOST = 12  # symbols, and contexts, that are listed
+
+
+def explain(model: ForecastModel) -> str:
+    return "\n\n".join(
+        f"== {title} ==\n{body}"
+        for title, body in (
+            ("pattern", _pattern(model)),
+            ("symbols", _symbols(model)),
+            ("automaton", _automaton(model)),
+            ("prediction suffix tree", _tree(model)),
+            ("waiting times", _waiting(model)),
+            ("intervals", _intervals(model)),
+        )
+    )
+
+
+def _pattern(model: ForecastModel) -> str:
+    features = "".join(f"\nfeature: {feature}" for feature in model.pattern.features)
+    return model.pattern.text.strip() + features
+
+
+def _symbols(model: ForecastModel) -> str:
+    learnt, symbols = model.learnt, model.symbols
+    often = np.zeros(len(symbols))
+    np.add.at(often, learnt.counts.grams[:, -1], learnt.counts.weights)
+    texts = symbols.texts()
+    lines = [f"{len(learnt.symbols)} were observed in {learnt.events:,.0f} events"]
+    ranked = np.argsort(-often, kind="stable")[: min(_MOST, len(learnt.symbols))].tolist()
+    lines += [f"  {often[symbol] / max(often.sum(), 1):7.2%}  {texts[symbol]}" for symbol in ranked]
+    if len(learnt.symbols) > _MOST:
+        lines.append(f"  … and {len(learnt.symbols) - _MOST} more")
+    if len(symbols) > len(learnt.symbols):
+        lines.append(f"{len(symbols) - len(learnt.symbols)} more can be read, but never were: they have no probability")
+    return "\n".join(lines)
+
+
+def _automaton(model: ForecastModel) -> str:
+    automaton = model.automaton
+    distance = automaton.distance()
+    lines = [f"{automaton.states:,} states, at most {int(distance.max(initial=0))} events from a completion"]
+    lines.append(f"{model.learnt.completions:,.0f} completions were learned from: {model.learnt.rate:.3%} of events")
+    if model.symbols.measured:
+        from ostinato.forecast.symbols import PARTS
+
+        lines.append(f"ages are told apart to 1/{PARTS} of the window, which is so much longer here than in detection")
+    return "\n".join(lines)
+
+
+def _tree(model: ForecastModel) -> str:
+    tree = model.machine.tree
+    lines = [f"order {model.order}: {len(tree.contexts):,} contexts"]
+    if model.choice is not None:
+        lines += ["log-loss on held-out events, by order:"]
+        lines += [
+            f"  {tried.order:2}  {tried.log_loss:.4f}  {tried.nodes:,} contexts"
+            + ("  <- chosen" if tried.order == model.choice.order else "")
+            for tried in model.choice.tried
+        ]
+    return "\n".join(lines)
+
+
+def _waiting(model: ForecastModel) -> str:
+    product, waiting = model.machine.product, model.machine.waiting
+    size = product.next.nbytes + product.completes.nbytes + product.probability.nbytes + waiting.nbytes
+    clock = "; also in seconds" if model.machine.completion_times is not None else ""
+    return f"{product.states:,} states, {model.settings.horizon:,} events ahead{clock}; {size:,} bytes"
+
+
+def _intervals(model: ForecastModel) -> str:
+    if model.calibration is None:
+        return f"threshold {model.settings.threshold:g}, not calibrated"
+    lines = [str(model.calibration)]
+    if model.adaptive.steps:
+        lines.append(f"corrected since to {model.nominal:.3f}, by {model.adaptive.steps:,} completions")
+    if model.alarm is not None and model.alarm.last is not None:
+        lines.append(str(model.alarm.last))
+    return "\n".join(lines)

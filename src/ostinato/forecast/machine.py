@@ -1,0 +1,78 @@
+"""From counts to forecasts: the tree, its product with the pattern, waiting times, and what each state foretells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ostinato.forecast.automaton import SymbolAutomaton
+from ostinato.forecast.counts import Counts
+from ostinato.forecast.gaps import Gaps
+from ostinato.forecast.intervals import Forecasts, forecasts
+from ostinato.forecast.product import Product, product
+from ostinato.forecast.reader import Read
+from ostinato.forecast.seconds import CompletionTimes, SecondsAhead, completion_times, seconds_ahead
+from ostinato.forecast.settings import Settings
+from ostinato.forecast.track import track
+from ostinato.forecast.tree import Learning, Tree, learn
+from ostinato.forecast.truth import completions
+from ostinato.forecast.waiting import Float32, waiting_times
+from ostinato.kernels.protocol import Bools, Int32
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """Everything that follows from what was counted, each found when it is first asked for."""
+
+    automaton: SymbolAutomaton
+    tree: Tree
+    gaps: Gaps
+    settings: Settings
+
+    @classmethod
+    def of(cls, automaton: SymbolAutomaton, counts: Counts, gaps: Gaps, settings: Settings) -> Machine:
+        return cls(automaton, learned(counts, automaton.next.shape[1], settings.learning), gaps, settings)
+
+    @cached_property
+    def product(self) -> Product:
+        return product(self.automaton, self.tree, max_states=self.settings.limits.states)
+
+    @cached_property
+    def waiting(self) -> Float32:
+        return waiting_times(self.product, self.settings.horizon, max_bytes=self.settings.limits.memory)
+
+    @cached_property
+    def completion_times(self) -> CompletionTimes | None:
+        """None where the time of events was not known."""
+        return completion_times(self.product, self.gaps, self.settings.horizon) if self.gaps.total else None
+
+    def forecasts(self, nominal: float) -> Forecasts:
+        return forecasts(self.waiting, nominal)
+
+    def seconds(self, nominal: float) -> SecondsAhead | None:
+        return None if self.completion_times is None else seconds_ahead(self.completion_times, nominal)
+
+    def states(self, read: Read) -> Int32:
+        """The state after each event of a stream that begins here."""
+        return track(self.follow, read.symbols, read.keys, np.zeros(read.key_count, np.int32))
+
+    @cached_property
+    def follow(self) -> Int32:
+        """Where each symbol leads: what cannot be, by all that was observed, begins anew."""
+        after = self.product.next
+        return after if (after >= 0).all() else np.where(after < 0, 0, after).astype(np.int32)
+
+
+def learned(counts: Counts, alphabet: int, learning: Learning) -> Tree:
+    """The tree over the whole alphabet: symbols that were never counted have no probability."""
+    return learn(Counts(alphabet, counts.order, counts.grams, counts.weights), learning)
+
+
+def completed(automaton: SymbolAutomaton, read: Read) -> Bools:
+    """Whether each event of a stream that begins here completes a match."""
+    if read.completes is not None:
+        return read.completes
+    states = np.full(read.key_count, automaton.start, np.int32)
+    return completions(automaton.next, automaton.completes, read.symbols, read.keys, states)

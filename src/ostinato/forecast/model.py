@@ -1,0 +1,195 @@
+"""`ostinato.ForecastModel`: what was learned, and its verbs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.errors import DataError
+from ostinato.forecast.answer import per_state
+from ostinato.forecast.automaton import SymbolAutomaton
+from ostinato.forecast.baselines import mean_rate, trees
+from ostinato.forecast.calibrate import Adaptive, Calibration
+from ostinato.forecast.drift import Drift, DriftAlarm
+from ostinato.forecast.evaluation import Contender, Evaluation, evaluate
+from ostinato.forecast.learnt import Learner, Learnt
+from ostinato.forecast.live import Scorer
+from ostinato.forecast.loss import log_loss
+from ostinato.forecast.machine import Machine, completed
+from ostinato.forecast.order import OrderChoice
+from ostinato.forecast.pattern import Pattern
+from ostinato.forecast.reader import Read, Reader
+from ostinato.forecast.scores import distance_bands, interval_scores
+from ostinato.forecast.settings import Settings
+from ostinato.forecast.symbols import Symbols
+from ostinato.forecast.truth import Truth
+from ostinato.kernels.protocol import Int32
+from ostinato.options import bad_option
+from ostinato.query import is_spark_frame
+
+
+class ForecastModel:
+    """A pattern, what was learned of the events around it, and how far its intervals can be trusted."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        learnt: Learnt,
+        calibration: Calibration | None = None,
+        alarm: DriftAlarm | None = None,
+        choice: OrderChoice | None = None,
+        adaptive: Adaptive | None = None,
+    ) -> None:
+        self.settings, self.learnt = settings, learnt
+        self.calibration, self.alarm, self.choice = calibration, alarm, choice
+        nominal = settings.threshold if calibration is None else calibration.nominal
+        self.adaptive = adaptive or Adaptive(settings.threshold, nominal)
+
+    # -- what follows from it
+
+    @property
+    def pattern(self) -> Pattern:
+        return self.learnt.symbols.pattern
+
+    @property
+    def order(self) -> int:
+        return self.learnt.counts.order
+
+    @property
+    def nominal(self) -> float:
+        """The threshold that intervals are made with, so that they cover what they promise."""
+        return self.adaptive.nominal
+
+    @cached_property
+    def symbols(self) -> Symbols:
+        """The whole alphabet: what was observed, then whatever else the pattern may have to read."""
+        return self.learnt.symbols.completed()
+
+    @cached_property
+    def automaton(self) -> SymbolAutomaton:
+        return self.symbols.automaton(self.settings.limits.pattern_states)
+
+    @cached_property
+    def machine(self) -> Machine:
+        return Machine.of(self.automaton, self.learnt.counts, self.learnt.gaps, self.settings)
+
+    @cached_property
+    def per_state(self) -> pa.Table:
+        """What is forecast in each state of the machine, as columns of the answer."""
+        return per_state(self.machine, self.nominal)
+
+    # -- verbs
+
+    def forecast(self, events: Any, /) -> Any:
+        """A row for each event, in the order of the rows; of a Spark DataFrame, batch or streaming, a DataFrame.
+
+        `probability` that a match completes within the horizon; `point`, the likeliest number of events ahead;
+        `earliest` and `latest`, the shortest interval that holds the promised probability, and `mass`, its own
+        (NULL: none holds so much); the same in seconds where events have a time; `completes`, whether a match completed
+        with this event. Counted are events of the same partition.
+        """
+        if is_spark_frame(events):
+            from ostinato.spark.ml import score
+
+            return score(self, events)
+        return self.scorer().push(events)
+
+    def scorer(self) -> Scorer:
+        """Takes the events batch by batch, in the order of time, and goes on where the last batch ended."""
+        return Scorer(self)
+
+    def evaluate(self, holdout: Any, /, *, within: int | None = None, decision: float = 0.5) -> Evaluation:
+        """Scores on events that were not learned from, beside those of baselines.
+
+        `within`: the number of events ahead that probabilities are judged for (all of the horizon unless given);
+        `decision`: from which probability on "it will happen" is said.
+        """
+        read = self._read(holdout)
+        truth = Truth.of(completed(self.automaton, read), read.keys)
+        states = self.machine.states(read)
+        near = distance_bands(self.automaton.distance(), 2)[self.machine.product.pattern[states]]
+        loss = log_loss(self.machine.tree, read.symbols, read.keys)
+        contenders = [Contender("model", self.machine.waiting, states, loss, self.nominal)]
+        rate = mean_rate(self.learnt.rate, self.settings.horizon)
+        contenders.append(Contender("mean rate", rate, np.zeros_like(states)))
+        counts = replace(self.learnt.counts, alphabet=len(self.symbols))
+        for name, tree in trees(counts).items():
+            machine = Machine(self.automaton, tree, self.learnt.gaps, self.settings)
+            loss = log_loss(tree, read.symbols, read.keys)
+            contenders.append(Contender(name, machine.waiting, machine.states(read), loss))
+        return evaluate(
+            contenders,
+            truth,
+            within=within,
+            threshold=self.settings.threshold,
+            decision=decision,
+            halves=near,
+        )
+
+    def update(self, events: Any, /, *, decay: float = 1.0) -> Drift | None:
+        """Learn from further events, all that was learned before weighing `decay` times as much.
+
+        Before it learns, the model is held against them: intervals that cover less or more than they promise are
+        corrected, and a stream that is no longer the one that was learned rings the alarm, which is returned. Contexts
+        begin anew with each call, so give as many events at once as there are.
+        """
+        if not 0 <= decay <= 1:
+            raise bad_option("decay", decay, "a number from 0 to 1")
+        read = self._read(events)
+        completes = completed(self.automaton, read)
+        truth, states = Truth.of(completes, read.keys), self.machine.states(read)
+        loss = log_loss(self.machine.tree, read.symbols, read.keys)
+        drift = None if self.alarm is None else self.alarm.step(loss, len(read.symbols))
+        self._correct(truth, states)
+        reader = Reader(self.pattern, self.settings.binding, self.learnt.symbols, learning=True)
+        again = reader.read(events)
+        learner = Learner(reader.symbols, self.order, again.key_count)
+        self.learnt = self.learnt.decayed(decay).merge(learner.learn(again, completes))
+        for name in ("symbols", "automaton", "machine", "per_state"):
+            self.__dict__.pop(name, None)  # found anew when asked for
+        return drift
+
+    def _correct(self, truth: Truth, states: Int32) -> None:
+        horizon = self.settings.horizon
+        scored = interval_scores(self.machine.forecasts(self.nominal), states, truth, horizon, self.settings.threshold)
+        if scored.known:
+            for _ in range(truth.completions):
+                self.adaptive.step(scored.coverage)
+
+    def _read(self, events: Any) -> Read:
+        read = Reader(self.pattern, self.settings.binding, self.symbols).read(events)
+        if not len(read.symbols):
+            raise DataError("there are no events", fix="give events with their time and attributes")
+        return read
+
+    # -- to look at, to keep
+
+    def explain(self) -> str:
+        """What was learned, stage by stage."""
+        from ostinato.forecast.explain import explain
+
+        return explain(self)
+
+    def save(self, path: str | Path, /, *, overwrite: bool = False) -> None:
+        """Write a folder: model.json, and tables of the counts in Parquet. No code is in it."""
+        from ostinato.forecast.saved import save
+
+        save(self, Path(path), overwrite=overwrite)
+
+    @staticmethod
+    def load(path: str | Path, /) -> ForecastModel:
+        """The model that was saved in a folder."""
+        from ostinato.forecast.saved import load
+
+        return load(Path(path))
+
+    def __repr__(self) -> str:
+        return (
+            f"<ForecastModel of order {self.order}, {int(self.learnt.events):,} events learned, "
+            f"{int(self.learnt.completions):,} completions>"
+        )

@@ -1,0 +1,106 @@
+"""What an event does to a pattern that compares events with each other (SRA paper, section 8.3).
+
+A deterministic register automaton would have a state for every way in which stored events can lie in the window, and a
+symbol for every transition; there are exponentially many. Here states that differ only in what their registers hold are
+one: what is left is, per state of the transducer, the age of its youngest run. An *outcome* is a transition between
+these: where each youngest run came from, and whether a match completed. It is observed in exact detection, and how
+likely it is, is learned. In a state where an outcome cannot be it has no probability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ostinato.errors import LimitError
+from ostinato.forecast.automaton import SymbolAutomaton
+from ostinato.kernels.intern import Integers
+from ostinato.kernels.protocol import Bools, Int32, Int64
+
+# Whether a match completed, the states with a run before (a bit each), then for each state where its youngest run came
+# from: nowhere, since there is none; it began now; FROM + s: it is that of state s before; or, after all these, its age.
+Outcome = tuple[int, ...]
+
+NONE, BEGAN, FROM = 0, 1, 2
+NO_RUN = -1  # as an age
+
+
+class Outcomes:
+    """Numbers for outcomes, in order of first sight."""
+
+    def __init__(self, known: Sequence[Outcome] = ()) -> None:
+        self.known: list[Outcome] = []
+        self._chain: list[Integers] = []
+        if known:
+            self._number(np.array(known, np.int64))
+
+    def number(self, before: Int64, after: Int64, completes: Bools) -> Int32:
+        """Of events, by the ages [events, states] of the youngest runs before and after each."""
+        states = range(before.shape[1])
+        lineage = np.where(after == NO_RUN, NONE, FROM + len(states) + after)
+        for source in reversed(states):
+            lineage = np.where((after > 0) & (after == before[:, [source]] + 1), FROM + source, lineage)
+        itself = (after > 0) & (after == before + 1)
+        lineage = np.where(itself, FROM + np.arange(len(states)), lineage)
+        lineage = np.where(after == 0, BEGAN, lineage)
+        occupied = ((before != NO_RUN) << np.arange(len(states), dtype=np.int64)).sum(axis=1)
+        return self._number(np.column_stack([completes.astype(np.int64), occupied, lineage]))
+
+    def _number(self, rows: Int64) -> Int32:
+        if not self._chain:
+            self._chain = [Integers() for _ in range(rows.shape[1])]
+        ids = np.zeros(len(rows), np.int32)
+        for column, interner in zip(rows.T, self._chain, strict=True):
+            ids = interner.encode((ids.astype(np.int64) << 32) | column)
+        fresh, first = np.unique(ids, return_index=True)
+        new = fresh >= len(self.known)
+        self.known += [tuple(rows[at].tolist()) for at in first[new]]
+        return ids
+
+
+def explore(outcomes: Sequence[Outcome | None], states: int, bound: int, max_states: int) -> SymbolAutomaton:
+    """The automaton over symbols with these outcomes; None is what was never observed, and cannot be in any state."""
+    number: dict[tuple[int, ...], int] = {(NO_RUN,) * states: 0}
+    todo = list(number)
+    rows: list[list[int]] = []
+    distinct = {outcome: place for place, outcome in enumerate(dict.fromkeys(outcomes))}
+    for ages in todo:
+        row = []
+        for outcome in distinct:
+            target = None if outcome is None else _after(ages, outcome, bound)
+            if target is not None and target not in number:
+                if len(todo) >= max_states:
+                    raise LimitError(
+                        "states",
+                        max_states,
+                        reason=f"partial matches of {states} parts of the pattern can be of too many ages within "
+                        f"{bound + 1} events",
+                        fix="narrow WITHIN, use fewer events in the pattern, or raise ForecastLimits(pattern_states=…)",
+                    )
+                number[target] = len(todo)
+                todo.append(target)
+            row.append(-1 if target is None else number[target])
+        rows.append(row)
+    order = [distinct[outcome] for outcome in outcomes]
+    ends = np.array([outcome is not None and outcome[0] == 1 for outcome in outcomes])
+    after = np.array(rows, np.int32)[:, order]
+    return SymbolAutomaton(after, (after >= 0) & ends)
+
+
+def _after(ages: tuple[int, ...], outcome: Outcome, bound: int) -> tuple[int, ...] | None:
+    """The ages after an outcome; None where it cannot be."""
+    _, occupied, *lineage = outcome
+    if occupied != sum(1 << state for state, age in enumerate(ages) if age != NO_RUN):
+        return None
+    found = []
+    for came in lineage:
+        if came in (NONE, BEGAN):
+            found.append(NO_RUN if came == NONE else 0)
+            continue
+        source = came - FROM
+        age = ages[source] + 1 if source < len(ages) else source - len(ages)
+        if age > bound:
+            return None
+        found.append(age)
+    return tuple(found)

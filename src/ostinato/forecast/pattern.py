@@ -1,0 +1,137 @@
+"""What is forecast: a pattern, and the conditions that tell its events apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ostinato.automata.transducer import Condition
+from ostinato.compile import Compiled, compile_query, compile_text
+from ostinato.errors import QueryError, Span
+from ostinato.plan.check import check_schema
+from ostinato.plan.columns import attributes_read
+from ostinato.plan.nodes import Language
+from ostinato.query import CelQuery, PatternQuery, SremQuery
+
+_FEATURE = "ANY AS event FILTER event[{}]"
+_PREFIX = _FEATURE.index("{")
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A query and the features that refine its symbols without changing its matches."""
+
+    text: str
+    language: Language
+    features: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, query: PatternQuery | str, features: Sequence[str] = ()) -> Pattern:
+        """Raises QueryError where no forecast can be made."""
+        if isinstance(query, str):
+            query = CelQuery(query)
+        if not isinstance(query, PatternQuery):
+            raise QueryError(
+                f"a forecast is of a pattern, not of {type(query).__name__}", fix="give ostinato.cel(…) or srem(…)"
+            )
+        if isinstance(features, str):
+            raise QueryError("features is a list of conditions, not a text", fix=f"features=[{features!r}]")
+        pattern = cls(query.text, query.language, tuple(features))
+        pattern.check()
+        return pattern
+
+    def check(self) -> None:
+        query = self.compiled.query
+        _ = self.feature_conditions
+        if self.compiled.trailing:
+            raise QueryError(
+                "a NOT at the end completes when time has passed, not with an event, so it cannot be forecast",
+                fix="forecast the pattern without it",
+            )
+        if query.consume == "ANY" and query.partition_by:
+            raise QueryError(
+                "with CONSUME BY ANY a match of one partition ends those of all others, which no partition foresees",
+                fix="CONSUME BY PARTITION",
+            )
+        if self.correlated and (query.window is None or query.window.kind != "events"):
+            raise QueryError(
+                "a pattern that compares events with each other can be forecast only within a window of events: "
+                "without one it may need to remember more events than any number of registers holds",
+                fix="add WITHIN n EVENTS",
+            )
+
+    @cached_property
+    def query(self) -> PatternQuery:
+        return (CelQuery if self.language == "cel" else SremQuery)(self.text)
+
+    @cached_property
+    def compiled(self) -> Compiled:
+        """Equalities between all events stay comparisons: partitions would split the stream that is forecast."""
+        compiled = self.query._compiled
+        if compiled.tied_by is None:
+            return compiled
+        from ostinato.lang.cel import parse
+
+        return compile_query(parse(self.text), ties=False)
+
+    @property
+    def correlated(self) -> bool:
+        return self.compiled.registers is not None
+
+    @cached_property
+    def feature_queries(self) -> tuple[Compiled, ...]:
+        return tuple(map(_feature, self.features))
+
+    @property
+    def feature_conditions(self) -> tuple[Condition, ...]:
+        return tuple(compiled.conditions[0] for compiled in self.feature_queries)
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Those of the pattern come first."""
+        own = self.compiled.transducer.conditions()
+        return (*own, *self.feature_conditions)
+
+    @property
+    def own_bits(self) -> int:
+        """The bits of a minterm that the pattern looks at."""
+        return (1 << len(self.compiled.transducer.conditions())) - 1
+
+    def check_schema(self, schema: Mapping[str, str]) -> None:
+        """Raises QueryError where the columns (name, kind) do not fit the pattern or a feature."""
+        check_schema(self.compiled.query, schema)
+        for text, compiled in zip(self.features, self.feature_queries, strict=True):
+            try:
+                check_schema(compiled.query, schema)
+            except QueryError as error:
+                raise _of_feature(error, text) from None
+
+    @property
+    def partition_by(self) -> tuple[str, ...]:
+        return self.compiled.query.partition_by
+
+    @property
+    def columns(self) -> set[str]:
+        """The attributes that are read, besides time and type."""
+        queries = (self.compiled, *self.feature_queries)
+        return set().union(*(attributes_read(compiled.query) for compiled in queries)) | set(self.partition_by)
+
+
+def _feature(text: object) -> Compiled:
+    if not isinstance(text, str) or not text.strip():
+        raise QueryError(f"a feature is a condition on one event, not {text!r}", fix="such as 'speed > 3'")
+    try:
+        compiled = compile_text(_FEATURE.format(text))
+    except QueryError as error:
+        raise _of_feature(error, text) from None
+    if not compiled.conditions:
+        raise QueryError("this feature holds for every event", text=text, span=Span(0, len(text)), fix="leave it out")
+    return compiled
+
+
+def _of_feature(error: QueryError, text: str) -> QueryError:
+    """The same error, pointing into the feature as it was given."""
+    at = error.span
+    place = None if at is None else Span(*(min(max(end - _PREFIX, 0), len(text)) for end in (at.start, at.end)))
+    return QueryError(f"in a feature: {error.reason}", text=text, span=place, fix=error.fix)

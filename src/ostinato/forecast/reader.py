@@ -1,0 +1,210 @@
+"""Rows as symbols, keys and times, batch by batch, in stream order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ostinato.clock import Clock
+from ostinato.errors import DataError
+from ostinato.events import DEFAULT_TYPE, Binding, kinds, time_order, to_arrow, with_columns
+from ostinato.forecast.exact import Follower, ages
+from ostinato.forecast.outcomes import Outcomes
+from ostinato.forecast.pattern import Pattern
+from ostinato.forecast.symbols import PARTS, Symbols
+from ostinato.kernels.keys import KeyTable
+from ostinato.kernels.predicates import Encoder
+from ostinato.plan.nodes import relations
+from ostinato.runtime.latest import Latest
+
+Int64 = npt.NDArray[np.int64]
+Int32 = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+_UNKNOWN = -1
+_NEVER = np.iinfo(np.int64).min  # the part of the window in which a key that was not seen had its last event
+
+
+@dataclass(frozen=True)
+class Read:
+    """Some events in stream order. `order` are their rows (None: as they came); `seconds` of their time, if any."""
+
+    symbols: Int32
+    keys: Int32 | None
+    key_count: int
+    order: Int64 | None
+    seconds: Floats | None
+    completes: Bools | None = None  # where it was found exactly, not by the automaton
+
+    def part(self, begin: int, end: int) -> Read:
+        """Some of these events; they have no rows of their own."""
+        some = slice(begin, end)
+        keys = None if self.keys is None else self.keys[some]
+        seconds = None if self.seconds is None else self.seconds[some]
+        completes = None if self.completes is None else self.completes[some]
+        return Read(self.symbols[some], keys, self.key_count, None, seconds, completes)
+
+    def as_given(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """What is known of each event, in the order of the rows."""
+        if self.order is None:
+            return values
+        placed = np.empty_like(values)
+        placed[self.order] = values
+        return placed
+
+
+class Reader:
+    """Reads one stream. While it learns, new symbols are added; later ones stand for the nearest that is known."""
+
+    def __init__(
+        self,
+        pattern: Pattern,
+        binding: Mapping[str, Any],
+        symbols: Symbols | None = None,
+        *,
+        learning: bool = False,
+    ) -> None:
+        self.pattern = pattern
+        self.learning = learning or symbols is None
+        self.symbols = Symbols(pattern) if symbols is None else symbols
+        self.unseen = 0  # events whose symbol was never observed
+        self._told = binding
+        self._schema: pa.Schema | None = None
+        self.keys = KeyTable()
+        self.follower: Follower | None = None
+        self.seen: Int64 = np.zeros(0, np.int64)  # per key, how many events it had
+        self.parts = Latest(_NEVER)  # per key, the part of the window that its last event was in
+
+    def read(self, data: Any) -> Read:
+        """Rows of any accepted form, sorted by time among themselves."""
+        rows = self._met(to_arrow(data))
+        order = time_order(rows, self.binding)
+        codes = self.encoder.encode(rows, self.binding.type)
+        keys: Int32 | None = None
+        if self.pattern.partition_by:
+            keys = self.keys.encode([rows[name] for name in self.pattern.partition_by], self.pattern.partition_by)
+        seconds = None if self.clock is None else self.clock.measured(self.clock.ticks(rows[self.clock.column])) / 1e9
+        if order is not None:
+            codes = codes[order]
+            keys = None if keys is None else keys[order]
+            seconds = None if seconds is None else seconds[order]
+        key_count = 1 if keys is None else self.keys.size
+        effects, completes = self._effects(rows, order, codes, keys, key_count)
+        return Read(self._symbols(codes, effects), keys, key_count, order, seconds, completes)
+
+    def _met(self, rows: pa.Table) -> pa.Table:
+        if self._schema is None:
+            self._bind(rows)
+        assert self._schema is not None
+        missing = [name for name in self._schema.names if name not in rows.schema.names]
+        if missing and rows.num_columns:
+            raise DataError(f"there is no column `{missing[0]}`, earlier events had it", fix="give rows of one schema")
+        return rows.select(self._schema.names).cast(self._schema) if rows.num_columns else self._schema.empty_table()
+
+    def _bind(self, rows: pa.Table) -> None:
+        query = self.pattern.compiled.query
+        told = self._told
+        names = {told["type"] or DEFAULT_TYPE, *told["order_by"], *self.pattern.columns}
+        rows = with_columns(rows, names, time=told["time"])
+        window = query.window
+        self.binding = Binding.resolve(
+            rows.schema,
+            **told,
+            needs_time=window is not None and window.kind == "time",
+            relations=[name for name in relations(query.formula) if name is not None] or query.relations,
+        )
+        self.pattern.check_schema(kinds(rows.schema))
+        self.clock = None if self.binding.time is None else Clock.of(rows.schema, self.binding.time)
+        self.ruler: Clock | None = None
+        if window is not None and window.kind != "events":
+            column = self.binding.time if window.kind == "time" else window.attribute
+            assert column is not None
+            self.ruler = Clock.of(rows.schema, column, attribute=window.kind == "attribute")
+        self.encoder = Encoder(
+            self.pattern.conditions, relation=self.binding.relation, minterms=dict.fromkeys(self.symbols.minterms)
+        )
+        if self.pattern.correlated or self.ruler is not None:
+            self.follower = Follower(self.pattern, rows.schema, self.encoder)
+        self.outcomes = Outcomes(self.symbols.outcomes)
+        self._table: Int32 = np.full((0, PARTS + 2 if self.ruler is not None else 1), _UNKNOWN, np.int32)
+        needed = {self.binding.time, self.binding.type, *self.binding.order_by, *self.pattern.columns}
+        self._schema = pa.schema([field for field in rows.schema if field.name in needed] or list(rows.schema))
+        self._fill()
+
+    def _effects(
+        self, rows: pa.Table, order: Int64 | None, codes: Int32, keys: Int32 | None, key_count: int
+    ) -> tuple[Int64 | Int32 | int, Bools | None]:
+        """What each event does to what its key has begun; and whether it completes a match, where that is known."""
+        window = self.pattern.compiled.query.window
+        if window is None or self.follower is None:
+            return 0, None
+        one_key = np.zeros(len(codes), np.int32) if keys is None else keys
+        if self.ruler is None:
+            ticks = self._numbers(one_key, key_count)
+            lows = ticks - int(window.amount) + 1
+            before, after, completes = self.follower.follow(rows, order, codes, one_key, key_count, ticks, lows)
+            explorer = self.symbols.explorer()
+            outcomes = self.outcomes.number(ages(before, ticks - 1, explorer), ages(after, ticks, explorer), completes)
+            return outcomes, completes
+        ticks = self.ruler.ticks(rows[self.ruler.column])
+        ticks = ticks if order is None else ticks[order]
+        lows = self.ruler.lower_bounds(ticks, window.amount)
+        _, _, completes = self.follower.follow(rows, order, codes, one_key, key_count, ticks, lows)
+        parts = np.floor(self.ruler.measured(ticks) / (float(window.amount) / PARTS)).astype(np.int64)
+        last = self.parts.before(one_key, parts, key_count)
+        return np.where(last == _NEVER, 0, np.clip(parts - last, 0, PARTS + 1)), completes
+
+    def _numbers(self, keys: Int32, key_count: int) -> Int64:
+        """The number of each event among those of its key, from 1 on."""
+        by_key = np.argsort(keys, kind="stable")
+        sizes = np.bincount(keys, minlength=key_count)
+        first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        seen = np.concatenate([self.seen, np.zeros(key_count - len(self.seen), np.int64)])
+        numbers = np.empty(len(keys), np.int64)
+        numbers[by_key] = np.arange(len(keys)) - np.repeat(first - seen, sizes) + 1
+        self.seen = seen + sizes
+        return numbers
+
+    def _symbols(self, codes: Int32, effects: Int64 | Int32 | int) -> Int32:
+        self._fill()
+        found: Int32 = self._table[codes, effects]
+        if not (found < 0).any():
+            return found
+        pairs = np.unique(codes.astype(np.int64) * self._table.shape[1] + effects)
+        fresh = [divmod(int(pair), self._table.shape[1]) for pair in pairs]
+        fresh = [(code, column) for code, column in fresh if self._table[code, column] < 0]
+        minterms = self.encoder.minterms
+        named = [(minterms[code], self._effect(column)) for code, column in fresh]
+        if self.learning:
+            self.symbols = replace(self.symbols.with_more(named), outcomes=tuple(self.outcomes.known))
+            self._fill()
+            return np.asarray(self._table[codes, effects])
+        self.unseen += int((found < 0).sum())
+        nearest = self._table.copy()
+        for (code, column), pair in zip(fresh, named, strict=True):
+            nearest[code, column] = self.symbols.nearest(*pair)
+        return np.asarray(nearest[codes, effects])
+
+    def _effect(self, column: int) -> int:
+        """Without a window events make nothing older; in a window of events, by one."""
+        if self.follower is not None:
+            return column
+        return 0 if self.symbols.bound is None else 1
+
+    def _fill(self) -> None:
+        """The table of codes and effects, as far as symbols are known."""
+        shape = (self.encoder.size, max(self._table.shape[1], len(self.outcomes.known)))
+        if self._table.shape != shape:
+            table = np.full(shape, _UNKNOWN, np.int32)
+            table[: self._table.shape[0], : self._table.shape[1]] = self._table
+            self._table = table
+        codes = {minterm: code for code, minterm in enumerate(self.encoder.minterms)}
+        for symbol, (minterm, effect) in enumerate(self.symbols.pairs):
+            if minterm in codes and effect >= 0:
+                self._table[codes[minterm], effect if self.follower is not None else 0] = symbol

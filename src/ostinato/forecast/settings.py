@@ -1,0 +1,89 @@
+"""What a user may say about a forecast, and the bounds on what it may take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+from ostinato.errors import OstinatoError
+from ostinato.forecast.tree import Learning
+from ostinato.options import bad_option, name, names
+
+MAX_ORDER = 50
+MAX_HORIZON = 100_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForecastLimits:
+    """pattern_states: of the pattern made deterministic; states: of it together with all contexts; memory: bytes of
+    the waiting times."""
+
+    pattern_states: int = 100_000
+    states: int = 2_000_000
+    memory: int = 2 << 30
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise OstinatoError(f"limit {each.name} must be a positive whole number, not {value!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """`order`: the longest context, "auto" for the one that foretells held-out events best; `horizon`: how many events
+    ahead to look; `threshold`: the probability that intervals promise; `holdout`: the share of the history, its end,
+    that order and calibration are judged by (0: none)."""
+
+    order: int | Literal["auto"] = "auto"
+    horizon: int = 200
+    threshold: float = 0.5
+    calibrate: bool = True
+    holdout: float = 0.2
+    time: str | None = None
+    type: str | None = None
+    order_by: tuple[str, ...] = ()
+    learning: Learning = field(default_factory=Learning)
+    limits: ForecastLimits = field(default_factory=ForecastLimits)
+
+    @classmethod
+    def of(cls, *, order_by: Sequence[str] = (), limits: ForecastLimits | None = None, **told: Any) -> Settings:
+        """From keyword arguments, those of `Learning` among them."""
+        learnt = {each.name: told.pop(each.name) for each in fields(Learning) if each.name in told}
+        return cls(
+            order_by=names("order_by", order_by),
+            learning=Learning(**learnt),
+            limits=limits or ForecastLimits(),
+            **told,
+        )
+
+    def __post_init__(self) -> None:
+        if self.order != "auto":
+            _check_whole("order", self.order, 0, MAX_ORDER)
+        _check_whole("horizon", self.horizon, 1, MAX_HORIZON)
+        _check_share("threshold", self.threshold)
+        if self.holdout != 0:
+            _check_share("holdout", self.holdout)
+        elif self.order == "auto":
+            raise bad_option("holdout", 0, 'more than 0 for order="auto": the order is chosen by what is held out')
+        if not isinstance(self.calibrate, bool):
+            raise bad_option("calibrate", self.calibrate, "True or False")
+        if not isinstance(self.limits, ForecastLimits):
+            raise bad_option("limits", self.limits, "an ostinato.ForecastLimits")
+        name("time", self.time)
+        name("type", self.type)
+
+    @property
+    def binding(self) -> dict[str, Any]:
+        return {"time": self.time, "type": self.type, "order_by": self.order_by}
+
+
+def _check_whole(option: str, value: object, least: int, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise bad_option(option, value, f"a whole number from {least} to {most:,}")
+
+
+def _check_share(option: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+        raise bad_option(option, value, "a number between 0 and 1")

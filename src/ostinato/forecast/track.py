@@ -1,0 +1,31 @@
+"""Where a stream stands after each of its events."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ostinato.errors import DataError
+from ostinato.kernels.arrays import read_only
+from ostinato.kernels.protocol import Int32
+
+
+def track(next: Int32, symbols: Int32, keys: Int32 | None, states: Int32) -> Int32:
+    """The state after each event, by the table of an automaton or product.
+
+    `states` has the state that each key stands in and is brought up to date.
+    """
+    from ostinato.kernels.forecast_track import follow_keys, follow_one
+
+    found = np.empty(len(symbols), np.int32)
+    after = read_only(next)
+    if keys is None:
+        done = follow_one(after, read_only(symbols), states, found)
+    else:
+        done = follow_keys(after, read_only(symbols), read_only(keys), states, found)
+    if done < len(symbols):
+        raise DataError(
+            f"symbol {symbols[done]} cannot come in the state its key is in",
+            row=done,
+            fix="read events with the alphabet that the automaton was made for",
+        )
+    return found

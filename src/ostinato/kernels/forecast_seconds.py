@@ -1,0 +1,166 @@
+"""Completion times of a Markov chain whose transitions take time, on a grid of equal steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from ostinato.kernels.forecast_waiting import down
+from ostinato.kernels.jit import array, kernel, view
+from ostinato.kernels.protocol import Floats, Int32, Int64
+
+_GRID = types.Array(types.float32, 2, "C")
+_READ = types.Array(types.float32, 2, "C", readonly=True)
+_ROWS = types.Array(types.float64, 2, "C", readonly=True)
+_CLOSE = 2e-7  # where a round changes less, it was the last
+
+
+@kernel(
+    types.void(
+        view(types.int64),
+        view(types.int32),
+        view(types.int64),
+        view(types.int32),
+        view(types.int32),
+        view(types.float64),
+        view(types.int64),
+        view(types.int32),
+        view(types.float64),
+        _ROWS,
+        view(types.int64),
+        view(types.int32),
+        view(types.float64),
+        view(types.float64),
+        types.int64,
+        array(types.float64),
+        array(types.float64),
+        _GRID,
+    )
+)
+def complete_times(
+    arrival_ends: Int64,
+    arrival_to: Int32,
+    edge_ends: Int64,
+    edge_to: Int32,
+    edge_arrival: Int32,
+    edge_weight: Floats,
+    last_ends: Int64,
+    last_symbol: Int32,
+    last_weight: Floats,
+    last_gaps: Floats,
+    step_ends: Int64,
+    step_size: Int32,
+    step_weight: Floats,
+    at_once: Floats,
+    rounds: int,
+    passed: Floats,
+    fixed: Floats,
+    out: Any,
+) -> None:
+    """out[b, state]: the probability that the next completion comes after b steps of the grid.
+
+    An arrival is a state that a symbol leads to: those of a symbol are [arrival_ends[symbol], arrival_ends[symbol + 1])
+    and all wait for the gap of the symbol first, so it is folded in once for each (`passed`), not once for each edge.
+    Gaps that are no step at all lead to a state at the same time: `at_once[edge]`. These go round until it no longer
+    matters, at most `rounds` times.
+    """
+    immediate = False
+    for edge in range(at_once.size):
+        immediate |= at_once[edge] > 0
+    for time in range(out.shape[0]):
+        now = out[time]
+        for symbol in range(arrival_ends.size - 1):
+            begin, end = arrival_ends[symbol], arrival_ends[symbol + 1]
+            for arrival in range(begin, end):
+                passed[arrival] = 0.0
+            for step in range(step_ends[symbol], step_ends[symbol + 1]):
+                if step_size[step] > time:
+                    break
+                before, weight = out[time - step_size[step]], step_weight[step]
+                for arrival in range(begin, end):
+                    passed[arrival] += weight * before[arrival_to[arrival]]
+        for state in range(now.size):
+            total = 0.0
+            for edge in range(last_ends[state], last_ends[state + 1]):
+                total += last_weight[edge] * last_gaps[last_symbol[edge], time]
+            for edge in range(edge_ends[state], edge_ends[state + 1]):
+                total += edge_weight[edge] * passed[edge_arrival[edge]]
+            fixed[state] = total
+            # What comes at once is not known yet. Going on as before is a good guess, and leaves few rounds to do.
+            guess = 2.0 * out[time - 1, state] - out[time - 2, state] if immediate and time >= 2 else total
+            now[state] = max(guess, total)
+        for _ in range(rounds if immediate else 0):
+            change = 0.0
+            for state in range(now.size - 1, -1, -1):  # states were found breadth first: most edges lead onwards
+                total = fixed[state]
+                for edge in range(edge_ends[state], edge_ends[state + 1]):
+                    total += at_once[edge] * now[edge_to[edge]]
+                change = max(change, abs(total - now[state]))
+                now[state] = total
+            if change < _CLOSE:
+                break
+
+
+@kernel(types.void(_READ, types.int64, types.int64, array(types.float64), _GRID))
+def append(grid: Any, first: int, column: int, sums: Floats, out: Any) -> None:
+    """The steps of a grid from `first` on as columns of `out`; `sums` has what the columns before hold.
+
+    Grids of different steps do not quite agree on that: what one has already counted is not counted again.
+    """
+    for state in range(out.shape[0]):
+        reached, counted = 0.0, sums[state]
+        for time in range(grid.shape[0]):
+            reached = min(reached + grid[time, state], 1.0)
+            if time >= first:
+                more = max(reached - counted, 0.0)
+                counted += more
+                out[state, column + time - first] = down(more)
+        sums[state] = counted
+
+
+@kernel(
+    types.void(
+        _READ,
+        view(types.float64),
+        view(types.float64),
+        types.float64,
+        array(types.float64),
+        array(types.float64),
+        array(types.float64),
+        array(types.float64),
+    )
+)
+def summarise_times(
+    mass: Any,
+    times: Floats,
+    slack: Floats,
+    least: float,
+    sums: Floats,
+    point: Floats,
+    earliest: Floats,
+    latest: Floats,
+) -> None:
+    """Of each row: its median, and the shortest span with a sum of at least `least`; NaN where there is none."""
+    sums[0] = 0.0
+    cells = times.size
+    for state in range(mass.shape[0]):
+        for cell in range(cells):
+            sums[cell + 1] = sums[cell] + mass[state, cell]
+        point[state], earliest[state], latest[state] = np.nan, np.nan, np.nan
+        if sums[cells] <= 0:
+            continue
+        middle = 0
+        while 2 * sums[middle + 1] < sums[cells]:
+            middle += 1
+        point[state] = times[middle]
+        first, shortest = 0, np.inf
+        for cell in range(1, cells + 1 if sums[cells] >= least else 0):
+            while sums[cell] - sums[first + 1] >= least:
+                first += 1
+            if sums[cell] - sums[first] >= least:
+                begin, end = max(times[first] - slack[first], 0.0), times[cell - 1] + slack[cell - 1]
+                if end - begin < shortest * (1 - 1e-9):  # of spans of the same length, the first
+                    shortest = end - begin
+                    earliest[state], latest[state] = begin, end

@@ -1,0 +1,97 @@
+"""What tasks have counted, as rows that can be added up: each task numbers its symbols by itself, so a gram is written
+as what its symbols mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ostinato.forecast.counts import summed
+from ostinato.forecast.gaps import Gaps
+from ostinato.forecast.learnt import Learnt
+from ostinato.forecast.pattern import Pattern
+from ostinato.forecast.symbols import Symbols
+from ostinato.kernels.protocol import Int32
+
+# Whether the events are held out; a gram, or the symbol of gaps in a bin (-1: of a gram); and what is added up.
+KEYS, SUMS = ("later", "gram", "bin"), ("weight", "seconds", "squares")
+COUNTED = pa.schema(
+    [("later", pa.bool_()), ("gram", pa.string()), ("bin", pa.int32()), *((name, pa.float64()) for name in SUMS)]
+)
+_GRAM = -1
+_NONE, _BETWEEN = "-", " "
+
+
+def rows_of(learnt: Learnt, *, later: bool) -> pa.Table:
+    """Everything that was learnt, as rows of COUNTED."""
+    counts, gaps = learnt.counts, learnt.gaps.to_table()
+    words = pa.array([_NONE, *_written(learnt.symbols)])
+    width = counts.order + 1
+    offsets = np.arange(0, (len(counts.grams) + 1) * width, width, dtype=np.int32)
+    spelt = pa.ListArray.from_arrays(offsets, words.take(pa.array(counts.grams.ravel() + 1)))
+    none = np.zeros(len(counts.grams))
+    grams = [pc.binary_join(spelt, _BETWEEN), np.full(len(none), _GRAM, np.int32), counts.weights, none, none]
+    sums = [gaps[name].combine_chunks() for name in SUMS]
+    among = [words.take(pc.add(gaps["symbol"], 1)).combine_chunks(), gaps["bin"].combine_chunks(), *sums]
+    tables = []
+    for columns in (grams, among):
+        flag = pa.array(np.full(len(columns[1]), later))
+        tables.append(pa.table([flag, *columns], schema=COUNTED))
+    return pa.concat_tables(tables)
+
+
+def learnt_of(table: pa.Table, pattern: Pattern, order: int) -> tuple[Learnt, Learnt]:
+    """The earlier and the later part of what all tasks learned, in the same symbols. Completions are not known yet."""
+    table = table.combine_chunks()
+    are_grams = pc.equal(table["bin"], _GRAM)
+    spelt = pc.split_pattern(table["gram"], _BETWEEN).combine_chunks().flatten()
+    words = sorted({*pc.unique(spelt).to_pylist()} - {_NONE}, key=_meaning)
+    symbols = _numbered(pattern, words)
+    numbers = pc.index_in(spelt, pa.array(words, pa.string())).fill_null(-1).to_numpy().astype(np.int32)
+    lengths = np.where(are_grams.to_numpy(), order + 1, 1)
+    first = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)
+    later = table["later"].to_numpy()
+    found = [_part(table, symbols, order, numbers, first, later == part, are_grams.to_numpy()) for part in (False, True)]
+    return found[0], found[1]
+
+
+def _part(
+    table: pa.Table,
+    symbols: Symbols,
+    order: int,
+    numbers: Int32,
+    first: np.ndarray[tuple[int], np.dtype[np.int64]],
+    wanted: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    are_grams: np.ndarray[tuple[int], np.dtype[np.bool_]],
+) -> Learnt:
+    grams, gaps = np.flatnonzero(wanted & are_grams), np.flatnonzero(wanted & ~are_grams)
+    spelt = numbers[first[grams][:, None] + np.arange(order + 1)]
+    counts = summed(spelt, table["weight"].to_numpy()[grams], len(symbols))
+    places = pa.table({"symbol": numbers[first[gaps]], **{name: table[name].take(gaps) for name in ("bin", *SUMS)}})
+    return Learnt(symbols, counts, Gaps.from_table(places, len(symbols)), counts.total, 0.0)
+
+
+def _written(symbols: Symbols) -> Iterator[str]:
+    """A symbol as a word: its minterm, and its effect or, where events are compared, its outcome."""
+    for minterm, effect in symbols.pairs:
+        told = symbols.outcomes[effect] if symbols.pattern.correlated else (effect,)
+        yield f"{minterm:x}:{','.join(map(str, told))}"
+
+
+def _meaning(word: str) -> tuple[int, tuple[int, ...]]:
+    minterm, _, told = word.partition(":")
+    return int(minterm, 16), tuple(map(int, told.split(",")))
+
+
+def _numbered(pattern: Pattern, words: list[str]) -> Symbols:
+    """In an order that does not depend on which task saw what first."""
+    meanings = [_meaning(word) for word in words]
+    if not pattern.correlated:
+        return Symbols(pattern).with_more((minterm, told[0]) for minterm, told in meanings)
+    outcomes = tuple(sorted({told for _, told in meanings}))
+    number = {outcome: place for place, outcome in enumerate(outcomes)}
+    return replace(Symbols(pattern), outcomes=outcomes).with_more((minterm, number[told]) for minterm, told in meanings)

@@ -1,0 +1,51 @@
+"""Forecasting on Spark for the command line: learning from files, and a model in the place of a query."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ostinato.events import DEFAULT_TIME
+from ostinato.forecast.forecaster import Forecaster
+from ostinato.forecast.model import ForecastModel
+from ostinato.forecast_job import check_folder, summary
+from ostinato.spark.job import SparkJob, running, say
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def train(forecaster: Forecaster, job: SparkJob, output: Path, *, overwrite: bool) -> None:
+    """Learn from the events of the job, and keep the model in a folder."""
+    check_folder(output, overwrite=overwrite)
+    began = time.perf_counter()
+    with running(job.master) as spark:
+        model = forecaster.fit(job.frame(spark))
+    model.save(output, overwrite=overwrite)
+    say(f"{model.learnt.events:,.0f} events, {time.perf_counter() - began:.1f} s")
+    print(summary(model))
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A model in the place of a query: what it finds in a frame are forecasts.
+
+    `alert`: only those of at least this probability; `whole`: with all columns of their event, not only those that tell
+    which it is.
+    """
+
+    model: ForecastModel
+    alert: float | None = None
+    whole: bool = False
+
+    def detect(self, frame: DataFrame) -> DataFrame:
+        from pyspark.sql import functions as f
+
+        made: DataFrame = self.model.forecast(frame)
+        if not self.whole:
+            own = (self.model.settings.time or DEFAULT_TIME, *self.model.pattern.partition_by)
+            other = [name for name in frame.columns if name not in own]
+            made = made.drop(*(f.col(f"`{name}`") for name in other))
+        return made if self.alert is None else made.where(f.col("probability") >= self.alert)

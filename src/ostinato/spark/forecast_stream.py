@@ -1,0 +1,46 @@
+"""Forecasts of a streaming DataFrame: rows are packed by bucket of keys, and pass the state of their bucket in order of
+time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from ostinato.spark.begun import STREAM
+from ostinato.spark.columns import spark_type
+from ostinato.spark.forecast_columns import Rows
+from ostinato.spark.forecast_processor import GIVEN, ForecastStreaming, StreamScorer, fingerprint
+from ostinato.spark.forecast_shipped import Shipped
+from ostinato.spark.frames import map_in_arrow
+from ostinato.spark.packing import BUCKET, PACKED, SPLIT, Pack, Unpack, bucket_column
+from ostinato.spark.prefilter import column
+from ostinato.spark.session import need_rocksdb
+from ostinato.spark.stream import need_timestamp, watermarked
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from ostinato.forecast.model import ForecastModel
+
+_ONLY = "forecast"  # all buckets are of one split
+
+
+def score_stream(model: ForecastModel, rows: Rows, added: pa.Schema, buckets: int) -> DataFrame:
+    """In append mode. How long a row may come after later ones is what the frame's watermark says (none: not at all)."""
+    from pyspark.sql import functions as f
+
+    need_rocksdb(rows.frame.sparkSession)
+    need_timestamp(rows.schema, rows.time)
+    frame, behind = watermarked(rows.frame, rows.time, None)
+    keys = rows.pattern.partition_by
+    number = f.pmod(f.xxhash64(*map(column, keys)), f.lit(buckets)).cast("int") if keys else f.lit(0)
+    packed = map_in_arrow(frame.withColumn(bucket_column(0), number), Pack((_ONLY,), rows.schema, STREAM), PACKED)
+    output = pa.schema([*rows.schema, *added])
+    streaming = ForecastStreaming(
+        Shipped.of(model, rows.settings), fingerprint(model), rows.schema, output, buckets, behind
+    )
+    given = packed.groupBy(SPLIT, BUCKET).transformWithStateInPandas(
+        StreamScorer(streaming), GIVEN, outputMode="append", timeMode="EventTime"
+    )
+    return given.mapInArrow(Unpack(output), spark_type(output))

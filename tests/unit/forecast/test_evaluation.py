@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from ostinato.errors import QueryError
+from ostinato.forecast.baselines import mean_rate
+from ostinato.forecast.evaluation import SCORES, Contender, Evaluation, evaluate
+from ostinato.forecast.truth import Truth
+
+HORIZON = 40
+
+
+@pytest.fixture(scope="module")
+def evaluation() -> Evaluation:
+    """A model that knows in which of two modes the stream is, and one that knows the mean rate only."""
+    rng = np.random.default_rng(0)
+    keys = np.repeat(np.arange(40, dtype=np.int32), 500)
+    modes = keys % 2
+    rates = np.array([0.05, 0.3])
+    truth = Truth.of(rng.random(len(keys)) < rates[modes], keys)
+    table = np.concatenate([mean_rate(rate, HORIZON) for rate in rates])
+    contenders = [
+        Contender("<model>", table, modes, log_loss=0.5),
+        Contender("mean rate", mean_rate(float(rates.mean()), HORIZON), np.zeros_like(modes)),
+    ]
+    halves = np.where(np.arange(len(keys)) % 3 == 0, 1, 0).astype(np.int8)
+    return evaluate(contenders, truth, within=5, threshold=0.8, halves=halves)
+
+
+def test_one_row_per_model_and_one_column_per_score(evaluation: Evaluation) -> None:
+    assert evaluation.table.column_names == ["model", *SCORES]
+    model, rate = evaluation.table.to_pylist()
+    assert model["model"] == "<model>" and rate["model"] == "mean rate"
+    assert model["log_loss"] == 0.5 and rate["log_loss"] is None
+    assert rate["auc"] == 0.5 and model["auc"] > 0.75
+    assert model["auc_near"] == pytest.approx(model["auc_far"], abs=0.03)
+    assert model["brier"] < rate["brier"]
+    assert model["calibration_error"] < 0.02 < rate["calibration_error"] + 0.02
+    assert model["coverage"] == pytest.approx(0.82, abs=0.03)
+    assert model["precision"] > 0.75 and rate["mcc"] is None
+
+
+def test_scores_at_every_horizon(evaluation: Evaluation) -> None:
+    rows = [row for row in evaluation.horizons.to_pylist() if row["model"] == "<model>"]
+    assert [row["within"] for row in rows] == [1, 2, 5, 10, 20, 30, 40]
+    assert all(row["calibration_error"] < 0.02 for row in rows)
+    assert [row["rate"] for row in rows] == sorted(row["rate"] for row in rows)
+
+
+def test_it_prints_models_side_by_side(evaluation: Evaluation) -> None:
+    first, rule, *lines = str(evaluation).splitlines()
+    assert first.split() == ["<model>", "mean", "rate"] and set(rule) == {"─"}
+    assert next(line for line in lines if line.startswith("ROC-AUC ")).split()[2] == "0.500"
+    assert next(line for line in lines if line.startswith("log-loss")).split()[-1] == "–"
+    assert "20,000 events" in lines[-1] and "within 5 events" in lines[-1] and "equally many events" in lines[-1]
+    assert max(map(len, str(evaluation).splitlines()[:-1])) <= 100
+
+
+def test_it_shows_itself_in_a_notebook_and_names_are_safe(evaluation: Evaluation) -> None:
+    shown = ET.fromstring(evaluation._repr_html_())
+    assert "<model>" in [cell.text for cell in shown.iter("th")]
+    assert shown.find("{http://www.w3.org/2000/svg}svg") is not None
+    assert "within 5 events" in evaluation.reliability.svg()
+
+
+def test_intervals_are_made_with_the_nominal_threshold() -> None:
+    truth = Truth.of(np.random.default_rng(1).random(5_000) < 0.2)
+    table, states = mean_rate(0.2, HORIZON), np.zeros(5_000, np.int32)
+    plain, wider = (Contender(str(nominal), table, states, nominal=nominal) for nominal in (None, 0.95))
+    scored = evaluate([plain, wider], truth, threshold=0.5).table
+    narrow, wide = scored["coverage"].to_pylist()
+    assert narrow < 0.7 and wide > 0.9
+    assert scored["auc_near"].null_count == 2
+
+
+def test_no_farther_than_was_learned() -> None:
+    truth = Truth.of(np.array([0, 1, 0], np.bool_))
+    with pytest.raises(QueryError, match="within=41 is not from 1 to 40"):
+        evaluate([Contender("m", mean_rate(0.2, HORIZON), np.zeros(3, np.int32))], truth, within=41)
+
+
+def test_too_few_events_tell_nothing() -> None:
+    truth = Truth.of(np.array([0, 1, 0], np.bool_))
+    found = evaluate([Contender("m", mean_rate(0.2, HORIZON), np.zeros(3, np.int32))], truth)
+    assert found.table["auc"].to_pylist() == [None]
+    assert "–" in str(found) and "<svg" in found._repr_html_()

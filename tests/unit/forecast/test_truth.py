@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ostinato.forecast.truth import Truth, completions, waits
+
+
+def test_a_key_waits_for_its_own_next_completion() -> None:
+    completes = np.array([0, 0, 1, 1, 0, 0], np.bool_)
+    keys = np.array([0, 1, 0, 1, 0, 1], np.int32)
+    wait, later = waits(completes, keys)
+    assert wait.tolist() == [1, 1, 0, 0, 0, 0]
+    assert later.tolist() == [2, 2, 1, 1, 0, 0]
+
+
+def test_an_event_that_completes_waits_for_the_one_after_it() -> None:
+    wait, later = waits(np.array([1, 0, 1, 0], np.bool_), None)
+    assert wait.tolist() == [2, 1, 0, 0] and later.tolist() == [3, 2, 1, 0]
+
+
+def test_no_events() -> None:
+    wait, later = waits(np.empty(0, np.bool_), np.empty(0, np.int32))
+    assert len(wait) == len(later) == 0
+    assert Truth(wait, later).weights(3).tolist() == [1, 1, 1, 1]
+
+
+def test_completions_by_the_tables_of_an_automaton_go_on_with_the_next_batch() -> None:
+    after = np.array([[1, 0], [1, 0]], np.int32)  # a then b
+    completes = np.array([[0, 0], [0, 1]], np.bool_)
+    symbols = np.array([0, 0, 1, 1, 1, 0], np.int32)
+    keys = np.array([0, 1, 0, 1, 1, 0], np.int32)
+    states = np.zeros(2, np.int32)
+    whole = completions(after, completes, symbols, keys, states)
+    assert whole.tolist() == [False, False, True, True, False, False] and states.tolist() == [1, 0]
+    states = np.zeros(2, np.int32)
+    parts = [completions(after, completes, symbols[part], keys[part], states) for part in (slice(2), slice(2, None))]
+    assert np.concatenate(parts).tolist() == whole.tolist()
+
+
+def test_where_no_key_ends_early_every_event_counts_once() -> None:
+    truth = Truth(np.array([3, 2, 1, 0], np.int32), np.array([9, 8, 7, 6], np.int32))
+    assert truth.weights(5).tolist() == [1] * 6
+
+
+def test_known_events_count_for_those_that_are_not() -> None:
+    # Four events: one ends unseen at once, one completes 1 ahead, one ends after 1, one goes on for 5.
+    truth = Truth(np.array([0, 1, 0, 0], np.int32), np.array([0, 4, 1, 5], np.int32))
+    # 3 of 4 go on for 1 event; of the 2 that are left after it, 1 goes on.
+    assert truth.weights(3) == pytest.approx([1, 4 / 3, 8 / 3, 8 / 3])
+    assert truth.weights(7)[6:].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("length", [8, 40, 2000])
+def test_the_rate_is_right_even_when_keys_are_short(length: int) -> None:
+    rng = np.random.default_rng(1)
+    events, rate, within = 400_000, 0.1, 7
+    keys = (np.arange(events) // length).astype(np.int32)
+    truth = Truth.of(rng.random(events) < rate, keys)
+    weights = truth.weights(within)
+    happened = (truth.wait > 0) & (truth.wait <= within)
+    known = happened | (truth.later >= within)
+    hit = weights[truth.wait[happened]].sum()
+    missed = weights[within] * (known & ~happened).sum()
+    assert hit / (hit + missed) == pytest.approx(1 - (1 - rate) ** within, abs=0.01)
+
+
+def test_a_key_that_ends_with_its_completion_is_known_to_the_end() -> None:
+    completes = np.zeros(30, np.bool_)
+    completes[9::10] = True
+    truth = Truth.of(completes, (np.arange(30) // 10).astype(np.int32))
+    # Only the completing events themselves, after which nothing is known, are left out.
+    assert truth.weights(5) == pytest.approx([1, 10 / 9, 10 / 9, 10 / 9, 10 / 9, 10 / 9])
+    assert truth.completions == 3
