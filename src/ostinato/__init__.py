@@ -1,4 +1,4 @@
-"""Ostinato recognises and forecasts complex events in streams and documents, over Arrow tables, files and Apache Spark."""
+"""Ostinato recognises and forecasts complex events, over Arrow tables, files, documents and Apache Spark."""
 
 from __future__ import annotations
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from ostinato.automata.registers import Registers
@@ -91,6 +93,16 @@ class Follower:
                     reason="too many partial matches are alive at once",
                     fix="narrow WITHIN, or give conditions that fewer events pass",
                 )
+
+    def save(self) -> dict[str, npt.NDArray[Any]]:
+        texts = self.terms.texts
+        ends = texts.ends[: texts.size + 1]
+        arrays = {"pool": self.pool, "ends": self.ends, "standing": self.standing}
+        return arrays | {"text_ends": ends, "texts": texts.store[: ends[-1]]}
+
+    def load(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        self.pool, self.ends, self.standing = arrays["pool"], arrays["ends"], arrays["standing"]
+        self.terms.set_texts(arrays["text_ends"], arrays["texts"])
 
     def _grow(self, key_count: int) -> None:
         more = key_count - len(self.standing)

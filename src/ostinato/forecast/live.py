@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,13 +12,11 @@ from ostinato.forecast.answer import answer
 from ostinato.forecast.reader import Read, Reader
 from ostinato.forecast.track import track
 from ostinato.forecast.truth import completions
-from ostinato.kernels.keys import KeyTable
 from ostinato.kernels.protocol import Bools, Int32
+from ostinato.runtime.state import Snapshot
 
 if TYPE_CHECKING:
     from ostinato.forecast.model import ForecastModel
-
-_STATE, _PART = "#state", "#part"
 
 
 class Scorer:
@@ -52,30 +49,16 @@ class Scorer:
         return track(machine.follow, read.symbols, read.keys, self.states), completes
 
     def snapshot(self) -> bytes:
-        """Where each key stands, for `restore` with the same model."""
-        keys = self.reader.keys.to_table() if self.model.pattern.partition_by else pa.table({})
-        states = pa.array(self.states)
-        table = pa.table([*keys.columns, states], names=[*keys.column_names, _STATE])
-        parts = self.reader.parts.values
-        if len(parts):
-            table = table.append_column(_PART, pa.array(parts))
-        sink = pa.BufferOutputStream()
-        described = table.replace_schema_metadata({"states": json.dumps(self.model.machine.product.states)})
-        with pa.ipc.new_stream(sink, described.schema) as writer:
-            writer.write_table(described)
-        return bytes(sink.getvalue())
+        """Where each key stands, for `restore` with the same model; a versioned, checked format without code."""
+        arrays, tables = self.reader.save()
+        meta = {"model": self.model.fingerprint, "unseen": self.reader.unseen}
+        return Snapshot(meta, arrays | {"states": self.states}, tables).to_bytes()
 
     def restore(self, snapshot: bytes) -> None:
         """Go on where `snapshot` was taken."""
-        try:
-            table = pa.ipc.open_stream(snapshot).read_all()
-            known = json.loads((table.schema.metadata or {})[b"states"])
-        except (pa.ArrowInvalid, KeyError, ValueError) as error:
-            raise DataError("this is no snapshot of a scorer", fix="give what Scorer.snapshot() returned") from error
-        if known != self.model.machine.product.states:
-            raise DataError("the snapshot is of another model", fix="load the model that it was taken with")
-        self.states = table[_STATE].to_numpy().astype(np.int32)
-        if self.model.pattern.partition_by:
-            self.reader.keys = KeyTable.from_table(table.select(self.model.pattern.partition_by))
-        if _PART in table.column_names:
-            self.reader.parts.values = table[_PART].to_numpy().astype(np.int64)
+        held = Snapshot.from_bytes(snapshot)
+        if held.meta.get("model") != self.model.fingerprint:
+            raise DataError("the snapshot was taken with another model", fix="load the model that it was taken with")
+        self.states = held.arrays["states"]
+        self.reader.unseen = held.meta["unseen"]
+        self.reader.load(held.arrays, held.tables)

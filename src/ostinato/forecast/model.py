@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,13 @@ class ForecastModel:
         """What is forecast in each state of the machine, as columns of the answer."""
         return per_state(self.machine, self.nominal)
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """Differs where states mean something else."""
+        counts = self.learnt.counts
+        told = (self.pattern, self.learnt.symbols.pairs, self.settings, counts.order)
+        return sha256(b"".join([repr(told).encode(), counts.grams.tobytes(), counts.weights.tobytes()])).hexdigest()
+
     # -- verbs
 
     def forecast(self, events: Any, /) -> Any:
@@ -150,7 +158,7 @@ class ForecastModel:
         again = reader.read(events)
         learner = Learner(reader.symbols, self.order, again.key_count)
         self.learnt = self.learnt.decayed(decay).merge(learner.learn(again, completes))
-        for name in ("symbols", "automaton", "machine", "per_state"):
+        for name in ("symbols", "automaton", "machine", "per_state", "fingerprint"):
             self.__dict__.pop(name, None)  # found anew when asked for
         return drift
 

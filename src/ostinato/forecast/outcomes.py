@@ -19,7 +19,7 @@ from ostinato.kernels.intern import Integers
 from ostinato.kernels.protocol import Bools, Int32, Int64
 
 # Whether a match completed, the states with a run before (a bit each), then for each state where its youngest run came
-# from: nowhere, since there is none; it began now; FROM + s: it is that of state s before; or, after all these, its age.
+# from: nowhere, since there is none; it began now; FROM + s: it was that of state s; or, after all these, its age.
 Outcome = tuple[int, ...]
 
 NONE, BEGAN, FROM = 0, 1, 2

@@ -98,6 +98,24 @@ class Reader:
         effects, completes = self._effects(rows, order, codes, keys, key_count)
         return Read(self._symbols(codes, effects), keys, key_count, order, seconds, completes)
 
+    def save(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, pa.Table]]:
+        """Where the stream stands, for `load` by a reader of the same pattern and symbols."""
+        if self._schema is None:
+            return {}, {}
+        arrays: dict[str, npt.NDArray[Any]] = {"parts": self.parts.values, "seen": self.seen}
+        if self.follower is not None:
+            arrays |= self.follower.save()
+        return arrays, {"schema": self._schema.empty_table(), "keys": self.keys.to_table()}
+
+    def load(self, arrays: Mapping[str, npt.NDArray[Any]], tables: Mapping[str, pa.Table]) -> None:
+        if "schema" not in tables:
+            return
+        self._bind(tables["schema"])
+        self.keys = KeyTable.from_table(tables["keys"])
+        self.parts.values, self.seen = arrays["parts"], arrays["seen"]
+        if self.follower is not None:
+            self.follower.load(arrays)
+
     def _met(self, rows: pa.Table) -> pa.Table:
         if self._schema is None:
             self._bind(rows)

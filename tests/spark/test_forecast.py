@@ -1,0 +1,213 @@
+"""Forecasting on Spark is forecasting: the same model from the same history, the same forecasts of the same events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.ml import Pipeline, PipelineModel
+
+import ostinato as ost
+from ostinato.errors import DataError, OstinatoError, QueryError
+from ostinato.forecast.model import ForecastModel
+from ostinato.samples.cards import CARD_FEATURES, CARD_PATTERN, transactions
+from ostinato.spark import ml
+
+KEYS = [("card", "ascending"), ("ts", "ascending")]
+STEADY: dict[str, Any] = {"order": 2, "horizon": 40, "features": CARD_FEATURES}
+
+
+def cards(events: int) -> pa.Table:
+    """As Spark has them: times have a zone."""
+    table = transactions(events, cards=20)
+    return table.set_column(0, "ts", table["ts"].cast(pa.timestamp("us", tz="UTC")))
+
+
+@pytest.fixture(scope="module")
+def history() -> pa.Table:
+    return cards(8_000)
+
+
+@pytest.fixture(scope="module")
+def model(history: pa.Table) -> ForecastModel:
+    """Of an embedded run."""
+    return ost.Forecaster(CARD_PATTERN, **STEADY).fit(history)
+
+
+def spread(spark: Any, table: pa.Table) -> Any:
+    """In several partitions, in another order."""
+    order = np.random.default_rng(3).permutation(len(table))
+    return spark.createDataFrame(table.take(pa.array(order))).repartition(3)
+
+
+def grams(model: ForecastModel) -> dict[tuple[Any, ...], float]:
+    """Counts by what the symbols mean, not by their numbers."""
+    symbols = model.learnt.symbols
+    told = symbols.outcomes if model.pattern.correlated else None
+    meaning = [(minterm, told[effect] if told else effect) for minterm, effect in symbols.pairs]
+    spelt = [tuple(None if place < 0 else meaning[place] for place in gram) for gram in model.learnt.counts.grams]
+    return dict(zip(spelt, model.learnt.counts.weights.tolist(), strict=True))
+
+
+def test_the_same_model(spark: Any, history: pa.Table) -> None:
+    forecaster = ost.Forecaster(CARD_PATTERN, horizon=40, features=CARD_FEATURES)
+    ours, found = forecaster.fit(history), forecaster.fit(spread(spark, history))
+    assert grams(found) == grams(ours)
+    assert found.order == ours.order
+    assert (found.learnt.events, found.learnt.completions) == (ours.learnt.events, ours.learnt.completions)
+    assert np.allclose(np.sort(found.learnt.gaps.sums, axis=0), np.sort(ours.learnt.gaps.sums, axis=0), rtol=1e-9)
+    assert found.calibration is not None and ours.calibration is not None
+    # The cut in time may lie an event beside that of an embedded run.
+    assert found.calibration.completions == pytest.approx(ours.calibration.completions, abs=1)
+    assert found.nominal == pytest.approx(ours.nominal, abs=0.02)
+    assert found.alarm is not None and ours.alarm is not None
+    assert found.alarm.expected == pytest.approx(ours.alarm.expected, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "order_by"),
+    [
+        pytest.param("A AS x ; B AS y WITHIN 4 EVENTS", "cel", [], id="no key"),
+        pytest.param("A AS x ; B AS y PARTITION BY k WITHIN 5 seconds", "cel", ["n"], id="window of time"),
+        pytest.param("A AS x ; B AS y FILTER x.v < y.v PARTITION BY k WITHIN 4 EVENTS", "cel", ["n"], id="compared"),
+        pytest.param("[type = 'A'] . [type = 'B'] PARTITION BY k WITHIN 9 EVENTS", "srem", ["n"], id="srem"),
+    ],
+)
+def test_the_same_of_any_pattern(spark: Any, text: str, language: str, order_by: list[str]) -> None:
+    rng = np.random.default_rng(1)
+    size = 600
+    rows = pa.table(
+        {
+            "ts": pa.array(np.arange(size) * 500_000, pa.timestamp("us", tz="UTC")),
+            "type": pa.array(np.array(list("ABC"))[rng.integers(0, 3, size)]),
+            "k": rng.integers(0, 4, size),
+            "v": rng.integers(0, 3, size),
+            "n": np.arange(size),
+        }
+    )
+    query = getattr(ost, language)(text)
+    forecaster = ost.Forecaster(query, order=1, horizon=10, holdout=0, order_by=order_by)
+    ours, found = forecaster.fit(rows), forecaster.fit(spread(spark, rows))
+    assert grams(found) == grams(ours)
+    assert found.learnt.completions == ours.learnt.completions > 0
+    scored = found.forecast(spread(spark, rows)).toArrow().sort_by("n")
+    expected = found.forecast(rows)
+    for name in expected.column_names:
+        assert scored[name].to_pylist() == expected[name].to_pylist(), name
+
+
+def test_estimator_and_pipeline(spark: Any, history: pa.Table, model: ForecastModel, tmp_path: Path) -> None:
+    frame = spread(spark, history)
+    forecaster = ml.Forecaster(ost.cel(CARD_PATTERN), **{**STEADY, "horizon": 7})
+    assert forecaster.getOrDefault("language") == "cel"
+    fitted = Pipeline(stages=[forecaster]).fit(frame, {forecaster.horizon: 40})
+    assert forecaster.getOrDefault("horizon") == 7
+    assert grams(fitted.stages[0].model) == grams(model)
+    fitted.write().overwrite().save(f"file:{tmp_path}/pipeline")
+    loaded = PipelineModel.load(f"file:{tmp_path}/pipeline")
+    assert loaded.stages[0].uid == fitted.stages[0].uid
+    found = loaded.transform(frame).toArrow()
+    assert found.column_names == [*history.column_names, *model.per_state.column_names, "completes"]
+    assert found["completes"].to_pylist().count(True) == model.learnt.completions
+    Pipeline(stages=[forecaster.setParams(threshold=0.8)]).write().overwrite().save(str(tmp_path / "plan"))
+    again = Pipeline.load(str(tmp_path / "plan")).getStages()[0]
+    assert again.settings == forecaster.settings and again.pattern == forecaster.pattern
+
+
+def test_one_format(spark: Any, model: ForecastModel, tmp_path: Path) -> None:
+    """What the one saves the other loads."""
+    wrapped = ml.ForecastModel(model)
+    wrapped.save(str(tmp_path / "spark"))
+    assert grams(ForecastModel.load(tmp_path / "spark")) == grams(model)
+    model.save(tmp_path / "plain")
+    assert grams(ml.ForecastModel.load(str(tmp_path / "plain")).model) == grams(model)
+    wrapped.write().overwrite().save(str(tmp_path / "spark"))
+    assert ml.ForecastModel.load(str(tmp_path / "spark")).uid == wrapped.uid
+    with pytest.raises(DataError, match="there is no saved model in"):
+        ml.ForecastModel.load(str(tmp_path))
+
+
+@pytest.fixture
+def stream(spark: Any, tmp_path: Path) -> Iterator[Any]:
+    class Stream:
+        """A folder of events that is read to its end, again and again."""
+
+        def add(self, *tables: pa.Table) -> None:
+            for table in tables:
+                (tmp_path / "in").mkdir(exist_ok=True)
+                pq.write_table(table, tmp_path / "in" / f"{len(list((tmp_path / 'in').iterdir()))}.parquet")
+
+        def run(self, model: ForecastModel, *, late: str = "1 second", buckets: int = 3) -> None:
+            schema = spark.createDataFrame(cards(10)).schema
+            rows = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in"))
+            scored = ml.score(model, rows.withWatermark("ts", late), buckets=buckets)
+            writer = scored.writeStream.option("checkpointLocation", str(tmp_path / "state"))
+            writer.trigger(availableNow=True).format("parquet").start(str(tmp_path / "out")).awaitTermination()
+
+        def found(self) -> pa.Table:
+            return spark.read.parquet(str(tmp_path / "out")).toArrow().sort_by(KEYS)
+
+    yield Stream()
+
+
+def test_a_stream_and_its_restart(spark: Any, model: ForecastModel, stream: Any) -> None:
+    events = cards(600)
+    closing = pa.Table.from_pylist(
+        [{"ts": datetime(2100, 1, 1, tzinfo=UTC), "type": "end", "card": "none", "amount": 0.0}], events.schema
+    )
+    stream.add(events.slice(0, 200), events.slice(200, 200))
+    stream.run(model)
+    stream.add(events.slice(400), closing)
+    with pytest.raises(StreamingQueryException, match="begun with another model"):
+        stream.run(ost.Forecaster(CARD_PATTERN, **STEADY).fit(cards(2_000)))
+    with pytest.raises(StreamingQueryException, match="begun with buckets=3, now it is 4"):
+        stream.run(model, buckets=4)
+    stream.run(model)
+    found = stream.found()
+    expected = model.forecast(spark.createDataFrame(events)).toArrow().sort_by(KEYS)
+    assert found.select(expected.column_names).to_pylist() == expected.to_pylist()
+
+
+def test_what_is_wrong_is_said_at_once(spark: Any, history: pa.Table, model: ForecastModel) -> None:
+    frame = spark.createDataFrame(history.slice(0, 100))
+    forecaster = ost.Forecaster(CARD_PATTERN, **STEADY)
+    with pytest.raises(QueryError, match="amount") as missing:
+        forecaster.fit(frame.withColumnRenamed("amount", "amounts"))
+    with pytest.raises(QueryError) as plainly:
+        forecaster.fit(history.rename_columns([f"{name}s" if name == "amount" else name for name in history.column_names]))
+    assert str(missing.value) == str(plainly.value)
+    with pytest.raises(DataError, match="no time column `ts`"):
+        forecaster.fit(frame.drop("ts"))
+    with pytest.raises(DataError, match="cannot order events by `card`"):
+        ost.Forecaster(CARD_PATTERN, time="card").fit(frame)
+    with pytest.raises(QueryError, match="amount"):
+        model.forecast(frame.withColumn("amount", frame.merchant))
+    with pytest.raises(DataError, match="the frame has a column `Point`, and the forecast has one too"):
+        model.forecast(frame.withColumnRenamed("merchant", "Point"))
+    with pytest.raises(OstinatoError, match="buckets is for streams"):
+        ml.score(model, frame, buckets=2)
+    with pytest.raises(OstinatoError, match="one of query, "):
+        ml.Forecaster(CARD_PATTERN, horizons=3)
+    with pytest.raises(QueryError, match="there is no query to forecast"):
+        ml.Forecaster().fit(frame)
+    streaming = spark.readStream.format("rate").load()
+    with pytest.raises(OstinatoError, match="this one streams"):
+        forecaster.fit(streaming)
+
+
+@pytest.mark.parametrize("holdout", [0, 0.2])
+def test_what_rows_are_wrong_with_is_said_plainly(spark: Any, history: pa.Table, holdout: float) -> None:
+    frame = spark.createDataFrame(history.slice(0, 100))
+    forecaster = ost.Forecaster(CARD_PATTERN, holdout=holdout, **STEADY)
+    with pytest.raises(DataError, match="the history has no events"):
+        forecaster.fit(frame.where("amount < 0"))
+    with pytest.raises(DataError, match="^`ts` is NULL, but the order of events needs its value\nfix: ") as told:
+        forecaster.fit(frame.selectExpr("if(amount > 30, ts, NULL) AS ts", "* EXCEPT (ts)"))
+    assert told.value.__cause__ is None

@@ -1,0 +1,235 @@
+"""`ostinato.Forecaster` and `ostinato.ForecastModel`, from events to forecasts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import ostinato as ost
+from ostinato.samples.cards import CARD_FEATURES, CARD_PATTERN, transactions
+
+CYCLE = "A AS a ; B AS b ; C AS c WITHIN 3 EVENTS"
+
+
+def cycle(length: int = 3000, noise: float = 0.0, seed: int = 1) -> pa.Table:
+    """A B C A B C …, one second apart, some of them replaced by D."""
+    random = np.random.default_rng(seed)
+    kinds = np.array(list("ABC"))[np.arange(length) % 3]
+    kinds = np.where(random.random(length) < noise, "D", kinds)
+    return pa.table({"ts": np.arange(length, dtype=np.float64), "type": kinds})
+
+
+@pytest.fixture(scope="module")
+def cards() -> pa.Table:
+    return transactions(120_000, cards=20)
+
+
+@pytest.fixture(scope="module")
+def model(cards: pa.Table) -> ost.ForecastModel:
+    return ost.Forecaster(ost.cel(CARD_PATTERN), order=5, horizon=60, threshold=0.8, features=CARD_FEATURES).fit(
+        cards.slice(0, 100_000)
+    )
+
+
+def test_what_is_certain_is_foretold_exactly() -> None:
+    model = ost.Forecaster(ost.cel(CYCLE), order=2, horizon=10, threshold=0.9, prior=0.1).fit(cycle())
+    found = model.forecast(cycle(9)).to_pylist()
+    assert [row["completes"] for row in found] == [False, False, True] * 3
+    assert [row["point"] for row in found] == [2, 1, 3] * 3
+    assert [(row["earliest"], row["latest"]) for row in found] == [(2, 2), (1, 1), (3, 3)] * 3
+    assert [round(row["point_seconds"], 3) for row in found] == [2, 1, 3] * 3
+    assert all(row["probability"] > 0.99 and row["mass"] >= 0.9 for row in found)
+
+
+def test_rows_keep_their_order_and_unsorted_events_are_sorted() -> None:
+    model = ost.Forecaster(ost.cel(CYCLE), order=1, horizon=5).fit(cycle(noise=0.1))
+    table = cycle(50, noise=0.1, seed=2)
+    shuffled = np.random.default_rng(3).permutation(len(table))
+    expected = model.forecast(table).take(shuffled)
+    assert model.forecast(table.take(shuffled)).equals(expected)
+
+
+def test_the_order_is_chosen_and_told(cards: pa.Table) -> None:
+    model = ost.Forecaster(CYCLE, horizon=5).fit(cycle(noise=0.05))
+    assert model.choice is not None and model.order == model.choice.order >= 1
+    assert "<- chosen" in model.explain() and "log-loss on held-out events" in model.explain()
+
+
+def test_completes_is_what_detection_says(model: ost.ForecastModel, cards: pa.Table) -> None:
+    ends = {row[-1] for row in ost.cel(CARD_PATTERN).detect(cards)["positions"].to_pylist()}
+    completes = model.forecast(cards)["completes"].to_numpy(zero_copy_only=False)
+    assert set(np.flatnonzero(completes).tolist()) == ends and ends
+
+
+def test_batches_and_restarts_change_nothing(model: ost.ForecastModel, cards: pa.Table) -> None:
+    whole = model.forecast(cards.slice(0, 5000))
+    scorer, found = model.scorer(), []
+    for begin in range(0, 5000, 1250):
+        found.append(scorer.push(cards.slice(begin, 1250)))
+        resumed = model.scorer()
+        resumed.restore(scorer.snapshot())
+        scorer = resumed
+    assert pa.concat_tables(found).equals(whole)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "A AS a ; B AS b WITHIN 4 seconds",
+        "A AS a ; D AS b FILTER a.v < b.v WITHIN 6 EVENTS",
+        "A AS a ; D AS b FILTER a.s = b.s WITHIN 6 EVENTS PARTITION BY k",
+    ],
+)
+def test_restarts_where_runs_are_followed_exactly(query: str) -> None:
+    table = cycle(600, noise=0.3)
+    random = np.random.default_rng(5)
+    table = table.append_column("v", pa.array(random.integers(0, 5, 600)))
+    table = table.append_column("s", pa.array(random.choice(["x", "y", "z"], 600)))
+    table = table.append_column("k", pa.array(random.integers(0, 3, 600)))
+    model = ost.Forecaster(query, order=2, horizon=10).fit(table)
+    whole = model.forecast(table)
+    ends = {row[-1] for row in ost.cel(query).detect(table)["positions"].to_pylist()}
+    assert set(np.flatnonzero(whole["completes"].to_numpy(zero_copy_only=False)).tolist()) == ends and ends
+    scorer, found = model.scorer(), []
+    for begin in range(0, 600, 150):
+        found.append(scorer.push(table.slice(begin, 150)))
+        resumed = model.scorer()
+        resumed.restore(scorer.snapshot())
+        scorer = resumed
+    assert pa.concat_tables(found).equals(whole)
+
+
+def test_a_window_that_closes_is_not_waited_for() -> None:
+    """After A only the very next events count: with D D behind it, the A is of no use any more."""
+    model = ost.Forecaster("A AS a ; B AS b WITHIN 3 EVENTS", order=0, horizon=1).fit(cycle(noise=0.4))
+    events = pa.table({"ts": np.arange(4.0), "type": ["A", "D", "D", "D"]})
+    likely = model.forecast(events)["probability"].to_pylist()
+    assert likely[0] == likely[1] > 0.1 and likely[2] == likely[3] == 0
+
+
+def test_saved_and_loaded(model: ost.ForecastModel, cards: pa.Table, tmp_path: Path) -> None:
+    model.save(tmp_path / "m")
+    assert sorted(path.name for path in (tmp_path / "m").iterdir()) == ["counts.parquet", "gaps.parquet", "model.json"]
+    again = ost.ForecastModel.load(tmp_path / "m")
+    assert again.forecast(cards.slice(0, 3000)).equals(model.forecast(cards.slice(0, 3000)))
+    assert again.explain() == model.explain()
+    with pytest.raises(ost.DataError, match="exists already"):
+        model.save(tmp_path / "m")
+    model.save(tmp_path / "m", overwrite=True)
+    (tmp_path / "other").mkdir()
+    with pytest.raises(ost.DataError, match="is no saved model"):
+        model.save(tmp_path / "other", overwrite=True)
+
+
+def test_damaged_models_are_refused(model: ost.ForecastModel, tmp_path: Path) -> None:
+    with pytest.raises(ost.DataError, match="no saved model"):
+        ost.ForecastModel.load(tmp_path)
+    model.save(tmp_path / "m")
+    told = json.loads((tmp_path / "m/model.json").read_text())
+    (tmp_path / "m/model.json").write_text(json.dumps(told | {"version": 99}))
+    with pytest.raises(ost.DataError, match="version 99"):
+        ost.ForecastModel.load(tmp_path / "m")
+    (tmp_path / "m/model.json").write_text("{")
+    with pytest.raises(ost.DataError, match="damaged"):
+        ost.ForecastModel.load(tmp_path / "m")
+    (tmp_path / "m/model.json").write_text(json.dumps(told))
+    (tmp_path / "m/counts.parquet").write_bytes(b"nothing")
+    with pytest.raises(ost.DataError, match="damaged"):
+        ost.ForecastModel.load(tmp_path / "m")
+
+
+def test_evaluation_has_a_row_for_each_model(model: ost.ForecastModel, cards: pa.Table) -> None:
+    found = model.evaluate(cards.slice(100_000), within=10)
+    assert found.table["model"].to_pylist() == ["model", "mean rate", "independent", "Markov 1", "Markov 2", "Markov 3"]
+    scores = {row["model"]: row for row in found.table.to_pylist()}
+    assert scores["model"]["auc_near"] > scores["Markov 1"]["auc_near"] > scores["mean rate"]["auc_near"] == 0.5
+    assert scores["model"]["calibration_error"] < 0.05
+    assert "ROC-AUC" in str(found) and "<svg" in found.reliability.svg()
+
+
+def test_updates_learn_and_ring_when_the_stream_has_changed() -> None:
+    model = ost.Forecaster(CYCLE, order=2, horizon=10).fit(cycle(20_000, noise=0.1))
+    events, probability = model.learnt.events, model.learnt.rate
+    assert model.update(cycle(5000, noise=0.1, seed=4)) is None
+    assert model.learnt.events == events + 5000 and abs(model.learnt.rate - probability) < 0.05
+    drift = model.update(cycle(5000, noise=0.6, seed=4), decay=0.1)
+    assert drift is not None and drift.excess > 0 and "drift" in str(drift)
+    assert model.learnt.rate < probability
+    assert "drift" in model.explain()
+
+
+def test_updates_may_bring_new_kinds_of_events() -> None:
+    model = ost.Forecaster(CYCLE, order=1, horizon=5).fit(cycle())
+    scorer = model.scorer()
+    strange = pa.table({"ts": [0.0, 1.0], "type": ["A", "D"]})
+    scorer.push(strange)
+    assert len(model.learnt.symbols) == 3
+    model.update(cycle(noise=0.3))
+    assert len(model.learnt.symbols) == 4
+    assert model.forecast(strange).num_rows == 2
+
+
+def test_unseen_events_are_followed_and_counted() -> None:
+    model = ost.Forecaster(CYCLE, order=2, horizon=5, features=["v > 1"]).fit(
+        cycle().append_column("v", pa.array(np.zeros(3000)))
+    )
+    scorer = model.scorer()
+    found = scorer.push(cycle(9).append_column("v", pa.array(np.full(9, 2.0))))
+    assert scorer.unseen == 9 and found["completes"].to_pylist() == [False, False, True] * 3
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "message"),
+    [
+        ("A AS a ; NOT B AS b WITHIN 5 seconds", {}, "cannot be forecast"),
+        ("A AS a ; B AS b PARTITION BY k CONSUME BY ANY", {}, "CONSUME BY PARTITION"),
+        ("A AS a ; B AS b FILTER a.v < b.v", {}, "WITHIN n EVENTS"),
+        (CYCLE, {"features": ["v >"]}, "in a feature"),
+        (CYCLE, {"features": "v > 1"}, "list of conditions"),
+        (CYCLE, {"features": [""]}, "condition on one event"),
+        (CYCLE, {"order": -1}, "order cannot be -1"),
+        (CYCLE, {"order": "best"}, "order cannot be 'best'"),
+        (CYCLE, {"horizon": 0}, "horizon cannot be 0"),
+        (CYCLE, {"threshold": 1.5}, "threshold cannot be 1.5"),
+        (CYCLE, {"holdout": 0}, "holdout cannot be 0"),
+        (CYCLE, {"prior": -1}, "prior cannot be -1"),
+        (CYCLE, {"limits": 3}, "limits cannot be 3"),
+        (3, {}, "a forecast is of a pattern"),
+    ],
+)
+def test_what_cannot_be_forecast_is_refused(query: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ost.OstinatoError, match=message):
+        ost.Forecaster(query, **options)
+
+
+def test_bad_events_are_refused() -> None:
+    with pytest.raises(ost.DataError, match="no events"):
+        ost.Forecaster(CYCLE).fit([])
+    with pytest.raises(ost.QueryError, match="speed"):
+        ost.Forecaster(CYCLE, features=["speed > 3"]).fit(cycle())
+    model = ost.Forecaster(CYCLE, order=1).fit(cycle())
+    with pytest.raises(ost.DataError, match="no events"):
+        model.evaluate([])
+    with pytest.raises(ost.OstinatoError, match="decay cannot be 2"):
+        model.update(cycle(), decay=2)
+    with pytest.raises(ost.DataError, match="another model"):
+        ost.Forecaster(CYCLE, order=2).fit(cycle()).scorer().restore(model.scorer().snapshot())
+
+
+def test_a_pattern_with_too_many_ages_says_which_part() -> None:
+    query = "A AS a ; B AS b ; C AS c ; D AS d WITHIN 400 EVENTS"
+    with pytest.raises(ost.LimitError, match=r"`a` \(.* ages\)"):
+        ost.Forecaster(query, limits=ost.ForecastLimits(pattern_states=2000)).fit(cycle(noise=0.1))
+
+
+def test_intervals_never_promise_more_than_they_hold(model: ost.ForecastModel, cards: pa.Table) -> None:
+    found = model.forecast(cards.slice(100_000))
+    made = found.filter(pc.is_valid(found["mass"]))
+    assert len(made) and pc.min(made["mass"]).as_py() >= model.nominal
+    assert pc.all(pc.less_equal(made["mass"], pc.add(made["probability"], 1e-6))).as_py()
