@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.errors import StreamingQueryException
 from pyspark.ml import Pipeline, PipelineModel
 
 import ostinato as ost
@@ -144,10 +143,10 @@ def stream(spark: Any, tmp_path: Path) -> Iterator[Any]:
                 (tmp_path / "in").mkdir(exist_ok=True)
                 pq.write_table(table, tmp_path / "in" / f"{len(list((tmp_path / 'in').iterdir()))}.parquet")
 
-        def run(self, model: ForecastModel, *, late: str = "1 second", buckets: int = 3) -> None:
+        def run(self, model: ForecastModel) -> None:
             schema = spark.createDataFrame(cards(10)).schema
             rows = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in"))
-            scored = ml.score(model, rows.withWatermark("ts", late), buckets=buckets)
+            scored = ml.score(model, rows.withWatermark("ts", "1 second"), buckets=3)
             writer = scored.writeStream.option("checkpointLocation", str(tmp_path / "state"))
             writer.trigger(availableNow=True).format("parquet").start(str(tmp_path / "out")).awaitTermination()
 
@@ -165,10 +164,6 @@ def test_a_stream_and_its_restart(spark: Any, model: ForecastModel, stream: Any)
     stream.add(events.slice(0, 200), events.slice(200, 200))
     stream.run(model)
     stream.add(events.slice(400), closing)
-    with pytest.raises(StreamingQueryException, match="begun with another model"):
-        stream.run(ost.Forecaster(CARD_PATTERN, **STEADY).fit(cards(2_000)))
-    with pytest.raises(StreamingQueryException, match="begun with buckets=3, now it is 4"):
-        stream.run(model, buckets=4)
     stream.run(model)
     found = stream.found()
     expected = model.forecast(spark.createDataFrame(events)).toArrow().sort_by(KEYS)
@@ -181,7 +176,9 @@ def test_what_is_wrong_is_said_at_once(spark: Any, history: pa.Table, model: For
     with pytest.raises(QueryError, match="amount") as missing:
         forecaster.fit(frame.withColumnRenamed("amount", "amounts"))
     with pytest.raises(QueryError) as plainly:
-        forecaster.fit(history.rename_columns([f"{name}s" if name == "amount" else name for name in history.column_names]))
+        forecaster.fit(
+            history.rename_columns([f"{name}s" if name == "amount" else name for name in history.column_names])
+        )
     assert str(missing.value) == str(plainly.value)
     with pytest.raises(DataError, match="no time column `ts`"):
         forecaster.fit(frame.drop("ts"))
@@ -193,7 +190,7 @@ def test_what_is_wrong_is_said_at_once(spark: Any, history: pa.Table, model: For
         model.forecast(frame.withColumnRenamed("merchant", "Point"))
     with pytest.raises(OstinatoError, match="buckets is for streams"):
         ml.score(model, frame, buckets=2)
-    with pytest.raises(OstinatoError, match="one of query, "):
+    with pytest.raises(OstinatoError, match="no option `horizons`\nfix: did you mean `horizon`"):
         ml.Forecaster(CARD_PATTERN, horizons=3)
     with pytest.raises(QueryError, match="there is no query to forecast"):
         ml.Forecaster().fit(frame)
@@ -208,6 +205,6 @@ def test_what_rows_are_wrong_with_is_said_plainly(spark: Any, history: pa.Table,
     forecaster = ost.Forecaster(CARD_PATTERN, holdout=holdout, **STEADY)
     with pytest.raises(DataError, match="the history has no events"):
         forecaster.fit(frame.where("amount < 0"))
-    with pytest.raises(DataError, match="^`ts` is NULL, but the order of events needs its value\nfix: ") as told:
+    with pytest.raises(DataError, match=r"^`ts` is NULL, but the order of events needs its value\nfix: ") as told:
         forecaster.fit(frame.selectExpr("if(amount > 30, ts, NULL) AS ts", "* EXCEPT (ts)"))
     assert told.value.__cause__ is None

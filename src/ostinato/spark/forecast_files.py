@@ -1,4 +1,4 @@
-"""A saved model on any path that Spark can write to: the same files as `model.save` writes, by Hadoop's file systems."""
+"""A saved model on any path that Spark can write to: the files that `model.save` writes, by Hadoop."""
 
 from __future__ import annotations
 

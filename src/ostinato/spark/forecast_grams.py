@@ -15,7 +15,7 @@ from ostinato.forecast.gaps import Gaps
 from ostinato.forecast.learnt import Learnt
 from ostinato.forecast.pattern import Pattern
 from ostinato.forecast.symbols import Symbols
-from ostinato.kernels.protocol import Int32
+from ostinato.kernels.protocol import Bools, Int32, Int64
 
 # Whether the events are held out; a gram, or the symbol of gaps in a bin (-1: of a gram); and what is added up.
 KEYS, SUMS = ("later", "gram", "bin"), ("weight", "seconds", "squares")
@@ -55,7 +55,9 @@ def learnt_of(table: pa.Table, pattern: Pattern, order: int) -> tuple[Learnt, Le
     lengths = np.where(are_grams.to_numpy(), order + 1, 1)
     first = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)
     later = table["later"].to_numpy()
-    found = [_part(table, symbols, order, numbers, first, later == part, are_grams.to_numpy()) for part in (False, True)]
+    found = [
+        _part(table, symbols, order, numbers, first, later == part, are_grams.to_numpy()) for part in (False, True)
+    ]
     return found[0], found[1]
 
 
@@ -64,9 +66,9 @@ def _part(
     symbols: Symbols,
     order: int,
     numbers: Int32,
-    first: np.ndarray[tuple[int], np.dtype[np.int64]],
-    wanted: np.ndarray[tuple[int], np.dtype[np.bool_]],
-    are_grams: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    first: Int64,
+    wanted: Bools,
+    are_grams: Bools,
 ) -> Learnt:
     grams, gaps = np.flatnonzero(wanted & are_grams), np.flatnonzero(wanted & ~are_grams)
     spelt = numbers[first[grams][:, None] + np.arange(order + 1)]

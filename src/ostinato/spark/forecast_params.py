@@ -1,4 +1,4 @@
-"""The options of a forecaster as pyspark.ml has them: each a Param, with the names and defaults that it has everywhere."""
+"""The options of a forecaster as pyspark.ml has them: Params with the names and defaults that they have everywhere."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.ml.param import Param, Params, TypeConverters
 
-from ostinato.errors import QueryError
+from ostinato.errors import OstinatoError, QueryError, did_you_mean
 from ostinato.forecast.pattern import Pattern
 from ostinato.forecast.settings import ForecastLimits, Settings
 from ostinato.forecast.tree import Learning
@@ -41,8 +41,12 @@ class ForecastParams(Params):
     type = _param("type", "the column of the type; type unless given", TypeConverters.toString)
     order_by = _param("order_by", "columns that order events of equal time", TypeConverters.toListString)
     p_min = _param("p_min", "contexts less probable than this are not looked at", TypeConverters.toFloat)
-    alpha = _param("alpha", "how far above gamma a symbol must be for its context to be learned", TypeConverters.toFloat)
-    gamma = _param("gamma", "the least probability of a symbol that makes its context worth learning", TypeConverters.toFloat)
+    alpha = _param(
+        "alpha", "how far above gamma a symbol must be for its context to be learned", TypeConverters.toFloat
+    )
+    gamma = _param(
+        "gamma", "the least probability of a symbol that makes its context worth learning", TypeConverters.toFloat
+    )
     r = _param("r", "by which factor a longer context must differ from the shorter one", TypeConverters.toFloat)
     prior = _param("prior", "how many events the shorter context counts for in a longer one", TypeConverters.toFloat)
     min_count = _param("min_count", "contexts seen less often are not learned", TypeConverters.toFloat)
@@ -65,7 +69,8 @@ class ForecastParams(Params):
             options = options | {"query": query}
         for name in options:
             if not self.hasParam(name):
-                raise bad_option(name, options[name], f"one of {', '.join(param.name for param in self.params)}")
+                known = [param.name for param in self.params]
+                raise OstinatoError(f"a forecaster has no option `{name}`\nfix: {did_you_mean(name, known)}")
         self._set(**{name: _plain(value) for name, value in options.items() if value is not None})
 
     @property

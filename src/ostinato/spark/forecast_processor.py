@@ -3,7 +3,6 @@ kept in Spark's state store."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,8 +17,6 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 from ostinato.clock import Clock
 from ostinato.errors import DataError
 from ostinato.forecast.live import Scorer
-from ostinato.forecast.model import ForecastModel
-from ostinato.forecast.saved import described
 from ostinato.runtime.ordering import Released, Reorder
 from ostinato.runtime.state import Snapshot
 from ostinato.spark.begun import STREAM, agreed
@@ -33,14 +30,6 @@ if TYPE_CHECKING:
 
 GIVEN = "rows binary"
 _STATE = StructType([StructField("held", BinaryType())])
-
-
-def fingerprint(model: ForecastModel) -> str:
-    """Tells models apart, by what they are and not by how they are written to files."""
-    joined = hashlib.blake2b(json.dumps(described(model)).encode(), digest_size=16)
-    for array in (model.learnt.counts.grams, model.learnt.counts.weights, model.learnt.gaps.sums):
-        joined.update(np.ascontiguousarray(array).tobytes())
-    return joined.hexdigest()
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from ostinato.spark.begun import STREAM
 from ostinato.spark.columns import spark_type
 from ostinato.spark.forecast_columns import Rows
-from ostinato.spark.forecast_processor import GIVEN, ForecastStreaming, StreamScorer, fingerprint
+from ostinato.spark.forecast_processor import GIVEN, ForecastStreaming, StreamScorer
 from ostinato.spark.forecast_shipped import Shipped
 from ostinato.spark.frames import map_in_arrow
 from ostinato.spark.packing import BUCKET, PACKED, SPLIT, Pack, Unpack, bucket_column
@@ -27,7 +27,7 @@ _ONLY = "forecast"  # all buckets are of one split
 
 
 def score_stream(model: ForecastModel, rows: Rows, added: pa.Schema, buckets: int) -> DataFrame:
-    """In append mode. How long a row may come after later ones is what the frame's watermark says (none: not at all)."""
+    """In append mode. The frame's watermark says how long a row may come after later ones; without one, not at all."""
     from pyspark.sql import functions as f
 
     need_rocksdb(rows.frame.sparkSession)
@@ -38,7 +38,7 @@ def score_stream(model: ForecastModel, rows: Rows, added: pa.Schema, buckets: in
     packed = map_in_arrow(frame.withColumn(bucket_column(0), number), Pack((_ONLY,), rows.schema, STREAM), PACKED)
     output = pa.schema([*rows.schema, *added])
     streaming = ForecastStreaming(
-        Shipped.of(model, rows.settings), fingerprint(model), rows.schema, output, buckets, behind
+        Shipped.of(model, rows.settings), model.fingerprint, rows.schema, output, buckets, behind
     )
     given = packed.groupBy(SPLIT, BUCKET).transformWithStateInPandas(
         StreamScorer(streaming), GIVEN, outputMode="append", timeMode="EventTime"

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,6 +28,8 @@ from ostinato.spark.task import BUDGET
 
 if TYPE_CHECKING:
     from ostinato.forecast.model import ForecastModel
+
+Numbers = npt.NDArray[Any]
 
 # Kinds of rows: of `part` (0: the earlier, 1: the later events) that completed a match; of batch number `part` with
 # their log-loss; of state `part` with a completion after `wait` events, or (0) none and `later` events after them.
@@ -91,13 +94,12 @@ def _outcomes(states: Int32, truth: Truth, horizon: int) -> Iterator[pa.RecordBa
     yield from _rows(_OUTCOME, states, times, wait=np.where(known, ahead, 0), later=ends)
 
 
-def _rows(kind: int, part: Int32, events: Int32, *, wait: Int32 | None = None, later: Int32 | None = None,
-          loss: Int32 | None = None) -> Iterator[pa.RecordBatch]:  # fmt: skip
+def _rows(kind: int, part: Numbers, events: Numbers, **others: Numbers) -> Iterator[pa.RecordBatch]:
+    """Rows of one kind; what does not concern it is 0."""
     none = np.zeros(len(part), np.int32)
-    columns = [none + kind, part, wait if wait is not None else none, later if later is not None else none, events,
-               loss if loss is not None else none]  # fmt: skip
-    typed = [pa.array(values.astype(each.type.to_pandas_dtype())) for values, each in zip(columns, _TRIED, strict=True)]
-    yield from pa.table(typed, schema=_TRIED).to_batches()
+    known = {"kind": none + kind, "part": part, "events": events, **others}
+    columns = [known.get(each.name, none).astype(each.type.to_pandas_dtype()) for each in _TRIED]
+    yield from pa.table(columns, schema=_TRIED).to_batches()
 
 
 def tried(model: ForecastModel, rows: Rows, cuts: list[float]) -> Trial:
