@@ -196,8 +196,10 @@ def forecast(
             usage("--once and --checkpoint are for --stream")
         from ostinato.spark.forecast_job import Scored
         from ostinato.spark.job import SparkJob
+        from ostinato.viz.forecast_table import readable
 
-        job = SparkJob(Scored(found, alert, whole), files, master, kinds, on_error.value, told=told)
+        scored = Scored(found, alert, whole)
+        job = SparkJob(scored, files, master, kinds, on_error.value, told=told, shown=readable)
         if stream:
             job.stream(output, form, checkpoint=checkpoint, once=once)
         else:

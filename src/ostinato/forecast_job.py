@@ -157,9 +157,7 @@ class ForecastJob:
         completed = row = 0
         with _Forecasts(output, told=told) as results, self.events.placed():
             nothing = reader.schema.empty_table()
-            results.add(
-                self._rows(nothing, scorer.push(nothing), 0)
-            )  # all that can be wrong with columns is found here
+            results.add(self._rows(nothing, scorer.push(nothing), 0))  # compiles and checks before time is taken
             began = time.perf_counter()
             for rows in [self.events.loaded(reader)] if sort else self._in_order(reader, scorer):
                 made = scorer.push(rows)
@@ -168,9 +166,7 @@ class ForecastJob:
                 row += len(rows)
         self.events.report(reader, began, f"{completed:,} completions")
         if scorer.unseen:
-            note(
-                f"{scorer.unseen:,} events are of a kind that was never observed in training; the nearest stood for it"
-            )
+            note(f"events of kinds that were never seen in training, read as the nearest: {scorer.unseen:,}")
         results.show()
 
     def _in_order(self, reader: Reader, scorer: Scorer) -> Iterator[pa.Table]:

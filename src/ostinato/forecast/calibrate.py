@@ -1,7 +1,8 @@
 """Intervals that cover what they promise: a threshold found on held-out events, and its correction under drift.
 
-The model's own probabilities are only as good as the model, and intervals of whole events hold more than they must. So
-the threshold that intervals are made with (nominal) may differ from the one they promise.
+The model's own probabilities are only as good as the model. Where intervals cover less than they promise, they are made
+with a higher threshold (nominal). Never with a lower one: that could hold on average while the intervals of some states
+would hold far less than was promised.
 """
 
 from __future__ import annotations
@@ -68,16 +69,16 @@ def calibrate(waiting: Float32, states: Int32, truth: Truth, threshold: float) -
     def keeps(nominal: float) -> bool:
         return scored(nominal).coverage >= needed  # false for NaN: no intervals cover nothing
 
-    low, high = 0.0, None
-    for step in range(1, _COARSE + 1):
-        nominal = min(step / _COARSE, _HIGHEST)
+    low, high = threshold, None
+    for step in range(_COARSE + 1):
+        nominal = min(threshold + (1 - threshold) * step / _COARSE, _HIGHEST)
         if keeps(nominal):
             high = nominal
             break
         low = nominal
     if high is None:
         return Calibration(threshold, threshold, own.coverage, own.coverage, count, enough=False)
-    for _ in range(_HALVINGS):
+    for _ in range(_HALVINGS if high > threshold else 0):
         middle = (low + high) / 2
         low, high = (low, middle) if keeps(middle) else (middle, high)
     return Calibration(threshold, high, scored(high).coverage, own.coverage, count, enough=True)
@@ -103,7 +104,7 @@ class Adaptive:
 
     def step(self, covered: float) -> float:
         """The next nominal threshold, after an interval that held (1) or did not (0), or some of which a share did."""
-        self.nominal = min(max(self.nominal + self.rate * (self.promised - covered), 0.0), _HIGHEST)
+        self.nominal = min(max(self.nominal + self.rate * (self.promised - covered), self.promised), _HIGHEST)
         self.steps += 1
         return self.nominal
 

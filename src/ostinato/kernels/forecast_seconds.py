@@ -154,7 +154,9 @@ def summarise_times(
         middle = 0
         while 2 * sums[middle + 1] < sums[cells]:
             middle += 1
-        point[state] = times[middle]
+        begin, end = max(times[middle] - slack[middle], 0.0), times[middle] + slack[middle]
+        share = (sums[cells] / 2 - sums[middle]) / (sums[middle + 1] - sums[middle])  # of what the cell stands for
+        point[state] = begin + share * (end - begin)
         first, shortest = 0, np.inf
         for cell in range(1, cells + 1 if sums[cells] >= least else 0):
             while sums[cell] - sums[first + 1] >= least:

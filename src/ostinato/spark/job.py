@@ -26,6 +26,7 @@ from ostinato.spark.topic import SKIPPED, TYPES, Topic
 from ostinato.viz.table import SHOWN, terminal_table, told
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.types import StructType
@@ -55,10 +56,11 @@ class SparkJob:
     on_error: str = "raise"
     options: Mapping[str, Any] = field(default_factory=dict)
     told: Callable[[int], str] = told
+    shown: Callable[[pa.Table], pa.Table] = lambda rows: rows  # makes rows fit for a terminal
 
     def batch(self, output: Path | None, form: str | None) -> None:
         """Write the matches into a folder, in a form of FORMATS (None: what its name says), or print the first."""
-        deliver(self.matches, self.master, output, form, self.told)
+        deliver(self.matches, self.master, output, form, self.told, self.shown)
 
     def matches(self, spark: SparkSession) -> DataFrame:
         return self._matches(self.frame(spark))
@@ -142,6 +144,7 @@ def deliver(
     output: Path | None,
     form: str | None,
     told: Callable[[int], str],
+    shown: Callable[[pa.Table], pa.Table] = lambda rows: rows,
 ) -> None:
     """Write what is found into a folder, in a form of FORMATS (None: what its name says), or print the first of it."""
     began = time.perf_counter()
@@ -149,7 +152,9 @@ def deliver(
         _check_output(output)
     with running(master, output=output) as spark:
         total = (
-            _print_first(found(spark), told) if output is None else write(found(spark), output, _written(output, form))
+            _print_first(found(spark), told, shown)
+            if output is None
+            else write(found(spark), output, _written(output, form))
         )
     say(f"{told(total)}, {time.perf_counter() - began:.1f} s")
 
@@ -220,7 +225,7 @@ def running(
         spark.conf.set(_HIDE, before)
 
 
-def _print_first(matches: DataFrame, told: Callable[[int], str]) -> int:
+def _print_first(matches: DataFrame, told: Callable[[int], str], shown: Callable[[pa.Table], pa.Table]) -> int:
     """Matches go by way of a file: finding them twice, once to count and once to show, would take twice as long."""
     spark = matches.sparkSession
     with tempfile.TemporaryDirectory(prefix="ostinato-matches-") as folder:
@@ -230,7 +235,7 @@ def _print_first(matches: DataFrame, told: Callable[[int], str]) -> int:
         first = found.orderBy(*(f"`{name}`" for name in order)).limit(SHOWN).toArrow()
     console = Console()
     if total:
-        console.print(terminal_table(first))
+        console.print(terminal_table(shown(first)))
     rest = f", the first {SHOWN} shown; --output FOLDER keeps all" if total > SHOWN else ""
     console.print(f"[bold]{told(total)}[/]{rest}", highlight=False)
     return total

@@ -32,7 +32,9 @@ def test_intervals_of_a_wrong_model_cover_what_they_promise(promised: float, bel
     assert found.enough and found.coverage >= promised
     made = forecasts(table, found.nominal)
     covered = interval_scores(made, one_state(fresh), fresh, HORIZON, promised).coverage
-    assert covered == pytest.approx(promised, abs=0.05)
+    assert covered > promised - 0.05
+    # A model that thinks too little of itself is not made to emit what it holds for less than was promised.
+    assert found.nominal == promised if believed < 0.1 else covered < promised + 0.05
     assert covered > promised - 0.015
     if believed == 0.2:
         assert found.uncalibrated < promised < found.nominal
