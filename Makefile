@@ -31,10 +31,11 @@ lint: .venv/dev.stamp
 test: lint warm
 	$(BIN)/pytest -n auto --dist loadgroup
 
-# Both evaluators of XSeq are compiled side by side before the workers of pytest would each compile both.
+# The evaluators of XSeq are compiled side by side before the workers of pytest would each compile all of them.
 warm: .venv/dev.stamp
 	@echo '<a/>' | $(BIN)/ostinato xseq '//a' --input - > /dev/null & \
 	echo '<a/>' | $(BIN)/ostinato xseq '//a/parent::b' --input - > /dev/null; \
+	echo '<a/>' | $(BIN)/ostinato xseq 'return $$X@p from /a /$$Y \$$X (\$$X)* where $$X@p > prev($$X)@p' --input - > /dev/null; \
 	echo '{}' | $(BIN)/ostinato xseq '//a' --format json --input - > /dev/null; wait
 
 clean:

@@ -63,8 +63,10 @@ class Compiled:
 
     def evaluator(self, limits: XSeqLimits) -> Evaluator:
         """An evaluator for one document."""
-        announce("pushdown" if self.stream is not None else "tree_walk")
-        if self.stream is not None:
+        if self.stream is None:
+            announce("tree_walk")
+        else:
+            announce("pushdown" if self.stream.bundles is None else "pushdown_bundles")
             from ostinato.runtime.xseq.stream import StreamEvaluator
 
             evaluator: StreamEvaluator

@@ -66,6 +66,8 @@ def _evaluation(compiled: Compiled) -> str:
             slots = [program.slots[number] for number in compiled.stream.tests.slots]
             kept = ", ".join(f"{slot.keep} {slot.variable}" for slot in slots)
             lines.append(f"a partial match carries {len(slots)} values: {kept}")
+        if compiled.stream.bundles is not None:
+            lines.append("those in one state, and in one partition, move as one: their last node and the next decide")
         if compiled.stream.histories:
             lines.append("and which nodes it bound, to tell equal matches, prefixes and order apart")
     else:

@@ -36,9 +36,6 @@ from ostinato.kernels.pushdown_layout import (
     LIVE,
     LOADED,
     MISSING,
-    MISSING_BITS,
-    MISSING_CLASS,
-    MISSING_LEVEL,
     NEED,
     NEXT,
     NODES,
@@ -53,6 +50,7 @@ from ostinato.kernels.pushdown_layout import (
     TO_ATTRIBUTES,
     WAITING_ROWS,
 )
+from ostinato.kernels.pushdown_levels import entry_at
 from ostinato.kernels.pushdown_runs import all_pass, drop, drop_list, emit_match, emit_node, lift, link, make_run, mint
 from ostinato.kernels.pushdown_values import load, load_again, local_bits
 
@@ -316,7 +314,6 @@ def scan(query: Any, work: Any, nodes: Any) -> Any:
     """Read tokens from state[POS] on. Comes back at their end, or where something must be made first."""
     state = work.state
     place, depth, level = state[POS], state[DEPTH], state[LEVEL]
-    classes = query.classes[0]
     result = DONE
     while place < nodes.kind.size:
         kind = nodes.kind[place]
@@ -333,24 +330,10 @@ def scan(query: Any, work: Any, nodes: Any) -> Any:
             state[NEED] = 0
             result = GROW
             break
-        name = 0
-        if kind == 0:
-            name = query.name_class[nodes.name[place]] if nodes.name[place] < query.name_class.size else 1
-        entry = query.entry_of[level * classes + name]
+        name, entry = entry_at(query, work, nodes, place, level)
         if entry < 0:
-            bits = 0
-            if entry != -1:
-                group = -2 - entry
-                load(query, work, nodes, place)
-                bits = local_bits(query, work, nodes, query.group_mask[group])
-                found = query.group_head[group]
-                while found >= 0 and query.chain_bits[found] != bits:
-                    found = query.chain_next[found]
-                entry = query.chain_entry[found] if found >= 0 else -1
-            if entry < 0:
-                state[MISSING_LEVEL], state[MISSING_CLASS], state[MISSING_BITS] = level, name, bits
-                result = MISSING
-                break
+            result = MISSING
+            break
         begins = query.spawn_range[2 * entry + 1] - query.spawn_range[2 * entry]
         begins += query.attribute_range[2 * entry + 1] - query.attribute_range[2 * entry]
         lifted = state[LIFTED]

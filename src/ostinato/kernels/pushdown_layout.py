@@ -64,6 +64,9 @@ class Query(NamedTuple):
     initial: Any  # uint8 per slot: its kind in a run that begins
     source_attribute: Any  # int32 per source: a wanted attribute, -1 the name, -2 the node's own value
     source_numeric: Any  # uint8
+    shared_range: Any  # int32 per state, into shared: slots that are the same in all runs of a bundle
+    shared: Any
+    each: Any  # uint8 per move: it is written to every run of a bundle
     layout: Any  # int64: see below
 
 
@@ -91,6 +94,8 @@ class Work(NamedTuple):
     run_history: Any  # int64
     run_last: Any  # int64: number of the token where it last bound a variable
     run_key: Any  # int32: its partition, -1 none
+    bundle_tail: Any  # int32 per run that is the first of a bundle: the last one, and the first of the next bundle
+    bundle_next: Any
     link_run: Any  # int32: lists of runs
     link_next: Any
     resume: Any  # int32 per depth: the level after the element
@@ -144,8 +149,8 @@ _OTHER_TYPES: dict[str, Any] = {
     **dict.fromkeys(("name_start", "classes", "group_mask", "chain_bits", "local", "layout", "state"), np.int64),
     **dict.fromkeys(("start", "out_start", "history_parent", "history_node"), np.int64),
     **dict.fromkeys(("run_history", "run_last", "key_hash", "key_start", "seen", "row_history", "row_last"), np.int64),
-    **dict.fromkeys(("accept", "initial", "source_numeric", "held", "kind", "had_child", "key_bytes"), np.uint8),
-    **dict.fromkeys(("out_kind", "history_done"), np.uint8),
+    **dict.fromkeys(("accept", "each", "initial", "source_numeric", "held", "kind"), np.uint8),
+    **dict.fromkeys(("had_child", "key_bytes", "out_kind", "history_done"), np.uint8),
     **dict.fromkeys(("num", "out_num"), np.float64),
 }
 

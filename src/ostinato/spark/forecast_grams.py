@@ -3,8 +3,9 @@ as what its symbols mean."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +25,7 @@ COUNTED = pa.schema(
 )
 _GRAM = -1
 _NONE, _BETWEEN = "-", " "
+_SPREAD = 0x9E3779B97F4A7C15  # an odd number whose powers spread the symbols of a gram over 64 bits
 
 
 def rows_of(learnt: Learnt, *, later: bool) -> pa.Table:
@@ -42,6 +44,21 @@ def rows_of(learnt: Learnt, *, later: bool) -> pa.Table:
         flag = pa.array(np.full(len(columns[1]), later))
         tables.append(pa.table([flag, *columns], schema=COUNTED))
     return pa.concat_tables(tables)
+
+
+def buckets_of(learnt: Learnt, count: int) -> Int64:
+    """Which bucket each row of `rows_of` belongs to: the same gram to the same one, whichever task has counted it."""
+    own = np.array([0, *(crc32(word.encode()) for word in _written(learnt.symbols))], np.uint64)
+    factors = np.array([pow(_SPREAD, place, 1 << 64) for place in range(learnt.counts.order + 1)], np.uint64)
+    grams = own[learnt.counts.grams + 1] @ factors
+    gaps = own[learnt.gaps.to_table()["symbol"].to_numpy() + 1]
+    return (np.concatenate([grams, gaps]) % np.uint64(count)).astype(np.int64)
+
+
+def added(tables: Iterable[pa.Table]) -> pa.Table:
+    """Rows of COUNTED, each gram once."""
+    sums = pa.concat_tables(tables).group_by(KEYS).aggregate([(name, "sum") for name in SUMS])
+    return sums.rename_columns([*KEYS, *SUMS]).cast(COUNTED)
 
 
 def learnt_of(table: pa.Table, pattern: Pattern, order: int) -> tuple[Learnt, Learnt]:

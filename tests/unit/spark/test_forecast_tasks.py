@@ -19,10 +19,11 @@ from ostinato.forecast.reader import Reader
 from ostinato.forecast.scores import interval_scores, likely
 from ostinato.forecast.scores import outcomes as of_states
 from ostinato.forecast.truth import Truth
-from ostinato.spark.forecast_count import CountTask
-from ostinato.spark.forecast_grams import KEYS, SUMS, learnt_of, rows_of
+from ostinato.spark.forecast_count import CountTask, add_up
+from ostinato.spark.forecast_grams import COUNTED, KEYS, learnt_of, rows_of
 from ostinato.spark.forecast_shipped import Shipped
 from ostinato.spark.forecast_trial import TrialTask
+from ostinato.spark.packing import ROWS, unpack
 
 PATTERNS = {
     "events": "A AS x ; B AS y PARTITION BY k WITHIN 4 EVENTS",
@@ -68,10 +69,12 @@ def meaning(learnt: Learnt) -> dict[tuple[Any, ...], float]:
 def test_counts_of_tasks_add_up(text: str, budget: int) -> None:
     made, rows = forecaster(text), history()
     cut = 150.0
-    task = CountTask(made.pattern, made.settings, 2, cut, budget)
-    found = pa.Table.from_batches([batch for part in by_task(rows) for batch in task(part)])
-    added = found.group_by(KEYS).aggregate([(name, "sum") for name in SUMS])  # as Spark does
-    head, tail = learnt_of(added.rename_columns([*KEYS, *SUMS]), made.pattern, 2)
+    task = CountTask(made.pattern, made.settings, 2, cut, 3, budget)
+    packed = [batch for part in by_task(rows) for batch in task(part)]
+    found = [unpack(row.as_buffer(), COUNTED) for batch in add_up(packed) for row in batch[ROWS]]
+    table = pa.Table.from_batches(found)
+    assert len(table.group_by(KEYS).aggregate([])) == len(table), "a gram is in one bucket only"
+    head, tail = learnt_of(table, made.pattern, 2)
     reader = Reader(made.pattern, made.settings.binding)
     read = reader.read(rows)
     learner = Learner(reader.symbols, 2, read.key_count)
@@ -138,11 +141,11 @@ def test_a_model_travels_as_files_and_is_rebuilt_once() -> None:
 
 def test_no_rows_teach_nothing() -> None:
     made = forecaster(PATTERNS["events"])
-    assert list(CountTask(made.pattern, made.settings, 2, math.inf)([])) == []
+    assert list(CountTask(made.pattern, made.settings, 2, math.inf, 3)([])) == []
 
 
 def test_a_row_without_a_time_is_an_error() -> None:
     made = forecaster(PATTERNS["events"])
     rows = pa.table({"ts": pa.array([None], pa.timestamp("us", tz="UTC")), "type": ["A"], "k": [1], "v": [1]})
     with pytest.raises(DataError, match="`ts` is NULL"):
-        list(CountTask(made.pattern, made.settings, 2, math.inf)(rows.to_batches()))
+        list(CountTask(made.pattern, made.settings, 2, math.inf, 3)(rows.to_batches()))

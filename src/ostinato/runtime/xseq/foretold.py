@@ -7,6 +7,7 @@ is known beforehand, a test over slots becomes a test over the node and the slot
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,28 +137,39 @@ def _without_unread(tables: Tables, made: _Rewriter, before: NDArray[np.int32], 
                 used.add(second)
             elif slot in used and operation >= COUNT:
                 reads(argument, second)
-    slots = sorted(used)
-    number_of = np.zeros(base + tables.width + 1, np.int32)
+    everything = Foretold(
+        tests, np.array(made.needs, np.int32), code, before, after,
+        tables.ops, tables.move_ops, tables.columns, list(range(tables.width)),
+    )  # fmt: skip
+    return renumbered(everything, base, {slot: number for number, slot in enumerate(sorted(used))})
+
+
+def renumbered(old: Foretold, base: int, number: dict[int, int]) -> Foretold:
+    """The same with new numbers for slots; what writes to slots that have none is left out."""
+    size = len(old.slots)
+    number_of = np.zeros(base + size + 1, np.int32)
     number_of[:base] = np.arange(base)
-    number_of[[base + slot for slot in slots]] = base + np.arange(len(slots))
-    renumbered = tests.copy()
-    renumbered[:, 2:4] = number_of[tests[:, 2:4]]
+    for slot, new in number.items():
+        number_of[base + slot] = base + new
+    tests, code, columns = old.tests.copy(), old.code.copy(), old.columns.copy()
+    tests[:, 2:4] = number_of[tests[:, 2:4]]
     pushes = np.flatnonzero(code[::2] == PUSH)
     code[2 * pushes + 1] = number_of[code[2 * pushes + 1]]
-    columns = tables.columns.copy()
     plain = columns[:, 0] == 1
     columns[plain, 1] = number_of[columns[plain, 1]]
     ops: list[list[int]] = []
     move_ops = [0]
-    for move in range(len(tables.program.walk.moves)):
-        for operation, slot, argument, second in tables.ops[tables.move_ops[move] : tables.move_ops[move + 1]].tolist():
-            if slot in used:
-                other = int(number_of[base + argument]) - base if operation == COPY else argument
-                third = int(number_of[base + second]) - base if operation == SET_FIRST_ROUND else second
-                ops.append([operation, int(number_of[base + slot]) - base, other, third])
+    for low, high in pairwise(old.move_ops.tolist()):
+        for operation, slot, argument, second in old.ops[low:high].tolist():
+            if slot in number:
+                other = number[argument] if operation == COPY else argument
+                third = number[second] if operation == SET_FIRST_ROUND else second
+                ops.append([operation, number[slot], other, third])
         move_ops.append(len(ops))
-    needs = number_of[base + np.array(made.needs, np.int32)] - base
+    needs = number_of[base + old.needs] - base
+    slots = {new: old.slots[slot] for slot, new in reversed(number.items())}
     return Foretold(
-        renumbered, needs.astype(np.int32), code, before, after,
-        np.array(ops, np.int32).reshape(-1, 4), np.array(move_ops, np.int32), columns, slots,
+        tests, needs.astype(np.int32), code, old.before, old.after,
+        np.array(ops, np.int32).reshape(-1, 4), np.array(move_ops, np.int32), columns,
+        [slots[new] for new in sorted(slots)],
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +17,6 @@ from ostinato.kernels import pushdown_layout as lay
 from ostinato.kernels.arrays import read_only
 from ostinato.kernels.gather import copy_texts, held_size, put_aside, text_sizes
 from ostinato.kernels.histories import chain_ends, mark_prefixes, renumber, sort_ties, write_chains
-from ostinato.kernels.pushdown import scan
 from ostinato.kernels.pushdown_layout import Nodes
 from ostinato.kernels.value_codes import BOTH, TEXT
 from ostinato.runtime.xseq.rows import Rows
@@ -32,11 +32,23 @@ _AT_BEGIN = {
 DEFAULT_MOST_RUNS = 20_000_000
 
 
+def scan_of(tables: StreamTables) -> Callable[..., int]:
+    """The kernel of a query. Only that one is loaded: each takes a while to compile."""
+    if tables.bundles is not None:
+        from ostinato.kernels.pushdown_bundles import scan_bundles
+
+        return scan_bundles
+    from ostinato.kernels.pushdown import scan
+
+    return scan
+
+
 class StreamEvaluator:
     """An evaluator whose memory is bounded by the depth of the document and by the runs that are alive."""
 
     def __init__(self, tables: StreamTables, *, most_runs: int = DEFAULT_MOST_RUNS) -> None:
         self.tables, self.most_runs = tables, most_runs
+        self.scan = scan_of(tables)
         self.constants = tables.tables.held
         base, width, columns = tables.tables.base, tables.width, len(tables.tables.program.columns)
         self.arrays = Arrays(base, width, columns, tables.layout)
@@ -116,7 +128,7 @@ class StreamEvaluator:
         nodes = Nodes(*(read_only(array) for array in arrays))
         self.state[lay.POS], self.state[lay.LOADED] = 0, -1
         work = self.arrays.work()
-        while (result := scan(self.query, work, nodes)) != lay.DONE:
+        while (result := self.scan(self.query, work, nodes)) != lay.DONE:
             if result == lay.MISSING:
                 state = self.state
                 self.tables.add(
@@ -192,6 +204,8 @@ class StreamEvaluator:
         last = a["row_last"][:count].copy()
         if self.tables.layout[lay.HISTORIES] and not self.tables.in_order and count > 1:
             order = sort_ties(last, history, a["history_parent"], a["history_node"], a["history_variable"])
+        elif self.tables.bundles is not None and ((last[1:] == last[:-1]) & (history[1:] < history[:-1])).any():
+            order = np.lexsort((history, last))
         columns = [self._column(tokens, number, width, count) for number in range(width)]
         rows = Rows(columns, self._partition(count), last, self._bound(history))
         self.state[lay.ROWS] = 0

@@ -40,6 +40,8 @@ class Arrays(dict[str, NDArray[Any]]):
         """Room for so many runs, levels of elements, and rows."""
         for name in ("run_state", "run_refs", "run_next", "run_history", "run_last", "run_key"):
             self.make(name, runs)
+        for name in ("bundle_tail", "bundle_next"):
+            self.make(name, runs)
         for name in ("kind", "num", "start", "size"):
             self.make(name, self.base + runs * self.width)
         for name in ("link_run", "link_next"):

@@ -16,6 +16,7 @@ from ostinato.kernels import pushdown_layout as lay
 from ostinato.kernels.pushdown_layout import Query
 from ostinato.kernels.value_codes import NUMBER, UNBOUND
 from ostinato.plan.xseq import Axis, Kind, Leaf
+from ostinato.runtime.xseq.bundles import NO_BUNDLES, Bundles, bundles_of
 from ostinato.runtime.xseq.foretold import foretold
 from ostinato.tree.tokens import Names
 
@@ -47,6 +48,12 @@ class StreamTables:
         self.idle: list[Any] = []  # evaluators that wait for another document
         self._lock = threading.Lock()
         self.tests = foretold(tables)
+        self.bundles: Bundles | None = None
+        if not (self.answers_nodes or self.histories or self.ambiguous):
+            begins = (move for move in self.levels.explicit if self._from_levels(move.source))
+            found = bundles_of(tables, self.tests, begins)
+            if found is not None:
+                self.tests, self.bundles = found
         self._fixed()
         self._refresh()
 
@@ -290,7 +297,7 @@ class StreamTables:
             name_class[number] = name
         for number, attribute in attributes.items():
             attribute_of[number] = attribute
-        tests = self.tests
+        tests, shared = self.tests, self.bundles or NO_BUNDLES
         return Query(
             name_class, name_start, name_size, attribute_of, np.array([self.classes], np.int64), self.entry_of,
             self.group_mask, self.group_head, self.chain_bits, self.chain_entry, self.chain_next,
@@ -298,7 +305,7 @@ class StreamTables:
             self.out_range, self.out_move, self.role_bits, self.target, np.array(wants, np.int32), self.binds,
             tables.move_local.astype(np.int64), tests.move_ops, tests.ops.reshape(-1), tests.before, tests.after,
             tests.tests.reshape(-1), tests.needs, tests.code, self.accept, tests.columns.reshape(-1), self.initial,
-            self.source_attribute, self.source_numeric, self.layout,
+            self.source_attribute, self.source_numeric, shared.shared_range, shared.shared, shared.each, self.layout,
         )  # fmt: skip
 
 
