@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ import pyarrow.compute as pc
 import typer
 from rich.console import Console
 
-from ostinato.errors import DataError, did_you_mean
+from ostinato.errors import DataError, LimitError, did_you_mean
 from ostinato.events import DEFAULT_TIME, DEFAULT_TYPE
 from ostinato.files import Reader, open_events
 from ostinato.files.reader import OnError
@@ -103,12 +104,22 @@ def train(forecaster: Forecaster, events: Events, output: Path, *, overwrite: bo
     reader = events.open(forecaster.pattern, forecaster.settings)
     with events.placed():
         history = events.loaded(reader)
-        with Console(stderr=True).status("learning"):
+        with Console(stderr=True).status("learning"), limits_as_options():
             model = forecaster.fit(history)
             learned = summary(model)
     model.save(output, overwrite=overwrite)
     events.report(reader, began, f"{int(model.learnt.completions):,} completions")
     print(learned)
+
+
+@contextmanager
+def limits_as_options() -> Iterator[None]:
+    """Errors of limits tell how to raise them here."""
+    try:
+        yield
+    except LimitError as error:
+        fix = re.sub(r"ForecastLimits\((\w+)=…\)", r"--max \1=N", error.fix)
+        raise LimitError(error.limit, error.bound, reason=error.reason, fix=fix) from None
 
 
 def check_folder(output: Path, *, overwrite: bool) -> None:

@@ -26,6 +26,7 @@ WAYS = {
 }
 FORECASTS = [
     "probability",
+    "beyond",
     "point",
     "earliest",
     "latest",
@@ -149,7 +150,12 @@ def test_srem_by_the_name_of_the_file(folder: Path) -> None:
         (QUERY, ["--holdout", "0"], 1, ["holdout cannot be 0"]),
         (QUERY, ["--learning", "speed=3"], 2, ["--learning is NAME=NUMBER", "min_count"]),
         (QUERY, ["--max", "states=many"], 2, ["--max is NAME=NUMBER", "pattern_states"]),
-        (QUERY, ["--max", "states=2", "--order", "1"], 1, ["limit reached"]),
+        (
+            QUERY,
+            ["--max", "states=2", "--order", "1"],
+            1,
+            ["limit reached", "(limit states=2)", "raise --max states=N"],
+        ),
         (QUERY, ["--kind", "lod=number"], 2, ["--kind names `lod`", "`load`"]),
         (QUERY, ["--time", "when"], 1, ["history.parquet: time is `when`, but there is no such column"]),
         (QUERY, ["--master", "local[1]"], 2, ["--master is for --engine spark"]),

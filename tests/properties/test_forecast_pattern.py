@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -12,8 +14,10 @@ from generators import Row, correlated_queries, queries, streams, table
 from generators_srem import alike_streams, patterns
 from ostinato.errors import LimitError, QueryError
 from ostinato.forecast.automaton import SymbolAutomaton
+from ostinato.forecast.gaps import count_gaps
 from ostinato.forecast.pattern import Pattern
 from ostinato.forecast.reader import Read, Reader
+from ostinato.lang.cel import parse_duration
 from ostinato.plan.format import to_text
 from ostinato.plan.nodes import Query, Segment, Window
 
@@ -25,7 +29,8 @@ def completions(pattern: Pattern, rows: list[Row]) -> list[bool]:
     reader = Reader(pattern, BINDING)
     read = reader.read(table(rows))
     try:
-        automaton = reader.symbols.completed().automaton(1_000)
+        gaps = count_gaps(read.symbols, read.keys, read.seconds, len(reader.symbols)) if rows else None
+        automaton = reader.symbols.completed().automaton(1_000, gaps)
     except LimitError:
         assume(False)
     return followed(automaton, read)
@@ -67,15 +72,16 @@ def test_completes_where_the_engine_does(query: Query, rows: list[Row], features
 
 
 @settings(max_examples=60)
-@given(queries(trailing=False, items=False), streams(12))
-def test_a_window_in_time_is_at_most_a_part_longer(query: Query, rows: list[Row]) -> None:
-    assume(query.window is not None and query.window.kind == "time" and query.window.amount > 0)
-    pattern = forecastable(replace(query, consume="NONE"))
-    found = completions(pattern, rows)
-    assert Reader(pattern, BINDING).read(table(rows)).completes.tolist() == detected(pattern, rows)
-    assert all(forecast for forecast, exact in zip(found, detected(pattern, rows), strict=True) if exact)
-    without = forecastable(replace(query, consume="NONE", window=None))
-    assert all(free for free, forecast in zip(detected(without, rows), found, strict=True) if forecast)
+@given(queries(trailing=False, items=False), streams(12), st.sampled_from(["2.5 seconds", "3 seconds", "7 seconds"]))
+def test_windows_in_time(query: Query, rows: list[Row], within: str) -> None:
+    """What completes is found exactly; of events at regular times, the automaton says the same."""
+    amount = parse_duration(within)
+    pattern = forecastable(replace(query, window=Window("time", amount, text=within)))
+    read = Reader(pattern, BINDING).read(table(rows))
+    assert read.completes is not None and read.completes.tolist() == detected(pattern, rows)
+    assume(rows and not query.partition_by)
+    regular = [{**row, "ts": at} for at, row in enumerate(rows)]
+    assert completions(pattern, regular) == detected(pattern, regular)
 
 
 @settings(max_examples=60)
@@ -113,3 +119,37 @@ def test_patterns_that_compare_events(query: Query, rows: list[Row]) -> None:
     except LimitError:
         assume(False)
     assert followed(automaton, read) == expected
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "A : B:+",
+        "A : B:+ WITHIN 4 EVENTS",
+        "SELECT STRICT * WHERE A ; B+",
+        "SELECT STRICT * WHERE A ; (B OR C)+ WITHIN 5 EVENTS",
+        "A ; B+ CONSUME BY ANY",
+    ],
+)
+def test_patterns_that_end_in_a_repetition(query: str) -> None:
+    pattern = Pattern.of(query)
+    rows = [{"ts": at, "type": kind} for at, kind in enumerate("ABBCABABBBCCBABCBB")]
+    assert completions(pattern, rows) == detected(pattern, rows)
+
+
+def test_more_kinds_of_events_than_can_be_provided_for() -> None:
+    """What completes is found exactly all the same, also of kinds that were never observed."""
+    flags = [f"a{number}" for number in range(10)]
+    pattern = Pattern.of(
+        " ; ".join(f"(T AS v{number} FILTER v{number}.{flag} > 0)" for number, flag in enumerate(flags))
+    )
+    one = [{"ts": at, "type": "T", **dict.fromkeys(flags, 0), flags[at % 10]: 1} for at in range(50)]
+    many = [
+        {"ts": at, "type": "T", **{flag: (at * place) % 3 % 2 for place, flag in enumerate(flags)}} for at in range(30)
+    ]
+    reader = Reader(pattern, BINDING)
+    reader.read(pa.Table.from_pylist(one))
+    read = Reader(pattern, BINDING, reader.symbols.completed()).read(pa.Table.from_pylist(many))
+    assert read.completes is not None
+    ends = {row[-1] for row in pattern.query.detect(many)["positions"].to_pylist()}
+    assert [bool(each) for each in read.completes] == [at in ends for at in range(30)]

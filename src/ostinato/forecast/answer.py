@@ -17,8 +17,10 @@ def per_state(machine: Machine, nominal: float) -> pa.Table:
     """A row for each state; NULL where there is no forecast."""
     found = machine.forecasts(nominal)
     none, never = found.earliest == 0, found.point == 0
+    likely = found.probability.astype(np.float64)
     columns: dict[str, Any] = {
-        "probability": pa.array(found.probability.astype(np.float64)),
+        "probability": pa.array(likely),
+        "beyond": pa.array(1 - likely),
         "point": pa.array(found.point, mask=never),
         "earliest": pa.array(found.earliest, mask=none),
         "latest": pa.array(found.latest, mask=none),
@@ -38,7 +40,7 @@ def answer(states_table: pa.Table, states: Int32, completes: Bools) -> pa.Table:
 
 def schema(timed: bool) -> pa.Schema:
     """The columns of an answer, in order."""
-    fields: list[tuple[str, pa.DataType]] = [("probability", pa.float64())]
+    fields: list[tuple[str, pa.DataType]] = [("probability", pa.float64()), ("beyond", pa.float64())]
     fields += [(name, pa.int32()) for name in ("point", "earliest", "latest")] + [("mass", pa.float64())]
     fields += [(f"{name}_seconds", pa.float64()) for name in ("point", "earliest", "latest") if timed]
     return pa.schema([*fields, (COMPLETES, pa.bool_())])

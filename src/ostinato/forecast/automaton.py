@@ -8,7 +8,7 @@ given to its completion.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -32,6 +32,8 @@ class SymbolAutomaton:
     next: Int32
     completes: Bools
     start: int = 0
+    # Where runs are followed one by one: the state in which they have these ages.
+    standing: Mapping[tuple[int, ...], int] | None = None
 
     @property
     def states(self) -> int:
@@ -66,7 +68,10 @@ class SymbolAutomaton:
         place[order] = np.arange(count, dtype=np.int32)
         kept = first[order]
         after = np.where(self.next[kept] >= 0, place[classes[self.next[kept]]], np.int32(-1))
-        return SymbolAutomaton(after.astype(np.int32), self.completes[kept])
+        standing = self.standing
+        if standing is not None:
+            standing = {ages: int(place[classes[state]]) for ages, state in standing.items()}
+        return SymbolAutomaton(after.astype(np.int32), self.completes[kept], standing=standing)
 
 
 @dataclass(frozen=True)
@@ -163,7 +168,7 @@ class Explorer:
             for t in self.transducer.transitions:
                 ahead = 0 if t.mark is not None and t.target in self.transducer.final else fewest[t.target]
                 known = fewest[t.source]
-                if ahead is not None and t.source != t.target and (known is None or ahead + 1 < known):
+                if ahead is not None and (known is None or ahead + 1 < known):
                     fewest[t.source] = ahead + 1
                     changed = True
         self._fewest = fewest
@@ -178,7 +183,7 @@ class Explorer:
         parts = [f"{self._part(state)} ({len(self.ages[state]):,} ages)" for state in worst if self.ages[state]]
         aged = self.bound is not None
         return LimitError(
-            "states",
+            "pattern_states",
             self.max_states,
             reason="the pattern can stand in too many ways when made deterministic"
             + (f"; most of them differ in how old partial matches are after {', '.join(parts)}" if aged else ""),
@@ -188,5 +193,8 @@ class Explorer:
         )
 
     def _part(self, state: int) -> str:
-        marks = sorted({label(t.mark) for t in self.transducer.transitions if t.target == state and t.mark is not None})
-        return " or ".join(f"`{mark.removeprefix('• ')}`" for mark in marks) or f"state {state}"
+        entering = [t for t in self.transducer.transitions if t.target == state and t.mark is not None]
+        names = {label(t.mark).removeprefix("• ") for t in entering}
+        if not names or "•" in names:  # events without a name are told by what is asked of them
+            names = {str(t.condition) for t in entering}
+        return " or ".join(f"`{name}`" for name in sorted(names)) or f"state {state}"

@@ -20,6 +20,8 @@ from ostinato.kernels.protocol import Int32
 
 _COARSE = 20
 _HALVINGS = 6
+_JUDGED = 0.5  # of the intervals must be decided by the data
+NEVER = 2.0  # a threshold that nothing reaches
 _HIGHEST = 0.999  # nothing is certain: at 1 there may be no forecast at all, and so nothing to learn from
 
 
@@ -32,13 +34,15 @@ class Calibration:
     coverage: float  # of intervals with the nominal threshold
     uncalibrated: float  # coverage of intervals with the promised threshold itself; NaN: it makes none
     completions: int  # in the held-out events: what all this rests on
-    enough: bool  # False: no threshold kept the promise for sure, and the nominal one is the promised
+    enough: bool  # False: no threshold kept the promise for sure; the nominal one is the promised, or NEVER
 
     def __str__(self) -> str:
         if not self.enough:
             few = _needed(self.promised, self.completions) > 1
             reason = "too few to promise so much" if few else "and no threshold makes intervals that cover enough"
-            return f"threshold {self.promised:g}, not calibrated: {self.completions:,} held-out completions, {reason}"
+            made = "; no interval is given" if self.nominal == NEVER else ""
+            told = f"{self.completions:,} held-out completions, {reason}{made}"
+            return f"threshold {self.promised:g}, not calibrated: {told}"
         return (
             f"threshold {self.promised:g}, made with {self.nominal:.3f}: {self.coverage:.1%} of intervals held "
             f"({self.completions:,} held-out completions)"
@@ -77,7 +81,11 @@ def calibrate(waiting: Float32, states: Int32, truth: Truth, threshold: float) -
             break
         low = nominal
     if high is None:
-        return Calibration(threshold, threshold, own.coverage, own.coverage, count, enough=False)
+        # Too few to judge by, or keys too short for it: the model is believed. Where they say that it must not be,
+        # there is no forecast.
+        judged = needed <= 1 and own.known >= _JUDGED * (1 - own.no_forecast) * truth.events
+        nominal = NEVER if judged and own.coverage < threshold else threshold
+        return Calibration(threshold, nominal, own.coverage, own.coverage, count, enough=False)
     for _ in range(_HALVINGS if high > threshold else 0):
         middle = (low + high) / 2
         low, high = (low, middle) if keeps(middle) else (middle, high)

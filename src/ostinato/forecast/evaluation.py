@@ -16,8 +16,8 @@ from ostinato.errors import QueryError
 from ostinato.forecast.intervals import forecasts
 from ostinato.forecast.scores import (
     BINS,
-    Bands,
     Binning,
+    Distances,
     Float32,
     Reliability,
     banded,
@@ -25,6 +25,7 @@ from ostinato.forecast.scores import (
     likely,
     outcomes,
 )
+from ostinato.forecast.settings import check_probability, plain
 from ostinato.forecast.truth import Truth
 from ostinato.kernels.protocol import Floats, Int32
 from ostinato.viz.reliability import ReliabilityDiagram
@@ -46,6 +47,7 @@ SCORES = {
     "interval_score": "interval score",
     "no_forecast": "share without interval",
 }
+_BANDS = 10  # of distances, at most
 _STEPS = (1, 2, 5, 10, 20, 30, 60, 100, 200, 500, 1000)
 
 
@@ -66,6 +68,7 @@ class Evaluation:
 
     table: pa.Table  # one row per model, one column per score (NULL: the events do not tell)
     horizons: pa.Table  # one row per model and number of events ahead: rate, ROC-AUC, Brier score, calibration error
+    distances: pa.Table  # one row per model and band of distances to a completion: events, rate, ROC-AUC
     curves: dict[str, Reliability]
     events: int
     completions: int
@@ -122,22 +125,24 @@ def evaluate(
     within: int | None = None,
     threshold: float = 0.5,
     decision: float = 0.5,
-    halves: Bands | None = None,
+    distances: Distances | None = None,
     bins: int = BINS,
     by: Binning = "quantile",
 ) -> Evaluation:
     """Score all contenders against the same truth.
 
-    `within` is the number of events ahead that probabilities are about (all of the horizon unless given); `halves`
-    tells events in the near half of the distance to a completion (0) from those in the far half (1).
+    `within` is the number of events ahead that probabilities are about (all of the horizon unless given); by
+    `distances` events that are near a completion are told from those that are far.
     """
     horizon = min(contender.waiting.shape[1] for contender in contenders)
-    within = horizon if within is None else within
-    if not 1 <= within <= horizon:
-        raise QueryError(f"within={within} is not from 1 to {horizon}, the horizon that was learned")
+    within = plain(horizon if within is None else within)
+    if isinstance(within, bool) or not isinstance(within, int) or not 1 <= within <= horizon:
+        raise QueryError(f"within={within!r} is not a whole number from 1 to {horizon}, the horizon that was learned")
+    check_probability("decision", decision)
     weights = truth.weights(horizon)
     rows: list[dict[str, Any]] = []
     steps: list[dict[str, Any]] = []
+    parts: list[dict[str, Any]] = []
     curves: dict[str, Reliability] = {}
     for contender in contenders:
         for step in sorted({*(step for step in _STEPS if step < horizon), within, horizon}):
@@ -150,9 +155,10 @@ def evaluate(
             )
             if step == within:
                 curves[contender.name] = curve
+                parts += _by_distance(contender, probability, truth, within, distances, weights)
                 rows.append(
                     {"model": contender.name, "log_loss": contender.log_loss}
-                    | _distances(contender, probability, truth, within, halves, weights)
+                    | _halves(contender, probability, truth, within, distances, weights)
                     | {name: getattr(found.decisions(decision), name) for name in ("precision", "recall", "f1", "mcc")}
                     | {name: steps[-1][name] for name in ("auc", "brier", "calibration_error")}
                     | _intervals(contender, truth, horizon, threshold, weights)
@@ -164,6 +170,11 @@ def evaluate(
             {"model": pa.string(), "within": pa.int32()}
             | dict.fromkeys(("events", "rate", "auc", "brier", "calibration_error"), pa.float64()),
         ),
+        distances=_table(
+            parts,
+            {"model": pa.string(), "nearest": pa.int32(), "farthest": pa.int32()}
+            | dict.fromkeys(("events", "rate", "auc"), pa.float64()),
+        ),
         curves=curves,
         events=len(truth),
         completions=truth.completions,
@@ -173,13 +184,27 @@ def evaluate(
     )
 
 
-def _distances(
-    contender: Contender, probability: Floats, truth: Truth, within: int, halves: Bands | None, weights: Floats
+def _halves(
+    contender: Contender, probability: Floats, truth: Truth, within: int, distances: Distances | None, weights: Floats
 ) -> dict[str, float]:
-    if halves is None:
+    if distances is None:
         return {"auc_near": math.nan, "auc_far": math.nan}
-    near, far = banded(probability, contender.states, truth, within, halves, 2, weights)
+    near, far = banded(probability, contender.states, truth, within, distances.bands(2), 2, weights)
     return {"auc_near": near.auc(), "auc_far": far.auc()}
+
+
+def _by_distance(
+    contender: Contender, probability: Floats, truth: Truth, within: int, distances: Distances | None, weights: Floats
+) -> list[dict[str, Any]]:
+    if distances is None or not distances.longest:
+        return []
+    count = min(_BANDS, distances.longest)
+    found = banded(probability, contender.states, truth, within, distances.bands(count), count, weights)
+    return [
+        {"model": contender.name, "nearest": nearest, "farthest": farthest}
+        | {"events": part.total, "rate": part.rate, "auc": part.auc()}
+        for (nearest, farthest), part in zip(distances.bounds(count), found, strict=True)
+    ]
 
 
 def _intervals(contender: Contender, truth: Truth, horizon: int, threshold: float, weights: Floats) -> dict[str, float]:

@@ -52,9 +52,7 @@ def _automaton(model: ForecastModel) -> str:
     lines = [f"{automaton.states:,} states, at most {int(distance.max(initial=0))} events from a completion"]
     lines.append(f"{model.learnt.completions:,.0f} completions were learned from: {model.learnt.rate:.3%} of events")
     if model.symbols.measured:
-        from ostinato.forecast.symbols import PARTS
-
-        lines.append(f"ages are told apart to 1/{PARTS} of the window, which is so much longer here than in detection")
+        lines.append("ages are approximate: gaps are put in classes by their share of the window, each with its mean")
     return "\n".join(lines)
 
 

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from ostinato.errors import DataError
+from ostinato.forecast.baselines import HIGHEST_ORDER
 from ostinato.forecast.calibrate import Calibration, calibrate
 from ostinato.forecast.drift import DriftAlarm
+from ostinato.forecast.gaps import count_gaps
 from ostinato.forecast.learnt import Learner
 from ostinato.forecast.loss import log_loss
 from ostinato.forecast.machine import Machine, completed
@@ -65,27 +67,30 @@ class _Fit:
 
     def __init__(self, settings: Settings, symbols: Symbols, read: Read) -> None:
         self.settings, self.symbols, self.read = settings, symbols, read
-        self.automaton = symbols.completed().automaton(settings.limits.pattern_states)
+        seconds = np.full(len(read.symbols), np.nan) if read.seconds is None else read.seconds
+        gaps = count_gaps(read.symbols, read.keys, seconds, len(symbols))
+        self.automaton = symbols.completed().automaton(settings.limits.pattern_states, gaps)
         self.completes = completed(self.automaton, read)
         self.cut = len(read.symbols) - int(settings.holdout * len(read.symbols))
         self.earlier, self.later = read.part(0, self.cut), read.part(self.cut, len(read.symbols))
 
     def model(self) -> ForecastModel:
-        learner = Learner(
-            self.symbols, LARGEST if self.settings.order == "auto" else self.settings.order, self.read.key_count
-        )
+        order = LARGEST if self.settings.order == "auto" else self.settings.order
+        learner = Learner(self.symbols, max(order, HIGHEST_ORDER), self.read.key_count)
         head = learner.learn(self.earlier, self.completes[: self.cut])
         tail = learner.learn(self.later, self.completes[self.cut :])
         choice: OrderChoice | None = None
         if self.settings.order == "auto":
             choice = choose_order(head.counts, tail.counts, self.settings.learning)
-            head, tail = head.lowered(choice.order), tail.lowered(choice.order)
+            order = choice.order
+            kept = max(order, HIGHEST_ORDER)  # what baselines need
+            head, tail = head.lowered(kept), tail.lowered(kept)
         calibration = alarm = None
         if tail.events and head.events:
-            machine = Machine.of(self.automaton, head.counts, head.gaps, self.settings)
+            machine = Machine.of(self.automaton, head.counts, head.gaps, self.settings, order)
             alarm = self._alarm(machine)
             calibration = self._calibration(machine) if self.settings.calibrate else None
-        return ForecastModel(self.settings, head.merge(tail), calibration, alarm, choice)
+        return ForecastModel(self.settings, head.merge(tail), order, calibration, alarm, choice)
 
     def _calibration(self, machine: Machine) -> Calibration:
         """Of a model that has seen only the earlier events, by the later ones."""

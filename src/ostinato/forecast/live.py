@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf, isinf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,6 @@ import pyarrow as pa
 from ostinato.errors import DataError
 from ostinato.forecast.answer import answer
 from ostinato.forecast.reader import Read, Reader
-from ostinato.forecast.track import track
 from ostinato.forecast.truth import completions
 from ostinato.kernels.protocol import Bools, Int32
 from ostinato.runtime.state import Snapshot
@@ -20,12 +20,16 @@ if TYPE_CHECKING:
 
 
 class Scorer:
-    """Where each key of a stream stands. Batches come in the order of time; rows within one are sorted."""
+    """Where each key of a stream stands. Batches come in the order of time; rows within one are sorted.
+
+    It keeps the model as it was when the stream began: what `update` changes later is for other scorers.
+    """
 
     def __init__(self, model: ForecastModel) -> None:
-        self.model = model
+        self.machine, self.per_state, self.fingerprint = model.machine, model.per_state, model.fingerprint
         self.reader = Reader(model.pattern, model.settings.binding, model.symbols)
         self.states: Int32 = np.zeros(0, np.int32)
+        self.time = -inf  # of the last event
 
     @property
     def unseen(self) -> int:
@@ -33,32 +37,43 @@ class Scorer:
         return self.reader.unseen
 
     def push(self, events: Any) -> pa.Table:
-        """A row for each event, in the order of the rows."""
+        """A row for each event, in the order of the rows. Raises DataError where time goes back between batches."""
         read = self.reader.read(events)
+        if read.seconds is not None and len(read.seconds):
+            if read.seconds[0] < self.time:
+                raise DataError(
+                    "these events begin before the last ones that were read",
+                    fix="push batches in the order of time, or all events at once",
+                )
+            self.time = float(read.seconds[-1])
         states, completes = self.follow(read)
-        return answer(self.model.per_state, read.as_given(states), read.as_given(completes))
+        return answer(self.per_state, read.as_given(states), read.as_given(completes))
 
     def follow(self, read: Read) -> tuple[Int32, Bools]:
         """The state after each of these events, and whether it completes a match."""
-        machine = self.model.machine
         self.states = np.concatenate([self.states, np.zeros(read.key_count - len(self.states), np.int32)])
         completes = read.completes
         if completes is None:
-            before = self.states.copy()
-            completes = completions(machine.follow, machine.product.completes, read.symbols, read.keys, before)
-        return track(machine.follow, read.symbols, read.keys, self.states), completes
+            product, before = self.machine.product, self.states.copy()
+            completes = completions(product.next, product.completes, read.symbols, read.keys, before)
+        return self.machine.follow(read, self.states), completes
 
     def snapshot(self) -> bytes:
         """Where each key stands, for `restore` with the same model; a versioned, checked format without code."""
         arrays, tables = self.reader.save()
-        meta = {"model": self.model.fingerprint, "unseen": self.reader.unseen}
+        meta = {
+            "model": self.fingerprint,
+            "unseen": self.reader.unseen,
+            "time": None if isinf(self.time) else self.time,
+        }
         return Snapshot(meta, arrays | {"states": self.states}, tables).to_bytes()
 
     def restore(self, snapshot: bytes) -> None:
         """Go on where `snapshot` was taken."""
         held = Snapshot.from_bytes(snapshot)
-        if held.meta.get("model") != self.model.fingerprint:
+        if held.meta.get("model") != self.fingerprint:
             raise DataError("the snapshot was taken with another model", fix="load the model that it was taken with")
         self.states = held.arrays["states"]
         self.reader.unseen = held.meta["unseen"]
+        self.time = -inf if held.meta["time"] is None else held.meta["time"]
         self.reader.load(held.arrays, held.tables)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,8 +15,8 @@ from ostinato.forecast.product import Product, product
 from ostinato.forecast.reader import Read
 from ostinato.forecast.seconds import CompletionTimes, SecondsAhead, completion_times, seconds_ahead
 from ostinato.forecast.settings import Settings
-from ostinato.forecast.track import track
-from ostinato.forecast.tree import Learning, Tree, learn
+from ostinato.forecast.track import track, track_standing
+from ostinato.forecast.tree import Tree, learn
 from ostinato.forecast.truth import completions
 from ostinato.forecast.waiting import Float32, waiting_times
 from ostinato.kernels.protocol import Bools, Int32
@@ -32,8 +32,10 @@ class Machine:
     settings: Settings
 
     @classmethod
-    def of(cls, automaton: SymbolAutomaton, counts: Counts, gaps: Gaps, settings: Settings) -> Machine:
-        return cls(automaton, learned(counts, automaton.next.shape[1], settings.learning), gaps, settings)
+    def of(cls, automaton: SymbolAutomaton, counts: Counts, gaps: Gaps, settings: Settings, order: int) -> Machine:
+        """Symbols that were never counted have no probability."""
+        whole = replace(counts.lowered(order), alphabet=automaton.next.shape[1])
+        return cls(automaton, learn(whole, settings.learning), gaps, settings)
 
     @cached_property
     def product(self) -> Product:
@@ -56,18 +58,15 @@ class Machine:
 
     def states(self, read: Read) -> Int32:
         """The state after each event of a stream that begins here."""
-        return track(self.follow, read.symbols, read.keys, np.zeros(read.key_count, np.int32))
+        return self.follow(read, np.zeros(read.key_count, np.int32))
 
-    @cached_property
-    def follow(self) -> Int32:
-        """Where each symbol leads: what cannot be, by all that was observed, begins anew."""
-        after = self.product.next
-        return after if (after >= 0).all() else np.where(after < 0, 0, after).astype(np.int32)
-
-
-def learned(counts: Counts, alphabet: int, learning: Learning) -> Tree:
-    """The tree over the whole alphabet: symbols that were never counted have no probability."""
-    return learn(Counts(alphabet, counts.order, counts.grams, counts.weights), learning)
+    def follow(self, read: Read, states: Int32) -> Int32:
+        """The state after each event; `states` has that of each key and is brought up to date."""
+        standing = self.automaton.standing
+        if standing is None or read.stands is None:
+            return track(self.product.next, read.symbols, read.keys, states)
+        numbers = np.array([standing.get(ages, -1) for ages in read.stood], np.int32)
+        return track_standing(self.product, read, numbers[read.stands], states)
 
 
 def completed(automaton: SymbolAutomaton, read: Read) -> Bools:

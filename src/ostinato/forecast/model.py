@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ostinato.errors import DataError
+from ostinato.errors import DataError, LimitError
 from ostinato.forecast.answer import per_state
 from ostinato.forecast.automaton import SymbolAutomaton
 from ostinato.forecast.baselines import mean_rate, trees
@@ -25,12 +25,11 @@ from ostinato.forecast.machine import Machine, completed
 from ostinato.forecast.order import OrderChoice
 from ostinato.forecast.pattern import Pattern
 from ostinato.forecast.reader import Read, Reader
-from ostinato.forecast.scores import distance_bands, interval_scores
-from ostinato.forecast.settings import Settings
+from ostinato.forecast.scores import Distances, interval_scores
+from ostinato.forecast.settings import Settings, check_probability
 from ostinato.forecast.symbols import Symbols
 from ostinato.forecast.truth import Truth
 from ostinato.kernels.protocol import Int32
-from ostinato.options import bad_option
 from ostinato.query import is_spark_frame
 
 
@@ -41,12 +40,14 @@ class ForecastModel:
         self,
         settings: Settings,
         learnt: Learnt,
+        order: int,
         calibration: Calibration | None = None,
         alarm: DriftAlarm | None = None,
         choice: OrderChoice | None = None,
         adaptive: Adaptive | None = None,
     ) -> None:
         self.settings, self.learnt = settings, learnt
+        self.order = order  # of the tree; the counts may tell of longer contexts, for the sake of baselines
         self.calibration, self.alarm, self.choice = calibration, alarm, choice
         nominal = settings.threshold if calibration is None else calibration.nominal
         self.adaptive = adaptive or Adaptive(settings.threshold, nominal)
@@ -56,10 +57,6 @@ class ForecastModel:
     @property
     def pattern(self) -> Pattern:
         return self.learnt.symbols.pattern
-
-    @property
-    def order(self) -> int:
-        return self.learnt.counts.order
 
     @property
     def nominal(self) -> float:
@@ -73,11 +70,11 @@ class ForecastModel:
 
     @cached_property
     def automaton(self) -> SymbolAutomaton:
-        return self.symbols.automaton(self.settings.limits.pattern_states)
+        return self.symbols.automaton(self.settings.limits.pattern_states, self.learnt.gaps)
 
     @cached_property
     def machine(self) -> Machine:
-        return Machine.of(self.automaton, self.learnt.counts, self.learnt.gaps, self.settings)
+        return Machine.of(self.automaton, self.learnt.counts, self.learnt.gaps, self.settings, self.order)
 
     @cached_property
     def per_state(self) -> pa.Table:
@@ -88,7 +85,7 @@ class ForecastModel:
     def fingerprint(self) -> str:
         """Differs where states mean something else."""
         counts = self.learnt.counts
-        told = (self.pattern, self.learnt.symbols.pairs, self.settings, counts.order)
+        told = (self.pattern, self.learnt.symbols.pairs, self.settings, self.order)
         return sha256(b"".join([repr(told).encode(), counts.grams.tobytes(), counts.weights.tobytes()])).hexdigest()
 
     # -- verbs
@@ -96,10 +93,11 @@ class ForecastModel:
     def forecast(self, events: Any, /) -> Any:
         """A row for each event, in the order of the rows; of a Spark DataFrame, batch or streaming, a DataFrame.
 
-        `probability` that a match completes within the horizon; `point`, the likeliest number of events ahead;
-        `earliest` and `latest`, the shortest interval that holds the promised probability, and `mass`, its own
-        (NULL: none holds so much); the same in seconds where events have a time; `completes`, whether a match completed
-        with this event. Counted are events of the same partition.
+        `probability` that a match completes within the horizon, and `beyond`, that none does; `point`, the likeliest
+        number of events ahead; `earliest` and `latest`, the shortest interval that holds the promised probability, and
+        `mass`, its own by the model (NULL: none holds so much); the same in seconds where events have a time, with the
+        median for `point`; `completes`, whether a match completed with this event. Counted are events of the same
+        partition.
         """
         if is_spark_frame(events):
             from ostinato.spark.ml import score
@@ -117,10 +115,11 @@ class ForecastModel:
         `within`: the number of events ahead that probabilities are judged for (all of the horizon unless given);
         `decision`: from which probability on "it will happen" is said.
         """
+        _check_table("evaluate", holdout)
         read = self._read(holdout)
         truth = Truth.of(completed(self.automaton, read), read.keys)
         states = self.machine.states(read)
-        near = distance_bands(self.automaton.distance(), 2)[self.machine.product.pattern[states]]
+        distances = Distances(self.automaton.distance(), self.machine.product.pattern[states])
         loss = log_loss(self.machine.tree, read.symbols, read.keys)
         contenders = [Contender("model", self.machine.waiting, states, loss, self.nominal)]
         rate = mean_rate(self.learnt.rate, self.settings.horizon)
@@ -129,14 +128,17 @@ class ForecastModel:
         for name, tree in trees(counts).items():
             machine = Machine(self.automaton, tree, self.learnt.gaps, self.settings)
             loss = log_loss(tree, read.symbols, read.keys)
-            contenders.append(Contender(name, machine.waiting, machine.states(read), loss))
+            try:
+                contenders.append(Contender(name, machine.waiting, machine.states(read), loss))
+            except LimitError:  # longer chains are larger still
+                break
         return evaluate(
             contenders,
             truth,
             within=within,
             threshold=self.settings.threshold,
             decision=decision,
-            halves=near,
+            distances=distances,
         )
 
     def update(self, events: Any, /, *, decay: float = 1.0) -> Drift | None:
@@ -146,8 +148,8 @@ class ForecastModel:
         corrected, and a stream that is no longer the one that was learned rings the alarm, which is returned. Contexts
         begin anew with each call, so give as many events at once as there are.
         """
-        if not 0 <= decay <= 1:
-            raise bad_option("decay", decay, "a number from 0 to 1")
+        _check_table("update", events)
+        check_probability("decay", decay)
         read = self._read(events)
         completes = completed(self.automaton, read)
         truth, states = Truth.of(completes, read.keys), self.machine.states(read)
@@ -156,8 +158,8 @@ class ForecastModel:
         self._correct(truth, states)
         reader = Reader(self.pattern, self.settings.binding, self.learnt.symbols, learning=True)
         again = reader.read(events)
-        learner = Learner(reader.symbols, self.order, again.key_count)
-        self.learnt = self.learnt.decayed(decay).merge(learner.learn(again, completes))
+        learner = Learner(reader.symbols, self.learnt.counts.order, again.key_count)
+        self.learnt = self.learnt.decayed(float(decay)).merge(learner.learn(again, completes))
         for name in ("symbols", "automaton", "machine", "per_state", "fingerprint"):
             self.__dict__.pop(name, None)  # found anew when asked for
         return drift
@@ -200,4 +202,11 @@ class ForecastModel:
         return (
             f"<ForecastModel of order {self.order}, {int(self.learnt.events):,} events learned, "
             f"{int(self.learnt.completions):,} completions>"
+        )
+
+
+def _check_table(verb: str, events: Any) -> None:
+    if is_spark_frame(events):
+        raise DataError(
+            f"`{verb}` takes a table, not a Spark DataFrame", fix=f"collect a sample: model.{verb}(frame.toArrow())"
         )

@@ -26,14 +26,50 @@ NONE, BEGAN, FROM = 0, 1, 2
 NO_RUN = -1  # as an age
 
 
-class Outcomes:
-    """Numbers for outcomes, in order of first sight."""
+class Numbered:
+    """Numbers for rows of whole numbers from 0 on, in order of first sight."""
 
-    def __init__(self, known: Sequence[Outcome] = ()) -> None:
-        self.known: list[Outcome] = []
+    def __init__(self, known: Sequence[tuple[int, ...]] = ()) -> None:
+        self.known: list[tuple[int, ...]] = []
         self._chain: list[Integers] = []
         if known:
-            self._number(np.array(known, np.int64))
+            self.encode(np.array(known, np.int64))
+
+    def encode(self, rows: Int64) -> Int32:
+        if not self._chain:
+            self._chain = [Integers() for _ in range(rows.shape[1])]
+        ids = np.zeros(len(rows), np.int32)
+        for column, interner in zip(rows.T, self._chain, strict=True):
+            ids = interner.encode((ids.astype(np.int64) << 32) | column)
+        fresh, first = np.unique(ids, return_index=True)
+        new = fresh >= len(self.known)
+        self.known += [tuple(rows[at].tolist()) for at in first[new]]
+        return ids
+
+
+class Standing:
+    """Numbers for the ages of runs after an event."""
+
+    def __init__(self) -> None:
+        self._rows = Numbered()
+
+    @property
+    def known(self) -> list[tuple[int, ...]]:
+        return [tuple(age + NO_RUN for age in ages) for ages in self._rows.known]
+
+    def number(self, ages: Int64) -> Int32:
+        return self._rows.encode(ages - NO_RUN)
+
+
+class Outcomes:
+    """Numbers for outcomes."""
+
+    def __init__(self, known: Sequence[Outcome] = ()) -> None:
+        self._rows = Numbered(known)
+
+    @property
+    def known(self) -> list[Outcome]:
+        return self._rows.known
 
     def number(self, before: Int64, after: Int64, completes: Bools) -> Int32:
         """Of events, by the ages [events, states] of the youngest runs before and after each."""
@@ -45,18 +81,7 @@ class Outcomes:
         lineage = np.where(itself, FROM + np.arange(len(states)), lineage)
         lineage = np.where(after == 0, BEGAN, lineage)
         occupied = ((before != NO_RUN) << np.arange(len(states), dtype=np.int64)).sum(axis=1)
-        return self._number(np.column_stack([completes.astype(np.int64), occupied, lineage]))
-
-    def _number(self, rows: Int64) -> Int32:
-        if not self._chain:
-            self._chain = [Integers() for _ in range(rows.shape[1])]
-        ids = np.zeros(len(rows), np.int32)
-        for column, interner in zip(rows.T, self._chain, strict=True):
-            ids = interner.encode((ids.astype(np.int64) << 32) | column)
-        fresh, first = np.unique(ids, return_index=True)
-        new = fresh >= len(self.known)
-        self.known += [tuple(rows[at].tolist()) for at in first[new]]
-        return ids
+        return self._rows.encode(np.column_stack([completes.astype(np.int64), occupied, lineage]))
 
 
 def explore(outcomes: Sequence[Outcome | None], states: int, bound: int, max_states: int) -> SymbolAutomaton:
@@ -72,7 +97,7 @@ def explore(outcomes: Sequence[Outcome | None], states: int, bound: int, max_sta
             if target is not None and target not in number:
                 if len(todo) >= max_states:
                     raise LimitError(
-                        "states",
+                        "pattern_states",
                         max_states,
                         reason=f"partial matches of {states} parts of the pattern can be of too many ages within "
                         f"{bound + 1} events",
@@ -85,7 +110,7 @@ def explore(outcomes: Sequence[Outcome | None], states: int, bound: int, max_sta
     order = [distinct[outcome] for outcome in outcomes]
     ends = np.array([outcome is not None and outcome[0] == 1 for outcome in outcomes])
     after = np.array(rows, np.int32)[:, order]
-    return SymbolAutomaton(after, (after >= 0) & ends)
+    return SymbolAutomaton(after, (after >= 0) & ends, standing=number)
 
 
 def _after(ages: tuple[int, ...], outcome: Outcome, bound: int) -> tuple[int, ...] | None:

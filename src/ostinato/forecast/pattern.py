@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,7 +14,7 @@ from ostinato.plan.columns import attributes_read
 from ostinato.plan.nodes import Language
 from ostinato.query import CelQuery, PatternQuery, SremQuery
 
-_FEATURE = "ANY AS event FILTER event[{}]"
+_FEATURE = "ANY AS event FILTER event[{}\n]"  # the line ends what may be a comment
 _PREFIX = _FEATURE.index("{")
 
 
@@ -37,6 +37,8 @@ class Pattern:
             )
         if isinstance(features, str):
             raise QueryError("features is a list of conditions, not a text", fix=f"features=[{features!r}]")
+        if not isinstance(features, Iterable):
+            raise QueryError(f"features is a list of conditions, not {features!r}", fix="features=['speed > 3']")
         pattern = cls(query.text, query.language, tuple(features))
         pattern.check()
         return pattern
@@ -121,13 +123,29 @@ class Pattern:
 def _feature(text: object) -> Compiled:
     if not isinstance(text, str) or not text.strip():
         raise QueryError(f"a feature is a condition on one event, not {text!r}", fix="such as 'speed > 3'")
+    _check_condition(text)
     try:
         compiled = compile_text(_FEATURE.format(text))
     except QueryError as error:
         raise _of_feature(error, text) from None
-    if not compiled.conditions:
-        raise QueryError("this feature holds for every event", text=text, span=Span(0, len(text)), fix="leave it out")
+    if not attributes_read(compiled.query):
+        reason = "this feature reads no attribute, so that it holds for every event or for none"
+        raise QueryError(reason, text=text, span=Span(0, len(text)), fix="leave it out")
     return compiled
+
+
+def _check_condition(text: str) -> None:
+    """Raises QueryError unless the text is one whole condition: what goes on after it could be more of a query."""
+    from lark.exceptions import UnexpectedInput
+
+    from ostinato.lang.cel import grammar
+    from ostinato.lang.cel_errors import explain
+
+    try:
+        grammar("cel.lark", "expr").parse(text)
+    except UnexpectedInput as error:
+        told = explain(text, error)
+        raise QueryError(f"in a feature: {told.reason}", text=text, span=told.span, fix=told.fix) from None
 
 
 def _of_feature(error: QueryError, text: str) -> QueryError:

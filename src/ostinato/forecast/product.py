@@ -40,7 +40,8 @@ def product(automaton: SymbolAutomaton, tree: Tree, *, max_states: int) -> Produ
     """What of pattern × contexts can be reached from the start of a key.
 
     Where the pattern says that a symbol cannot come, its probability is given to the others in proportion; where that
-    leaves nothing, each of the others is as likely.
+    leaves nothing, each of the others is as likely. Where a pattern may stand anywhere after what was never observed,
+    its state p with nothing remembered is state p.
     """
     from ostinato.kernels.forecast_product import explore, fill_rows
 
@@ -54,16 +55,17 @@ def product(automaton: SymbolAutomaton, tree: Tree, *, max_states: int) -> Produ
     after = np.empty((limit, alphabet), np.int32)
     table = np.full(2 << (2 * limit).bit_length(), -1, np.int64)
     found = explore(
-        read_only(automaton.next), read_only(contexts.next), automaton.start, limit, table, pattern, context, after
-    )
+        read_only(automaton.next), read_only(contexts.next), automaton.start, automaton.standing is not None, limit,
+        table, pattern, context, after,
+    )  # fmt: skip
     if found < 0:
         raise LimitError(
-            "max_states",
+            "states",
             max_states,
             reason=f"the pattern has {automaton.states:,} states and the tree needs {contexts.states:,} contexts: "
             "together they are in too many",
             fix="for fewer contexts lower the order, raise p_min or min_count; for fewer pattern states narrow WITHIN "
-            "or leave out features; or raise max_states",
+            "or leave out features; or raise ForecastLimits(states=…)",
         )
     pattern.resize(found, refcheck=False)  # in place: nobody else has seen them
     context.resize(found, refcheck=False)

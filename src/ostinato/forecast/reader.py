@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,9 +14,9 @@ from ostinato.clock import Clock
 from ostinato.errors import DataError
 from ostinato.events import DEFAULT_TYPE, Binding, kinds, time_order, to_arrow, with_columns
 from ostinato.forecast.exact import Follower, ages
-from ostinato.forecast.outcomes import Outcomes
+from ostinato.forecast.outcomes import Outcomes, Standing
 from ostinato.forecast.pattern import Pattern
-from ostinato.forecast.symbols import PARTS, Symbols
+from ostinato.forecast.symbols import GAPS, Symbols
 from ostinato.kernels.keys import KeyTable
 from ostinato.kernels.predicates import Encoder
 from ostinato.plan.nodes import relations
@@ -28,7 +28,7 @@ Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
 _UNKNOWN = -1
-_NEVER = np.iinfo(np.int64).min  # the part of the window in which a key that was not seen had its last event
+_NEVER = np.iinfo(np.int64).min  # when a key that was not seen had its last event
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,8 @@ class Read:
     order: Int64 | None
     seconds: Floats | None
     completes: Bools | None = None  # where it was found exactly, not by the automaton
+    stands: Int32 | None = None  # where events are compared: after each, the number of the ages in `stood`
+    stood: Sequence[tuple[int, ...]] = ()
 
     def part(self, begin: int, end: int) -> Read:
         """Some of these events; they have no rows of their own."""
@@ -48,7 +50,8 @@ class Read:
         keys = None if self.keys is None else self.keys[some]
         seconds = None if self.seconds is None else self.seconds[some]
         completes = None if self.completes is None else self.completes[some]
-        return Read(self.symbols[some], keys, self.key_count, None, seconds, completes)
+        stands = None if self.stands is None else self.stands[some]
+        return Read(self.symbols[some], keys, self.key_count, None, seconds, completes, stands, self.stood)
 
     def as_given(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """What is known of each event, in the order of the rows."""
@@ -79,7 +82,7 @@ class Reader:
         self.keys = KeyTable()
         self.follower: Follower | None = None
         self.seen: Int64 = np.zeros(0, np.int64)  # per key, how many events it had
-        self.parts = Latest(_NEVER)  # per key, the part of the window that its last event was in
+        self.last = Latest(_NEVER)  # per key, when its last event was
 
     def read(self, data: Any) -> Read:
         """Rows of any accepted form, sorted by time among themselves."""
@@ -95,14 +98,15 @@ class Reader:
             keys = None if keys is None else keys[order]
             seconds = None if seconds is None else seconds[order]
         key_count = 1 if keys is None else self.keys.size
-        effects, completes = self._effects(rows, order, codes, keys, key_count)
-        return Read(self._symbols(codes, effects), keys, key_count, order, seconds, completes)
+        effects, completes, stands = self._effects(rows, order, codes, keys, key_count)
+        symbols = self._symbols(codes, effects)
+        return Read(symbols, keys, key_count, order, seconds, completes, stands, self.standing.known)
 
     def save(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, pa.Table]]:
         """Where the stream stands, for `load` by a reader of the same pattern and symbols."""
         if self._schema is None:
             return {}, {}
-        arrays: dict[str, npt.NDArray[Any]] = {"parts": self.parts.values, "seen": self.seen}
+        arrays: dict[str, npt.NDArray[Any]] = {"last": self.last.values, "seen": self.seen}
         if self.follower is not None:
             arrays |= self.follower.save()
         return arrays, {"schema": self._schema.empty_table(), "keys": self.keys.to_table()}
@@ -112,7 +116,7 @@ class Reader:
             return
         self._bind(tables["schema"])
         self.keys = KeyTable.from_table(tables["keys"])
-        self.parts.values, self.seen = arrays["parts"], arrays["seen"]
+        self.last.values, self.seen = arrays["last"], arrays["seen"]
         if self.follower is not None:
             self.follower.load(arrays)
 
@@ -147,36 +151,43 @@ class Reader:
         self.encoder = Encoder(
             self.pattern.conditions, relation=self.binding.relation, minterms=dict.fromkeys(self.symbols.minterms)
         )
-        if self.pattern.correlated or self.ruler is not None:
+        if self.pattern.correlated or self.ruler is not None or not self.symbols.provides:
             self.follower = Follower(self.pattern, rows.schema, self.encoder)
-        self.outcomes = Outcomes(self.symbols.outcomes)
-        self._table: Int32 = np.full((0, PARTS + 2 if self.ruler is not None else 1), _UNKNOWN, np.int32)
+        self.outcomes, self.standing = Outcomes(self.symbols.outcomes), Standing()
+        self._table: Int32 = np.full((0, len(GAPS) + 1 if self.ruler is not None else 1), _UNKNOWN, np.int32)
         needed = {self.binding.time, self.binding.type, *self.binding.order_by, *self.pattern.columns}
         self._schema = pa.schema([field for field in rows.schema if field.name in needed] or list(rows.schema))
         self._fill()
 
     def _effects(
         self, rows: pa.Table, order: Int64 | None, codes: Int32, keys: Int32 | None, key_count: int
-    ) -> tuple[Int64 | Int32 | int, Bools | None]:
-        """What each event does to what its key has begun; and whether it completes a match, where that is known."""
+    ) -> tuple[Int64 | Int32 | int, Bools | None, Int32 | None]:
+        """What each event does to what its key has begun; where it is found exactly, whether it completes a match; and
+        where events are compared, how the pattern stands after it."""
+        if self.follower is None:
+            return 0, None, None
         window = self.pattern.compiled.query.window
-        if window is None or self.follower is None:
-            return 0, None
         one_key = np.zeros(len(codes), np.int32) if keys is None else keys
-        if self.ruler is None:
+        if window is None or self.ruler is None:
             ticks = self._numbers(one_key, key_count)
-            lows = ticks - int(window.amount) + 1
+            lows = ticks - int(window.amount) + 1 if window is not None else np.zeros_like(ticks)
             before, after, completes = self.follower.follow(rows, order, codes, one_key, key_count, ticks, lows)
+            if not self.pattern.correlated:
+                return 0, completes, None
             explorer = self.symbols.explorer()
-            outcomes = self.outcomes.number(ages(before, ticks - 1, explorer), ages(after, ticks, explorer), completes)
-            return outcomes, completes
+            aged = ages(after, ticks, explorer)
+            outcomes = self.outcomes.number(ages(before, ticks - 1, explorer), aged, completes)
+            return outcomes, completes, self.standing.number(aged)
         ticks = self.ruler.ticks(rows[self.ruler.column])
         ticks = ticks if order is None else ticks[order]
         lows = self.ruler.lower_bounds(ticks, window.amount)
         _, _, completes = self.follower.follow(rows, order, codes, one_key, key_count, ticks, lows)
-        parts = np.floor(self.ruler.measured(ticks) / (float(window.amount) / PARTS)).astype(np.int64)
-        last = self.parts.before(one_key, parts, key_count)
-        return np.where(last == _NEVER, 0, np.clip(parts - last, 0, PARTS + 1)), completes
+        last = self.last.before(one_key, ticks, key_count)
+        known = last != _NEVER
+        passed = self.ruler.measured(ticks) - self.ruler.measured(np.where(known, last, ticks))
+        shares = passed / float(window.amount) if window.amount else np.where(passed > 0, np.inf, 0.0)
+        # Before the first event of a key there is nothing that could expire.
+        return np.where(known, np.searchsorted(GAPS, shares), len(GAPS)), completes, None
 
     def _numbers(self, keys: Int32, key_count: int) -> Int64:
         """The number of each event among those of its key, from 1 on."""
@@ -192,6 +203,8 @@ class Reader:
     def _symbols(self, codes: Int32, effects: Int64 | Int32 | int) -> Int32:
         self._fill()
         found: Int32 = self._table[codes, effects]
+        if not self.learning:
+            self.unseen += int(np.count_nonzero((found < 0) | (found >= self.symbols.observed)))
         if not (found < 0).any():
             return found
         pairs = np.unique(codes.astype(np.int64) * self._table.shape[1] + effects)
@@ -203,7 +216,6 @@ class Reader:
             self.symbols = replace(self.symbols.with_more(named), outcomes=tuple(self.outcomes.known))
             self._fill()
             return np.asarray(self._table[codes, effects])
-        self.unseen += int((found < 0).sum())
         nearest = self._table.copy()
         for (code, column), pair in zip(fresh, named, strict=True):
             nearest[code, column] = self.symbols.nearest(*pair)
@@ -211,9 +223,14 @@ class Reader:
 
     def _effect(self, column: int) -> int:
         """Without a window events make nothing older; in a window of events, by one."""
-        if self.follower is not None:
+        if self._told_apart:
             return column
         return 0 if self.symbols.bound is None else 1
+
+    @property
+    def _told_apart(self) -> bool:
+        """Whether events of one minterm may have different effects."""
+        return self.pattern.correlated or self.ruler is not None
 
     def _fill(self) -> None:
         """The table of codes and effects, as far as symbols are known."""
@@ -225,4 +242,4 @@ class Reader:
         codes = {minterm: code for code, minterm in enumerate(self.encoder.minterms)}
         for symbol, (minterm, effect) in enumerate(self.symbols.pairs):
             if minterm in codes and effect >= 0:
-                self._table[codes[minterm], effect if self.follower is not None else 0] = symbol
+                self._table[codes[minterm], effect if self._told_apart else 0] = symbol

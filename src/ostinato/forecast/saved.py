@@ -97,6 +97,7 @@ def described(model: ForecastModel) -> dict[str, Any]:
         "symbols": [[f"{minterm:x}", effect] for minterm, effect in learnt.symbols.pairs],
         "outcomes": learnt.symbols.outcomes,
         "order": model.order,
+        "counts_order": learnt.counts.order,
         "events": learnt.events,
         "completions": learnt.completions,
         "calibration": None if model.calibration is None else asdict(model.calibration),
@@ -106,8 +107,8 @@ def described(model: ForecastModel) -> dict[str, Any]:
     }
 
 
-def restored(told: dict[str, Any], counts: pa.Table, gaps: pa.Table) -> ForecastModel:
-    if told.get("format") != "ostinato forecast model":
+def restored(told: Any, counts: pa.Table, gaps: pa.Table) -> ForecastModel:
+    if not isinstance(told, dict) or told.get("format") != "ostinato forecast model":
         raise DataError("this is no forecast model", fix="give the folder that model.save(…) wrote")
     if told["version"] != VERSION:
         raise DataError(
@@ -123,7 +124,7 @@ def restored(told: dict[str, Any], counts: pa.Table, gaps: pa.Table) -> Forecast
     )
     learnt = Learnt(
         symbols,
-        Counts.from_table(counts, order=told["order"], alphabet=len(symbols)),
+        Counts.from_table(counts, order=told["counts_order"], alphabet=len(symbols)),
         Gaps.from_table(gaps, len(symbols)),
         told["events"],
         told["completions"],
@@ -132,6 +133,7 @@ def restored(told: dict[str, Any], counts: pa.Table, gaps: pa.Table) -> Forecast
     return ForecastModel(
         _settings(told["settings"]),
         learnt,
+        int(told["order"]),
         None if told["calibration"] is None else Calibration(**told["calibration"]),
         None if told["alarm"] is None else DriftAlarm.from_dict(told["alarm"]),
         None if choice is None else OrderChoice(choice["order"], tuple(OrderLoss(**each) for each in choice["tried"])),

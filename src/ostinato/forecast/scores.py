@@ -203,12 +203,36 @@ def distance_bands(distance: Int32, count: int) -> Bands:
     return np.where(distance > 0, (distance - 1) * count // max(longest, 1), -1).astype(np.int8)
 
 
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """At least how many events it is from each event to a completion, whatever comes."""
+
+    fewest: Int32  # per state of the pattern; -1: none completes any more
+    states: Int32  # per event
+
+    @property
+    def longest(self) -> int:
+        return int(self.fewest.max(initial=0))
+
+    def bands(self, count: int) -> Bands:
+        """Per event."""
+        found: Bands = distance_bands(self.fewest, count)[self.states]
+        return found
+
+    def bounds(self, count: int) -> list[tuple[int, int]]:
+        """The shortest and the longest distance of each band."""
+        every = np.arange(1, self.longest + 1, dtype=np.int32)
+        parts = distance_bands(every, count)
+        return [(int(every[parts == band].min()), int(every[parts == band].max())) for band in range(count)]
+
+
 def interval_scores(
     forecasts: Forecasts, states: Int32, truth: Truth, horizon: int, threshold: float, weights: Floats | None = None
 ) -> IntervalScores:
     """How the intervals of the events' states did, where `threshold` is the probability they promise.
 
-    An interval counts once the data decide it: the next completion was seen, or the key went on to its end without.
+    An interval counts once the data decide it: the next completion was seen, or the key went on to its end without;
+    and not at all where hardly any key goes on to its end, since then it could be seen to hold but not to fail.
     Winkler's score needs the completion itself; one beyond the horizon counts as one just beyond it.
     """
     from ostinato.kernels import forecast_truth as kernels

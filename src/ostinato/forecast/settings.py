@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from numbers import Integral, Real
 from typing import Any, Literal
 
-from ostinato.errors import OstinatoError
+from ostinato.errors import OstinatoError, did_you_mean
 from ostinato.forecast.tree import Learning
 from ostinato.options import bad_option, name, names
 
@@ -25,9 +26,10 @@ class ForecastLimits:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            value = getattr(self, each.name)
+            value = plain(getattr(self, each.name))
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise OstinatoError(f"limit {each.name} must be a positive whole number, not {value!r}")
+            object.__setattr__(self, each.name, value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +52,13 @@ class Settings:
     @classmethod
     def of(cls, *, order_by: Sequence[str] = (), limits: ForecastLimits | None = None, **told: Any) -> Settings:
         """From keyword arguments, those of `Learning` among them."""
+        told = {option: plain(value) for option, value in told.items()}
         learnt = {each.name: told.pop(each.name) for each in fields(Learning) if each.name in told}
+        known = {each.name for each in fields(cls)} - {"learning"}
+        for option in told:
+            if option not in known:
+                others = known | {each.name for each in fields(Learning)} | {"features"}
+                raise OstinatoError(f"a forecaster has no option `{option}`\nfix: {did_you_mean(option, others)}")
         return cls(
             order_by=names("order_by", order_by),
             learning=Learning(**learnt),
@@ -60,7 +68,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.order != "auto":
-            _check_whole("order", self.order, 0, MAX_ORDER)
+            _check_whole("order", self.order, 0, MAX_ORDER, ', or "auto"')
         _check_whole("horizon", self.horizon, 1, MAX_HORIZON)
         _check_share("threshold", self.threshold)
         if self.holdout != 0:
@@ -79,11 +87,23 @@ class Settings:
         return {"time": self.time, "type": self.type, "order_by": self.order_by}
 
 
-def _check_whole(option: str, value: object, least: int, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise bad_option(option, value, f"a whole number from {least} to {most:,}")
+def plain(value: Any) -> Any:
+    """Numbers of numpy as those of Python, so that they can be saved."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return value
+    return int(value) if isinstance(value, Integral) else float(value)
+
+
+def _check_whole(option: str, value: object, least: int, most: int, otherwise: str = "") -> None:
+    if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
+        raise bad_option(option, value, f"a whole number from {least} to {most:,}{otherwise}")
+
+
+def check_probability(option: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
+        raise bad_option(option, value, "a number from 0 to 1")
 
 
 def _check_share(option: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
         raise bad_option(option, value, "a number between 0 and 1")

@@ -2,9 +2,9 @@
 
 A symbol is a minterm, that is, a set of conditions of the pattern and of the features that hold together, with an
 effect. Under WITHIN n EVENTS, and without a window, every event has the same effect. Where a window is measured in time
-or along an attribute, the effect is how many parts of the window have passed since the last event of the key. Only
-symbols that were observed get probability; the others are there so that any event can be followed. Where events are
-compared with each other, the effect is the number of an outcome (outcomes.py).
+or along an attribute, the effect is the class of the gap since the last event of the key, by its share of the window;
+an age grows by the mean of the class. Where events are compared with each other, it is the number of an outcome
+(outcomes.py). Only symbols that were observed get probability; the others are there so that any event can be followed.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
+from math import floor, inf
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +22,7 @@ from ostinato.automata.sra.minterms import minterms
 from ostinato.automata.transducer import Condition
 from ostinato.errors import LimitError
 from ostinato.forecast.automaton import Explorer, Reading, SymbolAutomaton, reading
+from ostinato.forecast.gaps import Gaps
 from ostinato.forecast.outcomes import Outcome, explore
 from ostinato.forecast.pattern import Pattern
 from ostinato.lang.expr import CURRENT, TRUE, Attribute, Call, Expr, Literal
@@ -27,7 +30,11 @@ from ostinato.lang.expr import CURRENT, TRUE, Attribute, Call, Expr, Literal
 Int32 = npt.NDArray[np.int32]
 
 MAX_SYMBOLS = 4096
-PARTS = 10  # of a window along time or an attribute: ages are told apart to a tenth of it
+# Classes of gaps by their share of the window: up to each of these, and longer than the window, which ends everything.
+GAPS = (1 / 64, 1 / 32, 1 / 16, 1 / 8, 3 / 16, 1 / 4, 3 / 8, 1 / 2, 3 / 4, 1.0)
+# Ages in parts of a window along time or an attribute: as fine as a comfortable number of states allows.
+_FINENESS = (1000, 200, 60, 20, 10)
+_COARSE, _COMFORTABLE = 100, 4000
 _MAX_UNSEEN = 256  # kinds of events that were never observed, but are provided for
 _NEVER = -1  # the effect of what was never observed
 _TYPE = Attribute(CURRENT, "#type")
@@ -97,24 +104,58 @@ class Symbols:
 
         return min(range(len(self)), key=far)
 
-    def automaton(self, max_states: int) -> SymbolAutomaton:
-        """The pattern over these symbols, as small as it can be."""
-        explorer = self.explorer(max_states)
+    def automaton(self, max_states: int, gaps: Gaps | None = None) -> SymbolAutomaton:
+        """The pattern over these symbols, as small as it can be; `gaps` tell how long those of each class are."""
         if self.pattern.correlated:
             assert self.bound is not None
             outcomes = [None if effect == _NEVER else self.outcomes[effect] for effect in self.effects]
-            return explore(outcomes, explorer.transducer.states, self.bound, max_states).minimal()
-        return explorer.explore([(self._reading(minterm), effect) for minterm, effect in self.pairs]).minimal()
+            states = self.pattern.compiled.transducer.states
+            return explore(outcomes, states, self.bound, max_states).minimal()
+        readings = [self._reading(minterm) for minterm in self.minterms]
+        if not self.measured:
+            explorer = self.explorer(max_states)
+            return explorer.explore(list(zip(readings, self.effects, strict=True))).minimal()
+        shares = self._shares(gaps)
+        for parts in _FINENESS:
+            # Of fine parts what is left over is dropped: seven gaps of a seventh are not longer than the window.
+            whole = floor if parts > _COARSE else round
+            steps = [parts + 1 if share > 1 else whole(share * parts + 1e-9) for share in shares]
+            explorer = replace(
+                self.explorer(max_states), bound=parts, step=min((steps[effect] for effect in self.effects), default=0)
+            )
+            explorer.max_states = max_states if parts == _FINENESS[-1] else min(_COMFORTABLE, max_states)
+            try:
+                symbols = [(read, steps[effect]) for read, effect in zip(readings, self.effects, strict=True)]
+                return explorer.explore(symbols).minimal()
+            except LimitError:
+                if parts == _FINENESS[-1]:
+                    raise
+        raise AssertionError("the coarsest is tried last")
+
+    def _shares(self, gaps: Gaps | None) -> list[float]:
+        """Per class of gaps, the share of the window that they take on average; the middle of the class where no event
+        tells, as along an attribute."""
+        window = self.pattern.compiled.query.window
+        assert window is not None
+        found = [(below + up_to) / 2 for below, up_to in pairwise((0.0, *GAPS))] + [inf]
+        if gaps is None or window.kind != "time":
+            return found
+        effects = np.array(self.effects[: len(gaps.sums)])
+        for effect in range(len(GAPS)):
+            weight, seconds, _ = gaps.sums[: len(effects)][effects == effect].sum(axis=(0, 1))
+            if weight > 0 and window.amount:
+                found[effect] = min(float(seconds / weight) * 1e9 / float(window.amount), 1.0)
+        return found
 
     def explorer(self, max_states: int = 1) -> Explorer:
         compiled = self.pattern.compiled
-        return Explorer(
-            compiled.transducer,
-            bound=self.bound,
-            step=0 if self.measured else 1,
-            consume=compiled.query.consume != "NONE",
-            max_states=max_states,
-        )
+        consume = compiled.query.consume != "NONE"
+        return Explorer(compiled.transducer, bound=self.bound, step=1, consume=consume, max_states=max_states)
+
+    @cached_property
+    def provides(self) -> bool:
+        """Whether there is a symbol for every kind of event, so that the automaton follows any of them exactly."""
+        return bool(_satisfiable(self.pattern.compiled.transducer.conditions()))
 
     @property
     def measured(self) -> bool:
@@ -124,11 +165,9 @@ class Symbols:
 
     @property
     def bound(self) -> int | None:
-        """The largest age of a run that may still complete."""
+        """The largest age, in events, of a run that may still complete."""
         window = self.pattern.compiled.query.window
-        if window is None:
-            return None
-        return PARTS if self.measured else int(window.amount) - 1
+        return None if window is None or self.measured else int(window.amount) - 1
 
     def texts(self) -> list[str]:
         """What holds on an event, per symbol."""
@@ -140,7 +179,7 @@ class Symbols:
             if self.pattern.correlated:
                 told[-1] += ", never observed" if effect == _NEVER else f", outcome {effect}"
             elif self.measured:
-                told[-1] += f", {effect}/{PARTS} of the window later"
+                told[-1] += f", up to {GAPS[effect]:.3g} of the window later" if effect < len(GAPS) else ", later"
         return told
 
     def _reading(self, minterm: int) -> Reading:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ostinato.errors import DataError
+from ostinato.forecast.product import Product
+from ostinato.forecast.reader import Read
 from ostinato.kernels.arrays import read_only
 from ostinato.kernels.protocol import Int32
 
@@ -28,4 +30,15 @@ def track(next: Int32, symbols: Int32, keys: Int32 | None, states: Int32) -> Int
             row=done,
             fix="read events with the alphabet that the automaton was made for",
         )
+    return found
+
+
+def track_standing(product: Product, read: Read, stands: Int32, states: Int32) -> Int32:
+    """The same where runs are followed one by one: `stands` has the pattern state after each event, or -1."""
+    from ostinato.kernels.forecast_track import follow_standing
+
+    found = np.empty(len(read.symbols), np.int32)
+    keys = np.zeros(len(read.symbols), np.int32) if read.keys is None else read.keys
+    tables = read_only(product.next), read_only(product.pattern)
+    follow_standing(*tables, read_only(read.symbols), read_only(keys), read_only(stands), states, found)
     return found

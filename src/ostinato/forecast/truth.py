@@ -13,6 +13,8 @@ from ostinato.kernels.protocol import Bools, Floats, Int32, Int64
 ONE_KEY: Int32 = read_only(np.empty(0, np.int32))  # stands for: all events have the same key
 ONCE: Int64 = read_only(np.empty(0, np.int64))  # stands for: each is one event
 
+_SHARE, _MANY = 1 / 20, 200  # so far ahead as this share of events can be known, or so many are, the data tell
+
 
 def completions(after: Int32, completes: Bools, symbols: Int32, keys: Int32 | None, states: Int32) -> Bools:
     """Whether each event completes a match, by the tables of an automaton or product.
@@ -67,7 +69,10 @@ class Truth:
         return int(self.times.sum()) if len(self.times) else len(self)
 
     def weights(self, horizon: int) -> Floats:
-        """For k = 0 … horizon, what an event counts that is known k events ahead; 0: no key goes on so long."""
+        """For k = 0 … horizon, what an event counts that is known k events ahead; 0: too few go on so long to tell.
+
+        A few events that stand for all others would decide by chance alone.
+        """
         from ostinato.kernels.forecast_truth import count_ends
 
         completed, ended = np.zeros(horizon + 2, np.int64), np.zeros(horizon + 2, np.int64)
@@ -76,8 +81,10 @@ class Truth:
         could_end = self.events - np.cumsum(completed) - np.concatenate([[0], np.cumsum(ended)[:-1]])
         goes_on = np.cumprod(1 - ended / np.maximum(could_end, 1))[:horizon]
         known: Floats = np.concatenate([[1.0], goes_on])
+        left = np.concatenate([[self.events], (could_end - ended)[:horizon]])
+        tell = (known >= _SHARE) | (left >= _MANY)
         found = np.zeros_like(known)
-        np.divide(1.0, known, out=found, where=known > 1e-12)
+        np.divide(1.0, known, out=found, where=np.logical_and.accumulate(tell))
         return found
 
     @property

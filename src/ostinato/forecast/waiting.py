@@ -28,11 +28,11 @@ def waiting_times(product: Product, horizon: int, *, max_bytes: int = 2 << 30) -
 
     if product.states * horizon * 4 > max_bytes:
         raise LimitError(
-            "max_bytes",
+            "memory",
             max_bytes,
             reason=f"waiting times of {product.states:,} states up to {horizon:,} events ahead take "
             f"{product.states * horizon * 4:,} bytes",
-            fix="lower the horizon or, for fewer states, the order; or raise max_bytes",
+            fix="lower the horizon or, for fewer states, the order; or raise ForecastLimits(memory=…)",
         )
     found = np.empty((product.states, horizon), np.float32)
     for column, block in _blocks(product, horizon):

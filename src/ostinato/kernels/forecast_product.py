@@ -24,20 +24,23 @@ def _slot(pair: Any, mask: int) -> Any:
 
 @kernel(
     types.int64(
-        _READ, _READ, types.int64, types.int64, array(types.int64), array(types.int32), array(types.int32), _WRITE
+        _READ, _READ, types.int64, types.boolean, types.int64,
+        array(types.int64), array(types.int32), array(types.int32), _WRITE,
     )
 )
 def explore(
     pattern_next: Int32,
     context_next: Int32,
     start: int,
+    rooted: bool,
     limit: int,
     table: Int64,
     pattern: Int32,
     context: Int32,
     after: Int32,
 ) -> int:
-    """Breadth first from (start, 0); the number of states, or -1 when there are more than `limit`.
+    """Breadth first from (start, 0); the number of states, or -1 when there are more than `limit`. With `rooted`, from
+    every pattern state with nothing remembered, and state p is that of pattern state p; start must be 0 then.
 
     `table` has a power of two slots, a pair and its state (-1: free) side by side: a look-up touches one cache line.
     """
@@ -47,6 +50,15 @@ def explore(
     slot = _slot(pair, mask)
     table[2 * slot], table[2 * slot + 1], pattern[0], context[0] = pair, 0, start, 0
     count, state = 1, 0
+    for other in range(1, pattern_next.shape[0] if rooted else 1):
+        if count == limit:
+            return -1
+        pair = np.int64(other) * contexts
+        slot = _slot(pair, mask)
+        while table[2 * slot + 1] >= 0:
+            slot = (slot + 1) & mask
+        table[2 * slot], table[2 * slot + 1], pattern[count], context[count] = pair, count, other, 0
+        count += 1
     while state < count:
         for symbol in range(pattern_next.shape[1]):
             to = np.int64(pattern_next[pattern[state], symbol])

@@ -35,3 +35,24 @@ def follow_keys(after: Int32, symbols: Int32, keys: Int32, states: Int32, out: I
         states[keys[event]] = state
         out[event] = state
     return symbols.size
+
+
+@kernel(
+    types.void(
+        _TABLE, view(types.int32), view(types.int32), view(types.int32), view(types.int32), array(types.int32),
+        array(types.int32),
+    )
+)  # fmt: skip
+def follow_standing(
+    after: Int32, pattern: Int32, symbols: Int32, keys: Int32, stands: Int32, states: Int32, out: Int32
+) -> None:
+    """The same where it is known how the pattern stands after each event (-1: in a way that was never met).
+
+    What leads elsewhere was never observed: then nothing is remembered but that, see product.py.
+    """
+    for event in range(symbols.size):
+        state = after[states[keys[event]], symbols[event]]
+        if state < 0 or pattern[state] != stands[event]:
+            state = max(stands[event], 0)
+        states[keys[event]] = state
+        out[event] = state

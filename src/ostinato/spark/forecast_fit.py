@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ostinato.clock import Clock
 from ostinato.errors import DataError, OstinatoError
+from ostinato.forecast.baselines import HIGHEST_ORDER
 from ostinato.forecast.calibrate import calibrate
 from ostinato.forecast.drift import DriftAlarm
 from ostinato.forecast.forecaster import BATCHES
@@ -43,15 +44,18 @@ def fit(pattern: Pattern, settings: Settings, frame: DataFrame) -> ForecastModel
 
 def _fit(rows: Rows, settings: Settings) -> ForecastModel:
     cuts = _cuts(rows, settings.holdout) if settings.holdout else [math.inf]
-    head, tail = counted(rows, LARGEST if settings.order == "auto" else settings.order, cuts[0])
+    order = LARGEST if settings.order == "auto" else settings.order
+    head, tail = counted(rows, max(order, HIGHEST_ORDER), cuts[0])
     if not head.events + tail.events:
         raise _no_events()
     choice = None
     if settings.order == "auto":
         choice = choose_order(head.counts, tail.counts, settings.learning)
-        head, tail = head.lowered(choice.order), tail.lowered(choice.order)
+        order = choice.order
+        kept = max(order, HIGHEST_ORDER)  # what baselines need
+        head, tail = head.lowered(kept), tail.lowered(kept)
     held_out = bool(head.events and tail.events)
-    judged = ForecastModel(settings, head if held_out else head.merge(tail))
+    judged = ForecastModel(settings, head if held_out else head.merge(tail), order)
     trial = tried(judged, rows, cuts)
     calibration = alarm = None
     if held_out:
@@ -59,7 +63,7 @@ def _fit(rows: Rows, settings: Settings) -> ForecastModel:
         if settings.calibrate:
             calibration = calibrate(judged.machine.waiting, trial.states, trial.truth, settings.threshold)
     learnt = replace(head.merge(tail), completions=float(sum(trial.completions)))
-    return ForecastModel(settings, learnt, calibration, alarm, choice)
+    return ForecastModel(settings, learnt, order, calibration, alarm, choice)
 
 
 def _cuts(rows: Rows, holdout: float) -> list[float]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ostinato.events import DEFAULT_TIME
 from ostinato.forecast.forecaster import Forecaster
 from ostinato.forecast.model import ForecastModel
-from ostinato.forecast_job import check_folder, summary
+from ostinato.forecast_job import check_folder, limits_as_options, summary
 from ostinato.spark.job import SparkJob, running, say
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def train(forecaster: Forecaster, job: SparkJob, output: Path, *, overwrite: boo
     """Learn from the events of the job, and keep the model in a folder."""
     check_folder(output, overwrite=overwrite)
     began = time.perf_counter()
-    with running(job.master) as spark:
+    with running(job.master) as spark, limits_as_options():
         model = forecaster.fit(job.frame(spark))
     model.save(output, overwrite=overwrite)
     say(f"{model.learnt.events:,.0f} events, {time.perf_counter() - began:.1f} s")

@@ -8,7 +8,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _UNITS = (("d", 86_400.0), ("h", 3_600.0), ("min", 60.0), ("s", 1.0))
-_INNER = ("point", "earliest", "latest", "mass", "point_seconds", "earliest_seconds", "latest_seconds", "completes")
+_INNER = (
+    "beyond",
+    "point",
+    "earliest",
+    "latest",
+    "mass",
+    "point_seconds",
+    "earliest_seconds",
+    "latest_seconds",
+    "completes",
+)
 
 
 def readable(rows: pa.Table) -> pa.Table:

@@ -8,6 +8,7 @@ import pytest
 from ostinato.errors import QueryError
 from ostinato.forecast.baselines import mean_rate
 from ostinato.forecast.evaluation import SCORES, Contender, Evaluation, evaluate
+from ostinato.forecast.scores import Distances
 from ostinato.forecast.truth import Truth
 
 HORIZON = 40
@@ -26,8 +27,8 @@ def evaluation() -> Evaluation:
         Contender("<model>", table, modes, log_loss=0.5),
         Contender("mean rate", mean_rate(float(rates.mean()), HORIZON), np.zeros_like(modes)),
     ]
-    halves = np.where(np.arange(len(keys)) % 3 == 0, 1, 0).astype(np.int8)
-    return evaluate(contenders, truth, within=5, threshold=0.8, halves=halves)
+    distances = Distances(np.arange(1, 21, dtype=np.int32), (np.arange(len(keys)) % 20).astype(np.int32))
+    return evaluate(contenders, truth, within=5, threshold=0.8, distances=distances)
 
 
 def test_one_row_per_model_and_one_column_per_score(evaluation: Evaluation) -> None:
@@ -48,6 +49,14 @@ def test_scores_at_every_horizon(evaluation: Evaluation) -> None:
     assert [row["within"] for row in rows] == [1, 2, 5, 10, 20, 30, 40]
     assert all(row["calibration_error"] < 0.02 for row in rows)
     assert [row["rate"] for row in rows] == sorted(row["rate"] for row in rows)
+
+
+def test_scores_by_distance(evaluation: Evaluation) -> None:
+    rows = [row for row in evaluation.distances.to_pylist() if row["model"] == "<model>"]
+    assert [(row["nearest"], row["farthest"]) for row in rows] == [(band, band + 1) for band in range(1, 20, 2)]
+    assert sum(row["events"] for row in rows) == pytest.approx(20_000, rel=0.02)
+    assert all(row["auc"] > 0.7 and 0.4 < row["rate"] < 0.65 for row in rows)
+    assert {row["auc"] for row in evaluation.distances.to_pylist() if row["model"] == "mean rate"} == {0.5}
 
 
 def test_it_prints_models_side_by_side(evaluation: Evaluation) -> None:
@@ -74,11 +83,12 @@ def test_intervals_are_made_with_the_nominal_threshold() -> None:
     narrow, wide = scored["coverage"].to_pylist()
     assert narrow < 0.7 and wide > 0.9
     assert scored["auc_near"].null_count == 2
+    assert evaluate([plain], truth).distances.num_rows == 0
 
 
 def test_no_farther_than_was_learned() -> None:
     truth = Truth.of(np.array([0, 1, 0], np.bool_))
-    with pytest.raises(QueryError, match="within=41 is not from 1 to 40"):
+    with pytest.raises(QueryError, match="within=41 is not a whole number from 1 to 40"):
         evaluate([Contender("m", mean_rate(0.2, HORIZON), np.zeros(3, np.int32))], truth, within=41)
 
 

@@ -45,6 +45,7 @@ def test_what_is_certain_is_foretold_exactly() -> None:
     assert [(row["earliest"], row["latest"]) for row in found] == [(2, 2), (1, 1), (3, 3)] * 3
     assert [round(row["point_seconds"], 3) for row in found] == [2, 1, 3] * 3
     assert all(row["probability"] > 0.99 and row["mass"] >= 0.9 for row in found)
+    assert all(row["beyond"] == 1 - row["probability"] for row in found)
 
 
 def test_rows_keep_their_order_and_unsorted_events_are_sorted() -> None:
@@ -135,6 +136,9 @@ def test_damaged_models_are_refused(model: ost.ForecastModel, tmp_path: Path) ->
     (tmp_path / "m/model.json").write_text(json.dumps(told | {"version": 99}))
     with pytest.raises(ost.DataError, match="version 99"):
         ost.ForecastModel.load(tmp_path / "m")
+    (tmp_path / "m/model.json").write_text("[]")
+    with pytest.raises(ost.DataError, match="no forecast model"):
+        ost.ForecastModel.load(tmp_path / "m")
     (tmp_path / "m/model.json").write_text("{")
     with pytest.raises(ost.DataError, match="damaged"):
         ost.ForecastModel.load(tmp_path / "m")
@@ -151,6 +155,55 @@ def test_evaluation_has_a_row_for_each_model(model: ost.ForecastModel, cards: pa
     assert scores["model"]["auc_near"] > scores["Markov 1"]["auc_near"] > scores["mean rate"]["auc_near"] == 0.5
     assert scores["model"]["calibration_error"] < 0.05
     assert "ROC-AUC" in str(found) and "<svg" in found.reliability.svg()
+
+
+def test_chains_of_every_order_stand_beside_a_model_of_none(tmp_path: Path) -> None:
+    model = ost.Forecaster(CYCLE, order=0, horizon=10).fit(cycle(noise=0.1))
+    assert model.order == 0 == model.machine.tree.order and model.learnt.counts.order == 3
+    model.update(cycle(noise=0.1))
+    found = model.evaluate(cycle(600, noise=0.1, seed=2))
+    assert found.table["model"].to_pylist()[2:] == ["independent", "Markov 1", "Markov 2", "Markov 3"]
+    loss = found.table["log_loss"].to_pylist()
+    assert loss[0] == pytest.approx(loss[2]) and loss[3] < loss[2]
+    assert found.distances["farthest"].to_pylist()[:3] == [1, 2, 3]
+    model.save(tmp_path / "m")
+    again = ost.ForecastModel.load(tmp_path / "m")
+    assert again.order == 0 and again.evaluate(cycle(600, noise=0.1, seed=2)).table.equals(found.table)
+
+
+def test_a_baseline_beyond_the_limits_is_left_out() -> None:
+    limits = ost.ForecastLimits(states=15)
+    model = ost.Forecaster(CYCLE, order=0, horizon=10, limits=limits).fit(cycle(noise=0.3))
+    names = model.evaluate(cycle(600, noise=0.3)).table["model"].to_pylist()
+    assert names[:3] == ["model", "mean rate", "independent"] and "Markov 3" not in names
+
+
+def test_limits_are_called_what_they_are() -> None:
+    for limit in ("states", "memory"):
+        model = ost.Forecaster(CYCLE, order=1, limits=ost.ForecastLimits(**{limit: 2}), holdout=0.0).fit(cycle())
+        with pytest.raises(ost.LimitError, match=rf"\(limit {limit}=2\)\nfix: .* raise ForecastLimits\({limit}=…\)"):
+            model.forecast(cycle())
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"order": np.int64(1), "horizon": np.int32(5), "threshold": np.float32(0.5)}
+    limits = ost.ForecastLimits(states=np.int64(1000))  # type: ignore[arg-type]
+    model = ost.Forecaster(CYCLE, prior=np.float32(1), limits=limits, **options).fit(cycle())
+    model.save(tmp_path / "m")
+    assert ost.ForecastModel.load(tmp_path / "m").settings == model.settings
+    assert model.evaluate(cycle(), within=np.int64(3)).within == 3  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "update"])
+def test_tables_of_spark_must_be_collected(verb: str) -> None:
+    frame = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe"})()
+    model = ost.Forecaster(CYCLE, order=1, horizon=5).fit(cycle())
+    with pytest.raises(ost.DataError, match=rf"`{verb}` takes a table, not a Spark DataFrame\nfix: .*toArrow"):
+        getattr(model, verb)(frame)
+
+
+def test_a_feature_may_have_a_comment() -> None:
+    assert ost.Forecaster(CYCLE, features=["v > 1 -- fast"]).pattern.columns == {"v"}
 
 
 def test_updates_learn_and_ring_when_the_stream_has_changed() -> None:
@@ -194,7 +247,14 @@ def test_unseen_events_are_followed_and_counted() -> None:
         (CYCLE, {"features": "v > 1"}, "list of conditions"),
         (CYCLE, {"features": [""]}, "condition on one event"),
         (CYCLE, {"order": -1}, "order cannot be -1"),
-        (CYCLE, {"order": "best"}, "order cannot be 'best'"),
+        (CYCLE, {"order": "AUTO"}, "order cannot be 'AUTO'\nfix: .* or \"auto\""),
+        (CYCLE, {"order": True}, "order cannot be True"),
+        (CYCLE, {"treshold": 0.5}, "no option `treshold`\nfix: did you mean `threshold`"),
+        (CYCLE, {"features": None}, "features is a list of conditions, not None"),
+        (CYCLE, {"features": ["x > .5] WITHIN 3 EVENTS --"]}, "in a feature"),
+        (CYCLE, {"features": ["x > 3] FILTER event[y > 2"]}, "in a feature"),
+        (CYCLE, {"features": ["1 > 0"]}, "reads no attribute"),
+        (CYCLE, {"features": ["true"]}, "reads no attribute"),
         (CYCLE, {"horizon": 0}, "horizon cannot be 0"),
         (CYCLE, {"threshold": 1.5}, "threshold cannot be 1.5"),
         (CYCLE, {"holdout": 0}, "holdout cannot be 0"),
@@ -216,8 +276,15 @@ def test_bad_events_are_refused() -> None:
     model = ost.Forecaster(CYCLE, order=1).fit(cycle())
     with pytest.raises(ost.DataError, match="no events"):
         model.evaluate([])
-    with pytest.raises(ost.OstinatoError, match="decay cannot be 2"):
-        model.update(cycle(), decay=2)
+    for decay in (2, "x", True):
+        with pytest.raises(ost.OstinatoError, match=f"decay cannot be {decay!r}"):
+            model.update(cycle(), decay=decay)  # type: ignore[arg-type]
+    for within in (1.5, 0, 201):
+        with pytest.raises(ost.OstinatoError, match=f"within={within} is not a whole number from 1 to 200"):
+            model.evaluate(cycle(), within=within)  # type: ignore[arg-type]
+    for decision in ("x", 2):
+        with pytest.raises(ost.OstinatoError, match=f"decision cannot be {decision!r}"):
+            model.evaluate(cycle(), decision=decision)  # type: ignore[arg-type]
     with pytest.raises(ost.DataError, match="another model"):
         ost.Forecaster(CYCLE, order=2).fit(cycle()).scorer().restore(model.scorer().snapshot())
 
@@ -233,3 +300,62 @@ def test_intervals_never_promise_more_than_they_hold(model: ost.ForecastModel, c
     made = found.filter(pc.is_valid(found["mass"]))
     assert len(made) and pc.min(made["mass"]).as_py() >= model.nominal
     assert pc.all(pc.less_equal(made["mass"], pc.add(made["probability"], 1e-6))).as_py()
+
+
+def test_a_scorer_keeps_the_model_it_began_with() -> None:
+    kinds = cycle(3000, noise=0.2)
+    without = kinds.filter(pc.not_equal(kinds["type"], "B"))
+    model = ost.Forecaster(CYCLE, order=1, horizon=5).fit(without)
+    scorer, before = model.scorer(), model.scorer()
+    scorer.push(cycle(9))
+    expected = before.push(cycle(18))
+    model.update(kinds)
+    later = cycle(18).slice(9)
+    assert scorer.push(later).equals(expected.slice(9))
+    assert model.scorer().push(later).num_rows == 9
+
+
+def test_time_does_not_go_back_between_batches() -> None:
+    scorer = ost.Forecaster("A ; B WITHIN 5 seconds", order=1, horizon=5).fit(cycle()).scorer()
+    scorer.push([{"ts": 100.0, "type": "A"}])
+    with pytest.raises(ost.DataError, match="order of time"):
+        scorer.push([{"ts": 50.0, "type": "B"}])
+
+
+def test_what_was_never_observed_is_got_over_where_events_are_compared() -> None:
+    kinds = list("ABCDDDDD")
+    history = pa.table({"ts": np.arange(4000.0), "type": kinds * 500, "v": np.tile([1, 2, 3, 0, 0, 0, 0, 0], 500)})
+    query = "(A AS x ; B AS y ; C AS z) FILTER y.v > x.v WITHIN 50 EVENTS"
+    model = ost.Forecaster(query, order=3, horizon=20).fit(history)
+    strange = pa.concat_tables([history.slice(0, 1), history.set_column(0, "ts", pa.array(np.arange(1.0, 4001)))])
+    expected = model.forecast(history)["point"].to_pylist()
+    assert model.forecast(strange)["point"].to_pylist()[200:] == expected[199:]
+
+
+def test_intervals_that_would_not_hold_are_not_given() -> None:
+    """The stream changed before the end of the history: the model knows that it cannot keep its promise."""
+    random = np.random.default_rng(2)
+    often = np.concatenate([random.random(8000) < 0.5, random.random(2000) < 0.1])
+    history = pa.table({"ts": np.arange(10_000.0), "type": np.where(often, "A", "B")})
+    model = ost.Forecaster("A ; A WITHIN 3 EVENTS", order=1, horizon=10, threshold=0.7).fit(history)
+    assert model.calibration is not None and not model.calibration.enough
+    assert "no interval is given" in str(model.calibration)
+    assert model.forecast(history)["earliest"].null_count == 10_000
+
+
+def test_an_expired_match_has_no_probability_in_time_either() -> None:
+    random = np.random.default_rng(3)
+    history = pa.table({"ts": np.arange(0, 60_000.0, 10), "type": random.choice(list("ABC"), 6000)})
+    model = ost.Forecaster("A ; NOT A ; B WITHIN 39 seconds", order="auto", horizon=1).fit(history)
+    assert model.order == 0
+    events = pa.table({"ts": [0.0, 10.0, 20.0, 30.0], "type": list("ACCC")})
+    likely = model.forecast(events)["probability"].to_pylist()
+    assert likely[:3] == pytest.approx([1 / 3] * 3, abs=0.03) and likely[3] == 0
+
+
+def test_kinds_that_were_never_observed_are_counted() -> None:
+    history = [{"ts": float(at), "type": "T", "x": (1, 5)[at % 2]} for at in range(400)]
+    query = "(T AS a FILTER a.x > 3) ; (T AS b FILTER b.x <= 3)"
+    scorer = ost.Forecaster(query, order=1, horizon=5).fit(history).scorer()
+    scorer.push([{"ts": 1.0, "type": "T", "x": None}] * 3)
+    assert scorer.unseen == 3

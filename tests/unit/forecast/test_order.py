@@ -14,9 +14,7 @@ from ostinato.forecast.order import OrderChoice, choose_order
 from ostinato.forecast.tree import Learning, learn
 
 
-def split(
-    symbols: Any, keys: Any, alphabet: int, order: int, tail: float = 0.2
-) -> tuple[Counts, Counts]:
+def split(symbols: Any, keys: Any, alphabet: int, order: int, tail: float = 0.2) -> tuple[Counts, Counts]:
     """Counts of the earlier and of the later events; the later ones know the earlier ones of their key."""
     cut = len(symbols) - int(tail * len(symbols))
     number = 1 if keys is None else int(keys.max(initial=-1)) + 1

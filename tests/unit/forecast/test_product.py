@@ -48,7 +48,7 @@ def test_too_many_states_are_an_error_that_says_what_to_lower() -> None:
     tree = Tree(contexts, np.full((4, 3), 1 / 3), np.ones(4))
     ring = automaton([[(state + 1) % 5, state, state] for state in range(5)])
     assert product(ring, tree, max_states=16).states == 16  # after a key's start there is always a last symbol
-    with pytest.raises(LimitError, match=r"5 states and the tree needs 4 contexts(.|\n)*max_states=15(.|\n)*order"):
+    with pytest.raises(LimitError, match=r"5 states and the tree needs 4 contexts(.|\n)*states=15(.|\n)*order"):
         product(ring, tree, max_states=15)
 
 

@@ -10,6 +10,7 @@ import pytest
 from ostinato.errors import DataError
 from ostinato.forecast.scores import (
     Decisions,
+    Distances,
     Outcomes,
     banded,
     distance_bands,
@@ -93,6 +94,12 @@ def test_bands_part_the_distance_equally() -> None:
     assert distance_bands(ints(-1), 2).tolist() == [-1]
 
 
+def test_bands_know_their_distances() -> None:
+    distances = Distances(ints(1, 2, 3, 4, -1), ints(3, 0, 4, 1))
+    assert distances.longest == 4 and distances.bands(2).tolist() == [1, 0, -1, 0]
+    assert distances.bounds(2) == [(1, 2), (3, 4)] and distances.bounds(4) == [(1, 1), (2, 2), (3, 3), (4, 4)]
+
+
 def test_scores_by_distance() -> None:
     truth = Truth(ints(1, 0, 0, 1, 1), ints(5, 5, 5, 5, 5))
     bands = np.array([0, 0, 1, 1, -1], np.int8)
@@ -112,6 +119,17 @@ def test_intervals_count_once_the_data_decide_them() -> None:
     assert found.no_forecast == pytest.approx(1 / 6)
     # Held 2; late and early by one 2 + 4 each; of the others the wait within the horizon is not known.
     assert found.score == pytest.approx((2 + 6 + 6) / 3)
+
+
+def test_intervals_longer_than_keys_are_not_judged_by_hits_alone() -> None:
+    """Every interval that the data can show to hold, but not to fail, is left out; so is a completion in it."""
+    rng = np.random.default_rng(2)
+    keys = np.repeat(np.arange(30_000, dtype=np.int32), rng.integers(4, 11, 30_000))
+    truth = Truth.of(rng.random(len(keys)) < 0.1, keys)
+    states = rng.integers(0, 2, len(keys)).astype(np.int32)
+    found = interval_scores(intervals((1, 15), (1, 4)), states, truth, 20, 0.5)
+    assert found.coverage == pytest.approx(1 - 0.9**4, abs=0.02)
+    assert math.isnan(interval_scores(intervals((1, 15), (1, 15)), states, truth, 20, 0.5).coverage)
 
 
 def test_a_completion_beyond_the_horizon_counts_as_just_beyond_it() -> None:

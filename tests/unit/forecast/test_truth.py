@@ -65,6 +65,16 @@ def test_the_rate_is_right_even_when_keys_are_short(length: int) -> None:
     assert hit / (hit + missed) == pytest.approx(1 - (1 - rate) ** within, abs=0.01)
 
 
+def test_nothing_is_told_where_hardly_any_key_goes_on_so_long() -> None:
+    # 100 keys of 2 events, and 3 of 9.
+    lengths = np.array([2] * 100 + [9] * 3)
+    truth = Truth.of(np.zeros(lengths.sum(), np.bool_), np.repeat(np.arange(103, dtype=np.int32), lengths))
+    weights = truth.weights(8)
+    assert weights[1] > 1 and weights[4] > 10 and weights[8] == 0
+    many = Truth(truth.wait, truth.later, np.full(len(truth), 100))
+    assert many.weights(8)[8] > 70
+
+
 def test_a_key_that_ends_with_its_completion_is_known_to_the_end() -> None:
     completes = np.zeros(30, np.bool_)
     completes[9::10] = True

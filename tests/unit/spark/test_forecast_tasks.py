@@ -91,7 +91,7 @@ def test_counts_of_tasks_add_up(text: str, budget: int) -> None:
 @pytest.mark.parametrize("text", PATTERNS.values(), ids=PATTERNS)
 def test_grams_there_and_back(text: str) -> None:
     learnt = forecaster(text).fit(history()).learnt
-    head, tail = learnt_of(rows_of(learnt, later=False), learnt.symbols.pattern, 2)
+    head, tail = learnt_of(rows_of(learnt, later=False), learnt.symbols.pattern, learnt.counts.order)
     assert meaning(head) == meaning(learnt)
     assert not tail.events and len(tail.symbols) == len(learnt.symbols)
 
