@@ -31,7 +31,7 @@ from ostinato.forecast.evaluation import Contender, Evaluation, evaluate
 from ostinato.forecast.machine import completed
 from ostinato.forecast.model import ForecastModel
 from ostinato.forecast.reader import Read, Reader
-from ostinato.forecast.scores import distance_bands, likely, outcomes
+from ostinato.forecast.scores import Distances, likely, outcomes
 from ostinato.forecast.truth import Truth
 from ostinato.forecast.waiting import Float32, waiting_times
 from ostinato.kernels.protocol import Int32
@@ -79,9 +79,9 @@ class Judged:
 
     def scores(self) -> Evaluation:
         product = self.model.machine.product
-        halves = distance_bands(self.model.automaton.distance(), 2)[product.pattern[self.states]]
+        distances = Distances(self.model.automaton.distance(), product.pattern[self.states])
         contender = Contender("model", self.model.machine.waiting, self.states, nominal=self.model.nominal)
-        return evaluate([contender], self.truth, within=WITHIN, threshold=THRESHOLD, halves=halves)
+        return evaluate([contender], self.truth, within=WITHIN, threshold=THRESHOLD, distances=distances)
 
     def calibration_errors(self, waiting: Float32, states: Int32) -> dict[str, float]:
         return {
