@@ -38,7 +38,7 @@ class Calibration:
 
     def __str__(self) -> str:
         if not self.enough:
-            few = _needed(self.promised, self.completions) > 1
+            few = not self.completions or _needed(self.promised, self.completions) > 1
             reason = "too few to promise so much" if few else "and no threshold makes intervals that cover enough"
             made = "; no interval is given" if self.nominal == NEVER else ""
             told = f"{self.completions:,} held-out completions, {reason}{made}"

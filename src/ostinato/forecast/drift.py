@@ -15,6 +15,7 @@ import numpy as np
 
 from ostinato.errors import DataError
 
+_LARGEST = 100.0  # nats: what was never observed has no probability and an endless loss
 _LEAST_SPREAD = 1e-3  # nats; a stream without any chance would ring at the first rounding error
 
 
@@ -69,13 +70,13 @@ class DriftAlarm:
         """The alarm, if this batch of so many events with this mean log-loss rings it."""
         if not events:
             return None
-        # What was never observed has no probability and an endless loss: enough that it rings.
-        loss = min(loss, self.expected + (self.slack + self.limit) * self.spread)
         if self.level == 0:
             self.since, self.cost = self.events, 0.0
         self.events += events
+        loss = min(loss, _LARGEST)
         self.cost += (loss - self.expected) * events
-        self.level = max(0.0, self.level + ((loss - self.expected) / self.spread - self.slack) * events)
+        most = self.expected + (self.slack + self.limit) * self.spread
+        self.level = max(0.0, self.level + ((min(loss, most) - self.expected) / self.spread - self.slack) * events)
         if self.level < self.limit * (1 - 1e-9):
             return None
         self.last = Drift(self.events, self.since, self.cost / (self.events - self.since))

@@ -162,6 +162,9 @@ class ForecastModel:
         self.learnt = self.learnt.decayed(float(decay)).merge(learner.learn(again, completes))
         for name in ("symbols", "automaton", "machine", "per_state", "fingerprint"):
             self.__dict__.pop(name, None)  # found anew when asked for
+        if drift is not None and self.alarm is not None:
+            # It has rung, and what it rang for has been learned: the next change is one from here.
+            self.alarm.expected = log_loss(self.machine.tree, again.symbols, again.keys)
         return drift
 
     def _correct(self, truth: Truth, states: Int32) -> None:

@@ -127,7 +127,15 @@ class Reader:
         missing = [name for name in self._schema.names if name not in rows.schema.names]
         if missing and rows.num_columns:
             raise DataError(f"there is no column `{missing[0]}`, earlier events had it", fix="give rows of one schema")
-        return rows.select(self._schema.names).cast(self._schema) if rows.num_columns else self._schema.empty_table()
+        if not rows.num_columns:
+            return self._schema.empty_table()
+        try:
+            return rows.select(self._schema.names).cast(self._schema)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise DataError(
+                f"these events have other column types than the first ones: {error}",
+                fix="give tables of one schema, or all events at once",
+            ) from None
 
     def _bind(self, rows: pa.Table) -> None:
         query = self.pattern.compiled.query

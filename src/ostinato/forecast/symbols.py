@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from math import floor, inf
+from math import floor
 
 import numpy as np
 import numpy.typing as npt
@@ -115,15 +115,15 @@ class Symbols:
         if not self.measured:
             explorer = self.explorer(max_states)
             return explorer.explore(list(zip(readings, self.effects, strict=True))).minimal()
-        shares = self._shares(gaps)
+        classes = self._classes(gaps)
         for parts in _FINENESS:
-            # Of fine parts what is left over is dropped: seven gaps of a seventh are not longer than the window.
-            whole = floor if parts > _COARSE else round
-            steps = [parts + 1 if share > 1 else whole(share * parts + 1e-9) for share in shares]
+            steps = _steps(classes, parts)
             explorer = replace(
-                self.explorer(max_states), bound=parts, step=min((steps[effect] for effect in self.effects), default=0)
+                self.explorer(max_states),
+                bound=parts,
+                step=min((steps[effect] for effect in self.effects), default=0),
+                max_states=max_states if parts == _FINENESS[-1] else min(_COMFORTABLE, max_states),
             )
-            explorer.max_states = max_states if parts == _FINENESS[-1] else min(_COMFORTABLE, max_states)
             try:
                 symbols = [(read, steps[effect]) for read, effect in zip(readings, self.effects, strict=True)]
                 return explorer.explore(symbols).minimal()
@@ -132,19 +132,20 @@ class Symbols:
                     raise
         raise AssertionError("the coarsest is tried last")
 
-    def _shares(self, gaps: Gaps | None) -> list[float]:
-        """Per class of gaps, the share of the window that they take on average; the middle of the class where no event
-        tells, as along an attribute."""
+    def _classes(self, gaps: Gaps | None) -> list[tuple[float, float]]:
+        """Per class of gaps, how many there are and the share of the window that they take on average; the middle of
+        the class where no event tells, as along an attribute."""
         window = self.pattern.compiled.query.window
         assert window is not None
-        found = [(below + up_to) / 2 for below, up_to in pairwise((0.0, *GAPS))] + [inf]
+        found = [(1.0, (below + up_to) / 2) for below, up_to in pairwise((0.0, *GAPS))]
         if gaps is None or window.kind != "time":
             return found
         effects = np.array(self.effects[: len(gaps.sums)])
-        for effect in range(len(GAPS)):
+        for effect, (_, middle) in enumerate(found):
             weight, seconds, _ = gaps.sums[: len(effects)][effects == effect].sum(axis=(0, 1))
-            if weight > 0 and window.amount:
-                found[effect] = min(float(seconds / weight) * 1e9 / float(window.amount), 1.0)
+            known = weight > 0 and window.amount
+            share = min(float(seconds / weight) * 1e9 / float(window.amount), 1.0) if known else middle
+            found[effect] = (float(weight), share)
         return found
 
     def explorer(self, max_states: int = 1) -> Explorer:
@@ -192,6 +193,23 @@ class Symbols:
     @cached_property
     def _readings(self) -> dict[int, Reading]:
         return {}
+
+
+def _steps(classes: Sequence[tuple[float, float]], parts: int) -> list[int]:
+    """By how many parts of the window gaps of each class make a run older.
+
+    Of fine parts what is left over is dropped: seven gaps of a seventh are not longer than the window. Of coarse ones
+    classes are rounded so that the mean over all gaps stays what it is: else short gaps would make nothing older.
+    """
+    if parts > _COARSE:
+        return [*(floor(share * parts + 1e-9) for _, share in classes), parts + 1]
+    steps, owed = [], 0.0
+    for weight, share in classes:
+        exact = share * parts
+        step = max(0, round(exact + (owed / weight if weight > 0 else 0.0)))
+        owed += weight * (exact - step)
+        steps.append(step)
+    return [*steps, parts + 1]
 
 
 def _satisfiable(conditions: Sequence[Condition]) -> list[int]:

@@ -359,3 +359,35 @@ def test_kinds_that_were_never_observed_are_counted() -> None:
     scorer = ost.Forecaster(query, order=1, horizon=5).fit(history).scorer()
     scorer.push([{"ts": 1.0, "type": "T", "x": None}] * 3)
     assert scorer.unseen == 3
+
+
+def test_many_parts_within_a_window_in_time_grow_old() -> None:
+    """Runs of a longer pattern have so many ages that the window has few parts; they must not stay young."""
+    random = np.random.default_rng(4)
+
+    def irregular(length: int) -> pa.Table:
+        times = np.cumsum(random.exponential(1.0, length))
+        return pa.table({"ts": times, "type": random.choice(list("ABCX"), length, p=[0.2, 0.2, 0.2, 0.4])})
+
+    model = ost.Forecaster("A ; B ; C ; A ; B ; C WITHIN 15 seconds", order=0, horizon=20).fit(irregular(20_000))
+    found = model.evaluate(irregular(20_000)).horizons.to_pylist()
+    assert max(row["calibration_error"] for row in found if row["model"] == "model") < 0.08
+
+
+def test_batches_of_other_types_are_refused_plainly() -> None:
+    scorer = ost.Forecaster("A ; B", order=1, horizon=5).fit(cycle()).scorer()
+    scorer.push([{"ts": 1, "type": "A"}])
+    with pytest.raises(ost.DataError, match="other column types"):
+        scorer.push([{"ts": 1.5, "type": "B"}])
+
+
+def test_an_alarm_that_was_learned_from_does_not_ring_again() -> None:
+    model = ost.Forecaster("A ; B WITHIN 4 EVENTS", order=1, horizon=5).fit(
+        pa.table({"ts": np.arange(500.0), "type": ["C"] * 500})
+    )
+    random = np.random.default_rng(6)
+    rang = []
+    for _ in range(4):
+        events = pa.table({"ts": np.arange(2000.0), "type": random.choice(["A", "B"], 2000)})
+        rang.append(model.update(events, decay=0.01))
+    assert rang[0] is not None and rang[0].excess > 1 and rang[2] is None and rang[3] is None
