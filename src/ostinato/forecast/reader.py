@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,9 @@ from ostinato.forecast.pattern import Pattern
 from ostinato.forecast.symbols import GAPS, Symbols
 from ostinato.kernels.keys import KeyTable
 from ostinato.kernels.predicates import Encoder
+from ostinato.kernels.protocol import Bools, Floats, Int32, Int64
 from ostinato.plan.nodes import relations
 from ostinato.runtime.latest import Latest
-
-Int64 = npt.NDArray[np.int64]
-Int32 = npt.NDArray[np.int32]
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 _UNKNOWN = -1
 _NEVER = np.iinfo(np.int64).min  # when a key that was not seen had its last event
@@ -84,15 +81,21 @@ class Reader:
         self.seen: Int64 = np.zeros(0, np.int64)  # per key, how many events it had
         self.last = Latest(_NEVER)  # per key, when its last event was
 
-    def read(self, data: Any) -> Read:
-        """Rows of any accepted form, sorted by time among themselves."""
+    def read(self, data: Any, *, since: float = -inf) -> Read:
+        """Rows of any accepted form, sorted by time among themselves. Raises DataError, and leaves everything as it
+        was, where one is of before `since`, in seconds."""
         rows = self._met(to_arrow(data))
         order = time_order(rows, self.binding)
+        seconds = None if self.clock is None else self.clock.measured(self.clock.ticks(rows[self.clock.column])) / 1e9
+        if seconds is not None and len(seconds) and seconds.min() < since:
+            raise DataError(
+                "these events begin before the last ones that were read",
+                fix="push batches in the order of time, or all events at once",
+            )
         codes = self.encoder.encode(rows, self.binding.type)
         keys: Int32 | None = None
         if self.pattern.partition_by:
             keys = self.keys.encode([rows[name] for name in self.pattern.partition_by], self.pattern.partition_by)
-        seconds = None if self.clock is None else self.clock.measured(self.clock.ticks(rows[self.clock.column])) / 1e9
         if order is not None:
             codes = codes[order]
             keys = None if keys is None else keys[order]

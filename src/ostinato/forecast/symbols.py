@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import floor
 
 import numpy as np
-import numpy.typing as npt
 
 from ostinato.automata.sra.minterms import minterms
 from ostinato.automata.transducer import Condition
@@ -26,8 +25,6 @@ from ostinato.forecast.gaps import Gaps
 from ostinato.forecast.outcomes import Outcome, explore
 from ostinato.forecast.pattern import Pattern
 from ostinato.lang.expr import CURRENT, TRUE, Attribute, Call, Expr, Literal
-
-Int32 = npt.NDArray[np.int32]
 
 MAX_SYMBOLS = 4096
 # Classes of gaps by their share of the window: up to each of these, and longer than the window, which ends everything.
@@ -153,7 +150,7 @@ class Symbols:
         consume = compiled.query.consume != "NONE"
         return Explorer(compiled.transducer, bound=self.bound, step=1, consume=consume, max_states=max_states)
 
-    @cached_property
+    @property
     def provides(self) -> bool:
         """Whether there is a symbol for every kind of event, so that the automaton follows any of them exactly."""
         return bool(_satisfiable(self.pattern.compiled.transducer.conditions()))
@@ -212,13 +209,14 @@ def _steps(classes: Sequence[tuple[float, float]], parts: int) -> list[int]:
     return [*steps, parts + 1]
 
 
-def _satisfiable(conditions: Sequence[Condition]) -> list[int]:
+@lru_cache(maxsize=64)
+def _satisfiable(conditions: tuple[Condition, ...]) -> tuple[int, ...]:
     """Minterms of all kinds of events there can be; none where they are too many to provide for."""
     try:
         found = minterms([_test(condition) for condition in conditions], _MAX_UNSEEN)
     except LimitError:
-        return []
-    return [sum(1 << place for place, held in enumerate(holds) if held) for holds in found]
+        return ()
+    return tuple(sum(1 << place for place, held in enumerate(holds) if held) for holds in found)
 
 
 def _test(condition: Condition) -> Expr:

@@ -320,6 +320,7 @@ def test_time_does_not_go_back_between_batches() -> None:
     scorer.push([{"ts": 100.0, "type": "A"}])
     with pytest.raises(ost.DataError, match="order of time"):
         scorer.push([{"ts": 50.0, "type": "B"}])
+    assert scorer.push([{"ts": 101.0, "type": "B"}])["completes"].to_pylist() == [True]
 
 
 def test_what_was_never_observed_is_got_over_where_events_are_compared() -> None:
