@@ -235,10 +235,13 @@ class Feed:
         return self.spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(self.source))
 
     def run(self, queries: Mapping[str, PatternQuery], **options: Any) -> Any:
-        """Read all files that are there, from where the last run stopped; gives Spark's query, which has ended."""
-        writer = ost.detect_many(queries, self.frame(), **{"order_by": ["n"]} | options).writeStream
+        """Look for the queries in all files that are there, from where the last run stopped."""
+        return self.write(ost.detect_many(queries, self.frame(), **{"order_by": ["n"]} | options))
+
+    def write(self, answer: Any) -> Any:
+        """Write down an answer to `frame` as far as it goes now; gives Spark's query, which has ended."""
         running = (
-            writer.format("parquet")
+            answer.writeStream.format("parquet")
             .option("path", str(self.sink))
             .option("checkpointLocation", str(self.checkpoint))
             .trigger(availableNow=True)

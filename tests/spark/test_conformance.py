@@ -91,9 +91,7 @@ def test_streaming(
     same(feed.found(group), {name: expected[name] for name in group})
 
 
-def test_streaming_out_of_order_within_the_lateness(
-    spark: Any, tmp_path: Path, expected: dict[str, list[str]]
-) -> None:
+def test_streaming_out_of_order_within_the_lateness(spark: Any, tmp_path: Path, expected: dict[str, list[str]]) -> None:
     """No row of a batch is more than `lateness` before the last of an earlier one."""
     names = ["all", "max", "in-a-row", "rows", "keys", "tied-at-once", "on", "consume", "trailing", "trailing-key"]
     group = {name: QUERIES[name] for name in names}
@@ -220,5 +218,3 @@ def test_random_queries_streaming(spark: Any, tmp_path: Path) -> None:
     feed.run(group, order_by=["place"])
     same(feed.found(group), embedded(group, table, order_by=["place"]))
     assert len(group) > 20
-
-

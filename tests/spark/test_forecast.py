@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pyspark.ml import Pipeline, PipelineModel
 
@@ -18,6 +16,7 @@ from ostinato.errors import DataError, OstinatoError, QueryError
 from ostinato.forecast.model import ForecastModel
 from ostinato.samples.cards import CARD_FEATURES, CARD_PATTERN, transactions
 from ostinato.spark import ml
+from spark.cases import Feed, cut
 
 KEYS = [("card", "ascending"), ("ts", "ascending")]
 STEADY: dict[str, Any] = {"order": 2, "horizon": 40, "features": CARD_FEATURES}
@@ -133,39 +132,16 @@ def test_one_format(spark: Any, model: ForecastModel, tmp_path: Path) -> None:
         ml.ForecastModel.load(str(tmp_path))
 
 
-@pytest.fixture
-def stream(spark: Any, tmp_path: Path) -> Iterator[Any]:
-    class Stream:
-        """A folder of events that is read to its end, again and again."""
-
-        def add(self, *tables: pa.Table) -> None:
-            for table in tables:
-                (tmp_path / "in").mkdir(exist_ok=True)
-                pq.write_table(table, tmp_path / "in" / f"{len(list((tmp_path / 'in').iterdir()))}.parquet")
-
-        def run(self, model: ForecastModel) -> None:
-            schema = spark.createDataFrame(cards(10)).schema
-            rows = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in"))
-            scored = ml.score(model, rows.withWatermark("ts", "1 second"), buckets=3)
-            writer = scored.writeStream.option("checkpointLocation", str(tmp_path / "state"))
-            writer.trigger(availableNow=True).format("parquet").start(str(tmp_path / "out")).awaitTermination()
-
-        def found(self) -> pa.Table:
-            return spark.read.parquet(str(tmp_path / "out")).toArrow().sort_by(KEYS)
-
-    yield Stream()
-
-
-def test_a_stream_and_its_restart(spark: Any, model: ForecastModel, stream: Any) -> None:
+def test_a_stream_and_its_restart(spark: Any, model: ForecastModel, tmp_path: Path) -> None:
     events = cards(600)
+    feed = Feed(spark, tmp_path, events.schema)
     closing = pa.Table.from_pylist(
         [{"ts": datetime(2100, 1, 1, tzinfo=UTC), "type": "end", "card": "none", "amount": 0.0}], events.schema
     )
-    stream.add(events.slice(0, 200), events.slice(200, 200))
-    stream.run(model)
-    stream.add(events.slice(400), closing)
-    stream.run(model)
-    found = stream.found()
+    for tables in (cut(events.slice(0, 400), [200]), [events.slice(400), closing]):
+        feed.add(*tables)
+        feed.write(ml.score(model, feed.frame().withWatermark("ts", "1 second"), buckets=3))
+    found = spark.read.parquet(str(feed.sink)).toArrow().sort_by(KEYS)
     expected = model.forecast(spark.createDataFrame(events)).toArrow().sort_by(KEYS)
     assert found.select(expected.column_names).to_pylist() == expected.to_pylist()
 

@@ -23,17 +23,8 @@ BY_KEY = PROGRAMS["joins"]
 
 
 def run(feed: Feed, rules: RuleProgram, **options: Any) -> Any:
-    """Read all files that are there, from where the last run stopped; gives Spark's query, which has ended."""
-    running = (
-        rules.detect(feed.frame(), **options)
-        .writeStream.format("parquet")
-        .option("path", str(feed.sink))
-        .option("checkpointLocation", str(feed.checkpoint))
-        .trigger(availableNow=True)
-        .start()
-    )
-    running.awaitTermination()
-    return running
+    """Read all files that are there, from where the last run stopped."""
+    return feed.write(rules.detect(feed.frame(), **options))
 
 
 def failure(feed: Feed, rules: RuleProgram, **options: Any) -> str:
