@@ -206,7 +206,10 @@ def runner(job: Job) -> tuple[Callable[[Path], int], bool]:
 
     def tokens(path: Path) -> int:
         """The tokeniser alone, asked for what the query needs."""
-        source, count, used = query._tokens(path, **named), 0, 0
+        from ostinato.runtime.xseq.run import source_of
+        from ostinato.tree.columns import guess_format
+
+        source, count, used = source_of(query.compiled, path, guess_format(path), ostinato.XSeqLimits(), **named), 0, 0
         while (found := source.read(used)) is not None:
             count, used = count + len(found.kind), found.used
         return count

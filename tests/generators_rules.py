@@ -24,6 +24,7 @@ from ostinato.plan.rules import (
     Aggregate,
     All,
     Bind,
+    Combined,
     Condition,
     Conjunction,
     Const,
@@ -44,6 +45,7 @@ from ostinato.plan.rules import (
     Temporal,
     Value,
     While,
+    outcome,
 )
 from ostinato.semantics.rules import derived, fixpoint
 from ostinato.terms.data import from_row
@@ -324,7 +326,8 @@ class _Writer:
         one, other = self._two(idents)
         relation = pick(self.draw, "before", *RELATIONS, "apart-by", "within")
         if relation in ("within", "apart-by"):
-            return Temporal(relation, (one, other), _duration(pick(self.draw, 5, 10, 1)))
+            events = (one,) if pick(self.draw, False, False, False, True) else (one, other)
+            return Temporal(relation, events, _duration(pick(self.draw, 5, 10, 1)))
         return Temporal(relation, (one, other))
 
     def _comparison(self) -> Call:
@@ -370,12 +373,22 @@ class _Writer:
         if form == "aggregate":
             name = pick(self.draw, *aggregates)
             order = (self._order(),) if name in ("first", "last") and pick(self.draw, False, True) else ()
-            return Aggregate(name, variable, order)
+            aggregate = Aggregate(name, variable, order)
+            return self._combined(aggregate, kind) if kind != "k" and pick(self.draw, False, False, True) else aggregate
         if form == "counted" and kind == "v":
             return self._count()
         if form == "computed" and kind != "k":
             return Value(Call(pick(self.draw, "+", "*"), (variable, Literal(2 if kind == "v" else 0.5))))
         return Value(variable)
+
+    def _combined(self, aggregate: Aggregate, kind: str) -> ConstructTerm:
+        """The aggregate with another one, or with a variable outside of it."""
+        other = self._variable(kind)
+        op = pick(self.draw, "+", "-", "*")
+        if pick(self.draw, False, True):
+            return Combined(Call(op, (Variable(outcome(0)), other)), (aggregate,))
+        two = aggregate, Aggregate(pick(self.draw, "count", "max"), other)
+        return Combined(Call(op, (Variable(outcome(0)), Variable(outcome(1)))), two)
 
     def _count(self) -> ConstructTerm:
         kinds = [kind for kind in "kvw" if self.bound[kind]]

@@ -129,7 +129,7 @@ class _Maker:
         """A few steps that follow others."""
         kinds = ["step", "star", "star", "step", "plus", "union", "define", "call", "group star"]
         if self.everything:
-            kinds += ["intersect", "backward", "backward star"]
+            kinds += ["intersect", "backward", "backward star", "there and back"]
         kind = self.pick(*kinds) if depth else "step"
         axis = self.pick(*_FORWARD)
         match kind:
@@ -154,11 +154,14 @@ class _Maker:
                 return [self.step(self.pick(*_BACKWARD))]
             case "backward star":
                 return [Star(self.step(self.pick(*_BACKWARD)))]
+            case "there and back":  # rounds may end where they began
+                back = {Axis.CHILD: Axis.PARENT, Axis.DESCENDANT: Axis.ANCESTOR}.get(axis, Axis.PRECEDING_SIBLING)
+                return [Star(_concat(self.step(axis), self.step(back)))]
             case _:
                 return [self.step(Axis.SELF if self.rarely() else axis)]
 
     def define(self, entry: Axis | None) -> Path:
-        """`($Z: $X … $Z)`, with the axis before it or inside."""
+        """`($Z: $X … $Z)` or `($Z: $Y union $X … $Z)`, with the axis before it or inside."""
         if not self.path_variables:
             return self.step(entry or Axis.CHILD)
         variable = self.path_variables.pop(0)
@@ -167,8 +170,9 @@ class _Maker:
         if self.pick(True, True, False):
             body.append(Call(variable))
         self.defined.append(variable)
-        self.rounds += [(variable, step.variable) for step in all_steps(_concat(*body)) if step.variable is not None]
-        return Define(variable, _concat(*body), entry)
+        whole = Union((self.step(axis), _concat(*body))) if self.rarely() else _concat(*body)
+        self.rounds += [(variable, step.variable) for step in all_steps(whole) if step.variable is not None]
+        return Define(variable, whole, entry)
 
     def step(self, axis: Axis, names: tuple[str, ...] = ("a", "b", "a", "b", "c", "d")) -> Step:
         kind = self.pick("variable", "variable", "variable", "name", "any", "variable", "variable", "any")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ostinato.forecast.model import ForecastModel
     from ostinato.forecast.settings import ForecastLimits
     from ostinato.query import CelQuery, PatternQuery, SremQuery
+    from ostinato.relational.limits import RuleLimits
     from ostinato.ruleset import RuleProgram
     from ostinato.runtime.engine import Engine
     from ostinato.runtime.rules.engine import RuleEngine
@@ -33,6 +34,7 @@ __all__ = [
     "OstinatoError",
     "QueryError",
     "RuleEngine",
+    "RuleLimits",
     "XSeqLimits",
     "cel",
     "detect_many",
@@ -98,6 +100,10 @@ def __getattr__(name: str) -> object:
         from ostinato.runtime.rules.engine import RuleEngine
 
         return RuleEngine
+    if name == "RuleLimits":
+        from ostinato.relational.limits import RuleLimits
+
+        return RuleLimits
     if name == "XSeqLimits":
         from ostinato.runtime.xseq.limits import XSeqLimits
 

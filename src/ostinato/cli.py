@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ostinato import __version__
-from ostinato.cli_forecast import evaluate, explained, forecast, train
+from ostinato.cli_forecast import evaluate, explained, forecast, train, update
 from ostinato.cli_options import (
     BeginColumn,
     Checkpoint,
@@ -203,6 +203,7 @@ def detect(
 app.command()(rules)
 app.command()(xseq)
 app.command()(train)
+app.command()(update)
 app.command()(forecast)
 app.command()(evaluate)
 

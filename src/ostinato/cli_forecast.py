@@ -1,4 +1,4 @@
-"""`ostinato train`, `forecast` and `evaluate`: when patterns will complete, learned from files of events."""
+"""`ostinato train`, `update`, `forecast` and `evaluate`: when patterns will complete, learned from files of events."""
 
 from __future__ import annotations
 
@@ -146,7 +146,47 @@ def train(
         return
     if master:
         usage("--master is for --engine spark")
-    learn(forecaster, Events(files, given_kinds(kind), on_error.value), output, overwrite=overwrite)
+    events = Events(files, given_kinds(kind), on_error.value, trained=False)
+    learn(forecaster, events, output, overwrite=overwrite)
+
+
+@guarded
+def update(
+    model: ModelFolder,
+    more: MoreInputs = None,
+    inputs: Inputs = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FOLDER",
+            help="Where the model goes [dim]\\[where it is][/].",
+            show_default=False,
+        ),
+    ] = None,
+    decay: Annotated[
+        float,
+        typer.Option("--decay", metavar="P", min=0, max=1, help="How much all that was learned before still weighs."),
+    ] = 1.0,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the model that is at --output.")] = False,
+    kind: Kinds = None,
+    on_error: ErrorMode = OnError.RAISE,
+) -> None:
+    """Learn from further events, calibrate intervals by them, and say whether the stream has changed.
+
+    [dim]Examples:[/]
+    [cyan]ostinato update model/ --input today.parquet[/]
+    [cyan]ostinato update model/ --input today.parquet --decay 0.9 --output newer/[/]
+    """
+    files = _files([*(inputs or ()), *(more or ())])
+    from ostinato.forecast_job import Events, check_folder, load
+    from ostinato.forecast_job import update as learn
+
+    found = load(model)
+    if output is not None and output.absolute() != model.absolute():
+        check_folder(output, overwrite=overwrite)
+    learn(found, Events(files, given_kinds(kind), on_error.value), output or model, decay=decay)
 
 
 @guarded
@@ -161,6 +201,15 @@ def forecast(
     alert: Annotated[
         float | None,
         typer.Option("--alert", metavar="P", min=0, max=1, help="Only forecasts with at least this probability."),
+    ] = None,
+    within: Annotated[
+        str | None,
+        typer.Option(
+            "--within",
+            metavar="N,N,…",
+            help="Add the probability within so many events, such as 5,20.",
+            show_default=False,
+        ),
     ] = None,
     whole: Annotated[bool, typer.Option("--events", help="Add all columns of the events.")] = False,
     sort: Annotated[bool, typer.Option("--sort", help="Read everything first and sort it by time.")] = False,
@@ -187,7 +236,7 @@ def forecast(
     check_output(output, files, spark=engine is EngineName.SPARK)
     from ostinato.forecast_job import Events, ForecastJob, load, told
 
-    found, kinds = load(model), given_kinds(kind)
+    found, kinds, ahead = load(model), given_kinds(kind), _whole_numbers("--within", within)
     if engine is EngineName.SPARK:
         _check_spark(on_error)
         if sort:
@@ -198,7 +247,7 @@ def forecast(
         from ostinato.spark.job import SparkJob
         from ostinato.viz.forecast_table import readable
 
-        scored = Scored(found, alert, whole)
+        scored = Scored(found, alert, whole, ahead)
         job = SparkJob(scored, files, master, kinds, on_error.value, told=told, shown=readable)
         if stream:
             job.stream(output, form, checkpoint=checkpoint, once=once)
@@ -209,7 +258,7 @@ def forecast(
         usage("--master, --format, --stream, --once and --checkpoint are for --engine spark")
     if found.settings.order_by and not sort:
         usage(f"the model orders events of equal time by {', '.join(found.settings.order_by)}, which needs --sort")
-    ForecastJob(found, Events(files, kinds, on_error.value), alert, whole).run(output, sort=sort)
+    ForecastJob(found, Events(files, kinds, on_error.value), alert, whole, ahead).run(output, sort=sort)
 
 
 @guarded
@@ -273,6 +322,13 @@ def _order(given: str) -> int | str:
     if given != "auto" and not given.isdecimal():
         usage("--order is a number of events, or auto")
     return given if given == "auto" else int(given)
+
+
+def _whole_numbers(option: str, given: str | None) -> tuple[int, ...]:
+    parts = [part.strip() for part in given.split(",")] if given is not None else []
+    if not all(part.isdecimal() for part in parts):
+        usage(f"{option} is a list of numbers of events, such as 5,20")
+    return tuple(map(int, parts))
 
 
 def _numbers(option: str, given: list[str] | None, owner: Any, kind: type[int] | type[float]) -> dict[str, Any]:

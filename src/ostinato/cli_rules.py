@@ -15,8 +15,7 @@ from ostinato.cli_options import (
     EngineChoice,
     EngineName,
     ErrorMode,
-    FormChoice,
-    Inputs,
+    Form,
     Kinds,
     Language,
     Lateness,
@@ -54,10 +53,25 @@ def rules(
     text: Annotated[
         str | None, typer.Option("--query", "-q", metavar="TEXT", help="The rules themselves, instead of a file.")
     ] = None,
-    inputs: Inputs = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--input",
+            "-i",
+            metavar="FILE",
+            help="Events: .parquet, .csv, .jsonl or .arrow files, folders of them, or - for standard input; "
+            "for a stream on Spark also a topic.",
+            show_default=False,
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write derived events here; the format by its extension."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write derived events here; the format by its extension. - is standard output.",
+        ),
     ] = None,
     begin: BeginColumn = None,
     end: EndColumn = None,
@@ -71,7 +85,14 @@ def rules(
     longest: Longest = None,
     engine: EngineChoice = EngineName.EMBEDDED,
     master: Master = None,
-    form: FormChoice = None,
+    form: Annotated[
+        Form | None,
+        typer.Option(
+            "--format",
+            help="What standard input and output hold [dim]\\[jsonl][/]; with Spark: how results are written "
+            "[dim]\\[by the extension, or parquet][/].",
+        ),
+    ] = None,
     stream: Stream = False,
     once: Once = False,
     checkpoint: Checkpoint = None,
@@ -85,6 +106,7 @@ def rules(
     [cyan]ostinato rules plant.rules --input events.jsonl --output derived.jsonl[/]
     [cyan]ostinato rules plant.rules --input log.csv --begin since --end until --type kind --sort[/]
     [cyan]ostinato rules plant.rules --input *.jsonl --lateness "30 seconds" --longest "5 minutes"[/]
+    [cyan]cat events.jsonl | ostinato rules plant.rules --input - --output - | head[/]
     [cyan]ostinato rules plant.rules --engine spark --input events/ --output derived/[/]
     """
     from ostinato.ruleset import RuleProgram
@@ -92,12 +114,18 @@ def rules(
     compiled, inputs = arguments(program, more, text, inputs, Language.RULES)
     assert isinstance(compiled, RuleProgram)
     topic, files = sources(inputs, spark_stream=engine is EngineName.SPARK and stream)
-    check_output(output, files, spark=engine is EngineName.SPARK)
+    from ostinato.files.standard import STANDARD, piped
+
+    standard = STANDARD in (*files, output)
+    if output != STANDARD:
+        check_output(output, files, spark=engine is EngineName.SPARK)
     columns = {"begin": begin, "end": end, "time": time, "type": type, "document": document}
     kinds = given_kinds(kind)
     if engine is EngineName.SPARK:
         if sort or on_error is OnError.COLLECT:
             usage(f"{'--sort' if sort else '--on-error collect'} is not for --engine spark")
+        if standard:
+            usage("standard input and output are not for --engine spark")
         if not stream and (once or checkpoint or lateness or longest):
             usage("--once, --checkpoint, --lateness and --longest are for --stream; else Spark reads all at once")
         from ostinato.rules_job import told
@@ -116,15 +144,20 @@ def rules(
         else:
             job.batch(output, form)
         return
-    if master or form or stream or once or checkpoint:
-        usage("--master, --format, --stream, --once and --checkpoint are for --engine spark")
+    if master or stream or once or checkpoint:
+        usage("--master, --stream, --once and --checkpoint are for --engine spark")
+    if form and not standard:
+        usage("--format is for --engine spark, and for standard input and output: other files are told by their names")
+    if files.count(STANDARD) > 1:
+        usage("standard input can be read once")
     if sort and (lateness or longest):
         usage("--lateness and --longest are for files read piece by piece; --sort reads all of them first")
     warn(compiled)
     from ostinato.rules_job import RulesJob
 
-    run = RulesJob(compiled, files, columns, kinds, on_error.value)
-    run.run(output, sort=sort, lateness=lateness, longest=longest)
+    with piped(files, output, (form or Form.JSONL).value) as (read, written):
+        run = RulesJob(compiled, read, columns, kinds, on_error.value)
+        run.run(written, sort=sort, lateness=lateness, longest=longest)
 
 
 def checked_rules(

@@ -61,7 +61,7 @@ def xseq(
             "--input",
             "-i",
             metavar="FILE",
-            help="Documents: XML, JSON or JSON lines files, folders of them, or - for standard input.",
+            help="Documents: XML, JSON or JSON lines files, also compressed, folders of them, or - for standard input.",
             show_default=False,
         ),
     ] = None,
@@ -121,7 +121,7 @@ def xseq(
     [cyan]ostinato xseq falling.xseq --input nasdaq.xml --output falling.parquet --matches longest[/]
     [cyan]ostinato xseq 'return $X@id, count($Y) from //$X (\\ $Y)*' --input a.xml b.xml[/]
     [cyan]ostinato xseq q.xseq --input documents/ --on-error collect[/]
-    [cyan]zcat log.jsonl.gz | ostinato xseq q.xseq --input - --format jsonl[/]
+    [cyan]curl https://example.org/log.jsonl.gz | ostinato xseq q.xseq --input -[/]
     """
     tree = _tree_query(query, text, matches, schema)
     given = [*(inputs or ()), *(more or ()), *([query] if text is not None and query is not None else ())]

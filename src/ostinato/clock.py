@@ -140,6 +140,27 @@ class Clock:
         assert self._step is not None
         return np.asarray(ticks * float(self._step))
 
+    def apart(self, first: Int64, last: Int64) -> Floats:
+        """How far each last tick lies after the first one, in the unit that windows are given in."""
+        if self._kind == "float":
+            with np.errstate(invalid="ignore"):
+                return (_unordered(last) - _unordered(first)) * (1 if self.attribute else _SECOND)
+        assert self._step is not None
+        # As an unsigned number the difference is right even where it is beyond an int64.
+        return np.where(last < first, 0.0, (last - first).view(np.uint64) * float(self._step))
+
+    def pulses(self, ticks: Int64) -> Int64:
+        """Ticks as whole numbers that can be subtracted, each a `pulse`; floats to nine digits after the point."""
+        if self._kind != "float":
+            return ticks
+        return np.rint(_unordered(ticks) * 1e9).clip(-(2.0**62), 2.0**62).astype(np.int64)
+
+    @property
+    def pulse(self) -> float:
+        """In the unit that windows are given in."""
+        assert self._step is not None
+        return float(self._step if self._kind != "float" else Fraction(self._step, 10**9))
+
     def lower_bounds(self, ticks: Int64, amount: float) -> Int64:
         """For each tick t the least tick s with value(t) - value(s) <= amount."""
         if self._kind == "float":

@@ -53,6 +53,7 @@ class Events:
     files: Sequence[Path]
     kinds: Mapping[str, str] = field(default_factory=dict)
     on_error: OnError = "raise"
+    trained: bool = True  # by a model that is there: it remembers the columns
 
     def open(self, pattern: Pattern, settings: Settings, *, whole: bool = False) -> Reader:
         """With the columns that a model of the pattern reads, and no others unless `whole`."""
@@ -73,15 +74,14 @@ class Events:
 
     @contextmanager
     def placed(self) -> Iterator[None]:
-        """Errors of the events name their files."""
+        """Errors of the events name their files, and options as they are written here."""
         try:
             yield
         except DataError as error:
-            if error.source is not None:
-                raise
-            raise DataError(
-                error.reason, source=", ".join(map(str, self.files)), row=error.row, fix=error.fix
-            ) from error
+            where = "--{} COLUMN, when the model is trained" if self.trained else "--{} COLUMN"
+            fix = re.sub(r"\b(time|type)=…", lambda option: where.format(option[1]), error.fix or "") or None
+            source = error.source or ", ".join(map(str, self.files))
+            raise DataError(error.reason, source=source, row=error.row, fix=fix) from error
 
     def loaded(self, reader: Reader) -> pa.Table:
         return pa.concat_tables([reader.schema.empty_table(), *watched(reader)])
@@ -155,16 +155,18 @@ def load(folder: Path) -> ForecastModel:
 @dataclass(frozen=True)
 class ForecastJob:
     """A model and the events it is to foretell from. `alert`: only forecasts of at least this probability are given;
-    `whole`: with all columns of their event, not only those that tell which it is."""
+    `whole`: with all columns of their event, not only those that tell which it is; `within`: with the probability
+    within so many events."""
 
     model: ForecastModel
     events: Events
     alert: float | None = None
     whole: bool = False
+    within: tuple[int, ...] = ()
 
     def run(self, output: Path | None, *, sort: bool) -> None:
         reader = self.events.open(self.model.pattern, self.model.settings, whole=self.whole)
-        scorer = self.model.scorer()
+        scorer = self.model.scorer(within=self.within)
         completed = row = 0
         with _Forecasts(output, told=told) as results, self.events.placed():
             nothing = reader.schema.empty_table()
@@ -208,6 +210,21 @@ class ForecastJob:
         forecasts = dict(zip(made.column_names, made.columns, strict=True))
         table = pa.table({POSITION: places, **kept, **forecasts})
         return table if self.alert is None else table.filter(pc.greater_equal(table["probability"], self.alert))
+
+
+def update(model: ForecastModel, events: Events, output: Path, *, decay: float) -> None:
+    """Learn from further events, which need not be in order, and keep the model in a folder."""
+    began = time.perf_counter()
+    reader = events.open(model.pattern, model.settings)
+    before = model.learnt.completions * decay
+    with events.placed():
+        more = events.loaded(reader)
+        with Console(stderr=True).status("learning"), limits_as_options():
+            drift = model.update(more, decay=decay)
+            learned = summary(model)
+    model.save(output, overwrite=True)
+    events.report(reader, began, f"{model.learnt.completions - before:,.0f} completions")
+    print(learned if drift is None else f"{learned}\n{drift}")
 
 
 def evaluate(

@@ -21,11 +21,11 @@ from ostinato.files import Reader, open_events
 from ostinato.files.reader import OnError
 from ostinato.report import Results, note, progress, say_how_it_went, watched
 from ostinato.ruleset import RuleProgram
+from ostinato.runtime.rules.engine import RuleEngine
 from ostinato.runtime.rules.ingest import Columns
 from ostinato.runtime.rules.labels import labels_of, unseen
 
 _NEVER = np.iinfo(np.int64).min
-_NOTHING = pa.schema([("type", pa.string()), ("begin", pa.int64()), ("end", pa.int64())])
 
 
 def told(events: int) -> str:
@@ -61,8 +61,8 @@ class RulesJob:
             results.add(self._answer_without_events(reader))
             # To find the types of text files is part of the work; to load the engine, which checking did, is not.
             ran = _Ran(time.perf_counter() - (opened - began))
-            if not reader.schema.names:
-                pass  # a file of nothing at all
+            if not reader.schema.names:  # a file of nothing at all: only timers of fixed times can go off
+                results.add(ran.add(self.program.detect([], **self.columns)))
             elif sort:
                 self._sorted(reader, results, ran)
             else:
@@ -73,8 +73,7 @@ class RulesJob:
     def _streamed(self, reader: Reader, results: Results, ran: _Ran, lateness: str | None, longest: str | None) -> None:
         """Push the files through an engine piece by piece; memory is bounded where the plan says so."""
         columns = self._resolved(reader)
-        engine = self.program.engine(**self.columns, lateness=lateness or 0, longest=longest)
-        engine.push(reader.schema.empty_table())
+        engine = self._engine(reader, lateness=lateness or 0, longest=longest)
         last = _NEVER
         for rows in watched(reader):
             with self._placed():
@@ -98,9 +97,13 @@ class RulesJob:
     def _answer_without_events(self, reader: Reader) -> pa.Table:
         """The columns of the answer, once the program is known to fit those of the files."""
         if not reader.schema.names:
-            return _NOTHING.empty_table()
+            return self.program.detect([], **self.columns).slice(0, 0)
         with self._placed():
-            return self.program.engine(**self.columns).push(reader.schema.empty_table())
+            return self._engine(reader).push(reader.schema.empty_table())
+
+    def _engine(self, reader: Reader, **options: Any) -> RuleEngine:
+        """The reader has found what all rows hold."""
+        return self.program.engine(**self.columns, schema=reader.schema, **options)
 
     def _reader(self) -> Reader:
         with progress("finding types") as advance:

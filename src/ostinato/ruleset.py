@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ostinato.options import OnLate
+    from ostinato.relational.limits import RuleLimits
     from ostinato.runtime.rules.engine import RuleEngine
 
 
@@ -69,6 +70,7 @@ class RuleProgram:
         time: str | None = None,
         type: str | None = None,
         document: str | None = None,
+        limits: RuleLimits | None = None,
         **spark: Any,
     ) -> Any:
         """All derived events of a table (pyarrow, pandas, polars, a list of dicts), in order of their end; of a Spark
@@ -76,10 +78,17 @@ class RuleProgram:
 
         `begin` and `end` name the columns of event times (default: `begin` and `end`, or `ts` for events that happen at
         once; `time` names the latter), `type` that of labels (default `type`). `document` names a column whose JSON or
-        XML texts are the events themselves. `spark` are the options of `ostinato.spark.detect_rules`.
+        XML texts are the events themselves. `limits` bounds recursion. `spark` are the options of
+        `ostinato.spark.detect_rules`.
         """
         options = _options(begin=begin, end=end, time=time, type=type, document=document)
+        from ostinato.relational.limits import RuleLimits
+
+        if limits is not None and not isinstance(limits, RuleLimits):
+            raise bad_option("limits", limits, "an ostinato.RuleLimits")
         if is_spark_frame(data):
+            if limits is not None:
+                raise bad_option("limits", limits, "limits only for a table; on Spark they are those of RuleLimits()")
             from ostinato.spark.rules import detect_rules
 
             return detect_rules(self, data, **options, **spark)
@@ -87,22 +96,21 @@ class RuleProgram:
             option = min(spark)
             if option not in _STREAMING:
                 raise OstinatoError(
-                    f"detect has no option `{option}`\nfix: {did_you_mean(option, [*options, *_STREAMING])}"
+                    f"detect has no option `{option}`\nfix: {did_you_mean(option, [*options, 'limits', *_STREAMING])}"
                 )
             raise bad_option(option, spark[option], f"{option} only for a stream on Spark; a table is read whole")
-        import pyarrow as pa
-
         from ostinato.events import to_arrow
+        from ostinato.runtime.rules.asked import no_events
         from ostinato.runtime.rules.labels import labels_of, unseen
         from ostinato.runtime.rules.whole import detect_whole, fit
 
         rows = to_arrow(data)
         if not rows.num_columns:  # an empty list of events names no columns
-            return pa.schema([("type", pa.string()), ("begin", pa.int64()), ("end", pa.int64())]).empty_table()
+            rows = no_events(self._plan, options)
         fitted = fit(self.program, self.text, rows.schema, options, near=True)
         for told in unseen(self.incoming, labels_of(rows, fitted.columns)) if len(rows) else ():
             warnings.warn(told, stacklevel=2)
-        return detect_whole(fitted, rows)
+        return detect_whole(fitted, rows, limits=limits)
 
     def engine(
         self,

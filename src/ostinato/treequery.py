@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from ostinato.errors import DataError, OstinatoError, QueryError
+from ostinato.errors import DataError, QueryError
 from ostinato.options import bad_option
 from ostinato.query import is_spark_frame
 from ostinato.runtime.xseq.limits import XSeqLimits
@@ -15,12 +15,14 @@ from ostinato.xseq_compile import Compiled, Matches, compile_xseq
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from ostinato.files.reader import OnError
     from ostinato.tree.columns import Format
     from ostinato.tree.schema import Schema
     from ostinato.viz.vpa_diagram import VPADiagram
+    from ostinato.xseq_answers import Run
 
-OnError = Literal["raise", "skip", "collect"]
-_OPTIONS = frozenset(("doctype", "encoding", "namespaces", "root", "record", "on_error", "name", "chunk_size", "whole"))
+_READING = frozenset(("doctype", "encoding", "namespaces", "root", "record", "chunk_size"))
+_OTHERS = frozenset(("column", "format", "limits", "name", "on_error"))
 
 
 class TreeQuery:
@@ -45,56 +47,45 @@ class TreeQuery:
     @property
     def warnings(self) -> list[str]:
         """What is legal but probably not meant."""
-        return [note.text for note in self._compiled.notes if note.never]
+        from ostinato.lang.xseq_slips import warnings_of
+
+        never = (note.text for note in self._compiled.notes if note.never)
+        return [*never, *warnings_of(self.text, self._compiled.written)]
 
     def detect(self, source: Any, /, **options: Any) -> Any:
-        """The answer as a table: of a document, one row per match; of a column of documents, with their row numbers.
+        """The answer as a table, one row per match; of many documents, first with which of them a row is from.
 
-        `source` is a path, bytes, an open binary file, text that begins like a document, an Arrow array or column of
-        documents (XML or JSON as text or bytes; structs, lists and maps), or a Spark DataFrame (`column=` names the
-        documents). Options: `format` ("xml", "json", "jsonl"; else guessed), `doctype` ("refuse" or "skip"),
-        `encoding`, `namespaces`, `root` and `record` (names for JSON), `on_error` ("raise", "skip"; "collect" for
-        columns), `limits`.
+        `source` is a document: a path, bytes, an open binary file, or text that begins like one. Or many: a folder, a
+        pattern or a list of files (column `document`); an Arrow, pandas or polars column or a table with one, in files
+        too (`column=` names it; column `row`). Or a Spark DataFrame. Documents are XML or JSON, also compressed; in
+        columns also structs, lists and maps. Options: `format` ("xml", "json", "jsonl"; else guessed), `doctype`
+        ("refuse" or "skip"), `encoding`, `namespaces`, `root` and `record` (names for JSON), `on_error` ("raise",
+        "skip"; "collect" for many documents), `limits`.
         """
-        import pyarrow as pa
-
         if is_spark_frame(source):
             from ostinato.spark.xseq import detect_xseq
 
             return detect_xseq(self, source, **options)
-        if _is_column(source):
-            return self._detect_column(source, **options)
-        tables = list(self._tables(source, sort=True, **options))
-        return pa.concat_tables(tables) if tables else self._schema().empty_table()
+        return self._run(source, whole=True, **options).table()
 
     def batches(self, source: Any, /, **options: Any) -> Iterator[pa.Table]:
         """The answer in pieces, each as soon as its matches are certain: for documents larger than memory.
 
         Rows come in the order in which they become certain. Options as for `detect`.
         """
-        return (
-            iter([self.detect(source, **options)])
-            if _is_column(source)
-            else self._tables(source, sort=False, **options)
-        )
+        return self._run(source, **options).tables()
 
     def count(self, source: Any, /, **options: Any) -> int:
-        """How many rows `detect` would return."""
-        return sum(table.num_rows for table in self.batches(source, **options))
+        """How many matches `detect` would return."""
+        return self._run(source, texts=False, **options).count()
 
     def recognises(self, source: Any, /, **options: Any) -> bool:
-        """Whether a document has a match at all; reading stops at the first one.
+        """Whether a document, or one of many, has a match at all; reading stops at the first one.
 
         Navigation with axes that lead back is decided by the automaton of the paper's section 6, in one pass and with
         a stack as deep as the document.
         """
-        from ostinato.automata.cxseq_vpa import Recogniser, to_basic_or_none
-        from ostinato.tree.words import from_source
-
-        basic = to_basic_or_none(self._compiled.query.path) if self._compiled.is_navigation else None
-        if self._compiled.obstacle is None or basic is None or _is_column(source):
-            return any(table.num_rows for table in self.batches(source, **options))
-        return Recogniser(basic).run(from_source(self._tokens(source, whole=True, **options)))
+        return self._run(source, texts=False, **options).recognised()
 
     def explain(self, frame: Any = None, /, **options: Any) -> str:
         """Every stage as text, down to how documents are evaluated and what is kept of them.
@@ -118,94 +109,44 @@ class TreeQuery:
     def __repr__(self) -> str:
         return f"ostinato.xseq({self.text!r})"
 
-    # --- documents
+    def _run(
+        self,
+        source: Any,
+        *,
+        whole: bool = False,
+        texts: bool = True,
+        column: str | None = None,
+        format: Format | None = None,
+        on_error: OnError = "raise",
+        limits: XSeqLimits | None = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> Run:
+        """`whole`: the answer will be one table, in order; without `texts` it is only counted."""
+        from ostinato.xseq_answers import Answers, Run
+        from ostinato.xseq_sources import documents_of
 
-    def _schema(self) -> pa.Schema:
-        from ostinato.runtime.xseq.rows import schema_of
-
-        return schema_of(self._compiled.program)
-
-    def _tables(
-        self, source: Any, *, sort: bool, limits: XSeqLimits | None = None, **options: Any
-    ) -> Iterator[pa.Table]:
-        from ostinato.runtime.xseq.rows import assemble
-        from ostinato.runtime.xseq.run import rows_of
-
-        bounds = _limits(limits)
-        tokens = self._tokens(source, limits=bounds, **options)
-        sort = sort and self._out_of_order
-        return iter(assemble(self._compiled.program, rows_of(self._compiled, tokens, bounds), sort=sort))
-
-    def _tokens(
-        self, source: Any, *, format: Format | None = None, limits: XSeqLimits | None = None, **options: Any
-    ) -> Any:
-        """A source of tokens; what kind of document it is, is guessed where it is not said."""
-        from ostinato.runtime.xseq.run import source_of
-        from ostinato.tree.columns import guess_format
-
-        if isinstance(source, str) and source.lstrip()[:1] in ("<", "{", "["):
-            source = source.encode()
-        for option in options.keys() - _OPTIONS:
-            raise bad_option("an option", option, f"one of {', '.join(sorted(_OPTIONS))}")
-        if format is None:
-            format = guess_format(source) if isinstance(source, str | bytes | os.PathLike) else "xml"
-        if format not in ("xml", "json", "jsonl"):
+        for option in options.keys() - _READING:
+            raise bad_option("an option", option, f"one of {', '.join(sorted(_READING | _OTHERS))}")
+        if format not in (None, "xml", "json", "jsonl"):
             raise bad_option("format", format, '"xml", "json" or "jsonl"')
-        return source_of(self._compiled, source, format, _limits(limits), **options)
+        if on_error not in ("raise", "skip", "collect"):
+            raise bad_option("on_error", on_error, 'on_error="raise", "skip" or "collect"')
+        documents = documents_of(source, column=column, format=format, name=name, on_error=on_error)
+        if documents.labels is None:
+            # a document alone is read or not; only of JSON lines a part can be left out
+            options["on_error"], on_error = on_error, "raise"
+        answers = Answers(
+            self._compiled, on_error=on_error, sort=whole and self._out_of_order, whole=whole, texts=texts,
+            format=format, limits=_limits(limits), options=options,
+        )  # fmt: skip
+        return Run(answers, documents)
 
     @property
     def _out_of_order(self) -> bool:
         """Whether matches may become certain in another order than they are shown in."""
         stream = self._compiled.stream
         return stream is None or stream.settled_late or stream.longest or stream.answers_nodes
-
-    def _detect_column(self, column: Any, *, on_error: OnError = "raise", **options: Any) -> pa.Table:
-        """The answers of every document of a column, with the number of its row first."""
-        import numpy as np
-        import pyarrow as pa
-
-        from ostinato.tree.columns import documents, guess_format, holds_json
-
-        if on_error not in ("raise", "skip", "collect"):
-            raise bad_option("on_error", on_error, 'on_error="raise", "skip" or "collect"')
-        schema = self._schema()
-        for name in ("row", "error") if on_error == "collect" else ("row",):
-            if name in schema.names:
-                raise QueryError(f"the answer for a column has a column `{name}` of its own", fix=f"`… as my_{name}`")
-        found: list[pa.Table] = []
-        rows: list[int] = []
-        bad: list[tuple[int, str]] = []
-        given = options.pop("format", "json" if holds_json(column.type) else None)
-        for row, document in documents(column):
-            try:
-                kind = given or guess_format(bytes(document))
-                # all of it first: a document that turns out to be bad gives no rows
-                tables = list(self._tables(document, sort=True, format=kind, name=f"row {row}", **options))
-                found += tables
-                rows += [row] * len(tables)
-            except OstinatoError as error:
-                if on_error == "raise":
-                    raise
-                bad.append((row, str(error)))
-        sizes = [table.num_rows for table in found]
-        numbers = pa.array(np.repeat(np.array(rows, np.int64), sizes))
-        whole = pa.concat_tables([*found, schema.empty_table()]).add_column(0, "row", numbers)
-        if on_error != "collect":
-            return whole
-        none = pa.nulls(len(bad))
-        errors = pa.table(
-            [pa.array([row for row, _ in bad], pa.int64()), *(none.cast(field.type) for field in schema)],
-            schema=whole.schema,
-        )
-        texts = pa.array([None] * whole.num_rows + [text for _, text in bad], pa.string())
-        return pa.concat_tables([whole, errors]).append_column("error", texts).sort_by("row")
-
-
-def _is_column(source: Any) -> bool:
-    """Whether it is an Arrow column of documents."""
-    import pyarrow as pa
-
-    return isinstance(source, pa.Array | pa.ChunkedArray)
 
 
 def _limits(limits: XSeqLimits | None) -> XSeqLimits:

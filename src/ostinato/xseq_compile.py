@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from ostinato.automata.walk_program import Program, program_of
+from ostinato.automata.walk_program import Answer, Program, program_of
 from ostinato.automata.walk_tables import Tables, tables_of
 from ostinato.errors import QueryError
 from ostinato.kernels.cold import announce
@@ -61,8 +61,9 @@ class Compiled:
         # which round of a path variable a node is bound in is not told apart in one pass, where it can be told two ways
         return None if tables.ambiguous and any(slot.within for slot in self.program.slots) else tables
 
-    def evaluator(self, limits: XSeqLimits) -> Evaluator:
-        """An evaluator for one document."""
+    def evaluator(self, limits: XSeqLimits, *, texts: bool = True) -> Evaluator:
+        """An evaluator for one document. Without `texts` rows are found, but their texts are left empty."""
+        texts |= self.program.answer is Answer.GROUPS  # which tells groups apart by them
         if self.stream is None:
             announce("tree_walk")
         else:
@@ -75,11 +76,11 @@ class Compiled:
                 evaluator.begin()
             except IndexError:
                 evaluator = StreamEvaluator(self.stream)
-            evaluator.most_runs = limits.runs
+            evaluator.limits, evaluator.texts = limits, texts
             return evaluator
         from ostinato.runtime.xseq.buffered import Buffered
 
-        return Buffered(self.program, matches=self.matches, limits=limits)
+        return Buffered(self.program, matches=self.matches, limits=limits, texts=texts)
 
 
 def compile_xseq(text: str, *, matches: Matches = "all", schema: Schema | None = None) -> Compiled:

@@ -196,4 +196,4 @@ def test_matches_as_text_are_read_back() -> None:
     assert run("detect", "-q", "T AS x", "--events", "-i", path, "-o", "m.jsonl").exit_code == 0
     found = [json.loads(line) for line in Path("m.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [match["events"][0]["s"] for match in found] == [line["s"] for line in lines]
-    assert found[0]["start"] == "2026-01-01T10:00:00.500000"
+    assert found[0]["start"] == "2026-01-01T10:00:00.500000Z"

@@ -34,6 +34,7 @@ FORECASTS = [
     "point_seconds",
     "earliest_seconds",
     "latest_seconds",
+    "mass_seconds",
 ]
 
 
@@ -319,3 +320,43 @@ def test_explain_tells_what_a_model_learned(folder: Path) -> None:
     assert "== prediction suffix tree ==\norder 2" in result.stdout and QUERY in result.stdout
     Path("no_model").mkdir()
     failed(run("explain", "no_model"), 2, "is a folder")
+
+
+# -- update, and probabilities within numbers of events
+
+
+def test_update_learns_and_says_where_the_stream_has_changed(folder: Path) -> None:
+    pq.write_table(readings(1_500, 3), "more.parquet")
+    result = run("update", "model", "--input", "more.parquet", "--decay", "0.5", "--output", "newer")
+    assert result.exit_code == 0, result.output
+    expected = ostinato.ForecastModel.load("model")
+    assert expected.update(pq.read_table("more.parquet"), decay=0.5) is None
+    newer = ostinato.ForecastModel.load("newer")
+    assert newer.fingerprint == expected.fingerprint and newer.nominal == expected.nominal
+    assert "completions: " in result.stdout and "drift" not in result.stdout and "3,000 events" in result.stderr
+    failed(run("update", "model", "-i", "more.parquet", "-o", "newer"), 1, "newer exists already", "--overwrite")
+
+    broken = [{"ts": 10**8 + n, "type": ["warm", "hot", "fail"][n % 3], "machine": 0} for n in range(2_000)]
+    pq.write_table(pa.Table.from_pylist(broken), "broken.parquet")
+    result = run("update", "newer", "--input", "broken.parquet")
+    assert result.exit_code == 0 and result.stdout.splitlines()[-1].startswith("drift: ")
+    assert ostinato.ForecastModel.load("newer").learnt.events == newer.learnt.events + 2_000
+    assert "drift: " in run("explain", "newer").stdout
+    failed(run("update", "model"), 2, "events are missing")
+
+
+def test_forecasts_within_numbers_of_events(folder: Path) -> None:
+    result = run("forecast", "model", "--input", "events.parquet", "--within", "6, 2", "--output", "f.parquet")
+    assert result.exit_code == 0, result.output
+    found, events = pq.read_table("f.parquet"), pq.read_table("events.parquet")
+    expected = ostinato.ForecastModel.load("model").forecast(events, within=[2, 6])
+    assert found.select(["within_2", "within_6"]).equals(expected.select(["within_2", "within_6"]))
+    assert "within_2" in run("forecast", "model", "-i", "events.parquet", "--within", "2").stdout
+    failed(run("forecast", "model", "-i", "events.parquet", "--within", "2,x"), 2, "a list of numbers of events")
+    failed(run("forecast", "model", "-i", "events.parquet", "--within", "25"), 1, "from 1 to 24, the horizon")
+
+
+def test_columns_are_named_by_options(folder: Path) -> None:
+    pq.write_table(pa.table({"at": [1, 2], "kind": ["warm", "hot"], "machine": [0, 0]}), "other.parquet")
+    failed(run("train", "q.cel", "-i", "other.parquet", "-o", "m"), 1, "--type COLUMN")
+    failed(run("forecast", "model", "-i", "other.parquet"), 1, "--type COLUMN, when the model is trained")

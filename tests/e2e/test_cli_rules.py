@@ -11,9 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 import ostinato
 from commands import failed, run
+from ostinato.cli import app
 
 VECTOR = json.loads((Path(__file__).parents[1] / "vectors" / "rules.json").read_text(encoding="utf-8"))
 DERIVED = {(event["type"], event["begin"], event["end"]) for event in VECTOR["derived"]}
@@ -22,6 +24,8 @@ FIRE = (
     "event t: temp {{ area {{ var A }}, value {{ var T }} }} } "
     "where { s before t, {s, t} within 1 min, var T > 40 } END"
 )
+
+SMOKE = "DETECT x { area { var A } } ON event s: smoke {{ area {{ var A }} }} END"
 
 
 @pytest.fixture
@@ -41,6 +45,30 @@ def write(name: str, events: list[dict[str, Any]]) -> None:
 def read(name: str) -> set[tuple[str, int, int]]:
     lines = Path(name).read_text(encoding="utf-8").splitlines()
     return {(event["type"], event["begin"], event["end"]) for event in map(json.loads, lines)}
+
+
+def test_standard_input_and_output(folder: Path) -> None:
+    events = Path("events.jsonl").read_text(encoding="utf-8")
+    result = CliRunner().invoke(app, ["rules", "plant.rules", "--input", "-", "--output", "-"], input=events)
+    assert result.exit_code == 0, result.output
+    found = [json.loads(line) for line in result.stdout.splitlines()]
+    assert {(event["type"], event["begin"], event["end"]) for event in found} == DERIVED
+    rows = "begin,end,type,area\n1,2,smoke,a\n"
+    arguments = ["rules", "-q", SMOKE, "-i", "-", "-o", "-", "--format", "csv"]
+    assert CliRunner().invoke(app, arguments, input=rows).stdout == '"type","begin","end","area"\n"x",1,2,"a"\n'
+    told = CliRunner().invoke(app, arguments, input="begin,end,type,area\n3,2,smoke,a\n")
+    failed(told, 1, "the event ends before it begins", "standard-input.csv")
+    failed(run("rules", "plant.rules", "-i", "events.jsonl", "--format", "csv"), 2, "told by their names")
+    failed(run("rules", "plant.rules", "-i", "-", "--engine", "spark"), 2, "standard input")
+
+
+def test_times_keep_their_zone(folder: Path) -> None:
+    write("events.jsonl", [{"ts": "2026-01-01T00:00:00+02:00", "type": "smoke", "area": "a"}])
+    for name, shown in (("d.jsonl", '"begin": "2025-12-31T22:00:00Z"'), ("d.csv", "2025-12-31 22:00:00Z")):
+        assert run("rules", "-q", SMOKE, "-i", "events.jsonl", "-o", name).exit_code == 0
+        assert shown in Path(name).read_text(encoding="utf-8")
+    assert "2025-12-31 22:00:00Z" in run("rules", "-q", SMOKE, "-i", "events.jsonl").stdout
+    assert "2025-12-31 22:00:00Z" in run("detect", "-q", "smoke AS x", "-i", "events.jsonl").stdout
 
 
 def test_rules_print_derived_events_and_a_summary_apart(folder: Path) -> None:

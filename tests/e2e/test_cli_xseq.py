@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -135,7 +136,7 @@ def test_a_bad_document_spoils_only_its_own_rows(folder: Path) -> None:
     assert not Path("out.jsonl").exists()
     for mode in ("skip", "collect"):
         result = run("xseq", NAMES, *inputs, "-o", "out.jsonl", "--on-error", mode)
-        assert result.exit_code == 0 and "2 could not be read and were left out" in result.stderr
+        assert result.exit_code == 0 and "2 documents could not be read and were left out" in result.stderr
         assert [name for _, name in rows("out.jsonl")] == ["Mary", "Cat", "Ida"]
         assert ("  bad.xml: line 1, column 27" in result.stderr) == (mode == "collect")
     pq.write_table(pa.table({"body": ["<a/>", "<a>", "<daughter Cname='Eve'/>"]}), "t.parquet")
@@ -149,7 +150,8 @@ def test_bad_lines_are_left_out_or_listed(folder: Path) -> None:
     failed(run("xseq", "//item/@a", "-i", "l.jsonl"), 1, "l.jsonl", "line 2")
     assert answer("//item/@a", "-i", "l.jsonl", "--on-error", "skip") == [["1"], ["3"]]
     result = run("xseq", "//item/@a", "-i", "l.jsonl", "--on-error", "collect")
-    assert result.exit_code == 0 and "l.jsonl, line 2: " in result.stderr
+    assert result.exit_code == 0 and "1 line could not be read and was left out" in result.stderr
+    assert "  l.jsonl: line 2, column 7: " in result.stderr and "document could not" not in result.stderr
 
 
 def test_limit_ends_the_run(folder: Path) -> None:
@@ -297,9 +299,37 @@ def test_wrong_usage(folder: Path, args: list[str], expected: str) -> None:
     assert {path.name for path in folder.iterdir()} == INPUTS
 
 
+def test_warnings_are_told_apart_from_results(folder: Path) -> None:
+    for command in (["xseq", "//son *", "-i", "family.xml"], ["check", "--language", "xseq", "-q", "//son *"]):
+        result = run(*command)
+        assert result.exit_code == 0 and "warning: `son *`" in result.stderr and "warning" not in result.stdout
+
+
+def test_compressed_documents(folder: Path) -> None:
+    data = gzip.compress(Path("family.xml").read_bytes())
+    Path("many").mkdir()
+    Path("many/f.xml.gz").write_bytes(data)
+    expected = [["Mary"], ["Cat"], ["Ida"]]
+    assert answer(NAMES, "-i", "many/f.xml.gz") == expected
+    assert answer(NAMES, "-i", "many") == [["many/f.xml.gz", *row] for row in expected]
+    result = CliRunner().invoke(app, ["xseq", NAMES, "-i", "-", "-o", "out.jsonl"], input=data)
+    assert result.exit_code == 0 and rows("out.jsonl") == expected
+    Path("cut.xml.gz").write_bytes(data[:60])
+    failed(run("xseq", NAMES, "-i", "cut.xml.gz"), 1, "cut.xml.gz: cannot be unpacked", "copy the file again")
+
+
 def test_inputs_that_are_not_there(folder: Path) -> None:
     failed(run("xseq", "//a", "-i", "famly.xml"), 1, "no such file", "did you mean `family.xml`?")
     failed(run("xseq", "//a", "-i", "*.svg"), 1, "no file matches")
     Path("none").mkdir()
     failed(run("xseq", "//a", "-i", "none"), 1, "the folder has no documents")
     failed(run("xseq", "//a", "-i", "-", "-"), 1, "only once")
+
+
+def test_a_few_rows_of_an_answer_that_is_larger_than_memory(folder: Path) -> None:
+    Path("deep.xml").write_bytes(b"<a>" * 9000 + b"x" * 250_000 + b"</a>" * 9000)
+    result = run("xseq", "//a/a", "--input", "deep.xml", "--limit", "3", "--output", "out.jsonl")
+    assert result.exit_code == 0, result.output
+    assert len(rows("out.jsonl")) == 3
+    result = run("xseq", "//a", "--input", "deep.xml", "--sort", "--max", "answer_bytes=1000000")
+    failed(result, 1, "deep.xml: the answer has too many bytes", "--max answer_bytes=N")

@@ -14,9 +14,10 @@ from generators import Row, correlated_queries, queries, streams, table
 from generators_srem import alike_streams, patterns
 from ostinato.errors import LimitError, QueryError
 from ostinato.forecast.automaton import SymbolAutomaton
-from ostinato.forecast.gaps import count_gaps
+from ostinato.forecast.pace import Pacer
 from ostinato.forecast.pattern import Pattern
 from ostinato.forecast.reader import Read, Reader
+from ostinato.forecast.symbols import Symbols
 from ostinato.lang.cel import parse_duration
 from ostinato.plan.format import to_text
 from ostinato.plan.nodes import Query, Segment, Window
@@ -24,13 +25,22 @@ from ostinato.plan.nodes import Query, Segment, Window
 BINDING: dict[str, Any] = {"time": None, "type": None, "order_by": ()}
 
 
+def reading(pattern: Pattern, rows: list[Row]) -> Reader:
+    """A reader that learns, with a grid for these rows where the window needs one."""
+    symbols = Symbols(pattern)
+    if symbols.measured:
+        pacer = Pacer(pattern, BINDING)
+        pacer.add(table(rows))
+        symbols = symbols.with_grid(pacer.pace, 5_000)
+    return Reader(pattern, BINDING, symbols, learning=True)
+
+
 def completions(pattern: Pattern, rows: list[Row]) -> list[bool]:
     """Per event, in stream order, whether the automaton completes."""
-    reader = Reader(pattern, BINDING)
+    reader = reading(pattern, rows)
     read = reader.read(table(rows))
     try:
-        gaps = count_gaps(read.symbols, read.keys, read.seconds, len(reader.symbols)) if rows else None
-        automaton = reader.symbols.completed().automaton(1_000, gaps)
+        automaton = reader.symbols.completed().automaton(1_000)
     except LimitError:
         assume(False)
     return followed(automaton, read)
@@ -77,7 +87,7 @@ def test_windows_in_time(query: Query, rows: list[Row], within: str) -> None:
     """What completes is found exactly; of events at regular times, the automaton says the same."""
     amount = parse_duration(within)
     pattern = forecastable(replace(query, window=Window("time", amount, text=within)))
-    read = Reader(pattern, BINDING).read(table(rows))
+    read = reading(pattern, rows).read(table(rows))
     assert read.completes is not None and read.completes.tolist() == detected(pattern, rows)
     assume(rows and not query.partition_by)
     regular = [{**row, "ts": at} for at, row in enumerate(rows)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
@@ -12,7 +14,8 @@ from ostinato.plan.xseq import XSeqQuery
 from ostinato.plan.xseq_check import check, normalised, repeating
 from ostinato.runtime.xseq.buffered import Buffered
 from ostinato.runtime.xseq.buffered_anchor import Anchor
-from ostinato.runtime.xseq.rows import assemble
+from ostinato.runtime.xseq.limits import XSeqLimits
+from ostinato.runtime.xseq.rows import Rows, assemble
 from ostinato.semantics.xseq import Matches, Row
 from ostinato.tree.document import read_xml
 from ostinato.tree.xml import XmlSource
@@ -27,11 +30,13 @@ def buffered(query: XSeqQuery, document: bytes, matches: Matches, chunk: int, wh
     if whole:
         evaluator.anchor = WHOLE
     source = XmlSource(document, chunk_size=chunk)
-    blocks = []
-    while (tokens := source.read(evaluator.keep_from)) is not None:
-        blocks.append(evaluator.push(tokens, source.names))
-    blocks.append(evaluator.finish())
-    tables = assemble(program, blocks, sort=True)
+
+    def blocks() -> Iterator[Rows]:
+        while (tokens := source.read(evaluator.keep_from)) is not None:
+            yield from evaluator.push(tokens, source.names)
+        yield from evaluator.finish()
+
+    tables = assemble(program, blocks(), XSeqLimits(), sort=True, whole=True)
     return [row for table in tables for row in zip(*(column.to_pylist() for column in table.columns), strict=True)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -59,9 +60,15 @@ def test_forecasts_are_printed_and_streamed(folder: Path) -> None:
     Path("in").mkdir()
     Path("events.parquet").rename("in/events.parquet")
     given = ("--stream", "--once", "--checkpoint", "state", "--format", "jsonl", "--output", "out")
-    result = run("forecast", "m", "--input", "in", *given, *SPARK)
+    result = run("forecast", "m", "--input", "in", "--within", "3", *given, *SPARK)
     assert result.exit_code == 0, result.output
+    assert "1,500 events, " in result.stderr and "1 of the events wait until the watermark" in result.stderr
+    told = [
+        int(number.replace(",", "")) for number in re.findall(r"events, ([\d,]+) forecasts?, 0 late", result.stderr)
+    ]
+    assert sum(told) == 1_499
     lines = [json.loads(line) for file in Path("out").glob("*.json") for line in file.read_text().splitlines()]
     # The last event waits: as long as time has not passed it, one before it may still come.
-    expected = ostinato.ForecastModel.load("m").forecast(pq.read_table("in")).slice(0, 1_499)
-    assert sorted(line["probability"] for line in lines) == sorted(expected["probability"].to_pylist())
+    expected = ostinato.ForecastModel.load("m").forecast(pq.read_table("in"), within=[3]).slice(0, 1_499)
+    for name in ("probability", "within_3"):
+        assert sorted(line[name] for line in lines) == sorted(expected[name].to_pylist())

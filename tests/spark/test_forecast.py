@@ -67,6 +67,16 @@ def test_the_same_model(spark: Any, history: pa.Table) -> None:
     assert found.nominal == pytest.approx(ours.nominal, abs=0.02)
     assert found.alarm is not None and ours.alarm is not None
     assert found.alarm.expected == pytest.approx(ours.alarm.expected, rel=0.02)
+    scored, expected = ours.evaluate(spread(spark, history), within=20), ours.evaluate(history, within=20)
+    assert (scored.events, scored.completions) == (expected.events, expected.completions)
+    for name in ("table", "horizons", "distances"):
+        one, other = getattr(scored, name), getattr(expected, name)
+        assert one["model"] == other["model"]
+        for column in other.column_names[1:]:
+            ours_there, ours_here = one[column].to_numpy(), other[column].to_numpy()
+            assert ours_there == pytest.approx(ours_here, rel=1e-6, abs=1e-9, nan_ok=True)
+    with pytest.raises(QueryError, match="within=41"):
+        ours.evaluate(spread(spark, history), within=41)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +103,7 @@ def test_the_same_of_any_pattern(spark: Any, text: str, language: str, order_by:
     query = getattr(ost, language)(text)
     forecaster = ost.Forecaster(query, order=1, horizon=10, holdout=0, order_by=order_by)
     ours, found = forecaster.fit(rows), forecaster.fit(spread(spark, rows))
-    assert grams(found) == grams(ours)
+    assert grams(found) == grams(ours) and found.learnt.symbols.grid == ours.learnt.symbols.grid
     assert found.learnt.completions == ours.learnt.completions > 0
     scored = found.forecast(spread(spark, rows)).toArrow().sort_by("n")
     expected = found.forecast(rows)

@@ -262,9 +262,18 @@ def test_json_times(write: Write, monkeypatch: pytest.MonkeyPatch, block: int) -
         "e.jsonl", "".join(f'{{"t": "{time}", "s": "{time}"}}\n' for time in times) + '{"t": null, "s": "soon"}\n'
     )
     reader = open_events(path)
-    start = datetime(2026, 1, 1, 10)
+    start = datetime(2026, 1, 1, 10, tzinfo=UTC)
     assert [row["t"] for row in rows(reader)] == [start + timedelta(seconds=s) for s in (0, 0.25, 0.5, 1)] + [None]
     assert [row["s"] for row in rows(reader)] == [*times, "soon"]
+
+
+def test_json_times_keep_that_they_have_a_zone(write: Write) -> None:
+    whole, part = ("2026-01-01T10:00:00", "2026-01-01T10:00:00.5")
+    for shown, zone in (("", None), ("Z", "UTC"), ("+02:00", "UTC")):
+        path = write("e.jsonl", f'{{"whole": "{whole}{shown}", "part": "{part}{shown}", "n": "Z"}}\n')
+        schema = open_events(path).schema
+        assert schema.field("whole").type == pa.timestamp("s", zone)
+        assert schema.field("part").type == pa.timestamp("us", zone)
 
 
 BAD_JSON = '{"v": 1}\n{"v": \n\n{"v": "x"}\n[1]\n{"v": 2}'

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 import ostinato
-from ostinato.errors import DataError, LimitError, QueryError
+from ostinato.errors import DataError, QueryError
+from ostinato.runtime.rules.duck import DuckSession
 
 
 def detect(text: str, rows: list[dict[str, Any]], **options: Any) -> list[dict[str, Any]]:
@@ -103,18 +104,26 @@ def test_recursion_runs_to_its_fixpoint() -> None:
     assert found == {(x, y) for x in "abcd" for y in "abcd"} | {("x", "y")}
 
 
-def test_a_recursion_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ostinato.relational.program.MAX_ROUNDS", 5)
-    text = """DETECT n { v { var V } } ON event i: a {{ v {{ var V }} }} END
-    DETECT n { v { var V + 1 } } ON event i: n {{ v {{ var V }} }} END"""
-    with pytest.raises(LimitError, match="recursion of n"):
-        detect(text, [{"type": "a", "ts": 1, "v": 1}])
-
-
 def test_or_gives_a_rule_for_each_branch() -> None:
     text = "DETECT x { k { var K } } ON or { event i: a {{ k {{ var K }} }}, event j: b {{ k {{ var K }} }} } END"
     rows = [{"type": label, "ts": 1, "k": label} for label in "abc"]
     assert sorted(row["k"] for row in detect(text, rows)) == ["a", "b"]
+
+
+def test_what_many_branches_derive_is_put_together_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    defined: list[str] = []
+    define = DuckSession.define
+
+    def noted(session: DuckSession, name: str, query: Any, *, kept: bool) -> None:
+        defined.append(name)
+        define(session, name, query, kept=kept)
+
+    monkeypatch.setattr(DuckSession, "define", noted)
+    choices = ", ".join(f"or {{ event {i}: a {{{{ }}}}, event {i}: b {{{{ }}}} }}" for i in "ijkl")
+    rows = [{"type": "a", "ts": 0}, {"type": "b", "ts": 1}]
+    found = detect(f"DETECT x {{ }} ON and {{ {choices} }} END", rows)
+    assert [(row["begin"], row["end"]) for row in found] == [(0, 0), (0, 1), (1, 1)]
+    assert defined.count("D x") == 1
 
 
 def test_nested_rows() -> None:
@@ -137,6 +146,32 @@ def test_nested_rows() -> None:
     assert [row["s"] for row in detect(deep, rows)] == ["x", "y"]
     first = "DETECT x { s { var S } } ON event o: order {{ items {{ var S -> sku {{ 'x' }} }} }} END"
     assert detect(first, rows)[0]["s"] == '{"sku":["x"]}'
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_maps_are_like_structs_whose_fields_are_their_keys(live: bool) -> None:
+    kind = pa.map_(pa.large_string(), pa.list_(pa.map_(pa.string(), pa.int64())))
+    maps = [[("k", [[("n", 1)], [("n", 5), ("o", 2)]])], None, [("o", []), ("k", [[("o", 3)]])]]
+    table = pa.table({"ts": [1, 2, 3], "type": ["a"] * 3, "m": pa.array(maps, kind)})
+
+    def found(term: str) -> list[Any]:
+        rules = ostinato.rules(f"DETECT u {{ v {{ var V }} }} ON event o: a {{{{ {term} }}}} END")
+        if not live:
+            return rules.detect(table)["v"].to_pylist()
+        engine = rules.engine()
+        tables = [engine.push(table.slice(at, 1)) for at in range(3)]
+        return pa.concat_tables([*tables, engine.flush()])["v"].to_pylist()
+
+    assert sorted(found("m {{ k {{ n {{ var V }} }} }}")) == [1, 5]
+    assert found("m { k { o {{ var V }} } }") == [3]  # an empty list is not there
+    assert sorted(found("desc o {{ var V }}")) == ["2", "3"]  # at any depth, so of any type
+    assert found("m {{ none {{ var V }} }}") == []
+
+
+def test_a_map_whose_keys_are_no_texts_is_refused() -> None:
+    table = pa.table({"ts": [1], "s": pa.array([{"m": [(1, 2)]}], pa.struct([("m", pa.map_(pa.int64(), pa.int64()))]))})
+    with pytest.raises(DataError, match=r"`s.m` is a map with keys of type int64, and labels are texts"):
+        ostinato.rules("DETECT u { } ON event o: a {{ }} END").detect(table)
 
 
 def test_documents() -> None:
@@ -234,6 +269,11 @@ def test_a_bad_document_is_told_with_its_row() -> None:
         detect("DETECT x { k { 1 } } ON event e: temp {{ a {{ 1 }} }} END", rows, document="doc")
 
 
+def test_lists_of_what_never_came_are_left_out() -> None:
+    text = "DETECT x { r { all var V } } ON event o: a {{ optional v {{ var V }} }} END"
+    assert detect(text, [{"type": "a", "ts": 1, "v": None}]) == [{"type": "x", "begin": 1, "end": 1}]
+
+
 def test_optional_values_are_left_out() -> None:
     text = "DETECT x { k { var K }, u { var U } } ON event i: a {{ k {{ var K }}, optional u {{ var U }} }} END"
     assert detect(text, [{"type": "a", "ts": 1, "k": "x", "u": None}]) == [
@@ -318,7 +358,6 @@ ROW = {"type": "a", "ts": 1, "k": "x", "v": 1}
         ),
         ("DETECT x { var K } ON event i: a {{ k {{ var K }} }} END", "no name for it"),
         ("DETECT x { k { } } ON event i: a {{ k {{ var K }} }} END", "nothing in it"),
-        ("DETECT x { begin { var K } } ON event i: a {{ k {{ var K }} }} END", "column of the answer already"),
         ("DETECT x { s { sum(all var K) } } ON event i: a {{ k {{ var K }} }} END", "sum needs numbers"),
         (
             "DETECT x { k { var Z } } ON event i: a {{ desc kk {{ var Z }} }} END",

@@ -195,17 +195,18 @@ def test_documents_larger_than_memory_come_in_pieces() -> None:
     class Endless(io.RawIOBase):
         """A shop that never closes."""
 
-        sold = 0
+        sold, left = 0, b"<shop>"
 
         def readable(self) -> bool:
             return True
 
         def readinto(self, room: Any) -> int:
-            text = "".join(f"<sale id='{self.sold + n}' price='{n}'/>" for n in range(50))
-            self.sold += 50
-            data = (f"<shop>{text}" if self.sold == 50 else text).encode()[: len(room)]
-            room[: len(data)] = data
-            return len(data)
+            if not self.left:
+                self.left = "".join(f"<sale id='{self.sold + n}' price='{n}'/>" for n in range(50)).encode()
+                self.sold += 50
+            count = min(len(room), len(self.left))
+            room[:count], self.left = self.left[:count], self.left[count:]
+            return count
 
     source = Endless()
     first = next(table for table in ostinato.xseq(IDS).batches(source, chunk_size=1 << 16) if table.num_rows)
@@ -242,8 +243,27 @@ def test_options_that_are_none(options: dict[str, object]) -> None:
         ostinato.XSeqLimits(depth=-1)
 
 
+def test_keys_of_json_that_are_no_names() -> None:
+    document = {"first name": "Ann", "2": [{"a b": 1, "it's": "x"}, {"a b": 5}]}
+    for query, expected in (
+        ("/json@'first name'", ["Ann"]),
+        ("//'2'[@'a b' > 1]@'a b'", ["5"]),
+        ("return $X@\"it's\" from //$X[@'a b' = 1]", ["x"]),
+        ("return $X child::'2'@'a b' from /$X", ["1"]),
+        ("return $X@'a b' from //$X[./parent::*]", ["1", "5"]),
+        ("//*@$V where tag($V) = 'first name'", ["Ann"]),
+    ):
+        found = ostinato.xseq(query).detect(json.dumps(document))
+        assert found.column(0).to_pylist() == expected, query
+
+
+def test_warnings() -> None:
+    (warning,) = ostinato.xseq("return $X@id from //$X order by $X@price").warnings
+    assert "sort the table" in warning
+
+
 def test_names_of_the_answer_that_are_taken() -> None:
-    with pytest.raises(ostinato.QueryError, match="`error` of its own"):
+    with pytest.raises(ostinato.QueryError, match="the column `error`"):
         ostinato.xseq("return $X@n as error from //$X").detect(pa.array(["<a/>"]), on_error="collect")
 
 

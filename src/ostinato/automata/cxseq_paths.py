@@ -23,11 +23,12 @@ from ostinato.plan.xseq import (
     first_round,
 )
 from ostinato.plan.xseq_local import is_local
+from ostinato.plan.xseq_variables import endless, walk
 
 
 def productions(path: Path) -> CXSeq:
     """K with S(v0) = the pairs of nodes that a walk along the path joins."""
-    builder = _Builder()
+    builder = _Builder(endless({each.variable: each.body for each in walk(path) if isinstance(each, Define)}))
     return CXSeq(builder.build(path), tuple(builder.made))
 
 
@@ -43,12 +44,13 @@ _MEETS = {
 
 
 class _Builder:
-    def __init__(self) -> None:
+    def __init__(self, endless: frozenset[str]) -> None:
+        self._endless = endless
         self.made: list[tuple[Variable, Walk]] = []
         self._numbers: dict[str, int] = {}
         self._shared: dict[str, Variable] = {}
         self._rounds: dict[str, Variable] = {}  # of each path variable: its definition
-        self._again: dict[str, Variable] = {}  # inside its definition: perhaps a further round
+        self._again: dict[str, Variable] = {}  # inside its definition: a further round, or perhaps one
 
     def build(self, path: Path) -> Variable:
         match path:
@@ -78,8 +80,10 @@ class _Builder:
 
     def _define(self, path: Define) -> Variable:
         rounds = self._rounds[path.variable] = self._new(path.variable)
-        again = self._new("again", VStep(Direction.SELF), VStep(Direction.SELF, then=(rounds,)))
-        self._again[path.variable] = again
+        self._again[path.variable] = rounds
+        if path.variable in self._endless:
+            again = self._new("again", VStep(Direction.SELF), VStep(Direction.SELF, then=(rounds,)))
+            self._again[path.variable] = again
         self.made.append((rounds, VStep(Direction.SELF, then=(self.build(path.body),))))
         first = rounds if path.entry is None else self.build(first_round(path))
         del self._again[path.variable]

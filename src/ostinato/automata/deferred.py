@@ -31,9 +31,7 @@ def defer(transducer: Transducer) -> Transducer:
     """The same with such equalities turned into ones that read only what has been written."""
     deferred = {t: list(_equalities(t)) for t in transducer.transitions if t.mark is not None}
     late = _unwritten(transducer)
-    deferred = {
-        t: [each for each in found if (t.source, each.later) in late] for t, found in deferred.items() if found
-    }
+    deferred = {t: [each for each in found if (t.source, each.later) in late] for t, found in deferred.items() if found}
     every = [each for found in deferred.values() for each in found]
     if not every:
         return transducer

@@ -36,6 +36,7 @@ from ostinato.plan.xseq import (
     operands,
     parts,
 )
+from ostinato.plan.xseq_variables import endless
 
 MOST_STATES = 10_000
 
@@ -48,7 +49,6 @@ class Jump(StrEnum):
     MEET = "meet"  # only if this node is the remembered one
     BEGIN = "begin"  # rounds begin at this node: remember it as the only one
     AGAIN = "again"  # another round from this node: only if none began here; remember it too
-    LEAVE = "leave"  # after the rounds: if there was more than one, only if none began here
 
 
 @dataclass(frozen=True)
@@ -186,6 +186,10 @@ class _Builder:
         for part in parts(path):
             self.collect(part)
 
+    @cached_property
+    def endless(self) -> frozenset[str]:
+        return endless({name: define.body for name, define in self.definitions.items()})
+
     def state(self) -> int:
         if self.count >= MOST_STATES:
             raise LimitError(
@@ -212,10 +216,7 @@ class _Builder:
                     source = self.add(part, source)
                 return source
             case Star():
-                hub, mark = self.state(), self.rounds(path.body)
-                self.link(self.jump(source, Jump.BEGIN, mark), hub)
-                self.link(self.jump(self.add(path.body, hub), Jump.AGAIN, mark), hub)
-                return hub
+                return self.star(path, source)
             case Union():
                 end = self.state()
                 for part in path.parts:
@@ -227,6 +228,18 @@ class _Builder:
                 return self.definition(path, source)
             case Call():
                 return self.call(path, source)
+
+    def star(self, path: Star, source: int) -> int:
+        hub, mark = self.state(), self.rounds(path.body)
+        self.link(self.jump(source, Jump.BEGIN, mark), hub)
+        last = self.add(path.body, hub)
+        self.link(self.jump(last, Jump.AGAIN, mark), hub)
+        if mark < 0:
+            return hub
+        end = self.state()  # a round may end where no other may begin
+        self.link(source, end)
+        self.link(last, end)
+        return end
 
     def definition(self, path: Define, source: int) -> int:
         """The first round, which may begin along another axis than the rounds after it."""
@@ -244,13 +257,13 @@ class _Builder:
         del self.open[path.variable]
         if before is not None:
             self.open[path.variable] = before
-        return self.jump(end, Jump.LEAVE, mark)
+        return end
 
     def call(self, path: Call, source: int) -> int:
-        if path.variable in self.open:  # at the end of its own definition: another round, or none
+        if path.variable in self.open:  # at the end of its own definition: another round; or none, if all end like that
             begin, mark = self.open[path.variable]
             self.link(self.jump(source, Jump.AGAIN, mark), begin, (path.variable,))
-            return source
+            return source if path.variable in self.endless else self.state()
         return self.definition(replace(self.definitions[path.variable], entry=None), source)
 
     def jump(self, source: int, jump: Jump, mark: int) -> int:

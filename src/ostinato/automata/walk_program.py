@@ -342,10 +342,7 @@ def _note_all(condition: Condition, program: Program) -> None:
 
 
 def _in_aggregate(reference: Reference, condition: Condition) -> bool:
-    return any(
-        isinstance(operand, Aggregate) and reference in _inside(operand)
-        for operand in operands(condition)
-    )
+    return any(isinstance(operand, Aggregate) and reference in _inside(operand) for operand in operands(condition))
 
 
 def _ends(condition: Condition) -> list[Operand]:

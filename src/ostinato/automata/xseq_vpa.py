@@ -37,13 +37,15 @@ from ostinato.plan.xseq import (
     first_round,
 )
 from ostinato.plan.xseq_local import is_local, shown
+from ostinato.plan.xseq_variables import endless, walk
 from ostinato.tree.words import Mark
 
 
 def construct(query: XSeqQuery | Path) -> VPA:
     """The automaton of a query's path; QueryError if the path leaves the forward fragment."""
     path, partition = (query.path, query.partition) if isinstance(query, XSeqQuery) else (query, None)
-    builder = _Builder(None if partition is None else partition.attribute)
+    defined = {each.variable: each.body for each in walk(path) if isinstance(each, Define)}
+    builder = _Builder(None if partition is None else partition.attribute, endless(defined))
     whole = builder.build(path)
     joined = without_silent(whole, builder.silents)
     moves = tuple(move for move in joined.moves if move.stack != HERE)
@@ -56,8 +58,8 @@ def construct(query: XSeqQuery | Path) -> VPA:
 class _Builder:
     """Makes fragments; knows which names are taken and which states are joined without reading (ε)."""
 
-    def __init__(self, key: str | None) -> None:
-        self._key = key
+    def __init__(self, key: str | None, endless: frozenset[str]) -> None:
+        self._key, self._endless = key, endless
         self._taken: dict[str, int] = {}
         self._definitions: dict[str, Path] = {}
         self._open: list[str] = []
@@ -149,7 +151,8 @@ class _Builder:
         return whole
 
     def _define(self, variable: str, first: Path, body: Path) -> Fragment:
-        """The first round, from whose end (where the variable stands again) further rounds may follow."""
+        """The first round, and after it, where the variable stands again, further rounds: which must follow there if
+        rounds can also end in another way."""
         entry = self._round(variable, first)
         if not entry.again:
             return entry
@@ -159,13 +162,15 @@ class _Builder:
         rounds = placed(rounds, around | {HERE} if rounds is entry else around - {HERE})
         for state in entry.again | rounds.again:
             self.silent(state, rounds.start)
+        goes_on = frozenset() if variable in self._endless else entry.again | rounds.again
+        ends = {state: on for state, on in {**entry.ends, **rounds.ends}.items() if state not in goes_on}
         if first == body:
-            return replace(rounds, again=frozenset())
+            return replace(rounds, ends=ends, again=frozenset())
         return Fragment(
             entry.states + rounds.states,
             entry.start,
             entry.moves + rounds.moves,
-            {**entry.ends, **rounds.ends},
+            ends,
             entry.leaves | rounds.leaves,
             nullable=entry.nullable,
         )
@@ -181,7 +186,7 @@ class _Builder:
             if path.variable != self._open[-1]:
                 raise QueryError(f"${path.variable} stands inside the definition of another variable", span=path.span)
             around = self._empty()
-            return replace(around, again=frozenset({around.start}))
+            return replace(around, again=frozenset({around.start}), nullable=path.variable in self._endless)
         if path.variable not in self._definitions:
             raise QueryError(f"${path.variable} is used before it is defined", span=path.span)
         body = self._definitions[path.variable]

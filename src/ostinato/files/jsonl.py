@@ -1,4 +1,7 @@
-"""JSON lines: one object per line. Text that is a time throughout becomes a timestamp, in UTC."""
+"""JSON lines: one object per line. Text that is a time throughout becomes a timestamp, in UTC.
+
+It has a zone where some text has one.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,7 @@ Int64 = npt.NDArray[np.int64]
 
 DEEPEST = 64  # objects and lists within each other
 _ZONE = r"(Z|[+-]\d\d:?\d\d)$"
+_ZONED = re.compile(rb'(Z|[+-]\d\d:?\d\d)"')
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 _NO_OBJECT = re.compile(rb"(?m)^(?!\A\xef\xbb\xbf)[ \t\r]*[^\s{]")  # the file may begin with a byte order mark
 _BRACKET = re.compile(rb"[][{}]")
@@ -65,6 +69,10 @@ class JsonLinesSource(TextSource):
         wanted = [name for name in table.column_names if columns is None or name in columns]
         types = {name: _time_type(table[name]) for name in wanted}
         for name in wanted:
+            if pa.types.is_timestamp(table.schema.field(name).type) and _ZONED.search(data):
+                # Arrow takes text of whole seconds for times itself, and forgets their zones.
+                texts = _parse(data, pa.schema([(name, pa.string())]))[name]
+                types[name] = pa.timestamp(types[name].unit, _zone(texts))
             if too_large_for_floats(table[name]) and _fits(data, pa.schema([(name, WHOLE)])):
                 types[name] = WHOLE
         return pa.schema(list(types.items()))
@@ -177,10 +185,14 @@ def _time_type(column: pa.ChunkedArray) -> pa.DataType:
         try:
             _moments(column[:1], pa.timestamp("ns"))  # most text is no time from the first value on
             _moments(column, pa.timestamp(unit))
-            return pa.timestamp(unit)
         except pa.ArrowInvalid:
             continue
+        return pa.timestamp(unit, _zone(column))
     return column.type
+
+
+def _zone(texts: pa.ChunkedArray) -> str | None:
+    return "UTC" if pc.any(pc.match_substring_regex(texts, _ZONE)).as_py() else None
 
 
 def _moments(texts: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
@@ -189,6 +201,6 @@ def _moments(texts: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
         return texts.cast(kind)
     except pa.ArrowInvalid:
         zoned = pc.match_substring_regex(texts, _ZONE)
-        plain = pc.if_else(zoned, pa.scalar(None, pa.string()), texts).cast(kind)
+        plain = pc.if_else(zoned, pa.scalar(None, pa.string()), texts).cast(pa.timestamp(kind.unit))
         moved = pc.if_else(zoned, texts, pa.scalar(None, pa.string())).cast(pa.timestamp(kind.unit, "UTC"))
-        return pc.coalesce(plain, moved.cast(kind))
+        return pc.coalesce(plain.cast(kind), moved.cast(kind))

@@ -104,7 +104,7 @@ def _floats(column: pa.Array) -> pa.Array:
 
 
 def _moments(column: pa.Array) -> pa.Array | None:
-    """Like `datetime.isoformat`: a fraction only where there is one, and the offset of a zone.
+    """Like `datetime.isoformat`: a fraction only where there is one, and the offset of a zone; Z where that is none.
 
     None where Arrow does not know the zone, or not for so long: then Python may.
     """
@@ -147,6 +147,8 @@ def _fractions(nanoseconds: Int64) -> pa.Array:
 
 
 def _offset(seconds: int) -> str:
+    if not seconds:
+        return "Z"
     minutes, rest = divmod(abs(seconds), 60)
     return f"{'-' if seconds < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}" + (f":{rest:02}" if rest else "")
 
@@ -163,7 +165,10 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if isinstance(value, datetime | date | time):
+    if isinstance(value, datetime):
+        text = value.isoformat()
+        return text.removesuffix("+00:00") + "Z" if text.endswith("+00:00") else text
+    if isinstance(value, date | time):
         return value.isoformat()
     if isinstance(value, timedelta):
         return value.total_seconds()

@@ -225,7 +225,7 @@ def too_large_for_floats(column: pa.ChunkedArray) -> bool:
 
 def finer(left: pa.DataType, right: pa.DataType) -> pa.DataType:
     """Of two timestamp types the one that holds both."""
-    return pa.timestamp(max(left.unit, right.unit, key=_FINEST.index), left.tz)
+    return pa.timestamp(max(left.unit, right.unit, key=_FINEST.index), left.tz or right.tz)
 
 
 def unfit(values: Any, fits: Callable[[Any], object]) -> list[int]:

@@ -9,20 +9,21 @@ given to its completion.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from ostinato.automata.transducer import Condition, Transducer, label
 from ostinato.errors import LimitError
+from ostinato.kernels.arrays import read_only
 
 Int32 = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
 
-Ages = tuple[tuple[int, int], ...]  # transducer state, age of its youngest run; sorted
-
 _WEIGHTS = 0x9E3779B97F4A7C15  # an odd number whose powers spread the classes of a row over 64 bits
+_ROOM = 1 << 12  # states that there is room for at first
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def reading(transducer: Transducer, conditions: Sequence[Condition], minterm: in
     return Reading(tuple(tuple(each) for each in moves))
 
 
-@dataclass
+@dataclass(frozen=True)
 class Explorer:
     """Builds the automaton from the start state as far as the symbols lead.
 
@@ -109,48 +110,42 @@ class Explorer:
     step: int
     consume: bool
     max_states: int
-    ages: list[set[int]] = field(default_factory=list)
 
     def explore(self, symbols: Sequence[tuple[Reading, int]]) -> SymbolAutomaton:
-        """One column per symbol: what the pattern reads, and by how much ages grow."""
-        self.ages = [set() for _ in range(self.transducer.states)]
-        distinct = dict.fromkeys(symbols)
-        columns = {symbol: place for place, symbol in enumerate(distinct)}
-        number: dict[Ages, int] = {(): 0}
-        todo: list[Ages] = [()]
-        nexts: list[list[int]] = []
-        ends: list[list[bool]] = []
-        for ages in todo:
-            after: list[int] = []
-            ending: list[bool] = []
-            for read, gap in distinct:
-                target, completes = self.read(ages, read, gap)
-                if target not in number:
-                    self._note(target)
-                    if len(todo) >= self.max_states:
-                        raise self._too_many()
-                    number[target] = len(todo)
-                    todo.append(target)
-                after.append(number[target])
-                ending.append(completes)
-            nexts.append(after)
-            ends.append(ending)
-        order = [columns[symbol] for symbol in symbols]
-        return SymbolAutomaton(np.array(nexts, np.int32)[:, order], np.array(ends, np.bool_)[:, order])
+        """One column per symbol: what the pattern reads, and by how much ages grow. Raises LimitError."""
+        distinct = {symbol: column for column, symbol in enumerate(dict.fromkeys(symbols))}
+        readings = {read: place for place, read in enumerate(dict.fromkeys(read for read, _ in distinct))}
+        room = min(_ROOM, self.max_states)
+        while True:
+            found = self._tried(list(readings), [(readings[read], gap) for read, gap in distinct], room)
+            if found is not None:
+                order = [distinct[symbol] for symbol in symbols]
+                return SymbolAutomaton(found.next[:, order], found.completes[:, order])
+            room = min(8 * room, self.max_states)
 
-    def read(self, ages: Ages, read: Reading, gap: int) -> tuple[Ages, bool]:
-        """Where the pattern stands after an event, and whether the event completes a match."""
-        found: dict[int, int] = {}
-        completes = False
-        for state, age in ((0, -gap), *ages):
-            older = age + gap if self.bound is not None else 0
-            if self.bound is not None and older > self.bound:
-                continue
-            for target, ends in read.moves[state]:
-                completes |= ends
-                if older <= self.last_age(target) and older < found.get(target, older + 1):
-                    found[target] = older
-        return () if completes and self.consume else tuple(sorted(found.items())), completes
+    def _tried(self, readings: list[Reading], symbols: list[tuple[int, int]], room: int) -> SymbolAutomaton | None:
+        """None where there is no room for all states, but may be more."""
+        from ostinato.kernels.forecast_explore import explore
+
+        moves = [
+            [(source, target, ends) for source, some in enumerate(read.moves) for target, ends in some]
+            for read in readings
+        ]
+        begins = np.cumsum([0, *map(len, moves)], dtype=np.int32)
+        flat = np.array([move for some in moves for move in some], np.int32).reshape(-1, 3)
+        pairs = np.array(symbols, np.int32).reshape(-1, 2)
+        last = np.array([self.last_age(state) for state in range(self.transducer.states)], np.int32)
+        bound = -1 if self.bound is None else self.bound
+        rows = np.empty((room + 1, self.transducer.states), np.int32)
+        after, completes = np.empty((room, len(pairs)), np.int32), np.empty((room, len(pairs)), np.bool_)
+        table = np.full(2 << (2 * room).bit_length(), -1, np.int32)
+        moving, meant = (read_only(flat), read_only(begins)), (read_only(pairs), read_only(last))
+        count = explore(*moving, *meant, bound, self.consume, table, rows, after, completes)
+        if count >= 0:
+            return SymbolAutomaton(after[:count].copy(), completes[:count].copy())
+        if room == self.max_states:
+            raise self._too_many(rows[:room])
+        return None
 
     def last_age(self, state: int) -> int:
         """The age up to which a run in the state may still complete; below 0 where it never can."""
@@ -159,7 +154,8 @@ class Explorer:
             return -1
         return 0 if self.bound is None else self.bound - fewest * self.step
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _fewest(self) -> list[int | None]:
         """Per transducer state, the fewest further events to a completion."""
         fewest: list[int | None] = [None] * self.transducer.states
         changed = True
@@ -171,16 +167,13 @@ class Explorer:
                 if ahead is not None and (known is None or ahead + 1 < known):
                     fewest[t.source] = ahead + 1
                     changed = True
-        self._fewest = fewest
+        return fewest
 
-    def _note(self, ages: Ages) -> None:
-        for state, age in ages:
-            self.ages[state].add(age)
-
-    def _too_many(self) -> LimitError:
+    def _too_many(self, rows: Int32) -> LimitError:
         """Names the parts of the pattern whose runs have the most different ages."""
-        worst = sorted(range(self.transducer.states), key=lambda state: -len(self.ages[state]))[:3]
-        parts = [f"{self._part(state)} ({len(self.ages[state]):,} ages)" for state in worst if self.ages[state]]
+        ages = [len(np.unique(column[column >= 0])) for column in rows.T]
+        worst = sorted(range(len(ages)), key=lambda state: -ages[state])[:3]
+        parts = [f"{self._part(state)} ({ages[state]:,} ages)" for state in worst if ages[state]]
         aged = self.bound is not None
         return LimitError(
             "pattern_states",

@@ -14,7 +14,7 @@ from ostinato.forecast.tree import Learning, Tree, learn
 
 HIGHEST_ORDER = 3
 # Every context that was ever seen is in the tree, whether it tells more than a shorter one or not.
-_FULL = Learning(p_min=0.0, alpha=0.0, gamma=0.0, r=1.0, min_count=0.0, prior=1.0)
+FULL = Learning(p_min=0.0, alpha=0.0, gamma=0.0, r=1.0, min_count=0.0, prior=1.0)
 
 
 def mean_rate(rate: float, horizon: int) -> Float32:
@@ -30,7 +30,7 @@ def iid(counts: Counts) -> Tree:
 
 def markov(counts: Counts, order: int) -> Tree:
     """A Markov chain of full order: all contexts of up to `order` symbols."""
-    return learn(counts.lowered(order), _FULL)
+    return learn(counts.lowered(order), FULL)
 
 
 def trees(counts: Counts) -> dict[str, Tree]:

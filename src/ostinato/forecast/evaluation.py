@@ -60,6 +60,8 @@ class Contender:
     states: Int32
     log_loss: float = math.nan
     nominal: float | None = None  # the threshold its intervals are made with, where it is not the promised one
+    truth: Truth | None = None  # of its own states, where events were counted by these; else that of all contenders
+    distances: Distances | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,16 +137,15 @@ def evaluate(
     `distances` events that are near a completion are told from those that are far.
     """
     horizon = min(contender.waiting.shape[1] for contender in contenders)
-    within = plain(horizon if within is None else within)
-    if isinstance(within, bool) or not isinstance(within, int) or not 1 <= within <= horizon:
-        raise QueryError(f"within={within!r} is not a whole number from 1 to {horizon}, the horizon that was learned")
-    check_probability("decision", decision)
-    weights = truth.weights(horizon)
+    within = check_asked(within, decision, horizon)
+    shared, everyone, places = truth.weights(horizon), truth, distances
     rows: list[dict[str, Any]] = []
     steps: list[dict[str, Any]] = []
     parts: list[dict[str, Any]] = []
     curves: dict[str, Reliability] = {}
     for contender in contenders:
+        truth, distances = contender.truth or everyone, contender.distances or places
+        weights = shared if truth is everyone else truth.weights(horizon)
         for step in sorted({*(step for step in _STEPS if step < horizon), within, horizon}):
             probability = likely(contender.waiting, step)
             found = outcomes(probability, contender.states, truth, step, weights)
@@ -176,12 +177,21 @@ def evaluate(
             | dict.fromkeys(("events", "rate", "auc"), pa.float64()),
         ),
         curves=curves,
-        events=len(truth),
-        completions=truth.completions,
+        events=everyone.events,
+        completions=everyone.completions,
         within=within,
         threshold=threshold,
         decision=decision,
     )
+
+
+def check_asked(within: object, decision: object, horizon: int) -> int:
+    """The number of events ahead that probabilities are about. Raises OstinatoError where it cannot be."""
+    within = plain(horizon if within is None else within)
+    if isinstance(within, bool) or not isinstance(within, int) or not 1 <= within <= horizon:
+        raise QueryError(f"within={within!r} is not a whole number from 1 to {horizon}, the horizon that was learned")
+    check_probability("decision", decision)
+    return within
 
 
 def _halves(

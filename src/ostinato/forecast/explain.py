@@ -51,8 +51,9 @@ def _automaton(model: ForecastModel) -> str:
     distance = automaton.distance()
     lines = [f"{automaton.states:,} states, at most {int(distance.max(initial=0))} events from a completion"]
     lines.append(f"{model.learnt.completions:,.0f} completions were learned from: {model.learnt.rate:.3%} of events")
-    if model.symbols.measured:
-        lines.append("ages are approximate: gaps are put in classes by their share of the window, each with its mean")
+    grid = model.symbols.grid
+    if grid is not None:
+        lines.append(f"ages are counted in parts of the window, {grid.parts} of them, and known to the nearest one")
     return "\n".join(lines)
 
 
@@ -80,8 +81,8 @@ def _intervals(model: ForecastModel) -> str:
     if model.calibration is None:
         return f"threshold {model.settings.threshold:g}, not calibrated"
     lines = [str(model.calibration)]
-    if model.adaptive.steps:
-        lines.append(f"corrected since to {model.nominal:.3f}, by {model.adaptive.steps:,} completions")
+    if model.calibration_seconds is not None:
+        lines.append(f"in seconds: {model.calibration_seconds}")
     if model.alarm is not None and model.alarm.last is not None:
         lines.append(str(model.alarm.last))
     return "\n".join(lines)

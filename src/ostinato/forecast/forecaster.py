@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
+import pyarrow as pa
 
 from ostinato.errors import DataError
+from ostinato.events import to_arrow
 from ostinato.forecast.baselines import HIGHEST_ORDER
-from ostinato.forecast.calibrate import Calibration, calibrate
-from ostinato.forecast.drift import DriftAlarm
-from ostinato.forecast.gaps import count_gaps
+from ostinato.forecast.drift import DriftAlarm, batch_losses
+from ostinato.forecast.judging import Judgement, judgement_of
 from ostinato.forecast.learnt import Learner
-from ostinato.forecast.loss import log_loss
 from ostinato.forecast.machine import Machine, completed
 from ostinato.forecast.model import ForecastModel
 from ostinato.forecast.order import LARGEST, OrderChoice, choose_order
+from ostinato.forecast.pace import Pacer
 from ostinato.forecast.pattern import Pattern
 from ostinato.forecast.reader import Read, Reader
 from ostinato.forecast.settings import Settings
 from ostinato.forecast.symbols import Symbols
-from ostinato.forecast.truth import Truth
 from ostinato.query import PatternQuery, is_spark_frame
-
-BATCHES = 30  # of held-out events, whose losses tell how much a batch may cost
 
 
 class Forecaster:
     """How to learn; `fit` does it.
 
-    `features` are conditions on one event, such as "speed > 3": they refine what the model tells apart, and never
-    change what matches. Further options are those of `Settings` and of `Learning`: p_min, min_count, gamma, alpha, r,
-    prior, max_nodes.
+    A query that is text is in CEL unless `language` says "srem". `features` are conditions on one event, such as
+    "speed > 3": they refine what the model tells apart, and never change what matches. Further options are those of
+    `Settings` and of `Learning`: p_min, min_count, gamma, alpha, r, prior, max_nodes.
     """
 
     def __init__(
@@ -44,9 +40,10 @@ class Forecaster:
         horizon: int = 200,
         threshold: float = 0.5,
         features: Sequence[str] = (),
+        language: str | None = None,
         **options: Any,
     ) -> None:
-        self.pattern = Pattern.of(query, features)
+        self.pattern = Pattern.of(query, features, language)
         self.settings = Settings.of(order=order, horizon=horizon, threshold=threshold, **options)
 
     def fit(self, history: Any) -> ForecastModel:
@@ -55,11 +52,26 @@ class Forecaster:
             from ostinato.spark.ml import fit
 
             return fit(self.pattern, self.settings, history)
-        reader = Reader(self.pattern, self.settings.binding)
-        read = reader.read(history)
+        rows = to_arrow(history)
+        reader = Reader(self.pattern, self.settings.binding, self._symbols(rows), learning=True)
+        read = reader.read(rows)
         if not len(read.symbols):
             raise DataError("the history has no events", fix="give events to learn from")
         return _Fit(self.settings, reader.symbols, read).model()
+
+    def __repr__(self) -> str:
+        settings = self.settings
+        told = f"order={settings.order!r}, horizon={settings.horizon}, threshold={settings.threshold:g}"
+        return f"<Forecaster of {' '.join(self.pattern.text.split())!r}, {told}>"
+
+    def _symbols(self, rows: pa.Table) -> Symbols:
+        """None yet, but with the grid that ages are counted by."""
+        symbols = Symbols(self.pattern)
+        if not symbols.measured:
+            return symbols
+        pacer = Pacer(self.pattern, self.settings.binding)
+        pacer.add(rows)
+        return symbols.with_grid(pacer.pace, self.settings.limits.pattern_states)
 
 
 class _Fit:
@@ -67,9 +79,7 @@ class _Fit:
 
     def __init__(self, settings: Settings, symbols: Symbols, read: Read) -> None:
         self.settings, self.symbols, self.read = settings, symbols, read
-        seconds = np.full(len(read.symbols), np.nan) if read.seconds is None else read.seconds
-        gaps = count_gaps(read.symbols, read.keys, seconds, len(symbols))
-        self.automaton = symbols.completed().automaton(settings.limits.pattern_states, gaps)
+        self.automaton = symbols.completed().automaton(settings.limits.pattern_states)
         self.completes = completed(self.automaton, read)
         self.cut = len(read.symbols) - int(settings.holdout * len(read.symbols))
         self.earlier, self.later = read.part(0, self.cut), read.part(self.cut, len(read.symbols))
@@ -85,21 +95,13 @@ class _Fit:
             order = choice.order
             kept = max(order, HIGHEST_ORDER)  # what baselines need
             head, tail = head.lowered(kept), tail.lowered(kept)
-        calibration = alarm = None
+        judgement = alarm = None
         if tail.events and head.events:
             machine = Machine.of(self.automaton, head.counts, head.gaps, self.settings, order)
-            alarm = self._alarm(machine)
-            calibration = self._calibration(machine) if self.settings.calibrate else None
-        return ForecastModel(self.settings, head.merge(tail), order, calibration, alarm, choice)
+            alarm = DriftAlarm.of(*batch_losses(machine.tree, self.later))
+            judgement = self._judgement(machine) if self.settings.calibrate else None
+        return ForecastModel(self.settings, head.merge(tail), order, judgement, alarm, choice)
 
-    def _calibration(self, machine: Machine) -> Calibration:
+    def _judgement(self, machine: Machine) -> Judgement:
         """Of a model that has seen only the earlier events, by the later ones."""
-        states = machine.states(self.read)[self.cut :]
-        truth = Truth.of(self.completes[self.cut :], self.later.keys)
-        return calibrate(machine.waiting, states, truth, self.settings.threshold)
-
-    def _alarm(self, machine: Machine) -> DriftAlarm:
-        ends = np.linspace(0, len(self.later.symbols), BATCHES + 1).astype(int).tolist()
-        parts = [self.later.part(begin, end) for begin, end in pairwise(ends) if begin < end]
-        losses = [log_loss(machine.tree, part.symbols, part.keys) for part in parts]
-        return DriftAlarm.of(losses, [len(part.symbols) for part in parts])
+        return judgement_of(machine, self.read, self.completes, self.cut)

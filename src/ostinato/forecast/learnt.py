@@ -58,7 +58,8 @@ class Learner:
     def __init__(self, symbols: Symbols, order: int, key_count: int = 0) -> None:
         self.symbols, self.order = symbols, order
         self.history: Int32 = np.full((key_count, order), -1, np.int32)
-        self.last: Floats = np.full(key_count, np.nan)
+        self.last: Floats = np.full(key_count, np.nan)  # when the last event of each key was,
+        self.before: Int32 = np.full(key_count, -1, np.int32)  # and its symbol
 
     def learn(self, read: Read, completes: Bools) -> Learnt:
         """Of events that come after those seen before."""
@@ -68,7 +69,7 @@ class Learner:
         return Learnt(
             self.symbols,
             count(read.symbols, read.keys, self.order, alphabet, self.history),
-            count_gaps(read.symbols, read.keys, seconds, alphabet, self.last),
+            count_gaps(read.symbols, read.keys, seconds, alphabet, self.last, self.before),
             float(events),
             float(np.count_nonzero(completes)),
         )
@@ -78,3 +79,4 @@ class Learner:
         if keys > 0:
             self.history = np.concatenate([self.history, np.full((keys, self.order), -1, np.int32)])
             self.last = np.concatenate([self.last, np.full(keys, np.nan)])
+            self.before = np.concatenate([self.before, np.full(keys, -1, np.int32)])

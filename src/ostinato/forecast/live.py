@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf, isinf
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.errors import DataError
-from ostinato.forecast.answer import answer
+from ostinato.forecast.answer import answer, check_within, with_within
 from ostinato.forecast.reader import Read, Reader
 from ostinato.forecast.truth import completions
 from ostinato.kernels.protocol import Bools, Int32
+from ostinato.query import is_spark_frame
 from ostinato.runtime.state import Snapshot
 
 if TYPE_CHECKING:
@@ -25,8 +27,10 @@ class Scorer:
     It keeps the model as it was when the stream began: what `update` changes later is for other scorers.
     """
 
-    def __init__(self, model: ForecastModel) -> None:
-        self.machine, self.per_state, self.fingerprint = model.machine, model.per_state, model.fingerprint
+    def __init__(self, model: ForecastModel, within: Sequence[int] = ()) -> None:
+        self.machine, self.fingerprint = model.machine, model.fingerprint
+        within = check_within(within, model.settings.horizon)
+        self.per_state = with_within(model.per_state, model.machine.waiting, within)
         self.reader = Reader(model.pattern, model.settings.binding, model.symbols)
         self.states: Int32 = np.zeros(0, np.int32)
         self.time = -inf  # of the last event
@@ -38,6 +42,8 @@ class Scorer:
 
     def push(self, events: Any) -> pa.Table:
         """A row for each event, in the order of the rows. Raises DataError where time goes back between batches."""
+        if is_spark_frame(events):
+            raise DataError("events are a Spark DataFrame", fix="hand it to model.forecast(frame), which runs on Spark")
         read = self.reader.read(events, since=self.time)
         if read.seconds is not None and len(read.seconds):
             self.time = float(read.seconds[-1])
@@ -65,7 +71,11 @@ class Scorer:
 
     def restore(self, snapshot: bytes) -> None:
         """Go on where `snapshot` was taken."""
-        held = Snapshot.from_bytes(snapshot)
+        try:
+            held = Snapshot.from_bytes(snapshot)
+        except DataError as error:
+            fix = (error.fix or "").replace("Engine.snapshot()", "Scorer.snapshot()")
+            raise DataError(error.reason, fix=fix) from None
         if held.meta.get("model") != self.fingerprint:
             raise DataError("the snapshot was taken with another model", fix="load the model that it was taken with")
         self.states = held.arrays["states"]

@@ -39,7 +39,15 @@ class Machine:
 
     @cached_property
     def product(self) -> Product:
-        return product(self.automaton, self.tree, max_states=self.settings.limits.states)
+        limit = self.settings.limits.states
+        return product(self.automaton, self.tree, max_states=limit, remembered=self.remembered)
+
+    @cached_property
+    def remembered(self) -> tuple[int, ...]:
+        """Symbols that states tell only for the sake of the gaps after them; none where that could be too much."""
+        symbols, limits = self.gaps.kinds.remembered, self.settings.limits
+        states = self.automaton.states * (len(self.tree.contexts) + len(symbols))
+        return symbols if states * max(4 * self.settings.horizon / limits.memory, 1 / limits.states) <= 1 else ()
 
     @cached_property
     def waiting(self) -> Float32:
@@ -53,8 +61,9 @@ class Machine:
     def forecasts(self, nominal: float) -> Forecasts:
         return forecasts(self.waiting, nominal)
 
-    def seconds(self, nominal: float) -> SecondsAhead | None:
-        return None if self.completion_times is None else seconds_ahead(self.completion_times, nominal)
+    def seconds(self, nominal: float, within: Float32) -> SecondsAhead | None:
+        """`within` is the probability per state of a completion within the horizon."""
+        return None if self.completion_times is None else seconds_ahead(self.completion_times, within, nominal)
 
     def states(self, read: Read) -> Int32:
         """The state after each event of a stream that begins here."""

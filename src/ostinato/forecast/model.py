@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from hashlib import sha256
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +17,23 @@ from ostinato.errors import DataError, LimitError
 from ostinato.forecast.answer import per_state
 from ostinato.forecast.automaton import SymbolAutomaton
 from ostinato.forecast.baselines import mean_rate, trees
-from ostinato.forecast.calibrate import Adaptive, Calibration
+from ostinato.forecast.calibrate import Calibration
 from ostinato.forecast.drift import Drift, DriftAlarm
 from ostinato.forecast.evaluation import Contender, Evaluation, evaluate
-from ostinato.forecast.learnt import Learner, Learnt
+from ostinato.forecast.judging import Judgement
+from ostinato.forecast.learnt import Learnt
 from ostinato.forecast.live import Scorer
 from ostinato.forecast.loss import log_loss
 from ostinato.forecast.machine import Machine, completed
 from ostinato.forecast.order import OrderChoice
 from ostinato.forecast.pattern import Pattern
 from ostinato.forecast.reader import Read, Reader
-from ostinato.forecast.scores import Distances, interval_scores
+from ostinato.forecast.scores import Distances
 from ostinato.forecast.settings import Settings, check_probability
 from ostinato.forecast.symbols import Symbols
 from ostinato.forecast.truth import Truth
-from ostinato.kernels.protocol import Int32
+from ostinato.forecast.updating import Update
+from ostinato.options import bad_option
 from ostinato.query import is_spark_frame
 
 
@@ -41,16 +45,13 @@ class ForecastModel:
         settings: Settings,
         learnt: Learnt,
         order: int,
-        calibration: Calibration | None = None,
+        judgement: Judgement | None = None,
         alarm: DriftAlarm | None = None,
         choice: OrderChoice | None = None,
-        adaptive: Adaptive | None = None,
     ) -> None:
         self.settings, self.learnt = settings, learnt
         self.order = order  # of the tree; the counts may tell of longer contexts, for the sake of baselines
-        self.calibration, self.alarm, self.choice = calibration, alarm, choice
-        nominal = settings.threshold if calibration is None else calibration.nominal
-        self.adaptive = adaptive or Adaptive(settings.threshold, nominal)
+        self.judgement, self.alarm, self.choice = judgement, alarm, choice
 
     # -- what follows from it
 
@@ -59,9 +60,25 @@ class ForecastModel:
         return self.learnt.symbols.pattern
 
     @property
+    def calibration(self) -> Calibration | None:
+        """What intervals in events are made with, and what that rests on; None: they were never judged."""
+        return None if self.judgement is None else self.judgement.events.calibration()
+
+    @property
+    def calibration_seconds(self) -> Calibration | None:
+        """The same of intervals in seconds."""
+        seconds = None if self.judgement is None else self.judgement.seconds
+        return None if seconds is None else seconds.calibration()
+
+    @property
     def nominal(self) -> float:
         """The threshold that intervals are made with, so that they cover what they promise."""
-        return self.adaptive.nominal
+        return self.settings.threshold if self.calibration is None else self.calibration.nominal
+
+    @property
+    def nominal_seconds(self) -> float:
+        found = self.calibration_seconds
+        return self.settings.threshold if found is None else found.nominal
 
     @cached_property
     def symbols(self) -> Symbols:
@@ -70,7 +87,7 @@ class ForecastModel:
 
     @cached_property
     def automaton(self) -> SymbolAutomaton:
-        return self.symbols.automaton(self.settings.limits.pattern_states, self.learnt.gaps)
+        return self.symbols.automaton(self.settings.limits.pattern_states)
 
     @cached_property
     def machine(self) -> Machine:
@@ -79,44 +96,48 @@ class ForecastModel:
     @cached_property
     def per_state(self) -> pa.Table:
         """What is forecast in each state of the machine, as columns of the answer."""
-        return per_state(self.machine, self.nominal)
+        return per_state(self.machine, self.nominal, self.nominal_seconds)
 
     @cached_property
     def fingerprint(self) -> str:
         """Differs where states mean something else."""
         counts = self.learnt.counts
-        told = (self.pattern, self.learnt.symbols.pairs, self.settings, self.order)
+        symbols, remembered = self.learnt.symbols, self.machine.remembered
+        told = (self.pattern, symbols.pairs, symbols.grid, self.settings, self.order, remembered)
         return sha256(b"".join([repr(told).encode(), counts.grams.tobytes(), counts.weights.tobytes()])).hexdigest()
 
     # -- verbs
 
-    def forecast(self, events: Any, /) -> Any:
+    def forecast(self, events: Any, /, *, within: Sequence[int] = ()) -> Any:
         """A row for each event, in the order of the rows; of a Spark DataFrame, batch or streaming, a DataFrame.
 
         `probability` that a match completes within the horizon, and `beyond`, that none does; `point`, the likeliest
         number of events ahead; `earliest` and `latest`, the shortest interval that holds the promised probability, and
         `mass`, its own by the model (NULL: none holds so much); the same in seconds where events have a time, with the
         median for `point`; `completes`, whether a match completed with this event. Counted are events of the same
-        partition.
+        partition. `within=[5, 20]` adds `within_5` and `within_20`: the probability within so many events.
         """
         if is_spark_frame(events):
             from ostinato.spark.ml import score
 
-            return score(self, events)
-        return self.scorer().push(events)
+            return score(self, events, within=within)
+        return self.scorer(within=within).push(events)
 
-    def scorer(self) -> Scorer:
+    def scorer(self, *, within: Sequence[int] = ()) -> Scorer:
         """Takes the events batch by batch, in the order of time, and goes on where the last batch ended."""
-        return Scorer(self)
+        return Scorer(self, within)
 
     def evaluate(self, holdout: Any, /, *, within: int | None = None, decision: float = 0.5) -> Evaluation:
         """Scores on events that were not learned from, beside those of baselines.
 
         `within`: the number of events ahead that probabilities are judged for (all of the horizon unless given);
-        `decision`: from which probability on "it will happen" is said.
+        `decision`: from which probability on "it will happen" is said. A Spark DataFrame is scored where its rows are.
         """
-        _check_table("evaluate", holdout)
-        read = self._read(holdout)
+        if is_spark_frame(holdout):
+            from ostinato.spark.forecast_evaluate import scores
+
+            return scores(self, holdout, within, decision)
+        read = self.read(holdout)
         truth = Truth.of(completed(self.automaton, read), read.keys)
         states = self.machine.states(read)
         distances = Distances(self.automaton.distance(), self.machine.product.pattern[states])
@@ -125,8 +146,9 @@ class ForecastModel:
         rate = mean_rate(self.learnt.rate, self.settings.horizon)
         contenders.append(Contender("mean rate", rate, np.zeros_like(states)))
         counts = replace(self.learnt.counts, alphabet=len(self.symbols))
+        untimed = self.learnt.gaps.decayed(0.0)
         for name, tree in trees(counts).items():
-            machine = Machine(self.automaton, tree, self.learnt.gaps, self.settings)
+            machine = Machine(self.automaton, tree, untimed, self.settings)
             loss = log_loss(tree, read.symbols, read.keys)
             try:
                 contenders.append(Contender(name, machine.waiting, machine.states(read), loss))
@@ -144,37 +166,25 @@ class ForecastModel:
     def update(self, events: Any, /, *, decay: float = 1.0) -> Drift | None:
         """Learn from further events, all that was learned before weighing `decay` times as much.
 
-        Before it learns, the model is held against them: intervals that cover less or more than they promise are
-        corrected, and a stream that is no longer the one that was learned rings the alarm, which is returned. Contexts
-        begin anew with each call, so give as many events at once as there are.
+        Before it learns, the model is held against them: a stream that is no longer the one that was learned rings the
+        alarm, which is returned. Intervals are calibrated anew, by the last of these events and what is remembered of
+        earlier ones, unless the alarm says that these were of another stream. Contexts begin anew with each call, so
+        give as many events at once as there are.
         """
-        _check_table("update", events)
+        if is_spark_frame(events):
+            raise DataError(
+                "`update` takes a table, not a Spark DataFrame", fix="collect a sample: model.update(frame.toArrow())"
+            )
         check_probability("decay", decay)
-        read = self._read(events)
-        completes = completed(self.automaton, read)
-        truth, states = Truth.of(completes, read.keys), self.machine.states(read)
-        loss = log_loss(self.machine.tree, read.symbols, read.keys)
-        drift = None if self.alarm is None else self.alarm.step(loss, len(read.symbols))
-        self._correct(truth, states)
-        reader = Reader(self.pattern, self.settings.binding, self.learnt.symbols, learning=True)
-        again = reader.read(events)
-        learner = Learner(reader.symbols, self.learnt.counts.order, again.key_count)
-        self.learnt = self.learnt.decayed(float(decay)).merge(learner.learn(again, completes))
+        update = Update(self, events, float(decay))
+        drift = update.drift()
+        self.judgement, self.learnt = update.judgement(drift), update.learnt
         for name in ("symbols", "automaton", "machine", "per_state", "fingerprint"):
             self.__dict__.pop(name, None)  # found anew when asked for
-        if drift is not None and self.alarm is not None:
-            # It has rung, and what it rang for has been learned: the next change is one from here.
-            self.alarm.expected = log_loss(self.machine.tree, again.symbols, again.keys)
         return drift
 
-    def _correct(self, truth: Truth, states: Int32) -> None:
-        horizon = self.settings.horizon
-        scored = interval_scores(self.machine.forecasts(self.nominal), states, truth, horizon, self.settings.threshold)
-        if scored.known:
-            for _ in range(truth.completions):
-                self.adaptive.step(scored.coverage)
-
-    def _read(self, events: Any) -> Read:
+    def read(self, events: Any) -> Read:
+        """Events as symbols. Raises DataError where there are none."""
         read = Reader(self.pattern, self.settings.binding, self.symbols).read(events)
         if not len(read.symbols):
             raise DataError("there are no events", fix="give events with their time and attributes")
@@ -192,14 +202,14 @@ class ForecastModel:
         """Write a folder: model.json, and tables of the counts in Parquet. No code is in it."""
         from ostinato.forecast.saved import save
 
-        save(self, Path(path), overwrite=overwrite)
+        save(self, _folder(path), overwrite=overwrite)
 
     @staticmethod
     def load(path: str | Path, /) -> ForecastModel:
         """The model that was saved in a folder."""
         from ostinato.forecast.saved import load
 
-        return load(Path(path))
+        return load(_folder(path))
 
     def __repr__(self) -> str:
         return (
@@ -208,8 +218,7 @@ class ForecastModel:
         )
 
 
-def _check_table(verb: str, events: Any) -> None:
-    if is_spark_frame(events):
-        raise DataError(
-            f"`{verb}` takes a table, not a Spark DataFrame", fix=f"collect a sample: model.{verb}(frame.toArrow())"
-        )
+def _folder(path: object) -> Path:
+    if not isinstance(path, str | PathLike):
+        raise bad_option("path", path, "the path of a folder")
+    return Path(path)

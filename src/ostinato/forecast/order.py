@@ -44,7 +44,10 @@ def choose_order(head: Counts, tail: Counts, learning: Learning) -> OrderChoice:
     would be too large is not tried.
     """
     if not tail.total > 0:
-        raise DataError("there are no events to choose the order by", fix="give more events, or say order=…")
+        raise DataError(
+            f"{head.total:,.0f} events are too few to hold some out, which the order would be chosen by",
+            fix="give more events, or say order=…",
+        )
     tried: list[OrderLoss] = []
     best, least = 0, np.empty(0)
     for order, tree in enumerate(_affordable(head, learning)):

@@ -18,8 +18,9 @@ from ostinato.forecast.automaton import SymbolAutomaton
 from ostinato.kernels.intern import Integers
 from ostinato.kernels.protocol import Bools, Int32, Int64
 
-# Whether a match completed, the states with a run before (a bit each), then for each state where its youngest run came
-# from: nowhere, since there is none; it began now; FROM + s: it was that of state s; or, after all these, its age.
+# Whether a match completed; the states with a run before (a bit each), and those whose run then grew too old; by how
+# much ages grew; then for each state where its youngest run came from: nowhere, since there is none; it began now;
+# FROM + s: it was that of state s; or, after all these, its age.
 Outcome = tuple[int, ...]
 
 NONE, BEGAN, FROM = 0, 1, 2
@@ -71,17 +72,20 @@ class Outcomes:
     def known(self) -> list[Outcome]:
         return self._rows.known
 
-    def number(self, before: Int64, after: Int64, completes: Bools) -> Int32:
-        """Of events, by the ages [events, states] of the youngest runs before and after each."""
+    def number(self, before: Int64, after: Int64, completes: Bools, steps: Int32, bound: int) -> Int32:
+        """Of events, by the ages [events, states] of the youngest runs before and after each; they grew by `steps`, and
+        runs older than `bound` are dropped."""
         states = range(before.shape[1])
+        older = np.where(before == NO_RUN, NO_RUN, before + steps[:, None])
         lineage = np.where(after == NO_RUN, NONE, FROM + len(states) + after)
         for source in reversed(states):
-            lineage = np.where((after > 0) & (after == before[:, [source]] + 1), FROM + source, lineage)
-        itself = (after > 0) & (after == before + 1)
+            lineage = np.where((after > 0) & (after == older[:, [source]]), FROM + source, lineage)
+        itself = (after > 0) & (after == older)
         lineage = np.where(itself, FROM + np.arange(len(states)), lineage)
         lineage = np.where(after == 0, BEGAN, lineage)
-        occupied = ((before != NO_RUN) << np.arange(len(states), dtype=np.int64)).sum(axis=1)
-        return self._rows.encode(np.column_stack([completes.astype(np.int64), occupied, lineage]))
+        bits = np.arange(len(states), dtype=np.int64)
+        occupied, expired = ((runs << bits).sum(axis=1) for runs in (before != NO_RUN, older > bound))
+        return self._rows.encode(np.column_stack([completes.astype(np.int64), occupied, expired, steps, lineage]))
 
 
 def explore(outcomes: Sequence[Outcome | None], states: int, bound: int, max_states: int) -> SymbolAutomaton:
@@ -99,8 +103,8 @@ def explore(outcomes: Sequence[Outcome | None], states: int, bound: int, max_sta
                     raise LimitError(
                         "pattern_states",
                         max_states,
-                        reason=f"partial matches of {states} parts of the pattern can be of too many ages within "
-                        f"{bound + 1} events",
+                        reason=f"partial matches of {states} parts of the pattern can be of too many ages, each "
+                        f"up to {bound}",
                         fix="narrow WITHIN, use fewer events in the pattern, or raise ForecastLimits(pattern_states=…)",
                     )
                 number[target] = len(todo)
@@ -115,8 +119,11 @@ def explore(outcomes: Sequence[Outcome | None], states: int, bound: int, max_sta
 
 def _after(ages: tuple[int, ...], outcome: Outcome, bound: int) -> tuple[int, ...] | None:
     """The ages after an outcome; None where it cannot be."""
-    _, occupied, *lineage = outcome
-    if occupied != sum(1 << state for state, age in enumerate(ages) if age != NO_RUN):
+    _, occupied, expired, step, *lineage = outcome
+    alive = [state for state, age in enumerate(ages) if age != NO_RUN]
+    if occupied != sum(1 << state for state in alive):
+        return None
+    if expired != sum(1 << state for state in alive if ages[state] + step > bound):
         return None
     found = []
     for came in lineage:
@@ -124,7 +131,7 @@ def _after(ages: tuple[int, ...], outcome: Outcome, bound: int) -> tuple[int, ..
             found.append(NO_RUN if came == NONE else 0)
             continue
         source = came - FROM
-        age = ages[source] + 1 if source < len(ages) else source - len(ages)
+        age = ages[source] + step if source < len(ages) else source - len(ages)
         if age > bound:
             return None
         found.append(age)

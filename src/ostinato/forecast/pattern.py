@@ -9,6 +9,7 @@ from functools import cached_property
 from ostinato.automata.transducer import Condition
 from ostinato.compile import Compiled, compile_query, compile_text
 from ostinato.errors import QueryError, Span
+from ostinato.options import bad_option
 from ostinato.plan.check import check_schema
 from ostinato.plan.columns import attributes_read
 from ostinato.plan.nodes import Language
@@ -16,6 +17,7 @@ from ostinato.query import CelQuery, PatternQuery, SremQuery
 
 _FEATURE = "ANY AS event FILTER event[{}\n]"  # the line ends what may be a comment
 _PREFIX = _FEATURE.index("{")
+_LANGUAGES: dict[str, type[PatternQuery]] = {"cel": CelQuery, "srem": SremQuery}
 
 
 @dataclass(frozen=True)
@@ -27,14 +29,18 @@ class Pattern:
     features: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, query: PatternQuery | str, features: Sequence[str] = ()) -> Pattern:
-        """Raises QueryError where no forecast can be made."""
+    def of(cls, query: PatternQuery | str, features: Sequence[str] = (), language: str | None = None) -> Pattern:
+        """Raises QueryError where no forecast can be made. `language` is that of a text: cel unless given."""
+        if language is not None and language not in _LANGUAGES:
+            raise bad_option("language", language, " or ".join(map(repr, _LANGUAGES)))
         if isinstance(query, str):
-            query = CelQuery(query)
+            query = _LANGUAGES[language or "cel"](query)
         if not isinstance(query, PatternQuery):
             raise QueryError(
                 f"a forecast is of a pattern, not of {type(query).__name__}", fix="give ostinato.cel(…) or srem(…)"
             )
+        if language not in (None, query.language):
+            raise bad_option("language", language, f"{query.language!r}, which the query is in, or none")
         if isinstance(features, str):
             raise QueryError("features is a list of conditions, not a text", fix=f"features=[{features!r}]")
         if not isinstance(features, Iterable):
@@ -56,16 +62,16 @@ class Pattern:
                 "with CONSUME BY ANY a match of one partition ends those of all others, which no partition foresees",
                 fix="CONSUME BY PARTITION",
             )
-        if self.correlated and (query.window is None or query.window.kind != "events"):
+        if self.correlated and self.reach is None and query.window is None:
             raise QueryError(
-                "a pattern that compares events with each other can be forecast only within a window of events: "
-                "without one it may need to remember more events than any number of registers holds",
-                fix="add WITHIN n EVENTS",
+                "a pattern that compares events with each other can be forecast only where its matches are bounded: "
+                "else there is no end to the events that it may have to remember",
+                fix="add WITHIN",
             )
 
     @cached_property
     def query(self) -> PatternQuery:
-        return (CelQuery if self.language == "cel" else SremQuery)(self.text)
+        return _LANGUAGES[self.language](self.text)
 
     @cached_property
     def compiled(self) -> Compiled:
@@ -80,6 +86,24 @@ class Pattern:
     @property
     def correlated(self) -> bool:
         return self.compiled.registers is not None
+
+    @cached_property
+    def reach(self) -> int | None:
+        """How many events there are at most from the first of a match to its last; None: no number of events bounds it.
+        By WITHIN, or where no part of the pattern can wait or repeat."""
+        window = self.compiled.query.window
+        if window is not None:
+            return int(window.amount) if window.kind == "events" else None
+        transducer = self.compiled.transducer
+        moves = [t for t in transducer.transitions if not (t.source == 0 and t.mark is None)]
+        longest = [0] * transducer.states  # events read on the way to a state
+        for _ in range(transducer.states):
+            before = list(longest)
+            for t in moves:
+                longest[t.target] = max(longest[t.target], longest[t.source] + 1)
+            if longest == before:
+                return max(longest)
+        return None
 
     @cached_property
     def feature_queries(self) -> tuple[Compiled, ...]:

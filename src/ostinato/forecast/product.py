@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,7 @@ class Product:
     probability: Floats  # rows sum to 1, but for states where no symbol can come
     pattern: Int32  # [states], of the automaton
     context: Int32  # [states], of the context automaton
+    last: Int32  # [states], the last symbol; -1 where it is not remembered
 
     @property
     def states(self) -> int:
@@ -36,7 +38,7 @@ class Product:
         return int(self.next.shape[1])
 
 
-def product(automaton: SymbolAutomaton, tree: Tree, *, max_states: int) -> Product:
+def product(automaton: SymbolAutomaton, tree: Tree, *, max_states: int, remembered: Sequence[int] = ()) -> Product:
     """What of pattern × contexts can be reached from the start of a key.
 
     Where the pattern says that a symbol cannot come, its probability is given to the others in proportion; where that
@@ -45,7 +47,7 @@ def product(automaton: SymbolAutomaton, tree: Tree, *, max_states: int) -> Produ
     """
     from ostinato.kernels.forecast_product import explore, fill_rows
 
-    contexts = context_automaton(tree)
+    contexts = context_automaton(tree, remembered)
     alphabet = tree.alphabet
     if automaton.next.shape[1] != alphabet:
         raise ValueError(f"the automaton reads {automaton.next.shape[1]} symbols, the tree has {alphabet}")
@@ -81,4 +83,4 @@ def product(automaton: SymbolAutomaton, tree: Tree, *, max_states: int) -> Produ
         completes,
         probability,
     )
-    return Product(after, completes, probability, pattern, context)
+    return Product(after, completes, probability, pattern, context, contexts.last[context])

@@ -13,19 +13,19 @@ import pyarrow as pa
 
 from ostinato.clock import Clock
 from ostinato.errors import DataError
-from ostinato.events import DEFAULT_TYPE, Binding, kinds, time_order, to_arrow, with_columns
+from ostinato.events import kinds, time_order, to_arrow
 from ostinato.forecast.exact import Follower, ages
+from ostinato.forecast.grid import Walk
 from ostinato.forecast.outcomes import Outcomes, Standing
+from ostinato.forecast.pace import bound, ruler
 from ostinato.forecast.pattern import Pattern
-from ostinato.forecast.symbols import GAPS, Symbols
+from ostinato.forecast.symbols import Symbols
 from ostinato.kernels.keys import KeyTable
 from ostinato.kernels.predicates import Encoder
 from ostinato.kernels.protocol import Bools, Floats, Int32, Int64
-from ostinato.plan.nodes import relations
-from ostinato.runtime.latest import Latest
 
 _UNKNOWN = -1
-_NEVER = np.iinfo(np.int64).min  # when a key that was not seen had its last event
+_BY_LINES = "by lines: "  # before the names of arrays in what is saved
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,9 @@ class Reader:
         self._schema: pa.Schema | None = None
         self.keys = KeyTable()
         self.follower: Follower | None = None
+        self.by_lines: Follower | None = None  # where events are compared within a window along time or an attribute
         self.seen: Int64 = np.zeros(0, np.int64)  # per key, how many events it had
-        self.last = Latest(_NEVER)  # per key, when its last event was
+        self.walk: Walk | None = None  # in a window along time or an attribute
 
     def read(self, data: Any, *, since: float = -inf) -> Read:
         """Rows of any accepted form, sorted by time among themselves. Raises DataError, and leaves everything as it
@@ -109,9 +110,13 @@ class Reader:
         """Where the stream stands, for `load` by a reader of the same pattern and symbols."""
         if self._schema is None:
             return {}, {}
-        arrays: dict[str, npt.NDArray[Any]] = {"last": self.last.values, "seen": self.seen}
+        arrays: dict[str, npt.NDArray[Any]] = {"seen": self.seen}
+        if self.walk is not None:
+            arrays |= {"origin": self.walk.origin, "stood": self.walk.stood}
         if self.follower is not None:
             arrays |= self.follower.save()
+        if self.by_lines is not None:
+            arrays |= {f"{_BY_LINES}{name}": array for name, array in self.by_lines.save().items()}
         return arrays, {"schema": self._schema.empty_table(), "keys": self.keys.to_table()}
 
     def load(self, arrays: Mapping[str, npt.NDArray[Any]], tables: Mapping[str, pa.Table]) -> None:
@@ -119,9 +124,15 @@ class Reader:
             return
         self._bind(tables["schema"])
         self.keys = KeyTable.from_table(tables["keys"])
-        self.last.values, self.seen = arrays["last"], arrays["seen"]
+        self.seen = arrays["seen"]
+        if self.walk is not None:
+            self.walk.origin, self.walk.stood = arrays["origin"], arrays["stood"]
         if self.follower is not None:
             self.follower.load(arrays)
+        if self.by_lines is not None:
+            self.by_lines.load(
+                {name.removeprefix(_BY_LINES): arrays[name] for name in arrays if name.startswith(_BY_LINES)}
+            )
 
     def _met(self, rows: pa.Table) -> pa.Table:
         if self._schema is None:
@@ -141,31 +152,21 @@ class Reader:
             ) from None
 
     def _bind(self, rows: pa.Table) -> None:
-        query = self.pattern.compiled.query
-        told = self._told
-        names = {told["type"] or DEFAULT_TYPE, *told["order_by"], *self.pattern.columns}
-        rows = with_columns(rows, names, time=told["time"])
-        window = query.window
-        self.binding = Binding.resolve(
-            rows.schema,
-            **told,
-            needs_time=window is not None and window.kind == "time",
-            relations=[name for name in relations(query.formula) if name is not None] or query.relations,
-        )
+        rows, self.binding = bound(rows, self.pattern, self._told)
         self.pattern.check_schema(kinds(rows.schema))
         self.clock = None if self.binding.time is None else Clock.of(rows.schema, self.binding.time)
-        self.ruler: Clock | None = None
-        if window is not None and window.kind != "events":
-            column = self.binding.time if window.kind == "time" else window.attribute
-            assert column is not None
-            self.ruler = Clock.of(rows.schema, column, attribute=window.kind == "attribute")
+        measure, grid = ruler(rows.schema, self.pattern, self.binding), self.symbols.grid
+        if measure is not None and grid is not None:
+            self.walk = Walk(grid, measure, grid.steps if self.learning else self.symbols.effects)
         self.encoder = Encoder(
             self.pattern.conditions, relation=self.binding.relation, minterms=dict.fromkeys(self.symbols.minterms)
         )
-        if self.pattern.correlated or self.ruler is not None or not self.symbols.provides:
+        if self.pattern.correlated or measure is not None or not self.symbols.provides:
             self.follower = Follower(self.pattern, rows.schema, self.encoder)
+        if self.pattern.correlated and self.walk is not None:
+            self.by_lines = Follower(self.pattern, rows.schema, self.encoder)
         self.outcomes, self.standing = Outcomes(self.symbols.outcomes), Standing()
-        self._table: Int32 = np.full((0, len(GAPS) + 1 if self.ruler is not None else 1), _UNKNOWN, np.int32)
+        self._table: Int32 = np.full((0, 1 if self.walk is None else self.walk.grid.end + 1), _UNKNOWN, np.int32)
         needed = {self.binding.time, self.binding.type, *self.binding.order_by, *self.pattern.columns}
         self._schema = pa.schema([field for field in rows.schema if field.name in needed] or list(rows.schema))
         self._fill()
@@ -177,9 +178,11 @@ class Reader:
         where events are compared, how the pattern stands after it."""
         if self.follower is None:
             return 0, None, None
+        if not len(codes):  # as when only columns are checked, before there is a grid
+            return 0, np.zeros(0, np.bool_), None
         window = self.pattern.compiled.query.window
         one_key = np.zeros(len(codes), np.int32) if keys is None else keys
-        if window is None or self.ruler is None:
+        if window is None or not self.symbols.measured:
             ticks = self._numbers(one_key, key_count)
             lows = ticks - int(window.amount) + 1 if window is not None else np.zeros_like(ticks)
             before, after, completes = self.follower.follow(rows, order, codes, one_key, key_count, ticks, lows)
@@ -187,18 +190,26 @@ class Reader:
                 return 0, completes, None
             explorer = self.symbols.explorer()
             aged = ages(after, ticks, explorer)
-            outcomes = self.outcomes.number(ages(before, ticks - 1, explorer), aged, completes)
+            assert explorer.bound is not None
+            one_each = np.ones(len(ticks), np.int32)
+            earlier = ages(before, ticks - 1, explorer)
+            outcomes = self.outcomes.number(earlier, aged, completes, one_each, explorer.bound)
             return outcomes, completes, self.standing.number(aged)
-        ticks = self.ruler.ticks(rows[self.ruler.column])
+        assert self.walk is not None, "the grid of a window is chosen before events are read"
+        clock = self.walk.clock
+        ticks = clock.ticks(rows[clock.column])
         ticks = ticks if order is None else ticks[order]
-        lows = self.ruler.lower_bounds(ticks, window.amount)
+        lows = clock.lower_bounds(ticks, window.amount)
         _, _, completes = self.follower.follow(rows, order, codes, one_key, key_count, ticks, lows)
-        last = self.last.before(one_key, ticks, key_count)
-        known = last != _NEVER
-        passed = self.ruler.measured(ticks) - self.ruler.measured(np.where(known, last, ticks))
-        shares = passed / float(window.amount) if window.amount else np.where(passed > 0, np.inf, 0.0)
-        # Before the first event of a key there is nothing that could expire.
-        return np.where(known, np.searchsorted(GAPS, shares), len(GAPS)), completes, None
+        steps, since, at = self.walk.walk(one_key, ticks, key_count)
+        if self.by_lines is None:
+            return steps, completes, None
+        # What completes is found in time; what becomes of runs, by the lines that their ages are counted in.
+        explorer, parts = self.symbols.explorer(), self.walk.grid.parts
+        before, after, ends = self.by_lines.follow(rows, order, codes, one_key, key_count, at, at - parts)
+        aged = ages(after, at, explorer)
+        outcomes = self.outcomes.number(ages(before, since, explorer), aged, ends, steps, parts)
+        return outcomes, completes, self.standing.number(aged)
 
     def _numbers(self, keys: Int32, key_count: int) -> Int64:
         """The number of each event among those of its key, from 1 on."""
@@ -241,7 +252,7 @@ class Reader:
     @property
     def _told_apart(self) -> bool:
         """Whether events of one minterm may have different effects."""
-        return self.pattern.correlated or self.ruler is not None
+        return self.pattern.correlated or self.walk is not None
 
     def _fill(self) -> None:
         """The table of codes and effects, as far as symbols are known."""

@@ -13,10 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ostinato.errors import DataError
-from ostinato.forecast.calibrate import Adaptive, Calibration
 from ostinato.forecast.counts import Counts
 from ostinato.forecast.drift import DriftAlarm
 from ostinato.forecast.gaps import Gaps
+from ostinato.forecast.grid import Grid
+from ostinato.forecast.judging import Judgement
 from ostinato.forecast.learnt import Learnt
 from ostinato.forecast.model import ForecastModel
 from ostinato.forecast.order import OrderChoice, OrderLoss
@@ -25,7 +26,7 @@ from ostinato.forecast.settings import ForecastLimits, Settings
 from ostinato.forecast.symbols import Symbols
 from ostinato.forecast.tree import Learning
 
-VERSION = 1
+VERSION = 2
 FILES = _MODEL, _COUNTS, _GAPS = "model.json", "counts.parquet", "gaps.parquet"
 
 
@@ -96,12 +97,12 @@ def described(model: ForecastModel) -> dict[str, Any]:
         "settings": asdict(model.settings),
         "symbols": [[f"{minterm:x}", effect] for minterm, effect in learnt.symbols.pairs],
         "outcomes": learnt.symbols.outcomes,
+        "grid": None if learnt.symbols.grid is None else asdict(learnt.symbols.grid),
         "order": model.order,
         "counts_order": learnt.counts.order,
         "events": learnt.events,
         "completions": learnt.completions,
-        "calibration": None if model.calibration is None else asdict(model.calibration),
-        "adaptive": model.adaptive.to_dict(),
+        "intervals": None if model.judgement is None else model.judgement.to_dict(),
         "alarm": None if model.alarm is None else model.alarm.to_dict(),
         "choice": None if model.choice is None else asdict(model.choice),
     }
@@ -119,7 +120,8 @@ def restored(told: Any, counts: pa.Table, gaps: pa.Table) -> ForecastModel:
     pattern = Pattern(query["text"], query["language"], tuple(query["features"]))
     pattern.check()
     outcomes = tuple(tuple(outcome) for outcome in told["outcomes"])
-    symbols = Symbols(pattern, outcomes=outcomes).with_more(
+    grid = None if told["grid"] is None else Grid(**told["grid"])
+    symbols = Symbols(pattern, outcomes=outcomes, grid=grid).with_more(
         (int(minterm, 16), int(effect)) for minterm, effect in told["symbols"]
     )
     learnt = Learnt(
@@ -134,10 +136,9 @@ def restored(told: Any, counts: pa.Table, gaps: pa.Table) -> ForecastModel:
         _settings(told["settings"]),
         learnt,
         int(told["order"]),
-        None if told["calibration"] is None else Calibration(**told["calibration"]),
+        None if told["intervals"] is None else Judgement.from_dict(told["intervals"]),
         None if told["alarm"] is None else DriftAlarm.from_dict(told["alarm"]),
         None if choice is None else OrderChoice(choice["order"], tuple(OrderLoss(**each) for each in choice["tried"])),
-        Adaptive.from_dict(told["adaptive"]),
     )
 
 

@@ -174,18 +174,8 @@ def banded(
     _check_lengths(states, truth)
     weights = truth.weights(within) if weights is None else weights
     positives, negatives = np.zeros((len(probability), count)), np.zeros((len(probability), count))
-    if weights[within] > 0:
-        tally(
-            read_only(states),
-            read_only(truth.wait),
-            read_only(truth.later),
-            read_only(truth.times),
-            _ALL if bands is None else read_only(bands),
-            within,
-            read_only(weights),
-            positives,
-            negatives,
-        )
+    within_bands = (_ALL if bands is None else read_only(bands), within, read_only(weights))
+    tally(*(read_only(states), *truth.arrays(), *within_bands, positives, negatives))
     found = []
     for band in range(count):
         some = np.flatnonzero(positives[:, band] + negatives[:, band])
@@ -240,17 +230,9 @@ def interval_scores(
     _check_lengths(states, truth)
     weights = truth.weights(horizon) if weights is None else weights
     sums = np.zeros(kernels.SUMS)
-    kernels.interval_sums(
-        read_only(forecasts.earliest),
-        read_only(forecasts.latest),
-        read_only(states),
-        read_only(truth.wait),
-        read_only(truth.later),
-        read_only(truth.times),
-        read_only(weights),
-        2 / max(1 - threshold, 1e-9),
-        sums,
-    )
+    events = (read_only(states), *truth.arrays(), read_only(weights))
+    price = 2 / max(1 - threshold, 1e-9)
+    kernels.interval_sums(*(read_only(forecasts.earliest), read_only(forecasts.latest), *events, price, sums))
     made, known = float(sums[kernels.FORECASTS]), float(sums[kernels.KNOWN])
     return IntervalScores(
         coverage=_ratio(sums[kernels.COVERED], known),

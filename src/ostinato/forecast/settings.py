@@ -57,7 +57,7 @@ class Settings:
         known = {each.name for each in fields(cls)} - {"learning"}
         for option in told:
             if option not in known:
-                others = known | {each.name for each in fields(Learning)} | {"features"}
+                others = known | {each.name for each in fields(Learning)} | {"features", "language"}
                 raise OstinatoError(f"a forecaster has no option `{option}`\nfix: {did_you_mean(option, others)}")
         return cls(
             order_by=names("order_by", order_by),

@@ -2,36 +2,27 @@
 
 A symbol is a minterm, that is, a set of conditions of the pattern and of the features that hold together, with an
 effect. Under WITHIN n EVENTS, and without a window, every event has the same effect. Where a window is measured in time
-or along an attribute, the effect is the class of the gap since the last event of the key, by its share of the window;
-an age grows by the mean of the class. Where events are compared with each other, it is the number of an outcome
-(outcomes.py). Only symbols that were observed get probability; the others are there so that any event can be followed.
+or along an attribute, the effect is how many lines of a grid it takes ages further (grid.py). Where events are compared
+with each other, it is the number of an outcome (outcomes.py). Only symbols that were observed get probability; the
+others are there so that any event can be followed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import pairwise
-from math import floor
-
-import numpy as np
 
 from ostinato.automata.sra.minterms import minterms
 from ostinato.automata.transducer import Condition
 from ostinato.errors import LimitError
 from ostinato.forecast.automaton import Explorer, Reading, SymbolAutomaton, reading
-from ostinato.forecast.gaps import Gaps
+from ostinato.forecast.grid import Grid, Pace, chosen
 from ostinato.forecast.outcomes import Outcome, explore
 from ostinato.forecast.pattern import Pattern
 from ostinato.lang.expr import CURRENT, TRUE, Attribute, Call, Expr, Literal
 
 MAX_SYMBOLS = 4096
-# Classes of gaps by their share of the window: up to each of these, and longer than the window, which ends everything.
-GAPS = (1 / 64, 1 / 32, 1 / 16, 1 / 8, 3 / 16, 1 / 4, 3 / 8, 1 / 2, 3 / 4, 1.0)
-# Ages in parts of a window along time or an attribute: as fine as a comfortable number of states allows.
-_FINENESS = (1000, 200, 60, 20, 10)
-_COARSE, _COMFORTABLE = 100, 4000
 _MAX_UNSEEN = 256  # kinds of events that were never observed, but are provided for
 _NEVER = -1  # the effect of what was never observed
 _TYPE = Attribute(CURRENT, "#type")
@@ -46,6 +37,7 @@ class Symbols:
     effects: tuple[int, ...] = ()
     observed: int = 0
     outcomes: tuple[Outcome, ...] = ()
+    grid: Grid | None = None  # of a window along time or an attribute
 
     def __len__(self) -> int:
         return len(self.minterms)
@@ -75,7 +67,7 @@ class Symbols:
         known = {(self._reading(minterm), effect) for minterm, effect in self.pairs}
         missing: dict[tuple[Reading, int], int] = {}
         for minterm in _satisfiable(self.pattern.compiled.transducer.conditions()):
-            for effect in sorted(set(self.effects)):
+            for effect in sorted({*self.effects, *(() if self.grid is None else self.grid.provided)}):
                 key = (self._reading(minterm), effect)
                 if key not in known:
                     missing.setdefault(key, minterm)
@@ -101,54 +93,43 @@ class Symbols:
 
         return min(range(len(self)), key=far)
 
-    def automaton(self, max_states: int, gaps: Gaps | None = None) -> SymbolAutomaton:
-        """The pattern over these symbols, as small as it can be; `gaps` tell how long those of each class are."""
+    def automaton(self, max_states: int) -> SymbolAutomaton:
+        """The pattern over these symbols, as small as it can be."""
         if self.pattern.correlated:
             assert self.bound is not None
             outcomes = [None if effect == _NEVER else self.outcomes[effect] for effect in self.effects]
             states = self.pattern.compiled.transducer.states
             return explore(outcomes, states, self.bound, max_states).minimal()
         readings = [self._reading(minterm) for minterm in self.minterms]
-        if not self.measured:
-            explorer = self.explorer(max_states)
-            return explorer.explore(list(zip(readings, self.effects, strict=True))).minimal()
-        classes = self._classes(gaps)
-        for parts in _FINENESS:
-            steps = _steps(classes, parts)
-            explorer = replace(
-                self.explorer(max_states),
-                bound=parts,
-                step=min((steps[effect] for effect in self.effects), default=0),
-                max_states=max_states if parts == _FINENESS[-1] else min(_COMFORTABLE, max_states),
-            )
-            try:
-                symbols = [(read, steps[effect]) for read, effect in zip(readings, self.effects, strict=True)]
-                return explorer.explore(symbols).minimal()
-            except LimitError:
-                if parts == _FINENESS[-1]:
-                    raise
-        raise AssertionError("the coarsest is tried last")
+        symbols = list(zip(readings, self.effects, strict=True))
+        return self.explorer(max_states).explore(symbols).minimal()
 
-    def _classes(self, gaps: Gaps | None) -> list[tuple[float, float]]:
-        """Per class of gaps, how many there are and the share of the window that they take on average; the middle of
-        the class where no event tells, as along an attribute."""
+    def with_grid(self, pace: Pace, max_states: int) -> Symbols:
+        """With the finest grid that the pace calls for and a comfortable number of states allows; all events of a model
+        are read by the same one, so it is chosen before the first of them is read."""
         window = self.pattern.compiled.query.window
         assert window is not None
-        found = [(1.0, (below + up_to) / 2) for below, up_to in pairwise((0.0, *GAPS))]
-        if gaps is None or window.kind != "time":
-            return found
-        effects = np.array(self.effects[: len(gaps.sums)])
-        for effect, (_, middle) in enumerate(found):
-            weight, seconds, _ = gaps.sums[: len(effects)][effects == effect].sum(axis=(0, 1))
-            known = weight > 0 and window.amount
-            share = min(float(seconds / weight) * 1e9 / float(window.amount), 1.0) if known else middle
-            found[effect] = (float(weight), share)
-        return found
+        conditions = self.pattern.compiled.transducer.conditions()
+        # Of more kinds than can be told beforehand, those of one condition each stand for all.
+        kinds = _satisfiable(conditions) or (0, *(1 << place for place in range(len(conditions))))
+        readings = dict.fromkeys(map(self._reading, kinds))
+
+        def fits(parts: int, times: int) -> bool:
+            tried = Grid(1.0, parts, 0)
+            explorer = replace(self, grid=tried).explorer(max(1, max_states // times))
+            try:
+                explorer.explore([(read, step) for read in readings for step in tried.steps])
+            except LimitError:
+                return False
+            return True
+
+        return replace(self, grid=chosen(float(window.amount), pace, fits, compared=self.pattern.correlated))
 
     def explorer(self, max_states: int = 1) -> Explorer:
         compiled = self.pattern.compiled
         consume = compiled.query.consume != "NONE"
-        return Explorer(compiled.transducer, bound=self.bound, step=1, consume=consume, max_states=max_states)
+        step = 0 if self.measured else 1
+        return Explorer(compiled.transducer, bound=self.bound, step=step, consume=consume, max_states=max_states)
 
     @property
     def provides(self) -> bool:
@@ -163,9 +144,12 @@ class Symbols:
 
     @property
     def bound(self) -> int | None:
-        """The largest age, in events, of a run that may still complete."""
-        window = self.pattern.compiled.query.window
-        return None if window is None or self.measured else int(window.amount) - 1
+        """The largest age, in events or lines of the grid, of a run that may still complete."""
+        if self.grid is not None:
+            return self.grid.parts
+        if self.pattern.compiled.query.window is None and not self.pattern.correlated:
+            return None
+        return None if self.pattern.reach is None else self.pattern.reach - 1
 
     def texts(self) -> list[str]:
         """What holds on an event, per symbol."""
@@ -176,8 +160,9 @@ class Symbols:
             told.append(" AND ".join(held) or "nothing")
             if self.pattern.correlated:
                 told[-1] += ", never observed" if effect == _NEVER else f", outcome {effect}"
-            elif self.measured:
-                told[-1] += f", up to {GAPS[effect]:.3g} of the window later" if effect < len(GAPS) else ", later"
+            elif self.grid is not None:
+                whole = f"{effect} of {self.grid.parts} parts of the window later"
+                told[-1] += f", {whole}" if effect < self.grid.end else ", later than the window"
         return told
 
     def _reading(self, minterm: int) -> Reading:
@@ -190,23 +175,6 @@ class Symbols:
     @cached_property
     def _readings(self) -> dict[int, Reading]:
         return {}
-
-
-def _steps(classes: Sequence[tuple[float, float]], parts: int) -> list[int]:
-    """By how many parts of the window gaps of each class make a run older.
-
-    Of fine parts what is left over is dropped: seven gaps of a seventh are not longer than the window. Of coarse ones
-    classes are rounded so that the mean over all gaps stays what it is: else short gaps would make nothing older.
-    """
-    if parts > _COARSE:
-        return [*(floor(share * parts + 1e-9) for _, share in classes), parts + 1]
-    steps, owed = [], 0.0
-    for weight, share in classes:
-        exact = share * parts
-        step = max(0, round(exact + (owed / weight if weight > 0 else 0.0)))
-        owed += weight * (exact - step)
-        steps.append(step)
-    return [*steps, parts + 1]
 
 
 @lru_cache(maxsize=64)

@@ -15,4 +15,10 @@ def announce(module: str) -> None:
         return
     cached = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parent / "__pycache__")
     if next(cached.rglob(f"{module}.*.nbi"), None) is None:
-        print("ostinato: compiling kernels for this machine, once; this takes about a minute", file=sys.stderr)
+        _say()
+
+
+@cache
+def _say() -> None:
+    """Once, however many modules a script comes to need."""
+    print("ostinato: compiling kernels for this machine, once; this takes about a minute", file=sys.stderr)

@@ -229,9 +229,7 @@ def run_correlated(
                 if not present[term, at]:
                     held[cell, 0] = 0
                     nulls |= 1 << cell
-            run = enter(
-                held, held_floats, nulls, key, state, states, cells, floating, runs, heads, killed, cursor, low
-            )
+            run = enter(held, held_floats, nulls, key, state, states, cells, floating, runs, heads, killed, cursor, low)
             if run >= 0:
                 _join(nodes, cursor, runs, run, pending[3 * one + 2], position, acts[act, SYMBOL], tick)
                 runs[BORN, run] = born

@@ -24,8 +24,15 @@ def _slot(pair: Any, mask: int) -> Any:
 
 @kernel(
     types.int64(
-        _READ, _READ, types.int64, types.boolean, types.int64,
-        array(types.int64), array(types.int32), array(types.int32), _WRITE,
+        _READ,
+        _READ,
+        types.int64,
+        types.boolean,
+        types.int64,
+        array(types.int64),
+        array(types.int32),
+        array(types.int32),
+        _WRITE,
     )
 )
 def explore(

@@ -47,7 +47,7 @@ def complete_times(
     edge_arrival: Int32,
     edge_weight: Floats,
     last_ends: Int64,
-    last_symbol: Int32,
+    last_kind: Int32,
     last_weight: Floats,
     last_gaps: Floats,
     step_ends: Int64,
@@ -61,8 +61,8 @@ def complete_times(
 ) -> None:
     """out[b, state]: the probability that the next completion comes after b steps of the grid.
 
-    An arrival is a state that a symbol leads to: those of a symbol are [arrival_ends[symbol], arrival_ends[symbol + 1])
-    and all wait for the gap of the symbol first, so it is folded in once for each (`passed`), not once for each edge.
+    An arrival is a state that is reached after a kind of gap: those of a kind are [arrival_ends[kind],
+    arrival_ends[kind + 1]). The gap is folded in once for each arrival (`passed`), not once for each edge.
     Gaps that are no step at all lead to a state at the same time: `at_once[edge]`. These go round until it no longer
     matters, at most `rounds` times.
     """
@@ -71,11 +71,11 @@ def complete_times(
         immediate |= at_once[edge] > 0
     for time in range(out.shape[0]):
         now = out[time]
-        for symbol in range(arrival_ends.size - 1):
-            begin, end = arrival_ends[symbol], arrival_ends[symbol + 1]
+        for kind in range(arrival_ends.size - 1):
+            begin, end = arrival_ends[kind], arrival_ends[kind + 1]
             for arrival in range(begin, end):
                 passed[arrival] = 0.0
-            for step in range(step_ends[symbol], step_ends[symbol + 1]):
+            for step in range(step_ends[kind], step_ends[kind + 1]):
                 if step_size[step] > time:
                     break
                 before, weight = out[time - step_size[step]], step_weight[step]
@@ -84,7 +84,7 @@ def complete_times(
         for state in range(now.size):
             total = 0.0
             for edge in range(last_ends[state], last_ends[state + 1]):
-                total += last_weight[edge] * last_gaps[last_symbol[edge], time]
+                total += last_weight[edge] * last_gaps[last_kind[edge], time]
             for edge in range(edge_ends[state], edge_ends[state + 1]):
                 total += edge_weight[edge] * passed[edge_arrival[edge]]
             fixed[state] = total
@@ -125,7 +125,9 @@ def append(grid: Any, first: int, column: int, sums: Floats, out: Any) -> None:
         _READ,
         view(types.float64),
         view(types.float64),
+        view(types.float32),
         types.float64,
+        array(types.float64),
         array(types.float64),
         array(types.float64),
         array(types.float64),
@@ -136,19 +138,22 @@ def summarise_times(
     mass: Any,
     times: Floats,
     slack: Floats,
+    most: Any,
     least: float,
     sums: Floats,
     point: Floats,
     earliest: Floats,
     latest: Floats,
+    inside: Floats,
 ) -> None:
-    """Of each row: its median, and the shortest span with a sum of at least `least`; NaN where there is none."""
+    """Of each row, as far as its sum is at most `most`: its median, and the shortest span with a sum of at least
+    `least`, and this sum; NaN where there is none."""
     sums[0] = 0.0
     cells = times.size
     for state in range(mass.shape[0]):
         for cell in range(cells):
-            sums[cell + 1] = sums[cell] + mass[state, cell]
-        point[state], earliest[state], latest[state] = np.nan, np.nan, np.nan
+            sums[cell + 1] = min(sums[cell] + mass[state, cell], most[state])
+        point[state], earliest[state], latest[state], inside[state] = np.nan, np.nan, np.nan, np.nan
         if sums[cells] <= 0:
             continue
         middle = 0
@@ -166,3 +171,4 @@ def summarise_times(
                 if end - begin < shortest * (1 - 1e-9):  # of spans of the same length, the first
                     shortest = end - begin
                     earliest[state], latest[state] = begin, end
+                    inside[state] = sums[cell] - sums[first]

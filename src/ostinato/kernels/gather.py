@@ -8,25 +8,10 @@ from ostinato.kernels.jit import kernel
 
 
 @kernel()
-def text_sizes(kind: Any, size: Any, offset: int, step: int, offsets: Any, valid: Any) -> int:
-    """Offsets of the texts kind[offset::step]; how many bytes there are in all."""
-    total = 0
-    for row in range(offsets.size - 1):
-        at = offset + row * step
-        offsets[row] = total
-        valid[row] = 0
-        if kind[at] == 2 or kind[at] == 3:
-            valid[row] = 1
-            total += size[at]
-    offsets[offsets.size - 1] = total
-    return total
-
-
-@kernel()
-def copy_texts(start: Any, offset: int, step: int, offsets: Any, buffer: Any, held: Any, out: Any) -> None:
-    """The bytes of those texts, one after the other."""
-    for row in range(offsets.size - 1):
-        source = start[offset + row * step]
+def copy_texts(start: Any, offsets: Any, buffer: Any, held: Any, out: Any) -> None:
+    """The bytes of texts, one after the other; those whose start is below zero stand in `held`."""
+    for row in range(start.size):
+        source = start[row]
         low, high = offsets[row], offsets[row + 1]
         if source >= 0:
             for at in range(high - low):

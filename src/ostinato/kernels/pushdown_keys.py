@@ -18,10 +18,10 @@ def key_of(query: Any, work: Any, nodes: Any) -> Any:
     key = 0
     if token >= 0:
         low, high = nodes.start[token], nodes.end[token]
-        value = 1469598103934665603
+        value = np.int64(2166136261)
         for at in range(low, high):
-            value = ((value ^ nodes.buffer[at]) * 1099511628211) & 0x7FFFFFFFFFFFFFFF
-        value ^= value >> 29
+            value = ((value ^ np.int64(nodes.buffer[at])) * 16777619) & 0xFFFFFFFF
+        value ^= value >> 15
         mask = work.key_table.size - 1
         slot = value & mask
         key = work.key_table[slot]

@@ -126,9 +126,7 @@ def _release(runs: Int64, run: int, states: Int32, heads: Int32, cursor: Int64) 
 
 
 @inlined
-def _hash(
-    by: int, values: Int64, column: int, nulls: int, owner: int, state: int, states: Int32, cells: Int32
-) -> Any:
+def _hash(by: int, values: Int64, column: int, nulls: int, owner: int, state: int, states: Int32, cells: Int32) -> Any:
     """What a run is found by: its place, or all it holds. Its cells are in one column of `values`."""
     hashed = mix(0, owner)
     for at in range(states[state, INDEX_BEGIN], states[state, INDEX_END]):

@@ -12,7 +12,7 @@ from ostinato.kernels.tree_build import advance, passes
 from ostinato.kernels.tree_values import load
 from ostinato.kernels.values import run_program
 
-MARK, BACK, MEET, BEGIN, AGAIN, LEAVE = 10, 11, 12, 13, 14, 15  # jumps, numbered after the axes
+MARK, BACK, MEET, BEGIN, AGAIN = 10, 11, 12, 13, 14  # jumps, numbered after the axes
 GROW_TEXT, GROW_LIST, GROW_PATH = 11, 12, 13  # what has to be made larger before the kernel is called again
 
 

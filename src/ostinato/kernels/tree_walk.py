@@ -154,13 +154,11 @@ def walk(
             at = -1
         elif axis >= 10:
             at = here if cursor == -2 else -1
-            if at >= 0 and axis == 11:
-                at = frames.marks[depth * width + auto.mark[move]]
-            elif at >= 0 and axis == 12 and frames.marks[depth * width + auto.mark[move]] != here:
-                at = -1
-            elif at >= 0 and axis >= 14:
-                trail = frames.marks[depth * width + auto.mark[move]]
-                if (axis == 14 or chains.parent[trail] != 0) and began(chains, trail, here):
+            if at >= 0 and axis != 10 and axis != 13:
+                marked = frames.marks[depth * width + auto.mark[move]]
+                if axis == 11:
+                    at = marked
+                elif marked != here if axis == 12 else began(chains, marked, here):
                     at = -1
         else:
             at = advance(tree, axis, here, cursor)

@@ -100,6 +100,56 @@ def text_order(buffer: Any, held: Any, start: int, size: int, other: int, others
     return 0 if size == others else (-1 if size < others else 1)
 
 
+_LARGE = 9007199254740992.0  # from here on whole numbers that differ may be the same float64
+_DIGITS = types.UniTuple(types.int64, 3)  # type: ignore[no-untyped-call]
+
+
+@kernel(_DIGITS(view(types.uint8), types.int64, types.int64))
+def _digits(data: Any, low: int, high: int) -> Any:
+    """Sign, and first and last digit that count, of a whole number that is written plainly; sign 0 of other texts."""
+    while low < high and (data[low] == 32 or data[low] == 9 or data[low] == 10 or data[low] == 13):
+        low += 1
+    while high > low and (data[high - 1] == 32 or data[high - 1] == 9 or data[high - 1] == 10 or data[high - 1] == 13):
+        high -= 1
+    sign: Any = 1
+    if low < high and (data[low] == 43 or data[low] == 45):
+        sign = 44 - np.int64(data[low])
+        low += 1
+    for place in range(low, high):
+        if not 48 <= data[place] <= 57:
+            return 0, low, high
+    while low < high and data[low] == 48:
+        low += 1
+    return sign, low, high
+
+
+@kernel(types.int64(view(types.uint8), view(types.uint8), *[types.int64] * 4))
+def _order_of_digits(data: Any, others: Any, low: int, high: int, other: int, end: int) -> int:
+    if high - low != end - other:
+        return 1 if high - low > end - other else -1
+    for place in range(high - low):
+        if data[low + place] != others[other + place]:
+            return 1 if data[low + place] > others[other + place] else -1
+    return 0
+
+
+@kernel(types.int64(view(types.uint8), array(types.uint8), *[types.int64] * 4))
+def whole_order(buffer: Any, held: Any, start: int, size: int, other: int, others: int) -> Any:
+    """-1, 0, 1 as the first whole number is less than, is, or is more than the second; 2 if one is not written so."""
+    one, two = start if start >= 0 else -1 - start, other if other >= 0 else -1 - other
+    sign, low, high = _digits(buffer, one, one + size) if start >= 0 else _digits(held, one, one + size)
+    second, first, end = _digits(buffer, two, two + others) if other >= 0 else _digits(held, two, two + others)
+    if sign == 0 or second == 0:
+        return 2
+    if sign != second:
+        return sign
+    if start >= 0:
+        order = _order_of_digits(buffer, buffer if other >= 0 else held, low, high, first, end)
+    else:
+        order = _order_of_digits(held, buffer if other >= 0 else held, low, high, first, end)
+    return sign * order
+
+
 @inlined
 def compare(
     operator: Any, one: Any, two: Any, kind: Any, num: Any, start: Any, size: Any, buffer: Any, held: Any
@@ -107,7 +157,11 @@ def compare(
     """The comparison of two places of the file. Nothing compares with a missing value."""
     result = False
     if kind[one] >= 3 and kind[two] >= 3:
-        result = (operator >> (1 + (num[one] > num[two]) - (num[one] < num[two]))) & 1 != 0
+        order: Any = np.int64(num[one] > num[two]) - np.int64(num[one] < num[two])
+        if abs(num[one]) >= _LARGE and abs(num[two]) >= _LARGE and kind[one] == 3 and kind[two] == 3:
+            exact = whole_order(buffer, held, start[one], size[one], start[two], size[two])
+            order = order if exact == 2 else exact
+        result = (operator >> (1 + order)) & 1 != 0
     elif kind[one] >= 2 and kind[two] >= 2:
         if kind[one] == 4 or kind[two] == 4:  # a computed number and a text that is none only differ
             result = operator == NE

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from ostinato.errors import QueryError, Span, did_you_mean
 from ostinato.lang.build import FUNCTIONS, SharedBuilder, name_of
 from ostinato.lang.cel import nanoseconds, span_of
-from ostinato.lang.expr import AGGREGATES, LOGIC, Call, Expr, Literal, Variable, to_text, walk
+from ostinato.lang.expr import AGGREGATES, LOGIC, Call, Expr, Literal, Variable, to_text, transform, walk
 from ostinato.plan.rules import (
     RELATIONS,
     RELATIVE_TIMERS,
@@ -19,6 +19,7 @@ from ostinato.plan.rules import (
     All,
     Bind,
     Body,
+    Combined,
     Condition,
     Conjunction,
     Const,
@@ -41,6 +42,7 @@ from ostinato.plan.rules import (
     Temporal,
     Value,
     While,
+    outcome,
 )
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 
 SPREADS = ("within", "apart-by")  # of a set of events
 _TIMERS = (*RELATIVE_TIMERS, "absolute")
+_STATISTICS = ("median", "mode", "percentile", "quantile", "stddev", "stdev", "std", "variance", "var")
 
 
 class _Terms(SharedBuilder):
@@ -101,21 +104,32 @@ class _Terms(SharedBuilder):
     def made_ordered(self, span: Span, label: str, *parts: ConstructTerm | None) -> Make:
         return Make(label, _given(parts), True, span)
 
-    def computed(self, span: Span, expr: Expr | Aggregate | Temporal) -> Value | Aggregate:
+    def computed(self, span: Span, expr: Expr | Aggregate | Temporal) -> Value | Aggregate | Combined:
         if isinstance(expr, Aggregate):
             return expr
-        return Value(_plain(expr, "a value of the derived event"), span)
+        found: list[Aggregate] = []
+
+        def taken_out(node: Expr | Aggregate) -> Expr:
+            if not isinstance(node, Aggregate):
+                return node
+            found.append(node)
+            return Variable(outcome(len(found) - 1), node.span)
+
+        over = transform(cast(Expr, expr), taken_out) if isinstance(expr, Call) else cast(Expr, expr)
+        plain = _plain(over, "a value of the derived event")
+        return Combined(plain, tuple(found), span) if found else Value(plain, span)
 
     def all(
         self,
         span: Span,
-        term: Make | Value | Aggregate,
+        term: Make | Value | Aggregate | Combined,
         group: tuple[str, ...] | None,
         order: tuple[Order, ...] | None,
     ) -> All:
-        if isinstance(term, Aggregate):
-            fix = f"leave the outer `all` out: {term.name}(all …)"
-            raise QueryError(f"{term.name}(…) is a single value, and `all` is for several", span=span, fix=fix)
+        if isinstance(term, Aggregate | Combined):
+            name = term.name if isinstance(term, Aggregate) else term.aggregates[0].name
+            fix = f"leave the outer `all` out: {name}(all …)"
+            raise QueryError(f"{name}(…) is a single value, and `all` is for several", span=span, fix=fix)
         return All(term, group or (), order or (), span)
 
     def group(self, _: Span, *variables: Variable) -> tuple[str, ...]:
@@ -142,7 +156,9 @@ class _Terms(SharedBuilder):
         if op in FUNCTIONS and op not in AGGREGATES:
             raise QueryError(f"{op} takes one value, not `all` of them", span=span, fix=f"leave `all` out: {op}(var X)")
         if op not in AGGREGATES:
-            raise QueryError(f"unknown aggregate `{name}`", span=span_of(name), fix=did_you_mean(op, AGGREGATES))
+            known = f"aggregates are {', '.join(AGGREGATES)}"
+            fix = known if op in _STATISTICS else did_you_mean(op, AGGREGATES) or known
+            raise QueryError(f"unknown aggregate `{name}`", span=span_of(name), fix=fix)
         return Aggregate(op, _plain(expr, f"an argument of {op}"), order or (), span)
 
     def related(self, span: Span, left: Token, relation: Token, right: Token) -> Temporal:
@@ -163,9 +179,6 @@ class _Terms(SharedBuilder):
             fix = f"write {events[0]} {known} {events[-1]}" if known in RELATIONS else did_you_mean(known, SPREADS)
             raise QueryError(reason, span=span_of(relation), fix=fix)
         _once([(name_of(event), span_of(event)) for event in events])
-        if len(events) < 2:
-            fix = f"name another one: {{{events[0]}, j}} {known} 1 min"
-            raise QueryError(f"{known} compares at least two events", span=span, fix=fix)
         return Temporal(known, tuple(map(name_of, events)), cast(Duration, duration), span)
 
     def duration(self, _: Span, number: Token, unit: Token) -> Duration:
@@ -247,10 +260,24 @@ class Builder(_Terms):
         return text
 
     def while_not(self, span: Span, window: Token, _: Token, term: Element) -> While:
+        self._check_single(term, f"while {window}: not")
         return While(name_of(window), term, True, span=span)
 
     def while_collect(self, span: Span, window: Token, ident: Token | None, bound: str | None, term: Element) -> While:
+        self._check_single(term, f"while {window}: collect")
         return While(name_of(window), term, False, None if ident is None else name_of(ident), bound, span)
+
+    def _check_single(self, term: Element, before: str) -> None:
+        """`while i: not or { b {{ }}, c {{ }} }` reads as a label."""
+        word = term.label.lower()
+        if word not in ("and", "or") or self.text[term.span.start] == "`":
+            return
+        if word == "or" and before.endswith("not"):
+            fix = f"where none of them may come, write each: {before} b {{{{ … }}}}, {before} c {{{{ … }}}}"
+        else:
+            fix = f"derive an event x from `{word} {{ … }}` by rules of their own, and write {before} x {{{{ … }}}}"
+        reason = f"`{before}` takes one term, and no `{word} {{ … }}`"
+        raise QueryError(reason, span=term.span, fix=fix)
 
     def unbounded(self, span: Span, word: Token, _: Token | None, bound: str | None, term: Element) -> Body:
         negated = word.type == "NOT"

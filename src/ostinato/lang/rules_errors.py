@@ -121,6 +121,11 @@ def _misspelt_before(place: Place) -> Advice | None:
         timer = _close(word, ["timer"]) is not None
         fix = "did you mean `timer:`?" if timer else f"put a label with a colon in backticks: `{word}:{place.after}`"
         return Advice(f"expected brackets after the label `{word}`, found `:`", fix, place.spans[-1])
+    if place.found[:1] in ('"', "'") and word.lower() == "cel":
+        fix = (
+            f"derive its matches by a rule of their own, DETECT m {{ … }} ON event p: cel {place.found} {{{{ … }}}} END"
+        )
+        return Advice("a CEL query stands only as an event", f"{fix}, and write m {{{{ … }}}} here", place.spans[-1])
     if place.found[:1] in ('"', "'") and _close(word, ["cel"]):
         return Advice(
             f"expected brackets after the label `{word}`, found a text", "did you mean `cel`?", place.spans[-1]

@@ -44,11 +44,13 @@ _SILENT = frozenset(
 
 def parse(text: str) -> XSeqQuery:
     """The query that `text` states, checked. Raises QueryError with the place, the reason and a likely fix."""
-    query = read(text)
+    from ostinato.lang.xseq_slips import better
+
     try:
+        query = read(text)
         check(query)
     except QueryError as error:
-        raise error.within(text) from None
+        raise better(error.within(text), text) from None
     return query
 
 

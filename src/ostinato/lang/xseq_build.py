@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ostinato.errors import QueryError, Span, did_you_mean
 from ostinato.lang.cel import MAX_DEPTH, span_of, too_deep
 from ostinato.lang.xseq_operands import Operands, is_path, kind_of, misplaced, span_in
+from ostinato.lang.xseq_tokens import unquoted
 from ostinato.plan.xseq import (
     And,
     Axis,
@@ -233,7 +234,9 @@ def _test(token: Token) -> tuple[NodeTest, str | None]:
         return _ANY, None
     if token.type == "KIND":
         return NodeTest(Kind.TEXT if token.startswith("text") else Kind.NODE), None
-    return NodeTest(Kind.NAME, str(token)), None
+    if token.type == "QUOTED" and not unquoted(token):
+        raise QueryError("this name is empty", span=span_of(token), fix="write a name between the quotes")
+    return NodeTest(Kind.NAME, unquoted(token) if token.type == "QUOTED" else str(token)), None
 
 
 def _axis_of(token: Token) -> Axis:

@@ -8,12 +8,23 @@ from typing import TYPE_CHECKING
 from ostinato.errors import QueryError
 from ostinato.lang import slips
 from ostinato.lang.slips import CLOSING, Advice, Place, Slip, Wording, brackets
-from ostinato.lang.xseq_tokens import KEYWORDS, RAW
+from ostinato.lang.xseq_tokens import FUNCTIONS, KEYWORDS, NAME, RAW
 
 if TYPE_CHECKING:
     from lark.exceptions import UnexpectedInput
 
 _COMPARISONS = ("=", "!=", "<>", "<", "<=", ">", ">=", "≠", "≤", "≥", "==")
+_OTHERWISE = {  # functions of XPath, and what is written instead
+    "position": "there are no positions: /\\ is the first child, \\ the next sibling",
+    "name": "write tag($X), or in a predicate tag()",
+    "local-name": "write tag($X), or in a predicate tag()",
+    "true": "leave it out: a path in brackets asks whether it leads somewhere",
+    "false": "write not(…)",
+    **dict.fromkeys(
+        ("contains", "starts-with", "ends-with", "matches", "substring", "concat", "normalize-space", "string-length"),
+        "there are no functions of texts: compare whole texts with = and !=",
+    ),
+}
 _CLAUSES = ("FROM", "WHERE", "PARTITION")
 _WORDING = Wording(
     expected=(
@@ -114,6 +125,9 @@ def _operator(place: Place) -> Advice | None:
 def _colon(place: Place) -> Advice | None:
     if place.found != ":":
         return None
+    if place.after == "*" or place.last() == "*":
+        fix = "write out the name, svg:path, or * for any element; namespaces= says what a prefix stands for"
+        return Advice("there is no test for every name with a prefix, nor for a name with every prefix", fix)
     if place.last().startswith("$"):
         variable = place.before[-1]
         return Advice("a path is named inside of brackets", f"write ({variable}: /a/b)")
@@ -150,6 +164,21 @@ def _missing_value(place: Place) -> Advice | None:
     return None
 
 
+def _function(place: Place) -> Advice | None:
+    """A function of XPath: a name right before the bracket that was opened last."""
+    opened = [span for bracket, span in place.open_brackets if bracket == "("]
+    if not opened or place.found not in (",", ")"):
+        return None
+    at = place.spans.index(opened[-1]) - 1
+    if at < 0 or place.spans[at].end != opened[-1].start or not NAME.fullmatch(place.before[at]):
+        return None
+    name = place.before[at]
+    if name.lower() in (*FUNCTIONS, *KEYWORDS) or (at and place.before[at - 1].endswith(("/", "\\", "@", "::"))):
+        return None
+    fix = _OTHERWISE.get(name.lower(), f"there are {', '.join(FUNCTIONS)}")
+    return Advice(f"there is no function `{name}`", fix, place.spans[at])
+
+
 def _not(place: Place) -> Advice | None:
     if place.found.lower() != "not":
         return None
@@ -180,6 +209,7 @@ _SLIPS: tuple[Slip, ...] = (
     _dollar,
     _operator,
     _colon,
+    _function,
     _not,
     _unclosed,
     _clauses,

@@ -14,7 +14,7 @@ from typing import Any
 from ostinato.errors import QueryError, Span
 from ostinato.lang.cel import LARGEST, span_of
 from ostinato.lang.expr import NOWHERE
-from ostinato.lang.xseq_tokens import AGGREGATES, ALIASES
+from ostinato.lang.xseq_tokens import AGGREGATES, ALIASES, unquoted
 from ostinato.plan.xseq import (
     Aggregate,
     Alias,
@@ -94,8 +94,7 @@ class Operands(ABC):
             case "number":
                 return Constant(_number(node.children[0], span), span)
             case "string":
-                token = node.children[0]
-                return Constant(token[1:-1].replace(token[0] * 2, token[0]), span)
+                return Constant(unquoted(node.children[0]), span)
             case "arithmetic":
                 left, sign, right = node.children
                 operator = _OPERATORS.get(sign.lower(), str(sign))
@@ -195,7 +194,11 @@ def misplaced(node: Any, wanted: str, fix: str) -> QueryError:
     if kind == "arithmetic" and node.children[1] == "+":
         fix = "for one or more, write the path and then its repetition: \\$X (\\$X)*"
     elif kind == "call" and wanted == "a path":
-        fix = f"an element of that name has an axis: following_sibling::{node.children[0]}"
+        name = node.children[0]
+        value = f"a value is returned: return {name}($X) from //$X; " if name.lower() in AGGREGATES else ""
+        fix = f"{value}an element of that name has an axis: following_sibling::{name}"
+    elif kind == "string" and wanted == "a path":
+        fix = f"a name in quotes has an axis: following_sibling::{node.children[0]}"
     elif kind == "doc":
         fix = "doc() may only start the whole path"
     return QueryError(f"expected {wanted}, found {found}", span=span_in(node), fix=fix)
@@ -205,6 +208,8 @@ def _argument(call: Any) -> Any:
     name, *arguments = call.children
     if len(arguments) != 1 or arguments[0] is None:
         example = "not($X@a = 3)" if name.lower() == "not" else f"{name}($X)"
+        if name.lower() in ALIASES:
+            example += "; there are no positions: /\\ is the first child, \\ the next sibling"
         raise QueryError(f"{name}() takes one argument", span=span_in(call), fix=f"write {example}")
     return arguments[0]
 

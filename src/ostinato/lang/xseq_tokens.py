@@ -3,6 +3,8 @@
 - A keyword (`return from where partition union intersect and or not as div mod`, in capitals or not) is a name right
   after an axis or `@`, and nowhere else: `/from`, `@by`, `following_sibling::union`.
 - The name of a function is a function before `(`, and a name elsewhere and after an axis: `/last (/a)*` are elements.
+- A string right after an axis or `@` is a name, of any letters: `/'a b'`, `@"first name"`. In `where` and `return` one
+  that reads as a number divides after `/`; such a name has its axis written out, `child::'2'`.
 - A hyphen or a dot belongs to a name when a letter, digit or `_` follows at once: `beta-strand`, `date-2`. It is a
   minus before a blank, `$`, `(` and before a function with its bracket: `@date-prev($T)@date`, `@date - 2`.
 - `*` is a name test where a name may stand. After a complete path or value it repeats in paths, and multiplies in
@@ -62,11 +64,17 @@ _SIGNS = {
 }
 _OPENED = {"RPAR": "LPAR", "RSQB": "LSQB"}
 # After these a value or a path is complete.
-_COMPLETE = ("NAME", "ANY", "VARIABLE", "KIND", "DOC", "HERE", "RPAR", "RSQB", "NUMBER", "STRING", "KLEENE")
+_COMPLETE = ("NAME", "ANY", "VARIABLE", "KIND", "DOC", "HERE", "RPAR", "RSQB", "NUMBER", "STRING", "QUOTED", "KLEENE")
 _TEST = ("NAME", "VARIABLE", "KIND")
 _VALUE = (*_TEST, "AT", "LPAR", "HERE", "FUNCTION", "DOC")
 _BLANK = re.compile(r"\s*")
+_NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")
 _COMMENT = re.compile(r"\(:|:\)")
+
+
+def unquoted(text: str) -> str:
+    """What a string in quotes says."""
+    return text[1:-1].replace(text[0] * 2, text[0])
 
 
 class Word(NamedTuple):
@@ -133,6 +141,8 @@ def _named(raw: list[Word]) -> list[Word]:
                 kind = lower.upper()
             else:
                 kind = "NAME"
+        elif kind == "STRING" and before in ("AXIS", "AT"):
+            kind = "QUOTED"
         found.append(Word(kind, word.text, word.start))
     return found
 
@@ -169,7 +179,10 @@ def _divides(found: list[Word], slash: int, in_predicate: bool) -> bool:
     if following.type == "NAME" and following.text.lower() in FUNCTIONS and then.type == "LPAR" and not in_predicate:
         found[slash + 1] = following._replace(type="FUNCTION")
         return True
-    return following.type == "NUMBER" or (not in_predicate and following.type in ("VARIABLE", "LPAR", "STRING"))
+    if following.type == "QUOTED" and not in_predicate and _NUMBER.fullmatch(unquoted(following.text)):
+        found[slash + 1] = following._replace(type="STRING")
+        return True
+    return following.type == "NUMBER" or (not in_predicate and following.type in ("VARIABLE", "LPAR"))
 
 
 def _multiplies(found: list[Word], star: int) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ostinato.plan.rules import Aggregate, All, ConstructTerm, Make
+from ostinato.plan.rules import Aggregate, All, Combined, ConstructTerm, Make
 
 
 def groups(term: ConstructTerm) -> bool:
     """Whether the term has `all` or an aggregate in it."""
-    return isinstance(term, All | Aggregate) or (isinstance(term, Make) and any(map(groups, term.children)))
+    return isinstance(term, All | Aggregate | Combined) or (isinstance(term, Make) and any(map(groups, term.children)))
 
 
 def asks_for_ends(term: ConstructTerm) -> bool:
@@ -16,4 +16,6 @@ def asks_for_ends(term: ConstructTerm) -> bool:
         return term.name in ("first", "last") and not term.order_by
     if isinstance(term, All):
         return asks_for_ends(term.term)
+    if isinstance(term, Combined):
+        return any(map(asks_for_ends, term.aggregates))
     return isinstance(term, Make) and any(map(asks_for_ends, term.children))

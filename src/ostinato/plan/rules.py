@@ -123,7 +123,25 @@ class Aggregate:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-ConstructTerm = Make | Value | All | Aggregate
+@dataclass(frozen=True)
+class Combined:
+    """`sum(all var X) / count(all var Y)`: in `expr` a variable `outcome(0)` stands for the first of the aggregates."""
+
+    expr: Expr
+    aggregates: tuple[Aggregate, ...]
+    span: Span = field(default=NOWHERE, compare=False)
+
+    @property
+    def outcomes(self) -> dict[str, Aggregate]:
+        return {outcome(place): aggregate for place, aggregate in enumerate(self.aggregates)}
+
+
+def outcome(place: int) -> str:
+    """No variable of a program has such a name: NUL is no text."""
+    return f"\0{place}"
+
+
+ConstructTerm = Make | Value | All | Aggregate | Combined
 
 
 # Event queries --------------------------------------------------------------------------------------------------------

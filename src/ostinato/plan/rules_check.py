@@ -17,6 +17,7 @@ from ostinato.plan.rules import (
     Aggregate,
     All,
     Atom,
+    Combined,
     Condition,
     ConstructTerm,
     Data,
@@ -87,8 +88,13 @@ class _Branch:
         if head.label == "match":
             fix = "choose another label"
             raise QueryError("`match` is what CEL queries give, and no rule may derive it", span=head.span, fix=fix)
+        for child in head.children:
+            made = child.term if isinstance(child, All) else child
+            if isinstance(made, Make) and made.label.lower() in ("type", "begin", "end"):
+                reason = f"`{made.label}` is a column of the answer already"
+                raise QueryError(reason, span=made.span, fix="give the element another label")
         for term in _terms(head):
-            if isinstance(term, Value | Aggregate):
+            if isinstance(term, Value | Aggregate | Combined):
                 check_expression(term.expr, condition=False)
             if isinstance(term, All | Aggregate) and not used(term) and not self.collected:
                 what = "all" if isinstance(term, All) else f"{term.name}(all …)"
@@ -173,9 +179,11 @@ class _Branch:
                     raise QueryError(reason, span=span, fix="bind it in each branch, or write a rule for each")
                 if name in self.negative:
                     reason = f"`var {name}` is bound in a negation alone: what did not come has no value for {place}"
-                    raise QueryError(
-                        reason, span=span, fix=f"bind it in an event query: event i: label {{{{ var {name} }}}}"
-                    )
+                    fix = f"bind it in an event query too, or leave it out: event i: label {{{{ var {name} }}}}"
+                    if place == "where":
+                        fix = "derive the events that may not come by a rule of their own, with this condition in it, "
+                        fix += "and negate what that derives"
+                    raise QueryError(reason, span=span, fix=fix)
                 fix = did_you_mean(name, self.positive) or f"bind it in an event query: label {{{{ var {name} }}}}"
                 raise QueryError(f"`var {name}` is not bound by any event of the rule", span=span, fix=fix)
 
@@ -200,7 +208,11 @@ def _check_interval(timer: AbsoluteTimer) -> None:
 def _terms(term: ConstructTerm) -> Iterator[ConstructTerm]:
     """The term and all below it."""
     yield term
-    below = term.children if isinstance(term, Make) else (term.term,) if isinstance(term, All) else ()
+    below: tuple[ConstructTerm, ...] = ()
+    if isinstance(term, Make):
+        below = term.children
+    elif isinstance(term, All | Combined):
+        below = (term.term,) if isinstance(term, All) else term.aggregates
     for child in below:
         yield from _terms(child)
 

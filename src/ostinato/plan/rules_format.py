@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from ostinato.lang.expr import RESERVED, Expr, literal_text, quote_name
 from ostinato.lang.expr import to_text as expression_text
@@ -14,6 +15,7 @@ from ostinato.plan.rules import (
     Atom,
     Bind,
     Body,
+    Combined,
     Condition,
     Conjunction,
     Const,
@@ -101,6 +103,8 @@ def construct_text(term: ConstructTerm) -> str:
         return _expression(term.expr)
     if isinstance(term, Aggregate):
         return f"{term.name}(all {_expression(term.expr)}{_order(term.order_by)})"
+    if isinstance(term, Combined):
+        return _expression(term.expr, outcomes=term.outcomes)
     assert isinstance(term, All)
     group = f" group by {{{', '.join(map(_variable, term.group_by))}}}" if term.group_by else ""
     return f"all {construct_text(term.term)}{group}{_order(term.order_by)}"
@@ -127,8 +131,11 @@ def _condition(condition: Condition, within: str | None) -> str:
     return f"({text})" if within is not None and _STRENGTH[condition.op] < _STRENGTH[within] else text
 
 
-def _expression(expr: Expr, within: str | None = None) -> str:
-    return expression_text(expr, within, variable=_variable)
+def _expression(expr: Expr, within: str | None = None, outcomes: Mapping[str, Aggregate] | None = None) -> str:
+    def shown(name: str) -> str:
+        return construct_text(outcomes[name]) if outcomes and name in outcomes else _variable(name)
+
+    return expression_text(expr, within, variable=shown)
 
 
 def _brackets(term: Element) -> str:

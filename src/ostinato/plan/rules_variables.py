@@ -12,6 +12,7 @@ from ostinato.plan.rules import (
     All,
     Atom,
     Bind,
+    Combined,
     Condition,
     Const,
     ConstructTerm,
@@ -82,6 +83,11 @@ def used(term: ConstructTerm | Condition) -> Names:
 def _uses(term: ConstructTerm | Condition) -> Iterator[tuple[str, Span]]:
     if isinstance(term, Value | Data | Aggregate):
         yield from ((node.name, node.span) for node in walk(term.expr) if isinstance(node, Variable))
+    if isinstance(term, Combined):
+        own = (node for node in walk(term.expr) if isinstance(node, Variable) and node.name not in term.outcomes)
+        yield from ((node.name, node.span) for node in own)
+        for aggregate in term.aggregates:
+            yield from _uses(aggregate)
     if isinstance(term, Make | Formula):
         for part in term.children if isinstance(term, Make) else term.parts:
             yield from _uses(part)

@@ -91,7 +91,9 @@ def _check_reference(reference: Reference, query: XSeqQuery) -> None:
         fix = f"name a variable in it: {alias}(${name}) ${first}@a"
         raise QueryError(f"${name} stands for a path, not for a node", span=span, fix=fix)
     if name not in bound:
-        raise QueryError(f"${name} is never bound in the path", span=span, fix=_similar(name, bound))
+        named = any(isinstance(node, Step) and node.test.name == name for node in walk(query.path))
+        meant = f"`{name}` in the path is an element: write ${name} there" if named else _similar(name, bound)
+        raise QueryError(f"${name} is never bound in the path", span=span, fix=meant)
     if within is not None and name not in _bound_in(within, defined):
         raise QueryError(
             f"${name} is not bound in ${within}", span=span, fix=_similar(name, _bound_in(within, defined))

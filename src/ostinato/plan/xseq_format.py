@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from ostinato.lang.xseq_tokens import FUNCTIONS, KEYWORDS
+from ostinato.lang.xseq_tokens import FUNCTIONS, KEYWORDS, NAME
 from ostinato.plan.xseq import (
     Aggregate,
     Alias,
@@ -59,7 +59,7 @@ def query_text(query: XSeqQuery) -> str:
     if query.partition is not None:
         path = query.partition.path
         key = _joined(path.parts if isinstance(path, Concat) else (path,), _At.START)
-        clauses.append(f"partition by {key}@{query.partition.attribute}")
+        clauses.append(f"partition by {key}@{_name(query.partition.attribute)}")
     return " ".join(clauses)
 
 
@@ -142,14 +142,24 @@ def _alone(step: Step, at: _At) -> bool:
         word = step.test.name.lower()
         prefix, colon, _ = word.partition(":")
         axis = bool(colon) and prefix.replace("-", "_") in _AXES
-        return word not in KEYWORDS and word not in FUNCTIONS and not axis
+        return bool(NAME.fullmatch(word)) and word not in KEYWORDS and word not in FUNCTIONS and not axis
     return step.variable is not None or step.test.kind != Kind.ANY or at == _At.ENTRY
 
 
 def _test(step: Step) -> str:
     if step.variable is not None:
         return f"${step.variable}"
-    return {Kind.NAME: step.test.name, Kind.ANY: "*", Kind.NODE: "node()", Kind.TEXT: "text()"}[step.test.kind]
+    if step.test.kind == Kind.NAME:
+        return _name(step.test.name)
+    return {Kind.ANY: "*", Kind.NODE: "node()", Kind.TEXT: "text()"}[step.test.kind]
+
+
+def _name(name: str) -> str:
+    return name if NAME.fullmatch(name) else _quoted(name)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _predicates(predicates: tuple[Predicate, ...]) -> str:
@@ -185,7 +195,7 @@ def _part(condition: Condition, looser: type | object, inside: bool) -> str:
 def operand_text(operand: Operand, *, inside: bool = False) -> str:
     match operand:
         case Constant(value=str(value)):
-            return "'" + value.replace("'", "''") + "'"
+            return _quoted(value)
         case Constant():
             return repr(operand.value)
         case Reference():
@@ -217,10 +227,11 @@ def _reference(reference: Reference) -> str:
     if reference.within is not None:
         text += f" ${reference.variable}"
     for axis, name in reference.steps:
-        text += f"{_SHORT[axis]}{name}" if axis in _SHORT else f" {axis}::{name}"
+        plain = axis in _SHORT and NAME.fullmatch(name)
+        text += f"{_SHORT[axis]}{name}" if plain else f" {axis}::{_name(name)}"
     match reference.leaf:
         case Leaf.ATTRIBUTE:
-            return f"{text}@{reference.name}"
+            return f"{text}@{_name(reference.name)}"
         case Leaf.TEXT:
             return f"{text}/text()"
         case Leaf.TAG:

@@ -6,6 +6,7 @@ import math
 import operator
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 
 from ostinato.plan.xseq import (
     And,
@@ -28,6 +29,7 @@ from ostinato.plan.xseq import (
 from ostinato.plan.xseq_format import condition_text, path_text
 
 _NUMBER = re.compile(r"[ \t\r\n]*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?[ \t\r\n]*", re.ASCII)
+_WHOLE = re.compile(r"[ \t\r\n]*[+-]?\d+[ \t\r\n]*", re.ASCII)
 _COMPARE = {
     "=": operator.eq,
     "!=": operator.ne,
@@ -116,6 +118,8 @@ def compared(sign: str, left: Value, right: Value) -> bool:
         return False
     one, two = _number(left), _number(right)
     if one is not None and two is not None:
+        if _is_whole(left) and _is_whole(right):  # float64 does not tell long ones apart
+            return bool(_COMPARE[sign](Decimal(left), Decimal(right)))
         return bool(_COMPARE[sign](one, two))
     return bool(_COMPARE[sign](str(left), str(right)))
 
@@ -153,7 +157,12 @@ def _computed(sign: str, left: float, right: float) -> float | None:
             return math.fmod(left, right) if math.isfinite(left) else math.nan
 
 
+def _is_whole(value: Value) -> bool:
+    """Whether it is a whole number, written plainly."""
+    return isinstance(value, int) or (isinstance(value, str) and _WHOLE.fullmatch(value) is not None)
+
+
 def _number(value: Value) -> float | None:
     if isinstance(value, str):
         return float(value) if reads_as_number(value) else None
-    return None if value is None else float(value)
+    return None if value is None else float(str(value))  # a whole number may be too long for float(value)

@@ -21,6 +21,7 @@ from ostinato.plan.xseq import (
     first_round,
     parts,
 )
+from ostinato.plan.xseq_variables import endless
 from ostinato.tree.schema import DOCUMENT, Schema, reserved
 
 TEXT = "#text"
@@ -40,6 +41,7 @@ class Reach:
     def __init__(self, schema: Schema, path: Path) -> None:
         self.schema = schema
         self._definitions = {each.variable: each for each in _defines(path)}
+        self._endless = endless({name: define.body for name, define in self._definitions.items()})
         self._again: dict[str, Places] = {}  # inside a definition: where its variable stands again
 
     def along(self, path: Path, places: Places) -> Places:
@@ -63,7 +65,7 @@ class Reach:
             case Call():
                 if path.variable in self._again:
                     self._again[path.variable] |= places
-                    return places
+                    return places if path.variable in self._endless else NOWHERE_TO
                 body = self._definitions[path.variable].body
                 return self._defined(path.variable, body, body, places)
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ostinato.plan.xseq import (
     Aggregate,
     Arithmetic,
     Call,
+    Concat,
     Define,
     Exists,
     Holds,
+    Intersect,
     Negative,
     Operand,
     Path,
@@ -19,6 +21,7 @@ from ostinato.plan.xseq import (
     Relative,
     Star,
     Step,
+    Union,
     XSeqQuery,
     operands,
     parts,
@@ -69,6 +72,27 @@ def yields(defined: dict[str, Define]) -> dict[str, frozenset[str]]:
             waiting += new
         reached[name] = frozenset(found)
     return reached
+
+
+def endless(defined: Mapping[str, Path]) -> frozenset[str]:
+    """The path variables of which no way through the definition ends, since each calls the variable once more, as in
+    `($Z: /a $Z)`; while `($Z: /b union /a $Z)` ends with a b. `defined` is what each of them stands for."""
+    ending: frozenset[str] = frozenset()
+    while more := {name for name, body in defined.items() if name not in ending and _can_end(body, ending)}:
+        ending |= more
+    return frozenset(defined) - ending
+
+
+def _can_end(path: Path, ending: frozenset[str]) -> bool:
+    match path:
+        case Call() | Define():
+            return path.variable in ending
+        case Union():
+            return any(_can_end(part, ending) for part in path.parts)
+        case Concat() | Intersect():
+            return all(_can_end(part, ending) for part in path.parts)
+        case Step() | Star():  # calls in predicates are never the variable itself; a star may have no round
+            return True
 
 
 def repeating(query: XSeqQuery) -> frozenset[str]:

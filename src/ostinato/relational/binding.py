@@ -30,7 +30,7 @@ from ostinato.errors import QueryError, Span
 from ostinato.plan.rules import Condition, Data, Temporal
 from ostinato.plan.types import check_expression
 from ostinato.relational.heads import Part, parts
-from ostinato.relational.kinds import TERM, Attributes, Kind, common, family
+from ostinato.relational.kinds import TERM, Attributes, Kind, common, family, untyped_as_text
 from ostinato.relational.matching import Matching, matching
 
 
@@ -210,4 +210,4 @@ def output_schema(binding: Binding) -> pa.Schema:
                     f"`{name}` is a {family(shown)} in `{label}` and a {family(before)} in another derived event",
                     fix="give one of the two another label: they share a column of the answer",
                 )
-    return pa.schema([(name, pa.string() if pa.types.is_null(kind) else kind) for name, kind in columns.items()])
+    return pa.schema([(name, untyped_as_text(kind)) for name, kind in columns.items()])

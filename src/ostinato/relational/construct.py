@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from sqlglot import exp
 
 from ostinato.algebra.nodes import Construct, Merge
 from ostinato.lang.expr import Variable, walk
 from ostinato.plan.construct import groups
-from ostinato.plan.rules import Aggregate, All, ConstructTerm, Make, Value
-from ostinato.relational.dialects import ListElement, OrderedList
+from ostinato.plan.rules import Aggregate, All, Combined, ConstructTerm, Make, Value
+from ostinato.relational.dialects import ListElement, OrderedList, WholeSum
 from ostinato.relational.expressions import (
     Expressions,
     Sql,
@@ -33,7 +34,15 @@ from ostinato.relational.expressions import (
     tagged,
     untagged,
 )
-from ostinato.relational.heads import Part, aggregate_kind, contents, parts, text_for_terms, value_kind
+from ostinato.relational.heads import (
+    Part,
+    aggregate_kind,
+    contents,
+    parts,
+    text_for_terms,
+    value_kind,
+    with_outcomes,
+)
 from ostinato.relational.kinds import REF, TERM, Kind, family
 
 if TYPE_CHECKING:
@@ -119,6 +128,8 @@ class _Construction:
         if isinstance(term, Aggregate):
             assert level is not None
             return self._fitted(self._aggregate(term, level), aggregate_kind(term, self.kinds), kind)
+        if isinstance(term, Combined):
+            return self._combined(term, kind, level)
         assert isinstance(term, Make)
         values = contents(term)
         if values is not None:
@@ -135,6 +146,12 @@ class _Construction:
         whole = exp.Case(ifs=[exp.If(this=missing, true=exp.Null())], default=struct)
         self._made_of[id(whole)] = parts_of
         return whole
+
+    def _combined(self, term: Combined, kind: Kind, level: _Level | None) -> Sql:
+        kinds = with_outcomes(term, self.kinds)
+        made = {name: self._instance(each, kinds[name], level) for name, each in term.outcomes.items()}
+        expressions = Expressions(kinds, lambda name: made[name].copy() if name in made else self.expressions.of(name))
+        return self._fitted(expressions.value(term.expr), value_kind(term.expr, kinds), kind)
 
     def _fitted(self, value: Sql, own: Kind, wanted: Kind) -> Sql:
         if own == wanted:
@@ -211,7 +228,9 @@ class _Construction:
             found = ListElement(this=OrderedList(this=value, keys=keys), place=number(1 if term.name == "min" else -1))
         else:
             columns += [generator.names.time(each.ident, REF) for each in sources if each.named]
-            found = {"count": exp.Count, "sum": exp.Sum, "avg": exp.Avg, "min": exp.Min, "max": exp.Max}[term.name](
+            whole = pa.types.is_integer(aggregate_kind(term, self.kinds))
+            added = WholeSum if whole else exp.Sum
+            found = {"count": exp.Count, "sum": added, "avg": exp.Avg, "min": exp.Min, "max": exp.Max}[term.name](
                 this=value
             )
         wanted = list(dict.fromkeys([*level.keys, *columns]))
@@ -260,4 +279,6 @@ def _outer(term: ConstructTerm) -> list[str]:
         return list(dict.fromkeys(node.name for node in walk(term.expr) if isinstance(node, Variable)))
     if isinstance(term, Make):
         return list(dict.fromkeys(name for child in term.children for name in _outer(child)))
+    if isinstance(term, Combined):
+        return [name for name in _outer(Value(term.expr)) if name not in term.outcomes]
     return []

@@ -1,7 +1,7 @@
 """Conditions and values of rules as SQL expressions, for every dialect that sqlglot writes.
 
 They mean what semantics.values says: division by zero is NULL, halves round away from zero, text compares by code
-points.
+points. Whole numbers have 64 bits; what needs more is NULL.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from sqlglot import exp
 from ostinato.algebra.bounds import RELATIONS
 from ostinato.lang.expr import ARITHMETIC, COMPARISONS, LOGIC, STRING_FUNCTIONS, Call, Expr, Literal, Variable
 from ostinato.plan.rules import Condition, Data, Temporal
+from ostinato.relational.dialects import Whole
+from ostinato.relational.heads import value_kind
 from ostinato.relational.kinds import TERM, Kind, family, is_list
 
 Sql = exp.Expr
@@ -29,7 +31,7 @@ _COMPARE: dict[str, type[exp.Binary]] = {
     ">=": exp.GTE,
 }
 _CALCULATE: dict[str, type[exp.Binary]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
-_DOUBLE, _BOOLEAN, _TEXT = (exp.DataType.build(name) for name in ("double", "boolean", "text"))
+_DOUBLE, _WHOLE, _TEXT = (exp.DataType.build(name) for name in ("double", "bigint", "text"))
 
 
 def column(name: str, table: str | None = None) -> exp.Column:
@@ -107,11 +109,14 @@ class Expressions:
     def _arithmetic(self, expr: Call) -> Sql:
         wanted = "number" if all(self._family(arg) in ("number", "unknown", "null") for arg in expr.args) else None
         left, right = (self.value(arg) if wanted is None else self._as(wanted, arg) for arg in expr.args)
+        whole = wanted is not None and all(map(self._is_whole, expr.args))
         if expr.op in _CALCULATE:
+            if whole:
+                return Whole(this=left, op=expr.op, expression=right)
             return _CALCULATE[expr.op](this=left, expression=right)
         divisor = exp.Nullif(this=right, expression=number(0))
         if expr.op == "%":
-            return exp.Mod(this=left, expression=divisor)
+            return Whole(this=left, op="%", expression=divisor) if whole else exp.Mod(this=left, expression=divisor)
         dividend, by = (exp.Cast(this=side, to=_DOUBLE) for side in (left, divisor))
         return exp.Div(this=dividend, expression=by, typed=False, safe=False)
 
@@ -124,14 +129,36 @@ class Expressions:
             return exp.Escape(this=like, expression=exp.Literal.string("\\"))
         wanted = "string" if op in STRING_FUNCTIONS else "number"
         args = [self._as(wanted, arg) for arg in expr.args]
-        if op == "neg":
-            return exp.Paren(this=exp.Neg(this=exp.Paren(this=args[0])))
+        if op in ("neg", "abs", "round", "floor", "ceil"):
+            return self._number(op, args, whole=self._is_whole(expr.args[0]))
         if op == "sqrt":
             root = exp.Sqrt(this=args[0])
             return exp.Case(ifs=[exp.If(this=compare(">=", args[0].copy(), number(0)), true=root)])
         if op == "concat":
             return exp.Paren(this=reduce(lambda left, right: exp.DPipe(this=left, expression=right), args))
         return exp.Anonymous(this=op.upper(), expressions=args)
+
+    def _number(self, op: str, args: list[Sql], *, whole: bool) -> Sql:
+        """Functions that keep whole numbers whole, or make numbers whole."""
+        value = args[0]
+        called = exp.Anonymous(this=op.upper(), expressions=args)
+        if whole and op in ("neg", "abs"):
+            negated = Whole(this=number(0), op="-", expression=exp.Paren(this=value))
+            if op == "neg":
+                return negated
+            return exp.Case(
+                ifs=[exp.If(this=compare("<", value.copy(), number(0)), true=negated)], default=value.copy()
+            )
+        if whole:
+            return exp.Anonymous(this=op.upper(), expressions=[exp.Cast(this=value, to=_WHOLE), *args[1:]])
+        if op in ("floor", "ceil"):
+            fits = compare("<", exp.Abs(this=value.copy()), constant(2.0**63))
+            return exp.Case(ifs=[exp.If(this=fits, true=exp.Cast(this=called, to=_WHOLE))])
+        return exp.Paren(this=exp.Neg(this=exp.Paren(this=value))) if op == "neg" else called
+
+    def _is_whole(self, expr: Expr) -> bool:
+        kind = value_kind(expr, self.kinds)
+        return kind is not TERM and pa.types.is_integer(kind)
 
     def _ordered(self, expr: Call) -> Sql:
         """Two TERMs in order: as numbers where both are, else as texts."""
@@ -204,13 +231,23 @@ def shown_text(value: Sql) -> Sql:
 def equal(left: Sql, left_kind: Kind, right: Sql, right_kind: Kind) -> Sql:
     """left = right, where one of them may be a TERM."""
     if (left_kind is TERM) == (right_kind is TERM):
-        return exp.EQ(this=left, expression=right)
+        same = exp.EQ(this=left, expression=right)
+        if left_kind is TERM or not _loses_digits(left_kind, right_kind):
+            return same
+        # Engines compare the two as doubles, to which some whole numbers beyond 2^53 are the same.
+        whole, double = (left, right) if pa.types.is_integer(left_kind) else (right, left)
+        return exp.and_(same, exp.EQ(this=whole.copy(), expression=exp.TryCast(this=double.copy(), to=_WHOLE)))
     if left_kind is TERM:
         return equal(right, right_kind, left, left_kind)
     wanted = family(left_kind)
     if wanted in ("string", "boolean"):
         return exp.EQ(this=tagged(left, left_kind), expression=right)
     return exp.EQ(this=left, expression=untagged(right, wanted))
+
+
+def _loses_digits(one: Kind, other: Kind) -> bool:
+    wide = [kind for kind in (one, other) if pa.types.is_integer(kind) and kind.bit_width == 64]
+    return len(wide) == 1 and (pa.types.is_floating(one) or pa.types.is_floating(other))
 
 
 def _part(value: Sql, start: int, length: int | None = None) -> Sql:
@@ -283,6 +320,9 @@ def sql_type(kind: Kind) -> exp.DataType:
             exp.ColumnDef(this=exp.to_identifier(field.name, quoted=True), kind=sql_type(field.type)) for field in kind
         ]
         return exp.DataType(this=exp.DType.STRUCT, expressions=fields, nested=True)
+    if pa.types.is_map(kind):
+        both = [sql_type(kind.key_type), sql_type(kind.item_type)]
+        return exp.DataType(this=exp.DType.MAP, expressions=both, nested=True)
     if pa.types.is_boolean(kind):
         return exp.DataType.build("boolean")
     if pa.types.is_integer(kind):

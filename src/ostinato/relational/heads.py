@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from ostinato.errors import QueryError
 from ostinato.lang.expr import ARITHMETIC, NUMERIC_FUNCTIONS, Call, Expr, Literal, Variable
-from ostinato.plan.rules import Aggregate, All, ConstructTerm, Make, Value
+from ostinato.plan.rules import Aggregate, All, Combined, ConstructTerm, Make, Value
 from ostinato.plan.types import check_expression
 from ostinato.relational.kinds import TERM, Kind, common, family
 
@@ -24,7 +24,7 @@ class Part:
     """What stands under one label of an element: the terms that make it, each once or many times."""
 
     label: str
-    terms: tuple[ConstructTerm, ...]  # Value, Aggregate, Make, or All over one of them
+    terms: tuple[ConstructTerm, ...]  # Value, Aggregate, Combined, Make, or All over one of them
     kind: Kind  # of one instance
     many: bool
 
@@ -95,11 +95,15 @@ def _kind(term: ConstructTerm, kinds: Mapping[str, Kind]) -> Kind:
             reason = f"each `{term.label}` of `all` holds several values"
             raise QueryError(reason, span=term.span, fix="put each of them into an element of its own")
         return _kind(values[0], kinds)
+    if isinstance(term, Combined):
+        kinds = with_outcomes(term, kinds)
     families = {name: family(kind) for name, kind in kinds.items()}
     check_expression(_as_call(term), condition=False, kinds=families)
-    kind = value_kind(term.expr, kinds) if isinstance(term, Value) else aggregate_kind(term, kinds)
+    kind = aggregate_kind(term, kinds) if isinstance(term, Aggregate) else value_kind(term.expr, kinds)
     if kind is not TERM and family(kind) == "duration":
-        raise QueryError("rules derive no durations", span=term.span, fix="make the column a number of seconds")
+        what = "times of day" if pa.types.is_time(kind) else "durations"
+        fix = "make the column a number of seconds, or a text"
+        raise QueryError(f"rules derive no {what}", span=term.span, fix=fix)
     return kind
 
 
@@ -108,8 +112,13 @@ def text_for_terms(kind: Kind) -> pa.DataType:
     return pa.string() if kind is TERM else kind
 
 
-def _as_call(term: Value | Aggregate) -> Expr:
-    return term.expr if isinstance(term, Value) else Call(term.name, (term.expr,), term.span)
+def _as_call(term: Value | Aggregate | Combined) -> Expr:
+    return Call(term.name, (term.expr,), term.span) if isinstance(term, Aggregate) else term.expr
+
+
+def with_outcomes(term: Combined, kinds: Mapping[str, Kind]) -> Mapping[str, Kind]:
+    """The kinds of variables, and of what the aggregates of the term give."""
+    return {**kinds, **{name: _kind(aggregate, kinds) for name, aggregate in term.outcomes.items()}}
 
 
 def aggregate_kind(term: Aggregate, kinds: Mapping[str, Kind]) -> Kind:

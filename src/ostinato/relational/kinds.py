@@ -48,7 +48,16 @@ def plain(kind: pa.DataType) -> pa.DataType:
         return pa.struct([field.with_type(plain(field.type)) for field in kind])
     if is_list(kind):
         return pa.list_(plain(kind.value_type))
-    return kind
+    return pa.map_(plain(kind.key_type), plain(kind.item_type)) if pa.types.is_map(kind) else kind
+
+
+def untyped_as_text(kind: pa.DataType) -> pa.DataType:
+    """The type as answers have it: values that never came are texts."""
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(untyped_as_text(field.type)) for field in kind])
+    if is_list(kind):
+        return pa.list_(untyped_as_text(kind.value_type))
+    return pa.string() if pa.types.is_null(kind) else kind
 
 
 def is_list(kind: Kind) -> bool:

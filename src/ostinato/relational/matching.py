@@ -83,7 +83,7 @@ def _check(term: Element, types: Mapping[str, Kind]) -> None:
         needed = child.term if isinstance(child, Bind) and child.term is not None else child
         if isinstance(needed, Desc) and isinstance(needed.term, Element):
             labels = {label for label, _ in _below(list(types.items())) if label is not None}
-            if needed.term.label not in labels and TERM not in types.values():
+            if labels.isdisjoint((needed.term.label, ANY)) and TERM not in types.values():
                 fix = did_you_mean(needed.term.label, labels)
                 reason = f"nothing in the events `{term.label}` has the label `{needed.term.label}`"
                 raise QueryError(reason, span=needed.span, fix=fix)
@@ -131,7 +131,7 @@ def _flatten(term: Element, types: Mapping[str, Kind], above: Path, flat: Flat) 
         if optional and element.label not in types:
             return False
         kind = types[element.label]
-        if is_list(kind) or kind is TERM:
+        if is_list(kind) or kind is TERM or pa.types.is_map(kind):
             return False
         if not _flatten_one(element, kind, path, flat, optional=optional):
             return False
@@ -177,6 +177,7 @@ def _type_at(types: Mapping[str, Kind], path: Path) -> Kind:
     return kind
 
 
+ANY = "\0"  # the label of whatever stands in a map
 Children = list[tuple[str | None, Kind]] | None  # what may stand in an element: its labels, None for values; or unknown
 
 
@@ -192,7 +193,7 @@ def _bound(term: QueryTerm, among: Children) -> Iterator[tuple[str, Kind]]:
         if term.term is not None:
             yield from _bound(term.term, among)
     elif isinstance(term, Element):
-        inside = None if among is None else [kind for label, kind in among if label == term.label]
+        inside = None if among is None else [kind for label, kind in among if label in (term.label, ANY)]
         content = None if inside is None or TERM in inside else [each for kind in inside for each in _content(kind)]
         for child in term.children:
             yield from _bound(child, content)
@@ -204,7 +205,7 @@ def _content(kind: Kind) -> list[tuple[str | None, Kind]]:
         return _content(kind.value_type)
     if pa.types.is_struct(kind):
         return [(each.name, each.type) for each in kind]
-    return [(None, kind)]
+    return [(ANY, kind.item_type)] if pa.types.is_map(kind) else [(None, kind)]
 
 
 def _below(among: list[tuple[str | None, Kind]]) -> Iterator[tuple[str | None, Kind]]:

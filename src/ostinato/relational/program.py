@@ -13,16 +13,17 @@ from sqlglot import exp
 
 from ostinato.algebra.nodes import Construct, Definition, Match, Point, walk
 from ostinato.algebra.plan import RulePlan
+from ostinato.algebra.rounds import Rounds, is_finite, rounds_of
 from ostinato.algebra.translate import PATTERN
-from ostinato.errors import LimitError
 from ostinato.relational.binding import Binding, output_schema
 from ostinato.relational.expressions import Sql, column, constant, shown_text, sql_type, table, tagged
-from ostinato.relational.kinds import TERM, Attributes, Kind
+from ostinato.relational.kinds import TERM, Attributes, Kind, is_nested
+from ostinato.relational.limits import RuleLimits
 from ostinato.relational.matching import Matching
-from ostinato.relational.select import Generator, matched_table, stream_table, told_apart
+from ostinato.relational.select import Generator, matched_table, new_table, stream_table, told_apart
 
 INCOMING = "E"  # all incoming events: #label, begin, end, attributes
-MAX_ROUNDS = 1_000  # of a recursion
+MAX_ROUNDS = 1_000  # of a recursion within a step of the live engine
 
 
 class Session(Protocol):
@@ -79,31 +80,50 @@ class BoundProgram:
         return found
 
     @cached_property
-    def used_again(self) -> frozenset[str]:
-        """Points that more than one definition reads."""
+    def kept(self) -> frozenset[str]:
+        """Points that more than one definition reads, but for matches, which cost little; and all that rounds do."""
         uses = Counter(
             node.name
             for definition in self.plan.plan.definitions
             for node in walk(definition.node)
             if isinstance(node, Point)
         )
-        return frozenset(name for name, count in uses.items() if count > 1)
+        made = self.plan.plan.by_name
+        shared = {name for name, count in uses.items() if count > 1 and not isinstance(made[name].node, Match)}
+        return frozenset(shared).union(*(rounds.looked_up for rounds in self.rounds.values()))
+
+    @cached_property
+    def rounds(self) -> Mapping[int, Rounds]:
+        """What a round computes, of each group that is recursive."""
+        groups = enumerate(self.plan.groups)
+        return {
+            number: rounds_of(self.definitions_of(number), {rule.head.label for rule in group.rules})
+            for number, group in groups
+            if group.recursive
+        }
+
+    def is_finite(self, group: int) -> bool:
+        """Whether the recursion of the group cannot but end."""
+        made = [each.node for each in self.definitions_of(group)]
+        return all(is_finite(node.head, self._plain(node)) for node in made if isinstance(node, Construct))
+
+    def _plain(self, node: Construct) -> list[str]:
+        return [name for name, kind in self.binding.of(node.input).items() if not is_nested(kind)]
 
     # Queries
 
     def stream(self, label: str, *, derived: bool) -> exp.Query:
         """The events of a label: those that come in and, once there are some, those that rules derive."""
-        attributes = self.binding.attributes[label]
-        arms: list[exp.Query] = []
-        types = self.incoming.types
-        shown = self._columns(attributes, types, self.incoming.columns)
+        shown = self._columns(self.binding.attributes[label], self.incoming.types, self.incoming.columns)
         source = exp.select(*_times(), *shown).from_(table(INCOMING))
-        arms.append(source.where(exp.EQ(this=column("#label"), expression=exp.Literal.string(label))))
-        if derived:
-            made = self.binding.derived[label]
-            shown = self._columns(attributes, made, Attributes.of(made).columns)
-            arms.append(exp.select(*_times(), *shown).from_(table(derived_table(label))))
-        return arms[0] if len(arms) == 1 else exp.union(*arms, distinct=False)
+        source = source.where(exp.EQ(this=column("#label"), expression=exp.Literal.string(label)))
+        return exp.union(source, self.made(label, derived_table(label)), distinct=False) if derived else source
+
+    def made(self, label: str, among: str) -> exp.Select:
+        """The events of a label that rules derive, in the columns of its stream; `among` is the table of them."""
+        made = self.binding.derived[label]
+        shown = self._columns(self.binding.attributes[label], made, Attributes.of(made).columns)
+        return exp.select(*_times(), *shown).from_(table(among))
 
     def _columns(self, wanted: Attributes, types: Mapping[str, Kind], columns: Mapping[str, str]) -> list[Sql]:
         shown = []
@@ -118,16 +138,17 @@ class BoundProgram:
             shown.append(exp.alias_(value, wanted.columns[name], quoted=True))
         return shown
 
-    def derived(self, label: str, rules: Iterable[str]) -> exp.Query:
-        """The events of a label that rules derive: a set."""
+    def derived(self, label: str, rules: Iterable[str], *, new: bool = False) -> exp.Query:
+        """The events of a label that rules derive: a set. `new`: those that a round of a recursion adds."""
         made = self.binding.derived[label]
         attributes = Attributes.of(made)
+        as_read = new_table if new else str
         arms: list[exp.Query] = []
         for name in rules:
             parts = self.binding.parts[name]
             types = {part.label: part.type if part.many else part.kind for part in parts}
             columns = {part.label: f"c{place}" for place, part in enumerate(parts)}
-            arms.append(exp.select(*_times(), *self._columns(attributes, types, columns)).from_(table(name)))
+            arms.append(exp.select(*_times(), *self._columns(attributes, types, columns)).from_(table(as_read(name))))
         return arms[0] if len(arms) == 1 else exp.union(*arms, distinct=True)
 
     def answer(self, labels: Iterable[str]) -> exp.Query:
@@ -149,40 +170,41 @@ class BoundProgram:
         return arms[0] if len(arms) == 1 else exp.union(*arms, distinct=False)
 
 
-def evaluate(program: BoundProgram, session: Session) -> exp.Query:
-    """Define everything in order; gives the query of the answer. Recursive groups run to their fixpoint here."""
+def evaluate(
+    program: BoundProgram, session: Session, limits: RuleLimits | None = None, *, natively: bool = False
+) -> exp.Query:
+    """Define everything in order; gives the query of the answer. Recursive groups run to their fixpoint here.
+
+    `natively`: the session runs recursive queries.
+    """
+    from ostinato.relational.recursion import run_rounds
+
     made: dict[str, list[str]] = {}  # label -> the definitions that derive it, as far as they are done
-    for number, group in enumerate(program.plan.groups):
+    groups = program.plan.groups
+    # Nobody reads a label before all of its rules are done, but for those that recur.
+    last = {
+        rule.head.label: number for number, group in enumerate(groups) if not group.recursive for rule in group.rules
+    }
+    for number, group in enumerate(groups):
         definitions = program.definitions_of(number)
-        labels = sorted({rule.head.label for rule in group.rules})
-        known = -1
-        for _ in range(MAX_ROUNDS if group.recursive else 1):
-            for definition in definitions:
-                _define(program, session, definition, made)
-            for label in labels:
-                rules = [name for name in program.rules_of[label] if name in _names(definitions, made.get(label, ()))]
-                made[label] = rules
-                session.define(derived_table(label), program.derived(label, rules), kept=True)
-            # T_P until nothing new is derived (Definition 0.10): what is derived only grows.
-            count = sum(session.count(derived_table(label)) for label in labels) if group.recursive else known
-            if count == known:
-                break
-            known = count
-        else:
-            raise LimitError(
-                "rounds",
-                MAX_ROUNDS,
-                reason=f"the recursion of {', '.join(labels)} goes on making new events",
-                fix="let its rules make events only of values that are there already, or push the events in batches",
-            )
+        for definition in definitions:
+            define(program, session, definition, made)
+        if group.recursive:
+            run_rounds(program, session, number, made, limits or RuleLimits(), natively=natively)
+            continue
+        for label in {rule.head.label for rule in group.rules}:
+            made.setdefault(label, []).extend(rules_among(definitions, label))
+            if last[label] == number:
+                session.define(derived_table(label), program.derived(label, made[label]), kept=True)
     return program.answer(program.rules_of)
 
 
-def _names(definitions: Iterable[Definition], others: Iterable[str]) -> set[str]:
-    return {*others, *(definition.name for definition in definitions)}
+def rules_among(definitions: Iterable[Definition], label: str) -> list[str]:
+    """The rules that derive events of the label."""
+    return [each.name for each in definitions if isinstance(each.node, Construct) and each.node.head.label == label]
 
 
-def _define(program: BoundProgram, session: Session, definition: Definition, made: Mapping[str, object]) -> None:
+def define(program: BoundProgram, session: Session, definition: Definition, made: Mapping[str, object]) -> None:
     node, generator = definition.node, program.generator
     if isinstance(node, Construct):
         # The events of its label are kept, as a set.
@@ -198,9 +220,7 @@ def _define(program: BoundProgram, session: Session, definition: Definition, mad
         if found.flat is None:
             attributes = program.binding.attributes[node.stream]
             session.match(matched_table(definition.name), stream_table(node.stream), found, attributes)
-        session.define(definition.name, generator.select(node), kept=False)
-        return
-    session.define(definition.name, generator.select(node), kept=definition.name in program.used_again)
+    session.define(definition.name, generator.select(node), kept=definition.name in program.kept)
 
 
 def derived_table(label: str) -> str:

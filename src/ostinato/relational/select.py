@@ -94,6 +94,11 @@ def matched_table(point: str) -> str:
     return f"QX {point}"
 
 
+def new_table(name: str) -> str:
+    """What a round of a recursion adds to a relation."""
+    return f"Δ {name}"
+
+
 class Generator:
     """SELECTs for the definitions of a plan. `stored` points are tables; others are put in where they are used."""
 
@@ -109,6 +114,7 @@ class Generator:
         self.binding, self.ticks_per_second = binding, ticks_per_second
         self.definitions, self.stored, self.near = definitions, frozenset(stored), near
         self.stepwise = False  # whether streams hold events of other steps too
+        self.rounds = False  # whether Δ is what a round of a recursion adds, in tables of its own
         self.names = Names()
 
     # Times
@@ -216,6 +222,9 @@ class Generator:
         point = node.input
         if not isinstance(point, Point):
             return self.select(point)
+        if self.rounds:
+            new, old = self._all(point, table(new_table(point.name))), self._all(point, table(point.name))
+            return {"Δ": new, "◦": old, "◦∪Δ": exp.union(old.copy(), new.copy(), distinct=False)}[node.part]
         if point.name not in self.stored:
             assert node.part == "Δ", "what is looked up again is stored"
             return self.select(difference(self.definitions[point.name]))
@@ -236,8 +245,9 @@ class Generator:
     def _match(self, match: Match) -> exp.Select:
         found = self._matching(match)
         point = next(name for name, each in self.binding.matchings.items() if each is found)
+        as_read = new_table if self.rounds else str
         if found.flat is None:
-            return self._all(match, table(matched_table(point)))
+            return self._all(match, table(as_read(matched_table(point))))
         columns = self.binding.attributes[match.stream].columns
         shown = [exp.alias_(column(side), self.names.time(match.ident, side), quoted=True) for side in ("begin", "end")]
         for name in match.schema.data:
@@ -245,7 +255,7 @@ class Generator:
             shown.append(exp.alias_(value, self.names.variable(name), quoted=True))
         if found.referenced:
             shown.append(exp.alias_(self._reference(columns), self.names.time(match.ident, REF), quoted=True))
-        query = exp.select(*shown).from_(table(stream_table(match.stream)))
+        query = exp.select(*shown).from_(table(as_read(stream_table(match.stream))))
         told = self._in_step(column("end")) if self.stepwise else []
         return query.where(*told, *self._flat_conditions(found.flat, found, columns))
 
@@ -273,7 +283,7 @@ class Generator:
         for first, *rest in flat.variables.values():
             for path in rest:
                 one, other = self._present(first, found, columns), self._present(path, found, columns)
-                told.append(exp.EQ(this=one, expression=other))
+                told.append(equal(one, found.type_at(first), other, found.type_at(path)))
         return told
 
     def _present(self, path: tuple[str, ...], found: Matching, columns: Mapping[str, str]) -> Sql:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from ostinato.errors import DataError
 from ostinato.lang.expr import Expr, Variable, to_text, variables, walk
-from ostinato.plan.rules import Aggregate, All, ConstructTerm, Make, Order, Value, While
+from ostinato.plan.rules import Aggregate, All, Combined, ConstructTerm, Make, Order, Value, While
 from ostinato.plan.rules_variables import variables as bound_by
 from ostinato.semantics.terms import Substitution
 from ostinato.semantics.values import value
@@ -37,13 +37,17 @@ def construct(head: Make, answers: Iterable[Answer], collects: Sequence[While]) 
 
 
 def evaluate(expr: Expr, sigma: Substitution) -> Any:
-    """The value of an expression; a variable without a binding is NULL, and so is NaN."""
+    """The value of an expression; a variable without a binding is NULL, and so are NaN and what needs over 64 bits."""
     bindings: dict[str, Any] = {name: sigma.get(name) for name in variables(expr)}
     try:
-        found = value(expr, bindings)
+        found = value(expr, bindings, in_64_bits)
     except TypeError as error:
         raise DataError(f"`{to_text(expr)}` does not fit {bindings}: {error}") from error
     return None if is_absent(found) else found
+
+
+def in_64_bits(found: Any) -> Any:
+    return None if isinstance(found, int) and not -(2**63) <= found < 2**63 else found
 
 
 def free(term: ConstructTerm) -> tuple[str, ...]:
@@ -52,6 +56,8 @@ def free(term: ConstructTerm) -> tuple[str, ...]:
         return tuple(dict.fromkeys(node.name for node in walk(term.expr) if isinstance(node, Variable)))
     if isinstance(term, Make):
         return tuple(dict.fromkeys(name for child in term.children for name in free(child)))
+    if isinstance(term, Combined):
+        return tuple(name for name in free(Value(term.expr)) if name not in term.outcomes)
     return ()
 
 
@@ -62,7 +68,14 @@ def _built(term: ConstructTerm, group: Sequence[Answer], collects: Sequence[Whil
         return [Term(term.label, children)] if children or not term.children else []
     if isinstance(term, All):
         return [child for each in _instances(term, group) for child in _built(term.term, each, collects)]
-    found = evaluate(term.expr, group[0].sigma) if isinstance(term, Value) else _aggregate(term, group, collects)
+    if isinstance(term, Aggregate):
+        found = _aggregate(term, group, collects)
+    else:
+        sigma = dict(group[0].sigma)
+        if isinstance(term, Combined):
+            made = {name: _aggregate(each, group, collects) for name, each in term.outcomes.items()}
+            sigma |= {name: value for name, value in made.items() if value is not None}
+        found = evaluate(term.expr, sigma)
     return [] if found is None else [found]
 
 
@@ -147,18 +160,22 @@ def _values(expr: Expr, answers: Iterable[Answer]) -> Iterator[Any]:
 
 
 def _sum(values: Sequence[Any]) -> Any:
+    return in_64_bits(_exact_sum(values)) if values else None
+
+
+def _exact_sum(values: Sequence[Any]) -> Any:
     for each in values:
         if isinstance(each, bool) or not isinstance(each, int | float | Decimal):
             raise DataError(f"sum and avg need numbers, not {each!r}")
     if any(isinstance(each, float) for each in values):
         return math.fsum(map(float, values))
-    return sum(values) if values else None
+    return sum(values)
 
 
 _AGGREGATES: dict[str, Callable[[Sequence[Any]], Any]] = {
     "count": len,
     "sum": _sum,
-    "avg": lambda values: float(_sum(values)) / len(values) if values else None,
+    "avg": lambda values: float(_exact_sum(values)) / len(values) if values else None,
     "min": lambda values: min(values, key=sort_key, default=None),
     "max": lambda values: max(values, key=sort_key, default=None),
 }

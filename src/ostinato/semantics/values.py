@@ -23,20 +23,20 @@ def passes(predicate: Expr, events: Mapping[str, Row]) -> bool:
     return value(predicate, events) is True
 
 
-def value(expr: Expr, events: Mapping[str, Row]) -> Any:
-    """The value of the expression; a missing attribute is NULL."""
+def value(expr: Expr, events: Mapping[str, Row], kept: Callable[[Any], Any] = lambda found: found) -> Any:
+    """The value of the expression; a missing attribute is NULL. `kept` says what becomes of what a call gives."""
     if isinstance(expr, Literal):
         return expr.value
     if isinstance(expr, Attribute):
         return events[expr.variable].get(expr.name)
     if isinstance(expr, Variable):
         return events[expr.name]
-    args = [value(arg, events) for arg in expr.args]
+    args = [value(arg, events, kept) for arg in expr.args]
     if expr.op in _KNOW_NULL:
         return _KNOW_NULL[expr.op](args)
     if any(arg is None for arg in args):
         return None
-    return _STRICT[expr.op](*args)
+    return kept(_STRICT[expr.op](*args))
 
 
 # Operators that look at NULL themselves -------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import product
 from typing import Any
 
@@ -232,6 +233,7 @@ def sides(condition: Condition) -> Iterator[Operand]:
 # --- values
 
 _NUMBER = re.compile(r"[ \t\r\n]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t\r\n]*")
+_WHOLE = re.compile(r"[ \t\r\n]*[+-]?[0-9]+[ \t\r\n]*")
 _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
     "!=": operator.ne,
@@ -251,7 +253,9 @@ def number(value: Value) -> float | None:
 
 def text(value: str | float | int) -> str:
     """A value among strings; a whole number without a point."""
-    return value if isinstance(value, str) else f"{value:.0f}" if value == value // 1 else repr(value)
+    if isinstance(value, str):
+        return value
+    return str(int(value)) if value == value // 1 else repr(value)
 
 
 def compared(comparison: str, left: Value, right: Value) -> bool:
@@ -261,6 +265,8 @@ def compared(comparison: str, left: Value, right: Value) -> bool:
     """
     if left is None or right is None:
         return False
+    if isinstance(left, str) and isinstance(right, str) and _WHOLE.fullmatch(left) and _WHOLE.fullmatch(right):
+        return _COMPARED[comparison](Decimal(left.strip()), Decimal(right.strip()))  # exactly, however long they are
     one, other = number(left), number(right)
     if one is not None and other is not None:
         return _COMPARED[comparison](one, other)

@@ -21,6 +21,7 @@ from ostinato.plan.xseq import (
     first_round,
     parts,
 )
+from ostinato.plan.xseq_variables import endless
 from ostinato.semantics.xseq_axes import Axes
 from ostinato.semantics.xseq_values import Binding, Environment, Match, Values
 from ostinato.tree.document import Node
@@ -48,6 +49,7 @@ class Walks:
         self.watched = frozenset(watched)
         self.limit = limit
         self.bodies = {each.variable: each.body for each in definitions(path)}
+        self.endless = endless(self.bodies)
 
     def of(self, path: Path, node: Node) -> list[Walk]:
         """Every walk along `path` from `node`, once."""
@@ -74,7 +76,8 @@ class Walks:
             case Star():
                 return self._star(path.body, walk, rounds)
             case Define():
-                return self._round(path.variable, first_round(path), walk, rounds)
+                outside = {variable: each for variable, each in rounds.items() if variable != path.variable}
+                return self._round(path.variable, first_round(path), walk, outside)
             case Call():
                 return self._call(path.variable, walk, rounds)
 
@@ -119,20 +122,18 @@ class Walks:
         return walks
 
     def _star(self, body: Path, walk: Walk, rounds: Rounds) -> list[Walk]:
-        """Round after round. One that ends where a round began is left out: such rounds could go on for ever."""
+        """Round after round. No two of them begin at the same node: such rounds could go on for ever."""
         nothing_bound = not any(_binds(each) for each in _everything(body))
         found = [walk]
-        latest = {(walk, frozenset([walk[0]]))}
-        while latest:
-            latest = {
-                (further, begun | {further[0]})
-                for each, begun in latest
-                for further in self._along(body, each, rounds)
-                if further[0] not in begun
+        begins: set[tuple[Walk, frozenset[Node]]] = {(walk, frozenset())}  # of another round, and of those before it
+        while begins:
+            ended = {
+                (further, begun | {each[0]}) for each, begun in begins for further in self._along(body, each, rounds)
             }
             if nothing_bound:  # then one way to a node is as good as another
-                latest = {each for each in latest if each[0] not in found}
-            found = self._collect([*found, *(each for each, _ in latest)])
+                ended = {each for each in ended if each[0] not in found}
+            found = self._collect([*found, *(each for each, _ in ended)])
+            begins = {(each, begun) for each, begun in ended if each[0] not in begun}
         return found
 
     def _round(self, variable: str, body: Path, walk: Walk, rounds: Rounds) -> Iterable[Walk]:
@@ -146,14 +147,12 @@ class Walks:
         return self._along(body, (start, matched), inside)
 
     def _call(self, variable: str, walk: Walk, rounds: Rounds) -> Iterable[Walk]:
-        """Elsewhere the definition once more; inside the definition perhaps further rounds, as of a star."""
-        if variable not in rounds:
-            return self._round(variable, self.bodies[variable], walk, rounds)
-        begun = rounds[variable].begun
-        if walk[0] in begun:
-            return [walk]
-        further = self._round(variable, self.bodies[variable], walk, rounds)
-        return [walk, *(each for each in further if each[0] not in begun | {walk[0]})]
+        """Elsewhere the definition once more; inside the definition another round, as of a star, or, where rounds have
+        no other end, none."""
+        stays = [walk] if variable in rounds and variable in self.endless else []
+        if variable in rounds and walk[0] in rounds[variable].begun:
+            return stays
+        return [*stays, *self._round(variable, self.bodies[variable], walk, rounds)]
 
     def _collect(self, walks: Iterable[Walk]) -> list[Walk]:
         """Each walk once."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ostinato.errors import DataError, OstinatoError
+from ostinato.errors import DataError, LimitError, OstinatoError
 
 _NOISE = re.compile(
     r"\n\s*at [\w.$]+\(|\n\n?(?:Driver|JVM) stacktrace|\n=== Streaming Query| If the stream job|\s*SQLSTATE: "
@@ -23,6 +23,7 @@ _CHECKPOINT = re.compile(
     rf"CANNOT_LOAD_STATE_STORE|MALFORMED_LOG_FILE|StreamMetadata\$?\.read|{_LOG}\.(?:deserialize|getExistingBatch)"
     r"|AssertionError: assertion failed(?:\s+at \S+){0,3}\s+at \S+\.initializeExecution"
 )
+_BOUND = re.compile(r" \(limit (\w+)=([\d,e+]+)\)$")
 _FULL = re.compile(r"No space left on device|not enough space on the disk", re.IGNORECASE)
 _POISON = re.compile(r"MALFORMED_RECORD|Malformed (?:CSV )?record|Unexpected end-of-input|CANNOT_PARSE|JsonParseExc")
 
@@ -92,4 +93,7 @@ def told_plainly() -> Iterator[None]:
         if ours is None or isinstance(error, OstinatoError):
             raise
         reason, _, fix = told_by_spark(error).partition("\nfix: ")
+        if ours[1] == "LimitError" and (bound := _BOUND.search(reason)):
+            told, limit, most = reason[: bound.start()], bound[1], int(float(bound[2].replace(",", "")))
+            raise LimitError(limit, most, reason=told, fix=fix) from None
         raise DataError(re.sub(r"^row \d+: ", "", reason), fix=fix or None) from None

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.forecast.learnt import Learner, Learnt
-from ostinato.forecast.pattern import Pattern
 from ostinato.forecast.reader import Read, Reader
 from ostinato.forecast.settings import Settings
+from ostinato.forecast.symbols import Symbols
 from ostinato.kernels.protocol import Int64
 from ostinato.spark.forecast_columns import Rows, sorting
 from ostinato.spark.forecast_grams import COUNTED, added, buckets_of, learnt_of, rows_of
@@ -32,9 +32,9 @@ _UNKNOWN = np.zeros(0, np.bool_)  # what completes is found in the second pass, 
 
 @dataclass(frozen=True)
 class CountTask:
-    """Events up to `cut`, in seconds, are the earlier ones."""
+    """Events up to `cut`, in seconds, are the earlier ones. `symbols` are none yet, but have the grid to read by."""
 
-    pattern: Pattern
+    symbols: Symbols
     settings: Settings
     order: int
     cut: float
@@ -42,7 +42,7 @@ class CountTask:
     budget: int = BUDGET
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        reader = Reader(self.pattern, self.settings.binding)
+        reader = Reader(self.symbols.pattern, self.settings.binding, self.symbols, learning=True)
         learner = Learner(reader.symbols, self.order)
         learnt: dict[bool, Learnt] = {}
         for table in sorted_tables(batches, self.settings, self.budget):
@@ -97,11 +97,11 @@ def divided(read: Read, cuts: list[float]) -> Iterator[Read]:
         yield read.part(begin, end)
 
 
-def counted(rows: Rows, order: int, cut: float) -> tuple[Learnt, Learnt]:
-    """What the earlier and the later events teach."""
+def counted(rows: Rows, symbols: Symbols, order: int, cut: float) -> tuple[Learnt, Learnt]:
+    """What the earlier and the later events teach, read by the grid of `symbols`."""
     buckets = shuffle_partitions(rows.frame)
-    task = CountTask(rows.pattern, rows.settings, order, cut, buckets)
+    task = CountTask(symbols, rows.settings, order, cut, buckets)
     found: DataFrame = map_in_arrow(rows.by_key(), task, _PACKED)
     sums = found.repartition(buckets, BUCKET).mapInArrow(add_up, _PACKED).select(ROWS).toArrow()
     tables = [pa.Table.from_batches([unpack(data.as_buffer(), COUNTED)]) for data in sums[ROWS]]
-    return learnt_of(pa.concat_tables([COUNTED.empty_table(), *tables]), rows.pattern, order)
+    return learnt_of(pa.concat_tables([COUNTED.empty_table(), *tables]), symbols, order)

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 from ostinato.clock import Clock
 from ostinato.errors import DataError, OstinatoError
 from ostinato.forecast.baselines import HIGHEST_ORDER
-from ostinato.forecast.calibrate import calibrate
-from ostinato.forecast.drift import DriftAlarm
-from ostinato.forecast.forecaster import BATCHES
+from ostinato.forecast.drift import BATCHES, DriftAlarm
+from ostinato.forecast.judging import Intervals, judge
 from ostinato.forecast.model import ForecastModel
 from ostinato.forecast.order import LARGEST, choose_order
 from ostinato.forecast.pattern import Pattern
 from ostinato.forecast.settings import Settings
+from ostinato.forecast.symbols import Symbols
 from ostinato.spark.failures import told_plainly
 from ostinato.spark.forecast_columns import Rows, rows_of
 from ostinato.spark.forecast_count import counted
+from ostinato.spark.forecast_pace import paced
 from ostinato.spark.forecast_trial import tried
 from ostinato.spark.prefilter import column
 
@@ -32,7 +33,7 @@ def fit(pattern: Pattern, settings: Settings, frame: DataFrame) -> ForecastModel
     """The model that `Forecaster(…).fit` learns from the same events without Spark.
 
     The history is read three times: where its end begins that is held out, what follows what, and how the earlier
-    events foretold the later ones.
+    events foretold the later ones; where a window is along time or an attribute, also how far events are apart.
     """
     if frame.isStreaming:
         raise OstinatoError("a model is learned from a DataFrame that is read whole, and this one streams\nfix: give "
@@ -45,7 +46,7 @@ def fit(pattern: Pattern, settings: Settings, frame: DataFrame) -> ForecastModel
 def _fit(rows: Rows, settings: Settings) -> ForecastModel:
     cuts = _cuts(rows, settings.holdout) if settings.holdout else [math.inf]
     order = LARGEST if settings.order == "auto" else settings.order
-    head, tail = counted(rows, max(order, HIGHEST_ORDER), cuts[0])
+    head, tail = counted(rows, _symbols(rows), max(order, HIGHEST_ORDER), cuts[0])
     if not head.events + tail.events:
         raise _no_events()
     choice = None
@@ -56,14 +57,20 @@ def _fit(rows: Rows, settings: Settings) -> ForecastModel:
         head, tail = head.lowered(kept), tail.lowered(kept)
     held_out = bool(head.events and tail.events)
     judged = ForecastModel(settings, head if held_out else head.merge(tail), order)
-    trial = tried(judged, rows, cuts)
-    calibration = alarm = None
+    trial = tried(judged, rows, cuts, spans=settings.calibrate)
+    judgement = alarm = None
     if held_out:
         alarm = DriftAlarm.of(trial.losses, trial.sizes)
         if settings.calibrate:
-            calibration = calibrate(judged.machine.waiting, trial.states, trial.truth, settings.threshold)
+            judgement = judge(judged.machine, Intervals.of(judged.machine, trial.states), trial.truth, trial.held)
     learnt = replace(head.merge(tail), completions=float(sum(trial.completions)))
-    return ForecastModel(settings, learnt, order, calibration, alarm, choice)
+    return ForecastModel(settings, learnt, order, judgement, alarm, choice)
+
+
+def _symbols(rows: Rows) -> Symbols:
+    """None yet, but with the grid that ages are counted by: that of an embedded run."""
+    symbols = Symbols(rows.pattern)
+    return symbols.with_grid(paced(rows), rows.settings.limits.pattern_states) if symbols.measured else symbols
 
 
 def _cuts(rows: Rows, holdout: float) -> list[float]:

@@ -14,11 +14,10 @@ import pyarrow.compute as pc
 from ostinato.forecast.counts import summed
 from ostinato.forecast.gaps import Gaps
 from ostinato.forecast.learnt import Learnt
-from ostinato.forecast.pattern import Pattern
 from ostinato.forecast.symbols import Symbols
 from ostinato.kernels.protocol import Bools, Int32, Int64
 
-# Whether the events are held out; a gram, or the symbol of gaps in a bin (-1: of a gram); and what is added up.
+# Whether the events are held out; a gram, or the symbols around gaps of a bin (-1: of a gram); and what is added up.
 KEYS, SUMS = ("later", "gram", "bin"), ("weight", "seconds", "squares")
 COUNTED = pa.schema(
     [("later", pa.bool_()), ("gram", pa.string()), ("bin", pa.int32()), *((name, pa.float64()) for name in SUMS)]
@@ -38,7 +37,8 @@ def rows_of(learnt: Learnt, *, later: bool) -> pa.Table:
     none = np.zeros(len(counts.grams))
     grams = [pc.binary_join(spelt, _BETWEEN), np.full(len(none), _GRAM, np.int32), counts.weights, none, none]
     sums = [gaps[name].combine_chunks() for name in SUMS]
-    among = [words.take(pc.add(gaps["symbol"], 1)).combine_chunks(), gaps["bin"].combine_chunks(), *sums]
+    sides = [words.take(pc.add(gaps[name], 1)).combine_chunks() for name in ("last", "symbol")]
+    among = [pc.binary_join_element_wise(*sides, _BETWEEN), gaps["bin"].combine_chunks(), *sums]
     tables = []
     for columns in (grams, among):
         flag = pa.array(np.full(len(columns[1]), later))
@@ -51,7 +51,7 @@ def buckets_of(learnt: Learnt, count: int) -> Int64:
     own = np.array([0, *(crc32(word.encode()) for word in _written(learnt.symbols))], np.uint64)
     factors = np.array([pow(_SPREAD, place, 1 << 64) for place in range(learnt.counts.order + 1)], np.uint64)
     grams = own[learnt.counts.grams + 1] @ factors
-    gaps = own[learnt.gaps.to_table()["symbol"].to_numpy() + 1]
+    gaps = own[learnt.gaps.last + 1] + own[learnt.gaps.symbol + 1] * np.uint64(_SPREAD)
     return (np.concatenate([grams, gaps]) % np.uint64(count)).astype(np.int64)
 
 
@@ -61,15 +61,16 @@ def added(tables: Iterable[pa.Table]) -> pa.Table:
     return sums.rename_columns([*KEYS, *SUMS]).cast(COUNTED)
 
 
-def learnt_of(table: pa.Table, pattern: Pattern, order: int) -> tuple[Learnt, Learnt]:
-    """The earlier and the later part of what all tasks learned, in the same symbols. Completions are not known yet."""
+def learnt_of(table: pa.Table, none: Symbols, order: int) -> tuple[Learnt, Learnt]:
+    """The earlier and the later part of what all tasks learned, in the same symbols: those that tasks found, beginning
+    with `none`. Completions are not known yet."""
     table = table.combine_chunks()
     are_grams = pc.equal(table["bin"], _GRAM)
     spelt = pc.split_pattern(table["gram"], _BETWEEN).combine_chunks().flatten()
     words = sorted({*pc.unique(spelt).to_pylist()} - {_NONE}, key=_meaning)
-    symbols = _numbered(pattern, words)
+    symbols = _numbered(none, words)
     numbers = pc.index_in(spelt, pa.array(words, pa.string())).fill_null(-1).to_numpy().astype(np.int32)
-    lengths = np.where(are_grams.to_numpy(), order + 1, 1)
+    lengths = np.where(are_grams.to_numpy(), order + 1, 2)
     first = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)
     later = table["later"].to_numpy()
     found = [
@@ -90,7 +91,8 @@ def _part(
     grams, gaps = np.flatnonzero(wanted & are_grams), np.flatnonzero(wanted & ~are_grams)
     spelt = numbers[first[grams][:, None] + np.arange(order + 1)]
     counts = summed(spelt, table["weight"].to_numpy()[grams], len(symbols))
-    places = pa.table({"symbol": numbers[first[gaps]], **{name: table[name].take(gaps) for name in ("bin", *SUMS)}})
+    sides = {"last": numbers[first[gaps]], "symbol": numbers[first[gaps] + 1]}
+    places = pa.table(sides | {name: table[name].take(gaps) for name in ("bin", *SUMS)})
     return Learnt(symbols, counts, Gaps.from_table(places, len(symbols)), counts.total, 0.0)
 
 
@@ -106,11 +108,11 @@ def _meaning(word: str) -> tuple[int, tuple[int, ...]]:
     return int(minterm, 16), tuple(map(int, told.split(",")))
 
 
-def _numbered(pattern: Pattern, words: list[str]) -> Symbols:
+def _numbered(none: Symbols, words: list[str]) -> Symbols:
     """In an order that does not depend on which task saw what first."""
     meanings = [_meaning(word) for word in words]
-    if not pattern.correlated:
-        return Symbols(pattern).with_more((minterm, told[0]) for minterm, told in meanings)
+    if not none.pattern.correlated:
+        return none.with_more((minterm, told[0]) for minterm, told in meanings)
     outcomes = tuple(sorted({told for _, told in meanings}))
     number = {outcome: place for place, outcome in enumerate(outcomes)}
-    return replace(Symbols(pattern), outcomes=outcomes).with_more((minterm, number[told]) for minterm, told in meanings)
+    return replace(none, outcomes=outcomes).with_more((minterm, number[told]) for minterm, told in meanings)

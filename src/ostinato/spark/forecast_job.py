@@ -33,17 +33,23 @@ class Scored:
     """A model in the place of a query: what it finds in a frame are forecasts.
 
     `alert`: only those of at least this probability; `whole`: with all columns of their event, not only those that tell
-    which it is.
+    which it is; `within`: with the probability within so many events.
     """
 
     model: ForecastModel
     alert: float | None = None
     whole: bool = False
+    within: tuple[int, ...] = ()
 
     def detect(self, frame: DataFrame) -> DataFrame:
         from pyspark.sql import functions as f
 
-        made: DataFrame = self.model.forecast(frame)
+        made: DataFrame = self.model.forecast(frame, within=self.within)
+        if frame.isStreaming:
+            # Rows that came too late have no forecast.
+            given = f.col("probability") >= (self.alert or 0.0)
+            counts = {"matches": given, "late": f.isnull("probability"), "rows": f.lit(True)}
+            made = made.observe("ostinato", *(f.count(f.when(each, 1)).alias(name) for name, each in counts.items()))
         if not self.whole:
             own = (self.model.settings.time or DEFAULT_TIME, *self.model.pattern.partition_by)
             other = [name for name in frame.columns if name not in own]

@@ -12,10 +12,7 @@ from ostinato.errors import OstinatoError, QueryError, did_you_mean
 from ostinato.forecast.pattern import Pattern
 from ostinato.forecast.settings import ForecastLimits, Settings
 from ostinato.forecast.tree import Learning
-from ostinato.options import bad_option
-from ostinato.query import CelQuery, PatternQuery, SremQuery
-
-_LANGUAGES = {"cel": CelQuery, "srem": SremQuery}
+from ostinato.query import PatternQuery
 
 
 def _order(value: Any) -> Any:
@@ -78,10 +75,8 @@ class ForecastParams(Params):
         """Raises QueryError where there is none, or no forecast of it can be made."""
         if not self.isDefined("query"):
             raise QueryError("there is no query to forecast", fix="Forecaster(query=…)")
-        language = self.getOrDefault("language")
-        if language not in _LANGUAGES:
-            raise bad_option("language", language, " or ".join(map(repr, _LANGUAGES)))
-        return Pattern.of(_LANGUAGES[language](self.getOrDefault("query")), self.getOrDefault("features"))
+        query, features, language = (self.getOrDefault(name) for name in ("query", "features", "language"))
+        return Pattern.of(query, features, language)
 
     @property
     def settings(self) -> Settings:

@@ -43,6 +43,7 @@ class ForecastStreaming:
     buckets: int
     # How far, in milliseconds, Spark's watermark lies behind the latest row at most; None: nobody knows.
     delay: int | None = None
+    within: tuple[int, ...] = ()
 
     def begun(self, before: bytes | None) -> bytes:
         """What to keep of how the checkpoint was begun; DataError where it was begun otherwise."""
@@ -69,7 +70,7 @@ class Bucket:
         model, schema = streaming.shipped.model, streaming.schema
         binding = sorting(model.settings)
         assert binding.time is not None
-        bucket = cls(Scorer(model), Reorder(Clock.of(schema, binding.time), binding, schema, None))
+        bucket = cls(Scorer(model, streaming.within), Reorder(Clock.of(schema, binding.time), binding, schema, None))
         if state is not None:
             held = Snapshot.from_bytes(bytes(state[0]))
             bucket.scorer.restore(held.arrays["scorer"].tobytes())

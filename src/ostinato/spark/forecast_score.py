@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,11 +32,12 @@ class ScoreTask:
     """Where each key stands is known in its task only: all its rows are here."""
 
     shipped: Shipped
+    within: tuple[int, ...] = ()
     budget: int = BUDGET
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         model = self.shipped.model
-        scorer = Scorer(model)
+        scorer = Scorer(model, self.within)
         for table in sorted_tables(batches, model.settings, self.budget):
             yield from beside(table, scorer.push(table)).to_batches(max_chunksize=_OUTPUT)
 
@@ -46,7 +47,9 @@ def beside(rows: pa.Table, forecasts: pa.Table) -> pa.Table:
     return pa.table([*rows.columns, *forecasts.columns], names=[*rows.column_names, *forecasts.column_names])
 
 
-def score(model: ForecastModel, frame: DataFrame, *, buckets: int | None = None) -> DataFrame:
+def score(
+    model: ForecastModel, frame: DataFrame, *, within: Sequence[int] = (), buckets: int | None = None
+) -> DataFrame:
     """The rows of the frame with their forecasts, in no order, lazily: nothing runs before Spark is asked for rows.
 
     Streaming: keys are hashed into `buckets` parts (default: four per shuffle partition); a checkpoint goes on with the
@@ -54,16 +57,17 @@ def score(model: ForecastModel, frame: DataFrame, *, buckets: int | None = None)
     """
     check_count("buckets", buckets)
     rows = rows_of(frame, model.pattern, model.settings, whole=True)
-    added = answer.schema(timed=model.learnt.gaps.total > 0)
+    ahead = answer.check_within(within, model.settings.horizon)
+    added = answer.schema(timed=model.learnt.gaps.total > 0, within=ahead)
     _check_room(rows, added)
     if frame.isStreaming:
         from ostinato.spark.forecast_stream import score_stream
 
-        return score_stream(model, rows, added, buckets or default_buckets(frame))
+        return score_stream(model, rows, added, ahead, buckets or default_buckets(frame))
     if buckets is not None:
         raise OstinatoError("buckets is for streams, and this DataFrame is read whole\nfix: leave it out")
     output = type(frame.schema)([*frame.schema.fields, *spark_type(added).fields])
-    return map_in_arrow(rows.by_key(), ScoreTask(Shipped.of(model, rows.settings)), output)
+    return map_in_arrow(rows.by_key(), ScoreTask(Shipped.of(model, rows.settings), ahead), output)
 
 
 def _check_room(rows: Rows, added: pa.Schema) -> None:

@@ -23,7 +23,7 @@ class Shipped:
     @classmethod
     def of(cls, model: ForecastModel, settings: Settings) -> Shipped:
         """A model as it is now, reading rows by these settings."""
-        parts = (model.learnt, model.order, model.calibration, model.alarm, model.choice, model.adaptive)
+        parts = (model.learnt, model.order, model.judgement, model.alarm, model.choice)
         files = to_files(ForecastModel(settings, *parts))
         joined = hashlib.blake2b(digest_size=16)
         for content in files.values():

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 _ONLY = "forecast"  # all buckets are of one split
 
 
-def score_stream(model: ForecastModel, rows: Rows, added: pa.Schema, buckets: int) -> DataFrame:
+def score_stream(
+    model: ForecastModel, rows: Rows, added: pa.Schema, within: tuple[int, ...], buckets: int
+) -> DataFrame:
     """In append mode. The frame's watermark says how long a row may come after later ones; without one, not at all."""
     from pyspark.sql import functions as f
 
@@ -38,7 +40,7 @@ def score_stream(model: ForecastModel, rows: Rows, added: pa.Schema, buckets: in
     packed = map_in_arrow(frame.withColumn(bucket_column(0), number), Pack((_ONLY,), rows.schema, STREAM), PACKED)
     output = pa.schema([*rows.schema, *added])
     streaming = ForecastStreaming(
-        Shipped.of(model, rows.settings), model.fingerprint, rows.schema, output, buckets, behind
+        Shipped.of(model, rows.settings), model.fingerprint, rows.schema, output, buckets, behind, within
     )
     given = packed.groupBy(SPLIT, BUCKET).transformWithStateInPandas(
         StreamScorer(streaming), GIVEN, outputMode="append", timeMode="EventTime"

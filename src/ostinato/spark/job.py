@@ -95,7 +95,9 @@ class SparkJob:
                 query = writing.foreachBatch(_print_lines).start()
             else:
                 query = writing.format(_written(output, form)).options(**_TEXT).start(str(output.absolute()))
-            _follow(query, self.told)
+            waiting = _follow(query, self.told)
+            if once and waiting:
+                say(f"{waiting:,} of the events wait until the watermark has passed them: they come with later ones")
 
     def _matches(self, frame: DataFrame) -> DataFrame:
         found: DataFrame = self.query.detect(frame, **self.options)
@@ -294,26 +296,30 @@ def _print_lines(matches: DataFrame, _: int) -> None:
         print(line, flush=True)
 
 
-def _follow(query: StreamingQuery, told: Callable[[int], str]) -> None:
-    """Tell of each step until the stream ends, or a signal ends it."""
-    last, asked = -1, threading.Event()
+def _follow(query: StreamingQuery, told: Callable[[int], str]) -> int:
+    """Tell of each step until the stream ends, or a signal ends it; how many events, each of which gives a row, still
+    wait for theirs."""
+    last, asked, waiting = -1, threading.Event(), 0
     # A signal must not cut off a call to Java, so it only asks.
     before = {number: signal.signal(number, lambda *_: asked.set()) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         while query.isActive and not asked.is_set():
-            last = _tell(query, last, told)
+            last, more = _tell(query, last, told)
+            waiting += more
             asked.wait(0.5)
         query.stop()
-        _tell(query, last, told)
+        waiting += _tell(query, last, told)[1]
         query.awaitTermination()  # raises what the stream failed with
         if asked.is_set():
             say("stopped; the same command goes on from here")
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+    return waiting
 
 
-def _tell(query: StreamingQuery, last: int, told: Callable[[int], str]) -> int:
+def _tell(query: StreamingQuery, last: int, told: Callable[[int], str]) -> tuple[int, int]:
+    waiting = 0
     for step in query.recentProgress:
         if step.batchId > last:
             observed = step.observedMetrics.get("ostinato")
@@ -326,8 +332,10 @@ def _tell(query: StreamingQuery, last: int, told: Callable[[int], str]) -> int:
             left_out = f", {skipped['skipped']:,} skipped" if skipped is not None else ""
             if step.numInputRows or matches:
                 say(f"step {step.batchId}: {step.numInputRows:,} events, {told(matches)}, {late:,} late{left_out}")
+            if "rows" in counts:
+                waiting += step.numInputRows - counts["rows"]
         last = max(last, step.batchId)
-    return last
+    return last, waiting
 
 
 def say(text: str) -> None:

@@ -66,12 +66,11 @@ def _in_tasks(
     labelled = frame.withColumn(LABEL, label_of(frame, fitted.columns))
     hashes = [hash_of(each, unit, partial(rows_read, each)) for each, unit in zip(fits, units, strict=True)]
     if len(units) == 1:
-        placed = labelled.withColumns({_UNIT: f.lit(0), _HASH: hashes[0]}).filter(column(_HASH).isNotNull())
+        placed = labelled.withColumns({_UNIT: f.lit(0), _HASH: hashes[0]})
     else:
-        places = [f.struct(f.lit(place).alias("unit"), each.alias("hash")) for place, each in enumerate(hashes)]
-        wanted = f.filter(f.array(*places), lambda place: place["hash"].isNotNull())
-        placed = labelled.withColumn("#place", f.explode(wanted))
-        placed = placed.withColumns({_UNIT: f.col("`#place`.unit"), _HASH: f.col("`#place`.hash")})
+        places = [f.struct(f.lit(place).alias(_UNIT), each.alias(_HASH)) for place, each in enumerate(hashes)]
+        placed = labelled.select("*", f.inline(f.array(*places)))
+    placed = placed.filter(column(_HASH).isNotNull())
     shown = []
     for name in schema.names:
         readers = [place for place, names in enumerate(read) if name in names]

@@ -64,9 +64,7 @@ class RuleStreaming:
         from ostinato.ruleset import RuleProgram
 
         program = RuleProgram(self.units[unit])
-        engine = RuleEngine(program.program, program.text, told)
-        engine.push(self.schema.empty_table())
-        return engine
+        return RuleEngine(program.program, program.text, told, self.schema)
 
 
 class RuleDetector(StatefulProcessor):

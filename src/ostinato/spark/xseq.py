@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ostinato.errors import DataError
+from ostinato.files.reader import OnError
 from ostinato.options import bad_option
 from ostinato.query import is_spark_frame
 from ostinato.runtime.xseq.limits import XSeqLimits
@@ -19,7 +20,7 @@ from ostinato.spark.xseq_files import DOCUMENTS, read_documents
 from ostinato.spark.xseq_task import OUTPUT_BYTES, OUTPUT_ROWS, Task
 from ostinato.tree.columns import Format
 from ostinato.tree.read import open_source, utf8
-from ostinato.treequery import OnError, TreeQuery
+from ostinato.treequery import TreeQuery
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

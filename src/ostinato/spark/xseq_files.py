@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ostinato.errors import DataError
+from ostinato.files.documents import EXTENSIONS
 from ostinato.options import bad_option, names
 from ostinato.spark.xseq_task import SCHEME, local_path
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-DOCUMENTS = ("*.xml", "*.json", "*.jsonl", "*.ndjson")
+DOCUMENTS = tuple(f"*{extension}" for extension in EXTENSIONS)
 _OPENING = 64 << 10  # what it takes to open a file, in bytes that could be read instead
 _LEAST, _MOST = 4 << 20, 64 << 20  # bytes of small files in one task
 _TASKS_PER_CORE = 4

@@ -6,6 +6,7 @@ kept columns, those of the query, and what is wrong with a document.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -18,9 +19,10 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.errors import DataError, LimitError
+from ostinato.files.reader import OnError
 from ostinato.tree.columns import Document, Format, documents, guess_format, holds_json
 from ostinato.tree.schema import Schema
-from ostinato.treequery import OnError, TreeQuery
+from ostinato.treequery import TreeQuery
 from ostinato.xseq_compile import Matches
 
 OUTPUT_ROWS, OUTPUT_BYTES = 10_000, 16 << 20  # handed to Spark at once: it holds them outside its heap
@@ -90,16 +92,23 @@ class Task:
             yield from found
 
     def _tables(self, query: TreeQuery, document: Document | str, *, nested: bool) -> Iterator[pa.Table]:
-        if isinstance(document, str):
-            path = local_path(document)
-            skip = {"on_error": "skip"} if self.on_error == "skip" else {}  # lines of JSON lines, one by one
-            return _held_back(query.batches(path, format=self.format or guess_format(path), **skip, **self.options))
-        format = self.format or ("json" if nested else _format_of(document))
-        return iter([query.detect(document, format=format, **self.options)])
+        source = _file(local_path(document)) if isinstance(document, str) else document
+        format = self.format or ("json" if nested else guess_format(source))
+        # names for JSON are meant for those documents that are JSON
+        names = () if format != "xml" else ("root", "record")
+        options = {name: value for name, value in self.options.items() if name not in names}
+        if not isinstance(source, str):
+            return iter([query.detect(source, format=format, **options)])
+        skip = {"on_error": "skip"} if self.on_error == "skip" else {}  # lines of JSON lines, one by one
+        return _held_back(query.batches(source, format=format, **skip, **options))
 
 
-def _format_of(document: Document) -> Format:
-    return "xml" if document.size and document[0] == ord("<") else guess_format(document.tobytes())
+def _file(path: str) -> str:
+    """The path, which must be that of one file: a folder or a pattern would be many documents."""
+    if not os.path.isfile(path):
+        reason = os.strerror(errno.EISDIR if os.path.isdir(path) else errno.ENOENT)
+        raise DataError(f"cannot be read: {reason}", source=path)
+    return path
 
 
 def local_path(path: str) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,8 @@ import pyarrow as pa
 
 from ostinato.errors import DataError
 from ostinato.kernels.arrays import byte_runs, is_bytes, is_text, plain_type
-from ostinato.tree.read import open_source, utf8
+from ostinato.tree import packed
+from ostinato.tree.read import Reader, Source, open_source, utf8
 
 Format = Literal["xml", "json", "jsonl"]
 Document = npt.NDArray[np.uint8]
@@ -44,6 +45,11 @@ def documents(column: pa.Array | pa.ChunkedArray) -> Iterator[tuple[int, Documen
 def holds_json(kind: pa.DataType) -> bool:
     """Whether the rows of such a column become JSON text: structs, lists and maps."""
     return bool(pa.types.is_nested(_storage(kind)))
+
+
+def may_hold_documents(kind: pa.DataType) -> bool:
+    plain = plain_type(_storage(kind))
+    return is_text(plain) or is_bytes(plain) or bool(pa.types.is_nested(plain))
 
 
 def _rows(chunk: pa.Array) -> Iterator[tuple[int, Document]]:
@@ -122,31 +128,56 @@ def _as_json(chunk: pa.Array) -> Iterator[pa.Array]:
             raise DataError(f"the column cannot be written as JSON: {reason}") from error
 
 
-def guess_format(source: bytes | str | os.PathLike[str]) -> Format:
-    """Whether a document is XML, JSON or JSON lines: by its extension if it is a file, else by how it begins."""
+def guess_format(source: Source, name: str | None = None) -> Format:
+    """Whether a document is XML, JSON or JSON lines: by its extension if it is a file, else by how it begins.
+
+    `name` is what errors call it. Of an open file as much is read as it takes.
+    """
     if isinstance(source, str | os.PathLike):
-        found = _EXTENSIONS.get(os.path.splitext(os.fspath(source))[1].lower())
+        found = _of_name(os.fspath(source))
         if found is not None:
             return found
-    raw, name = open_source(source, None)
+    elif isinstance(source, np.ndarray) and (found := _of_row(source)) is not None:
+        return found
+    raw, name = open_source(source, name)
     try:
-        head = _head(utf8(raw, None, name)).lstrip(_BLANKS)
+        return _of_head(utf8(raw, None, name), name)
     finally:
         raw.close()
-    if head.startswith(b"<"):
+
+
+def _of_name(path: str) -> Format | None:
+    name, extension = os.path.splitext(path.lower())
+    return _EXTENSIONS.get(os.path.splitext(name)[1] if extension in packed.EXTENSIONS else extension)
+
+
+def _of_row(document: Document) -> Format | None:
+    """What most documents of columns are seen to be at once: these may be many."""
+    first = document[0] if document.size else 0
+    if first == ord("<"):
         return "xml"
-    if head[:1] not in b'{["-0123456789tfn' or not head:
-        what = "is empty" if not head else f"begins with {head[:8]!r}, which neither XML nor JSON does"
-        raise DataError(f"the document {what}", source=name, fix='say what it is, as in format="json"')
+    one_line = first in (ord("{"), ord("[")) and document.size <= _HEAD and not (document[:-1] == ord("\n")).any()
+    return "json" if one_line else None
+
+
+def _of_head(reader: Reader, name: str | None) -> Format:
+    """By how a document begins: no more of it is read than needed, as more of a pipe may come much later."""
+    head, room = b"", np.empty(min(_HEAD, (reader.size or _HEAD) + 1), np.uint8)
+    while len(head) < _HEAD and (got := reader.into(room)):
+        head = (head + room[:got].tobytes()).lstrip(_BLANKS)
+        if head.startswith(b"<"):
+            return "xml"
+        if head.partition(b"\n")[2].strip(_BLANKS):
+            break
+    if not head:
+        raise DataError("the document is empty", source=name, fix="leave it out, or look at what wrote it")
+    if head[:1] not in b'{["-0123456789tfn':
+        reason = f"the document begins with {head[:8]!r}, which neither XML nor JSON does"
+        raise DataError(
+            reason, source=name, fix='if it is JSON all the same, say so to see what is wrong: format="json"'
+        )
     line, _, rest = head.partition(b"\n")
     return "jsonl" if rest.strip(_BLANKS) and _is_json(line) else "json"
-
-
-def _head(reader: Any) -> bytes:
-    room, filled = np.empty(_HEAD, np.uint8), 0
-    while filled < _HEAD and (got := reader.into(room[filled:])):
-        filled += got
-    return room[:filled].tobytes()
 
 
 def _is_json(line: bytes) -> bool:

@@ -31,7 +31,6 @@ class Fault(NamedTuple):
     fix: str | None = None
 
 
-_PACKED = ((b"\x1f\x8b", "gzip"), (b"PK\x03\x04", "zip"), (b"BZh", "bzip2"), (b"\x28\xb5\x2f\xfd", "zstd"))
 _NEVER = "nothing that a DOCTYPE declares is ever expanded"
 _WORDS: dict[int, tuple[str, str | None]] = {
     state.BAD_CHARACTER: ("the character {here} is not allowed in XML", None),
@@ -114,25 +113,12 @@ def truncated(data: NDArray[np.uint8], at: int, depth: int, opened: bytes | None
 
 
 def _foreign(head: bytes, here: bytes) -> tuple[str, str | None] | None:
-    """What bytes are that cannot be XML: packed, binary, or text in another encoding."""
-    packed = _packed(head)
-    if packed or 0 in head or sum(byte < 9 for byte in head) > 8:
-        return f"byte 0x{here[0]:02X}: this is binary data, not XML", packed
+    """What bytes are that cannot be XML: binary, or text in another encoding."""
+    if 0 in head or sum(byte < 9 for byte in head) > 8:
+        return f"byte 0x{here[0]:02X}: this is binary data, not XML", None
     if "\N{REPLACEMENT CHARACTER}" in here[:4].decode("utf-8", "replace")[:1] and here[:3] != b"\xef\xbf\xbd":
         fix = 'say how it is written, as in encoding="latin-1", or declare it: <?xml version="1.0" encoding="..."?>'
         return f"byte 0x{here[0]:02X} is not UTF-8", fix
-    return None
-
-
-def _packed(head: bytes) -> str | None:
-    for start, what in (
-        (b"\x1f\x8b", "gzip"),
-        (b"PK\x03\x04", "zip"),
-        (b"BZh", "bzip2"),
-        (b"\x28\xb5\x2f\xfd", "zstd"),
-    ):
-        if head.startswith(start):
-            return f"it looks like {what}: unpack it first"
     return None
 
 

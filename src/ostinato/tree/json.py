@@ -91,7 +91,7 @@ class JsonSource:
         self._raw, self._name = open_source(source, name)
         self._buffer = JsonBuffer(utf8(self._raw, encoding, self._name))
         self._lines, self._texts, self._skips = lines, text, on_error == "skip"
-        self._chunk = max(1, min(chunk_size, 1 << 28))
+        self._chunk = max(1, min(chunk_size, 1 << 28, (self._raw.size or chunk_size) + 1))
         self.names = NameTable(names, wanted=attributes, most=self.limits.names, longest=self.limits.name)
         self._root, self._record, self._item = (self.names.id_of(each.encode()) for each in (root, record, "item"))
         self._mode = _UNKNOWN
@@ -162,7 +162,7 @@ class JsonSource:
         at = int(self._state[st.AT])
         if self._buffer.filled - at > self.limits.record:
             raise self._limit("record", "a line, item or document is too long", at)
-        self._buffer.fill(wanted)
+        self._buffer.fill(wanted, waits=wanted > self._chunk)  # a record that goes on is not scanned again and again
 
     # --- what a document is made of
 
@@ -313,14 +313,15 @@ class JsonSource:
             return self._limit("name", "a key is too long", at)
         rest = self._buffer.data[at : min(self._buffer.filled, at + 200)].tobytes()
         said, fix = reason(code, rest, self._lines)
-        return DataError(self._located(said, at), source=self._name, fix=fix)
+        return DataError(self.located(said, at), source=self._name, fix=fix)
 
-    def _located(self, what: str, at: int) -> str:
+    def located(self, what: str, at: int) -> str:
+        """What is wrong at an offset of the last buffer, with line and column."""
         place = self._buffer.place(at)
         return f"line {place.line}, column {place.column}: {what}"
 
     def _limit(self, limit: str, what: str, at: int) -> LimitError:
-        reason = self._located(what, at)
+        reason = self.located(what, at)
         return LimitError(
             limit,
             getattr(self.limits, limit),

@@ -39,8 +39,8 @@ class JsonBuffer:
             self.data[kept : kept + PAD] = 0
             self.filled = kept
 
-    def fill(self, wanted: int) -> None:
-        """Read so many more bytes, if there are as many."""
+    def fill(self, wanted: int, *, waits: bool) -> None:
+        """Read so many more bytes, if there are as many; unless it `waits`, of a pipe what there is."""
         end = self.filled + wanted
         if end > _LARGEST:
             raise LimitError(
@@ -59,6 +59,8 @@ class JsonBuffer:
                 self.at_end = True
                 break
             self.filled += got
+            if not waits and self._reader.size is None:
+                break
         self.data[self.filled : self.filled + PAD] = 0
 
     def place(self, at: int) -> Place:

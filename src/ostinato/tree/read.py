@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.errors import DataError
+from ostinato.tree.packed import LONGEST_MARK, Unpacked, packing
 
 Source = Any  # bytes, bytearray, memoryview, an array of uint8, a path, or a file that is open for reading bytes
 
@@ -60,6 +61,9 @@ class _Held:
         room[:count] = self._data[self._at : self._at + count]
         self._at += count
         return count
+
+    def head(self, count: int) -> bytes:
+        return self._data[:count].tobytes()
 
     def close(self) -> None:
         pass
@@ -152,7 +156,30 @@ class _Recoded:
 
 
 def open_source(source: Source, name: str | None) -> tuple[Reader, str | None]:
-    """A reader of bytes as they are, and what to call them."""
+    """A reader of bytes as they are, unpacked if they are compressed, and what to call them."""
+    reader, name = _opened(source, name)
+    whole = reader
+    if isinstance(reader, _Held):
+        head = reader.head(LONGEST_MARK)
+    else:
+        head = _first(reader, LONGEST_MARK)
+        whole = _Ahead(head, reader)
+    try:
+        kind = packing(head, name)
+    except DataError:
+        reader.close()
+        raise
+    return (whole if kind is None else Unpacked(whole, kind, name)), name
+
+
+def _first(reader: Reader, count: int) -> bytes:
+    room, filled = np.empty(count, np.uint8), 0
+    while filled < count and (more := reader.into(room[filled:])):
+        filled += more
+    return room[:filled].tobytes()
+
+
+def _opened(source: Source, name: str | None) -> tuple[Reader, str | None]:
     if isinstance(source, str | os.PathLike):
         path = os.fspath(source)
         try:
@@ -172,7 +199,7 @@ def open_source(source: Source, name: str | None) -> tuple[Reader, str | None]:
     raise DataError(
         f"a document cannot be read from {type(source).__name__}",
         source=name,
-        fix="give bytes, a path, or a file that is open for reading bytes",
+        fix="give bytes, a path, or a file that is open for reading bytes; many documents as an Arrow column",
     )
 
 

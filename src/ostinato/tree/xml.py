@@ -244,7 +244,7 @@ class XmlSource:
             raise LimitError(
                 "buffer",
                 _LARGEST,
-                reason=self._located("more of the document would have to be kept than fits", int(self._state[AT])),
+                reason=self.located("more of the document would have to be kept than fits", int(self._state[AT])),
                 fix="ask for smaller elements",
             )
         wider = np.zeros(size, np.uint8)
@@ -292,15 +292,16 @@ class XmlSource:
             return self._limit("name", "the name of an element or attribute is too long", where)
         return self._error(*explain(fault, self._buffer[: self._filled], where, self._opened()))
 
-    def _located(self, what: str, where: int) -> str:
+    def located(self, what: str, where: int) -> str:
+        """What is wrong at an offset of the last buffer, with line and column."""
         place = self._place.after(*count_lines(self._buffer, 0, where))
         return f"line {place.line}, column {place.column}: {what}"
 
     def _error(self, where: int, what: str, fix: str | None = None) -> DataError:
-        return DataError(self._located(what, where), source=self._name, fix=fix)
+        return DataError(self.located(what, where), source=self._name, fix=fix)
 
     def _limit(self, limit: str, what: str, where: int) -> LimitError:
-        reason = self._located(what, where)
+        reason = self.located(what, where)
         return LimitError(
             limit,
             getattr(self.limits, limit),

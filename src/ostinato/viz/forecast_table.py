@@ -17,6 +17,7 @@ _INNER = (
     "point_seconds",
     "earliest_seconds",
     "latest_seconds",
+    "mass_seconds",
     "completes",
 )
 
@@ -25,7 +26,7 @@ def readable(rows: pa.Table) -> pa.Table:
     """The same forecasts in fewer and shorter columns; those of the events stay in front."""
     columns: dict[str, Any] = {}
     for name in rows.column_names:
-        if name == "probability":
+        if name == "probability" or name.startswith("within_"):
             columns[name] = pc.round(rows[name], 3)
         elif name not in _INNER:
             columns[name] = _to_the_second(rows[name])

@@ -19,9 +19,8 @@ import pyarrow as pa
 import ostinato as ost
 from ostinato.spark import session
 from spark.jobs.running import members
-from spark.jobs.workload import LATENESS, SPARK_SCHEMA, queries
+from spark.jobs.workload import LATENESS, ORDER, SPARK_SCHEMA, queries
 
-ORDER = ["type", "key", "n"]
 SETTINGS = {
     "spark.executor.memory": "512m",
     "spark.sql.shuffle.partitions": "4",

@@ -1,20 +1,31 @@
-"""python -m spark.jobs.stream_files EVENTS MATCHES CHECKPOINT: detect over a folder of files, one at a time."""
+"""python -m spark.jobs.stream_files EVENTS FOLDER ANSWER: matches, derived events or forecasts over files, one by one.
+
+FOLDER has the model, and gets the answer and its checkpoint.
+"""
 
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import ostinato as ost
-from ostinato.spark import session
-from spark.jobs.workload import LATENESS, SPARK_SCHEMA, queries
+from ostinato.spark import ml, session
+from spark.jobs.workload import LATENESS, ORDER, RULES, SPARK_SCHEMA, queries
 
 
-def main(events: str, matches: str, checkpoint: str) -> None:
+def main(events: str, folder: str, answer: str) -> None:
     spark = session("local[2]", settings={"spark.sql.shuffle.partitions": "2"})
     stream = spark.readStream.schema(SPARK_SCHEMA).option("maxFilesPerTrigger", 1).parquet(events)
-    found = ost.detect_many(queries(), stream, order_by=["type", "key", "n"], lateness=LATENESS, buckets=4)
-    writer = found.writeStream.option("checkpointLocation", checkpoint).trigger(availableNow=True)
-    writer.format("parquet").start(matches).awaitTermination()
+    writer = _answer(answer, stream, folder).writeStream.option("checkpointLocation", f"{folder}/checkpoint")
+    writer.trigger(availableNow=True).format("parquet").start(f"{folder}/{answer}").awaitTermination()
+
+
+def _answer(name: str, stream: Any, folder: str) -> Any:
+    if name == "matches":
+        return ost.detect_many(queries(), stream, order_by=ORDER, lateness=LATENESS, buckets=4)
+    if name == "derived":
+        return ost.rules(RULES).detect(stream, lateness=LATENESS, buckets=2)
+    return ml.score(ost.ForecastModel.load(f"{folder}/model"), stream.withWatermark("ts", LATENESS), buckets=2)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pyspark.sql import functions as f
 
 import ostinato as ost
 from ostinato.spark import session
-from spark.jobs.workload import SPARK_SCHEMA, queries
+from spark.jobs.workload import ORDER, SPARK_SCHEMA, queries
 
 LATENESS = "30 seconds"  # what one micro-batch spans, and more: the partitions of a topic are not read in step
 
@@ -35,7 +35,7 @@ def detect(spark: Any, server: str, checkpoint: Path) -> Any:
     reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", server).option("subscribe", "events")
     messages = reader.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", 200).load()
     stream = messages.select(f.from_json(f.col("value").cast("string"), SPARK_SCHEMA).alias("event")).select("event.*")
-    matches = ost.detect_many(queries(), stream, order_by=["type", "key", "n"], lateness=LATENESS, buckets=4)
+    matches = ost.detect_many(queries(), stream, order_by=ORDER, lateness=LATENESS, buckets=4)
     writer = matches.select(f.to_json(f.struct("*")).alias("value")).writeStream
     writer = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
     query = writer.format("kafka").option("kafka.bootstrap.servers", server).option("topic", "matches").start()

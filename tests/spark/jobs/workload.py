@@ -21,9 +21,22 @@ QUERIES = {
     "keyed": "A AS x ; (C AS y)+ ; B AS z PARTITION BY key WITHIN 20 seconds",
     "absent": "A AS x ; NOT B PARTITION BY key WITHIN 10 seconds",  # answered by time alone
 }
+RULES = """
+DETECT answered { key { var K }, n { var N } }
+ON and { event a: A {{ key {{ var K }}, n {{ var N }} }}, event b: B {{ key {{ var K }} }} }
+   where { a before b, {a, b} within 3 sec }
+END
+DETECT silent { key { var K }, n { var N } }
+ON and { event a: A {{ key {{ var K }}, n {{ var N }} }},
+         event i: timer:from-end [event a, 10 sec],
+         while i: not B {{ key {{ var K }} }} }
+END
+"""
+PATTERN = "A AS x ; B AS y ; C AS z PARTITION BY key WITHIN 8 EVENTS"  # to forecast
 SCHEMA = pa.schema({"ts": pa.timestamp("us", tz="UTC"), "type": pa.string(), "key": pa.int64(), "n": pa.int64()})
 SPARK_SCHEMA = "ts timestamp, type string, key long, n long"
 LATENESS = "5 seconds"
+ORDER = ["type", "key", "n"]  # of events of one time
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -59,7 +72,7 @@ def write_files(table: pa.Table, folder: Path, files: int) -> None:
 
 def expected(table: pa.Table) -> Counter[str]:
     """What the embedded engine answers over the whole table at once."""
-    answer = ost.detect_many(queries(), table, events=True, order_by=["type", "key", "n"])
+    answer = ost.detect_many(queries(), table, events=True, order_by=ORDER)
     return counted(answer.drop_columns(["positions"]).to_pylist())
 
 

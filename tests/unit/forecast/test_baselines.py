@@ -35,5 +35,5 @@ def test_orders_are_those_that_were_counted() -> None:
 
 def test_a_baseline_too_large_to_compare_with_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     small = Learning(p_min=0.0, gamma=0.0, r=1.0, min_count=0.0, max_nodes=5)
-    monkeypatch.setattr(baselines, "_FULL", small)
+    monkeypatch.setattr(baselines, "FULL", small)
     assert list(baselines.trees(count(SYMBOLS, None, 3, 3))) == ["independent", "Markov 1"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ostinato.forecast.baselines import mean_rate
-from ostinato.forecast.calibrate import Adaptive, Calibration, calibrate
+from ostinato.forecast.calibrate import NEVER, Calibration, Evidence, judged, levels
 from ostinato.forecast.intervals import forecasts
 from ostinato.forecast.scores import interval_scores
 from ostinato.forecast.truth import Truth
@@ -21,6 +21,16 @@ def stream(rate: float, events: int = 60_000, seed: int = 0) -> Truth:
 
 def one_state(truth: Truth) -> np.ndarray:
     return np.zeros(len(truth), np.int32)
+
+
+def evidence(table: np.ndarray, truth: Truth, promised: float, states: np.ndarray | None = None) -> Evidence:
+    made = [forecasts(table, nominal) for nominal in levels(promised)]
+    ends = (np.stack([getattr(each, name) for each in made]) for name in ("earliest", "latest"))
+    return judged(promised, *ends, one_state(truth) if states is None else states, truth, table.shape[1])
+
+
+def calibrate(table: np.ndarray, states: np.ndarray, truth: Truth, promised: float) -> Calibration:
+    return evidence(table, truth, promised, states).calibration()
 
 
 @pytest.mark.parametrize("promised", [0.5, 0.8, 0.9])
@@ -51,7 +61,7 @@ def test_no_interval_can_be_made_where_completions_are_rare() -> None:
     truth = stream(0.01)
     found = calibrate(mean_rate(0.01, 5), one_state(truth), truth, 0.9)
     assert not found.enough and math.isnan(found.uncalibrated)
-    assert "no threshold makes intervals that cover enough" in str(found)
+    assert "after none of the events a completion within the horizon was so likely; a longer horizon" in str(found)
 
 
 def test_it_says_what_it_found() -> None:
@@ -66,37 +76,30 @@ def test_only_states_that_occurred_matter() -> None:
     assert calibrate(table, states, truth, 0.8) == calibrate(table[1:2].copy(), states * 0, truth, 0.8)
 
 
-def test_the_promise_is_kept_while_the_stream_changes() -> None:
-    """A model of frequent completions, which then become rarer and rarer."""
-    rng = np.random.default_rng(0)
-    table = mean_rate(0.2, HORIZON)
-    adaptive = Adaptive(promised=0.8, nominal=0.8)
-    ends = np.array([forecasts(table, nominal).latest[0] for nominal in np.linspace(0, 1, 1001)])
-    held = []
-    for step in range(20_000):
-        wait = rng.geometric(0.2 if step < 5_000 else 0.1)
-        covered = wait <= ends[int(adaptive.nominal * 1000)]
-        held.append(covered)
-        adaptive.step(covered)
-    assert np.mean(held) == pytest.approx(0.8, abs=0.01)
-    assert np.mean(held[8_000:]) == pytest.approx(0.8, abs=0.02)
-    assert adaptive.nominal > 0.9 and adaptive.steps == 20_000
+def test_a_level_that_makes_no_interval_is_left_again() -> None:
+    """Completions become rarer than believed, so that no interval keeps the promise, then as frequent as before."""
+    table = mean_rate(0.1, 30)
+    rare, usual = (evidence(table, stream(rate, 4000, seed=3), 0.9) for rate in (0.04, 0.1))
+    assert usual.calibration().enough
+    after = usual.followed_by(rare, 0.5)
+    assert after.calibration().nominal == NEVER
+    for _ in range(5):
+        after = after.followed_by(usual, 0.5)
+    assert after.calibration().enough and after.calibration().nominal < 0.97
 
 
-def test_a_step_by_the_share_of_a_batch() -> None:
-    adaptive = Adaptive(promised=0.9, nominal=0.9, rate=0.1)
-    assert adaptive.step(0.9) == pytest.approx(0.9)
-    assert adaptive.step(0.7) == pytest.approx(0.92)
-    assert adaptive.step(True) == pytest.approx(0.91)
-
-
-def test_the_threshold_stays_one_that_makes_forecasts() -> None:
-    adaptive = Adaptive(promised=0.9, nominal=0.9, rate=0.5)
-    assert all(adaptive.step(False) < 1 for _ in range(5))
-    assert all(adaptive.step(True) >= 0 for _ in range(100))
+def test_what_was_long_ago_is_forgotten() -> None:
+    table = mean_rate(0.1, HORIZON)
+    many, few = evidence(table, stream(0.1), 0.8), evidence(table, stream(0.05, 5000, seed=4), 0.8)
+    both = many.followed_by(few, 1.0)
+    assert both.completions == pytest.approx(1000) and few.completions > 200
+    for _ in range(5):
+        both = both.followed_by(few, 1.0)
+    assert both.calibration().coverage == pytest.approx(few.calibration().coverage, abs=0.05)
+    assert few.followed_by(many, 1.0).completions == many.completions  # more than is remembered
 
 
 def test_a_saved_state_goes_on() -> None:
-    adaptive = Adaptive(promised=0.9, nominal=0.93)
-    adaptive.step(False)
-    assert Adaptive.from_dict(json.loads(json.dumps(adaptive.to_dict()))) == adaptive
+    found = evidence(mean_rate(0.1, HORIZON), stream(0.1), 0.8)
+    again = Evidence.from_dict(json.loads(json.dumps(found.to_dict())))
+    assert again.calibration() == found.calibration() and again.to_dict() == found.to_dict()

@@ -36,3 +36,11 @@ def test_what_no_longer_fits_falls_back_to_the_longest_suffix_that_does() -> Non
         state = contexts.next[state, symbol]
         nodes.append(int(contexts.node[state]))
     assert nodes == [2, 4, 5, 3, 2]
+
+
+def test_symbols_may_be_remembered_though_they_are_no_context() -> None:
+    contexts = context_automaton(tree((), (B,)), remembered=[A, B])
+    assert contexts.states == 3 and contexts.last[0] == -1
+    after = {int(contexts.last[state]): state for state in range(3)}
+    assert contexts.next[:, A].tolist() == [after[A]] * 3 and contexts.next[:, B].tolist() == [after[B]] * 3
+    assert contexts.node[after[A]] == 0 and contexts.node[after[B]] == 1

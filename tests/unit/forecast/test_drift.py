@@ -47,8 +47,46 @@ def test_it_rings_again_while_the_change_lasts(alarm: DriftAlarm) -> None:
     assert len(run(alarm, np.full(10_000, 2.0))) > 2
 
 
-def test_events_that_became_easier_ring_nothing(alarm: DriftAlarm) -> None:
-    assert run(alarm, np.zeros(10_000)) == []
+def test_events_that_became_easier_ring_too(alarm: DriftAlarm) -> None:
+    first, *_ = run(alarm, np.full(10_000, 0.5))
+    assert first.at <= 400 and first.excess == pytest.approx(-0.5, abs=0.05)
+
+
+def test_what_the_model_goes_on_to_learn_is_no_drift(alarm: DriftAlarm) -> None:
+    for _ in range(20):
+        assert alarm.step(alarm.expected - 0.3, 200) is None or alarm.learning == 0
+        alarm.learned(-0.3, shift=True)
+    alarm.learned(0.0, shift=False)
+    assert run(alarm, np.full(1000, alarm.expected - 0.3))
+
+
+def test_a_few_held_out_events_tell_the_expected_loss_only_roughly() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        alarm = DriftAlarm.of(batches(rng.exponential(1.0, 60), 2), [2] * 30)
+        assert run(alarm, rng.exponential(1.0, 12_000)) == []
+
+
+def test_intervals_that_hold_too_seldom_ring(alarm: DriftAlarm) -> None:
+    assert not any(alarm.step_intervals(0.8, held, 30, 100) for held in (0.8, 0.75, 0.7, 0.85) * 20)
+    assert alarm.step_intervals(0.8, math.nan, 30, 100) is None and alarm.step_intervals(0.8, 0.0, 0, 100) is None
+    alarm.step(1.0, 300)
+    alarm.step_intervals(0.8, 0.6, 50, 300)
+    alarm.step(1.0, 300)
+    rung = alarm.step_intervals(0.8, 0.5, 50, 300)
+    assert rung is not None and (rung.of, rung.since, rung.at) == ("coverage", 0, 600)
+    assert rung.excess == pytest.approx(0.25) and "intervals hold 25.0% less often than they promise" in str(rung)
+
+
+def test_a_past_that_does_harm_rings_once(alarm: DriftAlarm) -> None:
+    rng = np.random.default_rng(6)
+    parts = [20] * 30
+    assert all(alarm.step_past(rng.normal(-0.01, 0.1, 30).tolist(), parts) is None for _ in range(200))
+    rung = alarm.step_past(rng.normal(0.4, 0.1, 30).tolist(), parts)
+    assert rung is not None and "what was learned before costs 0.4" in str(rung)
+    assert alarm.step_past(rng.normal(0.3, 0.1, 30).tolist(), parts) is None
+    assert alarm.step_past(rng.normal(0.9, 0.1, 30).tolist(), parts) is not None
+    assert alarm.step_past([1.0] * 3, [1] * 3) is None, "too few to say"
 
 
 def test_an_endless_loss_rings_at_once_and_stays_finite(alarm: DriftAlarm) -> None:

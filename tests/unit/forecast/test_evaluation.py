@@ -3,8 +3,10 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+import ostinato as ost
 from ostinato.errors import QueryError
 from ostinato.forecast.baselines import mean_rate
 from ostinato.forecast.evaluation import SCORES, Contender, Evaluation, evaluate
@@ -97,3 +99,20 @@ def test_too_few_events_tell_nothing() -> None:
     found = evaluate([Contender("m", mean_rate(0.2, HORIZON), np.zeros(3, np.int32))], truth)
     assert found.table["auc"].to_pylist() == [None]
     assert "–" in str(found) and "<svg" in found._repr_html_()
+
+
+def test_short_partitions_are_scored_without_bias() -> None:
+    """Events near the beginning of a partition have other states than the rest, and more events after them."""
+    rng = np.random.default_rng(1)
+    chances = rng.dirichlet([0.5] * 3, size=(3, 3, 3)).cumsum(axis=-1)
+
+    def cut_into(length: int, events: int, seed: int) -> pa.Table:
+        drawn, history = np.random.default_rng(seed).random(events), [0, 0, 0]
+        for place in range(events):
+            history.append(min(int(np.searchsorted(chances[tuple(history[-3:])], drawn[place])), 2))
+        kinds = np.array(["A", "B", "C"])[history[3:]]
+        return pa.table({"ts": np.arange(events), "type": kinds, "card": np.arange(events) // length})
+
+    model = ost.Forecaster("A : B : A PARTITION BY card", horizon=8).fit(cut_into(12, 40_000, 5))
+    scores = model.evaluate(cut_into(12, 60_000, 6)).table.to_pylist()[0]
+    assert scores["calibration_error"] < 0.02

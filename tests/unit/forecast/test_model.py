@@ -84,6 +84,7 @@ def test_batches_and_restarts_change_nothing(model: ost.ForecastModel, cards: pa
     [
         "A AS a ; B AS b WITHIN 4 seconds",
         "A AS a ; D AS b FILTER a.v < b.v WITHIN 6 EVENTS",
+        "A AS a ; D AS b FILTER a.v < b.v WITHIN 5 seconds",
         "A AS a ; D AS b FILTER a.s = b.s WITHIN 6 EVENTS PARTITION BY k",
     ],
 )
@@ -194,12 +195,11 @@ def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
     assert model.evaluate(cycle(), within=np.int64(3)).within == 3  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("verb", ["evaluate", "update"])
-def test_tables_of_spark_must_be_collected(verb: str) -> None:
+def test_tables_of_spark_must_be_collected() -> None:
     frame = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe"})()
     model = ost.Forecaster(CYCLE, order=1, horizon=5).fit(cycle())
-    with pytest.raises(ost.DataError, match=rf"`{verb}` takes a table, not a Spark DataFrame\nfix: .*toArrow"):
-        getattr(model, verb)(frame)
+    with pytest.raises(ost.DataError, match=r"`update` takes a table, not a Spark DataFrame\nfix: .*toArrow"):
+        model.update(frame)
 
 
 def test_a_feature_may_have_a_comment() -> None:
@@ -242,7 +242,8 @@ def test_unseen_events_are_followed_and_counted() -> None:
     [
         ("A AS a ; NOT B AS b WITHIN 5 seconds", {}, "cannot be forecast"),
         ("A AS a ; B AS b PARTITION BY k CONSUME BY ANY", {}, "CONSUME BY PARTITION"),
-        ("A AS a ; B AS b FILTER a.v < b.v", {}, "WITHIN n EVENTS"),
+        ("A AS a ; B AS b FILTER a.v < b.v", {}, "add WITHIN"),
+        ("A AS a : B AS b : C:+ FILTER a.v < b.v", {}, "add WITHIN"),
         (CYCLE, {"features": ["v >"]}, "in a feature"),
         (CYCLE, {"features": "v > 1"}, "list of conditions"),
         (CYCLE, {"features": [""]}, "condition on one event"),
@@ -333,6 +334,19 @@ def test_what_was_never_observed_is_got_over_where_events_are_compared() -> None
     assert model.forecast(strange)["point"].to_pylist()[200:] == expected[199:]
 
 
+def test_events_one_after_the_other_can_be_compared_without_a_window() -> None:
+    random = np.random.default_rng(1)
+    events = pa.table({"ts": np.arange(3000.0), "type": ["T"] * 3000, "v": random.integers(0, 9, 3000)})
+    query = "T AS a : T AS b : T AS c FILTER a.v < b.v AND b.v < c.v"
+    found, expected = (
+        ost.Forecaster(text, order=1, horizon=5).fit(events).forecast(events)
+        for text in (query, f"{query} WITHIN 3 EVENTS")
+    )
+    assert found.equals(expected)
+    ends = {row[-1] for row in ost.cel(query).detect(events)["positions"].to_pylist()}
+    assert set(np.flatnonzero(found["completes"].to_numpy(zero_copy_only=False)).tolist()) == ends and ends
+
+
 def test_intervals_that_would_not_hold_are_not_given() -> None:
     """The stream changed before the end of the history: the model knows that it cannot keep its promise."""
     random = np.random.default_rng(2)
@@ -392,3 +406,86 @@ def test_an_alarm_that_was_learned_from_does_not_ring_again() -> None:
         events = pa.table({"ts": np.arange(2000.0), "type": random.choice(["A", "B"], 2000)})
         rang.append(model.update(events, decay=0.01))
     assert rang[0] is not None and rang[0].excess > 1 and rang[2] is None and rang[3] is None
+
+
+def test_seconds_promise_what_they_keep() -> None:
+    """After A the next event takes 100 seconds, after B 1; the completion is at most ten events away."""
+    rng = np.random.default_rng(1)
+    symbols = rng.integers(0, 2, 20_000)
+    ticks = np.cumsum(np.where(np.concatenate([[1], symbols[:-1]]) == 0, 100.0, 1.0))
+    events = pa.table({"ts": ticks, "type": np.array(["A", "B"])[symbols]})
+    for threshold in (0.45, 0.6):
+        model = ost.Forecaster("A : B", horizon=10, threshold=threshold).fit(events)
+        made = model.forecast(events)
+        done = np.flatnonzero(made["completes"].to_numpy())
+        ahead = np.searchsorted(done, np.arange(len(ticks)), side="right")
+        known = ahead < len(done)
+        wait = ticks[done[ahead[known]]] - ticks[known]
+        begin, end = (made[f"{name}_seconds"].to_numpy(zero_copy_only=False)[known] for name in ("earliest", "latest"))
+        held = (begin <= wait + 1e-6) & (wait - 1e-6 <= end)
+        for last in (0, 1):
+            some = (symbols[known] == last) & ~np.isnan(begin)
+            assert some.any() and held[some].mean() > threshold - 0.02
+        assert pc.min(made["mass_seconds"]).as_py() >= model.nominal_seconds
+        assert pc.min(made["point_seconds"]).as_py() > 90
+
+
+def test_no_seconds_are_given_where_no_interval_in_events_is() -> None:
+    """Sessions: nearly all completions within the time looked at, but few within the horizon."""
+    rng = np.random.default_rng(2)
+    gaps = np.where(rng.random(20_000) < 0.02, 86400.0, 1.0)
+    kinds = np.array(["A", "B", "C"])[rng.choice(3, 20_000, p=[0.1, 0.3, 0.6])]
+    events = pa.table({"ts": np.cumsum(gaps), "type": kinds})
+    model = ost.Forecaster("A : B", horizon=15, threshold=0.7).fit(events)
+    made = model.forecast(events)
+    assert pc.max(made["probability"]).as_py() < 0.7
+    assert made["earliest"].null_count == made["earliest_seconds"].null_count == len(made)
+    assert "a longer horizon or a lower threshold" in str(model.calibration)
+
+
+def test_probabilities_within_numbers_of_events(model: ost.ForecastModel, cards: pa.Table) -> None:
+    plain, made = model.forecast(cards), model.forecast(cards, within=[model.settings.horizon, np.int64(5), 1, 5])
+    names = ["within_1", "within_5", f"within_{model.settings.horizon}"]
+    assert made.drop_columns(names).equals(plain)
+    assert made.column_names[:6] == ["probability", "beyond", *names, "point"]
+    one, five, whole = (made[name].to_numpy() for name in names)
+    assert (one <= five).all() and (five <= whole).all() and (one < five).any()
+    assert whole.tolist() == made["probability"].to_pylist()
+    scorer = model.scorer(within=[5])
+    assert scorer.push(cards)["within_5"].to_pylist() == five.tolist()
+
+
+@pytest.mark.parametrize("within", [[0], [1.5], "5", 5, [True], [10_000]])
+def test_numbers_of_events_beyond_the_horizon_are_refused(model: ost.ForecastModel, within: Any) -> None:
+    with pytest.raises(ost.OstinatoError, match="within cannot be"):
+        model.forecast([], within=within)
+
+
+def test_what_is_certain_has_the_probability_1() -> None:
+    model = ost.Forecaster("A : B", horizon=20, order=2).fit(cycle())
+    made = model.forecast(cycle(), within=[10])
+    assert pc.max(made["probability"]).as_py() == pc.max(made["within_10"]).as_py() == 1
+    assert pc.min(made["beyond"]).as_py() == 0
+
+
+def test_the_language_of_a_text_is_told() -> None:
+    made = ost.Forecaster("[type = 'a'] . [type = 'b']", language="srem", horizon=30)
+    assert made.pattern.language == "srem"
+    assert repr(made) == """<Forecaster of "[type = 'a'] . [type = 'b']", order='auto', horizon=30, threshold=0.5>"""
+    with pytest.raises(ost.OstinatoError, match="give 'cel' or 'srem'"):
+        ost.Forecaster("a ; b", language="sql")
+    with pytest.raises(ost.OstinatoError, match="give 'cel', which the query is in"):
+        ost.Forecaster(ost.cel("a ; b"), language="srem")
+
+
+def test_messages_say_what_to_do_here(model: ost.ForecastModel) -> None:
+    frame = type("DataFrame", (), {"__module__": "pyspark.sql.dataframe"})()
+    with pytest.raises(ost.DataError, match=r"model\.forecast"):
+        model.scorer().push(frame)
+    with pytest.raises(ost.DataError, match=r"Scorer\.snapshot"):
+        model.scorer().restore(b"what")
+    for verb in (model.save, ost.ForecastModel.load):
+        with pytest.raises(ost.OstinatoError, match="path cannot be 3"):
+            verb(3)  # type: ignore[operator]
+    with pytest.raises(ost.DataError, match="2 events are too few to hold some out"):
+        ost.Forecaster("A ; B").fit(cycle(2))

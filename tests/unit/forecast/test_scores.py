@@ -39,7 +39,7 @@ def intervals(*bounds: tuple[int, int]) -> Any:
 def test_outcomes_are_counted_per_state_and_what_is_not_known_is_left_out() -> None:
     states = ints(0, 0, 1, 1, 1)
     truth = Truth(ints(2, 3, 1, 0, 0), ints(9, 9, 9, 9, 1))
-    found = outcomes(np.array([0.3, 0.6]), states, truth, 2, np.ones(3))
+    found = outcomes(np.array([0.3, 0.6]), states, truth, 2, np.ones((1, 3)))
     assert found.probability.tolist() == [0.3, 0.6]
     assert found.positives.tolist() == [1, 1] and found.negatives.tolist() == [1, 1]
     assert found.total == 4 and found.rate == 0.5
@@ -113,7 +113,7 @@ def test_intervals_count_once_the_data_decide_them() -> None:
     states = ints(0, 0, 0, 0, 0, 1)
     #            held, late, early, never came, not known, no forecast
     truth = Truth(ints(3, 5, 1, 0, 0, 2), ints(9, 9, 9, 4, 3, 9))
-    found = interval_scores(intervals((2, 4), (0, 0)), states, truth, 6, 0.5, np.ones(7))
+    found = interval_scores(intervals((2, 4), (0, 0)), states, truth, 6, 0.5, np.ones((1, 7)))
     assert found.known == 4 and found.coverage == 0.25
     assert found.spread == 2
     assert found.no_forecast == pytest.approx(1 / 6)
@@ -134,7 +134,7 @@ def test_intervals_longer_than_keys_are_not_judged_by_hits_alone() -> None:
 
 def test_a_completion_beyond_the_horizon_counts_as_just_beyond_it() -> None:
     truth = Truth(ints(50, 0), ints(60, 60))
-    found = interval_scores(intervals((2, 4)), ints(0, 0), truth, 6, 0.8, np.ones(7))
+    found = interval_scores(intervals((2, 4)), ints(0, 0), truth, 6, 0.8, np.ones((1, 7)))
     assert found.coverage == 0 and found.score == pytest.approx(2 + 2 / 0.2 * 3)
 
 

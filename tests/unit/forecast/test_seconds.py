@@ -23,6 +23,7 @@ TREE = Tree(
     np.ones(5),
 )
 CHAIN = product(AB, TREE, max_states=100)
+ONE = np.ones(CHAIN.states, np.float32)  # the horizon leaves nothing out
 
 Draw = Callable[[np.random.Generator, np.ndarray], np.ndarray]
 
@@ -57,9 +58,11 @@ def test_constant_gaps_are_exact(gap: float, max_bytes: int) -> None:
     waiting = waiting_times(CHAIN, HORIZON)
     times = completion_times(CHAIN, gaps, HORIZON, max_bytes=max_bytes)
     for threshold in (0.3, 0.5, 0.9):
-        events, seconds = forecasts(waiting, threshold), seconds_ahead(times, threshold)
+        events = forecasts(waiting, threshold)
+        seconds = seconds_ahead(times, events.probability, threshold)
         assert seconds.earliest == pytest.approx(events.earliest * gap, rel=1e-6)
         assert seconds.latest == pytest.approx(events.latest * gap, rel=1e-6)
+        assert seconds.mass == pytest.approx(events.mass, rel=1e-5)
     median = (np.cumsum(waiting, axis=1) < waiting.sum(axis=1, keepdims=True) / 2).sum(axis=1) + 1
     assert seconds.point == pytest.approx(median * gap, rel=1e-6)
 
@@ -79,7 +82,7 @@ def test_times_are_those_of_a_simulation(clock: str) -> None:
     draw = CLOCKS[clock]
     found = completion_times(CHAIN, learned(draw), 50)
     assert (np.diff(found.times) > 0).all()
-    spans = {threshold: seconds_ahead(found, threshold) for threshold in (0.5, 0.9)}
+    spans = {threshold: seconds_ahead(found, ONE, threshold) for threshold in (0.5, 0.9)}
     for state in range(CHAIN.states):
         times = np.sort(simulated(CHAIN, state, draw))
         below = np.searchsorted(times, found.times + found.slack, side="right") / len(times)
@@ -94,7 +97,7 @@ def test_rare_long_gaps_do_not_blur_the_near_future() -> None:
     """A mean gap of two minutes, but half of the completions are within half a minute."""
     found = completion_times(CHAIN, learned(CLOCKS["sessions"]), 50)
     assert found.slack[0] < 1 and found.times[-1] > 3600
-    assert np.nanmax(seconds_ahead(found, 0.5).latest) < 60
+    assert np.nanmax(seconds_ahead(found, ONE, 0.5).latest) < 60
 
 
 def test_probabilities_stay_within_1() -> None:
@@ -105,17 +108,49 @@ def test_probabilities_stay_within_1() -> None:
 
 def test_where_all_comes_at_once_it_takes_no_time() -> None:
     gaps = count_gaps(np.zeros(10, np.int32), None, np.full(10, 3.0), 2)
-    seconds = seconds_ahead(completion_times(CHAIN, gaps, HORIZON), 0.5)
+    seconds = seconds_ahead(completion_times(CHAIN, gaps, HORIZON), ONE, 0.5)
     assert not seconds.point.any() and not seconds.earliest.any() and not seconds.latest.any()
 
 
 def test_without_gaps_there_is_no_forecast() -> None:
     gaps = count_gaps(np.zeros(1, np.int32), None, np.zeros(1), 2)
-    seconds = seconds_ahead(completion_times(CHAIN, gaps, HORIZON), 0.5)
+    seconds = seconds_ahead(completion_times(CHAIN, gaps, HORIZON), ONE, 0.5)
     assert np.isnan(seconds.point).all() and np.isnan(seconds.earliest).all()
 
 
 def test_what_is_not_likely_enough_in_time_is_no_forecast() -> None:
     gaps = learned(CLOCKS["lognormal"], 2000)
-    seconds = seconds_ahead(completion_times(CHAIN, gaps, 2), 0.9)
+    seconds = seconds_ahead(completion_times(CHAIN, gaps, 2), ONE, 0.9)
     assert np.isnan(seconds.earliest).any() and not np.isnan(seconds.point).any()
+
+
+def test_what_lies_beyond_the_horizon_is_left_out() -> None:
+    """Of what comes after 2 events nothing is promised, however long the time looked at is."""
+    gaps = count_gaps(np.arange(100, dtype=np.int32) % 2, None, np.arange(100.0), 2)
+    times = completion_times(CHAIN, gaps, HORIZON)
+    near = forecasts(waiting_times(CHAIN, 2), 0.5)
+    seconds = seconds_ahead(times, near.probability, 0.5)
+    assert np.isnan(seconds.earliest).tolist() == (near.earliest == 0).tolist()
+    made = near.earliest > 0
+    assert made.any() and not made.all()
+    assert (seconds.latest[made] <= 2).all() and (seconds.point <= 2).all()
+    assert seconds.mass[made] == pytest.approx(near.mass[made], rel=1e-5)
+
+
+def test_a_gap_may_depend_on_the_symbol_before_it() -> None:
+    """After `a` the next event takes 100 seconds, after `b` 1, whatever it is."""
+    rng = np.random.default_rng(5)
+    symbols = rng.integers(0, 2, 5000).astype(np.int32)
+    ticks = np.cumsum(np.where(np.concatenate([[1], symbols[:-1]]) == 0, 100.0, 1.0))
+    gaps = count_gaps(symbols, None, ticks, 2)
+    assert gaps.kinds.remembered == (0,)  # the rest is after `b`
+    coin = Tree(((),), np.array([[0.5, 0.5]]), np.ones(1))  # knows no context, but states tell the last symbol
+    chain = product(AB, coin, max_states=10, remembered=gaps.kinds.remembered)
+    times = completion_times(chain, gaps, 10)
+    seconds = seconds_ahead(times, np.ones(chain.states, np.float32), 0.45)
+    for last, soonest in ((0, 100.0), (-1, 101.0)):
+        place = int(np.flatnonzero(chain.last == last)[0])
+        slack = times.slack[np.searchsorted(times.times, soonest)]
+        assert seconds.earliest[place] >= soonest - 3 * slack and seconds.latest[place] <= soonest + 4 + 3 * slack
+        before = times.times < soonest - 3 * slack
+        assert times.mass[place][before].sum() < 0.01

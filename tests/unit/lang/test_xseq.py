@@ -10,6 +10,7 @@ import pytest
 from ostinato.errors import QueryError
 from ostinato.lang.cel import MAX_DEPTH
 from ostinato.lang.xseq import parse, read
+from ostinato.lang.xseq_slips import warnings_of
 from ostinato.lang.xseq_tokens import words
 from ostinato.plan.xseq import (
     Aggregate,
@@ -242,6 +243,16 @@ def test_union_is_looser_than_what_follows() -> None:
         ("//a partition by //a@id where $X = 3", "before `partition by`", "exchange"),
         ("//a partition by //a", "one attribute of the nodes", "//a @id"),
         ("//a[@b = 1e999]", "too large", None),
+        ("son[position()=1]", "no function `position`", "no positions"),
+        ("//a[last()]", "one argument", "no positions"),
+        ("b[true()]", "no function `true`", "leave it out"),
+        ("//b[contains(@a, 'x')]", "no function `contains`", "no functions of texts"),
+        ("//$X where contains($X@a, 'x')", "no function `contains`", "no functions of texts"),
+        ("count(//son)", "found count()", "return count($X) from //$X"),
+        ("//svg:*", "no test for every name with a prefix", "namespaces="),
+        ("//*:a", "a name with every prefix", "namespaces="),
+        ("//a 'b'", "found a string", "following_sibling::'b'"),
+        ("//''", "name is empty", "between the quotes"),
     ],
 )
 def test_errors(text: str, reason: str, fix: str | None) -> None:
@@ -256,6 +267,72 @@ def test_the_place_is_shown() -> None:
     with pytest.raises(QueryError) as caught:
         parse("return $X@a\nfrom //$Y")
     assert str(caught.value).splitlines()[1:3] == ["   1 | return $X@a", "              ^^^^"]
+
+
+def test_clauses_of_sql() -> None:
+    for text, clause, fix in (
+        ("return $X@a from //$X where $X@a = 3 order by $X@b", "order by", "sort the table"),
+        ("return $X@a from //$X limit 10", "limit", "--limit"),
+        ("return $X@a from //$X having count($X) > 3", "having", "after where"),
+    ):
+        with pytest.raises(QueryError, match=f"no `{clause}`") as caught:
+            parse(text)
+        assert fix in (caught.value.fix or "") and caught.value.text == text
+    with pytest.raises(QueryError, match=r"never bound in the path(?s:.)*write \$Y there"):
+        parse(r"return $X@a from //$X \Y where $Y@a > 3")
+    with pytest.raises(QueryError, match="never closed") as caught:
+        parse("(: x")
+    assert caught.value.text == "(: x"
+
+
+@pytest.mark.parametrize(
+    ("text", "warning"),
+    [
+        ("return $X@id from //$X order by $X@price", "sort the table"),
+        ("return $X@a from //$X group by $X@a", "`group by` is no clause"),
+        ("return $X@id from //$X where $X@a > prev($X)@a", "prev($X) is never there"),
+        ("return $X@price-1 from //$X", "@price - 1"),
+        ("//a *", "following_sibling::*"),
+        ("return $Y@a from //a $Y *", "`$Y *`"),
+        (r"return $X@a from /s/$X (\X)*", "the variable is $X"),
+        ("return $X@a from //$X[X@b > 3]", "the variable is $X"),
+        ("//a[contains(@b)]", "`contains(`"),
+        ("//a/count(b)", "`count(`"),
+    ],
+)
+def test_warnings(text: str, warning: str) -> None:
+    (found,) = warnings_of(text, parse(text))
+    assert warning in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *ALL.values(),
+        "//order by",
+        "//low limit",
+        "//a/order/by",
+        "//'price-1' /@'price-1'",
+        "return $X@iso-a, $X@date - 1 from //$X",
+        r"return $X@a from //$X (\$Y) * \$W*",
+        "//a following_sibling::* /*",
+        r"return $X@a from //$X (\$X)* where $X@a > prev($X)@a",
+        "/last (/a)*",
+        "return count ($X) from //$X[not(@a)]",
+    ],
+)
+def test_nothing_to_warn_of(text: str) -> None:
+    assert warnings_of(text, parse(text)) == ()
+
+
+def test_names_in_quotes() -> None:
+    assert path("//'a b'/\"it's\"@'c, d'") == Concat(
+        (named(Axis.DESCENDANT, "a b"), named(Axis.CHILD, "it's"), named(Axis.ATTRIBUTE, "c, d"))
+    )
+    assert path("//'a'") == path("//a")
+    items = read("return $X@'a b', $X/'b c'@d, $X@a / '2' as half, $X child::'2' from //$X").items or ()
+    assert [item.name for item in items] == ["$X@'a b'", "$X child::'b c'@d", "half", "$X child::'2'"]
+    assert isinstance(items[2].operand, Arithmetic)
 
 
 def test_another_language() -> None:

@@ -36,6 +36,10 @@ from ostinato.plan.xseq_format import query_text
         ('//a[@b = "it\'s"]', "//a[@b = 'it''s']"),
         ("return $X@a as b, $X from //$X", "return $X@a as b, $X from //$X"),
         ("//$X partition by (//a) @id", "//$X partition by //a@id"),
+        ("//a following_sibling::'b c'[@'d e' = 1]", "//a following_sibling::'b c'[@'d e' = 1]"),
+        ("//a/'it''s'/\"x\"", "//a/'it''s'/x"),
+        ("return $X/'b c'/d@'e f' from //$X", "return $X child::'b c'/d@'e f' from //$X"),
+        ("//$X partition by //a@'b c'", "//$X partition by //a@'b c'"),
         ("return $X following_sibling::b@c from //$X", "return $X following_sibling::b@c from //$X"),
     ],
 )

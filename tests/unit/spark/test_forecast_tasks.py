@@ -12,12 +12,14 @@ import pytest
 
 import ostinato as ost
 from ostinato.errors import DataError
+from ostinato.forecast.judging import Intervals, judge, judgement_of
 from ostinato.forecast.learnt import Learner, Learnt
 from ostinato.forecast.machine import completed
 from ostinato.forecast.model import ForecastModel
 from ostinato.forecast.reader import Reader
 from ostinato.forecast.scores import interval_scores, likely
 from ostinato.forecast.scores import outcomes as of_states
+from ostinato.forecast.symbols import Symbols
 from ostinato.forecast.truth import Truth
 from ostinato.spark.forecast_count import CountTask, add_up
 from ostinato.spark.forecast_grams import COUNTED, KEYS, learnt_of, rows_of
@@ -69,13 +71,14 @@ def meaning(learnt: Learnt) -> dict[tuple[Any, ...], float]:
 def test_counts_of_tasks_add_up(text: str, budget: int) -> None:
     made, rows = forecaster(text), history()
     cut = 150.0
-    task = CountTask(made.pattern, made.settings, 2, cut, 3, budget)
+    none = replace(made.fit(rows).learnt.symbols, minterms=(), effects=(), observed=0, outcomes=())
+    task = CountTask(none, made.settings, 2, cut, 3, budget)
     packed = [batch for part in by_task(rows) for batch in task(part)]
     found = [unpack(row.as_buffer(), COUNTED) for batch in add_up(packed) for row in batch[ROWS]]
     table = pa.Table.from_batches(found)
     assert len(table.group_by(KEYS).aggregate([])) == len(table), "a gram is in one bucket only"
-    head, tail = learnt_of(table, made.pattern, 2)
-    reader = Reader(made.pattern, made.settings.binding)
+    head, tail = learnt_of(table, none, 2)
+    reader = Reader(made.pattern, made.settings.binding, none, learning=True)
     read = reader.read(rows)
     learner = Learner(reader.symbols, 2, read.key_count)
     split = int(np.searchsorted(read.seconds, cut, side="right"))
@@ -91,7 +94,7 @@ def test_counts_of_tasks_add_up(text: str, budget: int) -> None:
 @pytest.mark.parametrize("text", PATTERNS.values(), ids=PATTERNS)
 def test_grams_there_and_back(text: str) -> None:
     learnt = forecaster(text).fit(history()).learnt
-    head, tail = learnt_of(rows_of(learnt, later=False), learnt.symbols.pattern, learnt.counts.order)
+    head, tail = learnt_of(rows_of(learnt, later=False), Symbols(learnt.symbols.pattern), learnt.counts.order)
     assert meaning(head) == meaning(learnt)
     assert not tail.events and len(tail.symbols) == len(learnt.symbols)
 
@@ -99,9 +102,9 @@ def test_grams_there_and_back(text: str) -> None:
 @pytest.mark.parametrize("text", PATTERNS.values(), ids=PATTERNS)
 @pytest.mark.parametrize("budget", [1 << 20, 1000])
 def test_a_trial_counts_what_came_of_each_state(text: str, budget: int) -> None:
-    made, rows = forecaster(text), history()
+    made, rows = forecaster(text, threshold=0.3), history()
     model, cut = made.fit(history(5)), 150.0
-    task = TrialTask(Shipped.of(model, model.settings), [cut, 170.0], budget)
+    task = TrialTask(Shipped.of(model, model.settings), [cut, 170.0], budget=budget)
     found = pa.Table.from_batches([batch for part in by_task(rows) for batch in task(part)]).to_pylist()
     read = Reader(model.pattern, model.settings.binding, model.symbols).read(rows)
     split = int(np.searchsorted(read.seconds, cut, side="right"))
@@ -110,16 +113,22 @@ def test_a_trial_counts_what_came_of_each_state(text: str, budget: int) -> None:
         assert sum(row["events"] for row in found if row["kind"] == 0 and row["part"] == part) == ending.sum()
     assert sum(row["events"] for row in found if row["kind"] == 1) == SIZE - split
     outcomes = [row for row in found if row["kind"] == 2]
-    states, wait, later, times = (
-        np.array([row[name] for row in outcomes], kind)
-        for name, kind in (("part", np.int32), ("wait", np.int32), ("later", np.int32), ("events", np.int64))
+    columns = {"part": np.int32, "wait": np.int32, "later": np.int32, "events": np.int64, "stratum": np.uint8}
+    states, wait, later, times, strata = (
+        np.array([row[name] for row in outcomes], kind) for name, kind in columns.items()
     )
-    counted = Truth(wait, later, times)
-    assert read.keys is not None
-    truth = Truth.of(completes[split:], read.keys[split:])
+    counted = Truth(wait, later, times, strata)
+    assert read.keys is not None and read.seconds is not None
+    truth = Truth.of(completes, read.keys).part(split, SIZE)
     plain = model.machine.states(read)[split:]
     assert counted.events == len(truth) and counted.completions == truth.completions
-    assert counted.weights(6).tolist() == pytest.approx(truth.weights(6).tolist())
+    assert counted.weights(6) == pytest.approx(truth.weights(6))
+    held = np.array([row["held"] for row in outcomes], np.int64)
+    ours = judge(model.machine, Intervals.of(model.machine, states), counted, held)
+    theirs = judgement_of(model.machine, read, completes, split)
+    for one, other in ((ours.events, theirs.events), (ours.seconds, theirs.seconds)):
+        assert one is not None and other is not None and one.known[0] > 0
+        assert one.known == pytest.approx(other.known) and one.covered == pytest.approx(other.covered)
     for threshold in (0.2, 0.5, 0.8):
         made_for = model.machine.forecasts(threshold)
         one, other = (interval_scores(made_for, *each, 6, threshold) for each in ((states, counted), (plain, truth)))
@@ -141,11 +150,11 @@ def test_a_model_travels_as_files_and_is_rebuilt_once() -> None:
 
 def test_no_rows_teach_nothing() -> None:
     made = forecaster(PATTERNS["events"])
-    assert list(CountTask(made.pattern, made.settings, 2, math.inf, 3)([])) == []
+    assert list(CountTask(Symbols(made.pattern), made.settings, 2, math.inf, 3)([])) == []
 
 
 def test_a_row_without_a_time_is_an_error() -> None:
     made = forecaster(PATTERNS["events"])
     rows = pa.table({"ts": pa.array([None], pa.timestamp("us", tz="UTC")), "type": ["A"], "k": [1], "v": [1]})
     with pytest.raises(DataError, match="`ts` is NULL"):
-        list(CountTask(made.pattern, made.settings, 2, math.inf, 3)(rows.to_batches()))
+        list(CountTask(Symbols(made.pattern), made.settings, 2, math.inf, 3)(rows.to_batches()))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-
 import pytest
 
 from ostinato.errors import DataError, LimitError
@@ -16,7 +14,6 @@ WRONG = [
     (b"<!-- x -->", "line 1, column 11: there is no root element"),
     (b"hello", "line 1, column 1: `h` stands outside the root element"),
     (bytes(range(256)), "line 1, column 1: byte 0x00: this is binary data, not XML"),
-    (gzip.compress(b"<a/>", mtime=0), "binary data, not XML\nfix: it looks like gzip: unpack it first"),
     (b"<a><b>text", "line 1, column 11: the document ends: `<b>` is not closed (2 elements are open)"),
     (b"<a><b x='1", "line 1, column 11: the document ends inside a tag: `<a>` is not closed"),
     (b"<a><!-- x", "line 1, column 10: the document ends inside a comment: `<a>` is not closed"),

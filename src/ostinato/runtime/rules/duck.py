@@ -13,7 +13,8 @@ from sqlglot import exp
 
 from ostinato.errors import DataError
 from ostinato.relational.dialects import write
-from ostinato.relational.kinds import Attributes
+from ostinato.relational.expressions import sql_type
+from ostinato.relational.kinds import TERM, Attributes, Kind, is_list
 from ostinato.relational.matching import Matching
 from ostinato.relational.select import Names
 from ostinato.runtime.rules.ingest import TermMatcher
@@ -21,6 +22,15 @@ from ostinato.runtime.rules.ingest import TermMatcher
 
 def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def column_type(kind: Kind) -> str:
+    """The type of a column of a table. What has no type yet fits everywhere, as NULL does."""
+    if kind is not TERM and pa.types.is_null(kind):
+        return '"NULL"'
+    if kind is not TERM and pa.types.is_struct(kind):
+        return f"STRUCT({', '.join(f'{quoted(field.name)} {column_type(field.type)}' for field in kind)})"
+    return f"{column_type(kind.value_type)}[]" if is_list(kind) else write(sql_type(kind), "duckdb")
 
 
 def connect(threads: int | None = None) -> duckdb.DuckDBPyConnection:
@@ -41,15 +51,21 @@ class DuckSession:
         self, connection: duckdb.DuckDBPyConnection, names: Names, patterns: Callable[[str], pa.Table] | None = None
     ) -> None:
         self.connection, self.names, self._patterns = connection, names, patterns
-        self._held: list[pa.Table] = []
+        self._held: dict[str, pa.Table] = {}
+        self._defined: dict[str, tuple[exp.Query, str]] = {}  # rounds of a recursion define the same again
 
     def provide(self, name: str, table: pa.Table) -> None:
         self.connection.register(name, table)
-        self._held.append(table)
+        self._held[name] = table
 
     def define(self, name: str, query: exp.Query, *, kept: bool) -> None:
-        text = write(query, "duckdb")
-        self.run(f"CREATE OR REPLACE TEMP {'TABLE' if kept else 'VIEW'} {quoted(name)} AS {text}")
+        before, text = self._defined.get(name, (None, ""))
+        if before is not query:
+            text = f"CREATE OR REPLACE TEMP {'TABLE' if kept else 'VIEW'} {quoted(name)} AS {write(query, 'duckdb')}"
+            self._defined[name] = query, text
+        elif not kept:
+            return  # a view reads what its tables hold by then
+        self.run(text)
 
     def match(self, name: str, stream: str, found: Matching, attributes: Attributes) -> None:
         events = self.arrow(f"SELECT * FROM {quoted(stream)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from math import inf
@@ -18,9 +19,13 @@ from ostinato.options import OnLate
 from ostinato.plan.rules import Program
 from ostinato.relational.kinds import TERM, Attributes
 from ostinato.relational.select import SECOND
+from ostinato.runtime.rules.adopting import adopt
+from ostinato.runtime.rules.bound import Bound, Source
 from ostinato.runtime.rules.ingest import LABEL, untag
+from ostinato.runtime.rules.moments import Moments
 from ostinato.runtime.rules.steps import Derived, Steps
-from ostinato.runtime.rules.whole import Fitted, fit, typed
+from ostinato.runtime.rules.whole import Fitted, typed
+from ostinato.runtime.rules.widening import conformed, moved
 from ostinato.runtime.state import Snapshot
 from ostinato.terms.data import to_json
 
@@ -65,24 +70,28 @@ class RuleEngine:
         self.now = _BEFORE  # all that ends up to this tick is done
         self.stopped = ""
         self._late_rows: list[pa.Table] = []
-        self._schema: pa.Schema | None = None
         self._waiting: pa.Table = pa.table({})
-        self._fitted: Fitted | None = None
+        self._ready: list[pa.Table] = []  # derived by a call that failed later
+        self._told: set[tuple[str, str]] = set()
+        self._source = Source(program, text, options.columns, options.longest)
+        self._bound: Bound | None = None
+        self._steps: Steps
         if schema is not None:
-            self._bind(schema)
+            self._bind(Bound.of(self._source, schema, final=True))
 
     # -- the life of an engine
 
     def push(self, batch: Any) -> pa.Table:
         """Read events; returns the derived events that end before time as it is now known."""
         self._check_open()
-        rows = to_arrow(batch)
-        if self._schema is None and not rows.num_columns:
-            return pa.table({})
-        rows = self._meet(rows, optional=isinstance(batch, list))
-        read = self.fitted.columns.read(rows, first_row=self.events)
+        rows, dicts = to_arrow(batch), isinstance(batch, list)
+        if not rows.num_columns:
+            return pa.table({}) if self._bound is None else self._answer({})
+        bound = self._meet(rows.schema, dicts=dicts)
+        rows = bound.rows(rows, dicts=dicts)
+        read = bound.fitted.columns.read(rows, first_row=self.events)
         ends = read["end"].to_numpy()
-        late = self.is_late(read["begin"].to_numpy(), ends)
+        late = self._late(bound.fitted.columns.moments, read["begin"].to_numpy(), ends)
         if late.any() and self.options.on_late == "raise":
             raise DataError(
                 f"{int(late.sum())} of {len(rows)} events came after time had passed their end, or lasted longer than "
@@ -90,6 +99,9 @@ class RuleEngine:
                 row=self.events + int(np.argmax(late)),
                 fix="sort the events by their end, or allow lateness=…",
             )
+        if bound is not self._bound:
+            self._bind(bound)
+        self._warn(read[LABEL])
         self.events += len(rows)
         if self._steps.labels is not None:
             self.unread += len(rows) - (pc.sum(pc.is_in(read[LABEL], self._steps.labels)).as_py() or 0)
@@ -113,16 +125,15 @@ class RuleEngine:
     def flush(self) -> pa.Table:
         """The stream has ended: returns everything that was still waiting, timers included."""
         self._check_open()
-        if self._fitted is None:
-            self.stopped = _ENDED
-            return pa.table({})
+        if self._bound is None:
+            self._bind(Bound.of(self._source, self._source.without_events()))
         answer = self._advance(_AFTER)
         self.stopped = _ENDED
         return answer
 
     def due(self) -> Any:
         """The time that must pass before `advance` has something to do; None when nothing waits."""
-        if self._fitted is None:
+        if self._bound is None:
             return None
         ticks = [] if self._steps.due is None else [self._steps.due]
         if len(self._waiting):
@@ -134,11 +145,11 @@ class RuleEngine:
 
     def late_events(self) -> pa.Table:
         """The rows that came too late, under on_late="collect"."""
-        assert self._schema is not None
-        return pa.concat_tables(self._late_rows) if self._late_rows else self._schema.empty_table()
+        seen = self._seen
+        return pa.concat_tables([seen.empty_table(), *(conformed(rows, seen) for rows in self._late_rows)])
 
     def stats(self) -> RuleStatistics:
-        if self._fitted is None:
+        if self._bound is None:
             return RuleStatistics(self.events, self.derived, self.late, self.unread, 0, {})
         counts = self.events, self.derived, self.late, self.unread
         return RuleStatistics(*counts, len(self._waiting), dict(self._steps.sizes))
@@ -151,11 +162,19 @@ class RuleEngine:
         ends = self._waiting["end"].to_numpy()
         ripe = ends <= now
         events = self._waiting.filter(pa.array(ripe)) if not ripe.all() else self._waiting
-        self._waiting = self._waiting.filter(pa.array(~ripe)) if not ripe.all() else self._waiting.slice(0, 0)
-        self.stopped = _STOPPED
-        tables = [self._answer(self._step(part, until)) for part, until in self._parts(events, ends[ripe], now)]
-        self.stopped = ""
-        return pa.concat_tables(tables)
+        later = self._waiting.filter(pa.array(~ripe)) if not ripe.all() else self._waiting.slice(0, 0)
+        parts = self._parts(events, ends[ripe], now)
+        for place, (part, until) in enumerate(parts):
+            try:
+                self._ready.append(self._answer(self._step(part, until)))
+            except BaseException:
+                # What is derived already is given by the next call; what is not done waits on.
+                self._waiting = pa.concat_tables([*(events for events, _ in parts[place:]), later])
+                self.stopped = "" if self._steps.restorable else _STOPPED
+                raise
+        self._waiting = later
+        tables, self._ready = self._ready, []
+        return tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="permissive")
 
     def _parts(self, events: pa.Table, ends: Int64, now: int) -> list[tuple[pa.Table, int]]:
         """The events in steps of bounded size: all that end at the same time in one."""
@@ -193,67 +212,65 @@ class RuleEngine:
                     data[field.name] = typed(rows[columns[field.name]], field.type)
             tables.append(pa.table(data))
             self.derived += len(rows)
-        if not tables:
-            return self.fitted.answer_schema.empty_table()
-        return self.fitted.answer(pa.concat_tables(tables))
+        answer = self.fitted.answer(pa.concat_tables(tables)) if tables else self.fitted.answer_schema.empty_table()
+        assert self._bound is not None
+        for name in self._bound.untyped:
+            answer = answer.set_column(answer.schema.get_field_index(name), name, pa.nulls(len(answer)))
+        return answer
 
     # -- columns
 
-    def _meet(self, rows: pa.Table, *, optional: bool) -> pa.Table:
-        """The rows in the columns of the first batch; `optional`: what is not there has no value."""
-        if self._schema is None:
-            self._bind(rows.schema)
-        assert self._schema is not None
-        if rows.schema.equals(self._schema):
-            return rows
-        missing = [name for name in self._schema.names if name not in rows.column_names]
-        for name in self._attributes if optional and rows.num_columns else ():
-            if name in missing:
-                missing.remove(name)
-                rows = rows.append_column(name, pa.nulls(len(rows), self._schema.field(name).type))
-        if missing and rows.num_columns:
-            raise DataError(
-                f"the batch has no column `{missing[0]}`, which the first one had",
-                fix="push the same columns each time",
-            )
-        if not rows.num_columns:
-            return self._schema.empty_table()
-        try:
-            return rows.select(self._schema.names).cast(self._schema)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-            fix = "say what columns hold from the start: rules.engine(schema=pyarrow.schema(…)), or cast them"
-            raise DataError(f"the batch has other types than the first one: {error}", fix=fix) from error
+    def _meet(self, schema: pa.Schema, *, dicts: bool) -> Bound:
+        """What the program is bound to for rows of these columns. Nothing changes yet."""
+        if self._bound is not None:
+            return self._bound.for_rows(schema)
+        return Bound.of(self._source, schema, assuming=dicts and self.options.columns.get("document") is None)
 
-    def _bind(self, schema: pa.Schema) -> None:
-        # A column without a value has no type yet; most that come without are texts.
-        fields = [field.with_type(pa.string()) if pa.types.is_null(field.type) else field for field in schema]
-        schema = pa.schema(fields)
-        self._fitted = fit(self.program, self.text, schema, self.options.columns, longest=self.options.longest)
-        self._schema = schema
-        self._steps = Steps(self._fitted)
-        self._waiting = self._fitted.columns.read(schema.empty_table())
+    def _bind(self, bound: Bound) -> None:
+        """Go on with columns that were met, which may be wider than those before."""
+        steps = Steps(bound.fitted)
+        columns = bound.fitted.columns
+        if self._bound is None or (not self.events and self.now == _BEFORE):
+            self._waiting = columns.read(bound.schema.empty_table())
+        else:
+            adopt(steps, self._steps, self.now)
+            self._waiting = moved(self._waiting, self.fitted.columns.attributes, columns.attributes)
+        self._bound, self._steps = bound, steps
 
     def is_late(self, begins: Int64, ends: Int64) -> npt.NDArray[np.bool_]:
         """Which events of these ticks come too late, or last too long."""
+        return self._late(self.fitted.columns.moments, begins, ends)
+
+    def _late(self, moments: Moments, begins: Int64, ends: Int64) -> npt.NDArray[np.bool_]:
         late = ends <= self.now
-        if self.options.longest < inf and not self.fitted.columns.moments.points:
-            late |= ends - begins > self.options.longest * self.fitted.columns.moments.ticks_per_second // SECOND
+        if self.options.longest < inf and not moments.points:
+            late |= ends - begins > self.options.longest * moments.ticks_per_second // SECOND
         return np.asarray(late)
+
+    def _warn(self, labels: pa.ChunkedArray) -> None:
+        """Say what rules ask of events that have come, and none of them had: it may be misspelt."""
+        assert self._bound is not None
+        untold = {each: told for each, told in self._bound.untold.items() if each not in self._told}
+        came = set(pc.unique(labels).to_pylist()) if untold else set()
+        for each, told in untold.items():
+            if each[0] in came:
+                self._told.add(each)
+                warnings.warn(told, stacklevel=3)
 
     @property
     def fitted(self) -> Fitted:
         """The program bound to its columns; known from the first batch on."""
-        if self._fitted is None:
+        if self._bound is None:
             raise DataError("no events were pushed yet", fix="push a batch (it may be empty, with its columns) first")
-        return self._fitted
+        return self._bound.fitted
 
     @property
-    def _attributes(self) -> list[str]:
-        return [] if self.options.columns.get("document") else list(self.fitted.columns.attributes.types)
+    def _seen(self) -> pa.Schema:
+        return pa.schema([]) if self._bound is None else self._bound.seen
 
     @property
     def bound(self) -> bool:
-        return self._fitted is not None
+        return self._bound is not None
 
     def _check_open(self) -> None:
         if self.stopped:
@@ -263,17 +280,22 @@ class RuleEngine:
 
     def snapshot(self) -> bytes:
         """The whole state; `RuleEngine.restore` goes on from it."""
+        if self.stopped == _STOPPED:
+            raise OstinatoError(_STOPPED)
         options = asdict(self.options)
         meta = {"program": self.text, "options": options, "now": self.now, "bound": self.bound}
         meta |= {"events": self.events, "derived": self.derived, "late": self.late, "stopped": self.stopped}
         meta["unread"] = self.unread
-        if self._schema is None:
+        if self._bound is None:
             return Snapshot(meta, {}, {}).to_bytes()
+        meta |= {"final": self._bound.final, "assuming": self._bound.assuming}
         self._steps.forget(self.now, all_of_it=True)
         tables = {f"point {name}": rows for name, rows in self._steps.tables().items()}
-        tables |= {"schema": self._schema.empty_table(), "waiting": self._waiting.combine_chunks()}
+        tables |= {"schema": self._seen.empty_table(), "waiting": self._waiting.combine_chunks()}
         if self._late_rows:
             tables["late"] = self.late_events()
+        if self._ready:
+            tables["ready"] = pa.concat_tables(self._ready, promote_options="permissive")
         arrays = {
             f"pattern {query}": np.frombuffer(engine.snapshot(), np.uint8)
             for query, engine in self._steps.engines.items()
@@ -294,7 +316,8 @@ class RuleEngine:
         engine.events, engine.derived, engine.late = meta["events"], meta["derived"], meta["late"]
         engine.unread = meta.get("unread", 0)
         if meta["bound"]:
-            engine._bind(saved.tables["schema"].schema)
+            told = {option: meta.get(option, False) for option in ("final", "assuming")}
+            engine._bind(Bound.of(engine._source, saved.tables["schema"].schema, **told))
             engine._waiting = saved.tables["waiting"]
             points = {
                 name.removeprefix("point "): rows for name, rows in saved.tables.items() if name.startswith("point ")
@@ -302,6 +325,7 @@ class RuleEngine:
             patterns = {name.removeprefix("pattern "): array.tobytes() for name, array in saved.arrays.items()}
             engine._steps.restore(points, patterns, engine.now)
             engine._late_rows = [saved.tables["late"]] if "late" in saved.tables else []
+            engine._ready = [saved.tables["ready"]] if "ready" in saved.tables else []
         return engine
 
 

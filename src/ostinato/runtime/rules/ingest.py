@@ -14,7 +14,8 @@ from ostinato.events import DEFAULT_TYPE
 from ostinato.relational.kinds import DOCUMENT, REF, TERM, Attributes, Kind, plain
 from ostinato.relational.matching import Matching
 from ostinato.relational.select import Names
-from ostinato.runtime.rules.moments import Moments
+from ostinato.runtime.rules.maps import check_maps, from_map, has_map
+from ostinato.runtime.rules.moments import UNTOLD, Moments
 from ostinato.terms.data import Child, Term, from_canonical, from_row, to_json
 from ostinato.terms.document import parse_document
 from ostinato.terms.match import compile_term
@@ -43,8 +44,9 @@ class Columns:
         time: str | None = None,
         type: str | None = None,
         document: str | None = None,
+        untold: pa.DataType = UNTOLD,
     ) -> Columns:
-        moments = Moments.resolve(schema, begin=begin, end=end, time=time)
+        moments = Moments.resolve(schema, begin=begin, end=end, time=time, untold=untold)
         for option, name in (("type", type), ("document", document)):
             if name is not None and name not in schema.names:
                 raise DataError(
@@ -62,6 +64,8 @@ class Columns:
             )
         others = [name for name in schema.names if name not in (moments.begin, moments.end, type)]
         attributes = Attributes.of({name: plain(schema.field(name).type) for name in others})
+        for name, kind in attributes.types.items():
+            check_maps(name, kind)
         return cls(moments, type, None, attributes, None if type is not None else next(iter(labels), None))
 
     def read(self, rows: pa.Table, *, first_row: int = 0) -> pa.Table:
@@ -157,6 +161,7 @@ def _reader(label: str, attributes: Attributes) -> Callable[[Mapping[str, Any]],
     """From a row to its term: a document, where it is one, else what its attributes say."""
     column = attributes.columns.get(DOCUMENT)
     types = {name: kind for name, kind in attributes.types.items() if name != DOCUMENT}
+    mapped = {name for name, kind in types.items() if kind is not TERM and has_map(kind)}
 
     def read(row: Mapping[str, Any]) -> Term:
         if column is not None and row[column] is not None:
@@ -166,6 +171,8 @@ def _reader(label: str, attributes: Attributes) -> Callable[[Mapping[str, Any]],
         children: list[Child] = []
         for name, kind in types.items():
             value = row[attributes.columns[name]]
+            if name in mapped:
+                value = from_map(value, types[name])
             if kind is TERM and value is not None:
                 children.append(Term(name, (untag(value),)))
             else:

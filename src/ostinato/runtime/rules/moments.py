@@ -23,6 +23,7 @@ Int64 = npt.NDArray[np.int64]
 _UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 MICRO = 1_000_000
 BEGIN, END = "begin", "end"
+UNTOLD = pa.timestamp("us", "UTC")
 FAR = 2**61  # beyond it sums of times might not fit 64 bits
 
 
@@ -36,8 +37,19 @@ class Moments:
     ticks_per_second: int
 
     @classmethod
-    def resolve(cls, schema: pa.Schema, *, begin: str | None, end: str | None, time: str | None) -> Moments:
-        """Columns by name; by default `begin` and `end` where both are there, else `ts` for both."""
+    def resolve(
+        cls,
+        schema: pa.Schema,
+        *,
+        begin: str | None,
+        end: str | None,
+        time: str | None,
+        untold: pa.DataType = UNTOLD,
+    ) -> Moments:
+        """Columns by name; by default `begin` and `end` where both are there, else `ts` for both.
+
+        `untold`: what they hold where they hold nothing that would tell, as in a file of names alone.
+        """
         for option, name in (("begin", begin), ("end", end), ("time", time)):
             if name is not None and name not in schema.names:
                 raise DataError(
@@ -61,7 +73,7 @@ class Moments:
             likely = [name for name, kind in kinds(schema).items() if kind in ("timestamp", "date", "number")]
             fix = f"name it: time={(likely or ['…'])[0]!r}, or begin=… and end=…"
             raise DataError("rules need to know when events happened: there is no `begin` and `end`, nor `ts`", fix=fix)
-        return cls(first, last, *_common(schema, first, last))
+        return cls(first, last, *_common(schema, first, last, untold))
 
     @property
     def points(self) -> bool:
@@ -81,7 +93,7 @@ class Moments:
 
     def _ticks(self, rows: pa.Table, name: str, first_row: int) -> Int64:
         column = rows[name]
-        if pa.types.is_temporal(self.type):
+        if pa.types.is_temporal(self.type) or pa.types.is_null(column.type):
             if column.type != self.type:
                 column = column.cast(self.type)
             return Clock(name, self.type).ticks(column, first_row=first_row)
@@ -130,9 +142,11 @@ class Moments:
         return whole and pa.types.is_integer(self.type)
 
 
-def _common(schema: pa.Schema, first: str, last: str) -> tuple[pa.DataType, int]:
+def _common(schema: pa.Schema, first: str, last: str, untold: pa.DataType) -> tuple[pa.DataType, int]:
     """One type for both columns, and its ticks in a second."""
-    one, other = (Clock.of(schema, name).type for name in (first, last))
+    told = [name for name in (first, last) if not pa.types.is_null(schema.field(name).type)]
+    types = [Clock.of(schema, name).type for name in told] or [untold]
+    one, other = types[0], types[-1]
     if pa.types.is_temporal(one) != pa.types.is_temporal(other):
         raise DataError(f"`{first}` is {one}, and `{last}` is {other}", fix="make both timestamps, or both numbers")
     if not pa.types.is_temporal(one):
@@ -140,6 +154,11 @@ def _common(schema: pa.Schema, first: str, last: str) -> tuple[pa.DataType, int]
         return (pa.int64() if whole else pa.float64()), MICRO
     if any(pa.types.is_time(kind) or pa.types.is_duration(kind) for kind in (one, other)):
         raise DataError(f"`{first}` is {one}, which is no point in time", fix="give timestamps")
+    if pa.types.is_timestamp(one) and pa.types.is_timestamp(other) and (one.tz is None) != (other.tz is None):
+        zoned, bare = (first, last) if one.tz is not None else (last, first)
+        raise DataError(
+            f"`{zoned}` has a time zone, and `{bare}` has none", fix=f"give `{bare}` its zone, or read both in UTC"
+        )
     moments = [kind if pa.types.is_timestamp(kind) else pa.timestamp("ms") for kind in (one, other)]
     finest = max(moments, key=lambda kind: _UNITS[kind.unit])
     return finest, _UNITS[finest.unit]

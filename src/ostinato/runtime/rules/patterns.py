@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.compile import Compiled, compile_text
+from ostinato.errors import DataError
 from ostinato.lang.cel import ANSWER_COLUMNS
 from ostinato.plan.rules_pattern import whole_matches
 from ostinato.relational.kinds import TERM, Attributes, is_nested, plain
@@ -52,6 +53,15 @@ class Pattern:
         """The matches that end up to `now`, as events of a stream; `events` end up to then too."""
         engine.push(self._rows(events))
         return self._as_events(engine.advance(np.datetime64(now + 1, self._time.unit)))
+
+    def check_readable(self, engine: Engine) -> None:
+        """Raise DataError where an engine that has read events of narrower columns cannot go on with these."""
+        schema = self._rows(self._no_events()).schema
+        for field in engine.stream.schema:
+            known, given = field.type, schema.field(field.name).type
+            if known != given and not pa.types.is_null(known) and not pa.types.is_nested(known):
+                raise DataError(f"`{field.name}` was {known} until now, and a pattern of cel has gone by that")
+        engine.stream.grown(schema)
 
     def whole(self, events: pa.Table) -> pa.Table:
         """All matches of a whole stream."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
+from itertools import count as count_up
 from typing import Any
 
 import pyarrow as pa
@@ -18,12 +19,11 @@ from ostinato.algebra.nodes import Construct, Definition, FixedStream, Match, Po
 from ostinato.algebra.translate import PATTERN
 from ostinato.errors import LimitError
 from ostinato.relational.dialects import write
-from ostinato.relational.expressions import sql_type
 from ostinato.relational.kinds import TERM, Attributes
 from ostinato.relational.program import INCOMING, MAX_ROUNDS, derived_table
 from ostinato.relational.select import NOW, PREVIOUS, matched_table, stream_table
 from ostinato.runtime.engine import Engine
-from ostinato.runtime.rules.duck import DuckSession, connect, quoted
+from ostinato.runtime.rules.duck import DuckSession, column_type, connect, quoted
 from ostinato.runtime.rules.few import FEW, Few, Rows
 from ostinato.runtime.rules.ingest import LABEL, TermMatcher
 from ostinato.runtime.rules.statements import Statements
@@ -77,7 +77,7 @@ class Steps:
         if isinstance(node, Construct) or not (relevance := self.plan.relevance[name]).stored:
             return
         kinds = self.program.binding.kinds[name]
-        types = {self.generator.names.variable(each): write(sql_type(kind), "duckdb") for each, kind in kinds.items()}
+        types = {self.generator.names.variable(each): column_type(kind) for each, kind in kinds.items()}
         columns = [
             f"{quoted(column)} {types.get(column, 'TEXT' if column.endswith('.ref') else 'BIGINT')}"
             for column in self.generator.columns(node)
@@ -102,7 +102,7 @@ class Steps:
         self.session.define(stream_table(stream), self.program.stream(stream, derived=derived), kept=False)
 
     def _create(self, table: str, schema: pa.Schema) -> None:
-        columns = [f"{quoted(field.name)} {write(sql_type(field.type), 'duckdb')}" for field in schema]
+        columns = [f"{quoted(field.name)} {column_type(field.type)}" for field in schema]
         self.session.run(f"CREATE TABLE {quoted(table)} ({', '.join(columns)})")
         self._events[table] = 0
 
@@ -116,7 +116,37 @@ class Steps:
     # One step
 
     def step(self, events: pa.Table, previous: int, now: int) -> Derived:
-        """`events` end after `previous` and not after `now`; gives the derived events that do."""
+        """`events` end after `previous` and not after `now`; gives the derived events that do.
+
+        Where it fails, all is as it was before, if `restorable`.
+        """
+        if not self.restorable:
+            return self._step(events, previous, now)
+        sizes, waiting = dict(self.sizes), dict(self.waiting)
+        try:
+            return self._step(events, previous, now)
+        except BaseException:
+            self._undo(sizes, previous)
+            self.waiting = waiting
+            raise
+
+    def _undo(self, sizes: dict[str, int], previous: int) -> None:
+        """Take back what a step has added. (A transaction for each would cost a tenth of small ones.)"""
+        for table in self._events:
+            self.session.run(f'DELETE FROM {quoted(table)} WHERE "end" > {previous}')
+        for name, size in sizes.items():
+            added = self.session.count(name) - size
+            if added:  # a step only appends
+                last = f"SELECT rowid FROM {quoted(name)} ORDER BY rowid DESC LIMIT {added}"
+                self.session.run(f"DELETE FROM {quoted(name)} WHERE rowid IN ({last})")
+        self.sizes = sizes
+
+    @property
+    def restorable(self) -> bool:
+        """Whether a step can be undone: the state of patterns is not in tables."""
+        return not self.engines
+
+    def _step(self, events: pa.Table, previous: int, now: int) -> Derived:
         labels = set(pc.unique(events[LABEL]).to_pylist()) if len(events) else set()
         self._large = len(events) >= _MANY
         self._incoming = events if labels else None
@@ -133,9 +163,7 @@ class Steps:
             definitions = self.program.definitions_of(number)
             if group.recursive:
                 self._enter()  # before rounds that are undone
-                self._fixpoint(
-                    definitions, sorted({rule.head.label for rule in group.rules}), labels, active, times, found
-                )
+                self._fixpoint(number, labels, active, times, found)
             else:
                 made = self._run(definitions, labels, active, times)
                 self._show(self._note(made, found), found, labels, previous)
@@ -258,17 +286,12 @@ class Steps:
         return self.session.arrow('SELECT DISTINCT * FROM "#rows"').cast(rows.schema)
 
     def _fixpoint(
-        self,
-        definitions: list[Definition],
-        group: list[str],
-        labels: set[str],
-        active: set[str],
-        times: Mapping[str, int],
-        found: Derived,
+        self, number: int, labels: set[str], active: set[str], times: Mapping[str, int], found: Derived
     ) -> None:
         """Rounds over the same step, each from the state before it, until one derives nothing new."""
+        definitions, group = self.program.definitions_of(number), self.program.rounds[number].labels
         known = 0
-        for _ in range(MAX_ROUNDS):
+        for _ in count_up() if self.program.is_finite(number) else range(MAX_ROUNDS):
             with self._undoable() as undo:
                 made = self._run(definitions, set(labels), trial := set(active), times)
                 changed = self._note(made, found)
@@ -283,7 +306,7 @@ class Steps:
             "rounds",
             MAX_ROUNDS,
             reason=f"the recursion of {', '.join(group)} goes on making new events",
-            fix="let its rules make events only of values that are there already",
+            fix="bound what its rules count or build: where { var N < … }",
         )
 
     @contextmanager
@@ -298,6 +321,9 @@ class Steps:
         self.session.run("BEGIN")
         try:
             yield undo
+        except BaseException:
+            undo()
+            raise
         finally:
             self.session.run("ROLLBACK" if undone else "COMMIT")
             if undone:
@@ -351,7 +377,7 @@ class Steps:
         return {name: self.session.arrow(f"SELECT * FROM {quoted(name)}") for name in self.sizes}
 
     def restore(self, tables: Mapping[str, pa.Table], patterns: Mapping[str, bytes], now: int) -> None:
-        self.engines = {query: Engine.restore(saved) for query, saved in patterns.items()}
+        self.engines |= {query: Engine.restore(saved) for query, saved in patterns.items()}
         for name, rows in tables.items():
             self.session.run(f"DELETE FROM {quoted(name)}")
             self.session.insert(name, rows)

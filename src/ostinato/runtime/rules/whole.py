@@ -17,8 +17,10 @@ from ostinato.errors import QueryError
 from ostinato.plan.rules import Program, RelativeTimer
 from ostinato.relational.binding import bind, output_schema
 from ostinato.relational.dialects import write
+from ostinato.relational.limits import RuleLimits
 from ostinato.relational.program import INCOMING, BoundProgram, evaluate
 from ostinato.relational.select import SECOND, Generator
+from ostinato.runtime.rules.asked import time_type
 from ostinato.runtime.rules.duck import DuckSession, connect
 from ostinato.runtime.rules.ingest import Columns
 from ostinato.runtime.rules.patterns import Pattern
@@ -67,17 +69,11 @@ def fit(
 ) -> Fitted:
     """Raises QueryError, with its place in `text`, where the program does not fit the columns."""
     plan = plan_program(program)
-    columns = Columns.resolve(schema, labels=sorted(_labels(plan)), **options)
+    columns = Columns.resolve(schema, labels=sorted(_labels(plan)), untold=time_type(plan), **options)
     if columns.moments.points:
         longest = 0
     if longest < inf:
         plan = plan_program(program, longest)
-    for name in ("type", "begin", "end"):
-        for rule in program.rules:
-            for child in rule.head.children:
-                if getattr(child, "label", None) == name:
-                    reason = f"`{name}` is a column of the answer already"
-                    raise QueryError(reason, text=text, span=child.span, fix="give the element another label")
     ticks = columns.moments.ticks_per_second
     try:
         patterns = {text: Pattern(text, columns.attributes, ticks) for text in _patterns(plan)}
@@ -93,13 +89,20 @@ def fit(
     return Fitted(bound, columns, _whole_seconds(plan), patterns)
 
 
-def detect_whole(fitted: Fitted, rows: pa.Table, *, threads: int | None = None, ordered: bool = True) -> pa.Table:
+def detect_whole(
+    fitted: Fitted,
+    rows: pa.Table,
+    *,
+    threads: int | None = None,
+    ordered: bool = True,
+    limits: RuleLimits | None = None,
+) -> pa.Table:
     """All derived events of a table that holds the whole stream. `threads`: of DuckDB; None: one for each core."""
     generator = fitted.program.generator
     events = fitted.columns.read(rows)
     session = DuckSession(connect(threads), generator.names, lambda query: fitted.patterns[query].whole(events))
     session.provide(INCOMING, events)
-    answer = evaluate(fitted.program, session)
+    answer = evaluate(fitted.program, session, limits, natively=True)
     return fitted.answer(session.arrow(write(answer, "duckdb")), ordered=ordered)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.automata.walk import Move
@@ -17,7 +16,7 @@ from ostinato.automata.walk_tables import AXES
 from ostinato.kernels.arrays import read_only
 from ostinato.kernels.tree_build import count_nodes
 from ostinato.kernels.tree_outline import BEGUN, DEPTH, ENDED, INSIDE, REGIONS, Outline, Stack, find, outlined
-from ostinato.plan.xseq import Axis, Constant, Kind, NodeTest, Reference
+from ostinato.plan.xseq import Axis, Kind, NodeTest
 from ostinato.runtime.xseq.buffered_anchor import Anchor, anchor_of
 from ostinato.runtime.xseq.buffered_forest import Forest, Matches, Part
 from ostinato.runtime.xseq.buffered_store import Store
@@ -33,10 +32,12 @@ _NONE = np.zeros(0, np.uint8)
 class Buffered:
     """An Evaluator."""
 
-    def __init__(self, program: Program, *, matches: Matches = "all", limits: XSeqLimits | None = None) -> None:
+    def __init__(
+        self, program: Program, *, matches: Matches = "all", limits: XSeqLimits | None = None, texts: bool = True
+    ) -> None:
         self.tables: TreeTables = tree_tables(program)
         self.anchor: Anchor = anchor_of(self.tables)
-        self.matches, self.limits = matches, limits or XSeqLimits()
+        self.matches, self.limits, self.texts = matches, limits or XSeqLimits(), texts
         self.store = Store(self.limits)
         self.state = np.zeros(5, np.int64)
         self.state[INSIDE] = -1
@@ -60,7 +61,7 @@ class Buffered:
         why = f"; no smaller part, because {anchor.reason}" if anchor.reason else ""
         return f"keeps one {steps} element at a time, the outermost ones{why}"
 
-    def push(self, tokens: Tokens, names: Names) -> Rows:
+    def push(self, tokens: Tokens, names: Names) -> list[Rows]:
         size = tokens.kind.size
         kind, name = read_only(tokens.kind), read_only(tokens.name)
         outline = self._outline(names)
@@ -84,10 +85,10 @@ class Buffered:
             self.store.add(tokens, begun, size, self.seen)
         self.seen += size
         self.used = tokens.used
-        return self._together(found)
+        return found
 
-    def finish(self) -> Rows:
-        return self._together([])
+    def finish(self) -> list[Rows]:
+        return []
 
     @property
     def is_small(self) -> bool:
@@ -109,7 +110,7 @@ class Buffered:
     def _evaluate(
         self, part: Part, names: Names, outline: Outline, tops: NDArray[np.int64], uppers: NDArray[np.int64]
     ) -> Rows:
-        forest = Forest(self.tables, part, names, self.matches, self.limits)
+        forest = Forest(self.tables, part, names, self.matches, self.limits, texts=self.texts)
         if not self.anchor.moves:
             if self.tables.keyed >= 0:
                 forest.partition(forest.keyed())
@@ -141,20 +142,6 @@ class Buffered:
         more = depth - self.stack.here.size
         if more > 0:
             self.stack = Stack(*(np.concatenate([array, np.zeros(more, array.dtype)]) for array in self.stack))
-
-    def _together(self, found: list[Rows]) -> Rows:
-        if len(found) == 1:
-            return found[0]
-        if not found:
-            texts = [column.operand is None for column in self.tables.program.columns]
-            kinds = [
-                pa.string() if text or isinstance(column.operand, Reference | Constant) else pa.float64()
-                for text, column in zip(texts, self.tables.program.columns, strict=True)
-            ]
-            return Rows([pa.nulls(0, kind) for kind in kinds], None, np.zeros(0, np.int64))
-        columns = [pa.concat_arrays(arrays) for arrays in zip(*(rows.columns for rows in found), strict=True)]
-        keys = [rows.key for rows in found if rows.key is not None]
-        return Rows(columns, pa.concat_arrays(keys) if keys else None, np.concatenate([rows.last for rows in found]))
 
 
 def _name(move: Move, names: Names) -> int:

@@ -12,13 +12,13 @@ import numpy as np
 
 from ostinato.automata.walk import Jump, Move, Walk
 from ostinato.automata.walk_tables import AXES
-from ostinato.kernels.tree_checks import AGAIN, BACK, BEGIN, LEAVE, MARK, MEET
+from ostinato.kernels.tree_checks import AGAIN, BACK, BEGIN, MARK, MEET
 from ostinato.plan.xseq import Axis, Kind
 from ostinato.runtime.xseq.buffered_tables import TreeTables
 
 _DOWN = (Axis.CHILD, Axis.DESCENDANT, Axis.FIRST_CHILD)
 _DEEPER = frozenset(AXES[axis] for axis in (*_DOWN, Axis.ATTRIBUTE))
-_SAME = frozenset((AXES[Axis.SELF], MARK, MEET, BEGIN, AGAIN, LEAVE))
+_SAME = frozenset((AXES[Axis.SELF], MARK, MEET, BEGIN, AGAIN))
 _SIBLINGS = frozenset(AXES[axis] for axis in Axis if axis.sibling)
 _MOST_BITS = 60
 _FAR = 1 << 20  # a level that nothing has come to

@@ -17,7 +17,7 @@ from ostinato.kernels.arrays import read_only
 from ostinato.kernels.tree_build import Bytes, Tree, build, count_nodes
 from ostinato.kernels.tree_chains import Chains
 from ostinato.kernels.tree_checks import Search
-from ostinato.kernels.tree_values import MOST_STEPS, Sources, Values, gather, total
+from ostinato.kernels.tree_values import MOST_STEPS, Sources, Values
 from ostinato.kernels.tree_walk import Dense, Frames, Memo, Out
 from ostinato.kernels.value_codes import BOTH, DEEPEST, NULL, NUMBER, TEXT
 from ostinato.kernels.values import run_program
@@ -26,6 +26,7 @@ from ostinato.runtime.xseq.buffered_room import fits, longer, new_values, put_co
 from ostinato.runtime.xseq.buffered_tables import LEAVES, TreeTables
 from ostinato.runtime.xseq.limits import XSeqLimits
 from ostinato.runtime.xseq.rows import Rows
+from ostinato.runtime.xseq.texts import Texts
 from ostinato.tree.tokens import Names
 
 Matches = Literal["all", "longest"]
@@ -49,9 +50,11 @@ class Part:
 class Forest:
     """The tree, the tables of a query with a document's names, and room for the search; used once."""
 
-    def __init__(self, tables: TreeTables, part: Part, names: Names, matches: Matches, limits: XSeqLimits) -> None:
+    def __init__(
+        self, tables: TreeTables, part: Part, names: Names, matches: Matches, limits: XSeqLimits, *, texts: bool = True
+    ) -> None:
         self.tables, self.part, self.names = tables, part, names
-        self.matches, self.limits = matches, limits
+        self.matches, self.limits, self.texts = matches, limits, texts
         self.bare = tables.program.answer is Answer.NODES
         self.frames: Frames
         self.dense: Dense
@@ -163,6 +166,7 @@ class Forest:
         """Make room for what a kernel asked for."""
         room = self.room
         if code == tree_checks.GROW_TEXT:
+            self._check_held(2 * self.held.size)
             self.held = longer(self.held, 2 * self.held.size)
         elif code == tree_checks.GROW_LIST:
             self.room = room._replace(found=longer(room.found, 2 * room.found.size))
@@ -189,6 +193,16 @@ class Forest:
             size = min(most + 1, 4 * self.out.chain.size)
             self.out = self.out._replace(chain=longer(self.out.chain, size), node=longer(self.out.node, size))
 
+    def _check_held(self, size: int) -> None:
+        most = min(self.limits.kept_bytes, (1 << 31) - 1)  # places in it have 32 bits
+        if size > most:
+            raise LimitError(
+                "kept_bytes",
+                most,
+                reason="the texts of elements that are compared as a whole have too many bytes",
+                fix="compare a text of theirs, as in $X/text(), or elements that do not stand in one another",
+            )
+
     # --- keys
 
     def keyed(self) -> NDArray[np.bool_]:
@@ -213,7 +227,7 @@ class Forest:
         found = np.flatnonzero((tree.kind == 2) & (tree.name == name))
         found = found[keyed[tree.parent[found]]]
         tokens = tree.token[found]
-        texts = self._texts(tree.start[tokens], tree.stop[tokens] - tree.start[tokens]).dictionary_encode()
+        texts = self._texts(tree.start[tokens], tree.stop[tokens] - tree.start[tokens]).array().dictionary_encode()
         key = np.full(self.nodes, -2, np.int32)
         key[nodes] = -1
         key[tree.parent[found]] = texts.indices.to_numpy()
@@ -358,7 +372,7 @@ class Forest:
         tree_order.first_keyed(self.chains, self.key, chain, found)
         return self.key_texts.take(pa.array(found, mask=found < 0))
 
-    def _column(self, number: int, chain: Ints) -> pa.Array:
+    def _column(self, number: int, chain: Ints) -> pa.Array | Texts:
         made, column = self.tables.tables, self.tables.program.columns[number]
         simple, code, end = (int(each) for each in made.columns[number])
         values = self.values
@@ -372,7 +386,7 @@ class Forest:
             kind, origin = values.kind[places], values.origin[places]
             if column.over_all is None and isinstance(column.operand, Reference) and column.operand.leaf is Leaf.NODE:
                 return self._written(np.where(kind >= TEXT, origin, -1).astype(np.int32))
-            return self._texts(start, size, (kind < TEXT) | (kind == NUMBER))
+            return self._wanted(self._texts(start, size, (kind < TEXT) | (kind == NUMBER)))
         kinds, numbers = np.empty(chain.size, np.uint8), np.empty(chain.size, np.float64)
         for row, which in enumerate(chain.tolist()):
             run_program(
@@ -382,27 +396,19 @@ class Forest:
             kinds[row], numbers[row] = values.kind[made.stack], values.num[made.stack]
         return pa.array(numbers, mask=kinds < BOTH)
 
-    def _written(self, node: Ints) -> pa.Array:
+    def _written(self, node: Ints) -> Texts:
         """Elements as they stand in the document, values of attributes and texts; null for -1."""
         tree = self.tree
         token, close = tree.token[node], tree.close[node]
         start, size = tree.start[token], tree.stop[close] - tree.start[token]
-        return self._texts(start, size, node < 0)
+        return self._wanted(self._texts(start, size, node < 0))
 
-    def _texts(self, start: Ints, size: Ints, missing: NDArray[np.bool_] | None = None) -> pa.Array:
-        size = size if missing is None else np.where(missing, 0, size)
-        size = np.ascontiguousarray(size, np.int32)
-        bytes_ = int(total(size))
-        if bytes_ >= 1 << 31:
-            raise LimitError(
-                "column", (1 << 31) - 1, reason="a column has too many bytes", fix="return less of each match"
-            )
-        offsets, out = np.empty(size.size + 1, np.int32), np.empty(bytes_, np.uint8)
-        gather(self.data.buffer, self.held, np.ascontiguousarray(start, np.int32), size, offsets, out)
-        valid = None
-        if missing is not None and missing.any():
-            valid = pa.py_buffer(np.packbits(~missing, bitorder="little"))
-        return pa.StringArray.from_buffers(size.size, pa.py_buffer(offsets), pa.py_buffer(out), valid)
+    def _wanted(self, texts: Texts) -> Texts:
+        return texts if self.texts else texts.bare()
+
+    def _texts(self, start: Ints, size: Ints, missing: NDArray[np.bool_] | None = None) -> Texts:
+        valid = np.ones(size.size, np.bool_) if missing is None else ~missing
+        return Texts(start.astype(np.int64), size.astype(np.int64) * valid, valid, self.data.buffer, self.held)
 
 
 def unbound(tables: TreeTables) -> NDArray[np.bool_]:

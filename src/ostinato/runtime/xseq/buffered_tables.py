@@ -11,7 +11,7 @@ from ostinato.automata.walk_program import Program, Source, program_of, ranging
 from ostinato.automata.walk_tables import AXES, Tables, tables_of
 from ostinato.kernels import value_codes as v
 from ostinato.kernels.tree_chains import Each, Work
-from ostinato.kernels.tree_checks import AGAIN, BACK, BEGIN, LEAVE, MARK, MEET, Auto, Checks
+from ostinato.kernels.tree_checks import AGAIN, BACK, BEGIN, MARK, MEET, Auto, Checks
 from ostinato.plan.xseq import (
     Aggregate,
     Alias,
@@ -41,7 +41,6 @@ _JUMPS = {
     Jump.MEET: MEET,
     Jump.BEGIN: BEGIN,
     Jump.AGAIN: AGAIN,
-    Jump.LEAVE: LEAVE,
 }
 _TESTS = {Kind.NAME: 0, Kind.ANY: 1, Kind.NODE: 2, Kind.TEXT: 3}
 LEAVES = {Leaf.ATTRIBUTE: 0, Leaf.TEXT: 1, Leaf.TAG: 2, Leaf.NODE: 3}
@@ -402,7 +401,7 @@ def live_marks(walk: Walk) -> list[int]:
         changed = False
         for move in walk.moves:
             after = live[move.target] - ({move.mark} if move.axis in (Jump.MARK, Jump.BEGIN) else set())
-            if move.axis in (Jump.BACK, Jump.MEET, Jump.AGAIN, Jump.LEAVE):
+            if move.axis in (Jump.BACK, Jump.MEET, Jump.AGAIN):
                 after = after | {move.mark}
             if not after <= live[move.source]:
                 live[move.source] |= after

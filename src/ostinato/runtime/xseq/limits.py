@@ -14,6 +14,7 @@ class XSeqLimits:
     runs: int = 20_000_000  # partial matches open at once
     kept_bytes: int = 2 << 30  # of a document, where parts of it must be kept
     matches: int = 10_000_000  # found in one part that is kept
+    answer_bytes: int = 1 << 30  # of an answer that is given as a whole
     depth: int = 10_000  # of elements in each other
     token: int = 64 << 20  # bytes of one text or attribute, or of a tag
     attributes: int = 10_000  # of one element

@@ -34,7 +34,7 @@ def source_of(
 ) -> Any:
     """A source of tokens that hands on what the query asks for, or all of them (`whole`)."""
     if on_error not in ("raise", "skip"):
-        raise bad_option("on_error", on_error, '"raise" or "skip"; "collect" is for columns of documents')
+        raise bad_option("on_error", on_error, '"raise" or "skip"; "collect" is for many documents')
     if doctype not in ("refuse", "skip"):
         raise bad_option("doctype", doctype, '"refuse" or "skip"')
     for option, value in (("root", root), ("record", record)):
@@ -45,7 +45,17 @@ def source_of(
     stream = compiled.stream
     wanted: dict[str, Any] = {"encoding": encoding, "name": name, "chunk_size": chunk_size or CHUNK}
     if stream is not None and not whole:
-        wanted |= {"text": stream.wants_text, "attributes": stream.wanted_attributes, "names": stream.first_names}
+        text, attributes = stream.wants_text, stream.wanted_attributes
+        if compiled.schema is not None:  # the schema may have left out steps, which must not be possible
+            from ostinato.runtime.xseq.conform import asked
+
+            steps = asked(compiled.written.path)
+            text |= steps.text
+            if attributes is not None and steps.attributes is not None:
+                attributes |= {name.encode() for name in steps.attributes}
+            else:
+                attributes = None
+        wanted |= {"text": text, "attributes": attributes, "names": stream.first_names}
     if format == "xml":
         from ostinato.tree.xml import XmlLimits, XmlSource
 
@@ -72,22 +82,25 @@ def _check_sizes(tokens: Tokens, most: int) -> None:
         )
 
 
-def rows_of(compiled: Compiled, source: Any, limits: XSeqLimits) -> Iterator[Rows]:
-    """The matches of one document, as soon as they are certain."""
-    evaluator = compiled.evaluator(limits)
+def rows_of(compiled: Compiled, source: Any, limits: XSeqLimits, *, texts: bool = True) -> Iterator[Rows]:
+    """The matches of one document, as soon as they are certain; each to be used before the next one is asked for.
+
+    Without `texts` they are empty, for those who only count rows.
+    """
+    evaluator = compiled.evaluator(limits, texts=texts)
     check = None
     if compiled.schema is not None:
-        from ostinato.runtime.xseq.conform import Conformance
+        from ostinato.runtime.xseq.conform import Conformance, asked
 
-        check = Conformance(compiled.schema)
+        check = Conformance(compiled.schema, asked(compiled.written.path))
     used = 0
     while (tokens := source.read(min(evaluator.keep_from, used))) is not None:
         evaluator.moved(source.moved)
         used = tokens.used
         _check_sizes(tokens, limits.token)
         if check is not None:
-            check.push(tokens, source.names)
-        yield evaluator.push(tokens, source.names)
-    yield evaluator.finish()
+            check.push(tokens, source)
+        yield from evaluator.push(tokens, source.names)
+    yield from evaluator.finish()
     if compiled.stream is not None and evaluator.is_small:
         compiled.stream.idle.append(evaluator)  # it has come to the end of a document, and can begin another

@@ -15,13 +15,15 @@ from ostinato.automata.walk_tables import constant_text
 from ostinato.errors import LimitError
 from ostinato.kernels import pushdown_layout as lay
 from ostinato.kernels.arrays import read_only
-from ostinato.kernels.gather import copy_texts, held_size, put_aside, text_sizes
+from ostinato.kernels.gather import held_size, put_aside
 from ostinato.kernels.histories import chain_ends, mark_prefixes, renumber, sort_ties, write_chains
 from ostinato.kernels.pushdown_layout import Nodes
 from ostinato.kernels.value_codes import BOTH, TEXT
+from ostinato.runtime.xseq.limits import XSeqLimits
 from ostinato.runtime.xseq.rows import Rows
 from ostinato.runtime.xseq.stream_arrays import Arrays
 from ostinato.runtime.xseq.stream_tables import StreamTables
+from ostinato.runtime.xseq.texts import Texts
 from ostinato.tree.tokens import Names, Tokens
 
 _AT_BEGIN = {
@@ -29,7 +31,7 @@ _AT_BEGIN = {
     lay.KEYS: 1, lay.KEY_BYTES: 0, lay.CELLS: 0,  # key 0 is that of elements that have none
     lay.LIVE: 0, lay.RUNS_USED: 1, lay.FREE_RUN: -1, lay.LINKS_USED: 0, lay.FREE_LINK: -1,  # run 0: see Work
 }  # fmt: skip
-DEFAULT_MOST_RUNS = 20_000_000
+_LARGEST = (1 << 31) - 1  # bytes of strings that Arrow puts together
 
 
 def scan_of(tables: StreamTables) -> Callable[..., int]:
@@ -46,8 +48,9 @@ def scan_of(tables: StreamTables) -> Callable[..., int]:
 class StreamEvaluator:
     """An evaluator whose memory is bounded by the depth of the document and by the runs that are alive."""
 
-    def __init__(self, tables: StreamTables, *, most_runs: int = DEFAULT_MOST_RUNS) -> None:
-        self.tables, self.most_runs = tables, most_runs
+    def __init__(self, tables: StreamTables) -> None:
+        self.tables = tables
+        self.limits, self.texts = XSeqLimits(), True
         self.scan = scan_of(tables)
         self.constants = tables.tables.held
         base, width, columns = tables.tables.base, tables.width, len(tables.tables.program.columns)
@@ -105,10 +108,10 @@ class StreamEvaluator:
     def _grow(self) -> None:
         need = int(self.state[lay.NEED])
         runs = max(int(self.state[lay.RUNS_USED]), need) + need
-        if self.state[lay.LIVE] > self.most_runs:
+        if self.state[lay.LIVE] > self.limits.runs:
             raise LimitError(
                 "runs",
-                self.most_runs,
+                self.limits.runs,
                 reason=f"{int(self.state[lay.LIVE]):,} partial matches are open at once",
                 fix="ask for more (names, conditions, `\\` instead of any later sibling), or raise XSeqLimits(runs=…)",
             )
@@ -117,7 +120,7 @@ class StreamEvaluator:
 
     # --- running
 
-    def push(self, tokens: Tokens, names: Names) -> Rows:
+    def push(self, tokens: Tokens, names: Names) -> list[Rows]:
         """The matches that are certain after some more tokens."""
         self._learn_names(names)
         if self.query is None or self.tables.asks_for_names:
@@ -143,10 +146,10 @@ class StreamEvaluator:
         self.state[lay.ORDINAL] += tokens.kind.size
         return rows
 
-    def finish(self) -> Rows:
+    def finish(self) -> list[Rows]:
         """What was still open when the document ended."""
         rows, self.pending = self.pending, None
-        return rows if rows is not None else self._no_rows()
+        return [] if rows is None else [rows]
 
     @property
     def keep_from(self) -> int:
@@ -193,11 +196,11 @@ class StreamEvaluator:
 
     # --- rows
 
-    def _rows(self, tokens: Tokens) -> Rows:
+    def _rows(self, tokens: Tokens) -> list[Rows]:
         """The finished rows of this chunk; rows of elements that are still open stay."""
         a, count = self.arrays, int(self.state[lay.ROWS])
         if self.tables.tables.program.answer is Answer.NODES:
-            return self._node_rows(tokens, count)
+            return [self._node_rows(tokens, count)]
         width = len(self.tables.tables.program.columns)
         order = None
         history = a["row_history"][:count].copy()
@@ -210,41 +213,41 @@ class StreamEvaluator:
         rows = Rows(columns, self._partition(count), last, self._bound(history))
         self.state[lay.ROWS] = 0
         if order is not None:
-            rows, history = _taken(rows, order), history[order]
-        if self.tables.layout[lay.HISTORIES]:
-            rows = self._certain(rows, history)
-        return rows
+            rows, history = rows.taken(order), history[order]
+        return self._certain(rows, history) if self.tables.layout[lay.HISTORIES] else [rows]
 
     def _node_rows(self, tokens: Tokens, count: int) -> Rows:
         a = self.arrays
         open_rows = a["open_row"][: self.state[lay.WAITING_ROWS]]
-        done = np.ones(count, bool)
-        done[open_rows] = False
-        column = self._column(tokens, 0, 1, count)
+        column = self._texts(tokens, 0, 1, count)
         last = a["row_last"][:count].copy()
         if len(open_rows):
+            done = np.ones(count, bool)
+            done[open_rows] = False
+            column, last = column.taken(np.flatnonzero(done)), last[done]
             kept = open_rows.copy()
             for name in ("row_last", "row_history", "row_key", "out_kind", "out_num", "out_start", "out_size"):
                 a[name][: len(kept)] = a[name][kept]
             a["open_row"][: len(kept)] = np.arange(len(kept))
-            self._keep_from = int(a["out_start"][: len(kept)].min())
-            column, last = column.filter(pa.array(done)), last[done]
+            self._keep_from = int(a["out_start"][: len(kept)].min()) if self.texts else 1 << 62
         else:
             self._keep_from = 1 << 62
         self.state[lay.ROWS] = len(open_rows)
         return Rows([column], None, last)
 
-    def _column(self, tokens: Tokens, number: int, width: int, count: int) -> pa.Array:
+    def _column(self, tokens: Tokens, number: int, width: int, count: int) -> pa.Array | Texts:
         a = self.arrays
-        kind = a["out_kind"][number : count * width : width] if width else a["out_kind"][:0]
         if self.tables.tables.program.columns[number].number and not self._textual(number):
             values = a["out_num"][number : count * width : width]
-            return pa.array(values.copy(), pa.float64(), mask=kind < BOTH)
-        offsets, valid = np.zeros(count + 1, np.int64), np.zeros(count, np.uint8)
-        total = text_sizes(a["out_kind"], a["out_size"], number, width, offsets, valid)
-        data = np.empty(total, np.uint8)
-        copy_texts(a["out_start"], number, width, offsets, tokens.buffer, a["held"], data)
-        return _strings(offsets, data, valid)
+            return pa.array(values.copy(), pa.float64(), mask=a["out_kind"][number : count * width : width] < BOTH)
+        return self._texts(tokens, number, width, count)
+
+    def _texts(self, tokens: Tokens, number: int, width: int, count: int) -> Texts:
+        a, every = self.arrays, slice(number, count * width, width)
+        kind = a["out_kind"][every]
+        valid = (kind == TEXT) | (kind == BOTH)
+        size = np.multiply(a["out_size"][every], valid, dtype=np.int64) if self.texts else np.zeros(count, np.int64)
+        return Texts(a["out_start"][every], size, valid, tokens.buffer, a["held"])
 
     def _textual(self, number: int) -> bool:
         """Whether a column holds texts of which an aggregate over all matches is still to be taken."""
@@ -270,49 +273,52 @@ class StreamEvaluator:
         write_chains(history, *chains, ends, nodes, variables)
         return [_binary(ends, nodes.astype(">i8"), 1), _binary(ends, variables.astype(">i4"), 0)]
 
-    def _certain(self, rows: Rows, history: NDArray[np.int64]) -> Rows:
+    def _certain(self, rows: Rows, history: NDArray[np.int64]) -> list[Rows]:
         """With histories: the rows that no later match can push out; forget what no run and no row needs."""
         a, count = self.arrays, int(self.state[lay.HISTORY])
-        if self.pending is not None:
-            rows, history = _joined(self.pending, rows), np.concatenate([self.pending_history, history])
-            self.pending = None
         runs = int(self.state[lay.RUNS_USED])
         alive = a["run_history"][:runs][a["run_state"][:runs] >= 0]
         open_ones = np.zeros(count, np.uint8)
         mark_prefixes(alive, a["history_parent"], open_ones, True)
-        waits = np.zeros(len(history), bool)
-        if self.tables.longest:
-            prefixes = np.zeros(count, np.uint8)
-            mark_prefixes(history, a["history_parent"], prefixes, False)
-            self.bound_some |= bool((history > 0).any())
-            prefixes[0] = self.bound_some  # to have bound nothing is a prefix of every other match
-            stays = prefixes[history] == 0
-            rows, history = _taken(rows, np.flatnonzero(stays)), history[stays]
-            waits = (open_ones[history] != 0) | (history == 0)
-            self.pending, self.pending_history = _taken(rows, np.flatnonzero(waits)), history[waits]
-            mark_prefixes(self.pending_history, a["history_parent"], open_ones, True)
+        certain = self._longest(rows, history, open_ones) if self.tables.longest else [rows]
         number = np.zeros(count, np.int64)
         self.state[lay.HISTORY] = renumber(
             count, a["history_parent"], a["history_node"], a["history_variable"], a["history_done"], open_ones, number
         )
         a["run_history"][:runs] = number[np.minimum(a["run_history"][:runs], count - 1)]
         self.pending_history = number[self.pending_history]
-        return _taken(rows, np.flatnonzero(~waits[: len(history)])) if self.tables.longest else rows
+        return certain
 
-    def _no_rows(self) -> Rows:
-        program = self.tables.tables.program
-        columns = [pa.array([], pa.string() if not c.number else pa.float64()) for c in program.columns]
-        key = pa.array([], pa.string()) if program.answer is Answer.GROUPS else None
-        return Rows(columns, key, np.zeros(0, np.int64))
+    def _longest(self, rows: Rows, history: NDArray[np.int64], open_ones: NDArray[np.uint8]) -> list[Rows]:
+        """Of the rows that wait and the new ones those that no run can continue; those that one may continue wait."""
+        parent = self.arrays["history_parent"]
+        every = np.concatenate([self.pending_history, history])
+        prefixes = np.zeros_like(open_ones)
+        mark_prefixes(every, parent, prefixes, False)
+        self.bound_some |= bool((every > 0).any())
+        prefixes[0] = self.bound_some  # to have bound nothing is a prefix of every other match
+        known = [(rows, history)] if self.pending is None else [(self.pending, self.pending_history), (rows, history)]
+        certain, waiting = [], []
+        for some, of in known:
+            stays = prefixes[of] == 0
+            waits = stays & ((open_ones[of] != 0) | (of == 0))
+            certain.append(some.taken(np.flatnonzero(stays & ~waits)))
+            waiting.append((some.taken(np.flatnonzero(waits)), of[waits]))
+        self._check_kept(sum(some.nbytes for some, _ in waiting))
+        self.pending = _joined([some.written() for some, _ in waiting])
+        self.pending_history = np.concatenate([of for _, of in waiting])
+        mark_prefixes(self.pending_history, parent, open_ones, True)
+        return certain
 
-
-def _strings(offsets: NDArray[np.int64], data: NDArray[np.uint8], valid: NDArray[np.uint8]) -> pa.Array:
-    count = len(valid)
-    mask = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
-    if offsets[-1] < 2**31:
-        ends = pa.py_buffer(offsets.astype(np.int32))
-        return pa.Array.from_buffers(pa.string(), count, [mask, ends, pa.py_buffer(data)])
-    return pa.Array.from_buffers(pa.large_string(), count, [mask, pa.py_buffer(offsets), pa.py_buffer(data)])
+    def _check_kept(self, size: int) -> None:
+        most = min(self.limits.kept_bytes, _LARGEST)
+        if size > most:
+            raise LimitError(
+                "kept_bytes",
+                most,
+                reason=f"matches that may become longer have {size:,} bytes of text, which have to be kept",
+                fix='return less of each match, or ask for matches="all"',
+            )
 
 
 def _binary(ends: NDArray[np.int64], values: NDArray[Any], without: int) -> pa.Array:
@@ -321,15 +327,9 @@ def _binary(ends: NDArray[np.int64], values: NDArray[Any], without: int) -> pa.A
     return pa.array(parts, pa.binary())
 
 
-def _taken(rows: Rows, places: NDArray[np.int64]) -> Rows:
-    picked = pa.array(places)
-    key = rows.key.take(picked) if rows.key is not None else None
-    columns, bound = ([array.take(picked) for array in arrays] for arrays in (rows.columns, rows.bound))
-    return Rows(columns, key, rows.last[places], bound)
-
-
-def _joined(one: Rows, two: Rows) -> Rows:
-    columns = [pa.concat_arrays(pair) for pair in zip(one.columns, two.columns, strict=True)]
-    bound = [pa.concat_arrays(pair) for pair in zip(one.bound, two.bound, strict=True)]
-    key = pa.concat_arrays([one.key, two.key]) if one.key is not None and two.key is not None else None
-    return Rows(columns, key, np.concatenate([one.last, two.last]), bound)
+def _joined(some: list[Rows]) -> Rows:
+    """Rows whose texts are copied, as one."""
+    columns = [pa.concat_arrays(each) for each in zip(*(rows.columns for rows in some), strict=True)]
+    bound = [pa.concat_arrays(each) for each in zip(*(rows.bound for rows in some), strict=True)]
+    keys = [rows.key for rows in some if rows.key is not None]
+    return Rows(columns, pa.concat_arrays(keys) if keys else None, np.concatenate([rows.last for rows in some]), bound)

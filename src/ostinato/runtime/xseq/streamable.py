@@ -13,12 +13,16 @@ MOST_LOCAL = 60
 def obstacle(tables: Tables, *, longest: bool) -> str | None:
     """Why a query cannot be answered in one pass with its runs alone; None if it can."""
     program = tables.program
-    for walk in filter(None, (program.walk, program.keyed)):
+    walks = [walk for walk in (program.walk, program.keyed) if walk is not None]
+    for move in (move for walk in walks for move in walk.moves):
+        if isinstance(move.axis, Axis) and move.axis.backward:
+            return f"the axis {move.axis} leads back to nodes that have passed"
+    for walk in walks:
         for move in walk.moves:
+            if move.axis in (Jump.BEGIN, Jump.AGAIN):
+                return "a round of a repetition may end where it began"
             if isinstance(move.axis, Jump):
                 return "a predicate with a path, or an intersection, may need nodes that come later"
-            if move.axis.backward:
-                return f"the axis {move.axis} leads back to nodes that have passed"
             if move.checks:
                 return "a predicate asks for more than a node's own attributes"
             if move.axis is Axis.ATTRIBUTE and move.local:

@@ -13,6 +13,7 @@ import pytest
 import ostinato
 from ostinato.errors import DataError, OstinatoError
 from ostinato.runtime.rules.engine import RuleEngine
+from ostinato.runtime.rules.steps import Steps
 
 VECTOR = json.loads((Path(__file__).parents[3] / "vectors" / "rules.json").read_text())
 COLUMNS = ("type", "begin", "end", "area", "sensor", "value")
@@ -29,6 +30,9 @@ PAIR = """
 DETECT pair { k { var K } }
 ON and { event i: a {{ k {{ var K }} }}, event j: b {{ k {{ var K }} }} } where { i before j, {i, j} within 10 sec }
 END
+"""
+REPEATED = """
+DETECT r { k { var K } } ON or { event i: a {{ k {{ var K }} }}, event i: r {{ k {{ var K }} }} } END
 """
 
 
@@ -168,7 +172,7 @@ def test_batches_keep_their_columns() -> None:
     with pytest.raises(DataError, match="no column `type`"):
         engine.push([{"ts": 2, "k": "x"}])
     assert intervals(engine.push([{"type": "a", "ts": 2}])) == []  # a dict without k has none
-    with pytest.raises(DataError, match="other types"):
+    with pytest.raises(DataError, match="`k` is a list in this batch, and was a string before"):
         engine.push([{"type": "a", "ts": 2, "k": [1]}])
     assert intervals(engine.push([{"k": "x", "more": 1, "ts": 4, "type": "b"}])) == []
     assert intervals(engine.flush()) == [("pair", 1, 4)]
@@ -181,11 +185,8 @@ def test_a_schema_says_what_columns_hold_before_they_hold_anything() -> None:
     engine.push([{"type": "s", "ts": 1, "v": None}])
     engine.push([{"type": "s", "ts": 2, "v": 2.5}])
     assert [row["v"] for row in engine.flush().to_pylist()] == [2.5]
-    guessing = rules.engine()
-    guessing.push([{"type": "s", "ts": 1, "v": None}])
-    with pytest.raises(DataError, match="schema="):
-        guessing.push([{"type": "s", "ts": 2, "v": [2.5]}])
-    assert [row["v"] for row in guessing.flush().to_pylist()] == [None]
+    with pytest.raises(DataError, match="`v` is a list"):
+        rules.engine(schema=schema).push([{"type": "s", "ts": 2, "v": [2.5]}])
 
 
 def test_rows_that_no_rule_reads_are_counted() -> None:
@@ -223,3 +224,84 @@ def test_nothing_is_known_before_the_first_batch() -> None:
     assert engine.due() is None
     with pytest.raises(DataError, match="no events were pushed yet"):
         engine.advance(to=3)
+
+
+def failing_once(monkeypatch: pytest.MonkeyPatch, fails_at: int = 1) -> None:
+    """Let a step fail when it has done all of its work."""
+    calls = iter(range(1, 100))
+    look_ahead = Steps._look_ahead
+
+    def fail(steps: Steps, touched: set[str], now: int) -> None:
+        if next(calls) == fails_at:
+            raise DataError("a value of the events cannot be used")
+        look_ahead(steps, touched, now)
+
+    monkeypatch.setattr(Steps, "_look_ahead", fail)
+
+
+@pytest.mark.parametrize("program", [PAIR, ABSENT, REPEATED])
+def test_a_step_that_fails_leaves_all_as_it_was(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [point("a", 1), point("b", 3), point("a", 5), point("a", 20)]
+    wanted = intervals(ostinato.rules(program).detect(rows))
+    engine = ostinato.rules(program).engine()
+    found = intervals(engine.push(rows[:1]))
+    failing_once(monkeypatch)
+    with pytest.raises(DataError, match="cannot be used"):
+        engine.push(rows[1:3])
+    engine = RuleEngine.restore(engine.snapshot())
+    found += intervals(engine.push(rows[3:])) + intervals(engine.flush())
+    assert sorted(found) == sorted(wanted)
+
+
+def test_what_was_derived_before_a_step_failed_is_given_by_the_next_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ostinato.runtime.rules.engine._ROWS", 2)
+    failing_once(monkeypatch, fails_at=2)
+    engine = ostinato.rules(PAIR).engine()
+    with pytest.raises(DataError, match="cannot be used"):
+        engine.push([point("a", 1), point("b", 2), point("a", 3), point("b", 4), point("a", 5)])
+    engine = RuleEngine.restore(engine.snapshot())
+    assert intervals(engine.flush()) == [("pair", 1, 2), ("pair", 1, 4), ("pair", 3, 4)]
+
+
+def test_a_round_of_a_recursion_that_fails_leaves_all_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = ostinato.rules(REPEATED).engine()
+    engine.push([point("a", 1)])
+    note = Steps._note
+    with monkeypatch.context() as patched:
+        patched.setattr(Steps, "_note", lambda *given: note(*given) and 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            engine.push([point("a", 2)])
+    assert intervals(engine.flush()) == [("r", 1, 1), ("r", 2, 2)]
+
+
+def test_an_engine_that_stopped_in_a_pattern_cannot_be_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = ostinato.rules('DETECT r { } ON event p: cel "SELECT * WHERE a AS x ; b AS y" {{ }} END').engine()
+    engine.push([point("a", 1)])
+    failing_once(monkeypatch)
+    with pytest.raises(DataError, match="cannot be used"):
+        engine.push([point("a", 2)])
+    for call in (engine.flush, engine.snapshot):
+        with pytest.raises(OstinatoError, match="stopped in the middle of a step"):
+            call()
+
+
+def test_timers_of_fixed_times_go_off_without_any_event() -> None:
+    calm = "DETECT calm { } ON and { event i: timer:absolute [0, 60], while i: not a {{ k {{ 'x' }} }} } END"
+    text = calm.replace("[0, 60]", "['2026-01-01T08:00', '2026-01-01T09:00']")
+    eight, nine = (datetime(2026, 1, 1, hour, tzinfo=UTC) for hour in (8, 9))
+    for program, times in ((calm, (0, 60)), (text, (eight, nine))):
+        rules = ostinato.rules(program)
+        names = pa.table({"ts": pa.nulls(0), "type": pa.nulls(0), "k": pa.nulls(0)})  # a file of names alone
+        for derived in (rules.detect([]), rules.detect(names), rules.engine().flush()):
+            assert intervals(derived) == [("calm", *times)]
+    engine = ostinato.rules(calm).engine()
+    engine.push(names)
+    engine.push([point("a", 30)])
+    assert intervals(engine.flush()) == []
+
+
+def test_begin_and_end_have_a_zone_or_none_has() -> None:
+    bare = datetime(2026, 1, 1)
+    row = {"type": "a", "begin": bare.replace(tzinfo=UTC), "end": bare, "k": "x"}
+    with pytest.raises(DataError, match="`begin` has a time zone, and `end` has none"):
+        ostinato.rules(PAIR).detect([row])

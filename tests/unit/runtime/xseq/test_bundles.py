@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -55,3 +59,16 @@ def test_the_same_rows_in_the_same_order(text: str, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("text", BY_THEMSELVES)
 def test_runs_that_differ_in_what_is_ahead_of_them_move_by_themselves(text: str) -> None:
     assert not _is_bundled(text)
+
+
+def test_partitions_without_compiling() -> None:
+    code = (
+        "import ostinato\n"
+        "query = ostinato.xseq(r'return $X@p, $Y@p as next from /s/$X \\$Y partition by /s/t@c')\n"
+        'print(query.detect(\'<s><t c="A" p="1"/><t c="B" p="2"/><t c="A" p="3"/></s>\').to_pylist())'
+    )
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(Path(ostinato.__file__).parents[1])}
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert run.stdout == "[{'$X@p': '1', 'next': '3'}]\n"

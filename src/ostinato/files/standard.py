@@ -1,0 +1,30 @@
+"""Standard input and output as files: events are read twice, once for the types of their columns."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+STANDARD = Path("-")
+
+
+@contextmanager
+def piped(files: Sequence[Path], output: Path | None, form: str) -> Iterator[tuple[list[Path], Path | None]]:
+    """The same with files in the place of `-`. Input is read to its end first; output is given once all went well."""
+    if STANDARD not in (*files, output):
+        yield list(files), output
+        return
+    with tempfile.TemporaryDirectory(prefix="ostinato-") as folder:
+        read, written = (Path(folder) / f"standard-{way}.{form}" for way in ("input", "output"))
+        if STANDARD in files:
+            with read.open("wb") as sink:
+                shutil.copyfileobj(sys.stdin.buffer, sink)
+        yield [read if file == STANDARD else file for file in files], written if output == STANDARD else output
+        if written.exists():
+            with written.open("rb") as source:
+                shutil.copyfileobj(source, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
