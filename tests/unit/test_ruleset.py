@@ -419,3 +419,21 @@ def test_what_a_program_reads_and_makes() -> None:
     assert (rules.incoming, rules.derived) == (["a"], ["x"])
     assert "ostinato.rules('DETECT x" in repr(rules)
     assert "CX[ x { k { var K } } ](" in rules.explain()
+
+
+@pytest.mark.parametrize("timer", ["extend [event a, 2 sec]", "shift-forward [event a, 1 sec]"])
+def test_how_long_a_timer_lasts_can_be_bounded(timer: str) -> None:
+    rows = [{"begin": 0, "end": 1, "type": "a"}, {"begin": 0, "end": 8, "type": "a"}]
+    text = "DETECT d { } ON and { event a: a {{ }}, event i: timer:TIMER } where { {i} within 3 sec } END"
+    text = text.replace("TIMER", timer)
+    assert ostinato.rules(text).detect(rows)["begin"].to_pylist() == [0]
+    engine = ostinato.rules(text).engine()
+    live = [engine.push(rows[:1]), engine.push(rows[1:]), engine.flush()]
+    assert sum(map(len, live)) == 1
+
+
+def test_an_object_without_fields_is_refused_live() -> None:
+    engine = ostinato.rules("DETECT d { } ON event a: a {{ }} END").engine()
+    with pytest.raises(DataError, match="an object without fields"):
+        engine.push([{"ts": 1, "type": "a", "z": {}}])
+    assert len(engine.push([{"ts": 1, "type": "a"}])) + len(engine.flush()) == 1

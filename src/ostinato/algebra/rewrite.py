@@ -14,6 +14,7 @@ from ostinato.algebra.nodes import (
     Project,
     Select,
     TemporalJoin,
+    TimerStream,
     condition_events,
     inputs,
     walk,
@@ -65,8 +66,10 @@ def _push(condition: Condition, node: Node) -> Node:
         return replace(node, left=_push(condition, node.left))
     if isinstance(node, Join | TemporalJoin):
         # A condition on shared variables goes to both sides. What is collected has lost its times.
+        # When a timer goes off is known where it is joined with its event.
         left = _covers(node.left, condition)
         right = _covers(node.right, condition) and (isinstance(node, Join) or not condition_events(condition))
+        right = right and not isinstance(node.right, TimerStream)
         if left or right:
             return replace(
                 node,

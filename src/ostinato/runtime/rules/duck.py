@@ -29,6 +29,9 @@ def column_type(kind: Kind) -> str:
     if kind is not TERM and pa.types.is_null(kind):
         return '"NULL"'
     if kind is not TERM and pa.types.is_struct(kind):
+        if not kind.num_fields:
+            reason = "an object without fields, {}, has no type that a live engine could keep events by"
+            raise DataError(reason, fix="say what fields it may have with schema=…, or leave it out")
         return f"STRUCT({', '.join(f'{quoted(field.name)} {column_type(field.type)}' for field in kind)})"
     return f"{column_type(kind.value_type)}[]" if is_list(kind) else write(sql_type(kind), "duckdb")
 
