@@ -28,7 +28,7 @@ def documents_of(
     checked_name("column", column)
     if isinstance(source, list | tuple):
         paths = _paths(source)
-        return Files(paths) if column is None else Rows(paths, column, on_error)
+        return Files(paths, listed=True) if column is None else Rows(paths, column, on_error)
     if isinstance(source, str | os.PathLike):
         if isinstance(source, str) and _is_text(source, format):
             return One(source.encode(), format, name)

@@ -125,6 +125,7 @@ def test_folders_patterns_and_lists(folder: Path) -> None:
     expected = [[path, each] for path, ids in zip(paths, ("12", "12", "34"), strict=True) for each in ids]
     assert rows(folder) == rows(str(folder)) == rows(paths) == expected
     assert rows(folder / "*.xml*") == expected[:4] and rows([folder / "below"]) == expected[4:]
+    assert rows(paths[:1]) == expected[:2]  # a list of one is a list
     query = ostinato.xseq(IDS)
     assert query.detect(folder).column_names == ["document", "id"]
     assert query.count(folder) == 6 and query.recognises(folder)

@@ -81,9 +81,9 @@ class One(Documents):
 
 
 class Files(Documents):
-    """Each file is a document; a file alone has no label."""
+    """Each file is a document; a file alone has no label, unless `listed` says that there might have been more."""
 
-    def __init__(self, inputs: Sequence[str | os.PathLike[str]]) -> None:
+    def __init__(self, inputs: Sequence[str | os.PathLike[str]], *, listed: bool = False) -> None:
         given = [os.fspath(each) for each in inputs]
         if given.count(STDIN) > 1:
             raise DataError("standard input can be read only once", fix=f"give one `{STDIN}`")
@@ -92,7 +92,7 @@ class Files(Documents):
             for each in given
             for path in ([each] if each == STDIN else map(str, expand(Path(each), EXTENSIONS, "documents")))
         ]
-        alone = len(given) == 1 and (given[0] == STDIN or Path(given[0]).is_file())
+        alone = not listed and len(given) == 1 and (given[0] == STDIN or Path(given[0]).is_file())
         self.labels = None if alone else "document"
         self.size = None if STDIN in self.paths else sum(Path(path).stat().st_size for path in self.paths)
 

@@ -198,7 +198,8 @@ def misplaced(node: Any, wanted: str, fix: str) -> QueryError:
         value = f"a value is returned: return {name}($X) from //$X; " if name.lower() in AGGREGATES else ""
         fix = f"{value}an element of that name has an axis: following_sibling::{name}"
     elif kind == "string" and wanted == "a path":
-        fix = f"a name in quotes has an axis: following_sibling::{node.children[0]}"
+        name = node.children[0]
+        fix = f"a name in quotes has an axis before it: //{name}, child::{name}, following_sibling::{name}"
     elif kind == "doc":
         fix = "doc() may only start the whole path"
     return QueryError(f"expected {wanted}, found {found}", span=span_in(node), fix=fix)

@@ -20,14 +20,15 @@ _CLAUSES = {  # of SQL, and what does the same
 _XPATH = frozenset(
     ("contains", "starts-with", "ends-with", "string", "number", "name", "local-name", "position", "string-length")
 )
-_DIFFERENCE = re.compile(r"(.*[^\W\d])-(\d+)")
+_REPEATED = ("NAME", "QUOTED", "VARIABLE", "ANY", "RSQB")
+_DIFFERENCE = re.compile(r"(.*[^\W\d](?:-\d+)*)-(\d+)")
 
 
 def warnings_of(text: str, query: XSeqQuery) -> tuple[str, ...]:
     """What to tell of a query that was read from this text."""
     found = words(text)
     told = (*_sql(found), *_differences(found), *_repeated(text, found), *_called(found))
-    return tuple(dict.fromkeys((*told, *_first_of_all(query), *_without_dollar(query))))
+    return tuple(dict.fromkeys((*told, *_first_of_all(query), *_without_dollar(query, found))))
 
 
 def better(error: QueryError, text: str) -> QueryError:
@@ -71,11 +72,12 @@ def _differences(found: list[Word]) -> Iterator[str]:
 
 def _repeated(text: str, found: list[Word]) -> Iterator[str]:
     for before, star in pairwise(found):
-        if star.type == "KLEENE" and before.type in ("NAME", "VARIABLE", "ANY") and before.span.end < star.start:
+        if star.type == "KLEENE" and before.type in _REPEATED and before.span.end < star.start:
             if "\n" in (between := text[before.span.end : star.start]) or between.strip():
                 between = " "
+            shown = "…]" if before.type == "RSQB" else before.text
             yield (
-                f"`{before.text}{between}*` is `{before.text}` any number of times; any later sibling is "
+                f"`{shown}{between}*` is `{shown}` any number of times; any later sibling is "
                 f"following_sibling::*, and a repetition without doubt has brackets, (…)*"
             )
 
@@ -98,8 +100,8 @@ def _first_of_all(query: XSeqQuery) -> Iterator[str]:
             )
 
 
-def _without_dollar(query: XSeqQuery) -> Iterator[str]:
-    known = {*variables(query), *definitions(query)}
+def _without_dollar(query: XSeqQuery, found: list[Word]) -> Iterator[str]:
+    known = {*variables(query), *definitions(query)} & {word.text for word in found if word.type == "NAME"}
     paths = [query.path, *(each.path for each in every_operand(query) if isinstance(each, Relative))]
     for step in (node for path in paths for node in walk(path) if isinstance(node, Step)):
         name = step.test.name

@@ -23,7 +23,7 @@ def check_definitions(query: XSeqQuery) -> None:
         for node in not_at_end(define.body):
             if node.variable == name or name in reached[node.variable]:
                 raise _circular(name, node, defined)
-        if name in reached[name] and _may_be_empty(define.body, defined, frozenset({name})):
+        if name in reached[name] and _comes_back_at_once(define.body, name, defined, frozenset()):
             raise QueryError(
                 f"${name} may call itself without a step, and so go on forever",
                 span=define.span,
@@ -70,6 +70,28 @@ def _way(start: str, end: str, defined: dict[str, Define]) -> tuple[str, ...]:
         way = ways.pop(0)
         ways += [(*way, node.variable) for node in called(defined[way[-1]].body) if node.variable not in way]
     return ways[0]
+
+
+def _comes_back_at_once(path: Path, name: str, defined: dict[str, Define], entered: frozenset[str]) -> bool:
+    """Whether a walk along the path may come to a call of the variable before it has taken a step."""
+    match path:
+        case Step():
+            return False
+        case Star() | Union() | Intersect():
+            return any(_comes_back_at_once(part, name, defined, entered) for part in parts(path))
+        case Concat():
+            for part in path.parts:
+                if _comes_back_at_once(part, name, defined, entered):
+                    return True
+                if not _may_be_empty(part, defined, frozenset()):
+                    break
+            return False
+        case Define():
+            return _comes_back_at_once(path.body, name, defined, entered)
+        case Call():
+            if path.variable == name or path.variable in entered:
+                return path.variable == name
+            return _comes_back_at_once(defined[path.variable].body, name, defined, entered | {path.variable})
 
 
 def _may_be_empty(path: Path, defined: dict[str, Define], entered: frozenset[str]) -> bool:

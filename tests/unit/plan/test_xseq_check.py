@@ -34,6 +34,7 @@ def test_rule_1(name: str) -> None:
         ("return first($Z) $Y@a from ($Z: /$X)/$Y", "$Y is not bound in $Z", "$X"),
         ("//a ($Z: $Z)", "without a step", "always taken"),
         ("//a ($Z: (/b)* $Z)", "without a step", "always taken"),
+        ("//a ($Z: (/b)* ($Y: /c union (/d)* $Z))", "without a step", "always taken"),
         ("//$X ($Z: /b[$X])[@c]", "stands on a step", None),
         ("return count(max($X@a)) from //$X", "stands inside of count()", "keep one"),
         ("return $X@a from //$X where count($X) > 3", "over all matches", "(/$X)*"),

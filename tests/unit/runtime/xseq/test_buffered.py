@@ -114,6 +114,7 @@ def test_a_round_may_end_where_one_began(query: str, expected: list[list[Any]]) 
     [
         ("//a ($Z: /b union /c $Z) /@i", ["3"]),  # c*b: a definition that says how it ends, ends like that
         ("//a ($Z: /c $Z union /b) /@i", ["3"]),
+        ("//a/c ($Z: (/b)* union /c $Z) /@i", ["1", "2", "3", "9"]),  # its end may be no step at all
         ("//a ($Z: /c $Z) /@i", ["1", "2", "9"]),  # all ways come back: then any round may be the last
         ("//a ($Z: /c ($Y: /c $Y union $Z)) /@i", ["1", "2", "9"]),
         ("//a ($Z: /c ($Y: /b union /c $Y)) /@i", ["3"]),
