@@ -72,12 +72,18 @@ def bind(plan: RulePlan, incoming: Attributes, patterns: Mapping[str, Attributes
     named = _named(plan.plan)
     waiting = list(plan.plan.definitions)
     recursive = {rule.head.label for group in plan.groups if group.recursive for rule in group.rules}
+    patient = True  # what comes in under the label of a recursive rule tells less than what the rule derives
     while waiting:
         later: list[Definition] = []
         failed: QueryError | None = None
         for definition in waiting:
+            node = definition.node
+            if patient and isinstance(node, Match) and node.stream in recursive - binding.derived.keys():
+                later.append(definition)
+                continue
             try:
                 _bind_one(binding, definition, incoming, patterns, named)
+                patient = True
             except QueryError as error:
                 # What a recursive rule reads may be known only once another rule of its group is bound.
                 if not recursive:
@@ -86,7 +92,9 @@ def bind(plan: RulePlan, incoming: Attributes, patterns: Mapping[str, Attributes
                 later.append(definition)
             except KeyError:
                 later.append(definition)
-        if len(later) == len(waiting):
+        if len(later) == len(waiting) and patient:
+            patient = False
+        elif len(later) == len(waiting):
             assert failed is not None
             raise failed
         waiting = later

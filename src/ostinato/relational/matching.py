@@ -45,6 +45,14 @@ class Matching:
         """One event may match in several ways, or is counted on its own: its reference is a column."""
         return self.flat is None or self.named
 
+    @property
+    def reads(self) -> frozenset[str]:
+        """The attributes whose values it uses."""
+        if self.flat is None:
+            return frozenset(self.types)
+        paths = [path for found in self.flat.variables.values() for path in found]
+        return frozenset(path[0] for path in [*paths, *(path for path, _ in self.flat.equal)])
+
     def type_at(self, path: Path) -> Kind:
         return _type_at(self.types, path)
 
@@ -93,7 +101,7 @@ def _check(term: Element, types: Mapping[str, Kind]) -> None:
             fix = did_you_mean(needed.label, types)
             raise QueryError(f"the events `{term.label}` have no `{needed.label}`", span=needed.span, fix=fix)
         kind = types[needed.label]
-        while is_list(kind):
+        if is_list(kind):
             kind = kind.value_type
         if kind is not TERM and pa.types.is_struct(kind):
             _check(needed, {each.name: each.type for each in kind})
@@ -200,9 +208,10 @@ def _bound(term: QueryTerm, among: Children) -> Iterator[tuple[str, Kind]]:
 
 
 def _content(kind: Kind) -> list[tuple[str | None, Kind]]:
-    """What an element of this type has in it."""
+    """What an element of this type has in it. A list in a list has elements `item` (terms.data)."""
     if is_list(kind):
-        return _content(kind.value_type)
+        inner = kind.value_type
+        return [("item", inner)] if is_list(inner) else _content(inner)
     if pa.types.is_struct(kind):
         return [(each.name, each.type) for each in kind]
     return [(ANY, kind.item_type)] if pa.types.is_map(kind) else [(None, kind)]

@@ -13,6 +13,7 @@ from ostinato.relational.matching import Matching
 from ostinato.relational.program import INCOMING, evaluate
 from ostinato.relational.select import Names
 from ostinato.runtime.rules.whole import Fitted
+from ostinato.spark.prefilter import column
 from ostinato.spark.rules_events import incoming, matched, pattern_matches
 
 if TYPE_CHECKING:
@@ -63,8 +64,8 @@ class Relations:
 
     def define(self, name: str, query: exp.Query, *, kept: bool) -> None:
         made = self._relation(query)
-        if kept and made.weight > _MANY:
-            self.provide(name, self._frame(made).localCheckpoint())
+        if kept and (made.weight > _MANY or self._latest.get(name) in made.needs):
+            self.provide(name, _made_now(self._frame(made)))
         else:
             self._add(name, made)
 
@@ -78,7 +79,7 @@ class Relations:
 
     def count(self, name: str) -> int:
         """Also keeps the relation: it is read in the next round, and told apart from what that makes."""
-        frame = self._frame(self._made[self._latest[name]]).localCheckpoint()
+        frame = _made_now(self._frame(self._made[self._latest[name]]))
         self.provide(name, frame)
         return frame.count()
 
@@ -135,6 +136,15 @@ class Relations:
 
         visit(made)
         return list(found)
+
+
+def _made_now(frame: DataFrame) -> DataFrame:
+    """The rows of a frame, without how they were made.
+
+    Columns are renamed: Spark keeps what it knows about them across a checkpoint, and cannot plan a union with them.
+    """
+    made = frame.localCheckpoint()
+    return made.select(*(column(name).alias(name) for name in made.columns))
 
 
 def _literal(text: str) -> str:

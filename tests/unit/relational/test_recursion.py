@@ -118,3 +118,11 @@ def test_rounds_give_what_the_definitions_mean(text: str) -> None:
         assert (
             Counter((row["begin"], row["end"], row["type"]) for row in (found if "hop" not in text else new)) == shown
         )
+
+
+def test_what_rules_derive_tells_more_than_a_column_without_values() -> None:
+    text = """DETECT p { n { var X + 1 } } ON event r: q {{ n {{ var X }} }} where { var X < 3 } END
+    DETECT p { n { var X } } ON event s: s {{ x {{ var X }} }} END
+    DETECT q { n { var X } } ON event r: p {{ n {{ var X }} }} END"""
+    found = detect(text, [{"type": "s", "ts": 1, "x": 1, "n": None}])
+    assert sorted((each["type"], each["n"]) for each in found) == [(label, n) for label in "pq" for n in (1, 2, 3)]

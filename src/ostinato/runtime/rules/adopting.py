@@ -10,6 +10,7 @@ from ostinato.errors import DataError
 from ostinato.relational.kinds import REF, TERM, Kind
 from ostinato.runtime.rules.ingest import tag
 from ostinato.runtime.rules.steps import Steps
+from ostinato.runtime.rules.widening import carried
 
 FROM_THE_START = "say what all columns hold from the start: rules.engine(schema=pyarrow.schema(…))"
 
@@ -45,6 +46,8 @@ def _point(name: str, rows: pa.Table, after: Steps, before: Steps) -> pa.Table:
         each = variables.get(column)
         if each is not None and kinds[each] is TERM and old[each] is not TERM:
             values = pa.array([None if value is None else tag(value) for value in values.to_pylist()], pa.string())
+        elif each is not None and kinds[each] != old[each]:
+            values = carried(values, kinds[each], f"var {each}")  # DuckDB would round them
         columns[column] = values
     return pa.table(columns)
 

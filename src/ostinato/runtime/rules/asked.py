@@ -13,7 +13,7 @@ from ostinato.algebra.translate import PATTERN
 from ostinato.compile import compile_text
 from ostinato.events import DEFAULT_TIME, DEFAULT_TYPE
 from ostinato.plan.columns import attributes_read
-from ostinato.plan.rules import AbsoluteTimer, Bind, Desc, Element, Optional, QueryTerm
+from ostinato.plan.rules import AbsoluteTimer, Bind, Desc, Element, Make, Optional, QueryTerm
 from ostinato.relational.kinds import is_list
 from ostinato.runtime.rules.moments import BEGIN, END, UNTOLD
 
@@ -28,15 +28,19 @@ _TELLING = (
 @dataclass(frozen=True)
 class Asked:
     """`shapes`: columns that rules ask for, as structs where they ask for something inside; values have no type.
-    `needed`: the label and the column, of those without which no event of the label matches."""
+    `needed`: the label and the column, of those without which no event of the label matches. `recursive`: columns that
+    recursive rules ask for and make themselves, of which what comes in may be the first."""
 
     shapes: Mapping[str, pa.DataType]
     needed: frozenset[tuple[str, str]]
+    recursive: frozenset[str]
 
     @classmethod
     def of(cls, plan: RulePlan) -> Asked:
         shapes: dict[str, pa.DataType] = {}
         needed: set[tuple[str, str]] = set()
+        made = [rule.head for group in plan.groups if group.recursive for rule in group.rules]
+        recursive = {each.label for head in made for each in head.children if isinstance(each, Make)}
         for definition in plan.plan.definitions:
             if not isinstance(node := definition.node, Match):
                 continue
@@ -49,10 +53,13 @@ class Asked:
                         shapes[label] = _filled(shapes.get(label, pa.null()), shape)
                         if not isinstance(child, Optional | Desc):
                             needed.add((node.stream, label))
-        return cls(shapes, frozenset(needed))
+        return cls(shapes, frozenset(needed), frozenset(recursive - {*_TELLING}))
 
-    def assumed(self, schema: pa.Schema) -> pa.Schema:
-        """The columns, and all that rules ask for beside them."""
+    def assumed(self, schema: pa.Schema, *, recursive: bool = False) -> pa.Schema:
+        """The columns, and all that rules ask for beside them; also of what they derive, where that is `recursive`."""
+        if recursive:
+            missing = [(name, pa.null()) for name in sorted(self.recursive - {*schema.names, *self.shapes})]
+            schema = pa.schema([*schema, *missing])
         types = {field.name: _filled(field.type, self.shapes.get(field.name, pa.null())) for field in schema}
         types |= {name: shape for name, shape in self.shapes.items() if name not in {*types, *_TELLING}}
         return pa.schema(list(types.items()))

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
 import pyarrow as pa
 
 from ostinato.algebra.plan import plan_program
-from ostinato.errors import DataError, did_you_mean
+from ostinato.algebra.translate import PATTERN
+from ostinato.errors import DataError, QueryError, did_you_mean
 from ostinato.plan.rules import Program
+from ostinato.relational.kinds import TERM
 from ostinato.runtime.rules.asked import Asked, no_events
 from ostinato.runtime.rules.whole import Fitted, fit
-from ostinato.runtime.rules.widening import conformed, widened
+from ostinato.runtime.rules.widening import check_signed, conformed, signed, widened
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,13 @@ class Bound:
         if not assuming:
             return cls(source, seen, seen, fitted(seen), final, assuming)
         schema = source.asked.assumed(seen)
-        return cls(source, seen, schema, fitted(schema), final, assuming)
+        try:
+            return cls(source, seen, schema, fitted(schema), final, assuming)
+        except QueryError as error:
+            schema = source.asked.assumed(seen, recursive=True)
+            with suppress(QueryError):
+                return cls(source, seen, schema, fitted(schema), final, assuming)
+            raise error from None
 
     def for_rows(self, given: pa.Schema) -> Bound:
         """Wide enough for rows of these columns; itself where it is. Raises DataError where nothing would be."""
@@ -88,7 +97,19 @@ class Bound:
         if missing:
             reason = f"the batch has no column `{missing[0]}`, which earlier ones had"
             raise DataError(reason, fix="push the same columns each time")
-        return conformed(rows, self.schema)
+        rows = conformed(rows, self.schema)
+        for name in self._unsigned:
+            check_signed(rows[name], name)
+        return rows
+
+    @cached_property
+    def _unsigned(self) -> list[str]:
+        """Columns that rules read whose numbers may be too large for them: no step could get past such an event."""
+        kinds = self.fitted.columns.attributes.types
+        held = [name for name, kind in kinds.items() if kind is not TERM and signed(kind) != kind]
+        matchings = self.fitted.program.binding.matchings.values() if held else []
+        read = [each.reads for each in matchings if not each.match.stream.startswith(PATTERN)]
+        return [name for name in held if any(name in names for names in read)]
 
     @cached_property
     def untold(self) -> Mapping[tuple[str, str], str]:

@@ -24,16 +24,22 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def column_type(kind: Kind) -> str:
-    """The type of a column of a table. What has no type yet fits everywhere, as NULL does."""
+def column_type(kind: Kind, *, unread: bool = False) -> str:
+    """The type of a column of a table. What has no type yet fits everywhere, as NULL does.
+
+    `unread`: rules need not use it, so that its numbers may be larger than theirs.
+    """
     if kind is not TERM and pa.types.is_null(kind):
         return '"NULL"'
+    if kind is not TERM and unread and pa.types.is_uint64(kind):
+        return "UBIGINT"
     if kind is not TERM and pa.types.is_struct(kind):
         if not kind.num_fields:
             reason = "an object without fields, {}, has no type that a live engine could keep events by"
             raise DataError(reason, fix="say what fields it may have with schema=…, or leave it out")
-        return f"STRUCT({', '.join(f'{quoted(field.name)} {column_type(field.type)}' for field in kind)})"
-    return f"{column_type(kind.value_type)}[]" if is_list(kind) else write(sql_type(kind), "duckdb")
+        fields = [f"{quoted(field.name)} {column_type(field.type, unread=unread)}" for field in kind]
+        return f"STRUCT({', '.join(fields)})"
+    return f"{column_type(kind.value_type, unread=unread)}[]" if is_list(kind) else write(sql_type(kind), "duckdb")
 
 
 def connect(threads: int | None = None) -> duckdb.DuckDBPyConnection:
@@ -82,7 +88,11 @@ class DuckSession:
         return int(self.run(f"SELECT count(*) FROM {quoted(name)}")[0][0])
 
     def insert(self, table: str, rows: pa.Table) -> None:
-        """Rows into a table. DuckDB finds `rows` by its name: to register it would make it plan everything anew."""
+        """Rows into a table."""
+        told(lambda: self._insert(table, rows))
+
+    def _insert(self, table: str, rows: pa.Table) -> None:
+        """DuckDB finds `rows` by its name: to register it would make it plan everything anew."""
         self.connection.execute(f"INSERT INTO {quoted(table)} SELECT * FROM rows").fetchall()
 
     def insert_rows(self, table: str, rows: Sequence[Sequence[Any]]) -> None:

@@ -102,7 +102,7 @@ class Steps:
         self.session.define(stream_table(stream), self.program.stream(stream, derived=derived), kept=False)
 
     def _create(self, table: str, schema: pa.Schema) -> None:
-        columns = [f"{quoted(field.name)} {column_type(field.type)}" for field in schema]
+        columns = [f"{quoted(field.name)} {column_type(field.type, unread=table == INCOMING)}" for field in schema]
         self.session.run(f"CREATE TABLE {quoted(table)} ({', '.join(columns)})")
         self._events[table] = 0
 

@@ -14,6 +14,7 @@ from ostinato.errors import DataError
 from ostinato.relational.kinds import TERM, Attributes, family, is_list, plain
 
 _MISFITS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
+_MOST_DIGITS = 38  # of a decimal, in SQL
 _FIX = "give every column values of one type: convert them, or use another column for the others"
 
 
@@ -55,8 +56,27 @@ def _number(name: str, known: pa.DataType, given: pa.DataType) -> pa.DataType:
     # Arrow would make floats of decimals, but not in one list.
     if any(map(pa.types.is_floating, (known, given))) and any(map(pa.types.is_decimal, (known, given))):
         raise _clash(name, str(given), str(known))
+    if any(map(pa.types.is_decimal, (known, given))):
+        return _decimal(name, known, given)
     both = [pa.schema([(name, kind)]) for kind in (known, given)]
     return pa.unify_schemas(both, promote_options="permissive").field(0).type
+
+
+def _decimal(name: str, known: pa.DataType, given: pa.DataType) -> pa.DataType:
+    """Decimals that hold all of both. (Arrow's are too narrow for integers.)"""
+    scale = max(kind.scale for kind in (known, given) if pa.types.is_decimal(kind))
+    precision = scale + max(map(_digits, (known, given)))
+    if precision > _MOST_DIGITS:
+        reason = f"`{name}` is {given} in this batch, and was {known} before: decimals of {precision} digits hold both"
+        raise DataError(reason, fix=f"use at most {_MOST_DIGITS} digits, before and after the point")
+    return pa.decimal128(precision, scale)
+
+
+def _digits(kind: pa.DataType) -> int:
+    """How many digits a number may have before the point."""
+    if pa.types.is_decimal(kind):
+        return int(kind.precision - kind.scale)
+    return len(str(2 ** (kind.bit_width if pa.types.is_unsigned_integer(kind) else kind.bit_width - 1)))
 
 
 def _clash(name: str, given: str, known: str) -> DataError:
@@ -113,6 +133,35 @@ def _widened(array: pa.Array, kind: pa.DataType) -> pa.Array:
     return array.cast(kind)
 
 
+def carried(column: pa.ChunkedArray, kind: pa.DataType, name: str) -> pa.ChunkedArray:
+    """Values that are there already, as of the wider type that this batch brings."""
+    try:
+        return _cast(column, kind)
+    except _MISFITS as error:
+        reason = f"`{name}` would be a {kind} from this batch on, and has had values that do not fit: {error}"
+        raise DataError(reason, fix=_FIX) from error
+
+
+def signed(kind: pa.DataType) -> pa.DataType:
+    """The type as rules compute with it: of integers, SQL has those of 64 bits with a sign."""
+    if pa.types.is_uint64(kind):
+        return pa.int64()
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(signed(field.type)) for field in kind])
+    if is_list(kind):
+        return pa.list_(signed(kind.value_type))
+    return pa.map_(kind.key_type, signed(kind.item_type)) if pa.types.is_map(kind) else kind
+
+
+def check_signed(column: pa.ChunkedArray, name: str) -> None:
+    """Raise DataError where a number is too large for rules."""
+    try:
+        _cast(column, signed(column.type))
+    except _MISFITS as error:
+        reason = f"`{name}` has a number over {2**63 - 1}, the largest that rules compute with"
+        raise DataError(reason, fix="make the column decimals or text, or leave it out") from error
+
+
 def moved(events: pa.Table, before: Attributes, after: Attributes) -> pa.Table:
     """Events as `Columns.read` gives them, in the columns of wider attributes."""
     own = [name for name in events.column_names if name not in before.columns.values()]
@@ -120,7 +169,7 @@ def moved(events: pa.Table, before: Attributes, after: Attributes) -> pa.Table:
     for name, kind in after.types.items():
         wanted = pa.string() if kind is TERM else kind
         if name in before.types:
-            columns[after.columns[name]] = _cast(events[before.columns[name]], wanted)
+            columns[after.columns[name]] = carried(events[before.columns[name]], wanted, name)
         else:
             columns[after.columns[name]] = pa.nulls(len(events), wanted)
     return pa.table(columns)

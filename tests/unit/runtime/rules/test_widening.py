@@ -76,6 +76,30 @@ def values(rows: Rows) -> list[tuple[Any, ...]]:
         (JOIN, [row(1, k=7), row(2, "b", k=7.5), row(3, "b", k=7)]),
         (JOIN, [row(1, k=Decimal("1.5")), row(2, "b", k=Decimal("10.25")), row(3, "b", k=Decimal("1.50"))]),
         (JOIN, [row(1, k=7), row(2.5, "b", k=7)]),  # of times
+        (JOIN, [row(1, k=3), row(2, "b", k=Decimal("1.5")), row(3, "b", k=3)]),
+        (OPTIONAL, [row(1, v=3), row(2, v=Decimal("1.5"))]),
+        (OPTIONAL, [row(1, v=Decimal("1.5")), row(2, v=3)]),
+        # what a recursive rule also derives
+        (
+            """DETECT q { n { var Y } } ON and {
+              event r: q {{ n {{ var X }} }}, event c: e {{ x {{ var X }}, y {{ var Y }} }}
+            } END""",
+            [row(1, "e", x=1, y=2), row(2, "e", x=2, y=3), row(3, "q", n=1)],
+        ),
+        # a list in a list: its items are elements
+        (OPTIONAL, [row(1, v=[[1]]), row(2, v=[[2, 3], [4]])]),
+        (
+            "DETECT u { v { var V } } ON event o: a {{ v {{ item {{ var V }} }} }} END",
+            [row(1, v=[[1]]), row(2, v=[[2.5, 3], [4]])],
+        ),
+        (
+            "DETECT u { v { var V } } ON event o: a {{ v { item { p {{ var V }} } } }} END",
+            [row(1, v=[[{"p": 1}]]), row(2, v=[[{"q": 1}], [{"p": 2}]]), row(3, v=None)],
+        ),
+        (
+            "DETECT u { v { var V } } ON event o: a {{ v {{ item {{ optional p {{ var V }} }} }} }} END",
+            [row(1, v=[[{"q": 1}]]), row(2, v=[[{"p": 2}]])],
+        ),
         # labels whose events come later
         (
             "DETECT u { o { var O } } "
@@ -239,3 +263,58 @@ def test_maps_may_bring_more_keys_and_wider_numbers() -> None:
         for ts, pairs, kind in ((1, [("k", 1)], whole), (2, [("k", 2.5), ("z", 1)], wider), (3, [("z", 1)], whole))
     ]
     assert [each["v"] for each in live(text, *tables, lateness=9)] == [1.0, 2.5]
+
+
+BIG = 2**53 + 1  # no float is
+COUNT = """
+DETECT u { n { count(all var X) } } ON and {
+  event b: b {{ }}, event i: timer:from-end-backward [event b, 9 sec], while i: collect a {{ x {{ var X }} }}
+} END
+"""
+KEPT = "DETECT u { x { var X } } ON and { event i: a {{ x {{ var X }} }}, event j: b {{ y {{ var X }} }} } END"
+
+
+@pytest.mark.parametrize("text", [COUNT, KEPT])
+@pytest.mark.parametrize("waiting", [False, True])
+@pytest.mark.parametrize("other", [0.5, Decimal(1).scaleb(-25)])
+def test_what_was_there_is_never_rounded(text: str, waiting: bool, other: Any) -> None:
+    engine = ostinato.rules(text).engine(lateness=9 if waiting else 0)
+    rows = [row(1, x=BIG), row(2, x=BIG - 1), row(3, "c")]
+    for each in rows:
+        engine.push([each])
+    before = engine.stats()
+    with pytest.raises(DataError, match=r"X|x") as caught:
+        engine.push([row(4, "c", x=other)])
+    assert "Arrow" not in str(caught.value)
+    assert engine.stats() == before
+    rows.append(row(5, "b", y=BIG))
+    found = engine.push(rows[-1:]).to_pylist() + engine.flush().to_pylist()
+    assert values(found) == values(at_once(text, rows)) != []
+
+
+@pytest.mark.parametrize("kind", [pa.uint64(), pa.list_(pa.uint64()), pa.struct([("k", pa.uint64())])])
+def test_numbers_over_64_bits_with_a_sign_are_refused_before_they_are_taken(kind: pa.DataType) -> None:
+    def table(ts: int, value: int) -> pa.Table:
+        held = [value] if pa.types.is_list(kind) else {"k": value} if pa.types.is_struct(kind) else value
+        return pa.table({"ts": [ts], "type": ["a"], "x": pa.array([held], kind)})
+
+    inner = "k {{ var X }}" if pa.types.is_struct(kind) else "var X"
+    engine = ostinato.rules(f"DETECT u {{ x {{ var X }} }} ON event o: a {{{{ x {{{{ {inner} }}}} }}}} END").engine()
+    found = engine.push(table(1, 5)).to_pylist()
+    with pytest.raises(DataError, match="`x` has a number over"):
+        engine.push(table(2, 2**64 - 1))
+    assert engine.stats().events == 1
+    for ts in (3, 4):
+        found += engine.push(table(ts, ts)).to_pylist()
+    assert [each["x"] for each in found + engine.flush().to_pylist()] == [5, 3, 4]
+
+
+@pytest.mark.parametrize("kind", [pa.uint64(), pa.struct([("k", pa.uint64())])])
+def test_numbers_that_no_rule_reads_may_be_of_any_size(kind: pa.DataType) -> None:
+    text = "DETECT u { v { var V } } ON event o: a {{ v {{ var V }} }} END"
+    rows = [row(ts, v=ts, x={"k": 2**64 - ts} if pa.types.is_struct(kind) else 2**64 - ts) for ts in range(1, 21)]
+    schema = pa.schema([("ts", pa.int64()), ("type", pa.string()), ("v", pa.int64()), ("x", kind)])
+    table = pa.Table.from_pylist(rows, schema)
+    wanted = ostinato.rules(text).detect(table).to_pylist()
+    assert len(wanted) == len(rows)
+    assert values(live(text, table[:3], table[3:])) == values(wanted)
