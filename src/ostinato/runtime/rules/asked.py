@@ -17,12 +17,8 @@ from ostinato.plan.rules import AbsoluteTimer, Bind, Desc, Element, Make, Option
 from ostinato.relational.kinds import is_list
 from ostinato.runtime.rules.moments import BEGIN, END, UNTOLD
 
-_TELLING = (
-    DEFAULT_TIME,
-    BEGIN,
-    END,
-    DEFAULT_TYPE,
-)  # once they are there, they say when events happen and what they are
+# Once they are there, they say when events happen and what they are.
+_TELLING = (DEFAULT_TIME, BEGIN, END, DEFAULT_TYPE)
 
 
 @dataclass(frozen=True)

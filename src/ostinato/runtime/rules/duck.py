@@ -36,7 +36,7 @@ def column_type(kind: Kind, *, unread: bool = False) -> str:
     if kind is not TERM and pa.types.is_struct(kind):
         if not kind.num_fields:
             reason = "an object without fields, {}, has no type that a live engine could keep events by"
-            raise DataError(reason, fix="say what fields it may have with schema=…, or leave it out")
+            raise DataError(reason, fix="leave it out, give its fields with schema=…, or use detect")
         fields = [f"{quoted(field.name)} {column_type(field.type, unread=unread)}" for field in kind]
         return f"STRUCT({', '.join(fields)})"
     return f"{column_type(kind.value_type, unread=unread)}[]" if is_list(kind) else write(sql_type(kind), "duckdb")
