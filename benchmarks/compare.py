@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from ostinato.bench import LIMIT
+from ostinato.cli.bench import LIMIT
 
 
 def rates(path: Path) -> dict[str, float]:

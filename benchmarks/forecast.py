@@ -26,15 +26,15 @@ from rich.console import Console
 from rich.table import Table
 
 import ostinato as ost
-from ostinato import bench
-from ostinato.forecast.evaluation import Contender, Evaluation, evaluate
-from ostinato.forecast.machine import completed
+from ostinato.cli import bench
+from ostinato.forecast.chain.machine import completed
+from ostinato.forecast.chain.waiting import Float32, waiting_times
+from ostinato.forecast.learn.truth import Truth
 from ostinato.forecast.model import ForecastModel
-from ostinato.forecast.reader import Read, Reader
-from ostinato.forecast.scores import Distances, likely, outcomes
-from ostinato.forecast.truth import Truth
-from ostinato.forecast.waiting import Float32, waiting_times
-from ostinato.kernels.protocol import Int32
+from ostinato.forecast.score.evaluation import Contender, Evaluation, evaluate
+from ostinato.forecast.score.scores import Distances, likely, outcomes
+from ostinato.forecast.symbols.reader import Read, Reader
+from ostinato.patterns.kernels.protocol import Int32
 from ostinato.samples import CARD_FEATURES, CARD_PATTERN, transactions
 
 ORDERS = range(1, 10)

@@ -14,9 +14,9 @@ import numpy as np
 from numba import boolean, float64, int32, int64, types
 from numpy.typing import NDArray
 
-from ostinato.forecast.product import Product
-from ostinato.kernels.arrays import read_only
-from ostinato.kernels.jit import array, kernel
+from ostinato.core.arrow import read_only
+from ostinato.core.jit import array, kernel
+from ostinato.forecast.chain.product import Product
 
 
 def _view(dtype: object) -> object:

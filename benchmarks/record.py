@@ -11,7 +11,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ostinato import __version__, bench
+from ostinato import __version__
+from ostinato.cli import bench
 
 
 def main() -> None:

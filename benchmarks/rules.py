@@ -22,8 +22,8 @@ import numpy as np
 import pyarrow.parquet as pq
 
 import ostinato as ost
-from ostinato.bench_rules import LONGEST, PROGRAM, plant
 from ostinato.files import Writer
+from ostinato.samples.plant import LONGEST, PROGRAM, plant
 
 BATCH = 10_000
 MARKS = (1, 2, 5, 10)  # tenths of the stream

@@ -34,7 +34,7 @@ sys.path += [str(HERE), str(HERE.parent / "tests")]  # the queries of the paper 
 
 from xseq_peers import NEEDS, PEERS, asked  # noqa: E402
 
-from xseq_paper import REGULAR, SHAPES, XMARK  # noqa: E402
+from support.xseq_paper import REGULAR, SHAPES, XMARK  # noqa: E402
 
 MB = 1_000_000
 SIZES = {"stocks": 50, "stock lines": 50, "auction": 58, "treebank": 50}  # in MB
@@ -166,7 +166,7 @@ def measured(job: Job) -> Measured:
 
 def work(job: Job) -> dict[str, Any]:
     """Do it several times, the first one on a small document to have everything loaded."""
-    from ostinato.xseq_data import made
+    from ostinato.samples.documents import made
 
     small, path = (made(Path(job.folder), job.kind, size) for size in (min(SMALL * MB, job.size), job.size))
     run, kept = runner(job)
@@ -206,8 +206,8 @@ def runner(job: Job) -> tuple[Callable[[Path], int], bool]:
 
     def tokens(path: Path) -> int:
         """The tokeniser alone, asked for what the query needs."""
-        from ostinato.runtime.xseq.run import source_of
-        from ostinato.tree.columns import guess_format
+        from ostinato.documents.columns import guess_format
+        from ostinato.xseq.run import source_of
 
         source, count, used = source_of(query.compiled, path, guess_format(path), ostinato.XSeqLimits(), **named), 0, 0
         while (found := source.read(used)) is not None:
@@ -220,7 +220,7 @@ def runner(job: Job) -> tuple[Callable[[Path], int], bool]:
 def _looked_up() -> Callable[[Path], int]:
     import numpy as np
 
-    from ostinato.bench import _step_codes
+    from ostinato.cli.bench import _step_codes
 
     codes = np.random.default_rng(1).integers(0, 5, 10_000_000).astype(np.int32)
     table = np.random.default_rng(2).integers(0, 8, (8, 5)).astype(np.int32)

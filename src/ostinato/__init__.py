@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+# Before the functions of the same names: importing a package later would put it in the function's place.
+from ostinato import rules as _rules  # noqa: F401
+from ostinato import xseq as _xseq  # noqa: F401
 from ostinato.errors import DataError, LimitError, OstinatoError, QueryError
-from ostinato.runtime.limits import Limits
+from ostinato.patterns.limits import Limits
 
 if TYPE_CHECKING:
-    from ostinato.automata.sra.automaton import Automaton
     from ostinato.forecast.forecaster import Forecaster
     from ostinato.forecast.model import ForecastModel
     from ostinato.forecast.settings import ForecastLimits
-    from ostinato.query import CelQuery, PatternQuery, SremQuery
-    from ostinato.relational.limits import RuleLimits
-    from ostinato.ruleset import RuleProgram
-    from ostinato.runtime.engine import Engine
-    from ostinato.runtime.rules.engine import RuleEngine
-    from ostinato.runtime.xseq.limits import XSeqLimits
-    from ostinato.treequery import TreeQuery
+    from ostinato.patterns.query import CelQuery, PatternQuery, SremQuery
+    from ostinato.patterns.runtime.engine import Engine
+    from ostinato.patterns.sra.automaton import Automaton
+    from ostinato.rules.incremental.engine import RuleEngine
+    from ostinato.rules.limits import RuleLimits
+    from ostinato.rules.program import RuleProgram
+    from ostinato.xseq.limits import XSeqLimits
+    from ostinato.xseq.query import TreeQuery
 
 __version__ = "0.1.0"
 __all__ = [
@@ -46,7 +49,7 @@ __all__ = [
 
 def cel(text: str) -> CelQuery:
     """Compile a CEL query; raises QueryError when it is wrong."""
-    from ostinato.query import CelQuery
+    from ostinato.patterns.query import CelQuery
 
     return CelQuery(text)
 
@@ -56,14 +59,14 @@ def srem(text: str) -> SremQuery:
 
     Its matches are the segments of the stream, each without a gap, that are in its language.
     """
-    from ostinato.query import SremQuery
+    from ostinato.patterns.query import SremQuery
 
     return SremQuery(text)
 
 
 def rules(text: str) -> RuleProgram:
     """Check a program of event rules (DETECT … ON … END); raises QueryError when it is wrong."""
-    from ostinato.ruleset import RuleProgram
+    from ostinato.rules.program import RuleProgram
 
     return RuleProgram(text)
 
@@ -74,7 +77,7 @@ def xseq(text: str, *, matches: Literal["all", "longest"] = "all", schema: Any =
     `matches="longest"` leaves out matches that another one continues. `schema` is the path of a DTD, an XML Schema or a
     sample document that says what can occur.
     """
-    from ostinato.treequery import TreeQuery
+    from ostinato.xseq.query import TreeQuery
 
     return TreeQuery(text, matches=matches, schema=schema)
 
@@ -85,7 +88,7 @@ def detect_many(queries: Mapping[str, PatternQuery], data: Any, /, **options: An
     The column `query` says which one a match belongs to; columns that its query does not have are NULL. `options` are
     those of `ostinato.cel(…).detect`.
     """
-    from ostinato.many import detect_many
+    from ostinato.patterns.many import detect_many
 
     return detect_many(queries, data, **options)
 
@@ -93,19 +96,19 @@ def detect_many(queries: Mapping[str, PatternQuery], data: Any, /, **options: An
 def __getattr__(name: str) -> object:
     """Classes that are loaded when they are asked for: engines (for `restore`), limits, automata."""
     if name == "Engine":
-        from ostinato.runtime.engine import Engine
+        from ostinato.patterns.runtime.engine import Engine
 
         return Engine
     if name == "RuleEngine":
-        from ostinato.runtime.rules.engine import RuleEngine
+        from ostinato.rules.incremental.engine import RuleEngine
 
         return RuleEngine
     if name == "RuleLimits":
-        from ostinato.relational.limits import RuleLimits
+        from ostinato.rules.limits import RuleLimits
 
         return RuleLimits
     if name == "XSeqLimits":
-        from ostinato.runtime.xseq.limits import XSeqLimits
+        from ostinato.xseq.limits import XSeqLimits
 
         return XSeqLimits
     if name == "Forecaster":
@@ -121,7 +124,7 @@ def __getattr__(name: str) -> object:
 
         return ForecastLimits
     if name == "Automaton":
-        from ostinato.automata.sra.automaton import Automaton
+        from ostinato.patterns.sra.automaton import Automaton
 
         return Automaton
     raise AttributeError(f"module 'ostinato' has no attribute {name!r}")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ostinato.query import PatternQuery
+from ostinato.patterns.query import PatternQuery
 
 
 def events(line: str, *, start: int = 0, **attributes: Any) -> list[dict[str, Any]]:

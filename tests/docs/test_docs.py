@@ -28,14 +28,14 @@ import typer
 from typer.testing import CliRunner
 
 import ostinato
-from ostinato.cli import app
-from ostinato.plan.rules import RELATIONS, RELATIVE_TIMERS
-from ostinato.plan.xseq import Axis
-from ostinato.query import CelQuery
-from ostinato.ruleset import RuleProgram
-from ostinato.runtime.engine import Engine, Statistics
-from ostinato.runtime.rules.engine import RuleEngine, RuleStatistics
-from ostinato.treequery import TreeQuery
+from ostinato.cli.main import app
+from ostinato.patterns.query import CelQuery
+from ostinato.patterns.runtime.engine import Engine, Statistics
+from ostinato.rules.incremental.engine import RuleEngine, RuleStatistics
+from ostinato.rules.program import RuleProgram
+from ostinato.rules.syntax.nodes import RELATIONS, RELATIVE_TIMERS
+from ostinato.xseq.query import TreeQuery
+from ostinato.xseq.syntax.nodes import Axis
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from ostinato.cli import app
+from ostinato.cli.main import app
+from support import paths
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = paths.ROOT / "examples"
 
 
 def printed(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:

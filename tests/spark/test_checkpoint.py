@@ -12,7 +12,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 
 import ostinato as ost
-from spark.jobs.workload import LATENESS, ORDER, QUERIES, SPARK_SCHEMA, counted, events, read_back
+from support.spark.jobs.workload import LATENESS, ORDER, QUERIES, SPARK_SCHEMA, counted, events, read_back
 
 
 class Stream:

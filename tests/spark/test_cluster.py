@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from spark.jobs.running import python, running
-from spark.jobs.workload import events, expected, read_back, write_files
+from support.spark.jobs.running import python, running
+from support.spark.jobs.workload import events, expected, read_back, write_files
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="executors are found in /proc")

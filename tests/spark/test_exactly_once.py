@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import ostinato as ost
-from spark.jobs.running import Job, python, running
-from spark.jobs.workload import (
+from support.spark.jobs.running import Job, python, running
+from support.spark.jobs.workload import (
     ORDER,
     PATTERN,
     QUERIES,

@@ -15,12 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import ostinato as ost
-from commands import failed, run
 from ostinato.spark.java import find_java
-from ostinato.spark.topic import Topic, event_columns
-from spark.jobs.running import python, running
-from spark.jobs.workload import events, expected, read_back, write_files
-from spark.maven import jars
+from ostinato.spark.kafka import Topic, event_columns
+from support.commands import failed, run
+from support.spark.jobs.running import python, running
+from support.spark.jobs.workload import events, expected, read_back, write_files
+from support.spark.maven import jars
 
 BROKER = ("org.apache.kafka:kafka_2.13:4.3.1",)
 # The newest connector that the registry has. Spark brings all that it needs but these.

@@ -13,16 +13,7 @@ from ostinato.errors import DataError
 from ostinato.files import text
 from ostinato.files.quotes import rows
 from ostinato.files.source import BadRow
-from ostinato.files.text import (
-    WHOLE,
-    Block,
-    Spoilt,
-    TextSource,
-    finer,
-    too_large_for_floats,
-    undecodable,
-    unfit,
-)
+from ostinato.files.text import WHOLE, Block, Spoilt, TextSource, finer, too_large_for_floats, undecodable, unfit
 
 _NULLS = ["", "NULL", "null", "N/A", "n/a", "#N/A"]
 _BOM = "\ufeff"

@@ -15,16 +15,7 @@ import pyarrow.json as arrow_json
 
 from ostinato.errors import DataError
 from ostinato.files.source import BadRow
-from ostinato.files.text import (
-    WHOLE,
-    Block,
-    Spoilt,
-    TextSource,
-    finer,
-    too_large_for_floats,
-    undecodable,
-    unfit,
-)
+from ostinato.files.text import WHOLE, Block, Spoilt, TextSource, finer, too_large_for_floats, undecodable, unfit
 
 Int64 = npt.NDArray[np.int64]
 

@@ -7,21 +7,22 @@ from typing import Any
 
 import pyarrow as pa
 
+from ostinato.core.backends import is_spark_frame, spark_backend
+from ostinato.core.events import to_arrow
 from ostinato.errors import DataError
-from ostinato.events import to_arrow
-from ostinato.forecast.baselines import HIGHEST_ORDER
-from ostinato.forecast.drift import DriftAlarm, batch_losses
-from ostinato.forecast.judging import Judgement, judgement_of
-from ostinato.forecast.learnt import Learner
-from ostinato.forecast.machine import Machine, completed
+from ostinato.forecast.chain.machine import Machine, completed
+from ostinato.forecast.learn.drift import DriftAlarm, batch_losses
+from ostinato.forecast.learn.order import LARGEST, OrderChoice, choose_order
+from ostinato.forecast.learn.statistics import Learner
 from ostinato.forecast.model import ForecastModel
-from ostinato.forecast.order import LARGEST, OrderChoice, choose_order
-from ostinato.forecast.pace import Pacer
 from ostinato.forecast.pattern import Pattern
-from ostinato.forecast.reader import Read, Reader
+from ostinato.forecast.score.baselines import HIGHEST_ORDER
+from ostinato.forecast.score.interval_checks import Judgement, judgement_of
 from ostinato.forecast.settings import Settings
-from ostinato.forecast.symbols import Symbols
-from ostinato.query import PatternQuery, is_spark_frame
+from ostinato.forecast.symbols.encoder import Symbols
+from ostinato.forecast.symbols.pace import Pacer
+from ostinato.forecast.symbols.reader import Read, Reader
+from ostinato.patterns.query import PatternQuery
 
 
 class Forecaster:
@@ -49,9 +50,8 @@ class Forecaster:
     def fit(self, history: Any) -> ForecastModel:
         """Learn from events (pyarrow, pandas, polars, a list of dicts; a Spark DataFrame)."""
         if is_spark_frame(history):
-            from ostinato.spark.ml import fit
-
-            return fit(self.pattern, self.settings, history)
+            fitted: ForecastModel = spark_backend().fit(self, history)
+            return fitted
         rows = to_arrow(history)
         reader = Reader(self.pattern, self.settings.binding, self._symbols(rows), learning=True)
         read = reader.read(rows)

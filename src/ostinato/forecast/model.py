@@ -13,28 +13,28 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ostinato.core.backends import is_spark_frame, spark_backend
+from ostinato.core.options import bad_option
 from ostinato.errors import DataError, LimitError
-from ostinato.forecast.answer import per_state
-from ostinato.forecast.automaton import SymbolAutomaton
-from ostinato.forecast.baselines import mean_rate, trees
-from ostinato.forecast.calibrate import Calibration
-from ostinato.forecast.drift import Drift, DriftAlarm
-from ostinato.forecast.evaluation import Contender, Evaluation, evaluate
-from ostinato.forecast.judging import Judgement
-from ostinato.forecast.learnt import Learnt
-from ostinato.forecast.live import Scorer
-from ostinato.forecast.loss import log_loss
-from ostinato.forecast.machine import Machine, completed
-from ostinato.forecast.order import OrderChoice
+from ostinato.forecast.chain.machine import Machine, completed
+from ostinato.forecast.learn.drift import Drift, DriftAlarm
+from ostinato.forecast.learn.loss import log_loss
+from ostinato.forecast.learn.order import OrderChoice
+from ostinato.forecast.learn.statistics import Learnt
+from ostinato.forecast.learn.truth import Truth
 from ostinato.forecast.pattern import Pattern
-from ostinato.forecast.reader import Read, Reader
-from ostinato.forecast.scores import Distances
+from ostinato.forecast.score.answer import per_state
+from ostinato.forecast.score.baselines import mean_rate, trees
+from ostinato.forecast.score.calibrate import Calibration
+from ostinato.forecast.score.evaluation import Contender, Evaluation, evaluate
+from ostinato.forecast.score.interval_checks import Judgement
+from ostinato.forecast.score.scores import Distances
+from ostinato.forecast.scorer import Scorer
 from ostinato.forecast.settings import Settings, check_probability
-from ostinato.forecast.symbols import Symbols
-from ostinato.forecast.truth import Truth
-from ostinato.forecast.updating import Update
-from ostinato.options import bad_option
-from ostinato.query import is_spark_frame
+from ostinato.forecast.symbols.automaton import SymbolAutomaton
+from ostinato.forecast.symbols.encoder import Symbols
+from ostinato.forecast.symbols.reader import Read, Reader
+from ostinato.forecast.update import Update
 
 
 class ForecastModel:
@@ -118,9 +118,7 @@ class ForecastModel:
         partition. `within=[5, 20]` adds `within_5` and `within_20`: the probability within so many events.
         """
         if is_spark_frame(events):
-            from ostinato.spark.ml import score
-
-            return score(self, events, within=within)
+            return spark_backend().forecast(self, events, within=within)
         return self.scorer(within=within).push(events)
 
     def scorer(self, *, within: Sequence[int] = ()) -> Scorer:
@@ -134,9 +132,8 @@ class ForecastModel:
         `decision`: from which probability on "it will happen" is said. A Spark DataFrame is scored where its rows are.
         """
         if is_spark_frame(holdout):
-            from ostinato.spark.forecast_evaluate import scores
-
-            return scores(self, holdout, within, decision)
+            scored: Evaluation = spark_backend().evaluate(self, holdout, within=within, decision=decision)
+            return scored
         read = self.read(holdout)
         truth = Truth.of(completed(self.automaton, read), read.keys)
         states = self.machine.states(read)
@@ -200,14 +197,14 @@ class ForecastModel:
 
     def save(self, path: str | Path, /, *, overwrite: bool = False) -> None:
         """Write a folder: model.json, and tables of the counts in Parquet. No code is in it."""
-        from ostinato.forecast.saved import save
+        from ostinato.forecast.storage import save
 
         save(self, _folder(path), overwrite=overwrite)
 
     @staticmethod
     def load(path: str | Path, /) -> ForecastModel:
         """The model that was saved in a folder."""
-        from ostinato.forecast.saved import load
+        from ostinato.forecast.storage import load
 
         return load(_folder(path))
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ostinato.automata.transducer import Condition
-from ostinato.compile import Compiled, compile_query, compile_text
+from ostinato.core.conditions import Condition
+from ostinato.core.options import bad_option
 from ostinato.errors import QueryError, Span
-from ostinato.options import bad_option
-from ostinato.plan.check import check_schema
-from ostinato.plan.columns import attributes_read
-from ostinato.plan.nodes import Language
-from ostinato.query import CelQuery, PatternQuery, SremQuery
+from ostinato.patterns.compile import Compiled, compile_query, compile_text
+from ostinato.patterns.plan.check import check_schema
+from ostinato.patterns.plan.required_columns import attributes_read
+from ostinato.patterns.query import CelQuery, PatternQuery, SremQuery
+from ostinato.patterns.syntax.nodes import Language
 
 _FEATURE = "ANY AS event FILTER event[{}\n]"  # the line ends what may be a comment
 _PREFIX = _FEATURE.index("{")
@@ -79,7 +79,7 @@ class Pattern:
         compiled = self.query._compiled
         if compiled.tied_by is None:
             return compiled
-        from ostinato.lang.cel import parse
+        from ostinato.patterns.syntax.cel.parse import parse
 
         return compile_query(parse(self.text), ties=False)
 
@@ -162,11 +162,11 @@ def _check_condition(text: str) -> None:
     """Raises QueryError unless the text is one whole condition: what goes on after it could be more of a query."""
     from lark.exceptions import UnexpectedInput
 
-    from ostinato.lang.cel import grammar
-    from ostinato.lang.cel_errors import explain
+    from ostinato.core.text.grammar import grammar
+    from ostinato.patterns.syntax.cel.messages import explain
 
     try:
-        grammar("cel.lark", "expr").parse(text)
+        grammar("ostinato.patterns.syntax.cel", "expr").parse(text)
     except UnexpectedInput as error:
         told = explain(text, error)
         raise QueryError(f"in a feature: {told.reason}", text=text, span=told.span, fix=told.fix) from None

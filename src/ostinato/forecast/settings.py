@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any, Literal
 
+from ostinato.core.options import bad_option, name, names
 from ostinato.errors import OstinatoError, did_you_mean
-from ostinato.forecast.tree import Learning
-from ostinato.options import bad_option, name, names
+from ostinato.forecast.learn.suffix_tree import Learning
 
 MAX_ORDER = 50
 MAX_HORIZON = 100_000

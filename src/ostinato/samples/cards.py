@@ -41,7 +41,7 @@ _HOURS = (2, 1, 1, 1, 1, 2, 5, 12, 20, 25, 30, 38, 45, 38, 30, 28, 32, 42, 45, 3
 
 def transactions(events: int = 1_000_000, *, cards: int = 100, seed: int = 7) -> pa.Table:
     """`ts`, `type` ("txn"), `card`, `amount`, `merchant`, `country`, and `thief`: what nobody knows in time."""
-    from ostinato.kernels.forecast_cards import HOLDER, LADDER, PROBE, buy
+    from ostinato.samples.kernels.cards import HOLDER, LADDER, PROBE, buy
 
     rng = np.random.default_rng(seed)
     share = rng.dirichlet(np.full(cards, 8.0))

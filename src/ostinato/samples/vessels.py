@@ -39,7 +39,7 @@ def reports(events: int = 200_000, *, vessels: int = 40, seed: int = 7) -> pa.Ta
 
     `distance` in nautical miles, and `closing`, the knots at which it fell since the last report (NULL in the first).
     """
-    from ostinato.kernels.forecast_vessels import sail
+    from ostinato.samples.kernels.vessels import sail
 
     rng = np.random.default_rng(seed)
     begins = np.linspace(0, events, vessels + 1).astype(np.int64)

@@ -13,16 +13,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rich.console import Console
 
+from ostinato.core.events import DEFAULT_TIME
 from ostinato.errors import DataError, OstinatoError, did_you_mean
-from ostinato.events import DEFAULT_TIME
-from ostinato.query import PatternQuery
+from ostinato.patterns.query import PatternQuery
 from ostinato.spark.failures import told_by_spark
+from ostinato.spark.kafka import SKIPPED, TYPES, Topic
 from ostinato.spark.session import session
-from ostinato.spark.topic import SKIPPED, TYPES, Topic
 from ostinato.viz.table import SHOWN, terminal_table, told
 
 if TYPE_CHECKING:
@@ -31,14 +31,17 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.types import StructType
 
-    from ostinato.ruleset import RuleProgram
-    from ostinato.spark.forecast_job import Scored
-    from ostinato.treequery import TreeQuery
 
 FORMATS = {"parquet": "parquet", "csv": "csv", "jsonl": "json", "ndjson": "json", "json": "json"}
 _TEXT = {"header": "true", "escape": '"'}  # CSV as everyone else writes it
 _MODES = {"raise": "FAILFAST", "skip": "DROPMALFORMED"}
 _HIDE = "spark.sql.execution.pyspark.udf.hideTraceback.enabled"
+
+
+class Detects(Protocol):
+    """A query, a program of rules, or a model that stands in for one."""
+
+    def detect(self, frame: Any, /, **options: Any) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class SparkJob:
     are those of its `detect`. `told` puts a number of results in words.
     """
 
-    query: PatternQuery | RuleProgram | TreeQuery | Scored
+    query: Detects
     source: Sequence[Path] | Topic
     master: str | None = None
     kinds: Mapping[str, str] = field(default_factory=dict)

@@ -17,11 +17,11 @@ from pyspark.ml.util import (
 )
 
 from ostinato.forecast import model as plain
-from ostinato.query import PatternQuery
-from ostinato.spark import forecast_files as files
-from ostinato.spark.forecast_fit import fit
-from ostinato.spark.forecast_params import ForecastParams
-from ostinato.spark.forecast_score import score
+from ostinato.patterns.query import PatternQuery
+from ostinato.spark.forecast import files
+from ostinato.spark.forecast.fit import fit
+from ostinato.spark.forecast.params import ForecastParams
+from ostinato.spark.forecast.score import score
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ostinato.clock import Clock
-from ostinato.events import Binding, time_order
+from ostinato.core.clock import Clock
+from ostinato.core.events import Binding, time_order
 
 Int64 = npt.NDArray[np.int64]
 

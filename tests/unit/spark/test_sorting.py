@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ostinato.core.events import Binding
 from ostinato.errors import DataError
-from ostinato.events import Binding
 from ostinato.spark import sorting
 from ostinato.spark.sorting import Sorter
 

@@ -1,1 +1,0 @@
-"""Automata: from a rewritten plan to the tables that the kernels read."""

@@ -1,0 +1,1 @@
+"""One run of a verb over files: read, evaluate, write or print, and say how it went."""

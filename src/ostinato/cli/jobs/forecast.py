@@ -1,0 +1,260 @@
+"""Runs of forecasting over files for the command line: learn from them, foretell along them, score a model on them."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import typer
+from rich.console import Console
+
+from ostinato.cli.report import Results, note, progress, say_how_it_went, watched
+from ostinato.core.events import DEFAULT_TIME, DEFAULT_TYPE
+from ostinato.errors import DataError, LimitError, did_you_mean
+from ostinato.files import Reader, open_events
+from ostinato.files.reader import OnError
+from ostinato.forecast.forecaster import Forecaster
+from ostinato.forecast.model import ForecastModel
+from ostinato.forecast.pattern import Pattern
+from ostinato.forecast.score.answer import COMPLETES
+from ostinato.forecast.scorer import Scorer
+from ostinato.forecast.settings import Settings
+from ostinato.forecast.storage import check_place
+from ostinato.forecast.symbols.reader import Reader as SymbolReader
+from ostinato.viz.forecasts import readable
+
+if TYPE_CHECKING:
+    from ostinato.spark.job import SparkJob
+
+POSITION = "position"
+_NEVER = np.iinfo(np.int64).min
+
+
+class _Forecasts(Results):
+    """Results that are shortened before they are printed."""
+
+    def show(self) -> None:
+        self.first = [readable(rows) for rows in self.first]
+        super().show()
+
+
+def told(forecasts: int) -> str:
+    return f"{forecasts:,} forecast" if forecasts == 1 else f"{forecasts:,} forecasts"
+
+
+@dataclass(frozen=True)
+class Events:
+    """Files of events and how to read them; `kinds` says what columns of text files hold where values do not tell."""
+
+    files: Sequence[Path]
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    on_error: OnError = "raise"
+    trained: bool = True  # by a model that is there: it remembers the columns
+
+    def open(self, pattern: Pattern, settings: Settings, *, whole: bool = False) -> Reader:
+        """With the columns that a model of the pattern reads, and no others unless `whole`."""
+        with progress("finding types") as advance:
+            schema = open_events(self.files, kinds=self.kinds, scanned=advance).schema
+        names = schema.names
+        for name in self.kinds if names else ():
+            if name not in names:
+                raise typer.BadParameter(
+                    f"--kind names `{name}`, but there is no such column; {did_you_mean(name, names)}"
+                )
+        with self.placed():  # against all columns, so that names that are near can be offered
+            SymbolReader(pattern, settings.binding).read(schema.empty_table())
+        columns = {settings.time or DEFAULT_TIME, settings.type or DEFAULT_TYPE, *settings.order_by, *pattern.columns}
+        # A stream without time, type or attributes is still so many events: then any columns will do.
+        read = [name for name in names if name in columns] or None
+        return open_events(self.files, columns=None if whole else read, on_error=self.on_error, kinds=self.kinds)
+
+    @contextmanager
+    def placed(self) -> Iterator[None]:
+        """Errors of the events name their files, and options as they are written here."""
+        try:
+            yield
+        except DataError as error:
+            where = "--{} COLUMN, when the model is trained" if self.trained else "--{} COLUMN"
+            fix = re.sub(r"\b(time|type)=…", lambda option: where.format(option[1]), error.fix or "") or None
+            source = error.source or ", ".join(map(str, self.files))
+            raise DataError(error.reason, source=source, row=error.row, fix=fix) from error
+
+    def loaded(self, reader: Reader) -> pa.Table:
+        return pa.concat_tables([reader.schema.empty_table(), *watched(reader)])
+
+    def report(self, reader: Reader, began: float, found: str) -> None:
+        say_how_it_went(
+            reader,
+            time.perf_counter() - began,
+            events=reader.rows_read,
+            found=[found],
+            late=None,
+            list_bad=self.on_error == "collect",
+        )
+
+
+def train(forecaster: Forecaster, events: Events, output: Path, *, overwrite: bool) -> None:
+    """Learn from all events, which need not be in order, and keep the model in a folder."""
+    check_folder(output, overwrite=overwrite)
+    began = time.perf_counter()
+    reader = events.open(forecaster.pattern, forecaster.settings)
+    with events.placed():
+        history = events.loaded(reader)
+        with Console(stderr=True).status("learning"), limits_as_options():
+            model = forecaster.fit(history)
+            learned = summary(model)
+    model.save(output, overwrite=overwrite)
+    events.report(reader, began, f"{int(model.learnt.completions):,} completions")
+    print(learned)
+
+
+@contextmanager
+def limits_as_options() -> Iterator[None]:
+    """Errors of limits tell how to raise them here."""
+    try:
+        yield
+    except LimitError as error:
+        fix = re.sub(r"ForecastLimits\((\w+)=…\)", r"--max \1=N", error.fix)
+        raise LimitError(error.limit, error.bound, reason=error.reason, fix=fix) from None
+
+
+def check_folder(output: Path, *, overwrite: bool) -> None:
+    """Before anything is learned: the model can be kept there."""
+    try:
+        check_place(output, overwrite=overwrite)
+    except DataError as error:
+        fix = (error.fix or "").replace("overwrite=True", "--overwrite")
+        raise DataError(error.reason, fix=fix) from None
+
+
+def summary(model: ForecastModel) -> str:
+    """What was learned, in a few lines."""
+    learnt, tree, settings = model.learnt, model.machine.tree, model.settings
+    tried = "" if model.choice is None else f", the best of 0 to {model.choice.tried[-1].order}"
+    intervals = str(model.calibration or f"threshold {settings.threshold:g}, not calibrated")
+    return (
+        f"completions: {learnt.completions:,.0f} in {learnt.events:,.0f} events ({learnt.rate:.3%})\n"
+        f"order: {model.order}{tried}; {len(tree.contexts):,} contexts over {len(learnt.symbols):,} symbols, "
+        f"{model.machine.product.states:,} states\n"
+        f"intervals: {intervals}"
+    )
+
+
+def train_on_spark(forecaster: Forecaster, job: SparkJob, output: Path, *, overwrite: bool) -> None:
+    """Learn from the events of the job, and keep the model in a folder."""
+    from ostinato.spark.forecast.job import train
+    from ostinato.spark.job import say
+
+    check_folder(output, overwrite=overwrite)
+    began = time.perf_counter()
+    with limits_as_options():
+        model = train(forecaster, job)
+    model.save(output, overwrite=overwrite)
+    say(f"{model.learnt.events:,.0f} events, {time.perf_counter() - began:.1f} s")
+    print(summary(model))
+
+
+def load(folder: Path) -> ForecastModel:
+    try:
+        return ForecastModel.load(folder)
+    except DataError as error:
+        fix = (error.fix or "").replace("model.save(…)", "ostinato train")
+        raise DataError(error.reason, fix=fix) from None
+
+
+@dataclass(frozen=True)
+class ForecastJob:
+    """A model and the events it is to foretell from. `alert`: only forecasts of at least this probability are given;
+    `whole`: with all columns of their event, not only those that tell which it is; `within`: with the probability
+    within so many events."""
+
+    model: ForecastModel
+    events: Events
+    alert: float | None = None
+    whole: bool = False
+    within: tuple[int, ...] = ()
+
+    def run(self, output: Path | None, *, sort: bool) -> None:
+        reader = self.events.open(self.model.pattern, self.model.settings, whole=self.whole)
+        scorer = self.model.scorer(within=self.within)
+        completed = row = 0
+        with _Forecasts(output, told=told) as results, self.events.placed():
+            nothing = reader.schema.empty_table()
+            results.add(self._rows(nothing, scorer.push(nothing), 0))  # compiles and checks before time is taken
+            began = time.perf_counter()
+            for rows in [self.events.loaded(reader)] if sort else self._in_order(reader, scorer):
+                made = scorer.push(rows)
+                completed += pc.sum(made[COMPLETES]).as_py() or 0
+                results.add(self._rows(rows, made, row))
+                row += len(rows)
+        self.events.report(reader, began, f"{completed:,} completions")
+        if scorer.unseen:
+            note(f"events of kinds that were never seen in training, read as the nearest: {scorer.unseen:,}")
+        results.show()
+
+    def _in_order(self, reader: Reader, scorer: Scorer) -> Iterator[pa.Table]:
+        """Piece by piece. Pieces are of any size, so what may be out of order must not depend on it: nothing may."""
+        last = _NEVER
+        for rows in watched(reader):
+            clock = scorer.reader.clock
+            if clock is not None:
+                first = reader.rows_read - len(rows)
+                ticks = np.concatenate([np.array([last]), clock.ticks(rows[clock.column], first_row=first)])
+                back = ticks[1:] < ticks[:-1]
+                if back.any():
+                    raise DataError(
+                        f"the events go back in time, at row {first + int(np.argmax(back)):,}",
+                        fix="--sort to sort all in memory",
+                    )
+                last = int(ticks[-1])
+            yield rows
+
+    def _rows(self, rows: pa.Table, made: pa.Table, first: int) -> pa.Table:
+        """Forecasts, each with what tells which event it is from."""
+        pattern, settings = self.model.pattern, self.model.settings
+        own = rows.column_names if self.whole else [settings.time or DEFAULT_TIME, *pattern.partition_by]
+        kept = {name: rows[name] for name in own if name in rows.column_names}
+        if clash := [name for name in kept if name in (POSITION, *made.column_names)]:
+            raise DataError(f"the events have a column `{clash[0]}`, and so have forecasts", fix="rename it")
+        places = pa.array(np.arange(first, first + len(rows)))
+        forecasts = dict(zip(made.column_names, made.columns, strict=True))
+        table = pa.table({POSITION: places, **kept, **forecasts})
+        return table if self.alert is None else table.filter(pc.greater_equal(table["probability"], self.alert))
+
+
+def update(model: ForecastModel, events: Events, output: Path, *, decay: float) -> None:
+    """Learn from further events, which need not be in order, and keep the model in a folder."""
+    began = time.perf_counter()
+    reader = events.open(model.pattern, model.settings)
+    before = model.learnt.completions * decay
+    with events.placed():
+        more = events.loaded(reader)
+        with Console(stderr=True).status("learning"), limits_as_options():
+            drift = model.update(more, decay=decay)
+            learned = summary(model)
+    model.save(output, overwrite=True)
+    events.report(reader, began, f"{model.learnt.completions - before:,.0f} completions")
+    print(learned if drift is None else f"{learned}\n{drift}")
+
+
+def evaluate(
+    model: ForecastModel, events: Events, *, within: int | None, decision: float, picture: Path | None
+) -> None:
+    began = time.perf_counter()
+    reader = events.open(model.pattern, model.settings)
+    with events.placed():
+        holdout = events.loaded(reader)
+        with Console(stderr=True).status("scoring"):
+            scores = model.evaluate(holdout, within=within, decision=decision)
+    if picture is not None:
+        scores.reliability.save(picture)
+    events.report(reader, began, f"{scores.completions:,} completions")
+    print(scores)

@@ -1,0 +1,208 @@
+"""One run over files for the command line: read, detect, write or print, and say how it went."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+import pyarrow as pa
+import typer
+
+from ostinato.cli.report import Results, note, progress, say_how_it_went, watched
+from ostinato.core.events import DEFAULT_TIME, DEFAULT_TYPE
+from ostinato.errors import DataError, LimitError, did_you_mean
+from ostinato.files import Reader, open_events
+from ostinato.files.reader import OnError
+from ostinato.patterns.limits import Limits
+from ostinato.patterns.query import PatternQuery
+from ostinato.patterns.runtime.count import OutOfOrder, cells_of, count_batches
+from ostinato.patterns.runtime.engine import Engine
+from ostinato.viz.table import told
+
+_MAX_CELLS = 16  # of the machine, so that counting takes little next to listing
+_MANY = 3  # tables of matches, of one batch of events, after which it is worth counting them before going on
+
+
+@dataclass(frozen=True)
+class Job:
+    """A query, the files it runs over and how to read them.
+
+    `time` and `type` name columns where they are not the usual ones; `kinds` says what columns of text files hold
+    where their values do not tell.
+    """
+
+    query: PatternQuery
+    files: Sequence[Path]
+    time: str | None = None
+    type: str | None = None
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    order_by: tuple[str, ...] = ()
+    events: bool = False
+    on_error: OnError = "raise"
+    limit_matches: int | None = None
+
+    def checked_schema(self) -> pa.Schema:
+        """The columns of the files, once the query is known to fit them. No event is processed."""
+        schema = self._schema()
+        self._check(schema)
+        return schema
+
+    def _schema(self) -> pa.Schema:
+        with progress("finding types") as advance:
+            return open_events(self.files, kinds=self.kinds, scanned=advance).schema
+
+    def _check(self, schema: pa.Schema) -> None:
+        for name in self.kinds if schema.names else ():
+            if name not in schema.names:
+                raise typer.BadParameter(
+                    f"--kind names `{name}`, but there is no such column; {did_you_mean(name, schema.names)}"
+                )
+        nothing = schema.empty_table()
+        self.query.detect(nothing, time=self.time, type=self.type, order_by=self.order_by)
+
+    def streamed(self, output: Path | None, lateness: str | None) -> None:
+        """Push the files through an engine piece by piece; memory is bounded by the query's window."""
+        reader, began = self._reader(whole_rows=self.events)
+        engine = self.query.engine(
+            time=self.time, type=self.type, lateness=lateness or 0, events=self.events, limits=self._limits()
+        )
+        with _Matches(output, self._limits().matches) as results:
+            results.add(engine.push(reader.schema.empty_table()))
+            for rows in watched(reader):
+                before = results.total
+                if lateness is None:
+                    self._check_order(engine, rows, reader.rows_read - len(rows))
+                for number, matches in enumerate(engine.push_each(rows), start=1):
+                    results.add(matches)
+                    if number == _MANY and lateness is None and cells_of(engine, _MAX_CELLS) is not None:
+                        results.expect(before + self._number(rows))
+            results.add(engine.flush())
+        stats = engine.stats()
+        self._report(reader, began, events=stats.events, matches=results.total, late=stats.late)
+        if stats.events and (unseen := engine.unseen_types()):
+            note(f"no event has the type {', '.join(f'`{name}`' for name in unseen)}")
+        results.show()
+
+    def _check_order(self, engine: Engine, rows: pa.Table, first_row: int) -> None:
+        """Files are read in pieces of any size, so what may be out of order must not depend on it: nothing may."""
+        clock = engine.stream.clock
+        if clock is None or not len(rows):
+            return
+        ticks = np.concatenate([[engine.reorder.watermark], clock.ticks(rows[clock.column], first_row=first_row)])
+        if (ticks[1:] < ticks[:-1]).any():
+            raise DataError(
+                f"the events go back in time, at row {first_row + int(np.argmax(ticks[1:] < ticks[:-1])):,}",
+                source=", ".join(map(str, self.files)),
+                fix="--lateness '5 minutes' if none comes later than that, or --sort to sort all in memory",
+            )
+
+    def _number(self, rows: pa.Table) -> float:
+        """How many matches these rows have among themselves; so many at least there are in the whole stream."""
+        try:
+            return count_batches(self.query.engine(time=self.time, type=self.type), [rows])
+        except LimitError as error:
+            return math.inf if error.limit == "count" else 0
+
+    def sorted(self, output: Path | None) -> None:
+        """Load what the query needs, sort it by time and detect at once."""
+        reader, began = self._reader(whole_rows=self.events)
+        table = self._loaded(reader)
+        with _Matches(output, self._limits().matches) as results:
+            found = self.query.detect(
+                table, time=self.time, type=self.type, order_by=self.order_by, events=self.events, limits=self._limits()
+            )
+            results.add(found)
+        self._report(reader, began, events=len(table), matches=results.total)
+        results.show()
+
+    def count(self) -> None:
+        """Print the number of matches; they are never listed, so there may be any number of them.
+
+        Files are read piece by piece; only events that go back in time must all be in memory, to be sorted.
+        """
+        reader, began = self._reader(whole_rows=False)
+        engine = self.query.engine(time=self.time, type=self.type, order_by=self.order_by)
+        try:
+            total = count_batches(engine, self._batches(reader))
+        except OutOfOrder:
+            table = self._loaded(reader)
+            total = self.query.count(table, time=self.time, type=self.type, order_by=self.order_by)
+        self._report(reader, began, events=reader.rows_read, matches=total)
+        print(total)
+
+    def _batches(self, reader: Reader) -> Iterator[pa.Table]:
+        """All that is read, and before it a table without rows that tells the columns."""
+        yield reader.schema.empty_table()
+        yield from watched(reader)
+
+    def _loaded(self, reader: Reader) -> pa.Table:
+        return pa.concat_tables(self._batches(reader))
+
+    def _reader(self, *, whole_rows: bool) -> tuple[Reader, float]:
+        """The files, with no more columns than the query needs, once it is known to fit them; and when that began.
+
+        To find the types of text files is part of the work. To load the kernels, which checking does first, is not.
+        """
+        began = time.perf_counter()
+        schema = self._schema()
+        opened = time.perf_counter()
+        self._check(schema)
+        wanted = None
+        if not whole_rows and (read := self.query.columns()) is not None:
+            columns = {self.time or DEFAULT_TIME, self.type or DEFAULT_TYPE, *self.order_by, *read}
+            # A stream without time, type or attributes is still so many events: then any columns will do.
+            wanted = [name for name in schema.names if name in columns] or None
+        reader = open_events(self.files, columns=wanted, on_error=self.on_error, kinds=self.kinds)
+        return reader, time.perf_counter() - (opened - began)
+
+    def _report(self, reader: Reader, began: float, *, events: int, matches: int, late: int = 0) -> None:
+        say_how_it_went(
+            reader,
+            time.perf_counter() - began,
+            events=events,
+            found=[told(matches)],
+            late=late,
+            list_bad=self.on_error == "collect",
+        )
+
+    def _limits(self) -> Limits:
+        return Limits() if self.limit_matches is None else Limits(matches=self.limit_matches)
+
+
+class _Matches(Results):
+    """Results that may not be more than a limit."""
+
+    def __init__(self, output: Path | None, limit: int) -> None:
+        super().__init__(output)
+        self.limit = limit
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        super().__exit__(kind, error, trace)
+        if isinstance(error, LimitError) and error.limit == "matches":
+            raise _too_many(error.bound) from None
+
+    def __enter__(self) -> _Matches:
+        return self
+
+    def add(self, rows: pa.Table) -> None:
+        self.expect(self.total + len(rows))
+        super().add(rows)
+
+    def expect(self, total: float) -> None:
+        """There will be so many matches at least; if those are too many, there is no point in going on."""
+        if total > self.limit:
+            raise _too_many(self.limit)
+
+
+def _too_many(bound: int) -> LimitError:
+    fix = (
+        "--count to only count them, SELECT MAX, LAST or NXT to choose among them, a narrower WITHIN, or a higher limit"
+    )
+    return LimitError("matches", bound, reason="there are more matches than allowed", fix=f"{fix} with --limit-matches")

@@ -1,0 +1,150 @@
+"""One run of an XSeq query over documents for the command line: read, find, write or print, and say how it went."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.filesize import decimal
+
+from ostinato.cli.report import Results, progress
+from ostinato.documents.sources import Document, Files, Rows
+from ostinato.errors import DataError, LimitError, QueryError
+from ostinato.files.reader import OnError
+from ostinato.viz.table import printable
+from ostinato.xseq.answers import Answers, Bad, Gathered
+from ostinato.xseq.limits import XSeqLimits
+from ostinato.xseq.query import TreeQuery
+from ostinato.xseq.runtime.rows import schema_of
+
+LIMITS = tuple(each.name for each in fields(XSeqLimits))
+_TELLING = 1_000_000  # bytes from which on a speed says more than how long it takes to start
+_BAD_SHOWN = 100  # bad documents and lines that are listed
+_OPTION = re.compile(r'\b(doctype|encoding|format)="([^"]*)"')
+_LIMIT = re.compile(r"\bwith \w+Limits\((\w+)=\.\.\.\)")
+
+
+def told(rows: int) -> str:
+    return _counted(rows, "row")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+@dataclass(frozen=True)
+class XSeqJob:
+    """A query, the documents it runs over and how to read them.
+
+    `inputs` are files, folders and patterns of documents, or "-"; with `column`, of tables that hold documents in it.
+    `options` are those of `ostinato.xseq(…).detect`. `limit` ends the run after so many rows; `sort` puts the rows of
+    each document in document order.
+    """
+
+    query: TreeQuery
+    inputs: Sequence[str]
+    column: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    on_error: OnError = "raise"
+    limits: XSeqLimits = field(default_factory=XSeqLimits)
+    limit: int | None = None
+    sort: bool = False
+
+    def run(self, output: Path | None) -> None:
+        began = time.perf_counter()
+        source = Rows(self.inputs, self.column, self.on_error) if self.column else Files(self.inputs)
+        ran = _Ran()
+        with Results(output, told=told) as results, progress("reading", source.size) as advance, _in_options():
+
+            def heard(size: int) -> None:
+                ran.bytes += size
+                advance(size)
+
+            self._find(ran.counted(source(heard)), source.labels, results, ran)
+        ran.bad_lines += source.bad_rows
+        ran.report(results.total, time.perf_counter() - began, list_bad=self.on_error == "collect")
+        results.show()
+
+    def _find(self, documents: Iterator[Document], labels: str | None, results: Results, ran: _Ran) -> None:
+        compiled, options = self.query.compiled, dict(self.options)
+        answers = Answers(
+            compiled, on_error=self.on_error, sort=self.sort, format=options.pop("format", None), limits=self.limits,
+            options=options,
+        )  # fmt: skip
+        held = Gathered(schema_of(compiled.program), labels, errors=False)
+        results.add(held.schema.empty_table())
+        for document, found in answers(documents):
+            if isinstance(found, Bad):
+                ran.hear_of(found)
+                continue
+            held.add(document, found)
+            if self.limit is not None and results.total + held.rows >= self.limit:
+                results.add(held.taken().slice(0, self.limit - results.total))
+                return
+            if held.is_full:
+                results.add(held.taken())
+        results.add(held.taken())
+
+
+@dataclass
+class _Ran:
+    """What is to be told of a run."""
+
+    documents: int = 0
+    bytes: int = 0
+    bad_documents: list[str] = field(default_factory=list)
+    bad_lines: list[str] = field(default_factory=list)
+    more_lines: int = 0  # counted, but not kept
+
+    def counted(self, documents: Iterator[Document]) -> Iterator[Document]:
+        for document in documents:
+            self.documents += 1
+            yield document
+
+    def hear_of(self, bad: Bad) -> None:
+        self.more_lines += bad.more
+        if not bad.more:
+            (self.bad_documents if bad.line is None else self.bad_lines).append(bad.text.splitlines()[0])
+
+    def report(self, rows: int, seconds: float, *, list_bad: bool) -> None:
+        """On stderr, so that it never mixes with results."""
+        console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+        parts = [_counted(self.documents, "document"), decimal(self.bytes), told(rows), f"{seconds:.2f} s"]
+        if self.bytes >= _TELLING:
+            parts.append(f"{decimal(int(self.bytes / max(seconds, 1e-9)))}/s")
+        console.print(", ".join(parts), style="bright_black")
+        lines = len(self.bad_lines) + self.more_lines
+        for count, what in ((len(self.bad_documents), "document"), (lines, "line")):
+            if count:
+                was = "was" if count == 1 else "were"
+                console.print(f"{_counted(count, what)} could not be read and {was} left out", style="yellow")
+        shown = [*self.bad_documents, *self.bad_lines][:_BAD_SHOWN] if list_bad else []
+        for bad in shown:
+            console.print(f"  {printable(bad)}")
+        if list_bad and (more := len(self.bad_documents) + lines - len(shown)):
+            console.print(f"  … and {more:,} more")
+
+
+@contextmanager
+def _in_options() -> Iterator[None]:
+    """Errors name the option of the command line instead of an argument of Python."""
+    try:
+        yield
+    except DataError as error:
+        fix = _OPTION.sub(r"--\1 \2", error.fix or "", count=1).replace("schema=", "--schema") or None
+        raise DataError(error.reason, source=error.source, row=error.row, fix=fix) from error
+    except LimitError as error:
+        limit = error.limit.removeprefix("most_")
+        fix = _LIMIT.sub(r"with --max \1=N", error.fix) if limit in LIMITS else error.fix
+        if limit in LIMITS and "--max" not in fix:
+            fix += f": --max {limit}=N"
+        raise LimitError(limit, error.bound, reason=error.reason, fix=fix) from error
+    except QueryError as error:
+        reason = error.reason.replace("root= and record=", "--root and --record")
+        raise QueryError(reason, text=error.text, span=error.span, fix=error.fix) from error

@@ -1,0 +1,260 @@
+"""What the verbs of the command line share: their options, and how these are read."""
+
+from __future__ import annotations
+
+import shlex
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from ostinato.errors import QueryError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ostinato.patterns.query import PatternQuery
+    from ostinato.rules.program import RuleProgram
+    from ostinato.spark.kafka import Topic
+    from ostinato.xseq.query import TreeQuery
+
+    Compiled = PatternQuery | RuleProgram | TreeQuery
+
+KINDS = ("number", "string", "boolean", "timestamp")
+TOPIC = "kafka://"  # what an input begins with that is a topic
+
+
+class OnError(StrEnum):
+    RAISE = "raise"
+    SKIP = "skip"
+    COLLECT = "collect"
+
+
+class EngineName(StrEnum):
+    EMBEDDED = "embedded"
+    SPARK = "spark"
+
+
+class Language(StrEnum):
+    CEL = "cel"
+    SREM = "srem"
+    RULES = "rules"
+    XSEQ = "xseq"
+
+
+class MatchChoice(StrEnum):
+    ALL = "all"
+    LONGEST = "longest"
+
+
+class Form(StrEnum):
+    PARQUET = "parquet"
+    JSONL = "jsonl"
+    CSV = "csv"
+
+
+QueryFile = Annotated[str | None, typer.Argument(metavar="QUERY", help="File with the query.", show_default=False)]
+QueryText = Annotated[
+    str | None, typer.Option("--query", "-q", metavar="TEXT", help="The query itself, instead of a file.")
+]
+LanguageChoice = Annotated[
+    Language | None,
+    typer.Option(
+        "--language",
+        help="What the query is written in [dim]\\[by the name of its file: *.srem, *.rules, *.xseq, else cel][/].",
+    ),
+]
+Inputs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input",
+        "-i",
+        metavar="FILE",
+        help="Events: .parquet, .csv, .jsonl or .arrow files, or folders of them; for a stream on Spark also a topic.",
+        show_default=False,
+    ),
+]
+MoreInputs = Annotated[list[str] | None, typer.Argument(metavar="FILE", hidden=True)]
+TimeColumn = Annotated[
+    str | None, typer.Option("--time", metavar="COLUMN", help="Column of event times [dim]\\[ts][/].")
+]
+TypeColumn = Annotated[
+    str | None, typer.Option("--type", metavar="COLUMN", help="Column of event types [dim]\\[type][/].")
+]
+BeginColumn = Annotated[
+    str | None, typer.Option("--begin", metavar="COLUMN", help="Rules: column of when events begin [dim]\\[begin][/].")
+]
+EndColumn = Annotated[
+    str | None, typer.Option("--end", metavar="COLUMN", help="Rules: column of when events end [dim]\\[end][/].")
+]
+DocumentColumn = Annotated[
+    str | None,
+    typer.Option("--document", metavar="COLUMN", help="Rules: column whose JSON or XML texts are the events."),
+]
+Longest = Annotated[
+    str | None,
+    typer.Option("--longest", metavar="DURATION", help="Rules: how long an event lasts at most, which bounds memory."),
+]
+Matches = Annotated[
+    MatchChoice | None,
+    typer.Option(
+        "--matches", help="XSeq: every match, or only those that no other one continues [dim]\\[all][/].",
+        show_default=False,
+    ),
+]  # fmt: skip
+SchemaFile = Annotated[
+    Path | None,
+    typer.Option("--schema", metavar="FILE", help="XSeq: what can occur: a .dtd, an .xsd or a sample .xml file."),
+]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kind",
+        metavar="COLUMN=KIND",
+        help=f"What a column of text or a topic holds ({', '.join(KINDS)}); other values make bad rows. Repeatable.",
+        show_default=False,
+    ),
+]
+ErrorMode = Annotated[
+    OnError,
+    typer.Option(
+        "--on-error",
+        help="At rows that cannot be read: stop, skip them, or skip and list them. Positions do not count them.",
+    ),
+]
+Lateness = Annotated[
+    str | None,
+    typer.Option("--lateness", metavar="DURATION", help="How late events may come, such as '30 seconds'."),
+]
+EngineChoice = Annotated[EngineName, typer.Option("--engine", help="What runs the query: this process, or Spark.")]
+Master = Annotated[
+    str | None,
+    typer.Option("--master", metavar="URL", help="With Spark: where it runs, such as 'local[4]' [dim]\\[local[*]][/]."),
+]
+FormChoice = Annotated[
+    Form | None,
+    typer.Option("--format", help="With Spark: how results are written [dim]\\[by the extension, or parquet][/]."),
+]
+Stream = Annotated[
+    bool, typer.Option("--stream", help="With Spark: watch the folder for new files, or the topic for messages.")
+]
+Once = Annotated[bool, typer.Option("--once", help="With --stream: end when all that is there is read.")]
+Checkpoint = Annotated[
+    Path | None,
+    typer.Option("--checkpoint", metavar="FOLDER", help="With --stream: its state [dim]\\[OUTPUT/_checkpoint][/]."),
+]
+
+
+def usage(message: str) -> NoReturn:
+    raise typer.BadParameter(message)
+
+
+def arguments(
+    query: str | None,
+    more: list[str] | None,
+    text: str | None,
+    inputs: list[str] | None,
+    language: Language | None,
+    matches: MatchChoice | None = None,
+    schema: Path | None = None,
+) -> tuple[Compiled, list[str]]:
+    """The compiled query and what it is to read. `matches` and `schema` are for XSeq.
+
+    A shell expands `--input *.csv` to `--input a.csv b.csv`; the files after the first arrive as plain arguments,
+    and with -q so does what looks like the name of a query file.
+    """
+    files = [*(inputs or ()), *(more or ())]
+    if text is not None:
+        files += [query] if query is not None else []
+        return compiled(text, language or Language.CEL, matches, schema), files
+    if query is None:
+        usage("give a query: the name of a file, or the text after -q")
+    by_name = {".srem": Language.SREM, ".rules": Language.RULES, ".xseq": Language.XSEQ}
+    language = language or by_name.get(Path(query).suffix.lower(), Language.CEL)
+    return compiled(query_file(query), language, matches, schema), files
+
+
+def query_file(query: str) -> str:
+    """The text of a query in a file."""
+    try:
+        return Path(query).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        looks_like_text = any(char.isspace() for char in query)
+        fix = f"to give the text itself: -q {shlex.quote(query)}" if looks_like_text else "check the name of the file"
+        raise QueryError(f"there is no query file `{query}`", fix=fix) from None
+    except IsADirectoryError:
+        raise QueryError(f"`{query}` is a folder", fix="the query comes first, then --input FOLDER") from None
+    except UnicodeDecodeError:
+        raise QueryError(f"`{query}` is not a text file", fix="the query comes first, then --input FILE") from None
+
+
+def compiled(text: str, language: Language, matches: MatchChoice | None = None, schema: Path | None = None) -> Compiled:
+    import ostinato
+
+    if language is Language.XSEQ:
+        return ostinato.xseq(text, matches=(matches or MatchChoice.ALL).value, schema=schema)
+    if matches is not None or schema is not None:
+        usage("--matches and --schema are for queries in XSeq")
+    if language is Language.RULES:
+        return ostinato.rules(text)
+    return ostinato.srem(text) if language is Language.SREM else ostinato.cel(text)
+
+
+def sources(inputs: list[str], *, spark_stream: bool) -> tuple[str | None, list[Path]]:
+    """A topic, which is for a stream on Spark, or files."""
+    if not inputs:
+        usage("events are missing: --input FILE")
+    topic = inputs[0] if spark_stream and inputs[0].startswith(TOPIC) else None
+    files = given_files(inputs[1:] if topic else inputs)
+    if topic and files:
+        usage("a topic is read alone: leave out the files")
+    return topic, files
+
+
+def given_files(inputs: Iterable[str]) -> list[Path]:
+    for each in inputs:
+        if each.startswith(TOPIC):
+            usage(f"{each} is a stream, and one by itself: --engine spark --stream --input {TOPIC}…")
+    return [Path(each) for each in inputs]
+
+
+def given_topic(
+    url: str, kinds: dict[str, str], wanted: set[str], time: str | None, type: str | None
+) -> tuple[Topic, dict[str, str]]:
+    """A topic and the kinds of all its columns."""
+    from ostinato.spark.kafka import Topic, event_columns
+
+    try:
+        return Topic.parse(url), event_columns(kinds, wanted, time, type)
+    except ValueError as error:
+        usage(str(error))
+
+
+def given_kinds(given: list[str] | None) -> dict[str, str]:
+    pairs = [text.rpartition("=") for text in given or ()]
+    for column, _, kind in pairs:
+        if not column or kind not in KINDS:
+            usage(f"--kind is COLUMN=KIND with a kind among {', '.join(KINDS)}")
+    return {column: kind for column, _, kind in pairs}
+
+
+def check_output(output: Path | None, files: Iterable[Path], *, spark: bool) -> None:
+    """Before anything is read: the name of the output says how it is written, and it is no input."""
+    from ostinato.files.writer import EXTENSIONS
+
+    if output is None:
+        return
+    if any(_same(output, file) for file in files):
+        usage(f"--output {output} is one of the input files")
+    if not spark and output.suffix.lower() not in EXTENSIONS:
+        usage(f"--output {output} must end in one of {', '.join(EXTENSIONS)}")
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+def warn(query: Compiled) -> None:
+    for warning in query.warnings:
+        typer.echo(f"{typer.style('warning', fg='yellow', bold=True)}: {warning}", err=True)

@@ -1,0 +1,191 @@
+"""`ostinato rules`: events derived from files of events by a program of rules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ostinato.cli.failures import guarded
+from ostinato.cli.options import (
+    BeginColumn,
+    Checkpoint,
+    DocumentColumn,
+    EndColumn,
+    EngineChoice,
+    EngineName,
+    ErrorMode,
+    Form,
+    Kinds,
+    Language,
+    Lateness,
+    Longest,
+    Master,
+    MoreInputs,
+    Once,
+    OnError,
+    Stream,
+    TimeColumn,
+    TypeColumn,
+    arguments,
+    check_output,
+    given_kinds,
+    given_topic,
+    sources,
+    usage,
+    warn,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ostinato.rules.program import RuleProgram
+    from ostinato.spark.kafka import Topic
+
+
+@guarded
+def rules(
+    program: Annotated[
+        str | None, typer.Argument(metavar="PROGRAM", help="File with the rules.", show_default=False)
+    ] = None,
+    more: MoreInputs = None,
+    text: Annotated[
+        str | None, typer.Option("--query", "-q", metavar="TEXT", help="The rules themselves, instead of a file.")
+    ] = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--input",
+            "-i",
+            metavar="FILE",
+            help="Events: .parquet, .csv, .jsonl or .arrow files, folders of them, or - for standard input; "
+            "for a stream on Spark also a topic.",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write derived events here; the format by its extension. - is standard output.",
+        ),
+    ] = None,
+    begin: BeginColumn = None,
+    end: EndColumn = None,
+    time: TimeColumn = None,
+    type: TypeColumn = None,
+    document: DocumentColumn = None,
+    kind: Kinds = None,
+    sort: Annotated[bool, typer.Option("--sort", help="Read everything first; events may be in any order.")] = False,
+    on_error: ErrorMode = OnError.RAISE,
+    lateness: Lateness = None,
+    longest: Longest = None,
+    engine: EngineChoice = EngineName.EMBEDDED,
+    master: Master = None,
+    form: Annotated[
+        Form | None,
+        typer.Option(
+            "--format",
+            help="What standard input and output hold [dim]\\[jsonl][/]; with Spark: how results are written "
+            "[dim]\\[by the extension, or parquet][/].",
+        ),
+    ] = None,
+    stream: Stream = False,
+    once: Once = False,
+    checkpoint: Checkpoint = None,
+) -> None:
+    """Derive events from events by a program of rules (DETECT … ON … END).
+
+    Files are read piece by piece, in order of the ends of events, so they may be larger than memory.
+    Without --output the first derived events are printed.
+
+    [dim]Examples:[/]
+    [cyan]ostinato rules plant.rules --input events.jsonl --output derived.jsonl[/]
+    [cyan]ostinato rules plant.rules --input log.csv --begin since --end until --type kind --sort[/]
+    [cyan]ostinato rules plant.rules --input *.jsonl --lateness "30 seconds" --longest "5 minutes"[/]
+    [cyan]cat events.jsonl | ostinato rules plant.rules --input - --output - | head[/]
+    [cyan]ostinato rules plant.rules --engine spark --input events/ --output derived/[/]
+    """
+    from ostinato.rules.program import RuleProgram
+
+    compiled, inputs = arguments(program, more, text, inputs, Language.RULES)
+    assert isinstance(compiled, RuleProgram)
+    topic, files = sources(inputs, spark_stream=engine is EngineName.SPARK and stream)
+    from ostinato.files.standard import STANDARD, piped
+
+    standard = STANDARD in (*files, output)
+    if output != STANDARD:
+        check_output(output, files, spark=engine is EngineName.SPARK)
+    columns = {"begin": begin, "end": end, "time": time, "type": type, "document": document}
+    kinds = given_kinds(kind)
+    if engine is EngineName.SPARK:
+        if sort or on_error is OnError.COLLECT:
+            usage(f"{'--sort' if sort else '--on-error collect'} is not for --engine spark")
+        if standard:
+            usage("standard input and output are not for --engine spark")
+        if not stream and (once or checkpoint or lateness or longest):
+            usage("--once, --checkpoint, --lateness and --longest are for --stream; else Spark reads all at once")
+        from ostinato.cli.jobs.rules import told
+        from ostinato.spark.job import SparkJob
+
+        source: Sequence[Path] | Topic = files
+        if topic:
+            kinds = dict.fromkeys(filter(None, (begin, end)), "timestamp") | kinds
+            kinds |= {document: "string"} if document else {}
+            source, kinds = given_topic(topic, kinds, set() if document else _read(compiled), end or time, type)
+        options = columns | ({"lateness": lateness or 0, "longest": longest} if stream else {})
+        warn(compiled)
+        job = SparkJob(compiled, source, master, kinds, on_error.value, options, told)
+        if stream:
+            job.stream(output, form, checkpoint=checkpoint, once=once)
+        else:
+            job.batch(output, form)
+        return
+    if master or stream or once or checkpoint:
+        usage("--master, --stream, --once and --checkpoint are for --engine spark")
+    if form and not standard:
+        usage("--format is for --engine spark, and for standard input and output: other files are told by their names")
+    if files.count(STANDARD) > 1:
+        usage("standard input can be read once")
+    if sort and (lateness or longest):
+        usage("--lateness and --longest are for files read piece by piece; --sort reads all of them first")
+    warn(compiled)
+    from ostinato.cli.jobs.rules import RulesJob
+
+    with piped(files, output, (form or Form.JSONL).value) as (read, written):
+        run = RulesJob(compiled, read, columns, kinds, on_error.value)
+        run.run(written, sort=sort, lateness=lateness, longest=longest)
+
+
+def checked_rules(
+    program: RuleProgram, files: Sequence[Path], columns: Mapping[str, str | None], kinds: Mapping[str, str]
+) -> str:
+    """What `ostinato check` says of rules, once they are known to be right, and to fit the files."""
+    against = ""
+    if files:
+        from ostinato.cli.jobs.rules import RulesJob
+
+        schema = RulesJob(program, files, columns, kinds).checked_schema()
+        against = f", fits the {len(schema)} columns of {', '.join(file.name for file in files)}"
+    warn(program)
+    number = len(program.program.rules)
+    derives = ", ".join(program.derived)
+    reads = ", ".join(program.incoming) or "nothing"
+    return f"ok: {number} rule{'s' if number != 1 else ''}, derives {derives} from {reads}{against}"
+
+
+def _read(program: RuleProgram) -> set[str]:
+    """The columns that query terms ask incoming events for."""
+    from ostinato.rules.plan.normal_form import normalise
+    from ostinato.rules.syntax.nodes import Bind, Element, Optional, PatternQuery, QueryTerm
+
+    asked: list[QueryTerm] = []
+    for rule in normalise(program.program):
+        for literal in (*rule.events, *rule.collects, *rule.negations):
+            if not isinstance(literal, PatternQuery) and literal.term.label in program.incoming:
+                asked += literal.term.children
+    inner = [term.term if isinstance(term, Bind | Optional) else term for term in asked]
+    return {term.label for term in inner if isinstance(term, Element)}

@@ -1,0 +1,195 @@
+"""Expressions over Arrow columns, in SQL's three-valued logic. Numbers and times are handled in numbers.py."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ostinato.core.arrow import is_text
+from ostinato.core.columns.arithmetic import (
+    COMPARE,
+    INT64,
+    Value,
+    arithmetic,
+    as_float,
+    compare,
+    is_int,
+    is_null,
+    is_number,
+    literal,
+    promoted,
+    round_to,
+    whole,
+)
+from ostinato.core.expressions import ARITHMETIC, Attribute, Call, Expr, Literal, Variable, to_text
+from ostinato.errors import DataError
+
+Fetch = Callable[[Attribute], pa.Array]
+
+
+class Program:
+    """Several expressions compiled to one list of steps, each distinct sub-expression once."""
+
+    def __init__(self, exprs: Sequence[Expr]) -> None:
+        self._steps: list[tuple[Expr, tuple[int, ...]]] = []
+        self._known: dict[Hashable, int] = {}
+        self._results = [self._add(expr) for expr in exprs]
+
+    def _add(self, expr: Expr) -> int:
+        args = tuple(self._add(arg) for arg in expr.args) if isinstance(expr, Call) else ()
+        key: Hashable = expr
+        if isinstance(expr, Call):
+            key = (expr.op, args)
+        elif isinstance(expr, Literal):
+            key = (type(expr.value), expr.value)  # to Python, 1 and TRUE are equal
+        if key not in self._known:
+            self._known[key] = len(self._steps)
+            self._steps.append((expr, args))
+        return self._known[key]
+
+    def run(self, fetch: Fetch) -> list[Value]:
+        """The value of each expression over the columns that `fetch` gives."""
+        values: list[Value] = []
+        for expr, args in self._steps:
+            try:
+                values.append(_step(expr, [values[arg] for arg in args], fetch))
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+                raise DataError(
+                    f"cannot evaluate {to_text(expr)}: {error}", fix="cast the columns it reads to fitting types"
+                ) from error
+        return [values[place] for place in self._results]
+
+
+def _step(expr: Expr, args: list[Value], fetch: Fetch) -> Value:
+    if isinstance(expr, Literal):
+        return literal(expr.value)
+    if isinstance(expr, Attribute):
+        return _normal(fetch(expr))
+    if isinstance(expr, Variable):
+        raise TypeError(f"the whole variable {expr.name} is not a value")
+    if all(isinstance(arg, pa.Scalar) for arg in args):
+        return _both_literal(expr.op, *args)
+    return _apply(expr.op, args)
+
+
+def _both_literal(op: str, *args: pa.Scalar) -> pa.Scalar:
+    """Operators are written for arrays; an array of one value does for literals."""
+    return _apply(op, [pa.array([arg.as_py()], arg.type) for arg in args])[0]
+
+
+def _normal(column: pa.Array) -> pa.Array:
+    """One Arrow type per kind of value, so that the operators have few cases."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _normal(column.cast(kind.value_type))
+    if pa.types.is_uint64(kind) and column.null_count < len(column) and pc.max(column).as_py() > INT64[1]:
+        return column.cast(pa.decimal128(20, 0))
+    if pa.types.is_integer(kind):
+        return column if pa.types.is_int64(kind) else column.cast(pa.int64())
+    if pa.types.is_floating(kind):
+        return column if pa.types.is_float64(kind) else column.cast(pa.float64())
+    if pa.types.is_decimal(kind) and kind.bit_width < 128:
+        return column.cast(pa.decimal128(kind.precision, kind.scale))
+    if pa.types.is_string_view(kind):
+        return column.cast(pa.large_string())
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return column.view(pa.timestamp(kind.unit))
+    return column
+
+
+def _apply(op: str, args: list[Value]) -> Value:
+    if op in COMPARE:
+        return compare(op, args[0], args[1])
+    if op in ARITHMETIC:
+        return arithmetic(op, args[0], args[1])
+    if op in ("and", "or"):
+        join = pc.and_kleene if op == "and" else pc.or_kleene
+        result = _boolean(args[0])
+        for arg in args[1:]:
+            result = join(result, _boolean(arg))
+        return result
+    if op == "in":
+        return _is_in(args[0], args[1:])
+    if op == "coalesce":
+        return promoted(pc.coalesce, *args) if any(is_number(arg) for arg in args) else pc.coalesce(*args)
+    if op == "concat":
+        return pc.binary_join_element_wise(
+            *(arg.cast(pa.large_string()) for arg in args), pa.scalar("", pa.large_string()), null_handling="emit_null"
+        )
+    if op == "round":
+        return _per_constant(round_to, args[0], args[1] if len(args) > 1 else pa.scalar(0))
+    if op == "like":
+        return _per_constant(_like, args[0], args[1])
+    return _UNARY[op](args[0])
+
+
+def _boolean(value: Value) -> Value:
+    return value.cast(pa.bool_()) if is_null(value) else value
+
+
+def _is_in(value: Value, items: list[Value]) -> Value:
+    """x IN (a, b) is x = a OR x = b; a long list of plain literals is looked up instead."""
+    known = all(isinstance(item, pa.Scalar) and item.is_valid for item in items)
+    if known and isinstance(value, pa.Array):
+        same = (is_text(value.type) and all(is_text(item.type) for item in items)) or (
+            is_int(value) and all(is_int(item) for item in items)
+        )
+        if same:
+            found = pc.is_in(value, value_set=pa.array([item.as_py() for item in items], value.type))
+            return pc.if_else(pc.is_valid(value), found, pa.scalar(None, pa.bool_()))
+    result: Value = pa.scalar(False)
+    for item in items:
+        equal = (
+            _both_literal("=", value, item) if isinstance(value, pa.Scalar) and isinstance(item, pa.Scalar) else None
+        )
+        result = pc.or_kleene(result, compare("=", value, item) if equal is None else equal)
+    return result
+
+
+def _per_constant(function: Callable[[Value, Any], Value], value: Value, constant: Value) -> Value:
+    """function(value, c) for a Python value c: nearly always a literal, else each distinct value in turn."""
+    if isinstance(constant, pa.Scalar):
+        return function(value, constant.as_py())
+    if isinstance(value, pa.Scalar):
+        value = pa.repeat(value, len(constant))
+    result = function(value, None)
+    for item in constant.unique():
+        if item.is_valid:
+            result = pc.if_else(pc.fill_null(pc.equal(constant, item), False), function(value, item.as_py()), result)
+    return result
+
+
+def _like(value: Value, pattern: str | None) -> Value:
+    if pattern is None or is_null(value):
+        return pa.nulls(len(value), pa.bool_())
+    # A backslash takes the next character as it is; Arrow knows that only of the characters that need it.
+    pieces = re.findall(r"\\.|.", pattern, re.DOTALL)
+    return pc.match_like(value, "".join(piece if piece in "%_" else _escaped(piece[-1]) for piece in pieces))
+
+
+def _escaped(character: str) -> str:
+    return f"\\{character}" if character in "%_\\" else character
+
+
+def _text(function: Callable[[Value], Value]) -> Callable[[Value], Value]:
+    return lambda value: function(value.cast(pa.string()) if is_null(value) else value)
+
+
+_UNARY: dict[str, Callable[[Value], Value]] = {
+    "not": lambda value: pc.invert(_boolean(value)),
+    "is_null": pc.is_null,
+    "is_true": lambda value: pc.fill_null(_boolean(value), False),
+    "neg": lambda value: promoted(pc.negate_checked, value),
+    "abs": lambda value: promoted(pc.abs_checked, value),
+    "floor": whole(pc.floor),
+    "ceil": whole(pc.ceil),
+    "sqrt": lambda value: pc.sqrt(as_float(value)),
+    "lower": _text(pc.utf8_lower),
+    "upper": _text(pc.utf8_upper),
+    "trim": _text(pc.utf8_trim_whitespace),
+    "length": _text(lambda value: pc.utf8_length(value).cast(pa.int64())),
+}

@@ -1,0 +1,292 @@
+"""Unary predicates, column-wise, into one small integer per event: its minterm, that is, which conditions hold.
+
+A condition is a type test and a conjunction of predicates. Types are looked up, not compared: a dictionary column by
+its index, a string column by one pass over its bytes. Each distinct predicate is evaluated once per slice, a predicate
+over one dictionary column even once per distinct value. Type and predicate bits form one number per event, and a table
+turns that number into the code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from numba import types
+
+from ostinato.core.arrow import NO_MASK, Bytes, Ids, Ints, dictionary_places, dictionary_values, same_array
+from ostinato.core.columns.expressions import Program
+from ostinato.core.columns.intern import Integers
+from ostinato.core.columns.names import NameTable, look_up
+from ostinato.core.conditions import Condition
+from ostinato.core.expressions import Call, Expr, Literal, attributes
+from ostinato.core.jit import array, kernel, view
+
+SLICE = 1 << 17  # rows at a time: what is worked on stays in the cache
+_SMALL = 1 << 16  # up to here a number is looked up in an array, beyond it is hashed
+_GROUP = 30  # predicate bits hashed at once, beside the 32 bits of what came before
+
+
+@kernel(*(types.void(view(types.int32), view(number), array(number)) for number in (types.int32, types.int64)))
+def _add_at(places: Ids, weights: npt.NDArray[Any], out: npt.NDArray[Any]) -> None:
+    """out[i] += weights[places[i]]"""
+    for row in range(out.size):
+        out[row] += weights[places[row]]
+
+
+@kernel(
+    *(
+        types.void(view(types.uint8), view(types.uint8), types.int64, number, array(number))
+        for number in (types.int32, types.int64)
+    )
+)
+def _add_bits(bits: Bytes, valid: Bytes, start: int, weight: Any, out: npt.NDArray[Any]) -> None:
+    """out[i] += weight where bit start + i is set and valid (an empty `valid`: all are)."""
+    row = 0
+    if start & 7 == 0:  # whole bytes, which is what Arrow's own functions give
+        for byte in range(out.size >> 3):
+            eight = (
+                bits[(start >> 3) + byte] if valid.size == 0 else bits[(start >> 3) + byte] & valid[(start >> 3) + byte]
+            )
+            for bit in range(8):
+                out[8 * byte + bit] += weight * ((eight >> bit) & 1)
+        row = out.size & ~7
+    while row < out.size:
+        at = start + row
+        eight = bits[at >> 3] if valid.size == 0 else bits[at >> 3] & valid[at >> 3]
+        out[row] += weight * ((eight >> (at & 7)) & 1)
+        row += 1
+
+
+class Encoder:
+    """Codes of events: code c stands for one set of conditions that hold together.
+
+    Codes are dense and given in order of first sight, so `minterms` of one encoder handed to another with the same
+    conditions makes it number the same way. `relation` is the type of all events where there is no type column.
+    """
+
+    def __init__(
+        self, conditions: tuple[Condition, ...], *, relation: str | None = None, minterms: Iterable[int] = ()
+    ) -> None:
+        self._relations = {
+            name: place
+            for place, name in enumerate(dict.fromkeys(c.relation for c in conditions if c.relation is not None), 1)
+        }
+        self._names = NameTable(list(self._relations))
+        self._only = self._relations.get(relation, 0) if relation is not None else 0
+        predicates: dict[Expr, int] = {}
+        self._needs: list[tuple[int, int, int]] = []  # per condition: relation (0: any), bits to be set, to be clear
+        for condition in conditions:
+            masks = {True: 0, False: 0}
+            for expr, holds in _conjuncts(condition.where):
+                masks[holds] |= 1 << predicates.setdefault(expr, len(predicates))
+            needed = 0 if condition.relation is None else self._relations[condition.relation]
+            self._needs.append((needed, masks[True], masks[False]))
+        self._predicates = _Predicates(list(predicates))
+        self._codes: dict[int, int] = {minterm: code for code, minterm in enumerate(minterms)}
+        self._minterms = list(self._codes)
+        width = self._predicates.count
+        self._small = (len(self._relations) + 1) << width <= _SMALL
+        self._table = np.full((len(self._relations) + 1) << width if self._small else 0, -1, np.int32)
+        self._groups = [] if self._small else [Integers() for _ in range(0, width, _GROUP)]
+
+    @property
+    def size(self) -> int:
+        """How many codes there are: 0 … size-1."""
+        return len(self._minterms)
+
+    @property
+    def minterms(self) -> list[int]:
+        """Per code, the conditions that hold as a bit set: bit i for condition i."""
+        return list(self._minterms)
+
+    @property
+    def columns(self) -> list[str]:
+        """The attributes that the predicates read."""
+        return self._predicates.columns
+
+    @property
+    def relations_seen(self) -> set[str]:
+        """The event types of the conditions that some event had."""
+        if self._small:
+            numbers = {int(number) >> self._predicates.count for number in np.flatnonzero(self._table >= 0)}
+        else:
+            numbers = {self._features(number)[0] for number in range(self._groups[-1].size)}
+        return {name for name, place in self._relations.items() if place in numbers}
+
+    def truth(self, code: int) -> tuple[bool, ...]:
+        """Which conditions hold for an event with this code."""
+        return tuple(bool(self._minterms[code] >> place & 1) for place in range(len(self._needs)))
+
+    def encode(self, table: pa.Table, type_column: str | None) -> Ids:
+        """One code per row."""
+        out = np.empty(table.num_rows, np.int32)
+        wanted = [] if type_column is None or not self._relations else [type_column]
+        wanted += [name for name in self.columns if name not in wanted]
+        if not wanted:
+            out.fill(self._code(self._only, self._predicates.constant()))
+            return out
+        numbers = np.empty(min(SLICE, table.num_rows), np.int32)
+        done = 0
+        for part in _slices(table.select(wanted)):
+            rows = part.num_rows
+            self._types(part, type_column, numbers[:rows])
+            (self._encode_small if self._small else self._encode_wide)(part, numbers[:rows], out[done : done + rows])
+            done += rows
+        return out
+
+    def _types(self, part: pa.RecordBatch, type_column: str | None, out: Ids) -> None:
+        if type_column is None:
+            out.fill(self._only)
+        elif not self._relations:
+            out.fill(0)
+        else:
+            self._names.match(part.column(type_column), out)
+
+    def _encode_small(self, part: pa.RecordBatch, numbers: Ids, out: Ids) -> None:
+        """`numbers` holds types and becomes type << width | bits, which is looked up."""
+        width = self._predicates.count
+        if width:
+            numbers <<= width
+            self._predicates.add(part, range(width), numbers)
+        if look_up(numbers, self._table, out) < 0:
+            for number in np.flatnonzero(np.bincount(numbers, minlength=self._table.size)):
+                self._table[number] = self._code(int(number) >> width, int(number) & ((1 << width) - 1))
+            look_up(numbers, self._table, out)
+
+    def _encode_wide(self, part: pa.RecordBatch, numbers: Ids, out: Ids) -> None:
+        """Any number of predicates: `numbers` holds types, then an id for the type and each further group of bits."""
+        width = self._predicates.count
+        for group, interner in enumerate(self._groups):
+            wide = numbers.astype(np.int64) << _GROUP
+            self._predicates.add(part, range(group * _GROUP, min(width, (group + 1) * _GROUP)), wide)
+            numbers = interner.encode(wide)
+        if self._groups[-1].size > self._table.size:
+            fresh = [self._code(*self._features(number)) for number in range(self._table.size, self._groups[-1].size)]
+            self._table = np.concatenate([self._table, np.array(fresh, np.int32)])
+        look_up(numbers, self._table, out)
+
+    def _features(self, number: int) -> tuple[int, int]:
+        """The type and the predicate bits that a number of the last group stands for."""
+        bits = 0
+        for group in reversed(range(len(self._groups))):
+            key = int(self._groups[group].hashed[number])
+            bits |= (key & ((1 << _GROUP) - 1)) << (group * _GROUP)
+            number = key >> _GROUP
+        return number, bits
+
+    def _code(self, relation: int, bits: int) -> int:
+        minterm = 0
+        for place, (needed, on, off) in enumerate(self._needs):
+            if needed in (0, relation) and bits & on == on and not bits & off:
+                minterm |= 1 << place
+        return self._numbered(minterm)
+
+    def nothing(self) -> int:
+        """The code of an event for which no condition holds."""
+        return self._numbered(0)
+
+    def _numbered(self, minterm: int) -> int:
+        if minterm not in self._codes:
+            self._codes[minterm] = len(self._minterms)
+            self._minterms.append(minterm)
+        return self._codes[minterm]
+
+
+class _Predicates:
+    """Distinct predicates over the current event, bit i for the i-th."""
+
+    def __init__(self, exprs: list[Expr]) -> None:
+        self._exprs = exprs
+        self._reads = [list(dict.fromkeys(node.name for node in attributes(expr))) for expr in exprs]
+        self._programs: dict[tuple[int, ...], Program] = {}
+        self._dictionaries: dict[tuple[str, tuple[int, ...]], tuple[pa.Array, list[Bytes]]] = {}
+
+    @property
+    def count(self) -> int:
+        return len(self._exprs)
+
+    @property
+    def columns(self) -> list[str]:
+        return list(dict.fromkeys(name for reads in self._reads for name in reads))
+
+    def constant(self) -> int:
+        """The bits of predicates that read nothing."""
+        truths = self._program(tuple(range(self.count))).run(lambda attribute: pa.nulls(1))
+        return sum(1 << place for place, truth in enumerate(truths) if truth.as_py() is True)
+
+    def add(self, part: pa.RecordBatch, which: range, out: Ids | Ints) -> None:
+        """Add 1 << (i - which.start) to every event for which predicate i is TRUE."""
+        by_dictionary: dict[str, list[int]] = {}
+        others: list[int] = []
+        for place in which:
+            reads = self._reads[place]
+            coded = len(reads) == 1 and pa.types.is_dictionary(part.schema.field(reads[0]).type)
+            (by_dictionary.setdefault(reads[0], []) if coded else others).append(place)
+        for name, places in by_dictionary.items():
+            column = part.column(name)
+            weights = np.zeros(len(column.dictionary) + 1, out.dtype)
+            for place, truth in zip(places, self._over_dictionary(name, tuple(places), column), strict=True):
+                weights[truth != 0] += 1 << (place - which.start)
+            _add_at(dictionary_places(column), weights, out)
+        if others:
+            truths = self._program(tuple(others)).run(lambda attribute: part.column(attribute.name))
+            for place, truth in zip(others, truths, strict=True):
+                _add_truth(truth, out.dtype.type(1 << (place - which.start)), out)
+
+    def _over_dictionary(self, name: str, places: tuple[int, ...], column: pa.DictionaryArray) -> list[Bytes]:
+        """For each predicate, 1 for each value of the dictionary (and NULL, after it) for which it is TRUE."""
+        known = self._dictionaries.get((name, places))
+        if known is None or not same_array(known[0], column.dictionary):
+            values = dictionary_values(column)
+            truths = [np.zeros(len(values), np.int32) for _ in places]
+            for found, truth in zip(self._program(places).run(lambda attribute: values), truths, strict=True):
+                _add_truth(found, np.int32(1), truth)
+            known = column.dictionary, [truth.astype(np.uint8) for truth in truths]
+            self._dictionaries[name, places] = known
+        return known[1]
+
+    def _program(self, places: tuple[int, ...]) -> Program:
+        if places not in self._programs:
+            self._programs[places] = Program([self._exprs[place] for place in places])
+        return self._programs[places]
+
+
+def _add_truth(truth: pa.Array | pa.Scalar, weight: Any, out: npt.NDArray[Any]) -> None:
+    if isinstance(truth, pa.Scalar):
+        if truth.is_valid and truth.as_py():
+            out += weight
+    elif pa.types.is_boolean(truth.type) and len(truth):
+        valid, bits = truth.buffers()
+        mask = np.frombuffer(valid, np.uint8) if valid is not None and truth.null_count else NO_MASK
+        _add_bits(np.frombuffer(bits, np.uint8), mask, truth.offset, weight, out)
+
+
+def _conjuncts(where: Expr | None) -> Iterator[tuple[Expr, bool]]:
+    """Predicates that must (True) or must not (False) be TRUE for the whole to be TRUE."""
+    if where is None or where == Literal(True):
+        return
+    if isinstance(where, Call) and where.op == "and":
+        for arg in where.args:
+            yield from _conjuncts(arg)
+    elif isinstance(where, Call) and where.op == "is_true":
+        yield from _conjuncts(where.args[0])
+    elif (
+        isinstance(where, Call)
+        and where.op == "not"
+        and isinstance(where.args[0], Call)
+        and where.args[0].op == "is_true"
+    ):
+        yield where.args[0].args[0], False
+    else:
+        yield where, True
+
+
+def _slices(table: pa.Table) -> Iterator[pa.RecordBatch]:
+    """The table in slices of at most SLICE rows, without copying unless its chunks are tiny."""
+    most = max((column.num_chunks for column in table.columns), default=0)
+    if most > 16 and table.num_rows // most < SLICE // 16:
+        table = table.combine_chunks()
+    yield from (part for part in table.to_batches(max_chunksize=SLICE) if part.num_rows)

@@ -1,0 +1,172 @@
+"""Expressions over Python values in SQL's three-valued logic: None is NULL, and a filter passes only on TRUE.
+
+Written apart from the Arrow evaluator on purpose, so that each can be tested against the other.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime, time
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+from ostinato.core.expressions import Attribute, Expr, Literal, Variable
+
+Row = Mapping[str, Any]
+
+
+def passes(predicate: Expr, events: Mapping[str, Row]) -> bool:
+    """Whether the predicate is TRUE (not FALSE, not NULL) where each variable stands for its event."""
+    return value(predicate, events) is True
+
+
+def value(expr: Expr, events: Mapping[str, Row], kept: Callable[[Any], Any] = lambda found: found) -> Any:
+    """The value of the expression; a missing attribute is NULL. `kept` says what becomes of what a call gives."""
+    if isinstance(expr, Literal):
+        return expr.value
+    if isinstance(expr, Attribute):
+        return events[expr.variable].get(expr.name)
+    if isinstance(expr, Variable):
+        return events[expr.name]
+    args = [value(arg, events, kept) for arg in expr.args]
+    if expr.op in _KNOW_NULL:
+        return _KNOW_NULL[expr.op](args)
+    if any(arg is None for arg in args):
+        return None
+    return kept(_STRICT[expr.op](*args))
+
+
+# Operators that look at NULL themselves -------------------------------------------------------------------------------
+
+
+def _and(args: Sequence[Any]) -> bool | None:
+    if any(arg is False for arg in args):
+        return False
+    return None if any(arg is None for arg in args) else True
+
+
+def _or(args: Sequence[Any]) -> bool | None:
+    if any(arg is True for arg in args):
+        return True
+    return None if any(arg is None for arg in args) else False
+
+
+def _in(args: Sequence[Any]) -> bool | None:
+    """`a IN (b, c)` is `a = b OR a = c`."""
+    needle, *choices = args
+    equal = _STRICT["="]
+    return _or([None if needle is None or choice is None else equal(needle, choice) for choice in choices])
+
+
+_KNOW_NULL: dict[str, Callable[[Sequence[Any]], Any]] = {
+    "and": _and,
+    "or": _or,
+    "in": _in,
+    "is_null": lambda args: args[0] is None,
+    "is_true": lambda args: args[0] is True,
+    "coalesce": lambda args: next((arg for arg in args if arg is not None), None),
+}
+
+
+# Operators that are NULL as soon as one argument is -------------------------------------------------------------------
+
+
+def _compare(relation: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    """Python compares numbers by value and NaN as IEEE says; times and decimals beside floats need help."""
+
+    def compare(left: Any, right: Any) -> bool:
+        if isinstance(left, date) and isinstance(right, date):
+            return relation(instant(left), instant(right))
+        if isinstance(left, Decimal) and isinstance(right, float):
+            return relation(*((left, as_written(right)) if math.isfinite(right) else (float(left), right)))
+        if isinstance(left, float) and isinstance(right, Decimal):
+            return relation(*((as_written(left), right) if math.isfinite(left) else (left, float(right))))
+        return relation(left, right)
+
+    return compare
+
+
+def as_written(number: float) -> Decimal:
+    """0.1 is a tenth, although no float is."""
+    return Decimal(repr(number))
+
+
+def instant(moment: date) -> datetime:
+    """A date is its midnight; a time without a zone is in UTC."""
+    if not isinstance(moment, datetime):
+        moment = datetime.combine(moment, time())
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+
+
+def _same_kind(left: Any, right: Any) -> tuple[Any, Any]:
+    """Decimal does not calculate with float: the result is a float then, as in SQL."""
+    if isinstance(left, float) or isinstance(right, float):
+        return float(left), float(right)
+    return left, right
+
+
+def _divide(left: Any, right: Any) -> float | None:
+    return float(left) / float(right) if right != 0 else None
+
+
+def _remainder(left: Any, right: Any) -> Any:
+    """The remainder of division towards zero: its sign is the dividend's."""
+    left, right = _same_kind(left, right)
+    if right == 0:
+        return None
+    if isinstance(left, float):
+        return math.fmod(left, right) if math.isfinite(left) else math.nan
+    remainder = abs(left) % abs(right)
+    return -remainder if left < 0 else remainder
+
+
+def _round(number: Any, digits: int = 0) -> Any:
+    """Halves away from zero."""
+    if (isinstance(number, int) and digits >= 0) or not math.isfinite(number):
+        return number
+    exact = as_written(number) if isinstance(number, float) else Decimal(number)
+    rounded = exact.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
+    return type(number)(rounded)
+
+
+def _whole(rounding: Callable[[Any], int]) -> Callable[[Any], Any]:
+    return lambda number: rounding(number) if math.isfinite(number) else number
+
+
+def like(text: str, pattern: str) -> bool:
+    """SQL LIKE: % any text, _ any one character, a backslash takes the next character as it is."""
+    pieces = re.findall(r"\\.|.", pattern, re.DOTALL)
+    wild = {"%": ".*", "_": "."}
+    regex = "".join(wild.get(piece) or re.escape(piece[-1]) for piece in pieces)
+    return re.fullmatch(regex, text, re.DOTALL) is not None
+
+
+_STRICT: dict[str, Callable[..., Any]] = {
+    "=": _compare(operator.eq),
+    "!=": _compare(operator.ne),
+    "<": _compare(operator.lt),
+    "<=": _compare(operator.le),
+    ">": _compare(operator.gt),
+    ">=": _compare(operator.ge),
+    "+": lambda left, right: operator.add(*_same_kind(left, right)),
+    "-": lambda left, right: operator.sub(*_same_kind(left, right)),
+    "*": lambda left, right: operator.mul(*_same_kind(left, right)),
+    "/": _divide,
+    "%": _remainder,
+    "not": operator.not_,
+    "like": like,
+    "neg": operator.neg,
+    "abs": abs,
+    "round": _round,
+    "floor": _whole(math.floor),
+    "ceil": _whole(math.ceil),
+    "sqrt": lambda number: math.sqrt(number) if number >= 0 else math.nan,
+    "lower": str.lower,
+    "upper": str.upper,
+    "trim": str.strip,
+    "length": len,
+    "concat": lambda *texts: "".join(texts),
+}

@@ -1,0 +1,52 @@
+"""The options that users give to a run, checked: each error says what is accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from numbers import Real
+from typing import Any, Literal, get_args
+
+from ostinato.errors import OstinatoError
+
+OnLate = Literal["count", "collect", "raise"]
+
+
+def delay(lateness: Any, option: str = "lateness") -> int:
+    """Nanoseconds of `lateness`, or of another option."""
+    from ostinato.core.text.units import LARGEST, parse_duration
+
+    if isinstance(lateness, str):
+        return parse_duration(lateness)
+    seconds = lateness / timedelta(seconds=1) if isinstance(lateness, timedelta) else lateness
+    countable = isinstance(seconds, Real) and not isinstance(seconds, bool)
+    if not countable or not seconds >= 0:
+        accepted = "a text such as '30 seconds', a number of seconds, not below 0, or a timedelta"
+        raise bad_option(option, lateness, accepted)
+    if seconds > LARGEST // 1_000_000_000:
+        raise bad_option(option, lateness, "a time below 292 years")
+    return round(float(seconds) * 1_000_000_000)
+
+
+def check_on_late(given: Any) -> OnLate:
+    if given not in get_args(OnLate):
+        raise bad_option("on_late", given, "one of " + ", ".join(map(repr, get_args(OnLate))))
+    found: OnLate = given
+    return found
+
+
+def name(option: str, column: Any) -> str | None:
+    if column is not None and not isinstance(column, str):
+        raise bad_option(option, column, "the name of a column")
+    return column
+
+
+def names(option: str, columns: Any) -> tuple[str, ...]:
+    given = (columns,) if isinstance(columns, str) else tuple(columns) if isinstance(columns, Iterable) else None
+    if given is None or not all(isinstance(column, str) for column in given):
+        raise bad_option(option, columns, "a list of names of columns")
+    return given
+
+
+def bad_option(option: str, value: Any, accepted: str) -> OstinatoError:
+    return OstinatoError(f"{option} cannot be {value!r}\nfix: give {accepted}")

@@ -1,0 +1,81 @@
+"""Event-time order within a bound: events wait until nothing earlier may come; what comes later still is late."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ostinato.core.clock import Clock
+from ostinato.core.events import Binding, time_order
+
+Int64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Released:
+    """Rows that may be processed now, as they came; `order` is their stream order (None: as they are)."""
+
+    rows: pa.Table
+    positions: Int64
+    order: Int64 | None
+
+
+class Reorder:
+    """`lateness` is in nanoseconds of event time; None: events wait until `advance` says that time has come.
+
+    Without a time column rows pass through as they come.
+    """
+
+    def __init__(self, clock: Clock | None, binding: Binding, schema: pa.Schema, lateness: int | None) -> None:
+        self.clock, self.binding, self.lateness = clock, binding, lateness
+        self.rows: pa.Table = schema.empty_table()
+        self.positions: Int64 = np.zeros(0, np.int64)
+        self.watermark = np.iinfo(np.int64).min  # no event before this tick is expected any more
+
+    def late(self, rows: pa.Table) -> int:
+        """How many of these rows would be late."""
+        if self.clock is None:
+            return 0
+        return int((self.clock.ticks(rows[self.clock.column]) < self.watermark).sum())
+
+    def push(self, rows: pa.Table, positions: Int64) -> tuple[Released, pa.Table]:
+        """Take a batch; gives what is ripe, and the rows that came too late."""
+        late = rows.slice(0, 0)
+        if self.clock is None:
+            return Released(rows, positions, None), late
+        ticks = self.clock.ticks(rows[self.clock.column])
+        on_time = ticks >= self.watermark
+        if not on_time.all():
+            late = rows.filter(pa.array(~on_time))
+            rows, positions, ticks = rows.filter(pa.array(on_time)), positions[on_time], ticks[on_time]
+        if len(ticks) and self.lateness is not None:
+            newest = ticks.max(keepdims=True)
+            bound = int(self.clock.lower_bounds(newest, self.lateness)[0]) if self.lateness else int(newest[0])
+            self.watermark = max(self.watermark, bound)
+        return self._release(rows, positions), late
+
+    def advance(self, tick: int) -> Released:
+        """Time has reached `tick`: nothing earlier is expected."""
+        self.watermark = max(self.watermark, tick)
+        return self._release(self.rows.slice(0, 0), self.positions[:0])
+
+    def flush(self) -> Released:
+        self.watermark = np.iinfo(np.int64).max
+        rows, positions = self.rows, self.positions
+        self.rows, self.positions = rows.slice(0, 0), positions[:0]
+        return Released(rows, positions, time_order(rows, self.binding))
+
+    def _release(self, rows: pa.Table, positions: Int64) -> Released:
+        if len(self.positions):
+            rows = pa.concat_tables([self.rows, rows])
+            positions = np.concatenate([self.positions, positions])
+        if self.lateness != 0 and self.clock is not None:
+            ticks = self.clock.ticks(rows[self.clock.column])
+            # Events of the same time wait for each other where their order is not that of their coming.
+            ripe = ticks < self.watermark if self.binding.order_by else ticks <= self.watermark
+            self.rows, self.positions = rows.filter(pa.array(~ripe)).combine_chunks(), positions[~ripe]
+            rows, positions = rows.filter(pa.array(ripe)), positions[ripe]
+        return Released(rows, positions, time_order(rows, self.binding))

@@ -1,0 +1,243 @@
+"""From lark's tree to nodes, with exact spans: what shared.lark says. Sugar such as BETWEEN is resolved here."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any
+
+from ostinato.core.expressions import (
+    AGGREGATES,
+    NOWHERE,
+    NUMERIC_FUNCTIONS,
+    OTHER_FUNCTIONS,
+    STRING_FUNCTIONS,
+    Attribute,
+    Call,
+    Expr,
+    Literal,
+    Variable,
+    transform,
+)
+from ostinato.core.text.grammar import MAX_DEPTH, span_of, too_deep
+from ostinato.core.text.units import LARGEST, nanoseconds
+from ostinato.core.window import Window
+from ostinato.errors import QueryError, Span, did_you_mean
+
+if TYPE_CHECKING:
+    from lark import Token, Tree
+
+Clause = tuple[str, Span, dict[str, Any]]  # its words, its place, the fields that it sets
+
+_CONSTANT = re.compile(r"'(?:[^']|'')*'|-?[\d.]+(?:e[+-]?\d+)?", re.IGNORECASE)  # one of CONSTANTS
+
+# Function name -> fewest and most arguments.
+FUNCTIONS: dict[str, tuple[int, float]] = {
+    **{name: (1, 1) for name in (*NUMERIC_FUNCTIONS, *STRING_FUNCTIONS, *AGGREGATES, "is_true") if name != "neg"},
+    "round": (1, 2),
+    "concat": (1, math.inf),
+    **dict.fromkeys(OTHER_FUNCTIONS, (1, math.inf)),
+}
+
+
+class SharedBuilder:
+    """Turns lark's tree into nodes: one method per rule, given the rule's span and its built children."""
+
+    argument = "x.attr"  # what a function may be given, for its errors
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def build(self, tree: Tree[Any]) -> Any:
+        # Children come before parents, without recursion: later stages recurse, so the depth is bounded here.
+        built: dict[int, Any] = {}
+        depth: dict[int, int] = {}
+        for node in tree.iter_subtrees():
+            span = NOWHERE if node.meta.empty else Span(node.meta.start_pos, node.meta.end_pos)
+            depth[id(node)] = 1 + max((depth.get(id(child), 0) for child in node.children), default=0)
+            if depth[id(node)] > MAX_DEPTH:
+                raise too_deep(Span(span.start, span.start + 1))
+            parts = [built.get(id(child), child) for child in node.children]
+            built[id(node)] = getattr(self, node.data)(span, *parts)
+        return built[id(tree)]
+
+    # Clauses.
+
+    def names(self, _: Span, *tokens: Token) -> tuple[Token, ...]:
+        names = tuple(name_of(token) for token in tokens)
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                raise QueryError(f"`{name}` is listed twice", span=span_of(tokens[index]), fix="remove one of the two")
+        return tokens
+
+    def partition(self, span: Span, _: Token, names: tuple[Token, ...]) -> Clause:
+        return "PARTITION BY", span, {"partition_by": names}
+
+    def within_attribute(self, span: Span, number: Token, attribute: Token) -> Clause:
+        amount = _number(number, span_of(number))
+        return _within(Window("attribute", amount, name_of(attribute), self._slice(number, attribute), span))
+
+    def within_unit(self, span: Span, number: Token, unit: Token) -> Clause:
+        amount, text = _decimal(number), self._slice(number, unit)
+        if unit.lower() in ("events", "event"):
+            if not 0 < amount <= LARGEST or amount != int(amount):
+                reason = f"a window cannot be {number} events long"
+                raise QueryError(reason, span=span_of(number), fix=f"give a whole number from 1 to {LARGEST}")
+            return _within(Window("events", int(amount), None, text, span))
+        length = nanoseconds(number, unit, span_of(unit))
+        if length == 0 and amount:
+            raise QueryError(f"{text} is shorter than a nanosecond", span=span_of(number), fix="give a longer window")
+        return _within(Window("time", length, None, text, span))
+
+    def _slice(self, first: Token, last: Token) -> str:
+        return " ".join(self.text[span_of(first).start : span_of(last).end].split())
+
+    # Expressions.
+
+    def expr(self, span: Span, *args: Expr) -> Expr:
+        return join("or", args, span)
+
+    def conjunction(self, span: Span, *args: Expr) -> Expr:
+        return join("and", args, span)
+
+    def negated(self, span: Span, _: Token, arg: Expr) -> Expr:
+        return Call("not", (arg,), span)
+
+    def comparison(self, span: Span, left: Expr, op: Token, right: Expr) -> Expr:
+        return Call("!=" if op == "<>" else str(op), (left, right), span)
+
+    def member(self, span: Span, value: Expr, negate: Token | None, *among: Expr) -> Expr:
+        return _maybe_not(negate, Call("in", (value, *among), span))
+
+    def member_of_constants(self, span: Span, value: Expr, negate: Token | None, constants: Token) -> Expr:
+        at = span_of(constants).start
+        found = _CONSTANT.finditer(constants)
+        among = [_constant(each[0], Span(at + each.start(), at + each.end())) for each in found]
+        return self.member(span, value, negate, *among)
+
+    def between(self, span: Span, value: Expr, negate: Token | None, low: Expr, high: Expr) -> Expr:
+        return _maybe_not(negate, Call("and", (Call(">=", (value, low), span), Call("<=", (value, high), span)), span))
+
+    def like(self, span: Span, value: Expr, negate: Token | None, pattern: Expr) -> Expr:
+        return _maybe_not(negate, Call("like", (value, pattern), span))
+
+    def is_null(self, span: Span, value: Expr, negate: Token | None, _: Token) -> Expr:
+        return _maybe_not(negate, Call("is_null", (value,), span))
+
+    def arithmetic(self, span: Span, left: Expr, op: Token, right: Expr) -> Expr:
+        return Call(str(op), (left, right), span)
+
+    def minus(self, span: Span, _: Token, arg: Expr) -> Expr:
+        if isinstance(arg, Literal) and isinstance(arg.value, int | float) and not isinstance(arg.value, bool):
+            return Literal(-arg.value, span)
+        return Call("neg", (arg,), span)
+
+    def number(self, span: Span, token: Token) -> Expr:
+        return _constant(token, span)
+
+    def string(self, span: Span, token: Token) -> Expr:
+        return _constant(token, span)
+
+    def timestamp(self, span: Span, token: Token) -> Expr:
+        try:
+            return Literal(datetime.fromisoformat(token[token.index("'") + 1 : -1].strip()), span)
+        except ValueError as error:
+            raise QueryError(
+                f"not a timestamp: {error}", span=span, fix="write it as TIMESTAMP '2026-01-31 23:59:59.5'"
+            ) from None
+
+    def constant(self, span: Span, token: Token) -> Expr:
+        return Literal({"TRUE": True, "FALSE": False, "NULL": None}[token.type], span)
+
+    def whole(self, span: Span, name: Token) -> Expr:
+        return Variable(name_of(name), span)
+
+    def attribute(self, span: Span, variable: Token, name: Token) -> Expr:
+        return Attribute(name_of(variable), name_of(name), span)
+
+    def on_event(self, _: Span, variable: Token, predicate: Expr) -> Expr:
+        """CORE's `x[a > 3 AND b = 1]`: bare names are attributes of x."""
+        owner = name_of(variable)
+
+        def own(node: Expr) -> Expr:
+            return Attribute(owner, node.name, node.span) if isinstance(node, Variable) else node
+
+        return transform(predicate, own)
+
+    def call(self, span: Span, name: Token, *args: Expr) -> Expr:
+        op = name.lower()
+        if op not in FUNCTIONS:
+            raise QueryError(f"unknown function `{name}`", span=span_of(name), fix=did_you_mean(op, FUNCTIONS))
+        fewest, most = FUNCTIONS[op]
+        if not fewest <= len(args) <= most:
+            takes = "one argument" if most == 1 else "one or two arguments" if most == 2 else "at least one argument"
+            fix = f"write {op}({self.argument})"
+            raise QueryError(f"{op} takes {takes}, found {len(args) or 'none'}", span=span, fix=fix)
+        return Call(op, args, span)
+
+    def call_attribute(self, span: Span, call: Call, name: Token) -> Expr:
+        """`first(x).price` is first over `x.price`."""
+        if call.op not in ("first", "last") or not isinstance(call.args[0], Variable):
+            raise QueryError(
+                "only first(x) and last(x) of a variable x have attributes", span=span, fix=f"write first(x).{name}"
+            )
+        return Call(call.op, (Attribute(call.args[0].name, name_of(name), span),), span)
+
+
+def settings(clauses: Sequence[Clause]) -> dict[str, Any]:
+    """The fields that the clauses set, each clause at most once."""
+    fields: dict[str, Any] = {}
+    for name, span, setting in clauses:
+        if not fields.keys().isdisjoint(setting):
+            raise QueryError(f"{name} is given twice", span=span, fix=f"keep one {name}")
+        fields |= setting
+    return fields
+
+
+def name_of(token: str) -> str:
+    return token[1:-1] if token.startswith("`") else str(token)
+
+
+def join(op: str, args: Sequence[Expr], span: Span | None = None) -> Expr:
+    """One flat call: a AND (b AND c) has three arguments, so that long chains stay shallow."""
+    flat = [part for arg in args for part in (arg.args if isinstance(arg, Call) and arg.op == op else (arg,))]
+    return Call(op, tuple(flat), span or args[0].span.to(args[-1].span))
+
+
+def _within(window: Window) -> Clause:
+    return "WITHIN", window.span, {"window": window}
+
+
+def _decimal(number: Token) -> Decimal:
+    try:
+        return Decimal(number)
+    except InvalidOperation:
+        reason, fix = "the number has too many digits", "give a number of a usual size"
+        raise QueryError(reason, span=span_of(number), fix=fix) from None
+
+
+def _constant(text: str, span: Span) -> Literal:
+    """A string, or a number with or without a minus."""
+    if text.startswith("'"):
+        return Literal(text[1:-1].replace("''", "'"), span)
+    if text.startswith("-"):
+        return Literal(-_number(text[1:], Span(span.start + 1, span.end)), span)
+    return Literal(_number(text, span), span)
+
+
+def _number(text: str, span: Span) -> int | float:
+    value = float(text)
+    if math.isinf(value):
+        raise QueryError("the number is too large", span=span, fix="the largest is about 1.8e308")
+    if not text.isdecimal():
+        return value
+    if int(text) > LARGEST:
+        raise QueryError("the number does not fit in 64 bits", span=span, fix=f"make it a decimal: {text}.0")
+    return int(text)
+
+
+def _maybe_not(negate: Token | None, expr: Call) -> Expr:
+    return expr if negate is None else Call("not", (expr,), expr.span)

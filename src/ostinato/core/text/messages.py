@@ -1,0 +1,220 @@
+"""What to say about a text that does not parse, in any language: where it stopped, what may come, and common slips."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ostinato.core.expressions import COMPARISONS, RESERVED
+from ostinato.core.text.grammar import grammar
+from ostinato.errors import QueryError, Span
+
+if TYPE_CHECKING:
+    from lark.exceptions import UnexpectedInput
+
+_WORD = re.compile(
+    r"""--[^\n]*                                            # a comment
+    | '(?:[^']|'')*' | "[^"\n]*" | [“”][^“”\n]*[“”]       # strings
+    | `[^`]*` | [^\W\d]\w* | [\d.]*\d(?:e[+-]?\d+)?         # names and numbers
+    | && | \|\| | == | => | -> | :\+ | <= | >= | <> | != | \S""",
+    re.VERBOSE | re.IGNORECASE,
+)
+CLAUSES = ("PARTITION", "WITHIN", "CONSUME")
+OPENING = {")": "(", "]": "[", "}": "{"}
+CLOSING = {"(": ")", "[": "]", "{": "}"}
+
+
+class Language(NamedTuple):
+    """One of the languages: its name, the package of its grammar, and the rule that a text starts with."""
+
+    name: str
+    package: str
+    start: str
+
+    def has(self, text: str) -> bool:
+        """Whether the text is of this language, as far as its grammar goes."""
+        from lark.exceptions import UnexpectedInput
+
+        try:
+            grammar(self.package, self.start).parse(text)
+        except (UnexpectedInput, QueryError):
+            return False
+        return True
+
+
+class Wording(NamedTuple):
+    """How a language speaks of its terminals. The first group of `expected` that fits speaks for all of its words;
+    `only` is said of one that stands alone."""
+
+    expected: tuple[tuple[set[str], str], ...]
+    only: dict[str, str]
+    example: str  # of a whole query
+    other: Language  # what a text may be by mistake
+    whole: str = "query"
+    words: re.Pattern[str] = _WORD
+    comments: tuple[str, ...] = ("--",)  # how they begin
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where parsing stopped: the words before it, the word found (empty: the end), the next one, what may come."""
+
+    before: tuple[str, ...]
+    spans: tuple[Span, ...]  # of the words before
+    found: str
+    after: str
+    open_brackets: tuple[tuple[str, Span], ...]
+    span: Span
+    accepts: frozenset[str]
+    wording: Wording
+
+    def last(self, count: int = 1) -> str:
+        """The count-th word before the place, in capitals."""
+        return self.before[-count].upper() if len(self.before) >= count else ""
+
+    @property
+    def in_condition(self) -> bool:
+        """After a complete expression, so that AND could follow."""
+        return "_AND" in self.accepts
+
+    @property
+    def expected(self) -> str:
+        if len(self.accepts) == 1 or "NONE" in self.accepts:
+            for terminal in ("NONE", *self.accepts):
+                if terminal in self.accepts and terminal in self.wording.only:
+                    return self.wording.only[terminal]
+        hidden = {"NULL", "_RPAR"} if "NUMBER" in self.accepts else set()
+        shown = self.accepts - hidden
+        words = [words for terminals, words in self.wording.expected if terminals <= shown] or ["a name"]
+        return words[0] if len(words) == 1 else f"{', '.join(words[:-1])}{',' if len(words) > 2 else ''} or {words[-1]}"
+
+    @property
+    def reason(self) -> str:
+        found = f"`{self.found}`" if self.found else f"the end of the {self.wording.whole}"
+        return f"expected {self.expected}, found {found}"
+
+
+class Advice(NamedTuple):
+    reason: str
+    fix: str | None = None
+    span: Span | None = None  # where it differs from the place
+
+
+Slip = Callable[[Place], Advice | None]
+
+
+def explain(text: str, error: UnexpectedInput, wording: Wording, slips: Iterable[Slip]) -> QueryError:
+    words = [match for match in wording.words.finditer(text) if not match[0].startswith(wording.comments)]
+    if not words:
+        return QueryError(f"the {wording.whole} is empty", text=text, span=Span(0, 1), fix=f"write {wording.example}")
+    place = _place(words, error, wording)
+    advice = next((advice for slip in slips if (advice := slip(place)) is not None), Advice(place.reason))
+    fix = advice.fix
+    if len(words) > 1 and wording.other.has(text):  # a word alone says too little
+        other = wording.other.name
+        fix = f"this looks like {other}: use ost.{other.lower()}(…), or --language {other.lower()} on the command line"
+    return QueryError(advice.reason, text=text, span=advice.span or place.span, fix=fix)
+
+
+def _place(words: list[re.Match[str]], error: UnexpectedInput, wording: Wording) -> Place:
+    at: Any = error.pos_in_stream
+    token = getattr(error, "token", None)
+    if token is not None and token.type == "$END":
+        at = words[-1].end()
+    # A slip such as == is one word here and two for the lexer: the word that covers the place counts.
+    index = next((number for number, word in enumerate(words) if word.end() > at), len(words))
+    open_brackets: list[tuple[str, Span]] = []
+    for word in words[:index]:
+        if word[0] in CLOSING:
+            open_brackets.append((word[0], Span(*word.span())))
+        elif word[0] in OPENING and open_brackets:
+            open_brackets.pop()
+    found = words[index] if index < len(words) else None
+    parser: Any = getattr(error, "interactive_parser", None)
+    return Place(
+        before=tuple(word[0] for word in words[:index]),
+        spans=tuple(Span(*word.span()) for word in words[:index]),
+        found=found[0] if found else "",
+        after=words[index + 1][0] if index + 1 < len(words) else "",
+        open_brackets=tuple(open_brackets),
+        span=Span(*found.span()) if found else Span(words[-1].end(), words[-1].end() + 1),
+        accepts=frozenset(parser.accepts() if parser is not None else ()) - {"CONSTANTS"},  # a kind of bracket
+        wording=wording,
+    )
+
+
+# Slips: each looks at the place and either knows what was meant or says nothing. The first that knows speaks.
+
+
+def unclosed_quote(place: Place) -> Advice | None:
+    if place.found not in ("'", "`", '"'):
+        return None
+    kind, quote = ("name", "`") if place.found == "`" else ("string", "'")
+    return Advice(f"the {kind} that starts here is never closed", f"end it with {quote}")
+
+
+def double_quotes(place: Place) -> Advice | None:
+    if place.found[:1] not in ('"', "“", "”"):
+        return None
+    inner, reason = place.found[1:-1], "double quotes are not used in queries"
+    if "STRING" in place.accepts:
+        return Advice(reason, f"use single quotes for text: '{inner}'")
+    return Advice(reason, f"use backticks for names: `{inner}`")
+
+
+def brackets(place: Place) -> Advice | None:
+    opened, where = place.open_brackets[-1] if place.open_brackets else ("", place.span)
+    if place.found in OPENING and not opened:
+        return Advice(place.reason, f"remove the `{place.found}`, or add the bracket it closes")
+    if place.found in OPENING and OPENING[place.found] != opened:
+        return Advice(f"`{place.found}` does not close the `{opened}` before it", f"write `{CLOSING[opened]}`")
+    closable = not place.accepts.isdisjoint({"_RPAR", "_RSQB", "_RCUR"})
+    if opened and closable and not place.found:
+        return Advice("this bracket is never closed", f"add `{CLOSING[opened]}` at the end", where)
+    if opened and closable and place.found.upper() in CLAUSES:
+        fix = f"add `{CLOSING[opened]}` before {place.found}"
+        return Advice(f"this bracket is not closed before {place.found}", fix, where)
+    return None
+
+
+def within(place: Place) -> Advice | None:
+    if place.last() == "WITHIN":
+        return Advice(place.reason, "give a number above 0 and a unit: WITHIN 10 seconds, WITHIN 100 EVENTS")
+    if place.last(2) == "WITHIN":
+        number = place.before[-1]
+        fix = f"give a unit: WITHIN {number} EVENTS, WITHIN {number} seconds or WITHIN {number} ON attr"
+        return Advice(f"WITHIN {number} has no unit", fix)
+    return None
+
+
+def by(place: Place) -> Advice | None:
+    if place.accepts == {"_BY"}:
+        return Advice(place.reason, f"write {place.last()} BY {place.found}")
+    return None
+
+
+def keyword_as_name(place: Place) -> Advice | None:
+    as_relation = place.after.upper() == "AS" and "ANY" in place.accepts
+    as_variable = place.after in (".", *COMPARISONS) and "NUMBER" in place.accepts
+    if place.found.lower() not in RESERVED or not (place.accepts == {"NAME"} or as_relation or as_variable):
+        return None
+    fix = f"choose another name, or put it in backticks: `{place.found}`"
+    return Advice(f"expected a name, found the keyword {place.found.upper()}", fix)
+
+
+def condition_slips(place: Place) -> Advice | None:
+    if place.found in (*COMPARISONS, "<>") and place.in_condition:
+        return Advice("comparisons cannot be chained", "write x.a BETWEEN 1 AND 5, or x.a > 1 AND x.a < 5")
+    if place.found[:1] == "'" and place.in_condition and place.last() in ("DATE", "TIME", "DATETIME"):
+        return Advice(f"there is no {place.last()} literal", f"write TIMESTAMP {place.found}")
+    if place.last() == "IN":
+        return Advice(place.reason, "write a list in brackets: x.a IN (1, 2, 3)")
+    return None
+
+
+def dangling(place: Place) -> Advice | None:
+    if place.found in ("", ")", "]") and place.last() in (";", ":", ",", "OR", "AND"):
+        return Advice(place.reason, f"remove the last `{place.before[-1]}`, or complete it")
+    return None

@@ -1,0 +1,1 @@
+"""XML and JSON documents as streams of tokens, and their schemas."""

@@ -1,0 +1,381 @@
+"""JSON text → tokens: one pass over the bytes, by records, each a value of its own.
+
+Records are the lines of JSON lines, the items of an array at the root, or a whole document. The scanner stops where
+something has to grow (`state[PHASE]` and the frames say where it was, and it goes on from there) and where the text
+ends inside a record, which it then reads again from its start when there is more of it.
+
+A key is looked for first where it was last time: after the same key, or first in an object of the same name. That
+guess is right nearly always where records are alike, and then costs one comparison of words.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import types
+
+from ostinato.core.arrow import Bytes, Ids, Ints
+from ostinato.core.jit import array, kernel, view
+from ostinato.documents.json.kernels.state import (
+    AFTER,
+    ARRAY,
+    AT,
+    ATTR,
+    CLOSE,
+    CLOSED,
+    CODE,
+    COUNT,
+    DEPTH,
+    DONE,
+    DUPLICATE,
+    EXTRA,
+    F_ATTRS,
+    F_BEHIND,
+    F_GUESS,
+    F_ITEM,
+    F_LOG,
+    F_NAME,
+    F_OPEN,
+    F_SERIAL,
+    FAULT,
+    FAULT_AT,
+    FIRST_KEY,
+    FIRST_VALUE,
+    FRAME_SIZE,
+    FRAMES,
+    ITEMS,
+    ITEMS_OF,
+    ITEMS_SEEN,
+    KEY,
+    LATE,
+    LINES,
+    LOG,
+    LOGGED,
+    LONG_KEY,
+    MORE,
+    NAMES,
+    NO_COLON,
+    NO_COMMA,
+    NO_KEY,
+    NO_VALUE,
+    OBJECT,
+    OPEN,
+    PHASE,
+    RECORD,
+    RECORD_AT,
+    RECORD_COUNT,
+    RECORD_SERIAL,
+    RECORD_SPARE,
+    SERIAL,
+    SPARE,
+    TEXT,
+    TOKENS,
+    TOO_DEEP,
+    TRAILING_COMMA,
+    VALUE,
+)
+from ostinato.documents.json.kernels.text import (
+    BACKSLASH,
+    COLON,
+    COMMA,
+    LEFT_BRACE,
+    LEFT_BRACKET,
+    LETTER_F,
+    LETTER_N,
+    LETTER_T,
+    MINUS,
+    NINE,
+    QUOTE,
+    RIGHT_BRACE,
+    RIGHT_BRACKET,
+    ZERO,
+    byte,
+    literal_end,
+    number_end,
+    resolve,
+    skip_blanks,
+    string_end,
+)
+from ostinato.documents.kernels.names import LONGEST, MISSING, SHIFT, _long_key, add, look_up, mask_of, same_name
+from ostinato.documents.kernels.utf8 import load
+
+Words = npt.NDArray[np.uint64]
+
+_SCAN = types.int64(
+    array(types.uint8), types.int64, types.int64, types.int64, types.int64, types.boolean,
+    array(types.int64), array(types.int64), array(types.int64),
+    array(types.uint8), array(types.int32), array(types.int32), array(types.int32),
+    array(types.uint64), array(types.uint64), array(types.int64), array(types.int32), array(types.uint8),
+    view(types.uint64), array(types.int64), array(types.int64), array(types.int32),
+)  # fmt: skip
+
+
+@kernel()
+def find_name(data: Any, low: Any, high: Any, table: Any, words: Any, firsts: Any, seeds: Any, shift: Any) -> Any:
+    """The number of the name data[low:high], or MISSING."""
+    size = high - low
+    key = load(data, low) & mask_of(size) if size < 8 else _long_key(data, low, high, seeds)
+    return look_up(data, low, high, key, table, words, firsts, seeds, shift)
+
+
+@kernel(_SCAN)
+def scan(
+    data: Bytes,
+    stop: int,
+    mode: int,
+    item_name: int,
+    max_depth: int,
+    texts: bool,
+    state: Ints,
+    frames: Ints,
+    log: Ints,
+    kind: Bytes,
+    name: Ids,
+    start: Ids,
+    end: Ids,
+    table: Words,
+    words: Words,
+    firsts: Ints,
+    sizes: Ids,
+    wanted: Bytes,
+    seeds: Words,
+    names: Ints,
+    seen: Ints,
+    after: Ids,
+) -> Any:
+    """Tokens of the records in data[state[AT] : stop]; returns why it stopped.
+
+    seen[k] is the serial number of the last object with key k; the log keeps what it was before for objects that may
+    still be open, so that a key that comes twice is found at once at any depth. after[2 k] is the key that last came
+    after key k, after[2 k + 1] the first key of an element named k.
+    """
+    at, count, spare, phase, depth = state[AT], state[COUNT], state[SPARE], state[PHASE], state[DEPTH]
+    serial, logged, record_serial = state[SERIAL], state[LOGGED], state[RECORD_SERIAL]
+    fault = state[CODE : CODE + 1]
+    fault[0] = 0
+    status = DONE
+    room = kind.size - 8  # one round adds at most four tokens, and the end of the root one more
+    lines = mode == LINES
+    shift = np.uint64(names[SHIFT])
+    # The innermost frame is held in variables.
+    top = FRAME_SIZE * depth
+    shape, owner, item, opened = frames[top], frames[top + F_NAME], frames[top + F_ITEM], frames[top + F_OPEN]
+    attrs, behind = frames[top + F_ATTRS], frames[top + F_BEHIND]
+    own, guess = frames[top + F_SERIAL], frames[top + F_GUESS]
+    while True:
+        if count > room:
+            status = TOKENS
+            break
+        at = skip_blanks(data, at, lines)
+        found = byte(data, at)
+
+        if phase == RECORD:
+            if at >= stop:
+                at = max(stop, state[AT])  # blanks of a line that is not there yet are left to it
+                status = DONE if lines else MORE
+                break
+            if lines and found == 10:
+                at += 1
+                continue
+            state[RECORD_AT], state[RECORD_COUNT], state[RECORD_SPARE] = at, count, spare
+            state[RECORD_SERIAL] = record_serial = serial
+            logged = 0
+            if mode == ITEMS:
+                if found == RIGHT_BRACKET:
+                    at += 1
+                    status = CLOSED
+                    break
+                if state[ITEMS_SEEN]:
+                    if found != COMMA:
+                        fault[0] = NO_COMMA
+                        break
+                    at += 1
+                    at = skip_blanks(data, at, lines)
+                    found = byte(data, at)
+            phase = VALUE
+
+        if (phase == FIRST_KEY and found == RIGHT_BRACE) or (phase == FIRST_VALUE and found == RIGHT_BRACKET):
+            phase = AFTER
+        elif phase != AFTER:
+            member = phase in (KEY, FIRST_KEY)
+            element = item
+            before = at  # where to begin again when something has to grow
+            if member:
+                if found != QUOTE:
+                    fault[0] = TRAILING_COMMA if found == RIGHT_BRACE else NO_KEY
+                    break
+                low = at + 1
+                element = np.int64(after[guess])
+                fits = False
+                if element >= 0:
+                    at = low + sizes[element]
+                    fits = same_name(data, low, sizes[element], words, firsts[element]) and byte(data, at) == QUOTE
+                if not fits:
+                    at = string_end(data, low, fault)
+                    high = at
+                    plain = byte(data, at) == QUOTE
+                    if not plain and not fault[0]:
+                        at, high = resolve(data, low, spare, fault)
+                        low = spare
+                    if fault[0]:
+                        break
+                    element = find_name(data, low, high, table, words, firsts, seeds, shift)
+                    if element == MISSING:
+                        if high - low > names[LONGEST]:
+                            fault[0] = LONG_KEY
+                            at = before
+                            break
+                        element = add(data, low, high, table, words, firsts, sizes, wanted, seeds, names)
+                        if element == MISSING:
+                            at = before
+                            status = NAMES
+                            break
+                    if plain:
+                        after[guess] = element
+                at += 1
+                at = skip_blanks(data, at, lines)
+                found = byte(data, at)
+                if found != COLON:
+                    fault[0] = NO_COLON
+                    break
+                at += 1
+                at = skip_blanks(data, at, lines)
+                found = byte(data, at)
+
+            if found in (LEFT_BRACE, LEFT_BRACKET):
+                if depth >= max_depth:
+                    fault[0] = TOO_DEEP
+                    break
+                if top + 2 * FRAME_SIZE > frames.size:
+                    at = before
+                    status = FRAMES
+                    break
+
+            if member:
+                earlier = seen[element]
+                if earlier == own:
+                    fault[0] = DUPLICATE
+                    at = before
+                    break
+                if earlier > record_serial:
+                    if 2 * logged + 2 > log.size:
+                        at = before
+                        status = LOG
+                        break
+                    log[2 * logged], log[2 * logged + 1] = element, earlier
+                    logged += 1
+                seen[element] = own
+                guess = 2 * element
+
+            if found in (LEFT_BRACE, LEFT_BRACKET):
+                frames[top + F_ATTRS], frames[top + F_BEHIND], frames[top + F_GUESS] = attrs, behind, guess
+                depth += 1
+                top += FRAME_SIZE
+                owner, opened, attrs, behind, guess = element, count, 0, 0, 2 * element + 1
+                if found == LEFT_BRACE:
+                    serial += 1
+                    shape, own, item = OBJECT, serial, -1
+                    phase = FIRST_KEY
+                elif member:
+                    shape, item = ITEMS_OF, element
+                    phase = FIRST_VALUE
+                else:
+                    shape, item = ARRAY, item_name
+                    phase = FIRST_VALUE
+                frames[top], frames[top + F_NAME], frames[top + F_ITEM] = shape, owner, item
+                frames[top + F_OPEN], frames[top + F_SERIAL], frames[top + F_LOG] = opened, own, logged
+                if shape != ITEMS_OF:
+                    kind[count], name[count], start[count], end[count] = OPEN, element, at, at + 1
+                    count += 1
+                at += 1
+                continue
+
+            first = at
+            low, high = at, at
+            next_spare = spare
+            if found == QUOTE:
+                low = at + 1
+                high = string_end(data, low, fault)
+                at = high
+                if byte(data, at) == BACKSLASH and not fault[0]:
+                    at, high = resolve(data, low, spare, fault)
+                    low = spare
+                    next_spare = high
+                if fault[0]:
+                    break
+                at += 1
+            elif found == MINUS or ZERO <= found <= NINE:
+                at = high = number_end(data, at, fault)
+            elif found in (LETTER_T, LETTER_F, LETTER_N):
+                at = high = literal_end(data, at, fault)
+            else:
+                fault[0] = TRAILING_COMMA if found == RIGHT_BRACKET and phase == VALUE else NO_VALUE
+            if fault[0]:
+                break
+            if member:
+                if found != LETTER_N and wanted[element]:
+                    behind |= count != opened + 1 + attrs
+                    attrs += 1
+                    kind[count], name[count], start[count], end[count] = ATTR, element, low, high
+                    count += 1
+                    spare = next_spare
+            else:
+                kind[count], name[count], start[count], end[count] = OPEN, element, first, first
+                count += 1
+                if found != LETTER_N and texts and high > low:
+                    kind[count], name[count], start[count], end[count] = TEXT, -1, low, high
+                    count += 1
+                    spare = next_spare
+                kind[count], name[count], start[count], end[count] = CLOSE, element, at, at
+                count += 1
+            phase = AFTER
+            at = skip_blanks(data, at, lines)
+            found = byte(data, at)
+
+        # After a value.
+        if found == COMMA and depth:
+            at += 1
+            phase = KEY if shape == OBJECT else VALUE
+        elif depth and found == (RIGHT_BRACE if shape == OBJECT else RIGHT_BRACKET):
+            at += 1
+            if shape == OBJECT:
+                if behind:
+                    end[opened] = -attrs
+                    state[LATE] = 1
+                while logged > frames[top + F_LOG]:
+                    logged -= 1
+                    seen[log[2 * logged]] = log[2 * logged + 1]
+            if shape != ITEMS_OF:
+                kind[count], name[count], start[count], end[count] = CLOSE, owner, at - 1, at
+                count += 1
+            depth -= 1
+            top -= FRAME_SIZE
+            shape, owner, item, opened = frames[top], frames[top + F_NAME], frames[top + F_ITEM], frames[top + F_OPEN]
+            attrs, behind = frames[top + F_ATTRS], frames[top + F_BEHIND]
+            own, guess = frames[top + F_SERIAL], frames[top + F_GUESS]
+            phase = AFTER
+        elif depth:
+            fault[0] = NO_COMMA
+            break
+        elif mode == ITEMS:
+            if at >= stop:  # a number may go on
+                status = MORE
+                break
+            state[ITEMS_SEEN] = 1
+            phase = RECORD
+        elif at < stop and not (lines and found == 10):
+            fault[0] = EXTRA
+            break
+        else:
+            phase = RECORD
+            if not lines:
+                break
+    if fault[0]:
+        status = FAULT
+        state[FAULT_AT] = at
+    state[AT], state[COUNT], state[SPARE], state[PHASE], state[DEPTH] = at, count, spare, phase, depth
+    state[SERIAL], state[LOGGED] = serial, logged
+    frames[top + F_ATTRS], frames[top + F_BEHIND], frames[top + F_GUESS] = attrs, behind, guess
+    return status

@@ -1,0 +1,274 @@
+"""Pieces of the JSON scanner: where a string or number ends, and what a string with escapes stands for.
+
+Eight bytes are looked at as one word. In the masks, bit 7 of each byte says whether the byte is one that stops the
+scan; the lowest such bit is exact (a borrow can only spoil the bytes after it). The text must be followed by eight
+zero bytes, so that no word reaches beyond the buffer and every scan ends there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ostinato.core.jit import kernel
+from ostinato.documents.json.kernels.state import (
+    BAD_ESCAPE,
+    BAD_HEX,
+    BAD_LITERAL,
+    BAD_NUMBER,
+    BAD_UTF8,
+    CONTROL,
+    LEADING_ZERO,
+    LONE_SURROGATE,
+)
+from ostinato.documents.kernels.utf8 import load
+
+QUOTE, BACKSLASH, COMMA, COLON, MINUS, ZERO, NINE = 0x22, 0x5C, 0x2C, 0x3A, 0x2D, 0x30, 0x39
+LEFT_BRACKET, RIGHT_BRACKET, LEFT_BRACE, RIGHT_BRACE = 0x5B, 0x5D, 0x7B, 0x7D
+LETTER_F, LETTER_N, LETTER_T, LETTER_U = 0x66, 0x6E, 0x74, 0x75
+
+_ONES = np.uint64(0x0101010101010101)
+_TOPS = np.uint64(0x8080808080808080)
+_LOWS = np.uint64(0x7F7F7F7F7F7F7F7F)
+_QUOTES = np.uint64(0x2222222222222222)
+_BACKSLASHES = np.uint64(0x5C5C5C5C5C5C5C5C)
+_BLANKS = np.uint64(0x2020202020202020)
+_ZEROS = np.uint64(0x3030303030303030)
+_NOT_DIGITS = np.uint64(0x7676767676767676)
+_PLACES = np.uint64(0x0001020304050607)
+_TRUE, _FALSE, _NULL = (np.frombuffer(text + b"\0", np.uint8) for text in (b"true", b"false", b"null\0"))
+
+
+@kernel()
+def byte(data: Any, at: Any) -> Any:
+    """data[at] for an offset that is never negative, which spares a test."""
+    return np.int64(data[np.uint64(at)])
+
+
+@kernel()
+def first(mask: Any) -> Any:
+    """The place of the lowest marked byte of a mask that is not 0."""
+    lowest = mask & (~mask + np.uint64(1))
+    return np.int64(((lowest >> np.uint64(7)) * _PLACES) >> np.uint64(56))
+
+
+@kernel()
+def skip_plain(data: Any, at: Any) -> Any:
+    """The first byte from `at` on that is not plain text of a string: a quote, backslash, control or non-ASCII byte."""
+    while True:
+        text = load(data, at)
+        quotes, backslashes = text ^ _QUOTES, text ^ _BACKSLASHES
+        mask = (quotes - _ONES) & ~quotes
+        mask |= (backslashes - _ONES) & ~backslashes
+        mask |= ((text - _BLANKS) & ~text) | text
+        mask &= _TOPS
+        if mask:
+            return at + first(mask)
+        at += 8
+
+
+@kernel()
+def skip_digits(data: Any, at: Any) -> Any:
+    """The first byte from `at` on that is not a digit."""
+    while True:
+        text = load(data, at) ^ _ZEROS
+        mask = (((text & _LOWS) + _NOT_DIGITS) | text) & _TOPS
+        if mask:
+            return at + first(mask)
+        at += 8
+
+
+@kernel()
+def skip_blanks(data: Any, at: Any, lines: Any) -> Any:
+    """The first byte from `at` on that is no white space; where a record is a line, its end is none."""
+    found = byte(data, at)
+    while found == 32 or found == 9 or found == 13 or (found == 10 and not lines):
+        at += 1
+        found = byte(data, at)
+    return at
+
+
+@kernel()
+def literal_end(data: Any, at: Any, fault: Any) -> Any:
+    """Where `true`, `false` or `null`, told by its first letter, ends."""
+    head = load(data, at) & np.uint64(0xFFFFFFFF)
+    if head == np.uint64(0x65757274) or head == np.uint64(0x6C6C756E):
+        return at + 4
+    if head == np.uint64(0x736C6166) and byte(data, at + 4) == 101:
+        return at + 5
+    fault[0] = BAD_LITERAL
+    letter = byte(data, at)
+    for place in range(1, 5):
+        expected = _TRUE[place] if letter == LETTER_T else _NULL[place] if letter == LETTER_N else _FALSE[place]
+        if byte(data, at + place) != expected:
+            return at + place
+    return at
+
+
+@kernel()
+def number_end(data: Any, at: Any, fault: Any) -> Any:
+    """Where the number that starts at `at` ends; fault[0] says what is wrong at the place returned."""
+    if byte(data, at) == MINUS:
+        at += 1
+    end = skip_digits(data, at)
+    if end == at:
+        fault[0] = BAD_NUMBER
+        return at
+    if end > at + 1 and byte(data, at) == ZERO:
+        fault[0] = LEADING_ZERO
+        return at
+    at = end
+    if byte(data, at) == 46:  # .
+        end = skip_digits(data, at + 1)
+        if end == at + 1:
+            fault[0] = BAD_NUMBER
+            return end
+        at = end
+    if byte(data, at) | 32 == 101:  # e, E
+        at += 1
+        if byte(data, at) == 43 or byte(data, at) == MINUS:
+            at += 1
+        end = skip_digits(data, at)
+        if end == at:
+            fault[0] = BAD_NUMBER
+            return at
+        at = end
+    return at
+
+
+@kernel()
+def character_end(data: Any, at: Any, fault: Any) -> Any:
+    """Where the UTF-8 character that starts at `at` with a byte above 127 ends (Unicode, table 3-7)."""
+    lead = byte(data, at)
+    low, high, more = 0x80, 0xBF, 1
+    if lead < 0xC2 or lead > 0xF4:
+        fault[0] = BAD_UTF8
+        return at
+    if lead >= 0xF0:
+        more = 3
+        if lead == 0xF0:
+            low = 0x90
+        elif lead == 0xF4:
+            high = 0x8F
+    elif lead >= 0xE0:
+        more = 2
+        if lead == 0xE0:
+            low = 0xA0
+        elif lead == 0xED:
+            high = 0x9F
+    for place in range(more):
+        follow = byte(data, at + 1 + place)
+        if follow < low or follow > high:
+            fault[0] = BAD_UTF8
+            return at + 1 + place
+        low, high = 0x80, 0xBF
+    return at + 1 + more
+
+
+@kernel()
+def string_end(data: Any, at: Any, fault: Any) -> Any:
+    """The closing quote of the string whose text starts at `at`, or its first backslash."""
+    while True:
+        at = skip_plain(data, at)
+        found = byte(data, at)
+        if found in (QUOTE, BACKSLASH):
+            return at
+        if found < 32:
+            fault[0] = CONTROL
+            return at
+        at = character_end(data, at, fault)
+        if fault[0]:
+            return at
+
+
+@kernel()
+def hex4(data: Any, at: Any, fault: Any) -> Any:
+    """The number that four hex digits stand for; with a fault, the place of the byte that is none."""
+    value = 0
+    for place in range(at, at + 4):
+        digit = byte(data, place)
+        if 48 <= digit <= 57:
+            value = 16 * value + digit - 48
+        elif 97 <= digit | 32 <= 102:
+            value = 16 * value + (digit | 32) - 87
+        else:
+            fault[0] = BAD_HEX
+            return place
+    return value
+
+
+@kernel()
+def put_character(data: Any, out: Any, code: Any) -> Any:
+    """Write a character in UTF-8; returns the place after it."""
+    if code < 0x80:
+        data[out] = code
+        return out + 1
+    if code < 0x800:
+        data[out], data[out + 1] = 0xC0 | code >> 6, 0x80 | code & 63
+        return out + 2
+    if code < 0x10000:
+        data[out], data[out + 1], data[out + 2] = 0xE0 | code >> 12, 0x80 | code >> 6 & 63, 0x80 | code & 63
+        return out + 3
+    data[out], data[out + 1] = 0xF0 | code >> 18, 0x80 | code >> 12 & 63
+    data[out + 2], data[out + 3] = 0x80 | code >> 6 & 63, 0x80 | code & 63
+    return out + 4
+
+
+@kernel()
+def escaped(letter: Any) -> Any:
+    """The character that a backslash and a letter stand for, or -1."""
+    if letter in (QUOTE, BACKSLASH) or letter == 47:  # /
+        return letter
+    if letter == 98:
+        return 8
+    if letter == 102:
+        return 12
+    if letter == 110:
+        return 10
+    if letter == 114:
+        return 13
+    return 9 if letter == 116 else -1
+
+
+@kernel()
+def resolve(data: Any, at: Any, out: Any, fault: Any) -> Any:
+    """Write what a string's text from `at` on stands for to data[out:]; the closing quote and the end of the text.
+
+    The text written is never longer than the text read; the caller sees to the room for it.
+    """
+    while True:
+        end = string_end(data, at, fault)
+        for place in range(at, end):
+            data[out] = data[place]
+            out += 1
+        if fault[0] or byte(data, end) == QUOTE:
+            return end, out
+        letter = byte(data, end + 1)
+        if letter != LETTER_U:
+            code = escaped(letter)
+            if code < 0:
+                fault[0] = BAD_ESCAPE
+                return end + 1, out
+            at = end + 2
+        else:
+            code = hex4(data, end + 2, fault)
+            if fault[0]:
+                return code, out
+            at = end + 6
+            if 0xD800 <= code < 0xE000:
+                if code >= 0xDC00:
+                    fault[0] = LONE_SURROGATE
+                    return end, out
+                if byte(data, at) != BACKSLASH or byte(data, at + 1) != LETTER_U:
+                    fault[0] = LONE_SURROGATE
+                    return (at if byte(data, at) != BACKSLASH else at + 1), out
+                low = hex4(data, at + 2, fault)
+                if fault[0]:
+                    return low, out
+                if low < 0xDC00 or low >= 0xE000:
+                    fault[0] = LONE_SURROGATE
+                    return end, out
+                code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
+                at += 6
+        out = put_character(data, out, code)

@@ -1,0 +1,346 @@
+"""JSON text and JSON lines as tokens.
+
+The document node has one element, the root. An object is an element: its members with a string, number or boolean value
+are attributes, members that are null are absent, a member with an object is a child element of that name, and one with
+an array is a child element of that name per item. An item that is an object is an element like any other; a scalar is
+an element with a text (none for null and the empty string), an array inside an array an element with children `item`.
+The items of an array at the root and the lines of JSON lines are children `item` of the root (option `record`). The
+attributes of an element come first, whatever the order of the members.
+
+JSON lines and an array at the root are read piece by piece, any other document whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.documents.json.buffer import JsonBuffer
+from ostinato.documents.json.kernels import state as st
+from ostinato.documents.json.kernels.hoist import hoist
+from ostinato.documents.json.kernels.lines import line_end, line_start
+from ostinato.documents.json.kernels.scan import scan
+from ostinato.documents.json.messages import reason
+from ostinato.documents.names import NameTable
+from ostinato.documents.read import Source, open_source, utf8
+from ostinato.documents.tokens import CLOSE, OPEN, Tokens
+from ostinato.errors import DataError, LimitError, OstinatoError
+
+_UNKNOWN, _TRAILING = -1, -2  # before the first value, and after the array at the root
+_MOST_BAD_LINES = 20  # bad lines that are kept; the others are only counted
+_BLANKS = b" \t\r\n"
+_TokenArrays = tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
+
+
+@dataclass(frozen=True)
+class JsonLimits:
+    """What a document may ask for at most."""
+
+    depth: int = 10_000  # brackets in one another
+    record: int = 256 << 20  # bytes of a line, of an item of the array at the root, or of any other document
+    names: int = 1_000_000  # different ones
+    name: int = 64 << 10  # bytes of one
+
+
+@dataclass(frozen=True)
+class BadLine:
+    """A line that is no JSON value: bytes [start, end) of the text in UTF-8, without byte order mark and line end."""
+
+    line: int
+    column: int
+    start: int
+    end: int
+    reason: str
+
+
+class JsonSource:
+    """A TokenSource of a JSON document or of JSON lines.
+
+    `text=False` leaves text out, and `attributes` names the only ones to hand on; what is left out is still checked.
+    `names` get the first numbers. `name` is what errors call the document. With on_error="skip" a line that is no JSON
+    value is left out: `skipped` counts such lines, `bad_lines` keeps the first of them.
+
+    The arrays of a `Tokens` are used again by the next `read`. After `read(keep_from)`, what stood at offset x of the
+    buffer before, for keep_from <= x < used, stands at x - `moved`.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        lines: bool,
+        root: str = "json",
+        record: str = "item",
+        encoding: str | None = None,
+        text: bool = True,
+        chunk_size: int = 1 << 20,
+        limits: JsonLimits | None = None,
+        attributes: Iterable[bytes] | None = None,
+        names: Iterable[bytes] = (),
+        name: str | None = None,
+        on_error: Literal["raise", "skip"] = "raise",
+    ) -> None:
+        self.limits = limits or JsonLimits()
+        self.moved = self.skipped = 0
+        self.bad_lines: list[BadLine] = []
+        self._raw, self._name = open_source(source, name)
+        self._buffer = JsonBuffer(utf8(self._raw, encoding, self._name))
+        self._lines, self._texts, self._skips = lines, text, on_error == "skip"
+        self._chunk = max(1, min(chunk_size, 1 << 28, (self._raw.size or chunk_size) + 1))
+        self.names = NameTable(names, wanted=attributes, most=self.limits.names, longest=self.limits.name)
+        self._root, self._record, self._item = (self.names.id_of(each.encode()) for each in (root, record, "item"))
+        self._mode = _UNKNOWN
+        self._finished = False
+        self._failure: OstinatoError | None = None
+        self._state = np.zeros(st.STATE_SIZE, np.int64)
+        self._frames = np.zeros(64 * st.FRAME_SIZE, np.int64)
+        self._log = np.zeros(256, np.int64)
+        self._arrays = _token_arrays(4096)
+        self._others = _token_arrays(0)  # where attributes come to their places
+        self._after = np.full(2 * self.names.sizes.size, -1, np.int32)
+
+    def __enter__(self) -> JsonSource:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, if it was opened here. Reading to the end does so too."""
+        self._raw.close()
+
+    def read(self, keep_from: int) -> Tokens | None:
+        """The next tokens, or None at the end of the document. What is wrong is told after the tokens before it."""
+        self._state[st.COUNT] = self._state[st.LATE] = 0
+        if self._failure is None and not self._finished:
+            self._drop(min(keep_from, int(self._state[st.AT])))
+            try:
+                self._advance()
+            except OstinatoError as error:
+                self._failure = error
+        if self._state[st.COUNT]:
+            return self._tokens()
+        self.close()
+        if self._failure is not None:
+            raise self._failure
+        return None
+
+    def _drop(self, count: int) -> None:
+        self.moved = count
+        self._buffer.drop(count)
+        self._state[st.AT] -= count
+
+    def _advance(self) -> None:
+        """Read on until there are tokens."""
+        state, buffer = self._state, self._buffer
+        wanted = self._chunk
+        while not state[st.COUNT] and not self._finished:
+            fresh = buffer.filled
+            if not buffer.at_end:
+                self._fill(wanted)
+            state[st.SPARE] = buffer.room
+            wanted = max(self._chunk, buffer.filled - int(state[st.AT]))  # twice as much of a record that goes on
+            if self._mode == _UNKNOWN:
+                self._start()
+            if self._mode == st.LINES:
+                self._scan_lines(buffer.filled if buffer.at_end else line_start(buffer.data, fresh, buffer.filled))
+            elif self._mode == st.ITEMS:
+                self._scan_items()
+            elif self._mode == st.WHOLE and buffer.at_end:
+                self._scan_whole()
+            elif self._mode == _TRAILING:
+                self._trail()
+
+    def _fill(self, wanted: int) -> None:
+        at = int(self._state[st.AT])
+        if self._buffer.filled - at > self.limits.record:
+            raise self._limit("record", "a line, item or document is too long", at)
+        self._buffer.fill(wanted, waits=wanted > self._chunk)  # a record that goes on is not scanned again and again
+
+    # --- what a document is made of
+
+    def _start(self) -> None:
+        """See what the document is, once its first byte is there."""
+        state, buffer = self._state, self._buffer
+        if self._lines:
+            self._mode = st.LINES
+            self._put(OPEN, 0, 0)
+        else:
+            state[st.AT] += _blanks(buffer, int(state[st.AT]))
+            at = int(state[st.AT])
+            if at == buffer.filled and not buffer.at_end:
+                return
+            self._mode = st.ITEMS if buffer.data[at] == ord("[") else st.WHOLE
+            if self._mode == st.ITEMS:
+                self._put(OPEN, at, at + 1)
+                state[st.AT] += 1
+        self._frames[: st.F_ITEM + 1] = st.NOTHING, self._root, self._root if self._mode == st.WHOLE else self._record
+
+    def _scan_lines(self, stop: int) -> None:
+        while self._scan(stop) == st.FAULT:
+            self._skip_line(stop)
+        if self._buffer.at_end:
+            self._put(CLOSE, stop, stop)
+            self._finished = True
+
+    def _scan_items(self) -> None:
+        state, buffer = self._state, self._buffer
+        status = self._scan(buffer.filled)
+        if status == st.CLOSED:
+            self._put(CLOSE, int(state[st.AT]) - 1, int(state[st.AT]))
+            self._mode = _TRAILING
+        elif status == st.FAULT and (state[st.FAULT_AT] < buffer.filled or buffer.at_end):
+            error = self._error()
+            self._go_back()
+            raise error
+        elif buffer.at_end:
+            self._go_back()
+            raise self._wrong(st.NO_COMMA, buffer.filled)
+        else:
+            self._go_back()
+
+    def _scan_whole(self) -> None:
+        self._arrays = _token_arrays(max(4096, self._buffer.filled // 10))
+        status = self._scan(self._buffer.filled)
+        if status != st.DONE:
+            self._state[st.COUNT] = 0
+            raise self._error() if status == st.FAULT else self._wrong(st.EMPTY, self._buffer.filled)
+        self._finished = True
+
+    def _trail(self) -> None:
+        """Nothing but blanks may follow the array at the root."""
+        self._state[st.AT] += _blanks(self._buffer, int(self._state[st.AT]))
+        if self._state[st.AT] < self._buffer.filled:
+            raise self._wrong(st.EXTRA, int(self._state[st.AT]))
+        self._finished = self._buffer.at_end
+
+    # --- the scanner
+
+    def _scan(self, stop: int) -> int:
+        """Scan up to `stop`, growing what is too small."""
+        while True:
+            names = self.names
+            status = scan(
+                self._buffer.data, stop, self._mode, self._item, self.limits.depth, self._texts, self._state,
+                self._frames, self._log, *self._arrays, names.table, names.words, names.first, names.sizes,
+                names.wanted, names.seeds, names.state, names.seen, self._after,
+            )  # fmt: skip
+            if status == st.TOKENS:
+                kind, name, start, end = self._arrays
+                self._arrays = _grown(kind), _grown(name), _grown(start), _grown(end)
+            elif status == st.FRAMES:
+                self._frames = _grown(self._frames)
+            elif status == st.LOG:
+                self._log = _grown(self._log)
+            elif status == st.NAMES:
+                self._grow_names()
+            else:
+                return int(status)
+
+    def _grow_names(self) -> None:
+        if self.names.full:
+            raise self._limit("names", "the document has too many different keys", int(self._state[st.AT]))
+        self.names.grow()
+        self._after = np.full(2 * self.names.sizes.size, -1, np.int32)  # guesses are soon made again
+
+    def _go_back(self) -> None:
+        """To the start of the record that is not finished, if there is one."""
+        state = self._state
+        if state[st.PHASE] != st.RECORD:
+            state[st.AT], state[st.COUNT], state[st.SPARE] = (
+                state[st.RECORD_AT],
+                state[st.RECORD_COUNT],
+                state[st.RECORD_SPARE],
+            )
+            state[st.PHASE], state[st.DEPTH] = st.RECORD, 0
+
+    def _put(self, kind: int, start: int, end: int) -> None:
+        """Add a token of the root element."""
+        count = int(self._state[st.COUNT])
+        kinds, names, starts, ends = self._arrays
+        kinds[count], names[count], starts[count], ends[count] = kind, self._root, start, end
+        self._state[st.COUNT] += 1
+
+    def _tokens(self) -> Tokens:
+        self.names.sync()
+        count = int(self._state[st.COUNT])
+        if self._state[st.LATE]:
+            if self._others[0].size < count:
+                self._others = _token_arrays(self._arrays[0].size)
+            places = np.empty(self._frames.size // st.FRAME_SIZE + 2, np.int64)
+            hoist(count, places, *self._arrays, *self._others)
+            self._arrays, self._others = self._others, self._arrays
+        kind, name, start, end = self._arrays
+        used = int(self._state[st.AT])
+        return Tokens(self._buffer.data, kind[:count], name[:count], start[:count], end[:count], used)
+
+    # --- what is wrong
+
+    def _skip_line(self, stop: int) -> None:
+        """Leave out the line that has a fault, or raise."""
+        buffer, state = self._buffer, self._state
+        at = int(state[st.RECORD_AT])
+        end = line_end(buffer.data, at, stop)
+        if not self._skips or self.skipped < _MOST_BAD_LINES:
+            error = self._error()
+            start = line_start(buffer.data, 0, at)
+            place = buffer.place(int(state[st.FAULT_AT]))
+            self.bad_lines.append(BadLine(*place, buffer.dropped + start, buffer.dropped + end, error.reason))
+            if not self._skips:
+                self._go_back()
+                raise error
+        self.skipped += 1
+        self._go_back()
+        state[st.AT] = end
+
+    def _wrong(self, code: int, at: int) -> DataError | LimitError:
+        self._state[st.CODE], self._state[st.FAULT_AT] = code, at
+        return self._error()
+
+    def _error(self) -> DataError | LimitError:
+        """What the scanner found."""
+        code, at = int(self._state[st.CODE]), int(self._state[st.FAULT_AT])
+        if code == st.TOO_DEEP:
+            return self._limit("depth", "brackets stand too deep in one another", at)
+        if code == st.LONG_KEY:
+            return self._limit("name", "a key is too long", at)
+        rest = self._buffer.data[at : min(self._buffer.filled, at + 200)].tobytes()
+        said, fix = reason(code, rest, self._lines)
+        return DataError(self.located(said, at), source=self._name, fix=fix)
+
+    def located(self, what: str, at: int) -> str:
+        """What is wrong at an offset of the last buffer, with line and column."""
+        place = self._buffer.place(at)
+        return f"line {place.line}, column {place.column}: {what}"
+
+    def _limit(self, limit: str, what: str, at: int) -> LimitError:
+        reason = self.located(what, at)
+        return LimitError(
+            limit,
+            getattr(self.limits, limit),
+            reason=f"{self._name}: {reason}" if self._name else reason,
+            fix=f"raise the limit, XSeqLimits({limit}=…), if the document is meant to be so",
+        )
+
+
+def _blanks(buffer: JsonBuffer, at: int) -> int:
+    """How many bytes of white space stand there."""
+    rest = buffer.data[at : buffer.filled].tobytes()
+    return len(rest) - len(rest.lstrip(_BLANKS))
+
+
+def _token_arrays(size: int) -> _TokenArrays:
+    return np.empty(size, np.uint8), np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
+
+
+def _grown(array: Any) -> Any:
+    grown = np.empty(2 * array.size, array.dtype)
+    grown[: array.size] = array
+    return grown

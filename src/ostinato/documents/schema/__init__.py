@@ -1,0 +1,1 @@
+"""What can occur in a document: schemas from DTDs, XML Schema and samples."""

@@ -1,0 +1,214 @@
+"""Names of elements and attributes with the prefixes of a query, whatever prefixes the document uses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.documents.kernels.names import bad_name
+from ostinato.documents.kernels.utf8 import PAD
+from ostinato.documents.names import NameTable
+from ostinato.documents.tokens import ATTR, OPEN
+from ostinato.documents.xml.kernels.namespaces import (
+    ATTRIBUTE,
+    DECLARES,
+    DONE,
+    ELEMENT,
+    ENDS,
+    NAMESPACES_STATE,
+    NEXT,
+    PUT,
+    SCOPE,
+    SINCE,
+    TWICE,
+    resolve,
+)
+from ostinato.documents.xml.kernels.namespaces import DEPTH as OPENED
+from ostinato.documents.xml.messages import Fault
+from ostinato.errors import QueryError
+
+_XML, _XMLNS = b"http://www.w3.org/XML/1998/namespace", b"http://www.w3.org/2000/xmlns/"
+
+
+@dataclass
+class _Scope:
+    """A part of a document in which prefixes stand for the same: those it declares, and what names are in it."""
+
+    number: int
+    declared: dict[bytes, bytes]
+    elements: dict[int, int] = field(default_factory=dict)
+    attributes: dict[int, int] = field(default_factory=dict)
+
+
+class _Wrong(Exception):
+    """What is wrong with the tag at hand."""
+
+
+class Namespaces:
+    """Turns names as written into names in their namespaces, token by token.
+
+    A name in a namespace of `prefixes` is `prefix:local` (`local`, for the prefix ""), one in another is `{uri}local`.
+    A name in none is `local`; only elements are `{}local` if "" is one of `prefixes`.
+    """
+
+    def __init__(self, prefixes: Mapping[str, str], written: NameTable, names: NameTable) -> None:
+        for prefix, uri in prefixes.items():
+            if not uri and prefix:
+                raise QueryError(f"the prefix `{prefix}` stands for no namespace", fix="give the namespace's name")
+        self._written, self._names = written, names
+        self._default = bool(prefixes.get(""))
+        self._prefixes = {uri.encode(): prefix.encode() for prefix, uri in reversed(list(prefixes.items())) if prefix}
+        self._prefixes.setdefault(_XML, b"xml")
+        self._plain = prefixes.get("", "").encode()
+        self._state = np.zeros(NAMESPACES_STATE, np.int64)
+        self._scopes: dict[tuple[int, frozenset[tuple[bytes, bytes]]], _Scope] = {}
+        self._made = self._known = 0
+        self._uris: dict[bytes, list[bytes]] = {b"xml": [_XML], b"": [b""]}  # of each prefix, the innermost last
+        self._outer: list[tuple[_Scope, int]] = []
+        self._scope = self._scope_of(-1, {})
+        self._enter(self._scope, -1)
+        self._declares = np.zeros(0, np.uint8)
+        self._elements = self._attributes = self._seen = np.zeros(0, np.int64)
+
+    def apply(
+        self,
+        buffer: NDArray[np.uint8],
+        count: int,
+        kind: NDArray[np.uint8],
+        name: NDArray[np.int32],
+        start: NDArray[np.int32],
+        stop: NDArray[np.int32],
+    ) -> tuple[int, Fault | None]:
+        """Rename the first `count` tokens in place; how many are left, and what is wrong after them."""
+        self._grow()
+        state = self._state
+        state[NEXT] = state[PUT] = 0
+        while True:
+            status = resolve(
+                count, kind, name, start, stop, state, self._declares, self._elements, self._attributes, self._seen,
+                self._names.wanted,
+            )  # fmt: skip
+            at = int(state[NEXT])
+            try:
+                if status == DONE:
+                    return int(state[PUT]), None
+                if status == DECLARES:
+                    self._declare(buffer, at, kind, name, start, stop)
+                elif status == ENDS:
+                    for prefix in self._scope.declared:
+                        self._uris[prefix].pop()
+                    self._enter(*self._outer.pop())
+                elif status in (ELEMENT, ATTRIBUTE):
+                    self._meet(int(name[at]), element=status == ELEMENT)
+                elif status == TWICE:
+                    raise _Wrong("the element has an attribute twice, under two prefixes of one namespace")
+            except _Wrong as error:
+                while kind[at] != OPEN:  # what was put in place of earlier tokens never reaches the tag at hand
+                    at -= 1
+                return int(state[PUT]), Fault(int(start[at]), str(error))
+
+    def _grow(self) -> None:
+        """The arrays have a place for every name as written."""
+        self._written.sync()
+        known, room = self._declares.size, self._written.sizes.size
+        if known < room:
+            self._declares = np.concatenate([self._declares, np.zeros(room - known, np.uint8)])
+            none = np.full(2 * (room - known), -1, np.int64)
+            self._elements = np.concatenate([self._elements, none])
+            self._attributes = np.concatenate([self._attributes, none])
+        for number in range(self._known, len(self._written.texts)):
+            text = self._written.texts[number]
+            self._declares[number] = text == b"xmlns" or text.startswith(b"xmlns:")
+        self._known = len(self._written.texts)
+        self._grow_seen()
+
+    def _grow_seen(self) -> None:
+        missing = self._names.sizes.size - self._seen.size
+        if missing > 0:
+            self._seen = np.concatenate([self._seen, np.full(missing, -1, np.int64)])
+
+    def _scope_of(self, outer: int, declared: dict[bytes, bytes]) -> _Scope:
+        key = outer, frozenset(declared.items())
+        found = self._scopes.get(key)
+        if found is None:
+            if len(self._scopes) >= 1000:  # a document may have no end of them
+                self._scopes.clear()
+            found = self._scopes[key] = _Scope(self._made, declared)
+            self._made += 1
+        return found
+
+    def _enter(self, scope: _Scope, since: int) -> None:
+        self._scope = scope
+        self._state[SCOPE], self._state[SINCE] = scope.number, since
+
+    def _declare(
+        self,
+        buffer: NDArray[np.uint8],
+        at: int,
+        kind: NDArray[np.uint8],
+        name: NDArray[np.int32],
+        start: NDArray[np.int32],
+        stop: NDArray[np.int32],
+    ) -> None:
+        """Enter the scope of the tag at `at`."""
+        declared: dict[bytes, bytes] = {}
+        place = at + 1
+        while place < kind.size and kind[place] == ATTR:
+            text = self._written.texts[name[place]]
+            if self._declares[name[place]]:
+                prefix, uri = text[6:], buffer[start[place] : stop[place]].tobytes()
+                self._check(prefix, uri, text)
+                declared[prefix] = uri
+            place += 1
+        self._outer.append((self._scope, int(self._state[SINCE])))
+        self._enter(self._scope_of(self._scope.number, declared), int(self._state[OPENED]))
+        for prefix, uri in declared.items():
+            self._uris.setdefault(prefix, []).append(uri)
+
+    @staticmethod
+    def _check(prefix: bytes, uri: bytes, text: bytes) -> None:
+        if text == b"xmlns:" or b":" in prefix:
+            raise _Wrong(f"`{text.decode()}` declares no prefix")
+        if prefix == b"xmlns" or uri == _XMLNS or (prefix == b"xml") != (uri == _XML):
+            raise _Wrong("the prefixes xml and xmlns and their namespaces are reserved")
+        if prefix and not uri:
+            raise _Wrong(f"the prefix `{prefix.decode()}` is declared for no namespace")
+
+    def _meet(self, written: int, *, element: bool) -> None:
+        """A name that is new in this scope."""
+        known = self._scope.elements if element else self._scope.attributes
+        number = known.get(written)
+        if number is None:
+            number = known[written] = self._names.id_of(self._named(self._written.texts[written], element=element))
+            self._grow_seen()
+        places = self._elements if element else self._attributes
+        places[2 * written], places[2 * written + 1] = self._scope.number, number
+
+    def _named(self, text: bytes, *, element: bool) -> bytes:
+        prefix, colon, local = text.rpartition(b":")
+        if (colon and not prefix) or b":" in prefix or not local:
+            raise _Wrong(f"`{text.decode()}` is no name with a prefix")
+        if not _starts(local):
+            raise _Wrong(f"`{local.decode()}` is no name")
+        if not prefix and not element:
+            return local
+        uris = self._uris.get(prefix)
+        if not uris:
+            raise _Wrong(f"the prefix `{prefix.decode()}` is not declared")
+        uri = uris[-1]
+        if not uri:
+            return b"{}" + local if self._default else local
+        if element and uri == self._plain:
+            return local
+        if uri in self._prefixes:
+            return self._prefixes[uri] + b":" + local
+        return b"{" + uri + b"}" + local
+
+
+def _starts(local: bytes) -> bool:
+    """Whether what follows a prefix could be a name by itself."""
+    padded = np.frombuffer(local + bytes(PAD), np.uint8)
+    return int(bad_name(padded, len(local))) < 0

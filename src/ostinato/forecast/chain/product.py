@@ -1,0 +1,86 @@
+"""The pattern and the tree side by side: what a key's history means for its future, in one state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ostinato.core.arrow import read_only
+from ostinato.errors import LimitError
+from ostinato.forecast.chain.contexts import context_automaton
+from ostinato.forecast.learn.suffix_tree import Tree
+from ostinato.forecast.symbols.automaton import SymbolAutomaton
+from ostinato.patterns.kernels.protocol import Bools, Floats, Int32
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """A Markov chain with the symbols on its transitions; keys start in state 0. Every table is [states, alphabet].
+
+    States are reached by any symbol that can come, however unlikely, so that any history can be followed.
+    """
+
+    next: Int32  # -1: the symbol cannot come
+    completes: Bools
+    probability: Floats  # rows sum to 1, but for states where no symbol can come
+    pattern: Int32  # [states], of the automaton
+    context: Int32  # [states], of the context automaton
+    last: Int32  # [states], the last symbol; -1 where it is not remembered
+
+    @property
+    def states(self) -> int:
+        return len(self.next)
+
+    @property
+    def alphabet(self) -> int:
+        return int(self.next.shape[1])
+
+
+def product(automaton: SymbolAutomaton, tree: Tree, *, max_states: int, remembered: Sequence[int] = ()) -> Product:
+    """What of pattern × contexts can be reached from the start of a key.
+
+    Where the pattern says that a symbol cannot come, its probability is given to the others in proportion; where that
+    leaves nothing, each of the others is as likely. Where a pattern may stand anywhere after what was never observed,
+    its state p with nothing remembered is state p.
+    """
+    from ostinato.forecast.kernels.product import explore, fill_rows
+
+    contexts = context_automaton(tree, remembered)
+    alphabet = tree.alphabet
+    if automaton.next.shape[1] != alphabet:
+        raise ValueError(f"the automaton reads {automaton.next.shape[1]} symbols, the tree has {alphabet}")
+    limit = min(automaton.states * contexts.states, max_states)
+    # Pages of these that are never written to take no memory.
+    pattern, context = np.empty(limit, np.int32), np.empty(limit, np.int32)
+    after = np.empty((limit, alphabet), np.int32)
+    table = np.full(2 << (2 * limit).bit_length(), -1, np.int64)
+    found = explore(
+        read_only(automaton.next), read_only(contexts.next), automaton.start, automaton.standing is not None, limit,
+        table, pattern, context, after,
+    )  # fmt: skip
+    if found < 0:
+        raise LimitError(
+            "states",
+            max_states,
+            reason=f"the pattern has {automaton.states:,} states and the tree needs {contexts.states:,} contexts: "
+            "together they are in too many",
+            fix="for fewer contexts lower the order, raise p_min or min_count; for fewer pattern states narrow WITHIN "
+            "or leave out features; or raise ForecastLimits(states=…)",
+        )
+    pattern.resize(found, refcheck=False)  # in place: nobody else has seen them
+    context.resize(found, refcheck=False)
+    after.resize((found, alphabet), refcheck=False)
+    completes, probability = np.empty((found, alphabet), np.bool_), np.empty((found, alphabet))
+    fill_rows(
+        read_only(after),
+        read_only(automaton.completes),
+        read_only(np.ascontiguousarray(tree.probabilities)),
+        read_only(contexts.node),
+        read_only(pattern),
+        read_only(context),
+        completes,
+        probability,
+    )
+    return Product(after, completes, probability, pattern, context, contexts.last[context])

@@ -1,0 +1,1 @@
+"""Compiled loops of learning, waiting times and scoring."""

@@ -1,0 +1,58 @@
+"""Following a stream through an automaton: one table look-up per event."""
+
+from __future__ import annotations
+
+from numba import types
+
+from ostinato.core.jit import array, kernel, view
+from ostinato.patterns.kernels.protocol import Int32
+
+_TABLE = types.Array(types.int32, 2, "C", readonly=True)
+
+
+@kernel(types.int64(_TABLE, view(types.int32), array(types.int32), array(types.int32)))
+def follow_one(after: Int32, symbols: Int32, states: Int32, out: Int32) -> int:
+    """The state after each event; the number of events, or the place of the first that cannot come."""
+    state = states[0]
+    for event in range(symbols.size):
+        symbol = symbols[event]
+        if symbol < 0 or symbol >= after.shape[1] or after[state, symbol] < 0:
+            return event
+        state = after[state, symbol]
+        out[event] = state
+    states[0] = state
+    return symbols.size
+
+
+@kernel(types.int64(_TABLE, view(types.int32), view(types.int32), array(types.int32), array(types.int32)))
+def follow_keys(after: Int32, symbols: Int32, keys: Int32, states: Int32, out: Int32) -> int:
+    """The same with a state per key."""
+    for event in range(symbols.size):
+        symbol, state = symbols[event], states[keys[event]]
+        if symbol < 0 or symbol >= after.shape[1] or after[state, symbol] < 0:
+            return event
+        state = after[state, symbol]
+        states[keys[event]] = state
+        out[event] = state
+    return symbols.size
+
+
+@kernel(
+    types.void(
+        _TABLE, view(types.int32), view(types.int32), view(types.int32), view(types.int32), array(types.int32),
+        array(types.int32),
+    )
+)  # fmt: skip
+def follow_standing(
+    after: Int32, pattern: Int32, symbols: Int32, keys: Int32, stands: Int32, states: Int32, out: Int32
+) -> None:
+    """The same where it is known how the pattern stands after each event (-1: in a way that was never met).
+
+    What leads elsewhere was never observed: then nothing is remembered but that, see product.py.
+    """
+    for event in range(symbols.size):
+        state = after[states[keys[event]], symbols[event]]
+        if state < 0 or pattern[state] != stands[event]:
+            state = max(stands[event], 0)
+        states[keys[event]] = state
+        out[event] = state

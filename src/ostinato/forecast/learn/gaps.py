@@ -1,0 +1,201 @@
+"""How long it takes until the next event of a key: what turns events ahead into seconds ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.core.arrow import read_only
+from ostinato.patterns.kernels.protocol import Floats, Int32, Int64
+
+_NO_KEYS: Int32 = np.empty(0, np.int32)
+_PLACES, _SUMS = ("last", "symbol", "bin"), ("weight", "seconds", "squares")
+_DENSE = 1 << 21  # cells: up to so many are added up in place, more are sorted
+_ENOUGH = 50.0  # gaps that tell how long it takes from one symbol to another
+_DIFFERENT, _CHANCE = 0.05, 2.0  # so far, and by so many times what chance does, two distributions must be apart
+_MOST = 2000  # pairs of symbols that have a distribution of their own
+
+
+@dataclass(frozen=True, eq=False)
+class Gaps:
+    """A histogram for each pair of symbols, of the seconds from an event to the next one of its key.
+
+    The bins grow with the gaps. Each knows the mean and spread of what it holds, so that gaps that are all the same
+    stay exact. Only what was seen takes room.
+    """
+
+    alphabet: int
+    last: Int32  # [n], the symbol of the event before
+    symbol: Int32  # [n], that of the event itself
+    bin: Int32  # [n]
+    sums: Floats  # [n, 3]: how many, their seconds, the squares of these
+
+    @property
+    def total(self) -> float:
+        """The weight of all gaps; 0: the time is not known."""
+        return float(self.sums[:, 0].sum())
+
+    @property
+    def mean(self) -> float:
+        return float(self.sums[:, 1].sum()) / self.total if self.total else 0.0
+
+    @cached_property
+    def by_symbol(self) -> Floats:
+        """[symbols, bins, 3]: the gaps before each symbol, whatever came before them."""
+        return _dense(self.symbol, self.bin, self.sums, self.alphabet)
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        return _kinds(self)
+
+    def merge(self, other: Gaps) -> Gaps:
+        places = [np.concatenate([getattr(self, name), getattr(other, name)]) for name in _PLACES]
+        return _added(places, np.concatenate([self.sums, other.sums]), max(self.alphabet, other.alphabet))
+
+    def decayed(self, factor: float) -> Gaps:
+        """The same with less weight, so that what is added later counts for more."""
+        return replace(self, sums=self.sums * factor)
+
+    def to_table(self) -> pa.Table:
+        places = {name: getattr(self, name) for name in _PLACES}
+        return pa.table(places | dict(zip(_SUMS, self.sums.T, strict=True)))
+
+    @classmethod
+    def from_table(cls, table: pa.Table, alphabet: int) -> Gaps:
+        places = [table[name].to_numpy().astype(np.int32) for name in _PLACES]
+        return _added(places, np.stack([table[name].to_numpy() for name in _SUMS], axis=1), alphabet)
+
+
+@dataclass(frozen=True, eq=False)
+class Kinds:
+    """Gaps that are told apart: those of a pair of symbols where they are many and unlike those of other pairs with the
+    same second symbol, else all others before that symbol, whose number is that of the symbol."""
+
+    of: Int32  # [symbols + 1, symbols]: by the last symbol (the last row: not known) and the next
+    sums: Floats  # [kinds, bins, 3]
+
+    @property
+    def remembered(self) -> tuple[int, ...]:
+        """Symbols after which some gap is another than after the rest."""
+        alphabet = self.of.shape[1]
+        return tuple(np.flatnonzero((self.of[:-1] >= alphabet).any(axis=1)).tolist())
+
+
+def count_gaps(
+    symbols: Int32,
+    keys: Int32 | None,
+    seconds: Floats,
+    alphabet: int,
+    last: Floats | None = None,
+    before: Int32 | None = None,
+) -> Gaps:
+    """The gaps of events at `seconds`, in order of time; NaN: the time is not known.
+
+    `last` has the time of the last event of each key before these (NaN: none) and `before` its symbol; both are brought
+    up to date, so that the gaps of batches add up to those of the whole.
+    """
+    from ostinato.forecast.kernels.gaps import BINS, NONE, find_gaps
+
+    if last is None or before is None:
+        distinct = 1 if keys is None else int(keys.max(initial=-1)) + 1
+        last, before = np.full(distinct, np.nan), np.full(distinct, -1, np.int32)
+    cells, gaps = np.empty(len(symbols), np.int64), np.empty(len(symbols))
+    flat = read_only(_NO_KEYS if keys is None else keys)
+    find_gaps(read_only(symbols), flat, read_only(seconds), alphabet, last, before, cells, gaps)
+    some = cells != NONE
+    cells, gaps = cells[some], gaps[some]
+    numbers, place = _numbered(cells, alphabet * alphabet * BINS)
+    sums = np.stack([np.bincount(place, weight, len(numbers)) for weight in (None, gaps, gaps * gaps)], axis=1)
+    return _of_cells(numbers, sums.astype(np.float64), alphabet)
+
+
+def _numbered(cells: Int64, size: int) -> tuple[Int64, Int64]:
+    """The distinct cells in order, and which of them each is."""
+    if size > _DENSE:
+        found, place = np.unique(cells, return_inverse=True)
+        return found, place.astype(np.int64)
+    there = np.zeros(size, np.bool_)
+    there[cells] = True
+    return np.flatnonzero(there).astype(np.int64), (np.cumsum(there) - 1)[cells]
+
+
+def _of_cells(cells: Int64, sums: Floats, alphabet: int) -> Gaps:
+    from ostinato.forecast.kernels.gaps import BINS
+
+    pair, place = np.divmod(cells, BINS)
+    last, symbol = np.divmod(pair, max(alphabet, 1))
+    return Gaps(alphabet, last.astype(np.int32), symbol.astype(np.int32), place.astype(np.int32), sums)
+
+
+def _added(places: Sequence[Int32], sums: Floats, alphabet: int) -> Gaps:
+    """Each cell once, in order."""
+    from ostinato.forecast.kernels.gaps import BINS
+
+    last, symbol, place = places
+    cells = (last.astype(np.int64) * alphabet + symbol) * BINS + place
+    numbers, number = np.unique(cells, return_inverse=True)
+    added = np.zeros((len(numbers), len(_SUMS)))
+    np.add.at(added, number, sums)
+    return _of_cells(numbers, added, alphabet)
+
+
+def _dense(row: Int32, place: Int32, sums: Floats, rows: int) -> Floats:
+    from ostinato.forecast.kernels.gaps import BINS
+
+    found = np.zeros((rows, BINS, len(_SUMS)))
+    np.add.at(found, (row, place), sums)
+    return found
+
+
+def _kinds(gaps: Gaps) -> Kinds:
+    alphabet = gaps.alphabet
+    of = np.tile(np.arange(alphabet, dtype=np.int32), (alphabet + 1, 1))
+    pairs = gaps.symbol.astype(np.int64) * alphabet + gaps.last
+    kinds, number = gaps.symbol.copy(), alphabet
+    for pair in _apart(gaps, pairs):
+        symbol, last = divmod(pair, alphabet)
+        of[last, symbol] = number
+        kinds[pairs == pair] = number
+        number += 1
+    sums = _dense(kinds, gaps.bin, gaps.sums, number)
+    # Where all pairs of a symbol are told apart, or none was seen, what is not known is as everything together.
+    for whole in (gaps.by_symbol, gaps.by_symbol.sum(axis=0)[None]):
+        none = sums[:alphabet, :, 0].sum(axis=1) == 0
+        sums[:alphabet] = np.where(none[:, None, None], whole, sums[:alphabet])
+    return Kinds(of, sums)
+
+
+def _apart(gaps: Gaps, pairs: Int64) -> list[int]:
+    """Pairs of symbols whose gaps are unlike those of the others with the same second symbol, the most unlike first."""
+    from ostinato.forecast.kernels.gaps import BINS
+
+    codes, place = np.unique(pairs, return_inverse=True)
+    weights = np.bincount(place, gaps.sums[:, 0], len(codes))
+    often = np.sort(np.argsort(-weights, kind="stable")[:_MOST])
+    often = often[weights[often] >= _ENOUGH]
+    found: list[int] = []
+    for symbol in np.unique(codes[often] // max(gaps.alphabet, 1)).tolist():
+        mine = often[codes[often] // gaps.alphabet == symbol]
+        rows = np.isin(place, mine)
+        counts = np.zeros((len(mine), BINS))
+        np.add.at(counts, (np.searchsorted(mine, place[rows]), gaps.bin[rows]), gaps.sums[rows, 0])
+        left, pool = list(range(len(mine))), gaps.by_symbol[symbol, :, 0].copy()
+        while left:
+            others = pool - counts[left]
+            here, rest = counts[left].sum(axis=1), others.sum(axis=1)
+            enough = rest >= _ENOUGH
+            shares = np.cumsum(counts[left], axis=1) / here[:, None]
+            distance = np.abs(shares - np.cumsum(others, axis=1) / np.maximum(rest, 1.0)[:, None]).max(axis=1)
+            limit = np.maximum(_DIFFERENT, _CHANCE * np.sqrt(1 / here + 1 / np.maximum(rest, 1.0)))
+            unlike = np.where(enough, distance / limit, 0.0)
+            best = int(np.argmax(unlike))
+            if unlike[best] <= 1:
+                break
+            chosen = left.pop(best)
+            pool -= counts[chosen]
+            found.append(int(codes[mine[chosen]]))
+    return found

@@ -1,0 +1,45 @@
+"""The log-loss: how surprising events are to a tree, in nats. The fewer, the better the tree knows them."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ostinato.core.arrow import read_only
+from ostinato.errors import DataError
+from ostinato.forecast.learn.counts import Counts, count
+from ostinato.forecast.learn.suffix_tree import Tree
+
+Int32 = npt.NDArray[np.int32]
+Float64 = npt.NDArray[np.float64]
+
+# A tree gives no probability to a symbol it never saw, whose loss would be infinite: it is taken to have this much.
+FLOOR = 1e-9
+
+
+def log_loss(tree: Tree, symbols: Int32, keys: Int32 | None = None) -> float:
+    """The mean over the events of -log P(symbol | context), each key beginning anew; at most -log FLOOR."""
+    alphabet = max(tree.alphabet, int(symbols.max(initial=0)) + 1)
+    return mean_loss(tree, count(symbols, keys, tree.order, alphabet))
+
+
+def mean_loss(tree: Tree, counts: Counts) -> float:
+    """The log-loss of events that were counted, at the tree's order or above."""
+    if not counts.total > 0:
+        raise DataError("there is no event to take the loss of")
+    return float(losses(tree, counts) @ counts.weights / counts.total)
+
+
+def losses(tree: Tree, counts: Counts) -> Float64:
+    """The loss of each gram: the counts, at the tree's order or above, tell all of the contexts that matters."""
+    from ostinato.forecast.kernels.suffix_tree import gram_losses
+
+    if counts.order < tree.order:
+        raise DataError(
+            f"counts of order {counts.order} do not tell the contexts of a tree of order {tree.order}",
+            fix=f"count at order {tree.order}",
+        )
+    found = np.empty(len(counts.grams))
+    probabilities = read_only(np.ascontiguousarray(tree.probabilities))
+    gram_losses(read_only(counts.grams), read_only(tree.children()), probabilities, FLOOR, found)
+    return found

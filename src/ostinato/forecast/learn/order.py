@@ -1,0 +1,75 @@
+"""How long contexts should be: the order whose tree knows later events best, when each is learned from earlier ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ostinato.errors import DataError, LimitError
+from ostinato.forecast.learn.counts import Counts
+from ostinato.forecast.learn.loss import losses
+from ostinato.forecast.learn.suffix_tree import Learning, Tree, learn_orders
+
+Float64 = npt.NDArray[np.float64]
+
+LARGEST = 10  # orders tried unless told otherwise
+_ERRORS = 2.0  # a longer order must be better by so many standard errors of the difference
+_PATIENCE = 3  # orders in a row that are no better than the best, and no more are tried
+
+
+@dataclass(frozen=True)
+class OrderLoss:
+    """How the tree of one order does on the held-out events."""
+
+    order: int
+    log_loss: float  # nats per event
+    nodes: int
+
+
+@dataclass(frozen=True)
+class OrderChoice:
+    """The order to take, and what was tried."""
+
+    order: int
+    tried: tuple[OrderLoss, ...]
+
+
+def choose_order(head: Counts, tail: Counts, learning: Learning) -> OrderChoice:
+    """The shortest order, up to that of the counts, that no longer one betters by more than chance.
+
+    Orders without gain are passed over for a while, since symbols may depend on older ones only. An order whose tree
+    would be too large is not tried.
+    """
+    if not tail.total > 0:
+        raise DataError(
+            f"{head.total:,.0f} events are too few to hold some out, which the order would be chosen by",
+            fix="give more events, or say order=…",
+        )
+    tried: list[OrderLoss] = []
+    best, least = 0, np.empty(0)
+    for order, tree in enumerate(_affordable(head, learning)):
+        loss = losses(tree, tail)
+        tried.append(OrderLoss(order, float(loss @ tail.weights / tail.total), len(tree.contexts)))
+        if not order or _better(least - loss, tail.weights):
+            best, least = order, loss
+        elif best and order - best >= _PATIENCE:
+            break
+    return OrderChoice(best, tuple(tried))
+
+
+def _affordable(counts: Counts, learning: Learning) -> Iterator[Tree]:
+    try:
+        yield from learn_orders(counts, learning, range(counts.order + 1))
+    except LimitError:  # longer ones are larger still
+        return
+
+
+def _better(gains: Float64, weights: Float64) -> bool:
+    """Whether the mean gain is more than chance would make of it."""
+    total = weights.sum()
+    mean = gains @ weights / total
+    deviation = np.sqrt((gains - mean) ** 2 @ weights / total)
+    return bool(mean > _ERRORS * deviation / np.sqrt(total))

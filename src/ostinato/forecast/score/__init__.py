@@ -1,0 +1,1 @@
+"""How good forecasts are: scores, baselines, calibration, intervals held against what happened."""

@@ -1,0 +1,44 @@
+"""What a model must beat: forecasts that know only the mean rate, or only the last few symbols.
+
+All but the mean rate are prediction suffix trees, so that what is done with a learned tree is done with them too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ostinato.errors import LimitError
+from ostinato.forecast.learn.counts import Counts
+from ostinato.forecast.learn.suffix_tree import Learning, Tree, learn
+from ostinato.forecast.score.scores import Float32
+
+HIGHEST_ORDER = 3
+# Every context that was ever seen is in the tree, whether it tells more than a shorter one or not.
+FULL = Learning(p_min=0.0, alpha=0.0, gamma=0.0, r=1.0, min_count=0.0, prior=1.0)
+
+
+def mean_rate(rate: float, horizon: int) -> Float32:
+    """The waiting times [1, horizon] where each event completes a match with the same probability: geometric."""
+    ahead = np.arange(horizon)
+    return (rate * (1 - rate) ** ahead).astype(np.float32)[None, :]
+
+
+def iid(counts: Counts) -> Tree:
+    """Symbols come as often as ever, whatever came before."""
+    return markov(counts, 0)
+
+
+def markov(counts: Counts, order: int) -> Tree:
+    """A Markov chain of full order: all contexts of up to `order` symbols."""
+    return learn(counts.lowered(order), FULL)
+
+
+def trees(counts: Counts) -> dict[str, Tree]:
+    """The baselines that are trees, by name; without orders that have more contexts than can be compared with."""
+    found = {"independent": iid(counts)}
+    for order in range(1, min(HIGHEST_ORDER, counts.order) + 1):
+        try:
+            found[f"Markov {order}"] = markov(counts, order)
+        except LimitError:
+            break
+    return found

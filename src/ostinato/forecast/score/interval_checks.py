@@ -1,0 +1,108 @@
+"""A machine's intervals, in events and in seconds, held against events that it has not learned from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ostinato.core.arrow import read_only
+from ostinato.forecast.chain.intervals import forecasts
+from ostinato.forecast.chain.machine import Machine
+from ostinato.forecast.chain.seconds import seconds_ahead
+from ostinato.forecast.learn.truth import Truth, seconds_until
+from ostinato.forecast.score.calibrate import Ends, Evidence, judged, levels
+from ostinato.forecast.symbols.reader import Read
+from ostinato.patterns.kernels.protocol import Bools, Floats, Int32, Int64
+
+_OFF = 1e-6  # of its length a span may be off: clocks are read as floating-point seconds
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """What held-out events say about intervals in events and, where the time is known, in seconds."""
+
+    events: Evidence
+    seconds: Evidence | None = None
+
+    def followed_by(self, later: Judgement, decay: float) -> Judgement:
+        """With what later events say, this weighing `decay` times as much."""
+        seconds = later.seconds
+        if self.seconds is not None and seconds is not None:
+            seconds = self.seconds.followed_by(seconds, decay)
+        return Judgement(self.events.followed_by(later.events, decay), seconds)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "events": self.events.to_dict(),
+            "seconds": None if self.seconds is None else self.seconds.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Judgement:
+        seconds = state["seconds"]
+        return cls(Evidence.from_dict(state["events"]), None if seconds is None else Evidence.from_dict(seconds))
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """Those of the states that occurred, [level, place], for each level of the promise."""
+
+    places: Int32  # of each event's state among those that occurred
+    earliest: Ends
+    latest: Ends
+    earliest_seconds: Floats | None  # NaN: none
+    latest_seconds: Floats | None
+
+    @classmethod
+    def of(cls, machine: Machine, states: Int32) -> Intervals:
+        occurred = np.bincount(states, minlength=len(machine.waiting)) > 0
+        used = np.flatnonzero(occurred)
+        places = (np.cumsum(occurred, dtype=np.int32) - 1)[states]
+        waiting = np.ascontiguousarray(machine.waiting[used])
+        nominals = levels(machine.settings.threshold)
+        made = [forecasts(waiting, nominal) for nominal in nominals]
+        begin, end = np.stack([each.earliest for each in made]), np.stack([each.latest for each in made])
+        times = machine.completion_times
+        if times is None:
+            return cls(places, begin, end, None, None)
+        times = replace(times, mass=np.ascontiguousarray(times.mass[used]))
+        spans = [seconds_ahead(times, made[0].probability, nominal) for nominal in nominals]
+        first, last = np.stack([each.earliest for each in spans]), np.stack([each.latest for each in spans])
+        return cls(places, begin, end, first, last)
+
+    def held(self, ahead: Floats) -> Int64 | None:
+        """Bit l: the next completion, so many seconds `ahead` of the event, fell into its span of level l."""
+        from ostinato.forecast.kernels.truth import held_levels
+
+        if self.earliest_seconds is None or self.latest_seconds is None:
+            return None
+        found = np.empty(len(ahead), np.int64)
+        spans = read_only(self.earliest_seconds), read_only(self.latest_seconds)
+        held_levels(*spans, read_only(self.places), read_only(ahead), _OFF, found)
+        return found
+
+
+def judgement_of(machine: Machine, read: Read, completes: Bools, cut: int) -> Judgement:
+    """What the events from `cut` on say of a machine that has not learned from these."""
+    states = machine.states(read)[cut:]
+    truth = Truth.of(completes, read.keys).part(cut, len(completes))
+    intervals = Intervals.of(machine, states)
+    held = None
+    if read.seconds is not None:
+        held = intervals.held(seconds_until(completes, read.keys, read.seconds)[cut:])
+    return judge(machine, intervals, truth, held)
+
+
+def judge(machine: Machine, intervals: Intervals, truth: Truth, held: Int64 | None) -> Judgement:
+    """What events say whose intervals these are; `held` is what `Intervals.held` says of each."""
+    promised, horizon = machine.settings.threshold, machine.settings.horizon
+    places, latest = intervals.places, intervals.latest
+    events = judged(promised, intervals.earliest, latest, places, truth, horizon)
+    if held is None or intervals.latest_seconds is None:
+        return Judgement(events)
+    # A completion beyond the horizon is none, so it takes the whole horizon to see a span fail.
+    ends = np.where(np.isnan(intervals.latest_seconds), 0, horizon).astype(np.int32)
+    return Judgement(events, judged(promised, np.zeros_like(ends), ends, places, truth, horizon, held))

@@ -1,0 +1,84 @@
+"""Scoring a stream batch by batch: one look-up per event, and a state per key to go on from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, isinf
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.core.backends import is_spark_frame
+from ostinato.core.snapshot import Snapshot
+from ostinato.errors import DataError
+from ostinato.forecast.learn.truth import completions
+from ostinato.forecast.score.answer import answer, check_within, with_within
+from ostinato.forecast.symbols.reader import Read, Reader
+from ostinato.patterns.kernels.protocol import Bools, Int32
+
+if TYPE_CHECKING:
+    from ostinato.forecast.model import ForecastModel
+
+
+class Scorer:
+    """Where each key of a stream stands. Batches come in the order of time; rows within one are sorted.
+
+    It keeps the model as it was when the stream began: what `update` changes later is for other scorers.
+    """
+
+    def __init__(self, model: ForecastModel, within: Sequence[int] = ()) -> None:
+        self.machine, self.fingerprint = model.machine, model.fingerprint
+        within = check_within(within, model.settings.horizon)
+        self.per_state = with_within(model.per_state, model.machine.waiting, within)
+        self.reader = Reader(model.pattern, model.settings.binding, model.symbols)
+        self.states: Int32 = np.zeros(0, np.int32)
+        self.time = -inf  # of the last event
+
+    @property
+    def unseen(self) -> int:
+        """How many events so far were of a kind that was never observed in training."""
+        return self.reader.unseen
+
+    def push(self, events: Any) -> pa.Table:
+        """A row for each event, in the order of the rows. Raises DataError where time goes back between batches."""
+        if is_spark_frame(events):
+            raise DataError("events are a Spark DataFrame", fix="hand it to model.forecast(frame), which runs on Spark")
+        read = self.reader.read(events, since=self.time)
+        if read.seconds is not None and len(read.seconds):
+            self.time = float(read.seconds[-1])
+        states, completes = self.follow(read)
+        return answer(self.per_state, read.as_given(states), read.as_given(completes))
+
+    def follow(self, read: Read) -> tuple[Int32, Bools]:
+        """The state after each of these events, and whether it completes a match."""
+        self.states = np.concatenate([self.states, np.zeros(read.key_count - len(self.states), np.int32)])
+        completes = read.completes
+        if completes is None:
+            product, before = self.machine.product, self.states.copy()
+            completes = completions(product.next, product.completes, read.symbols, read.keys, before)
+        return self.machine.follow(read, self.states), completes
+
+    def snapshot(self) -> bytes:
+        """Where each key stands, for `restore` with the same model; a versioned, checked format without code."""
+        arrays, tables = self.reader.save()
+        meta = {
+            "model": self.fingerprint,
+            "unseen": self.reader.unseen,
+            "time": None if isinf(self.time) else self.time,
+        }
+        return Snapshot(meta, arrays | {"states": self.states}, tables).to_bytes()
+
+    def restore(self, snapshot: bytes) -> None:
+        """Go on where `snapshot` was taken."""
+        try:
+            held = Snapshot.from_bytes(snapshot)
+        except DataError as error:
+            fix = (error.fix or "").replace("Engine.snapshot()", "Scorer.snapshot()")
+            raise DataError(error.reason, fix=fix) from None
+        if held.meta.get("model") != self.fingerprint:
+            raise DataError("the snapshot was taken with another model", fix="load the model that it was taken with")
+        self.states = held.arrays["states"]
+        self.reader.unseen = held.meta["unseen"]
+        self.time = -inf if held.meta["time"] is None else held.meta["time"]
+        self.reader.load(held.arrays, held.tables)

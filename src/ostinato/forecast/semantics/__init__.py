@@ -1,0 +1,1 @@
+"""The declarative twins of learning and waiting times."""

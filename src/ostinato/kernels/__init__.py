@@ -1,1 +1,0 @@
-"""Kernels: compiled loops over flat arrays. They know codes, slots and nodes, never a query."""

@@ -1,1 +1,0 @@
-"""Languages: query text to syntax trees with exact source spans."""

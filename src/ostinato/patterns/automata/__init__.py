@@ -1,0 +1,1 @@
+"""Formulas to transducers, deterministic machines, and the tables that kernels read."""

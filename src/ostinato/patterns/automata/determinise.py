@@ -1,0 +1,305 @@
+"""The sequential core of every selection strategy as a deterministic machine over *slots*, one step at a time.
+
+A configuration is what is known after reading the events so far: which sets of transducer states the live runs are in.
+Each slot stands for one such set and holds, at run time, a compact list of all the partial complex events in it. A step
+says, for one event code, which slots the lists move to and what completes. Nothing here is built ahead of time: a step
+is computed when a stream first needs it and remembered in the tables (lazy I/O-determinisation, appendix D.2).
+
+State sets are bit masks. Symbol 0 is "nothing to show" (a skipped event, or a marked one the query does not show);
+symbols 1, 2, … are the marks an answer shows.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from ostinato.core.conditions import Condition
+from ostinato.patterns.automata.comparable_states import kin
+from ostinato.patterns.automata.transducer import Transducer
+
+BOTTOM = -1  # the source that holds the empty partial match: no event marked yet
+
+Cell = tuple[int, ...]
+Config = tuple[Cell, ...]  # cell 0 is the run without marks; its list is BOTTOM
+
+
+@dataclass(frozen=True)
+class Move:
+    """The list of slot `source` joins that of slot cell `target`, both counted without the run that has no marks.
+
+    A `symbol` other than 0 marks the event on the way.
+    """
+
+    source: int
+    target: int
+    symbol: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """Reading one event in one configuration. `emits` are (source, symbol) of the lists that complete."""
+
+    config: Config
+    moves: tuple[Move, ...]
+    emits: tuple[tuple[int, int], ...]
+
+
+@dataclass
+class Moves:
+    """What each state can do on one event code, as target masks."""
+
+    shown: list[dict[int, int]]  # per state: symbol -> targets
+    hidden: list[int]  # per state: targets by a mark the answer does not show
+    skipped: list[int]  # per state: targets by skipping
+
+
+@dataclass
+class Alphabet:
+    """The transducer seen through event codes and output symbols."""
+
+    transducer: Transducer
+    truth: Callable[[int], tuple[bool, ...]]  # which of transducer.conditions() hold for a code
+    symbol: Callable[[str, bool], int]  # symbol of a mark; the flag says whether it is the first of its match
+    cache: dict[int, Moves] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.number: dict[Condition, int] = {c: n for n, c in enumerate(self.transducer.conditions())}
+        self.final = _mask(self.transducer.final)
+        # A state nothing leaves matters only at the moment it is entered.
+        self.lasting = _mask({t.source for t in self.transducer.transitions})
+
+    def moves(self, code: int) -> Moves:
+        if code not in self.cache:
+            self.cache[code] = self._moves(self.truth(code))
+        return self.cache[code]
+
+    def _moves(self, truth: tuple[bool, ...]) -> Moves:
+        states = self.transducer.states
+        moves = Moves([{} for _ in range(states)], [0] * states, [0] * states)
+        for t in self.transducer.transitions:
+            if t.condition is not None and not truth[self.number[t.condition]]:
+                continue
+            if any(truth[self.number[condition]] for condition in t.unless):
+                continue
+            bit = 1 << t.target
+            if t.mark is None:
+                moves.skipped[t.source] |= bit
+            elif symbol := self.symbol(t.mark, t.source == 0):
+                moves.shown[t.source][symbol] = moves.shown[t.source].get(symbol, 0) | bit
+            else:
+                moves.hidden[t.source] |= bit
+        return moves
+
+    def inert(self, code: int) -> bool:
+        """Whether reading the code changes no configuration, so that replaying it is idle."""
+        moves = self.moves(code)
+        return all(
+            not moves.shown[state] and not moves.hidden[state] and moves.skipped[state] == 1 << state
+            for state in bits(self.lasting)
+        )
+
+    def closes(self, code: int) -> bool:
+        """Whether some marking transition on the code enters a final state."""
+        moves = self.moves(code)
+        return any(
+            self.final & (moves.hidden[state] | _union(moves.shown[state].values()))
+            for state in range(self.transducer.states)
+        )
+
+
+class Machine(ABC):
+    """A selection strategy as a deterministic machine over configurations."""
+
+    def __init__(self, alphabet: Alphabet) -> None:
+        self.alphabet = alphabet
+
+    @property
+    @abstractmethod
+    def initial(self) -> Config:
+        """Nothing read, nothing marked."""
+
+    @abstractmethod
+    def step(self, config: Config, code: int) -> Step:
+        """Read one event."""
+
+
+class AllMachine(Machine):
+    """ALL, and STRICT after the transducer was restricted: I/O-determinisation by subsets (Proposition 1).
+
+    A cell is one subset of states; two runs share it exactly when they show the same output, so no complex event is
+    in two lists and none twice in one.
+    """
+
+    @property
+    def initial(self) -> Config:
+        return ((1,),)
+
+    def step(self, config: Config, code: int) -> Step:
+        moves = self.alphabet.moves(code)
+        final, lasting = self.alphabet.final, self.alphabet.lasting
+        plan = _Plan()
+        for source, (states,) in enumerate(config):
+            slot = source - 1
+            targets: dict[int, int] = {}
+            unseen = kept = 0
+            for state in bits(states):
+                for symbol, mask in moves.shown[state].items():
+                    targets[symbol] = targets.get(symbol, 0) | mask
+                unseen |= moves.hidden[state]
+                kept |= moves.skipped[state]
+            if unseen & final:
+                plan.emits.append((slot, 0))
+            plan.move(slot, ((unseen | kept) & lasting,), 0)
+            for symbol, mask in sorted(targets.items()):
+                if mask & final:
+                    plan.emits.append((slot, symbol))
+                plan.move(slot, (mask & lasting,), symbol)
+        return plan.step()
+
+
+class MaxMachine(Machine):
+    """MAX (appendix C.3.4): a cell is (S, E, T).
+
+    S: states of runs with this very output; E: states of runs with the same positions, whatever their variables;
+    T: states of runs with strictly more positions. Without variables to tell apart S is E, as in the paper.
+    """
+
+    @property
+    def initial(self) -> Config:
+        return ((1, 1, 0),)
+
+    def step(self, config: Config, code: int) -> Step:
+        moves = self.alphabet.moves(code)
+        final, lasting = self.alphabet.final, self.alphabet.lasting
+        plan = _Plan()
+        for source, (exact, same, more) in enumerate(config):
+            slot = source - 1
+            same_marked = _union(_marked(moves, state) for state in bits(same))
+            more_marked = _union(_marked(moves, state) for state in bits(more))
+            more_kept = _union(moves.skipped[state] for state in bits(more))
+            beaten = more_marked | more_kept | same_marked
+            kept = _union(moves.skipped[state] for state in bits(exact)) & ~beaten
+            same_kept = _union(moves.skipped[state] for state in bits(same)) & ~beaten
+            plan.move(slot, (kept & lasting, same_kept & lasting, beaten & lasting), 0)
+            targets: dict[int, int] = {}
+            for state in bits(exact):
+                for symbol, mask in moves.shown[state].items():
+                    targets[symbol] = targets.get(symbol, 0) | mask
+            same_next = same_marked & ~more_marked & lasting
+            for symbol, mask in sorted(targets.items()):
+                if mask & final and not more_marked & final:
+                    plan.emits.append((slot, symbol))
+                plan.move(slot, (mask & ~more_marked & lasting, same_next, more_marked & lasting), symbol)
+        return plan.step()
+
+
+class OrderMachine(Machine):
+    """NXT and LAST (appendix C.3.2, C.3.3, D.3): cells in a total preorder, best complex event first.
+
+    A cell is (states, kin, rank). Ranks order the cells of one kin; those of different kin are never compared. Cells of
+    one kin and rank hold runs with the same positions; a state reached by a better rank is dropped from the worse ones
+    (TPO), so that each list holds one complex event and its labellings.
+    """
+
+    def __init__(self, alphabet: Alphabet, *, latest: bool) -> None:
+        super().__init__(alphabet)
+        self.latest = latest
+        names = kin(alphabet.transducer, latest=True) if latest else (0,) * alphabet.transducer.states
+        self.kins = {name: _mask(s for s, other in enumerate(names) if other == name) for name in sorted(set(names))}
+
+    @property
+    def initial(self) -> Config:
+        return ((1, 0, 0),)
+
+    def step(self, config: Config, code: int) -> Step:
+        moves = self.alphabet.moves(code)
+        final, lasting = self.alphabet.final, self.alphabet.lasting
+        plan = _Plan(bottom=self.initial[0])
+        found: list[list[tuple[int, int, int]]] = []  # per rank, best first: slot, symbol, states
+        taken = 0
+        for marking, group in self._order(config):
+            produced: list[tuple[int, int, int]] = []
+            for source, states in group:
+                if not marking:
+                    produced.append((source - 1, 0, _union(moves.skipped[state] for state in bits(states))))
+                    continue
+                targets: dict[int, int] = {}
+                for state in bits(states):
+                    for symbol, mask in moves.shown[state].items():
+                        targets[symbol] = targets.get(symbol, 0) | mask
+                produced += [(source - 1, symbol, mask) for symbol, mask in sorted(targets.items())]
+            if marking and not plan.emits:
+                plan.emits += [(slot, symbol) for slot, symbol, mask in produced if mask & final]
+            found.append([(slot, symbol, mask & lasting & ~taken) for slot, symbol, mask in produced])
+            taken |= _union(mask for _, _, mask in found[-1])
+        for name, members in self.kins.items():
+            rank = 0
+            for fresh in found:
+                inside = [(slot, symbol, mask & members & ~1) for slot, symbol, mask in fresh if mask & members & ~1]
+                rank += bool(inside)
+                for slot, symbol, mask in inside:
+                    plan.move(slot, (mask, name, rank), symbol)
+        return plan.step()
+
+    def _order(self, config: Config) -> Iterator[tuple[bool, list[tuple[int, int]]]]:
+        """(marking?, cells of one rank) from the best to the worst successor; the run without marks is always last."""
+        ranks: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for source, (states, name, rank) in enumerate(config[1:], start=1):
+            ranks.setdefault((name, rank), []).append((source, states))
+        groups = [ranks[rank] for rank in sorted(ranks)] + [[(0, config[0][0])]]
+        if self.latest:
+            yield from ((True, group) for group in groups)
+            yield from ((False, group) for group in groups)
+        else:
+            for group in groups:
+                yield True, group
+                yield False, group
+
+
+@dataclass
+class _Plan:
+    """Collects the moves of one step; cells are numbered as they appear, the run without marks first."""
+
+    cells: dict[Cell, int] = field(default_factory=dict)
+    bottom: Cell | None = None
+    moves: list[Move] = field(default_factory=list)
+    emits: list[tuple[int, int]] = field(default_factory=list)
+
+    def move(self, slot: int, cell: Cell, symbol: int) -> None:
+        """A cell begins with the states its runs are in; without any there is nothing to move."""
+        if slot == BOTTOM and symbol == 0:
+            self.bottom = cell
+        elif cell[0]:
+            self.moves.append(Move(slot, self.cells.setdefault(cell, len(self.cells)), symbol))
+
+    def step(self) -> Step:
+        assert self.bottom is not None
+        # Sorted, so that a configuration is the same whatever order its cells were found in.
+        cells = sorted(self.cells)
+        place = {self.cells[cell]: number for number, cell in enumerate(cells)}
+        moves = tuple(replace(move, target=place[move.target]) for move in self.moves)
+        return Step((self.bottom, *cells), moves, tuple(self.emits))
+
+
+def bits(mask: int) -> Iterator[int]:
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+def _mask(states: Iterable[int]) -> int:
+    return _union(1 << state for state in states)
+
+
+def _union(masks: Iterable[int]) -> int:
+    result = 0
+    for mask in masks:
+        result |= mask
+    return result
+
+
+def _marked(moves: Moves, state: int) -> int:
+    return _union(moves.shown[state].values()) | moves.hidden[state]

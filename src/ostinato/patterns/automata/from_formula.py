@@ -1,0 +1,146 @@
+"""From a formula in LP-normal form to a transducer (Theorem 3, appendix C.2; RMA paper, Theorem 8).
+
+The paper gives every atom its own initial skip loop. Here the loop lives in the *gap* between two parts instead, so
+that `:` is a concatenation without a gap and `NOT` a condition on what the gap may skip.
+
+Every event is stored in a register of its variable, which later tests read; registers that nobody reads go in the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from ostinato.core.conditions import Condition
+from ostinato.core.expressions import CURRENT, TRUE, Attribute, Expr, transform, variables
+from ostinato.patterns.automata.transducer import START_LOOP, Transition
+from ostinato.patterns.plan.rewrite import conjoin, conjuncts
+from ostinato.patterns.syntax.nodes import Absent, Event, Filter, Formula, Never, Or, Repeat, Sequence, vdef_plus
+
+Fragment = tuple[int, int]  # entry and exit state of a sub-formula
+Barred = tuple[Condition, Expr | None]  # what must not come: a unary condition, and a test that reads registers
+
+
+@dataclass
+class EpsilonTransducer:
+    """A transducer under construction, with ε-transitions; state 0 is the start state."""
+
+    states: int = 1
+    transitions: list[Transition] = field(default_factory=lambda: [START_LOOP])
+    epsilons: list[tuple[int, int]] = field(default_factory=list)
+    gaps: dict[tuple[int, tuple[Barred, ...]], int] = field(default_factory=dict)
+    # Under a + a variable is another one than outside, so it has another register.
+    registers: Mapping[str, str] = field(default_factory=dict)
+    scopes: int = 0
+
+    def state(self) -> int:
+        self.states += 1
+        return self.states - 1
+
+    def fragment(self, formula: Formula) -> Fragment:
+        """One construction per operator."""
+        if isinstance(formula, Event):
+            return self._event(formula, None)
+        if isinstance(formula, Filter):
+            assert isinstance(formula.body, Event), "LP-normal form: filters stand on events only"
+            return self._event(formula.body, formula.predicate)
+        if isinstance(formula, Or):
+            return self._alternatives([self.fragment(part) for part in formula.parts])
+        if isinstance(formula, Sequence):
+            return self._sequence(formula)
+        if isinstance(formula, Repeat):
+            return self._repeat(formula)
+        assert isinstance(formula, Never), f"{type(formula).__name__} cannot stand alone"
+        return self.state(), self.state()
+
+    def _event(self, event: Event, predicate: Expr | None) -> Fragment:
+        entry, exit_ = self.state(), self.state()
+        condition, test = tests_of(event, predicate, self.registers)
+        writes = (self.registers.get(event.variable, event.variable),)
+        self.transitions.append(Transition(entry, exit_, condition, mark=event.variable, test=test, writes=writes))
+        return entry, exit_
+
+    def _alternatives(self, fragments: list[Fragment]) -> Fragment:
+        entry, exit_ = self.state(), self.state()
+        for inner_entry, inner_exit in fragments:
+            self.epsilons += [(entry, inner_entry), (inner_exit, exit_)]
+        return entry, exit_
+
+    def _sequence(self, sequence: Sequence) -> Fragment:
+        entry, exit_ = self.fragment(sequence.parts[0])
+        absents: tuple[Barred, ...] = ()
+        for part in sequence.parts[1:]:
+            if isinstance(part, Absent):
+                absents += (tests_of(part.event, part.predicate, self.registers),)
+                continue
+            part_entry, part_exit = self.fragment(part)
+            self.epsilons.append((exit_ if sequence.contiguous else self._gap(exit_, absents), part_entry))
+            exit_, absents = part_exit, ()
+        return entry, exit_
+
+    def _repeat(self, repeat: Repeat) -> Fragment:
+        outside = self.registers
+        self.scopes += 1
+        self.registers = {**outside, **{name: f"{name}#{self.scopes}" for name in vdef_plus(repeat.body)}}
+        entry, exit_ = self.fragment(repeat.body)
+        self.registers = outside
+        self.epsilons.append((exit_ if repeat.contiguous else self._gap(exit_, ()), entry))
+        return entry, exit_
+
+    def _gap(self, before: int, absents: tuple[Barred, ...]) -> int:
+        """A state that skips whatever is not forbidden here; one serves all that may follow `before`."""
+        if (before, absents) not in self.gaps:
+            gap = self.gaps[before, absents] = self.state()
+            self.epsilons.append((before, gap))
+            unless = tuple(condition for condition, test in absents if test is None)
+            barred = tuple((condition, test) for condition, test in absents if test is not None)
+            self.transitions.append(Transition(gap, gap, unless=unless, barred=barred))
+        return self.gaps[before, absents]
+
+
+def tests_of(event: Event, predicate: Expr | None, registers: Mapping[str, str]) -> Barred:
+    """The part of a predicate that needs only the event, and the part that reads registers."""
+
+    def owned(node: Expr) -> Expr:
+        if not isinstance(node, Attribute):
+            return node
+        own = node.variable == event.variable
+        return replace(node, variable=CURRENT if own else registers.get(node.variable, node.variable))
+
+    own, test = split_test(TRUE if predicate is None else transform(predicate, owned))
+    return replace(own, relation=event.relation), test
+
+
+def split_test(test: Expr) -> Barred:
+    """A test over the current event and registers as what needs only the event, and what reads registers."""
+    parts: dict[bool, list[Expr]] = {True: [], False: []}
+    for conjunct in conjuncts(test) if test != TRUE else ():
+        parts[variables(conjunct) <= {CURRENT}].append(conjunct)
+    alone, compared = (conjoin(tests) if tests else None for tests in (parts[True], parts[False]))
+    return Condition(None, alone), compared
+
+
+def barred(absent: Absent) -> Barred:
+    """What must not come."""
+    return tests_of(absent.event, absent.predicate, {})
+
+
+def split_trailing(formula: Formula) -> tuple[Formula, tuple[Absent, ...]]:
+    """The formula without the NOTs at its end, and those NOTs."""
+    if not isinstance(formula, Sequence) or not isinstance(formula.parts[-1], Absent):
+        return formula, ()
+    parts, trailing = list(formula.parts), []
+    while isinstance(last := parts[-1], Absent):
+        trailing.append(last)
+        parts.pop()
+    return (parts[0] if len(parts) == 1 else Sequence(tuple(parts))), tuple(reversed(trailing))
+
+
+def construct(formula: Formula) -> tuple[EpsilonTransducer, int]:
+    """The ε-transducer of a formula and its single accepting state."""
+    built = EpsilonTransducer()
+    entry, exit_ = built.fragment(formula)
+    built.epsilons.append((0, entry))
+    read = frozenset().union(*(transition.reads for transition in built.transitions))
+    built.transitions = [replace(t, writes=tuple(name for name in t.writes if name in read)) for t in built.transitions]
+    return built, exit_

@@ -1,0 +1,51 @@
+"""Whether one complex event can be a proper part of another with the same last event; where none can, MAX is ALL."""
+
+from __future__ import annotations
+
+from ostinato.core.conditions import Condition
+from ostinato.patterns.automata.transducer import Transducer, Transition
+
+_MAX_STEPS = 50_000  # pairs of transitions looked at before giving up; a query with so many is matched the long way
+
+Pair = tuple[int, int, bool]  # states of the smaller and of the larger run, and whether the larger marked more
+
+
+def never_nested(transducer: Transducer) -> bool:
+    """True where no stream has two nested complex events with the same last event; False where one may, or none knows.
+
+    Both runs read the same events, and the larger marks whatever the smaller does: a search through pairs of states for
+    one where both accept at once and the larger has marked more. Conditions count as able to hold together unless types
+    or a NOT say otherwise, so that the search finds every pair that is real.
+    """
+    leaving: list[list[Transition]] = [[] for _ in range(transducer.states)]
+    for transition in transducer.transitions:
+        leaving[transition.source].append(transition)
+    seen: set[Pair] = {(0, 0, False)}
+    todo: list[Pair] = [(0, 0, False)]
+    steps = 0
+    while todo:
+        smaller, larger, more = todo.pop()
+        steps += len(leaving[smaller]) * len(leaving[larger])
+        if steps > _MAX_STEPS:
+            return False
+        for one in leaving[smaller]:
+            for other in leaving[larger]:
+                if (one.mark is not None and other.mark is None) or not _together(one, other):
+                    continue
+                pair = (one.target, other.target, more or (one.mark is None and other.mark is not None))
+                ends = one.mark is not None and {one.target, other.target} <= transducer.final
+                if pair[2] and ends:
+                    return False
+                if pair not in seen:
+                    seen.add(pair)
+                    todo.append(pair)
+    return True
+
+
+def _together(one: Transition, other: Transition) -> bool:
+    """Whether one event may take both transitions."""
+    asked = [t.condition for t in (one, other) if t.condition is not None]
+    relations = {condition.relation for condition in asked} - {None}
+    refused = {condition for t in (one, other) for condition in t.unless}
+    implied = {*asked, *(Condition(condition.relation) for condition in asked), Condition()}
+    return len(relations) < 2 and refused.isdisjoint(implied)

@@ -1,0 +1,100 @@
+"""Shrinking transducers: ε-removal, trimming, merging of states that behave alike, and the STRICT restriction."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ostinato.core.reachability import reach
+from ostinato.patterns.automata.from_formula import EpsilonTransducer
+from ostinato.patterns.automata.transducer import START_LOOP, Transducer, Transition
+
+
+def remove_epsilon(built: EpsilonTransducer, accepting: int) -> Transducer:
+    """Each state takes the transitions of every state it reaches by ε (appendix C.2)."""
+    after: dict[int, list[int]] = {}
+    for source, target in built.epsilons:
+        after.setdefault(source, []).append(target)
+    leaving: dict[int, list[Transition]] = {}
+    for transition in built.transitions:
+        leaving.setdefault(transition.source, []).append(transition)
+    transitions: dict[Transition, None] = {}
+    final = set()
+    for state in range(built.states):
+        reached = reach([state], after)
+        if accepting in reached and state:
+            final.add(state)
+        for inner in sorted(reached):
+            for transition in leaving.get(inner, ()):
+                transitions.setdefault(replace(transition, source=state))
+    return Transducer(built.states, tuple(transitions), frozenset(final))
+
+
+def strict(transducer: Transducer) -> Transducer:
+    """STRICT (appendix C.3.1): once an event is marked, nothing may be skipped."""
+    kept = tuple(t for t in transducer.transitions if t.mark is not None or t == START_LOOP)
+    return replace(transducer, transitions=kept)
+
+
+def trim(transducer: Transducer) -> Transducer:
+    """Only states on a path from the start to a final state, renumbered in order of discovery."""
+    forward: dict[int, list[int]] = {}
+    backward: dict[int, list[int]] = {}
+    for transition in transducer.transitions:
+        forward.setdefault(transition.source, []).append(transition.target)
+        backward.setdefault(transition.target, []).append(transition.source)
+    useful = reach([0], forward) & (reach(sorted(transducer.final), backward) | {0})
+    order = [state for state in _breadth_first(forward) if state in useful]
+    return _renumber(transducer, {state: number for number, state in enumerate(order)})
+
+
+def merge_alike(transducer: Transducer) -> Transducer:
+    """Merge states with the same finality and the same moves (forward bisimulation).
+
+    A state that is only ever entered by skipping accepts nothing itself, so its finality is free: it takes that of a
+    state that leads to it, which lets the gap after an event merge with the event's own state.
+    """
+    marked = {t.target for t in transducer.transitions if t.mark is not None}
+    final = set(transducer.final)
+    for transition in transducer.transitions:
+        if transition.target not in marked and transition.source in marked:
+            (final.add if transition.source in transducer.final else final.discard)(transition.target)
+    block = [0 if state == 0 else 1 + (state in final) for state in range(transducer.states)]
+    while True:
+        signatures: dict[tuple[object, ...], int] = {}
+        refined = [0] * transducer.states
+        moves: list[set[tuple[object, ...]]] = [set() for _ in range(transducer.states)]
+        for t in transducer.transitions:
+            moves[t.source].add((replace(t, source=0, target=0), block[t.target]))
+        for state in range(transducer.states):
+            key = (block[state], frozenset(moves[state]))
+            refined[state] = signatures.setdefault(key, len(signatures))
+        if len(signatures) == len(set(block)):
+            break
+        block = refined
+    merged = replace(transducer, final=frozenset(final))
+    return _renumber(merged, {state: refined[state] for state in range(transducer.states)})
+
+
+def optimise(built: EpsilonTransducer, accepting: int, *, contiguous: bool) -> Transducer:
+    """The whole sequence; `contiguous` applies STRICT."""
+    transducer = remove_epsilon(built, accepting)
+    return trim(merge_alike(trim(strict(transducer) if contiguous else transducer)))
+
+
+def _breadth_first(edges: dict[int, list[int]]) -> list[int]:
+    order, seen = [0], {0}
+    for state in order:
+        for target in edges.get(state, ()):
+            if target not in seen:
+                seen.add(target)
+                order.append(target)
+    return order
+
+
+def _renumber(transducer: Transducer, number: dict[int, int]) -> Transducer:
+    transitions: dict[Transition, None] = {}
+    for t in transducer.transitions:
+        if t.source in number and t.target in number:
+            transitions.setdefault(replace(t, source=number[t.source], target=number[t.target]))
+    final = frozenset(number[state] for state in transducer.final if state in number)
+    return Transducer(max(number.values()) + 1, tuple(transitions), final)

@@ -1,0 +1,250 @@
+"""What the runs of a transducer with registers must remember (RMA paper, section 4).
+
+A register holds an event, but a run keeps only *cells*: the values of the terms that later tests read of it. A *term*
+is an expression over one event alone, such as `2 * y.amount`; it is evaluated column-wise, once per event, and a test
+combines terms of the current event with cells of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from ostinato.core.expressions import (
+    ARITHMETIC,
+    COMPARISONS,
+    CURRENT,
+    LOGIC,
+    Attribute,
+    Call,
+    Expr,
+    attributes,
+    on_current,
+    to_text,
+    transform,
+)
+from ostinato.core.reachability import reach
+from ostinato.errors import LimitError, QueryError
+from ostinato.patterns.automata.transducer import Transducer, Transition
+from ostinato.patterns.plan.rewrite import conjuncts
+from ostinato.patterns.theory.satisfiability import satisfiable
+
+MAX_CELLS = 62  # one bit of an integer each says which are NULL
+# What can put together values of different events.
+_MIXES = {*COMPARISONS, *ARITHMETIC, *LOGIC, "is_null", "is_true", "neg", "abs", "sqrt", "floor", "ceil"}
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term of the current event (`register` is None), or of the event in a register."""
+
+    register: str | None
+    number: int
+
+
+@dataclass(frozen=True)
+class Apply:
+    """An operator over terms of different events."""
+
+    op: str
+    args: tuple[Tree, ...]
+
+
+Tree = Term | Apply
+Cell = tuple[str, int]  # a register, and the number of a term of its event
+Equality = tuple[Cell, int]  # with a term of the current event
+
+
+class Registers:
+    """Terms and cells of a transducer, and which cells matter in which state."""
+
+    def __init__(self, transducer: Transducer) -> None:
+        self.transducer = transducer
+        self._terms: dict[str, Expr] = {}  # by their text: to Python, 1 and TRUE are equal
+        self.tests = {t: self._conjuncts([t.test]) for t in transducer.transitions}
+        self.barred = {
+            t: tuple((condition, self._conjuncts([test])) for condition, test in t.barred)
+            for t in transducer.transitions
+        }
+        found = dict.fromkeys(cell for t in transducer.transitions for cell in self._reads(t))
+        self.cells: tuple[Cell, ...] = tuple(found)
+        if len(self.cells) > MAX_CELLS:
+            reason = f"its tests read {len(self.cells)} values of earlier events"
+            raise LimitError("cells", MAX_CELLS, reason=reason, fix="compare fewer attributes, or split the query")
+
+    @property
+    def terms(self) -> tuple[Expr, ...]:
+        return tuple(self._terms.values())
+
+    @cached_property
+    def needed(self) -> tuple[frozenset[Cell], ...]:
+        """Per state, the cells that some test may still read before they are overwritten."""
+        needed: list[frozenset[Cell]] = [frozenset()] * self.transducer.states
+        changed = True
+        while changed:
+            changed = False
+            for t in self.transducer.transitions:
+                kept = {cell for cell in needed[t.target] if cell[0] not in t.writes}
+                wanted = needed[t.source] | kept | frozenset(self._reads(t))
+                changed |= wanted != needed[t.source]
+                needed[t.source] = wanted
+        return tuple(needed)
+
+    def index(self, state: int, usable: Callable[[Equality], bool] = lambda _: True) -> tuple[Cell, ...]:
+        """The cells that every test of the state compares with the current event for equality."""
+        shared: set[Cell] | None = None
+        for t in self.transducer.transitions:
+            if t.source != state:
+                continue
+            for trees in ([] if t.stays else [self.tests[t]]) + [own for _, own in self.barred[t]]:
+                cells = {found[0] for tree in trees if (found := equality(tree)) is not None and usable(found)}
+                shared = cells if shared is None else shared & cells
+        return tuple(cell for cell in self.cells if cell in (shared or ()))
+
+    def text(self, cell: Cell) -> str:
+        register, term = cell
+        owned = transform(self.terms[term], lambda node: _owned_by(register, node))
+        return to_text(owned)
+
+    def _conjuncts(self, tests: Iterable[Expr | None]) -> tuple[Tree, ...]:
+        found: list[Tree] = []
+        for test in tests:
+            if isinstance(test, Call) and test.op == "and":
+                found += self._conjuncts(test.args)
+            elif test is not None:
+                found.append(self._separate(test))
+        return tuple(found)
+
+    def _separate(self, expr: Expr) -> Tree:
+        """The largest parts that are about one event become terms."""
+        owners = {attribute.variable for attribute in attributes(expr)}
+        if len(owners) <= 1:
+            owner = owners.pop() if owners else CURRENT
+            term = on_current(expr)
+            self._terms.setdefault(to_text(term), term)
+            return Term(None if owner == CURRENT else owner, list(self._terms).index(to_text(term)))
+        assert isinstance(expr, Call)
+        if expr.op == "in":
+            needle, *choices = expr.args
+            equal = tuple(Call("=", (needle, choice), expr.span) for choice in choices)
+            return self._separate(equal[0] if len(equal) == 1 else Call("or", equal, expr.span))
+        if expr.op not in _MIXES:
+            raise QueryError(
+                f"{expr.op} cannot put together attributes of different events",
+                span=expr.span,
+                fix="apply it to each event on its own, and compare the results",
+            )
+        return Apply(expr.op, tuple(self._separate(arg) for arg in expr.args))
+
+    def _reads(self, transition: Transition) -> Iterator[Cell]:
+        for tests in (self.tests[transition], *(tests for _, tests in self.barred[transition])):
+            for test in tests:
+                yield from cells_of(test)
+
+
+def equality(tree: Tree) -> Equality | None:
+    """A cell and a term of the current event that the tree says are equal."""
+    if not isinstance(tree, Apply) or tree.op != "=":
+        return None
+    left, right = tree.args
+    if not isinstance(left, Term) or not isinstance(right, Term):
+        return None
+    if left.register is None:
+        left, right = right, left
+    if left.register is None or right.register is not None:
+        return None
+    return (left.register, left.number), right.number
+
+
+def _owned_by(register: str, node: Expr) -> Expr:
+    return replace(node, variable=register.partition("#")[0]) if isinstance(node, Attribute) else node
+
+
+def cells_of(tree: Tree) -> Iterator[Cell]:
+    if isinstance(tree, Apply):
+        for arg in tree.args:
+            yield from cells_of(arg)
+    elif tree.register is not None:
+        yield tree.register, tree.number
+
+
+def check_written(transducer: Transducer) -> None:
+    """Raise QueryError where a test reads an event that need not have come yet: with finitely many registers nobody can
+    remember all that such a test would have to be made on later."""
+    written: dict[int, frozenset[str]] = {0: frozenset()}
+    changed = True
+    while changed:
+        changed = False
+        for t in transducer.transitions:
+            if t.source in written:
+                after = written[t.source] | frozenset(t.writes)
+                known = written.get(t.target, after) & after
+                changed |= written.get(t.target) != known
+                written[t.target] = known
+    for t in transducer.transitions:
+        for attribute in t.register_attributes():
+            if attribute.variable not in written[t.source]:
+                raise _too_early(t, attribute)
+
+
+def _too_early(transition: Transition, attribute: Attribute) -> QueryError:
+    name = attribute.variable.partition("#")[0]
+    if transition.mark is None:
+        return QueryError(
+            f"a NOT can compare the event that must not come only with events before it, and `{name}` comes after",
+            span=attribute.span,
+            fix=f"compare with an event before the NOT, or put {name} there",
+        )
+    mark = transition.mark
+    return QueryError(
+        f"every `{mark}` of the + would have to be remembered until `{name}` comes, and they can be any number",
+        span=attribute.span,
+        fix=f"compare `{mark}` with an event before the +, or put {name} there",
+    )
+
+
+def ambiguous(transducer: Transducer) -> bool:
+    """Whether two runs may mark the same events, and so find the same complex event twice, whatever the tests say."""
+    leaving: dict[int, list[Transition]] = {}
+    for t in transducer.transitions:
+        leaving.setdefault(t.source, []).append(t)
+    seen = {(0, 0, False)}
+    todo = list(seen)
+    while todo:
+        left, right, differ = todo.pop()
+        for one in leaving.get(left, ()):
+            for other in leaving.get(right, ()):
+                if (one.mark is None) != (other.mark is None) or _exclude(one, other):
+                    continue
+                apart = differ or one != other
+                if apart and one.mark is not None and {one.target, other.target} <= transducer.final:
+                    return True
+                pair = (one.target, other.target, apart)
+                if pair not in seen:
+                    seen.add(pair)
+                    todo.append(pair)
+    return False
+
+
+def _exclude(one: Transition, other: Transition) -> bool:
+    """Whether no event can be read by both: they ask for different types."""
+    relations = {t.condition.relation for t in (one, other) if t.condition is not None} - {None}
+    return len(relations) > 1
+
+
+def contradiction(transducer: Transducer) -> Expr | None:
+    """A test that no events can pass, if because of such tests there is no way to a final state."""
+    impossible = [t for t in transducer.transitions if t.test is not None and not satisfiable(_literals(t))]
+    ways: dict[int, set[int]] = {}
+    for t in transducer.transitions:
+        if t not in impossible:
+            ways.setdefault(t.source, set()).add(t.target)
+    return impossible[0].test if impossible and not transducer.final & reach((0,), ways) else None
+
+
+def _literals(transition: Transition) -> Iterator[tuple[Expr, bool]]:
+    own = transition.condition.where if transition.condition is not None else None
+    for test in (own, transition.test):
+        if test is not None:
+            yield from ((part, True) for part in conjuncts(test))

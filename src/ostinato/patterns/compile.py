@@ -1,0 +1,218 @@
+"""The whole pipeline on one screen: text → query → passes → transducer → lazily determinised machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from ostinato.core.conditions import Condition
+from ostinato.core.expressions import CURRENT, attributes, variables
+from ostinato.errors import QueryError
+from ostinato.patterns.automata.deferred_equalities import defer
+from ostinato.patterns.automata.determinise import AllMachine, Alphabet, Machine, MaxMachine, OrderMachine
+from ostinato.patterns.automata.from_formula import Barred, barred, construct, split_trailing
+from ostinato.patterns.automata.nested_matches import never_nested
+from ostinato.patterns.automata.optimise import optimise, trim
+from ostinato.patterns.automata.registers import Registers, ambiguous, check_written
+from ostinato.patterns.automata.transducer import Transducer
+from ostinato.patterns.plan.check import check
+from ostinato.patterns.plan.equality_partitions import tie
+from ostinato.patterns.plan.passes import normalise
+from ostinato.patterns.plan.types import check_types
+from ostinato.patterns.sra.definite_registers import definite
+from ostinato.patterns.sra.from_srem import construct as construct_sra
+from ostinato.patterns.sra.segments import detector
+from ostinato.patterns.syntax.cel.parse import parse
+from ostinato.patterns.syntax.nodes import Absent, Language, Query, Segment, Strategy, repeated
+from ostinato.patterns.syntax.srem import parse as srem
+from ostinato.patterns.syntax.srem.nodes import Pattern
+
+_MAX_SYMBOLS = 254
+_MAX_RANKED = 64  # states; a key then has up to half as many lists as the square of this
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A query and everything derived from it before any event is seen."""
+
+    query: Query
+    stages: tuple[tuple[str, Query], ...]
+    transducer: Transducer
+    # NOTs at the end: an event like this cancels a match that waits for its window. A test compares it with the match.
+    trailing: tuple[Barred, ...]
+
+    @property
+    def tied_by(self) -> str | None:
+        """The attribute all events of a match agree on, where equality filters were turned into partitions."""
+        return self.stages[0][1].tied_by if self.stages else None
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether some run ends when an event is not marked, so that events that fit nothing matter."""
+        waiting = {t.source for t in self.transducer.transitions if t.waits}
+        return any(t.source not in waiting for t in self.transducer.transitions)
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """What event codes must tell apart."""
+        return tuple(dict.fromkeys((*self.transducer.conditions(), *(condition for condition, _ in self.trailing))))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The variables the answer shows, in order of their symbols 1, 2, …; none for SELECT *."""
+        if self.query.items is None:
+            return ()
+        return tuple(sorted(frozenset().union(*(variables(item.expr) for item in self.query.items))))
+
+    @property
+    def hides_variables(self) -> bool:
+        """Whether different complex events can look the same in the answer."""
+        marks = {t.mark for t in self.transducer.transitions if t.mark is not None}
+        return self.query.items is not None and not marks <= set(self.labels)
+
+    @cached_property
+    def watched(self) -> tuple[str, ...]:
+        """The variables that a NOT at the end compares with what must not come."""
+        tests = [test for _, test in self.trailing if test is not None]
+        return tuple(sorted(frozenset().union(*map(variables, tests)) - {CURRENT}))
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the same answer can be found more than once."""
+        return self.hides_variables or self.ambiguous or (self.query.items is None and bool(self.watched))
+
+    @cached_property
+    def strategy(self) -> Strategy:
+        """What is left to choose: MAX chooses nothing where no match can be part of another, and so is ALL.
+
+        A strategy that must wait for an absence is applied to matches that are complete, whatever their number.
+        """
+        plain = self.query.strategy == "MAX" and not self.trailing and never_nested(self.transducer)
+        return "ALL" if plain else self.query.strategy
+
+    @cached_property
+    def registers(self) -> Registers | None:
+        """What runs remember of earlier events; None where no test compares events with each other."""
+        return Registers(self.transducer) if self.transducer.registers else None
+
+    @cached_property
+    def ambiguous(self) -> bool:
+        """Whether runs with different registers can find the same complex event."""
+        return self.registers is not None and ambiguous(self.transducer)
+
+    @property
+    def selects_late(self) -> bool:
+        """Whether the strategy is applied to complete matches: where it must wait until an absence is certain; and MAX
+        where runs have registers, which no deterministic machine can follow."""
+        if self.trailing:
+            return self.strategy in ("NXT", "LAST", "MAX")
+        return self.strategy == "MAX" and self.registers is not None
+
+    @property
+    def maximal(self) -> bool:
+        """Whether runs with registers may leave out what MAX cannot choose."""
+        return self.strategy == "MAX" and not self.trailing
+
+    @property
+    def keeps_matches(self) -> bool:
+        """Whether complete matches are kept for a while: for an absence, or for a strategy to choose among them."""
+        return bool(self.trailing) or self.selects_late
+
+    @property
+    def ranked(self) -> bool:
+        """Whether the best match within a sliding window is joined from two halves (patterns/kernels/ranked.py)."""
+        best = self.strategy in ("NXT", "LAST") and self.query.items is None and not self.selects_late
+        small = self.registers is None and self.transducer.states <= _MAX_RANKED
+        return best and small and self.query.window is not None
+
+    @property
+    def replayed(self) -> bool:
+        """Whether a sliding window is replayed to choose within it (patterns/kernels/replay.py)."""
+        chooses = self.strategy in ("NXT", "LAST", "MAX") and not self.selects_late
+        return chooses and self.query.window is not None and not self.ranked and self.registers is None
+
+    @property
+    def kernel(self) -> str:
+        """Which kernel reads the events."""
+        if self.registers is not None:
+            return "correlated"
+        return "ranked" if self.ranked else "replay" if self.replayed else "match"
+
+    def machine(self, truth: Callable[[int], tuple[bool, ...]]) -> Machine:
+        alphabet = Alphabet(self.transducer, truth, self.symbol())
+        strategy = "ALL" if self.selects_late else self.strategy
+        if strategy == "MAX":
+            return MaxMachine(alphabet)
+        if strategy in ("NXT", "LAST"):
+            return OrderMachine(alphabet, latest=strategy == "LAST")
+        return AllMachine(alphabet)
+
+    def symbol(self) -> Callable[[str, bool], int]:
+        """The symbol of a variable's mark; the flag says whether it is the first of its match."""
+        symbols = {variable: number for number, variable in enumerate(self.labels, start=1)}
+        hidden = len(symbols) + 1
+        for number, variable in enumerate(self.watched, start=hidden + 1):
+            symbols.setdefault(variable, number)
+        if self.query.items is None:
+            return lambda mark, first: symbols.get(mark, 1)
+        if self.strategy in ("NXT", "LAST", "MAX"):
+            # Strategies compare whole position sets, so every position must be told.
+            return lambda mark, first: symbols.get(mark, hidden)
+        # A window needs to know where a match began, even where the answer does not show it, as does a list of runs.
+        first_hidden = hidden if self.query.window is not None or self.registers is not None else 0
+        return lambda mark, first: symbols.get(mark, first_hidden if first else 0)
+
+
+def compile_text(text: str, language: Language = "cel") -> Compiled:
+    """Raises QueryError with the place in the text."""
+    compiled = {"cel": lambda: compile_query(parse(text)), "srem": lambda: compile_pattern(srem.parse(text))}
+    try:
+        return compiled[language]()
+    except QueryError as error:
+        raise error.within(text) from None
+
+
+def compile_pattern(pattern: Pattern) -> Compiled:
+    """Of an SREM: an SRA, and a transducer that finds its strings in a stream."""
+    query = Query(
+        Segment(pattern.expression),
+        partition_by=pattern.partition_by,
+        window=pattern.window,
+        text=pattern.text,
+        language="srem",
+    )
+    check_types(query, None)
+    return _checked(Compiled(query, (), detector(definite(construct_sra(pattern.expression))), ()))
+
+
+def compile_query(query: Query, *, ties: bool = True) -> Compiled:
+    """Without `ties`, equalities between all events are compared by registers, not turned into partitions."""
+    check(query)
+    tied = tie(query) if ties else query
+    stages = (("tie", tied), *normalise(tied))
+    formula, trailing = split_trailing(stages[-1][1].formula)
+    built, accepting = construct(formula)
+    transducer = trim(defer(optimise(built, accepting, contiguous=query.strategy == "STRICT")))
+    check_written(transducer)
+    _check_watched(query, trailing)
+    return _checked(Compiled(query, stages, transducer, tuple(map(barred, trailing))))
+
+
+def _check_watched(query: Query, trailing: tuple[Absent, ...]) -> None:
+    """A match tells its events apart by their names, so a NOT at the end cannot mean one of two of a name."""
+    for absent in trailing:
+        for node in attributes(absent.predicate) if absent.predicate is not None else ():
+            if node.variable in repeated(query.formula):
+                raise QueryError(
+                    f"`{node.variable}` is an event outside and one inside the +, and this NOT is about the first",
+                    span=node.span,
+                    fix="give them different names",
+                )
+
+
+def _checked(compiled: Compiled) -> Compiled:
+    if len(compiled.labels) + len(compiled.watched) > _MAX_SYMBOLS:
+        raise QueryError(f"SELECT shows {len(compiled.labels)} variables; at most {_MAX_SYMBOLS} can be told apart")
+    _ = compiled.registers  # so that what no register can do is told now
+    return compiled

@@ -1,0 +1,86 @@
+"""What `explain` prints: the query after each pass, the automaton, and the way it will be evaluated."""
+
+from __future__ import annotations
+
+from ostinato.core.conditions import both_text
+from ostinato.patterns.automata.registers import Registers
+from ostinato.patterns.compile import Compiled
+from ostinato.patterns.syntax.format import pretty, to_text
+
+
+def explain(compiled: Compiled) -> str:
+    sections = [("query", pretty(compiled.query))]
+    before = to_text(compiled.query.formula)
+    for name, query in compiled.stages:
+        after = to_text(query.formula)
+        sections.append((f"pass: {name}", "unchanged" if after == before else after))
+        before = after
+    conditions = [f"{number}: {condition}" for number, condition in enumerate(compiled.conditions)]
+    sections.append(("predicates (evaluated column-wise, one code per event)", "\n".join(conditions) or "none"))
+    sections.append(("automaton", str(compiled.transducer)))
+    sections.append(("evaluation", "\n".join(_evaluation(compiled))))
+    return "\n\n".join(f"-- {title}\n{_indent(text)}" for title, text in sections)
+
+
+def _evaluation(compiled: Compiled) -> list[str]:
+    query = compiled.query
+    lines = []
+    if compiled.strategy != query.strategy:
+        lines.append("MAX chooses nothing here: no match can be part of another with the same last event, so it is ALL")
+    if compiled.selects_late:
+        among = "that survive the NOT at the end" if compiled.trailing else "that an event completes"
+        lines.append(f"{query.strategy}: chosen among the matches {among}")
+    elif compiled.registers is not None:
+        lines.append(f"{compiled.strategy}: one run for each state and each content of its registers")
+        if compiled.strategy in ("NXT", "LAST"):
+            lines.append(f"{compiled.strategy}: the best of what an event completes, found from the best of its parts")
+    elif compiled.ranked:
+        lines.append(
+            f"{query.strategy} within a window: joined from the best runs through the window's two halves; "
+            "amortised constant time per event, whatever the window"
+        )
+    elif compiled.replayed:
+        lines.append(f"{query.strategy} within a window: the window is replayed when an event may complete a match")
+    elif compiled.strategy in ("NXT", "LAST"):
+        lines.append(f"{query.strategy}: states in a total preorder, best first; constant time per event")
+    elif compiled.strategy == "MAX":
+        lines.append("MAX: pairs of state sets, the second holding what beats the first; constant time per event")
+    else:
+        how = "lazily I/O-determinised; constant time per event, output-linear enumeration"
+        lines.append(f"{compiled.strategy}: {how}")
+    lines += _registers(compiled.registers) if compiled.registers is not None else []
+    lines.append(
+        f"window: {query.window.text or query.window.kind}"
+        if query.window
+        else "window: none; state can grow with the stream"
+    )
+    if query.partition_by:
+        lines.append(f"partitions: one state per {', '.join(query.partition_by)}")
+    if compiled.tied_by is not None:
+        lines.append(f"tied: all events of a match agree on {compiled.tied_by}, so each of its values is matched apart")
+    if query.consume != "NONE":
+        whose = "its partition" if query.consume == "PARTITION" else "every partition"
+        lines.append(f"consume: after a match the partial matches of {whose} are forgotten")
+    if compiled.trailing:
+        lines.append(
+            "absence: a match waits until its window has passed; cancelled by "
+            + " or ".join(both_text(condition, test) for condition, test in compiled.trailing)
+        )
+    if compiled.hides_variables:
+        lines.append("distinct: SELECT leaves variables out, so equal answers are given once")
+    return lines
+
+
+def _registers(registers: Registers) -> list[str]:
+    lines = []
+    for state, needed in enumerate(registers.needed):
+        index = registers.index(state)
+        held = [registers.text(cell) for cell in registers.cells if cell in needed]
+        found = [registers.text(cell) for cell in index]
+        how = f"found by hashing {', '.join(found)}" if found else "looked through one by one"
+        lines += [f"registers: runs in state {state} hold {', '.join(held)}, {how}"] if held else []
+    return lines
+
+
+def _indent(text: str) -> str:
+    return "\n".join(f"   {line}" for line in text.splitlines())

@@ -1,0 +1,158 @@
+"""Complete matches out of lists, one after the other, without recursion; can stop when the output is full and go on."""
+
+from __future__ import annotations
+
+from ostinato.core.jit import kernel
+from ostinato.patterns.kernels.lists import resolve
+from ostinato.patterns.kernels.protocol import (
+    AT,
+    BOTTOM,
+    DONE,
+    EMITTED,
+    EMITTING,
+    MATCHES,
+    NEED_STACK,
+    NOTICE,
+    OUTPUT_FULL,
+    PENDING,
+    STACK,
+    SYMBOL_BITS,
+    VALUES,
+    WALK,
+    WRITE,
+    Int32,
+    Int64,
+)
+
+
+@kernel()
+def write_match(path: Int64, depth: int, cursor: Int64, values: Int64, ends: Int64, origins: Int64) -> bool:
+    """Copy the marked events of the current path, earliest first; False when the output is full.
+
+    `origins` remembers which event of the batch completed the match.
+    """
+    used = cursor[VALUES]
+    if used + depth > len(values) or cursor[MATCHES] >= len(ends):
+        return False
+    for at in range(depth):
+        values[used + at] = path[depth - 1 - at]
+    cursor[VALUES] = used + depth
+    ends[cursor[MATCHES]] = used + depth
+    origins[cursor[MATCHES]] = cursor[AT]
+    cursor[MATCHES] += 1
+    return True
+
+
+@kernel()
+def enumerate_matches(
+    nodes: Int64,
+    low: int,
+    walk: bool,
+    cursor: Int64,
+    stack: Int64,
+    path: Int64,
+    values: Int64,
+    ends: Int64,
+    origins: Int64,
+) -> int:
+    """Depth first through the lists on the stack (Algorithm 2, without recursion). Can stop and go on anywhere."""
+    if cursor[PENDING]:
+        if not write_match(path, cursor[PENDING], cursor, values, ends, origins):
+            return OUTPUT_FULL
+        cursor[PENDING] = 0
+    top = cursor[STACK]
+    found = 0
+    while top > 0:
+        top -= 1
+        node, depth = stack[2 * top], stack[2 * top + 1]
+        while node >= 0:
+            if depth + 2 >= len(path) or 2 * top + 4 >= len(stack):
+                stack[2 * top], stack[2 * top + 1] = node, depth
+                cursor[STACK] = top + 1
+                cursor[MATCHES] += found
+                return NEED_STACK
+            at = 4 * node
+            if nodes[at] < 0:
+                stack[2 * top], stack[2 * top + 1] = nodes[at + 2], depth
+                top += 1
+                node = resolve(nodes, nodes[at + 1], low)
+                nodes[at + 1] = node
+                continue
+            child = nodes[at + 1]
+            rest = nodes[at + 2]
+            if rest >= 0:
+                rest = resolve(nodes, rest, low)
+                nodes[at + 2] = rest  # what is dead stays dead: the next reader need not look again
+            path[depth] = nodes[at]
+            if child == BOTTOM:
+                if walk:
+                    found += 1
+                elif not write_match(path, depth + 1, cursor, values, ends, origins):
+                    if rest >= 0:
+                        stack[2 * top], stack[2 * top + 1] = rest, depth
+                        top += 1
+                    cursor[STACK] = top
+                    cursor[PENDING] = depth + 1
+                    return OUTPUT_FULL
+                node = rest
+                continue
+            if rest >= 0:
+                stack[2 * top], stack[2 * top + 1] = rest, depth
+                top += 1
+            node = resolve(nodes, child, low)
+            depth += 1
+        # A union's right side is pushed unresolved; it is looked at when its turn comes.
+        if top > 0:
+            stack[2 * top - 2] = resolve(nodes, stack[2 * top - 2], low)
+    cursor[STACK] = 0
+    cursor[MATCHES] += found
+    return DONE
+
+
+@kernel()
+def emit(
+    emits: Int32,
+    begin: int,
+    end: int,
+    slots: Int32,
+    base: int,
+    nodes: Int64,
+    position: int,
+    low: int,
+    mode: int,
+    cursor: Int64,
+    stack: Int64,
+    path: Int64,
+    values: Int64,
+    ends: Int64,
+    origins: Int64,
+) -> int:
+    """Everything the current event completes, from where the last call stopped."""
+    while True:
+        status = enumerate_matches(nodes, low, mode == WALK, cursor, stack, path, values, ends, origins)
+        if status != DONE:
+            return status
+        at = begin + cursor[EMITTING]
+        if at >= end:
+            cursor[EMITTING] = 0
+            return DONE
+        source, symbol = emits[at, 0], emits[at, 1]
+        depth = 0
+        if symbol:
+            path[0] = (position << SYMBOL_BITS) | symbol
+            depth = 1
+        if source < 0:
+            cursor[EMITTED] = 1
+            if mode == WRITE:
+                if not write_match(path, depth, cursor, values, ends, origins):
+                    return OUTPUT_FULL
+            else:
+                cursor[MATCHES] += mode == WALK
+        else:
+            node = resolve(nodes, slots[base + source], low)
+            if node >= 0:
+                cursor[EMITTED] = 1
+                if mode != NOTICE:
+                    stack[0], stack[1] = node, depth
+                    cursor[STACK] = 1
+        cursor[EMITTING] += 1

@@ -1,0 +1,214 @@
+"""The update loop: constant work per event, whatever was seen before (CEL paper, section 7.2, Algorithm 1)."""
+
+from __future__ import annotations
+
+from ostinato.core.jit import kernel
+from ostinato.patterns.kernels.enumeration import emit
+from ostinato.patterns.kernels.lists import apply, resolve, slide
+from ostinato.patterns.kernels.protocol import (
+    AT,
+    CODE,
+    CONFIG,
+    CONSUME_ANY,
+    CONSUME_NONE,
+    DONE,
+    EMITTED,
+    EPOCH,
+    EVENT_WINDOW,
+    FOREVER,
+    KEY_WINDOW,
+    NEED_NODES,
+    NEED_STEP,
+    NO_WINDOW,
+    USED,
+    Bools,
+    Int32,
+    Int64,
+)
+
+
+@kernel()
+def collect(
+    nodes: Int64,
+    marks: Int64,
+    cursor: Int64,
+    key_config: Int32,
+    key_epoch: Int64,
+    key_count: Int64,
+    slots: Int32,
+    slot_width: int,
+    slot_ends: Int32,
+    slot_list: Int32,
+    window: int,
+    width: int,
+    low: int,
+) -> None:
+    """Keep only the nodes that can still matter; each key may have its own lower bound."""
+    marks[: cursor[USED]] = FOREVER
+    for key in range(len(key_config)):
+        if key_epoch[key] != cursor[EPOCH]:
+            continue
+        bound = low
+        if window == EVENT_WINDOW:
+            bound = key_count[key] - width + 1
+        elif window == KEY_WINDOW:
+            bound = key_count[key]
+        config = key_config[key]
+        for at in range(slot_ends[config - 1] if config else 0, slot_ends[config]):
+            node = resolve(nodes, slots[key * slot_width + slot_list[at]], bound)
+            slots[key * slot_width + slot_list[at]] = node
+            if node >= 0:
+                # FOREVER itself means "not reached"; a bound that low keeps everything, as does the next one.
+                marks[node] = max(bound, FOREVER + 1)
+    slide(nodes, marks, cursor)
+    for key in range(len(key_config)):
+        if key_epoch[key] != cursor[EPOCH]:
+            continue
+        config = key_config[key]
+        for at in range(slot_ends[config - 1] if config else 0, slot_ends[config]):
+            node = slots[key * slot_width + slot_list[at]]
+            if node >= 0:
+                slots[key * slot_width + slot_list[at]] = marks[node]
+
+
+@kernel()
+def find_live(
+    cursor: Int64,
+    key_config: Int32,
+    key_epoch: Int64,
+    slots: Int32,
+    slot_width: int,
+    slot_ends: Int32,
+    slot_list: Int32,
+    window: int,
+    live: Bools,
+) -> None:
+    """Which keys have partial matches; to be asked after `collect`, which empties the lists that expired."""
+    for key in range(len(key_config)):
+        config = key_config[key]
+        if key_epoch[key] == cursor[EPOCH] and config:
+            live[key] = window == NO_WINDOW  # without a window nothing expires
+            for at in range(slot_ends[config - 1], slot_ends[config]):
+                live[key] |= slots[key * slot_width + slot_list[at]] >= 0
+
+
+@kernel()
+def run(
+    codes: Int32,
+    keys: Int32,
+    positions: Int64,
+    first_position: int,
+    ticks: Int64,
+    lows: Int64,
+    window: int,
+    width: int,
+    consume: int,
+    mode: int,
+    key_config: Int32,
+    key_epoch: Int64,
+    key_count: Int64,
+    slots: Int32,
+    slot_width: int,
+    fresh: Int32,
+    entries: Int32,
+    stride: int,
+    ops: Int32,
+    emits: Int32,
+    slot_ends: Int32,
+    slot_list: Int32,
+    nodes: Int64,
+    marks: Int64,
+    cursor: Int64,
+    stack: Int64,
+    path: Int64,
+    values: Int64,
+    ends: Int64,
+    origins: Int64,
+) -> int:
+    """Read events from cursor[AT] on (Algorithm 1). Empty `keys` or `positions` mean one key, rows as they come."""
+    count = len(codes)
+    keyed, placed = len(keys) > 0, len(positions) > 0
+    capacity = len(nodes) // 4
+    tick, low = 0, FOREVER
+    for at in range(cursor[AT], count):
+        key = keys[at] if keyed else 0
+        if key_epoch[key] != cursor[EPOCH]:
+            key_epoch[key] = cursor[EPOCH]
+            key_config[key] = 0
+        config = key_config[key]
+        if window == EVENT_WINDOW:
+            tick = key_count[key] + 1
+            low = tick - width + 1
+        elif window != NO_WINDOW:
+            tick, low = ticks[at], lows[at]
+        code = codes[at]
+        entry = config * stride + code
+        if code >= stride or entries[entry, 0] < 0:
+            cursor[AT], cursor[CONFIG], cursor[CODE] = at, config, code
+            return NEED_STEP
+        op_begin, op_end, emit_begin, emit_end = (
+            entries[entry, 1],
+            entries[entry, 2],
+            entries[entry, 3],
+            entries[entry, 4],
+        )
+        if op_begin != op_end or emit_begin != emit_end:
+            if cursor[USED] + op_end - op_begin > capacity:
+                collect(
+                    nodes,
+                    marks,
+                    cursor,
+                    key_config,
+                    key_epoch,
+                    key_count,
+                    slots,
+                    slot_width,
+                    slot_ends,
+                    slot_list,
+                    window,
+                    width,
+                    low,
+                )
+                if 4 * cursor[USED] + op_end - op_begin > capacity:
+                    cursor[AT] = at
+                    return NEED_NODES
+            position = positions[at] if placed else first_position + at
+            if emit_begin != emit_end:
+                cursor[AT] = at
+                status = emit(
+                    emits,
+                    emit_begin,
+                    emit_end,
+                    slots,
+                    key * slot_width,
+                    nodes,
+                    position,
+                    low,
+                    mode,
+                    cursor,
+                    stack,
+                    path,
+                    values,
+                    ends,
+                    origins,
+                )
+                if status != DONE:
+                    return status
+                if cursor[EMITTED]:
+                    cursor[EMITTED] = 0
+                    if consume != CONSUME_NONE:
+                        if window == EVENT_WINDOW:
+                            key_count[key] = tick
+                        key_config[key] = 0
+                        if consume == CONSUME_ANY or not keyed:
+                            cursor[EPOCH] += 1
+                            cursor[USED] = 0
+                        continue
+            apply(ops, op_begin, op_end, slots, key * slot_width, fresh, nodes, cursor, position, tick, low)
+        key_config[key] = entries[entry, 0]
+        if window == EVENT_WINDOW:
+            key_count[key] = tick
+        elif window == KEY_WINDOW:
+            key_count[key] = low
+    cursor[AT] = count
+    return DONE

@@ -1,0 +1,252 @@
+"""NXT and LAST under WITHIN in amortised constant time: two halves of each window, joined when a match completes."""
+
+from __future__ import annotations
+
+from ostinato.core.jit import kernel
+from ostinato.patterns.automata.join_tables import NOTHING
+from ostinato.patterns.automata.tables import UNKNOWN
+from ostinato.patterns.kernels.lists import apply
+from ostinato.patterns.kernels.protocol import (
+    AT,
+    CODE,
+    CONFIG,
+    CONSUME_ANY,
+    CONSUME_NONE,
+    DONE,
+    EPOCH,
+    EVENT_WINDOW,
+    FOREVER,
+    FREE,
+    MATCHES,
+    NEED_CODE,
+    NEED_FLIP,
+    NEED_JOIN,
+    NEED_NODES,
+    NEED_RECORDS,
+    NEED_STEP,
+    NIL,
+    OUTPUT_FULL,
+    PENDING,
+    RECORDS,
+    SYMBOL_BITS,
+    USED,
+    VALUES,
+    WALK,
+    WRITE,
+    Int32,
+    Int64,
+)
+from ostinato.patterns.kernels.window_events import CLOSES, INERT, append_record, drop_all
+from ostinato.patterns.kernels.window_halves import LISTS, OPENING, STALE, collect_halves, evict, flip
+
+
+@kernel()
+def list_length(node: int, nodes: Int64) -> int:
+    length = 0
+    while node >= 0:
+        length += 1
+        node = nodes[4 * node + 1]
+    return length
+
+
+@kernel()
+def write_joined(
+    front: int, back: int, position: int, nodes: Int64, cursor: Int64, values: Int64, ends: Int64, origins: Int64
+) -> bool:
+    """Write one match, earliest event first; False when the output is full."""
+    at = cursor[VALUES]
+    length = 1 + list_length(front, nodes) + list_length(back, nodes)
+    end = at + length
+    if end > len(values) or cursor[MATCHES] >= len(ends):
+        cursor[PENDING] = length
+        return False
+    cursor[PENDING] = 0
+    while front >= 0:
+        values[at] = nodes[4 * front]
+        front = nodes[4 * front + 1]
+        at += 1
+    at = end - 1
+    values[at] = (position << SYMBOL_BITS) | 1
+    while back >= 0:
+        at -= 1
+        values[at] = nodes[4 * back]
+        back = nodes[4 * back + 1]
+    cursor[VALUES] = end
+    ends[cursor[MATCHES]] = end
+    origins[cursor[MATCHES]] = cursor[AT]
+    cursor[MATCHES] += 1
+    return True
+
+
+@kernel()
+def run_ranked(
+    codes: Int32,
+    keys: Int32,
+    positions: Int64,
+    first_position: int,
+    ticks: Int64,
+    lows: Int64,
+    window: int,
+    width: int,
+    consume: int,
+    mode: int,
+    key_config: Int32,
+    key_epoch: Int64,
+    key_count: Int64,
+    slots: Int32,
+    slot_width: int,
+    fresh: Int32,
+    entries: Int32,
+    stride: int,
+    ops: Int32,
+    slot_ends: Int32,
+    slot_list: Int32,
+    heads: Int32,
+    tails: Int32,
+    records: Int64,
+    meaning: Int32,
+    best: Int32,
+    front_slots: Int32,
+    front_entries: Int32,
+    front_stride: int,
+    front_ops: Int32,
+    openings: Int32,
+    front_ends: Int32,
+    front_list: Int32,
+    nodes: Int64,
+    marks: Int64,
+    cursor: Int64,
+    values: Int64,
+    ends: Int64,
+    origins: Int64,
+) -> int:
+    """Read events from cursor[AT] on, as `match.run` does. Nothing is changed before all it takes is there."""
+    keyed, placed = len(keys) > 0, len(positions) > 0
+    capacity = len(nodes) // 4
+    tick, low = 0, FOREVER
+    for at in range(cursor[AT], len(codes)):
+        cursor[AT] = at
+        key = keys[at] if keyed else 0
+        code = codes[at]
+        if code >= len(meaning) or meaning[code] < 0:
+            cursor[CODE] = code
+            return NEED_CODE
+        if window == EVENT_WINDOW:
+            tick = key_count[key] + 1
+            low = tick - width + 1
+        else:
+            tick, low = ticks[at], lows[at]
+        if meaning[code] == INERT:
+            if window == EVENT_WINDOW:
+                key_count[key] = tick
+            continue
+        if key_epoch[key] != cursor[EPOCH]:
+            key_epoch[key] = cursor[EPOCH]
+            key_config[key] = 0
+            heads[key] = NIL
+        evict(key, low, key_config, heads, records, cursor)
+        if cursor[FREE] < 0 and cursor[RECORDS] >= len(records):
+            return NEED_RECORDS
+        collected = False
+        while True:
+            status, needed = DONE, 0
+            if key_config[key] == STALE and meaning[code] == CLOSES:
+                status = flip(
+                    heads[key],
+                    tails[key],
+                    records,
+                    front_slots,
+                    fresh,
+                    front_entries,
+                    front_stride,
+                    front_ops,
+                    openings,
+                    front_ends,
+                    front_list,
+                    nodes,
+                    cursor,
+                )
+                if status == NEED_FLIP:
+                    return status
+                if status == DONE:
+                    key_config[key] = 0
+            config = key_config[key]
+            if config != STALE and status == DONE:
+                entry = config * stride + code
+                if code >= stride or entries[entry, 0] < 0:
+                    cursor[CONFIG], cursor[CODE] = config, code
+                    return NEED_STEP
+                needed = entries[entry, 2] - entries[entry, 1]
+            if status == DONE and cursor[USED] + needed <= capacity:
+                break
+            if collected:
+                return NEED_NODES
+            collected = True
+            collect_halves(
+                nodes,
+                marks,
+                cursor,
+                key_config,
+                key_epoch,
+                slots,
+                slot_width,
+                slot_ends,
+                slot_list,
+                heads,
+                records,
+                window,
+                low,
+            )
+            if 2 * cursor[USED] + needed > capacity:
+                return NEED_NODES
+        position = positions[at] if placed else first_position + at
+        consumed = False
+        if meaning[code] == CLOSES:
+            head = heads[key]
+            opening = 0
+            if head >= 0 and records[head, OPENING] != NIL:
+                opening = records[head, OPENING]
+            ending = entries[entry, 3]
+            if opening >= best.shape[0] or ending >= best.shape[1] or best[opening, ending, 0] == UNKNOWN:
+                cursor[CONFIG], cursor[CODE] = opening, ending
+                return NEED_JOIN
+            place, slot = best[opening, ending, 0], best[opening, ending, 1]
+            if place != NOTHING:
+                if mode == WRITE:
+                    front = records[head, LISTS + place] if place >= 0 else NIL
+                    back = slots[key * slot_width + slot] if slot >= 0 else NIL
+                    if not write_joined(front, back, position, nodes, cursor, values, ends, origins):
+                        return OUTPUT_FULL
+                else:
+                    cursor[MATCHES] += mode == WALK
+                consumed = consume != CONSUME_NONE
+        if window == EVENT_WINDOW:
+            key_count[key] = tick
+        if not consumed:
+            record = append_record(key, position, tick, code, heads, tails, records, cursor)
+            records[record, OPENING] = NIL
+            if config != STALE:
+                apply(
+                    ops,
+                    entries[entry, 1],
+                    entries[entry, 2],
+                    slots,
+                    key * slot_width,
+                    fresh,
+                    nodes,
+                    cursor,
+                    position,
+                    0,
+                    FOREVER,
+                )
+                key_config[key] = entries[entry, 0]
+        elif consume == CONSUME_ANY or not keyed:
+            cursor[EPOCH] += 1
+            cursor[RECORDS] = 0
+            cursor[FREE] = NIL
+            cursor[USED] = 0
+        else:
+            drop_all(key, heads, records, cursor)
+            key_config[key] = 0
+    cursor[AT] = len(codes)
+    return DONE

@@ -1,0 +1,313 @@
+"""Faults of a query that its text alone shows, before any data: well-formed filters, NOT, SELECT, FROM, windows.
+
+What needs the columns of the data is in types.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from ostinato.core.expressions import (
+    AGGREGATES,
+    COMPARISONS,
+    Attribute,
+    Call,
+    Expr,
+    Literal,
+    Variable,
+    to_text,
+    variables,
+    walk,
+)
+from ostinato.errors import QueryError, did_you_mean
+from ostinato.patterns.plan.passes import normalise
+from ostinato.patterns.plan.rewrite import flatten, split_predicate, split_tail
+from ostinato.patterns.plan.types import check_types
+from ostinato.patterns.syntax.nodes import (
+    Absent,
+    Event,
+    Filter,
+    Formula,
+    Item,
+    Never,
+    Or,
+    Query,
+    Repeat,
+    Sequence,
+    bound,
+    children,
+    relations,
+    repeated,
+    shortest,
+    subformulas,
+    vdef,
+    vdef_plus,
+)
+
+_STRATEGIES = ("ALL", "STRICT", "NXT", "LAST", "MAX")
+
+
+def check(query: Query) -> None:
+    """Raise QueryError for the first structural fault."""
+    try:
+        _check_predicates(query.formula)
+        _check_filters(query.formula, query.formula, frozenset())
+        _check_absences(query)
+        _check_items(query)
+        _check_relations(query)
+        check_types(query, None)
+    except QueryError as error:
+        raise error.within(query.text) from None
+
+
+def check_schema(query: Query, kinds: Mapping[str, str], types: Collection[str] | None = None) -> None:
+    """Raise QueryError where names or types do not fit the data.
+
+    `kinds` maps each column to number, string, boolean, timestamp, date, duration, binary, nested or null; `types` are
+    the event types that can occur, where that is known.
+    """
+    try:
+        if types is not None:
+            _known_relations(query.formula, types, "among the event types of the data")
+        check_types(query, kinds)
+    except QueryError as error:
+        raise error.within(query.text) from None
+
+
+def warnings(query: Query) -> list[str]:
+    """What is legal but probably not meant, one sentence each."""
+    found = []
+    formula = normalise(query)[-1][1].formula
+    if isinstance(formula, Never):
+        found.append(f"the formula can never match: {_why_never(query.formula)}")
+    repeats = any(isinstance(part, Repeat) for part in subformulas(query.formula))
+    if query.window is None and query.strategy == "ALL" and repeats:
+        found.append("without WITHIN, state grows with the stream and matches can be exponentially many; add WITHIN")
+    fewest = shortest(query.formula)
+    if query.window is not None and query.window.kind == "events" and query.window.amount < fewest:
+        found.append(f"a match has at least {fewest} events, so WITHIN {query.window.amount} EVENTS can never match")
+    for relation in query.relations:
+        if relation not in relations(query.formula) and None not in relations(query.formula):
+            found.append(f"FROM names {relation}, but the formula does not use it")
+    for test in (test for part in subformulas(query.formula) for test in _tests(part)):
+        for node in walk(test):
+            if isinstance(node, Call) and node.op in COMPARISONS and Literal(None) in node.args:
+                found.append(f"`{to_text(node)}` is unknown for every event; use IS NULL or IS NOT NULL")
+    return found
+
+
+def _tests(formula: Formula) -> list[Expr]:
+    """The unsplittable parts of this node's own predicate."""
+    if not isinstance(formula, Filter | Absent) or formula.predicate is None:
+        return []
+    return [test for tests in split_predicate(formula.predicate) for test in tests]
+
+
+# Filters ------------------------------------------------------------------------------------------------------------
+
+
+def _check_predicates(formula: Formula) -> None:
+    names = sorted(name for name in vdef(formula) if not name.startswith("#"))
+    for part in subformulas(formula):
+        if not isinstance(part, Filter | Absent) or part.predicate is None:
+            continue
+        for node in walk(part.predicate):
+            if isinstance(node, Call) and node.op in AGGREGATES:
+                fix = "aggregates stand in SELECT; a FILTER tests single events"
+                raise QueryError(f"{node.op}(…) cannot be used in FILTER", span=node.span, fix=fix)
+            if isinstance(node, Variable):
+                whole = node.name in vdef(formula)
+                reason = f"`{node.name}` is a whole event, not a value" if whole else f"`{node.name}` has no variable"
+                fix = f"{node.name}.attr" if whole else f"{names[0] if len(names) == 1 else 'x'}.{node.name}"
+                raise QueryError(reason, span=node.span, fix=f"name an attribute of an event: {fix}")
+
+
+def _check_filters(formula: Formula, whole: Formula, scope: frozenset[str]) -> None:
+    """Well-formed (section 5.1): each variable of a filter is bound by its body or by a formula around it.
+
+    A + gives the variables of its body new values, so an outer variable of the same name is out of sight there.
+    """
+    scope = scope | bound(formula)
+    if isinstance(formula, Filter):
+        for node in walk(formula.predicate):
+            if isinstance(node, Attribute) and node.variable not in scope:
+                raise _unbound(node, formula, whole)
+    if isinstance(formula, Absent) and formula.predicate is not None:
+        for node in walk(formula.predicate):
+            if isinstance(node, Attribute) and node.variable not in scope | {formula.event.variable}:
+                raise _unbound(node, formula, whole)
+    inner = scope - vdef_plus(formula.body) if isinstance(formula, Repeat) else scope
+    for child in children(formula):
+        _check_filters(child, whole, inner)
+
+
+def _unbound(node: Attribute, formula: Formula, whole: Formula) -> QueryError:
+    name = node.variable
+    fix: str | None
+    events = [part for part in subformulas(whole) if isinstance(part, Event)]
+    absent = [part.event for part in subformulas(whole) if isinstance(part, Absent)]
+    if any(event.variable == name for event in absent):
+        event = next(event for event in absent if event.variable == name)
+        reason = f"`{name}` is the event that must not come, so nothing outside its NOT can test it"
+        fix = f"put the condition inside brackets: (NOT {event.relation or 'ANY'} AS {name} FILTER …)"
+    elif all(event.variable != name for event in events):
+        reason = f"variable `{name}` is not bound anywhere"
+        relation = next((event for event in events if event.relation == name), None)
+        known = {event.variable for event in events if not event.variable.startswith("#")}
+        fix = f"name the event: {name} AS x, and test x.{node.name}" if relation else did_you_mean(name, known)
+    elif name not in vdef_plus(formula) and name in vdef(formula):
+        reason = f"`{name}` is bound only inside a +, where it stands for many events"
+        fix = f"put the condition inside the +: (T AS {name} FILTER {name}.{node.name} …)+"
+    elif name in vdef_plus(formula):
+        reason = f"`{name}` is bound in only one branch of the OR"
+        fix = f"put the condition inside that branch, or name an event {name} in every branch"
+    else:
+        reason = f"`{name}` is not bound where this condition stands: it is inside another + or another branch of an OR"
+        fix = f"move the condition to where {name} is defined"
+    return QueryError(reason, span=node.span, fix=fix)
+
+
+# NOT ----------------------------------------------------------------------------------------------------------------
+
+
+def _check_absences(query: Query) -> None:
+    formula = flatten(query.formula)
+    while isinstance(formula, Filter):
+        formula = formula.body
+    core, tail = split_tail(formula)
+    for absent in tail:
+        if query.window is None or query.window.kind != "time":
+            raise QueryError(
+                "NOT at the end needs a time: when has the event failed to come?",
+                span=absent.span,
+                fix="add WITHIN and a time, such as WITHIN 10 minutes",
+            )
+        if query.consume != "NONE":
+            raise QueryError(
+                f"CONSUME BY {query.consume} cannot go with NOT at the end: time completes the match, not an event",
+                span=absent.span,
+                fix="remove CONSUME, or name an event that completes the match",
+            )
+    _check_inner_absences(core)
+
+
+def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
+    """After the NOTs at the very end are taken away, a NOT stands only between two parts of a `;` sequence."""
+    fix = "NOT stands between two parts of a sequence: T AS x ; NOT H AS y ; T AS z"
+    if isinstance(formula, Absent):
+        raise QueryError("NOT needs events around it: this formula has none", span=formula.span, fix=fix)
+    if filtered:
+        fix = "move the FILTER to the event it tests, so that NOT stands between two events"
+    for index, part in enumerate(children(formula)):
+        if not isinstance(part, Absent):
+            _check_inner_absences(part, filtered=isinstance(formula, Filter))
+            continue
+        if not isinstance(formula, Sequence):
+            where = "a branch of OR" if isinstance(formula, Or) else "what a + repeats"
+            raise QueryError(f"NOT cannot be {where}", span=part.span, fix=fix)
+        if formula.contiguous:
+            reason = "NOT cannot stand next to `:`, since nothing lies between contiguous events"
+            raise QueryError(reason, span=part.span, fix="use `;` on both sides of NOT, or leave NOT out")
+        if all(isinstance(other, Absent) for other in formula.parts[:index]):
+            reason = "NOT cannot come first: there is no event before it, after which none may come"
+            raise QueryError(reason, span=part.span, fix=fix)
+        if all(isinstance(other, Absent) for other in formula.parts[index:]):
+            reason = "NOT can come last only in the outermost sequence, not in a +, in an OR or before a further part"
+            raise QueryError(reason, span=part.span, fix=fix)
+
+
+# SELECT and FROM ----------------------------------------------------------------------------------------------------
+
+
+def _check_items(query: Query) -> None:
+    many, known = repeated(query.formula), vdef(query.formula)
+    absent = {part.event.variable for part in subformulas(query.formula) if isinstance(part, Absent)}
+    for item in query.items or ():
+        for node in walk(item.expr):
+            name = node.name if isinstance(node, Variable) else node.variable if isinstance(node, Attribute) else None
+            if name is None or name in known:
+                continue
+            if name in absent:
+                reason = f"`{name}` is the event that must not come, so there is nothing to select"
+                raise QueryError(reason, span=node.span, fix=f"remove `{name}` from SELECT")
+            fix = did_you_mean(name, [other for other in known if not other.startswith("#")])
+            if name.upper() in _STRATEGIES:
+                fix = f"write SELECT {name.upper()} * for the strategy"
+            raise QueryError(f"unknown variable `{name}` in SELECT", span=node.span, fix=fix)
+        _check_item(item, many)
+
+
+def _check_item(item: Item, many: frozenset[str]) -> None:
+    if not variables(item.expr):
+        raise QueryError("this SELECT item mentions no event", span=item.span, fix="select a variable or an attribute")
+    if isinstance(item.expr, Variable | Attribute):
+        return
+
+    def visit(expr: Expr) -> None:
+        if isinstance(expr, Variable):
+            fix = f"name an attribute: {expr.name}.attr, or count({expr.name})"
+            raise QueryError(f"`{expr.name}` is a whole event, not a value", span=expr.span, fix=fix)
+        if isinstance(expr, Attribute) and expr.variable in many:
+            raise QueryError(
+                f"`{to_text(expr)}` is a list of values, since {expr.variable} is inside a +",
+                span=expr.span,
+                fix=f"aggregate it, such as avg({to_text(expr)}), or select it alone",
+            )
+        if isinstance(expr, Call) and expr.op in AGGREGATES:
+            _check_aggregate(expr)
+        elif isinstance(expr, Call):
+            for arg in expr.args:
+                visit(arg)
+
+    visit(item.expr)
+
+
+def _check_aggregate(call: Call) -> None:
+    arg = call.args[0]
+    if isinstance(arg, Attribute) or (isinstance(arg, Variable) and call.op == "count"):
+        return
+    if isinstance(arg, Variable):
+        reason = f"{call.op} needs an attribute, not a whole event"
+        raise QueryError(reason, span=call.span, fix=f"write {call.op}({arg.name}.attr)")
+    if any(isinstance(node, Call) and node.op in AGGREGATES for node in walk(arg)):
+        reason, fix = "an aggregate cannot stand inside another", "select the two as items of their own"
+        raise QueryError(reason, span=arg.span, fix=fix)
+    whole = next((node for node in walk(arg) if isinstance(node, Variable)), None)
+    if whole is not None or call.op in ("first", "last"):
+        raise QueryError(
+            f"{call.op} cannot take this", span=arg.span, fix=f"write {call.op}(x.attr), or an expression of attributes"
+        )
+    if len(variables(arg)) != 1:
+        reason = f"{call.op} goes through the events of one variable, and this mentions {len(variables(arg))}"
+        raise QueryError(reason, span=arg.span, fix="aggregate each variable on its own")
+
+
+def _check_relations(query: Query) -> None:
+    if query.relations:
+        _known_relations(query.formula, query.relations, "in FROM")
+
+
+def _known_relations(formula: Formula, known: Collection[str], where: str) -> None:
+    for part in subformulas(formula):
+        event = part.event if isinstance(part, Absent) else part
+        if isinstance(event, Event) and event.relation is not None and event.relation not in known:
+            raise QueryError(
+                f"`{event.relation}` is not {where}", span=event.span, fix=did_you_mean(event.relation, known)
+            )
+
+
+# Warnings -----------------------------------------------------------------------------------------------------------
+
+
+def _why_never(formula: Formula) -> str:
+    for part in subformulas(flatten(formula)):
+        if isinstance(part, Sequence):
+            seen: set[str] = set()
+            for child in part.parts:
+                twice = sorted(seen & bound(child))
+                if twice:
+                    return f"`{twice[0]}` would have to be two events at once; give the later one another name"
+                seen |= bound(child)
+        if isinstance(part, Filter) and not split_predicate(part.predicate):
+            return f"FILTER {to_text(part.predicate)} is never true"
+    return "every branch of its OR binds a variable twice or has a filter that is never true"

@@ -1,0 +1,102 @@
+"""Equality between events as partitioning: when filters tie every variable to the others by one attribute, all events
+of a match agree on it, so each value of the attribute can be matched on its own.
+
+The answer must stay that of the whole stream: contiguity and WITHIN … EVENTS still count every event.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ostinato.core.expressions import Attribute, Call, Expr, both
+from ostinato.patterns.syntax.nodes import Absent, Event, Filter, Formula, Query, Repeat, children, rebuild, shortest
+
+Tie = tuple[
+    str, str, str
+]  # attribute, a variable, and another that has the same value of it whenever the first is bound
+
+
+def tie(query: Query) -> Query:
+    """The query without its equality filters, and `tied_by` set, where they tie all its variables together."""
+    if query.partition_by or _has_absent(query.formula):
+        return query  # what must be absent is not tied, and a partition would have to be split further
+    if shortest(query.formula) < 2:
+        return query  # a match of one event compares nothing, so its attribute may even be NULL
+    definitions = Counter(_definitions(query.formula))
+    variables = {variable for variable, _ in definitions}
+    if len(variables) < len(definitions):
+        return query  # a name used in two scopes is two variables
+    ties = _ties(query.formula, definitions)
+    for attribute in sorted({name for name, _, _ in ties}):
+        arrows = [(left, right) for name, left, right in ties if name == attribute]
+        # Under a + every iteration has its own value of a variable, so all must lead to one outside.
+        if any(_all_lead_to(root, variables, arrows) for root, scope in definitions if not scope):
+            return replace(query, formula=_without(query.formula, attribute), tied_by=attribute)
+    return query
+
+
+def _definitions(formula: Formula, scope: tuple[int, ...] = ()) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Each `R AS x` as the variable and the + it is under."""
+    if isinstance(formula, Event):
+        yield formula.variable, scope
+    for number, child in enumerate(children(formula)):
+        inner = (*scope, id(formula), number) if isinstance(formula, Repeat) else scope
+        yield from _definitions(child, inner)
+
+
+def _ties(formula: Formula, definitions: Counter[tuple[str, tuple[int, ...]]]) -> list[Tie]:
+    """A filter ties a variable that is defined nowhere but below it: where it is bound, the filter has passed."""
+    found = [found for child in children(formula) for found in _ties(child, definitions)]
+    if isinstance(formula, Filter):
+        below = Counter(variable for variable, _ in _definitions(formula.body))
+        everywhere = {variable: count for (variable, _), count in definitions.items()}
+        for conjunct in _conjuncts(formula.predicate):
+            if (tied := _tie_of(conjunct)) is not None:
+                attribute, left, right = tied
+                pairs = ((left, right), (right, left))
+                found += [(attribute, one, other) for one, other in pairs if below[one] == everywhere.get(one, -1)]
+    return found
+
+
+def _all_lead_to(root: str, variables: set[str], arrows: list[tuple[str, str]]) -> bool:
+    reached = {root}
+    while more := {left for left, right in arrows if right in reached} - reached:
+        reached |= more
+    return variables <= reached
+
+
+def _tie_of(expr: Expr) -> Tie | None:
+    if isinstance(expr, Call) and expr.op == "=":
+        left, right = expr.args
+        if (
+            isinstance(left, Attribute)
+            and isinstance(right, Attribute)
+            and left.name == right.name
+            and left.variable != right.variable
+        ):
+            return left.name, left.variable, right.variable
+    return None
+
+
+def _conjuncts(expr: Expr) -> list[Expr]:
+    if isinstance(expr, Call) and expr.op == "and":
+        return [conjunct for arg in expr.args for conjunct in _conjuncts(arg)]
+    return [expr]
+
+
+def _without(formula: Formula, attribute: str) -> Formula:
+    formula = rebuild(formula, lambda child: _without(child, attribute))
+    if not isinstance(formula, Filter):
+        return formula
+    kept: Expr | None = None
+    for conjunct in _conjuncts(formula.predicate):
+        tied = _tie_of(conjunct)
+        if tied is None or tied[0] != attribute:
+            kept = both(kept, conjunct)
+    return formula.body if kept is None else replace(formula, predicate=kept)
+
+
+def _has_absent(formula: Formula) -> bool:
+    return isinstance(formula, Absent) or any(_has_absent(child) for child in children(formula))

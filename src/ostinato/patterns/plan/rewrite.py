@@ -1,0 +1,241 @@
+"""Formulas made plainer, step by step (CEL paper, section 5): flat, with tests that cannot be split, and safe.
+
+Every step keeps both the complex events and the variable that labels each of their positions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import product
+
+from ostinato.core.expressions import FALSE, TRUE, Call, Expr, Literal, variables
+from ostinato.errors import LimitError
+from ostinato.patterns.syntax.nodes import Absent, Filter, Formula, Never, Or, Sequence, children, rebuild, vdef_plus
+
+MAX_NODES = 20_000
+
+
+def size(formula: Formula) -> int:
+    """Nodes of the formula, filters included, predicates not."""
+    return 1 + sum(size(child) for child in children(formula))
+
+
+def limit(nodes: int) -> None:
+    if nodes > MAX_NODES:
+        raise LimitError(
+            "formula_nodes",
+            MAX_NODES,
+            reason="rewriting the formula makes too many copies of its parts",
+            fix="use different variables in different parts, put each filter next to the event it tests, "
+            "and split a filter that joins many variables by OR into several queries",
+        )
+
+
+# flatten ------------------------------------------------------------------------------------------------------------
+
+
+def flatten(formula: Formula) -> Formula:
+    """Merge an OR in an OR, a sequence in a sequence of its kind, a filter on a filter, a repeat of a repeat."""
+    formula = rebuild(formula, flatten)
+    if isinstance(formula, Or):
+        return replace(formula, parts=tuple(_spliced(formula.parts, lambda part: isinstance(part, Or))))
+    if isinstance(formula, Sequence):
+        contiguous = formula.contiguous
+        return replace(
+            formula,
+            parts=tuple(
+                _spliced(formula.parts, lambda part: isinstance(part, Sequence) and part.contiguous == contiguous)
+            ),
+        )
+    return one_filter(formula)
+
+
+def one_filter(formula: Formula) -> Formula:
+    if not isinstance(formula, Filter) or not isinstance(formula.body, Filter):
+        return formula
+    inner = formula.body
+    return replace(formula, body=inner.body, predicate=conjoin([inner.predicate, formula.predicate]))
+
+
+def _spliced(parts: Iterable[Formula], mergeable: Callable[[Formula], bool]) -> Iterator[Formula]:
+    for part in parts:
+        if mergeable(part):
+            yield from children(part)
+        else:
+            yield part
+
+
+def flatten_top(formula: Formula) -> Formula:
+    """Flatten, and move the filters over a final NOT inside: they test only the events before it."""
+    formula = flatten(formula)
+    if isinstance(formula, Filter):
+        core, tail = split_tail(formula.body)
+        if tail:
+            return with_tail(replace(formula, body=core), tail)
+    return formula
+
+
+def split_tail(formula: Formula) -> tuple[Formula, tuple[Formula, ...]]:
+    """A sequence without the NOTs at its end, and those NOTs."""
+    if not isinstance(formula, Sequence) or formula.contiguous:
+        return formula, ()
+    end = len(formula.parts)
+    while end and isinstance(formula.parts[end - 1], Absent):
+        end -= 1
+    if end in (0, len(formula.parts)):
+        return formula, ()
+    parts, tail = formula.parts[:end], formula.parts[end:]
+    return parts[0] if end == 1 else replace(formula, parts=parts), tail
+
+
+def with_tail(core: Formula, tail: tuple[Formula, ...]) -> Formula:
+    return core if not tail or isinstance(core, Never) else Sequence((core, *tail), span=core.span.to(tail[-1].span))
+
+
+# split --------------------------------------------------------------------------------------------------------------
+
+
+def split(formula: Formula) -> Formula:
+    """Resolve AND, OR and NOT over several variables into filters on one variable each (section 3).
+
+    A condition that compares events with each other anywhere stays whole.
+    """
+    formula = rebuild(formula, split)
+    if not isinstance(formula, Filter):
+        return formula
+    alternatives = split_predicate(formula.predicate)
+    limit(len(alternatives) * size(formula.body))
+    body, span = formula.body, formula.span
+    parts = [Filter(body, conjoin(tests), span) if tests else body for tests in alternatives]
+    return parts[0] if len(parts) == 1 else Or(tuple(parts), span) if parts else Never(span)
+
+
+def split_predicate(predicate: Expr) -> list[list[Expr]]:
+    """An OR of ANDs of parts that cannot be split further; a part over two variables or more is correlated.
+
+    A part over one variable stays whole. [[]] is always true, [] never true: a filter passes only on TRUE, and
+    TRUE distributes over AND, OR and NOT in three-valued logic.
+    """
+    result = []
+    for alternative in _alternatives(predicate, positive=True):
+        tests = [part for test in alternative for part in conjuncts(test) if part != TRUE]
+        if FALSE not in tests and Literal(None) not in tests:
+            result.append(tests)
+    return [[]] if [] in result else result
+
+
+def _alternatives(expr: Expr, *, positive: bool) -> list[list[Expr]]:
+    if len(variables(expr)) <= 1 or not isinstance(expr, Call) or expr.op not in ("and", "or", "not"):
+        return [[expr if positive else _negated(expr)]]
+    if expr.op == "not":
+        return _alternatives(expr.args[0], positive=not positive)
+    if (expr.op == "or") == positive and _compares(expr):
+        return [[expr if positive else _negated(expr)]]
+    choices = [_alternatives(arg, positive=positive) for arg in expr.args]
+    if (expr.op == "or") == positive:
+        return _merged(tests for choice in choices for tests in choice)
+    count = 1
+    for choice in choices:
+        count *= len(choice)
+        limit(count)
+    return [[test for tests in picked for test in tests] for picked in product(*choices)]
+
+
+def _compares(expr: Expr) -> bool:
+    """Whether some part compares events with each other."""
+    if isinstance(expr, Call) and expr.op in ("and", "or", "not"):
+        return any(map(_compares, expr.args))
+    return len(variables(expr)) > 1
+
+
+def _negated(expr: Expr) -> Expr:
+    return expr.args[0] if isinstance(expr, Call) and expr.op == "not" else Call("not", (expr,), expr.span)
+
+
+def _merged(alternatives: Iterable[list[Expr]]) -> list[list[Expr]]:
+    """x.a = 1 OR y.b = 2 OR x.a = 3 needs two copies of the formula, not three: single tests on one variable join."""
+    single: dict[frozenset[str], list[Expr]] = {}
+    result: list[list[Expr]] = []
+    for tests in alternatives:
+        names = variables(tests[0])
+        if len(tests) > 1 or len(names) != 1:
+            result.append(tests)
+        elif names in single:
+            whole = Call("or", (*_operands("or", single[names][0]), *_operands("or", tests[0])), tests[0].span)
+            single[names][0] = whole
+        else:
+            single[names] = tests
+            result.append(tests)
+    return result
+
+
+def _operands(op: str, expr: Expr) -> tuple[Expr, ...]:
+    return expr.args if isinstance(expr, Call) and expr.op == op else (expr,)
+
+
+def conjuncts(predicate: Expr) -> tuple[Expr, ...]:
+    return _operands("and", predicate)
+
+
+def conjoin(tests: Iterable[Expr]) -> Expr:
+    """One flat conjunction, each test once."""
+    flat = tuple(dict.fromkeys(part for test in tests for part in conjuncts(test)))
+    return flat[0] if len(flat) == 1 else Call("and", flat, flat[0].span.to(flat[-1].span))
+
+
+# make safe ----------------------------------------------------------------------------------------------------------
+
+
+def make_safe(formula: Formula) -> Formula:
+    """Theorem 1 (appendix B.1), bottom-up: where the parts of a sequence share a variable, choose one branch of every
+    OR that defines it and drop the choices that still bind it twice, since no event is at two positions."""
+    formula = simplify(rebuild(formula, make_safe))
+    if not isinstance(formula, Sequence):
+        return formula
+    count = Counter(name for part in formula.parts for name in vdef_plus(part))
+    shared = frozenset(name for name, times in count.items() if times > 1)
+    if not shared:
+        return formula
+    kept: list[tuple[tuple[Formula, ...], frozenset[str]]] = [((), frozenset())]
+    for part in formula.parts:
+        choices = [(choice, vdef_plus(choice) & shared) for choice in alternatives_of(part, shared)]
+        kept = [
+            ((*parts, choice), names | new) for parts, names in kept for choice, new in choices if names.isdisjoint(new)
+        ]
+        limit(len(kept) * len(formula.parts))
+    limit(sum(size(part) for parts, _ in kept for part in parts))
+    return simplify(Or(tuple(replace(formula, parts=parts) for parts, _ in kept), formula.span))
+
+
+def alternatives_of(formula: Formula, shared: frozenset[str]) -> list[Formula]:
+    """The formula as alternatives, each of which binds every shared variable that it defines outside a +."""
+    if vdef_plus(formula).isdisjoint(shared):
+        return [formula]
+    if isinstance(formula, Or):
+        groups: dict[frozenset[str], list[Formula]] = {}
+        for part in formula.parts:
+            for choice in alternatives_of(part, shared):
+                groups.setdefault(vdef_plus(choice) & shared, []).append(choice)
+        return [parts[0] if len(parts) == 1 else Or(tuple(parts), formula.span) for parts in groups.values()]
+    below = [alternatives_of(child, shared) for child in children(formula)]
+    count = 1
+    for choices in below:
+        count *= len(choices)
+        limit(count)
+    if isinstance(formula, Filter):
+        return [replace(formula, body=choice) for choice in below[0]]
+    if isinstance(formula, Sequence):
+        return [replace(formula, parts=picked) for picked in product(*below)]
+    return [formula]
+
+
+def simplify(formula: Formula) -> Formula:
+    """Remove Never from just below this node, and branches of an OR that are there twice."""
+    if isinstance(formula, Or):
+        parts = tuple(dict.fromkeys(part for part in formula.parts if not isinstance(part, Never)))
+        return replace(formula, parts=parts) if len(parts) > 1 else parts[0] if parts else Never(formula.span)
+    if any(isinstance(child, Never) for child in children(formula)):
+        return Never(formula.span)
+    return formula

@@ -1,0 +1,189 @@
+"""What `ostinato.cel(text)` and `ostinato.srem(text)` return: a compiled query and its verbs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ostinato.core.backends import is_spark_frame, spark_backend
+from ostinato.core.compile_notice import announce_compilation
+from ostinato.core.options import bad_option, check_on_late, delay, name, names
+from ostinato.errors import QueryError
+from ostinato.patterns.compile import Compiled, compile_text
+from ostinato.patterns.syntax.nodes import Language, Segment
+
+if TYPE_CHECKING:
+    from ostinato.core.options import OnLate
+    from ostinato.patterns.diagram import Diagram
+    from ostinato.patterns.limits import Limits
+    from ostinato.patterns.runtime.engine import Engine
+    from ostinato.patterns.sra.automaton import Automaton
+
+
+class PatternQuery:
+    """A pattern, checked and compiled; it can be run any number of times."""
+
+    language: ClassVar[Language]
+
+    def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise QueryError(f"a query is text, not {type(text).__name__}")
+        if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise QueryError("the query has bytes in it that are not text", fix="write it in UTF-8")
+        self.text = text
+        self._compiled: Compiled = compile_text(text, self.language)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is legal but probably not meant."""
+        from ostinato.core.expressions import to_text
+        from ostinato.patterns.automata.registers import contradiction
+        from ostinato.patterns.plan.check import warnings
+
+        test = contradiction(self._compiled.transducer)
+        never = [] if test is None else [f"the formula can never match: no events pass {to_text(test)}"]
+        return never + warnings(self._compiled.query)
+
+    def detect(
+        self,
+        data: Any,
+        /,
+        *,
+        time: str | None = None,
+        type: str | None = None,
+        order_by: Sequence[str] = (),
+        events: bool | None = None,
+        limits: Limits | None = None,
+        **spark: Any,
+    ) -> Any:
+        """All matches in a table (pyarrow, pandas, polars, a list of dicts), in order of completion; of a Spark
+        DataFrame, batch or streaming, a DataFrame.
+
+        `time` and `type` name the columns for event time and event type (default: `ts` and `type` where they exist).
+        Rows are taken in time order, stable for ties; `order_by` adds tie-breakers. Positions are row numbers of the
+        data as given. `events=True` adds the matched rows themselves; on Spark, where rows have no positions, it is
+        the default. `spark` are the options of `ostinato.spark.detect`: lateness, on_late, parallel, buckets.
+        """
+        options: dict[str, Any] = {"time": time, "type": type, "order_by": order_by, "limits": limits}
+        if is_spark_frame(data):
+            return spark_backend().detect(self, data, events=events is not False, **options, **spark)
+        if spark:
+            option = min(spark)
+            raise bad_option(option, spark[option], f"{option} only for a Spark DataFrame; a table is read whole")
+        return self.engine(events=bool(events), **options).whole(data)
+
+    def count(
+        self,
+        data: Any,
+        /,
+        *,
+        time: str | None = None,
+        type: str | None = None,
+        order_by: Sequence[str] = (),
+        limits: Limits | None = None,
+    ) -> int:
+        """How many rows `detect` would return, without building them (on Spark, by counting them)."""
+        if is_spark_frame(data):
+            options: dict[str, Any] = {"time": time, "type": type, "order_by": order_by, "limits": limits}
+            return int(spark_backend().detect(self, data, events=False, **options).count())
+        from ostinato.patterns.runtime.count import count_whole
+
+        return count_whole(self.engine(time=time, type=type, order_by=order_by, limits=limits), data)
+
+    def engine(
+        self,
+        *,
+        time: str | None = None,
+        type: str | None = None,
+        order_by: Sequence[str] = (),
+        lateness: str | float | timedelta = 0,
+        on_late: OnLate = "count",
+        events: bool = False,
+        limits: Limits | None = None,
+    ) -> Engine:
+        """An engine to push batches into.
+
+        `lateness` ("30 seconds", a number of seconds or a timedelta) is how long an event may come after later ones;
+        events later than that are counted (`on_late="count"`), kept beside ("collect") or refused ("raise").
+        """
+        announce_compilation(f"ostinato.patterns.kernels.{self._compiled.kernel}", takes="some seconds")
+        from ostinato.patterns.limits import Limits
+        from ostinato.patterns.runtime.engine import Engine, Options
+
+        if limits is not None and not isinstance(limits, Limits):
+            raise bad_option("limits", limits, "an ostinato.Limits")
+        query = self._compiled.query
+        if events and query.items is None and "events" in query.partition_by:
+            raise QueryError(
+                "with events=True the answer has a column `events` of its own, beside the one of PARTITION BY events",
+                fix="rename the column in the data, or leave out events=True",
+            )
+        binding = {"time": name("time", time), "type": name("type", type), "order_by": names("order_by", order_by)}
+        told = (delay(lateness), check_on_late(on_late), events, limits or Limits())
+        return Engine(self._compiled, Options(binding, *told))
+
+    def columns(self) -> set[str] | None:
+        """The columns the query reads besides time and type; None when it gives whole rows."""
+        from ostinato.patterns.plan.required_columns import columns_read
+
+        return columns_read(self._compiled.query)
+
+    def explain(self, frame: Any = None, /, **options: Any) -> str:
+        """Every stage as text: the formula after each pass, the automaton, and how it will be evaluated.
+
+        With a Spark DataFrame, and the options that `detect` would get, also what Spark does around it.
+        """
+        from ostinato.patterns.explain import explain
+
+        text = explain(self._compiled)
+        if frame is None:
+            return text
+        return f"{text}\n\n{spark_backend().explain(self, frame, **options)}"
+
+    def diagram(self) -> Diagram:
+        """The automaton as a picture; shows itself in a notebook."""
+        from ostinato.patterns.diagram import Diagram
+
+        return Diagram.of(self._compiled.transducer)
+
+    def __repr__(self) -> str:
+        return f"ostinato.{self.language}({self.text!r})"
+
+
+class CelQuery(PatternQuery):
+    """What `ostinato.cel` returns."""
+
+    language = "cel"
+
+
+class SremQuery(PatternQuery):
+    """What `ostinato.srem` returns. Matches are segments: `positions` holds the first and the last position."""
+
+    language = "srem"
+
+    @property
+    def warnings(self) -> list[str]:
+        from ostinato.patterns.sra.witness import reason_empty
+
+        reason = reason_empty(self._constructed, nonempty=True)
+        return [] if reason is None else [reason]
+
+    @cached_property
+    def automaton(self) -> Automaton:
+        """The symbolic register automaton of the expression; WITHIN n EVENTS is its window."""
+        from ostinato.patterns.sra.epsilon import eliminate
+        from ostinato.patterns.sra.trim import trim
+
+        return trim(eliminate(self._constructed))
+
+    @property
+    def _constructed(self) -> Automaton:
+        from ostinato.patterns.sra.from_srem import construct
+
+        query = self._compiled.query
+        assert isinstance(query.formula, Segment)
+        window = query.window
+        width = int(window.amount) if window is not None and window.kind == "events" else None
+        return construct(query.formula.expression, width)

@@ -1,0 +1,208 @@
+"""From matches to the table a user gets: the columns of SELECT *, or the items of a labelled SELECT."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ostinato.core.arrow import plain_type
+from ostinato.core.columns.expressions import Program
+from ostinato.core.expressions import (
+    AGGREGATES,
+    CURRENT,
+    Attribute,
+    Call,
+    Expr,
+    Variable,
+    attributes,
+    on_current,
+    to_text,
+    transform,
+    variables,
+    walk,
+)
+from ostinato.errors import DataError
+from ostinato.patterns.runtime.aggregates import aggregated
+from ostinato.patterns.runtime.history import History
+from ostinato.patterns.runtime.matches import Matches
+from ostinato.patterns.syntax.nodes import Item
+
+Int64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How to write matches down. `labels` are the variables of symbols 1, 2, …; `columns` the user's own columns."""
+
+    items: tuple[Item, ...] | None
+    labels: tuple[str, ...]
+    repeated: frozenset[str]  # variables under a +: lists, not single values
+    partition_by: tuple[str, ...]
+    time: str | None
+    columns: tuple[str, ...]
+    with_events: bool
+    ends: tuple[str, str] | None = None  # columns of the first and of the last event, to be given with each match
+
+    @property
+    def needs(self) -> list[str]:
+        """Columns of the input that answers are made of."""
+        if self.with_events or any(isinstance(node, Variable) for node in self._nodes(self._bare_items())):
+            return list(self.columns)
+        wanted = {
+            node.name for node in self._nodes([item.expr for item in self.items or ()]) if isinstance(node, Attribute)
+        }
+        if self.items is None:
+            wanted |= {*self.partition_by, *([self.time] if self.time else [])}
+        wanted |= set(self.ends or ())
+        return [column for column in self.columns if column in wanted]
+
+    def _bare_items(self) -> list[Expr]:
+        return [item.expr for item in self.items or () if isinstance(item.expr, Variable)]
+
+    @staticmethod
+    def _nodes(exprs: list[Expr]) -> list[Expr]:
+        return [node for expr in exprs for node in walk(expr)]
+
+    def table(self, matches: Matches, history: History, keys: list[pa.Array]) -> pa.Table:
+        """`keys` are the partition attributes' values of each match."""
+        if self.items is None:
+            table = self._positions_table(matches, history, keys)
+        else:
+            labelled = _Labelled(self, matches, history)
+            table = pa.table({item.name: labelled.column(item.expr) for item in self.items})
+        if self.ends is not None:  # a match that shows no event has neither
+            for name, positions in zip(self.ends, (matches.first, matches.last), strict=True):
+                table = table.append_column(name, history.rows(positions, [name])[name])
+        return table
+
+    def _positions_table(self, matches: Matches, history: History, keys: list[pa.Array]) -> pa.Table:
+        columns = dict(zip(self.partition_by, keys, strict=True))
+        ends = {"start": matches.first, "end": matches.last}
+        for name, positions in ends.items():
+            columns[name] = history.rows(positions, [self.time])[self.time] if self.time else pa.array(positions)
+        offsets = pa.array(matches.offsets.astype(np.int32))
+        columns["positions"] = pa.ListArray.from_arrays(offsets, pa.array(matches.positions))
+        if self.with_events:
+            columns["events"] = pa.ListArray.from_arrays(
+                offsets, _structs(history, matches.positions, list(self.columns))
+            )
+        return pa.table(columns)
+
+
+@dataclass
+class _Labelled:
+    """The columns of one batch of labelled matches; the events of each variable are looked up once."""
+
+    answer: Answer
+    matches: Matches
+    history: History
+    found: dict[str, tuple[Int64, Int64]] = field(default_factory=dict)
+
+    def column(self, expr: Expr) -> pa.Array:
+        if isinstance(expr, Variable):
+            return self._whole(expr.name)
+        if isinstance(expr, Attribute) and expr.variable in self.answer.repeated:
+            offsets, positions = self._events(expr.variable)
+            values = self._values(positions, expr.name)
+            return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values)
+        return self._scalar(expr)
+
+    def _whole(self, variable: str) -> pa.Array:
+        offsets, positions = self._events(variable)
+        rows = _structs(self.history, positions, list(self.answer.columns))
+        if variable in self.answer.repeated:
+            return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), rows)
+        return rows.take(_at(offsets[:-1], offsets[:-1] < offsets[1:]))
+
+    def _scalar(self, expr: Expr) -> pa.Array:
+        """Aggregates and single attributes become columns of a table with a row per match; the rest is arithmetic."""
+        leaves: dict[str, pa.Array] = {}
+
+        def lift(node: Expr) -> Expr:
+            if isinstance(node, Call) and node.op in AGGREGATES:
+                value = self._aggregate(node)
+            elif isinstance(node, Attribute) and node not in inside_aggregates:
+                value = self._edge(node, last=False)
+            else:
+                return node
+            name = f"leaf {len(leaves)}"
+            leaves[name] = value
+            return Attribute(CURRENT, name, node.span)
+
+        calls = [node for node in walk(expr) if isinstance(node, Call) and node.op in AGGREGATES]
+        inside_aggregates = {node for call in calls for node in attributes(call)}
+        lifted = transform(expr, lift)
+        if isinstance(lifted, Attribute):
+            return leaves[lifted.name]
+        try:
+            (value,) = Program([lifted]).run(lambda attribute: leaves[attribute.name])
+        except DataError as error:
+            raise DataError(f"cannot evaluate {to_text(expr)}", fix=error.fix) from None
+        if isinstance(value, pa.Scalar):
+            value = pa.repeat(value, len(self.matches))
+        zones = [leaf.type.tz for leaf in leaves.values() if pa.types.is_timestamp(leaf.type) and leaf.type.tz]
+        if zones and pa.types.is_timestamp(value.type):
+            value = value.cast(pa.timestamp(value.type.unit, zones[0]))  # expressions work in UTC without a zone
+        return value
+
+    def _aggregate(self, call: Call) -> pa.Array:
+        target = call.args[0]
+        (variable,) = variables(target)
+        offsets, positions = self._events(variable)
+        if isinstance(target, Variable):
+            return pa.array(np.diff(offsets))
+        if isinstance(target, Attribute) and call.op in ("first", "last"):
+            return self._edge(target, last=call.op == "last")
+        if isinstance(target, Attribute) and call.op in ("min", "max"):
+            values = self._values(positions, target.name)  # of their own type, which may have a zone
+            values = values.cast(plain_type(values.type))
+        else:
+            (values,) = Program([on_current(target)]).run(lambda attribute: self._values(positions, attribute.name))
+        return aggregated(call, values, offsets)
+
+    def _edge(self, attribute: Attribute, *, last: bool) -> pa.Array:
+        """The attribute of the first or last event of a variable; null where the variable is unbound."""
+        offsets, positions = self._events(attribute.variable)
+        values = self._values(positions, attribute.name)
+        return values.take(_at(offsets[1:] - 1 if last else offsets[:-1], offsets[:-1] < offsets[1:]))
+
+    def _events(self, variable: str) -> tuple[Int64, Int64]:
+        if variable not in self.found:
+            self.found[variable] = self.matches.of_symbol(1 + self.answer.labels.index(variable))
+        return self.found[variable]
+
+    def _values(self, positions: Int64, attribute: str) -> pa.Array:
+        return _flat(_rows(self.history, positions, [attribute])[attribute])
+
+
+def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The table with the types the query's columns had from the start, whatever its values made of them."""
+    try:
+        return table.cast(schema)
+    except pa.ArrowInvalid as error:
+        fix = "calculate with floats, such as 1.0 * x.attr"
+        raise DataError(f"a value is too large for its column: {error}", fix=fix) from None
+
+
+def _structs(history: History, positions: Int64, columns: list[str]) -> pa.StructArray:
+    rows = _rows(history, positions, columns)
+    return pa.StructArray.from_arrays([_flat(rows[name]) for name in columns], fields=list(rows.schema))
+
+
+def _rows(history: History, positions: Int64, columns: list[str]) -> pa.Table:
+    try:
+        return history.rows(positions, columns)
+    except pa.ArrowNotImplementedError as error:
+        raise DataError(f"cannot show {', '.join(columns)}: {error}", fix="convert it to a plain type") from None
+
+
+def _flat(column: pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _at(places: Int64, present: npt.NDArray[np.bool_]) -> pa.Array:
+    """Indices for `take` that give null where nothing is present."""
+    return pa.array(np.where(present, places, 0), mask=~present)

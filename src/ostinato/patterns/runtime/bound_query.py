@@ -1,0 +1,179 @@
+"""A query bound to the columns of a stream: how rows become what the kernels read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ostinato.core.clock import Clock
+from ostinato.core.columns.keys import KeyTable
+from ostinato.core.columns.predicates import Encoder
+from ostinato.core.events import Binding, kinds
+from ostinato.errors import DataError
+from ostinato.patterns.compile import Compiled
+from ostinato.patterns.kernels import protocol
+from ostinato.patterns.plan.check import check_schema
+from ostinato.patterns.runtime.equality_partitions import Ties
+from ostinato.patterns.runtime.last_per_key import Latest
+from ostinato.patterns.runtime.matcher import Events
+from ostinato.patterns.runtime.register_terms import Terms
+
+Int64 = npt.NDArray[np.int64]
+Int32 = npt.NDArray[np.int32]
+
+_CONSUME = {"NONE": protocol.CONSUME_NONE, "PARTITION": protocol.CONSUME_PARTITION, "ANY": protocol.CONSUME_ANY}
+_NONE: Int64 = np.zeros(0, np.int64)
+
+
+class Stream:
+    """Names and types are checked here, before any event is read."""
+
+    def __init__(self, compiled: Compiled, schema: pa.Schema, binding: Binding, minterms: Sequence[int] = ()) -> None:
+        self.compiled, self.schema, self.binding = compiled, schema, binding
+        query = compiled.query
+        check_schema(query, kinds(schema))
+        self.clock = Clock.of(schema, binding.time) if binding.time is not None else None
+        self.encoder = Encoder(compiled.conditions, relation=binding.relation, minterms=minterms)
+        registers = compiled.registers
+        self.terms = Terms(registers.terms, schema) if registers is not None else None
+        self.keys = KeyTable() if self.key_columns else None
+        self.ties = Ties() if compiled.tied_by is not None else None
+        self.last_tick = Latest(protocol.FOREVER)  # along WITHIN … ON
+        self.width = self.event_width = 0  # WITHIN n EVENTS, counted by the kernel or (event_width) along with ties
+        self.window = protocol.NO_WINDOW
+        self.ruler: Clock | None = None  # what WITHIN measures along
+        if query.window is not None:
+            if query.window.kind == "events" and self.ties is None:
+                self.window, self.width = protocol.EVENT_WINDOW, int(query.window.amount)
+            elif query.window.kind == "events":
+                self.window, self.event_width = protocol.TICK_WINDOW, int(query.window.amount)
+            else:
+                column = binding.time if query.window.kind == "time" else query.window.attribute
+                assert column is not None
+                along = query.window.kind == "attribute"
+                # Time rises over the whole stream; another attribute only where it is asked to, in each partition.
+                self.window = protocol.KEY_WINDOW if along and query.partition_by else protocol.TICK_WINDOW
+                self.ruler = Clock.of(schema, column, attribute=along)
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """What splits the stream: the user's partition, or the attribute that ties all events of a match."""
+        tied = self.compiled.tied_by
+        return self.compiled.query.partition_by if tied is None else (tied,)
+
+    @property
+    def consume(self) -> int:
+        consume = _CONSUME[self.compiled.query.consume]
+        # Without PARTITION BY the whole stream is one partition, however it is evaluated.
+        return protocol.CONSUME_ANY if consume and not self.compiled.query.partition_by else consume
+
+    def grown(self, schema: pa.Schema) -> pa.Schema | None:
+        """The stream's schema with types for columns that so far held nothing but NULL; None when there are none."""
+        empty = [field.name for field in self.schema if pa.types.is_null(field.type) and field.name in schema.names]
+        learnt = {name: schema.field(name).type for name in empty if not pa.types.is_null(schema.field(name).type)}
+        if not learnt:
+            return None
+        if known := set(learnt) & set(self.key_columns):
+            name = min(known)
+            raise DataError(
+                f"`{name}` splits the stream, but its type was not known so far", fix="give it a type first"
+            )
+        return pa.schema([pa.field(field.name, learnt.get(field.name, field.type)) for field in self.schema])
+
+    def adopt(self, schema: pa.Schema) -> None:
+        check_schema(self.compiled.query, kinds(schema))
+        self.schema = schema
+        if self.terms is not None:
+            self.terms = self.terms.over(schema)
+
+    def aligned(self, batch: pa.Table) -> pa.Table:
+        """A later batch with the columns and types of the first."""
+        missing = [name for name in self.schema.names if name not in batch.schema.names]
+        if missing:
+            raise DataError(
+                f"this batch has no column `{missing[0]}`, earlier ones had", fix="push batches of one schema"
+            )
+        batch = batch.select(self.schema.names)
+        if batch.schema.equals(self.schema):
+            return batch
+        try:
+            return batch.cast(self.schema)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
+            raise DataError(
+                f"this batch has other column types than earlier ones: {error}", fix="push batches of one schema"
+            ) from None
+
+    def events(self, rows: pa.Table, positions: Int64, order: Int64 | None) -> Events:
+        """Rows in the order they came, with their positions (ascending); `order` puts them in stream order."""
+        codes = self.encoder.encode(rows, self.binding.type)
+        keys = np.zeros(0, np.int32)
+        if self.keys is not None:
+            keys = self.keys.encode([rows[name] for name in self.key_columns], self.key_columns)
+        if order is not None:
+            codes, keys = codes[order], keys[order] if len(keys) else keys
+        ticks, lows = self._window(rows, positions, order, keys)
+        in_a_row = not len(positions) or int(positions[-1]) - int(positions[0]) + 1 == len(positions)
+        events = Events(
+            codes=codes,
+            keys=keys,
+            key_count=self.keys.size if self.keys is not None else 1,
+            positions=_NONE if in_a_row and order is None else positions if order is None else positions[order],
+            first_position=int(positions[0]) if len(positions) else 0,
+            ticks=ticks,
+            lows=lows,
+        )
+        if self.terms is not None:
+            terms, present = self.terms.encode(rows, order)
+            events = replace(events, terms=terms, present=present)
+        return events if self.ties is None else self._tied(self.ties, events, rows, positions, order)
+
+    def _tied(self, ties: Ties, events: Events, rows: pa.Table, positions: Int64, order: Int64 | None) -> Events:
+        column = rows[self.key_columns[0]]
+        comparable = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), bool)
+        if pa.types.is_floating(column.type):
+            comparable &= ~np.asarray(column.is_nan().fill_null(False).to_numpy(zero_copy_only=False), bool)
+        if order is not None:
+            comparable, positions = comparable[order], positions[order]
+        filler = self.encoder.nothing() if self.compiled.contiguous else None
+        width = self.event_width if self.ruler is None else 0
+        return ties.split(events, comparable, positions, filler=filler, width=width)
+
+    def _window(self, rows: pa.Table, positions: Int64, order: Int64 | None, keys: Int32) -> tuple[Int64, Int64]:
+        """Ticks and lower bounds, where WITHIN measures along a column, in stream order, as `keys` are."""
+        window = self.compiled.query.window
+        if self.ruler is None or window is None:
+            return _NONE, _NONE
+        ticks = self.ruler.ticks(rows[self.ruler.column])
+        lows = self.ruler.lower_bounds(ticks, window.amount)
+        if order is not None:
+            ticks, lows = ticks[order], lows[order]
+        if window.kind == "attribute" and len(ticks):
+            parts = keys if self.window == protocol.KEY_WINDOW else np.zeros(len(ticks), np.int32)
+            before = self.last_tick.before(parts, ticks, 1 + int(parts.max()))
+            if (ticks < before).any():
+                at = int(np.argmax(ticks < before))
+                row = int(positions[order[at] if order is not None else at])
+                where = " within its partition" if self.window == protocol.KEY_WINDOW else ""
+                raise DataError(
+                    f"`{window.attribute}` decreases here{where}, so WITHIN … ON {window.attribute} has no meaning",
+                    row=row,
+                    fix="order the events by it (time=… or order_by=…), or measure the window in events or time",
+                )
+        return ticks, lows
+
+    def keep_keys(self, kept: Int64) -> None:
+        """Forget all keys but these, which are numbered anew in this order."""
+        assert self.keys is not None
+        self.keys = KeyTable.from_table(self.keys.to_table().take(kept))
+        if self.ties is not None:
+            self.ties.last_seen.keep(kept)
+        if self.window == protocol.KEY_WINDOW:
+            self.last_tick.keep(kept)
+
+    def key_values(self, ids: Int64) -> Sequence[pa.Array]:
+        """The partition attributes of some keys."""
+        return self.keys.values(ids) if self.keys is not None and self.ties is None else []

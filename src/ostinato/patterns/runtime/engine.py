@@ -1,0 +1,411 @@
+"""The engine: push batches of events, get the matches they complete. Embedded runs and distributed tasks share it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ostinato.core.arrow import plain_type
+from ostinato.core.events import DEFAULT_TYPE, Binding, time_order, to_arrow, with_columns
+from ostinato.core.expressions import attributes
+from ostinato.core.options import OnLate
+from ostinato.core.reorder import Released, Reorder
+from ostinato.errors import DataError, LimitError, OstinatoError
+from ostinato.patterns.compile import Compiled
+from ostinato.patterns.limits import Limits
+from ostinato.patterns.plan.required_columns import attributes_read
+from ostinato.patterns.runtime.absence import Waiting
+from ostinato.patterns.runtime.absence_tests import forget_cancelled
+from ostinato.patterns.runtime.answer import Answer, fitted
+from ostinato.patterns.runtime.bound_query import Stream
+from ostinato.patterns.runtime.distinct import Distinct
+from ostinato.patterns.runtime.history import History
+from ostinato.patterns.runtime.matchers import matcher_for
+from ostinato.patterns.runtime.matches import Matches
+from ostinato.patterns.runtime.strategies import select
+from ostinato.patterns.syntax.nodes import relations, repeated
+
+Int64 = npt.NDArray[np.int64]
+
+_INCOMPLETE = "this engine stopped in the middle of a batch: its state is incomplete\nfix: restore it from a snapshot"
+_ENDED = "this engine was flushed: its stream has ended\nfix: build a new one with query.engine()"
+# Beside the user's columns, where matches wait: a kept row's tick along the window, and its place in the stream.
+_TICK, _PLACE = "#tick", "#place"
+_MANY_KEYS = 1024  # fewer are not worth looking through
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user may say about a run, beside the query."""
+
+    binding: dict[str, Any]
+    lateness: int | None = 0  # None: events wait for `advance`
+    on_late: OnLate = "count"
+    events: bool = False
+    limits: Limits = field(default_factory=Limits)
+    # Two columns to be given with each match, of its first and of its last event: when it began, and when it ended.
+    ends: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """events: rows pushed; late: those that came too late; waiting: matches whose window must pass first;
+    states: configurations met; live: nodes of partial matches; bytes: memory of the whole state."""
+
+    events: int
+    matches: int
+    late: int
+    waiting: int
+    keys: int
+    states: int
+    live: int
+    bytes: int
+
+
+class Engine:
+    """State of one query over one stream. Build it with `query.engine()`."""
+
+    def __init__(self, compiled: Compiled, options: Options) -> None:
+        self.compiled, self.options = compiled, options
+        self.events = self.read = self.matches = self.late = 0  # read: events that had their turn
+        self.late_rows: list[pa.Table] = []
+        self.stopped = ""  # why nothing more can be read
+        self.low = np.iinfo(np.int64).min  # what started before this tick has left the window of any further event
+        self._stream: Stream | None = None
+
+    # -- the life of an engine
+
+    def push(self, batch: Any) -> pa.Table:
+        """Read events; returns the matches they complete."""
+        return self._collected(self.push_each(batch))
+
+    def push_each(self, batch: Any) -> Iterator[pa.Table]:
+        """Like `push`, but gives the matches a table at a time while it reads: any number of them, in little memory.
+
+        The events are read while the tables are taken; take them all before anything else.
+        """
+        self._check_open()
+        rows = to_arrow(batch)
+        if self._stream is None and not rows.num_columns:
+            return iter(())  # an empty list of events names no columns: they are still to be met
+        rows = self.meet(rows)
+        if self.options.on_late == "raise" and (late_rows := self.reorder.late(rows)):
+            raise DataError(
+                f"{late_rows} of {len(rows)} events came later than events that were already read; none was taken",
+                fix="sort the data by time, or allow lateness=… (events then wait that long for earlier ones)",
+            )
+        positions = np.arange(self.events, self.events + len(rows))
+        released, late = self.reorder.push(rows, positions)
+        self.events += len(rows)
+        if len(late):
+            self.late += len(late)
+            if self.options.on_late == "collect":
+                self.late_rows.append(late)
+        return self._read(released)
+
+    def whole(self, batch: Any) -> pa.Table:
+        """The whole stream at once, sorted if need be; nothing is kept for later."""
+        table = self._collected(self._read(self.take_whole(batch), more=False))
+        return table if self.waiting is None else pa.concat_tables([table, self._remaining()])
+
+    def take_whole(self, batch: Any) -> Released:
+        """The rows of a whole stream and their order; this engine reads no other."""
+        self._check_open()
+        self.stopped = _ENDED
+        rows = self.meet(to_arrow(batch))
+        self.events = len(rows)
+        return Released(rows, np.arange(len(rows)), time_order(rows, self.stream.binding))
+
+    def advance(self, to: Any) -> pa.Table:
+        """Say that time has reached `to`: nothing earlier will come. Returns what that completes."""
+        self._check_open()
+        stream = self.stream
+        if stream.clock is None:
+            raise DataError("the stream has no time column, so its time cannot advance", fix="name it with time=…")
+        tick = stream.clock.tick(to)
+        table = self._collected(self._read(self.reorder.advance(tick)))
+        window = self.compiled.query.window
+        if window is None or window.kind != "time" or stream.ruler is None:
+            return table
+        self.low = max(self.low, int(stream.ruler.lower_bounds(np.array([tick]), window.amount)[0]))
+        return table if self.waiting is None else pa.concat_tables([table, self._answer(self.waiting.until(self.low))])
+
+    def due(self) -> Any:
+        """The time that must pass before `advance` has something to do; None when nothing waits."""
+        stream, window = self.stream, self.compiled.query.window
+        if stream.clock is None:
+            return None
+        ticks: list[int] = []
+        if len(self.reorder.positions):
+            ticks.append(int(stream.clock.ticks(self.reorder.rows[stream.clock.column]).min()))
+        if window is not None and window.kind == "time" and stream.ruler is not None:
+            begun: list[int] = []
+            if self.waiting is not None and len(self.waiting.starts):
+                begun.append(int(self.waiting.starts.min()))
+            if len(self.history.kept_positions):
+                begun.append(self.reorder.watermark)  # what was read until now; a window later it can be forgotten
+            ticks += [stream.ruler.upper_bound(tick, window.amount) for tick in begun]
+        return stream.clock.values(np.array([min(ticks)]))[0].as_py() if ticks else None
+
+    def flush(self) -> pa.Table:
+        """The stream has ended: read what still waits for its turn, and give what waited for time to pass."""
+        self._check_open()
+        self.stopped = _ENDED
+        if self._stream is None:
+            return self._no_events()
+        table = self._collected(self._read(self.reorder.flush()))
+        return table if self.waiting is None else pa.concat_tables([table, self._remaining()])
+
+    def _remaining(self) -> pa.Table:
+        """At the end of the stream every window has passed."""
+        assert self.waiting is not None
+        return self._answer(self.waiting.until(np.iinfo(np.int64).max))
+
+    def unseen_types(self) -> list[str]:
+        """Event types the query names that no event had so far: perhaps misspelt."""
+        named = {condition.relation for condition in self.compiled.conditions if condition.relation is not None}
+        return sorted(named - (self.stream.encoder.relations_seen if self.bound else set()))
+
+    def stats(self) -> Statistics:
+        bound = self.bound
+        waiting = len(self.waiting.matches) if bound and self.waiting is not None else 0
+        return Statistics(
+            events=self.events,
+            matches=self.matches,
+            late=self.late,
+            waiting=waiting,
+            keys=(self._stream.keys.size if self._stream.keys is not None else 1) if self._stream is not None else 0,
+            states=self.matcher.states if bound else 0,
+            live=self.matcher.live if bound else 0,
+            bytes=self.matcher.bytes + self.history.kept.nbytes + self.reorder.rows.nbytes if bound else 0,
+        )
+
+    def snapshot(self) -> bytes:
+        """The whole state, for `Engine.restore`; a versioned, checked format without code."""
+        from ostinato.patterns.runtime.snapshot import save
+
+        if self.bound and not self.stopped:
+            self._close_history(prune=True)
+        return save(self)
+
+    @staticmethod
+    def restore(data: bytes) -> Engine:
+        """The engine a snapshot was taken of, at that moment."""
+        from ostinato.patterns.runtime.snapshot import load
+
+        return load(data)
+
+    # -- reading
+
+    def meet(self, rows: pa.Table) -> pa.Table:
+        """The rows with the columns and types of the stream, which the first of them tell."""
+        if self._stream is None:
+            told = self.options.binding
+            names = {told["type"] or DEFAULT_TYPE, *told["order_by"], *attributes_read(self.compiled.query)}
+            self.bind(with_columns(rows, names, time=told["time"]))
+        elif rows.num_columns and (grown := self._stream.grown(rows.schema)):
+            self._adopt(grown)
+        return self.stream.aligned(rows) if rows.num_columns else self.stream.schema.empty_table()
+
+    def bind(self, rows: pa.Table, *, minterms: Sequence[int] = ()) -> None:
+        """Meet the first batch: check names and types, and build everything that depends on them."""
+        query = self.compiled.query
+        needs_time = query.window is not None and query.window.kind == "time"
+        binding = Binding.resolve(
+            rows.schema,
+            **self.options.binding,
+            needs_time=needs_time or self.options.lateness != 0,
+            relations=[name for name in relations(query.formula) if name is not None] or query.relations,
+        )
+        stream = Stream(self.compiled, rows.schema, binding, minterms)
+        self.matcher = matcher_for(self.compiled, stream, self.options.limits)
+        self._answers = Answer(
+            items=query.items,
+            labels=self.compiled.labels,
+            repeated=repeated(query.formula),
+            partition_by=query.partition_by,
+            time=binding.time,
+            columns=tuple(rows.schema.names),
+            with_events=self.options.events,
+            ends=self.options.ends,
+        )
+        self.waiting = Waiting(query.strategy) if self.compiled.trailing else None
+        self.distinct = Distinct() if self.compiled.repeats else None
+        self.history = History(self._kept_columns(rows.schema))
+        self._nothing = self._no_matches(rows.schema)
+        self.reorder = Reorder(stream.clock, binding, rows.schema, self.options.lateness)
+        self._stream = stream
+
+    def _adopt(self, schema: pa.Schema) -> None:
+        """Go on with types for columns that held only NULL until now."""
+        self.stream.adopt(schema)
+        self.matcher.adopt(self.stream.terms)
+        self.history.adopt(self._kept_columns(schema))
+        self.reorder.rows = self.reorder.rows.cast(schema)
+        self._nothing = self._no_matches(schema)
+
+    def _kept_columns(self, schema: pa.Schema) -> pa.Schema:
+        watched = {node.name for _, test in self.compiled.trailing if test is not None for node in attributes(test)}
+        needed = [name for name in schema.names if name in watched or name in self._answers.needs]
+        kept = pa.schema([schema.field(name) for name in needed])
+        if self.waiting is not None:
+            kept = kept.append(pa.field(_TICK, pa.int64()))
+        return kept.append(pa.field(_PLACE, pa.int64())) if self.compiled.keeps_matches else kept
+
+    def _no_matches(self, schema: pa.Schema) -> pa.Table:
+        """An empty answer; its schema is that of every answer."""
+        names = self.compiled.query.partition_by
+        keys = [pa.array([], plain_type(schema.field(name).type)) for name in names]
+        return self._answers.table(Matches.none(), History(self._kept_columns(schema)), keys)
+
+    def _collected(self, tables: Iterator[pa.Table]) -> pa.Table:
+        """All tables as one, as long as it is not too large."""
+        found: list[pa.Table] = []
+        matches = size = 0
+        try:
+            for table in tables:
+                matches, size = matches + len(table), size + table.nbytes
+                self.options.limits.check_matches(matches)
+                self.options.limits.check_answer(size)
+                found.append(table)
+        except LimitError:
+            self.stopped = _INCOMPLETE
+            raise
+        return pa.concat_tables(found) if found else self._nothing if self.bound else self._no_events()
+
+    def _no_events(self) -> pa.Table:
+        """The answer before the columns are known."""
+        return Engine(self.compiled, self.options).whole([])
+
+    def _read(self, released: Released, *, more: bool = True) -> Iterator[pa.Table]:
+        """Until all is read, and if reading fails, this engine must not read on: what came after would be wrong."""
+        stopped, self.stopped = self.stopped, _INCOMPLETE
+        return self._matches_of(released, more=more, stopped=stopped)
+
+    def _matches_of(self, released: Released, *, more: bool, stopped: str) -> Iterator[pa.Table]:
+        stream = self.stream
+        rows, positions, order = released.rows, released.positions, released.order
+        events = stream.events(rows, positions, order)
+        if self.compiled.keeps_matches:
+            rows = self._with_places(rows, order, events.ticks)
+        self.history.open(rows, positions)
+        keys = events.keys.astype(np.int64) if len(events.keys) else np.zeros(len(events.codes), np.int64)
+        kept: list[Matches] = []
+        before = len(self.waiting.matches) if self.waiting is not None else 0
+        for chunk in self.matcher.run(events):
+            matches = Matches.unpack(chunk.values, chunk.offsets, keys[chunk.origins], chunk.origins)
+            if not self.compiled.keeps_matches:
+                yield self._answer(matches)
+            else:
+                kept.append(matches)
+                self.options.limits.check_matches(sum(map(len, kept)) + before)
+        if self.waiting is not None:
+            in_order = released.rows if order is None else released.rows.take(pa.array(order))
+            yield self._answer(self._wait(Matches.concat(kept), events.lows, keys, events.codes, in_order))
+        elif self.compiled.keeps_matches:
+            yield self._answer(self._chosen(Matches.concat(kept)))
+        if self.distinct is not None and not self.compiled.hides_variables:
+            self.distinct.seen.clear()  # the same complex event is only found again by the same last event
+        self.read += len(rows)
+        if len(events.lows):
+            self.low = int(events.lows[-1])
+        if more:
+            self._close_history()
+        self.stopped = stopped
+
+    def _with_places(self, rows: pa.Table, order: Int64 | None, ticks: Int64) -> pa.Table:
+        as_given = order if order is not None else slice(None)
+        told = {_PLACE: np.arange(self.read, self.read + len(rows))}
+        if self.waiting is not None:
+            told = {_TICK: ticks} | told
+        for name, in_order in told.items():
+            values = np.empty(len(rows), np.int64)
+            values[as_given] = in_order
+            rows = rows.append_column(name, pa.array(values))
+        return rows
+
+    def _wait(
+        self, matches: Matches, lows: Int64, keys: Int64, codes: npt.NDArray[np.int32], rows: pa.Table
+    ) -> Matches:
+        """Let the events of a batch, `rows` in stream order, pass by the matches that wait; gives those now certain."""
+        assert self.waiting is not None
+        told = self.history.rows(matches.positions, [_TICK, _PLACE])
+        self.waiting.add(matches, told[_TICK].to_numpy()[matches.offsets[:-1]], told[_PLACE].to_numpy())
+        cancels = np.zeros(len(codes), bool)
+        for condition, test in self.compiled.trailing:
+            place, encoder = self.compiled.conditions.index(condition), self.stream.encoder
+            hit = np.array([encoder.truth(code)[place] for code in range(encoder.size)], bool)[codes]
+            if test is None:
+                cancels |= hit
+            else:
+                watched = {name: self.compiled.symbol()(name, False) for name in self.compiled.watched}
+                forget_cancelled(self.waiting, self.history, test, watched, rows, np.flatnonzero(hit), lows, keys)
+        return self.waiting.read(lows, keys, cancels)
+
+    def _chosen(self, matches: Matches) -> Matches:
+        places = self.history.rows(matches.positions, [_PLACE])[_PLACE].to_numpy()
+        every = np.arange(len(matches))
+        return matches.pick(select(self.compiled.strategy, every, matches.origins, matches.offsets, places))
+
+    def _answer(self, matches: Matches) -> pa.Table:
+        if self.distinct is not None:
+            matches = self.distinct.only_new(matches, len(self.compiled.labels))
+        self.matches += len(matches)
+        if not len(matches):
+            return self._nothing
+        table = self._answers.table(matches, self.history, list(self.stream.key_values(matches.keys)))
+        return table if table.schema.equals(self._nothing.schema) else fitted(table, self._nothing.schema)
+
+    def _close_history(self, *, prune: bool = False) -> None:
+        """Keep the rows just read; now and then, or when told to `prune`, forget all that can no longer matter."""
+        self.history.close()
+        if not prune and not self.history.crowded:
+            return
+        self.matcher.compact(self.low)
+        waiting = self.waiting.matches.positions if self.waiting is not None else np.zeros(0, np.int64)
+        live = np.concatenate([self.matcher.live_positions(), waiting])
+        self.history.keep(live)
+        if self.distinct is not None and self.compiled.query.window is not None:
+            first_waiting = self.reorder.positions.min(initial=self.events)
+            self.distinct.forget_before(live.min(initial=first_waiting))
+        if self.stream.keys is not None:
+            self._forget_keys(self.stream.keys.size, prune=prune)
+
+    def _forget_keys(self, known: int, *, prune: bool) -> None:
+        """Keys without partial matches, once they are most of many: nothing has to be known about them."""
+        if not known or (known < _MANY_KEYS and not prune):
+            return
+        live = self.matcher.live_keys()[:known]
+        if self.waiting is not None:
+            live[self.waiting.matches.keys] = True
+        kept = np.flatnonzero(live)
+        if 2 * len(kept) > known:
+            return
+        self.stream.keep_keys(kept)
+        self.matcher.keep_keys(kept)
+        if self.waiting is not None:
+            self.waiting.renumber(kept)
+
+    def late_events(self) -> pa.Table:
+        """The rows that came too late, under on_late="collect"."""
+        return pa.concat_tables(self.late_rows) if self.late_rows else self.stream.schema.empty_table()
+
+    @property
+    def bound(self) -> bool:
+        return self._stream is not None
+
+    @property
+    def stream(self) -> Stream:
+        """The query bound to its columns; known from the first batch on."""
+        if self._stream is None:
+            raise DataError("no events were pushed yet", fix="push a batch (it may be empty) first")
+        return self._stream
+
+    def _check_open(self) -> None:
+        if self.stopped:
+            raise OstinatoError(self.stopped)

@@ -1,0 +1,49 @@
+"""Splitting a stream by the attribute that ties all events of a match, without changing what the whole stream means.
+
+A key's events are read on their own. Where other events lay between two of them, one event that fits nothing is read in
+their place, so that contiguity sees them; windows over events count places in the whole stream.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ostinato.patterns.runtime.last_per_key import Latest
+from ostinato.patterns.runtime.matcher import Events
+
+Int64 = npt.NDArray[np.int64]
+Bool = npt.NDArray[np.bool_]
+
+
+class Ties:
+    """Remembers how far the stream has been read, and where each key was last seen."""
+
+    def __init__(self) -> None:
+        self.read = 0
+        self.last_seen = Latest(-1)
+
+    def split(self, events: Events, comparable: Bool, positions: Int64, *, filler: int | None, width: int) -> Events:
+        """Only events that can equal others (`comparable`), with fillers of code `filler` where one is needed.
+
+        A `width` above 0 is a window over events: ticks are then places in the whole stream.
+        """
+        places = self.read + np.flatnonzero(comparable)
+        self.read += len(comparable)
+        events = replace(events, positions=positions).pick(np.flatnonzero(comparable))
+        if width:
+            events = replace(events, ticks=places, lows=places - width + 1)
+        if filler is None:
+            return events
+        before = self.last_seen.before(events.keys, places, events.key_count)
+        return _with_fillers(events, (before >= 0) & (places - before > 1), filler)
+
+
+def _with_fillers(events: Events, wanted: Bool, filler: int) -> Events:
+    """A copy of each wanted event before itself, with the code `filler`."""
+    twice = np.repeat(np.arange(len(wanted)), 1 + wanted)
+    copied = events.pick(twice)
+    copied.codes[np.flatnonzero(np.append(twice[1:] == twice[:-1], False))] = filler
+    return copied

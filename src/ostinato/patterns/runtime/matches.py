@@ -1,0 +1,89 @@
+"""Complete matches on their way from the kernel to the answer, column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ostinato.patterns.kernels.protocol import SYMBOL_BITS
+
+Int64 = npt.NDArray[np.int64]
+_SYMBOL_MASK = (1 << SYMBOL_BITS) - 1
+
+
+@dataclass(frozen=True)
+class Matches:
+    """`offsets` cut the marked events (`positions`, `symbols`) into matches; `keys` are their partitions.
+
+    `origins` say which event of the current batch completed each match, -1 for one completed earlier.
+    """
+
+    positions: Int64
+    symbols: Int64
+    offsets: Int64
+    keys: Int64
+    origins: Int64
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @staticmethod
+    def none() -> Matches:
+        empty = np.zeros(0, np.int64)
+        return Matches(empty, empty, np.zeros(1, np.int64), empty, empty)
+
+    @staticmethod
+    def unpack(values: Int64, offsets: Int64, keys: Int64, origins: Int64) -> Matches:
+        return Matches(values >> SYMBOL_BITS, values & _SYMBOL_MASK, offsets, keys, origins)
+
+    @staticmethod
+    def concat(parts: Sequence[Matches]) -> Matches:
+        if len(parts) == 1:
+            return parts[0]
+        if not parts:
+            return Matches.none()
+        shifts = np.cumsum([0] + [len(part.positions) for part in parts])
+        offsets = [part.offsets[1:] + shift for part, shift in zip(parts, shifts, strict=False)]
+        return Matches(
+            np.concatenate([part.positions for part in parts]),
+            np.concatenate([part.symbols for part in parts]),
+            np.concatenate([np.zeros(1, np.int64), *offsets]),
+            np.concatenate([part.keys for part in parts]),
+            np.concatenate([part.origins for part in parts]),
+        )
+
+    @property
+    def lengths(self) -> Int64:
+        return np.diff(self.offsets)
+
+    @property
+    def rows(self) -> Int64:
+        """For every marked event the number of its match."""
+        return np.repeat(np.arange(len(self)), self.lengths)
+
+    @property
+    def first(self) -> Int64:
+        """Position of the first event of each match."""
+        return self.positions[self.offsets[:-1]]
+
+    @property
+    def last(self) -> Int64:
+        return self.positions[self.offsets[1:] - 1]
+
+    def pick(self, chosen: Int64) -> Matches:
+        """The matches at some indices, in that order."""
+        lengths = self.lengths[chosen]
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        inner = (
+            np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths) + np.repeat(self.offsets[:-1][chosen], lengths)
+        )
+        return Matches(self.positions[inner], self.symbols[inner], offsets, self.keys[chosen], self.origins[chosen])
+
+    def of_symbol(self, symbol: int) -> tuple[Int64, Int64]:
+        """Offsets and positions of the events marked with one symbol."""
+        wanted = self.symbols == symbol
+        counts = np.bincount(self.rows[wanted], minlength=len(self))
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]).astype(np.int64), self.positions[wanted]

@@ -1,0 +1,130 @@
+"""The terms of correlated tests as integers, column by column, for the kernel: see kernels/register_tests.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ostinato.core.arrow import NO_MASK, byte_runs, is_bytes, is_text, raw_values, validity
+from ostinato.core.columns.arithmetic import as_float
+from ostinato.core.columns.expressions import Program
+from ostinato.core.columns.intern import ByteStrings
+from ostinato.core.expressions import Expr, to_text
+from ostinato.errors import DataError
+from ostinato.patterns.runtime.transition_tables import Kind
+
+Int64 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+_EXACT = 2**53  # up to here a float64 tells all whole numbers apart
+
+
+class Terms:
+    """Expressions over one event each, bound to the columns of a stream. Texts get ids, which all terms share."""
+
+    def __init__(self, exprs: Sequence[Expr], schema: pa.Schema) -> None:
+        self._exprs = exprs
+        self._program = Program(exprs)
+        self.texts = ByteStrings()
+        types = [value.type for value in self._values(schema.empty_table())]
+        self.kinds: list[Kind] = [_kind(kind) for kind in types]
+        units = [kind.unit for kind in types if hasattr(kind, "unit")]
+        # One unit for all times, so that their ticks can be compared.
+        self._unit = "ns" if "ns" in units else "us"
+
+    def __len__(self) -> int:
+        return len(self._exprs)
+
+    def over(self, schema: pa.Schema) -> Terms:
+        """The same over other types, with the same ids of texts."""
+        terms = Terms(self._exprs, schema)
+        terms.texts = self.texts
+        return terms
+
+    def encode(self, rows: pa.Table, order: Int64 | None) -> tuple[Int64, Bools]:
+        """A row of values per term, and where there is one; in stream order."""
+        values = np.zeros((len(self._exprs), len(rows)), np.int64)
+        present = np.zeros((len(self._exprs), len(rows)), np.bool_)
+        for at, (expr, kind, found) in enumerate(zip(self._exprs, self.kinds, self._values(rows), strict=True)):
+            if isinstance(found, pa.Scalar):
+                found = pa.array([found.as_py()], found.type)
+            if pa.types.is_null(found.type):
+                continue
+            mask = validity(found)
+            known = mask.view(np.bool_) if mask.size else np.ones(len(found), np.bool_)
+            try:
+                whole = np.where(known, self._whole(found, kind, expr), 0)
+            except pa.ArrowInvalid as error:
+                raise DataError(
+                    f"`{to_text(expr)}` cannot be compared between events: {error}",
+                    fix="cast the times that are compared to one unit",
+                ) from None
+            if order is not None and len(found) > 1:
+                whole, known = whole[order], known[order]
+            values[at], present[at] = whole, known
+        return values, present
+
+    def _values(self, rows: pa.Table) -> list[Any]:
+        def fetch(attribute: Any) -> pa.Array:
+            column = rows[attribute.name]
+            return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+        return self._program.run(fetch)
+
+    def _whole(self, found: pa.Array, kind: Kind, expr: Expr) -> Int64:
+        """What stands at a NULL does not matter."""
+        if kind == "text":
+            if pa.types.is_fixed_size_binary(found.type):
+                found = found.cast(pa.large_binary())
+            return self.texts.encode(*byte_runs(found), NO_MASK).astype(np.int64)
+        if kind == "float":
+            return self._floats(found, expr).view(np.int64)
+        if pa.types.is_boolean(found.type):
+            return np.asarray(found.fill_null(False).to_numpy(zero_copy_only=False)).astype(np.int64)
+        if pa.types.is_timestamp(found.type) or pa.types.is_date(found.type):
+            found = found.cast(pa.timestamp(self._unit))
+        elif pa.types.is_duration(found.type):
+            found = found.cast(pa.duration(self._unit))
+        elif pa.types.is_time(found.type):
+            found = found.cast(pa.time64(self._unit))
+        elif not pa.types.is_integer(found.type):
+            raise DataError(
+                f"`{to_text(expr)}` outgrows 64-bit integers, and is compared between events",
+                fix="cast its columns to float64",
+            )
+        return raw_values(found).astype(np.int64)
+
+    def _floats(self, found: pa.Array, expr: Expr) -> npt.NDArray[np.float64]:
+        scale = found.type.scale if pa.types.is_decimal(found.type) else None
+        numbers = np.asarray(as_float(found).fill_null(0.0).to_numpy(zero_copy_only=False))
+        if scale is not None and len(numbers) and float(np.abs(numbers).max()) * 10.0**scale >= _EXACT:
+            raise DataError(
+                f"`{to_text(expr)}` has decimals of more than 15 digits, and is compared between events",
+                fix="cast its columns to float64, or to decimals of fewer digits",
+            )
+        plain: npt.NDArray[np.float64] = numbers + 0.0  # -0.0 + 0.0 is 0.0
+        plain[np.isnan(plain)] = np.nan
+        return plain
+
+    # -- texts
+
+    def keep_texts(self, kept: Int64) -> None:
+        """Forget all texts but these, which are numbered anew in this order."""
+        ends, store = self.texts.ends, self.texts.store
+        texts = [store[ends[one] : ends[one + 1]] for one in kept.tolist()]
+        self.set_texts(np.cumsum([0, *map(len, texts)], dtype=np.int64), np.concatenate([store[:0], *texts]))
+
+    def set_texts(self, ends: Int64, store: npt.NDArray[np.uint8]) -> None:
+        """The same ids again, since ids are given in order of first sight."""
+        self.texts = ByteStrings()
+        self.texts.encode(ends, store, NO_MASK)
+
+
+def _kind(kind: pa.DataType) -> Kind:
+    if is_text(kind) or is_bytes(kind) or pa.types.is_fixed_size_binary(kind):
+        return "text"
+    return "float" if pa.types.is_floating(kind) or pa.types.is_decimal(kind) else "whole"

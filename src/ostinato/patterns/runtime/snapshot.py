@@ -1,0 +1,100 @@
+"""An engine's whole state as bytes and back: the restored engine goes on exactly where the saved one stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import lru_cache
+from typing import Any
+
+import numpy.typing as npt
+import pyarrow as pa
+
+from ostinato.core.columns.keys import KeyTable
+from ostinato.core.snapshot import Snapshot
+from ostinato.patterns.compile import compile_text
+from ostinato.patterns.limits import Limits
+from ostinato.patterns.runtime.engine import Engine, Options
+from ostinato.patterns.runtime.matches import Matches
+from ostinato.patterns.syntax.format import to_text
+
+# Many engines of one query are restored again and again where keys are spread over them.
+_compiled = lru_cache(maxsize=64)(compile_text)
+_COUNTERS = ("events", "read", "matches", "late", "low")
+_WAITING_ARRAYS = ("starts", "groups", "places")
+_MATCH_ARRAYS = ("positions", "symbols", "offsets", "keys", "origins")
+
+
+def save(engine: Engine) -> bytes:
+    options = asdict(engine.options)
+    meta: dict[str, Any] = {
+        "query": engine.compiled.query.text or to_text(engine.compiled.query),
+        "language": engine.compiled.query.language,
+        "options": options,
+        "stopped": engine.stopped,
+    }
+    meta |= {name: getattr(engine, name) for name in _COUNTERS} | {"bound": engine.bound}
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    tables: dict[str, pa.Table] = {}
+    if engine.bound:
+        stream, history, reorder = engine.stream, engine.history, engine.reorder
+        meta["minterms"] = stream.encoder.minterms
+        meta["watermark"] = int(reorder.watermark)
+        meta["matcher"], held = engine.matcher.save()
+        arrays |= {f"matcher.{name}": array for name, array in held.items()}
+        arrays |= {"history": history.kept_positions, "reorder": reorder.positions}
+        arrays["last_tick"] = stream.last_tick.values
+        tables |= {"schema": stream.schema.empty_table(), "history": history.kept, "reorder": reorder.rows}
+        if engine.late_rows:
+            tables["late"] = engine.late_events()
+        if stream.keys is not None:
+            tables["keys"] = stream.keys.to_table()
+        if stream.ties is not None:
+            arrays["last_seen"] = stream.ties.last_seen.values
+        if engine.waiting is not None:
+            arrays |= {f"waiting.{name}": getattr(engine.waiting.matches, name) for name in _MATCH_ARRAYS}
+            arrays |= {f"waiting.{name}": getattr(engine.waiting, name) for name in _WAITING_ARRAYS}
+            meta["next_group"] = engine.waiting.next_group
+        if engine.distinct is not None:
+            meta["seen"] = [[str(key), position] for key, position in engine.distinct.seen.items()]
+    return Snapshot(meta, arrays, tables).to_bytes()
+
+
+def load(data: bytes) -> Engine:
+    snapshot = Snapshot.from_bytes(data)
+    meta, arrays, tables = snapshot.meta, snapshot.arrays, snapshot.tables
+    options = dict(meta["options"])
+    options["limits"] = Limits(**options["limits"])
+    options["binding"]["order_by"] = tuple(options["binding"]["order_by"])
+    engine = Engine(_compiled(meta["query"], meta.get("language", "cel")), Options(**options))
+    if meta["bound"]:
+        engine.bind(tables["schema"], minterms=meta["minterms"])
+        _fill(engine, meta, arrays, tables)
+    for name in _COUNTERS:
+        setattr(engine, name, meta[name])
+    engine.stopped = meta["stopped"]
+    return engine
+
+
+def _fill(
+    engine: Engine, meta: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], tables: Mapping[str, pa.Table]
+) -> None:
+    stream = engine.stream
+    held = {name: arrays[f"matcher.{name}"] for name in engine.matcher.ARRAYS}
+    engine.matcher.load(meta["matcher"], held)
+    stream.last_tick.values = arrays["last_tick"]
+    engine.reorder.watermark = meta["watermark"]
+    engine.reorder.rows, engine.reorder.positions = tables["reorder"], arrays["reorder"]
+    engine.history.kept, engine.history.kept_positions = tables["history"], arrays["history"]
+    engine.late_rows = [tables["late"]] if "late" in tables else []
+    if stream.keys is not None:
+        stream.keys = KeyTable.from_table(tables["keys"])
+    if stream.ties is not None:
+        stream.ties.read, stream.ties.last_seen.values = meta["read"], arrays["last_seen"]
+    if engine.waiting is not None:
+        engine.waiting.matches = Matches(*(arrays[f"waiting.{name}"] for name in _MATCH_ARRAYS))
+        for name in _WAITING_ARRAYS:
+            setattr(engine.waiting, name, arrays[f"waiting.{name}"])
+        engine.waiting.next_group = meta["next_group"]
+    if engine.distinct is not None:
+        engine.distinct.seen = {int(key): position for key, position in meta["seen"]}

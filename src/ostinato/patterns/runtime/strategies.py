@@ -1,0 +1,51 @@
+"""Selection strategies over complete matches (CEL paper, section 4), where no machine can apply them on the way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from ostinato.patterns.syntax.nodes import Strategy
+
+Int64 = npt.NDArray[np.int64]
+Places = tuple[int, ...]
+
+
+def select(strategy: Strategy, numbers: Int64, groups: Int64, offsets: Int64, places: Int64) -> Int64:
+    """Of the matches `numbers`, those the strategy chooses among the matches of one group: of one last event.
+
+    `offsets` cut `places`, the events of each match as places in the stream, in ascending order.
+    """
+    members: dict[int, dict[Places, list[int]]] = {}
+    for number in numbers.tolist():
+        event = tuple(places[offsets[number] : offsets[number + 1]].tolist())
+        members.setdefault(int(groups[number]), {}).setdefault(event, []).append(number)
+    chosen = {
+        number for events in members.values() for event in _CHOOSE[strategy](list(events)) for number in events[event]
+    }
+    return np.array([number for number in numbers.tolist() if number in chosen], np.int64)
+
+
+def _next(events: list[Places]) -> list[Places]:
+    """≤next looks at the first place where two differ: the earlier event wins, and any event over none."""
+    return [min(events, key=lambda event: (*event, math.inf))]
+
+
+def _last(events: list[Places]) -> list[Places]:
+    """≤last looks from the end: the later event wins, and any event over none."""
+    return [max(events, key=lambda event: (*reversed(event), -math.inf))]
+
+
+def _maximal(events: list[Places]) -> list[Places]:
+    found: list[tuple[Places, frozenset[int]]] = []
+    for event in sorted(events, key=len, reverse=True):
+        own = frozenset(event)
+        if not any(own < larger for _, larger in found):
+            found.append((event, own))
+    return [event for event, _ in found]
+
+
+_CHOOSE: dict[str, Callable[[list[Places]], list[Places]]] = {"NXT": _next, "LAST": _last, "MAX": _maximal}

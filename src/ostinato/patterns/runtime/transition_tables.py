@@ -1,0 +1,239 @@
+"""Dense arrays for the kernel of correlated patterns: what an event of each code may do to the runs of each state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal as OneOf
+
+import numpy as np
+
+from ostinato.core.conditions import Condition
+from ostinato.core.expressions import COMPARISONS, MIRROR
+from ostinato.errors import LimitError
+from ostinato.patterns.automata.registers import Apply, Equality, Registers, Term, Tree, equality
+from ostinato.patterns.automata.tables import Rows
+from ostinato.patterns.automata.transducer import START_LOOP, Transition
+from ostinato.patterns.kernels import correlated
+from ostinato.patterns.kernels import register_tests as tests
+
+Kind = OneOf["whole", "float", "text"]  # whole: also booleans, and ticks of time
+
+_BINARY = {"and": tests.AND, "or": tests.OR, "+": tests.ADD, "-": tests.SUBTRACT, "*": tests.MULTIPLY}
+_BINARY |= {"/": tests.DIVIDE, "%": tests.REMAINDER}
+_UNARY = {"not": tests.NOT, "is_null": tests.IS_NULL, "is_true": tests.IS_TRUE, "neg": tests.NEGATE}
+_UNARY |= {"abs": tests.ABSOLUTE, "sqrt": tests.SQUARE_ROOT, "floor": tests.FLOOR, "ceil": tests.CEILING}
+
+
+@dataclass(frozen=True)
+class _Act:
+    """Something a transition does; `trees` are its tests."""
+
+    does: int
+    source: int
+    target: int
+    symbol: int
+    trees: tuple[Tree, ...]
+    written: tuple[str, ...] = ()
+
+
+class Acts:
+    """Filled code by code, as events show which codes there are."""
+
+    def __init__(
+        self,
+        registers: Registers,
+        kinds: Sequence[Kind],
+        truth: Callable[[int], tuple[bool, ...]],
+        symbol: Callable[[str, bool], int],
+        *,
+        maximal: bool = False,
+        looked_up: bool = True,
+    ) -> None:
+        """`looked_up`: runs are found by what they must equal; otherwise that is tested as everything else is."""
+        self.registers, self.kinds, self.maximal = registers, kinds, maximal
+        self._truth, self._symbol = truth, symbol
+        transducer = registers.transducer
+        self._number: dict[Condition, int] = {c: n for n, c in enumerate(transducer.conditions())}
+        self.column = {cell: number for number, cell in enumerate(registers.cells)}
+        self._leaving = [[t for t in transducer.transitions if t.source == s] for s in range(transducer.states)]
+        # The run without marks never ends; a state that some event makes a run leave needs to know when.
+        fragile = [s for s in range(1, transducer.states) if self._leaving[s] and not self._always_waits(s)]
+        self.fragile = {state: number for number, state in enumerate(fragile, start=1)}
+        states = range(transducer.states if looked_up else 0)
+        self.index = [registers.index(state, self._same_kind) for state in states] or [()] * transducer.states
+        self.codes, self.acts, self.kills = Rows(4), Rows(9), Rows(1)
+        self.probes, self.tests, self.steps, self.writes = Rows(2), Rows(4), Rows(2), Rows(2)
+        self.cells = Rows(1)
+        self.states = np.array([self._state(state) for state in range(transducer.states)], np.int32)
+        self.floating = np.array([kinds[term] == "float" for _, term in registers.cells] or [False], np.bool_)
+
+    def over(self, kinds: Sequence[Kind]) -> Acts:
+        """The same for terms of other kinds."""
+        return Acts(self.registers, kinds, self._truth, self._symbol, maximal=self.maximal)
+
+    def _always_waits(self, state: int) -> bool:
+        return any(t.waits and not t.unless for t in self._leaving[state])
+
+    def _same_kind(self, found: Equality) -> bool:
+        (_, cell), term = found
+        return self.kinds[cell] == self.kinds[term]
+
+    def _state(self, state: int) -> tuple[int, ...]:
+        needed = [cell for cell in self.registers.cells if cell in self.registers.needed[state]]
+        index = self.index[state]
+        begin = len(self.cells)
+        # Looked-up cells come first, so that they are a range of their own.
+        for cell in (*index, *(cell for cell in needed if cell not in index)):
+            self.cells.add(self.column[cell])
+        plain = len(index) == len(needed)
+        return begin, len(self.cells), begin, begin + len(index), int(plain), self.fragile.get(state, 0)
+
+    # -- one code
+
+    def fill(self, code: int) -> None:
+        """Write down what an event of this code does."""
+        while len(self.codes) <= code:
+            self.codes.add(-1, 0, 0, 0)
+        truth = self._truth(code)
+        acts = [act for state in range(len(self._leaving)) for act in self._acts_of(state, truth)]
+        begin = len(self.acts)
+        for act in sorted(acts, key=lambda act: act.does):
+            self._write(act)
+        first_kill = len(self.kills)
+        for state, number in self.fragile.items():
+            if not any(t.stays for t in self._enabled(state, truth)):
+                self.kills.add(number)
+        self.codes.array[code] = (begin, len(self.acts), first_kill, len(self.kills))
+
+    def _enabled(self, state: int, truth: tuple[bool, ...]) -> list[Transition]:
+        def holds(condition: Condition) -> bool:
+            return truth[self._number[condition]]
+
+        return [
+            t
+            for t in self._leaving[state]
+            if (t.condition is None or holds(t.condition)) and not any(map(holds, t.unless)) and t != START_LOOP
+        ]
+
+    def _acts_of(self, state: int, truth: tuple[bool, ...]) -> list[_Act]:
+        enabled = self._enabled(state, truth)
+        source = state - 1 if state == 0 else state
+        found = []
+        for t in enabled:
+            if t.stays:
+                continue
+            # What is barred from skipping is no reason not to be marked, and only skips are barred.
+            trees = self.registers.tests[t] + self._unbarred(t, truth)
+            symbol = 0 if t.mark is None else self._symbol(t.mark, state == 0)
+            if t.mark is not None and t.target in self.registers.transducer.final:
+                found.append(_Act(correlated.COMPLETE, source, t.target, symbol, trees))
+            if self._leaving[t.target]:
+                found.append(_Act(correlated.MOVE, source, t.target, symbol, trees, t.writes))
+            if self.maximal and t.mark is not None and t.source == t.target and not t.writes:
+                # The event can be left out only by a match that is part of one with it: MAX need not follow that.
+                found.append(_Act(correlated.END, source, source, 0, trees))
+        return found + self._ends(state, [t for t in enabled if t.stays], truth)
+
+    def _ends(self, state: int, waits: list[Transition], truth: tuple[bool, ...]) -> list[_Act]:
+        """Runs that may not skip the event: those that every way to wait bars."""
+        ways = [[own for condition, own in self.registers.barred[t] if truth[self._number[condition]]] for t in waits]
+        if not ways or not all(ways):
+            return []
+        ends: list[tuple[Tree, ...]] = [()]
+        for bars in ways:
+            ends = [(*trees, *own) for trees in ends for own in bars]
+        return [_Act(correlated.END, state, state, 0, trees) for trees in ends]
+
+    def _unbarred(self, transition: Transition, truth: tuple[bool, ...]) -> tuple[Tree, ...]:
+        bars = [own for condition, own in self.registers.barred[transition] if truth[self._number[condition]]]
+        return tuple(Apply("not", (Apply("is_true", (_all(own),)),)) for own in bars)
+
+    def _write(self, act: _Act) -> None:
+        probe_begin = len(self.probes)
+        tested = list(act.trees)
+        for cell in self.index[act.source] if act.source >= 0 else ():
+            term, tree = next(
+                (found[1], tree)
+                for tree in tested
+                if (found := equality(tree)) is not None and found[0] == cell and self._same_kind(found)
+            )
+            tested.remove(tree)
+            self.probes.add(term, int(self.kinds[term] == "float"))
+        test_begin = len(self.tests)
+        for tree in tested:
+            self._test(tree)
+        write_begin = len(self.writes)
+        for (register, term), column in self.column.items():
+            if register in act.written and (register, term) in self.registers.needed[act.target]:
+                self.writes.add(column, term)
+        self.acts.add(
+            *(act.does, act.source, act.target, act.symbol, probe_begin),
+            *(test_begin, len(self.tests), write_begin, len(self.writes)),
+        )
+
+    # -- tests
+
+    def _test(self, tree: Tree) -> None:
+        if isinstance(tree, Apply) and tree.op in COMPARISONS:
+            op, (left, right) = tree.op, tree.args
+            if isinstance(left, Term) and left.register is None:
+                op, left, right = MIRROR[op], right, left
+            if isinstance(left, Term) and left.register and isinstance(right, Term) and right.register is None:
+                kind = _comparison(self.kinds[left.number], self.kinds[right.number], op)
+                cell = self.column[left.register, left.number]
+                self.tests.add(kind, cell, right.number, tests.OUTCOMES[op])
+                return
+        if _depth(tree) > tests.STACK:
+            raise LimitError(
+                "depth", tests.STACK, reason="a condition between events is nested too deeply", fix="split it"
+            )
+        begin = len(self.steps)
+        self._steps(tree)
+        self.tests.add(tests.PROGRAM, begin, len(self.steps), 0)
+
+    def _steps(self, tree: Tree) -> Kind:
+        """Append the steps that leave the tree's value on the stack."""
+        if isinstance(tree, Term):
+            kind = self.kinds[tree.number]
+            floating = kind == "float"
+            if tree.register is None:
+                self.steps.add(tests.TERM_FLOAT if floating else tests.TERM, tree.number)
+            else:
+                column = self.column[tree.register, tree.number]
+                self.steps.add(tests.CELL_FLOAT if floating else tests.CELL, column)
+            return kind
+        if tree.op in _UNARY:
+            kind = self._steps(tree.args[0])
+            self.steps.add(_UNARY[tree.op], 0)
+            return kind
+        first, *rest = tree.args
+        kind = self._steps(first)
+        for arg in rest:
+            self._steps(arg)
+            if tree.op in COMPARISONS:
+                ordered = kind == "text" and tree.op not in ("=", "!=")
+                self.steps.add(tests.COMPARE_TEXTS if ordered else tests.COMPARE, tests.OUTCOMES[tree.op])
+            else:
+                self.steps.add(_BINARY[tree.op], 0)
+        return "whole"
+
+
+def _comparison(cell: Kind, term: Kind, op: str) -> int:
+    if cell == "text" and op not in ("=", "!="):
+        return tests.TEXTS
+    if cell == "float":
+        return tests.FLOATS if term == "float" else tests.CELL_IS_FLOAT
+    return tests.TERM_IS_FLOAT if term == "float" else tests.WHOLE
+
+
+def _depth(tree: Tree) -> int:
+    """How many values its evaluation holds at once: that of the first argument, then one beside each further one."""
+    if isinstance(tree, Term):
+        return 1
+    first, *rest = map(_depth, tree.args)
+    return max([first, *(1 + depth for depth in rest)])
+
+
+def _all(trees: Sequence[Tree]) -> Tree:
+    return trees[0] if len(trees) == 1 else Apply("and", tuple(trees))

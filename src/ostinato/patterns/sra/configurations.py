@@ -1,0 +1,82 @@
+"""What an automaton can be in while it reads (SRA paper, Definition 4.3), with events told by their places alone.
+
+Unrolling, determinisation and the search for a string all follow configurations. They differ in which places keep
+events: one for each position, or as few as will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from ostinato.core.expressions import Expr
+from ostinato.patterns.sra.automaton import Automaton, Rule
+from ostinato.patterns.sra.epsilon import eliminate
+from ostinato.patterns.sra.live_registers import live
+from ostinato.patterns.sra.rename_registers import renamed
+from ostinato.patterns.theory.satisfiability import satisfiable
+
+
+class Configuration(NamedTuple):
+    """A state, and the place of the event that each register holds: only of registers that may still be read."""
+
+    state: int
+    held: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def places(self) -> frozenset[int]:
+        return frozenset(place for _, place in self.held)
+
+
+def place_name(place: int) -> str:
+    """The register that keeps the event of a place."""
+    return f"e{place}"
+
+
+class Configurations:
+    """The configurations of an automaton and the moves between them. Rules that can never fire are left out."""
+
+    def __init__(self, automaton: Automaton) -> None:
+        automaton = eliminate(automaton)
+        rules = tuple(rule for rule in automaton.rules if satisfiable([(rule.test, True)]))
+        self.automaton = replace(automaton, rules=rules)
+        self.start = Configuration(automaton.start)
+        self._live = live(self.automaton)
+        self._distance = _distance(self.automaton)
+
+    def is_final(self, configuration: Configuration) -> bool:
+        return configuration.state in self.automaton.final
+
+    def fewest(self, state: int) -> int | None:
+        """The fewest events from a state to a final one; None where no way leads to any."""
+        return self._distance.get(state)
+
+    def moves(self, source: Configuration, place: int, left: int | None) -> Iterator[tuple[Rule, Expr, Configuration]]:
+        """Each rule that may fire, its test on places, and the configuration after an event that is kept in `place`.
+
+        Rules that read an empty register cannot be satisfied (Definition 3.11); nor do those matter after which no
+        final state can be reached with the events that are `left`.
+        """
+        held = dict(source.held)
+        names = {register: place_name(kept) for register, kept in source.held}
+        for rule in self.automaton.leaving(source.state):
+            distance = self.fewest(rule.target)
+            if rule.reads <= held.keys() and distance is not None and (left is None or distance <= left):
+                after = {**held, **dict.fromkeys(rule.writes, place)}
+                kept = tuple(sorted((name, at) for name, at in after.items() if name in self._live[rule.target]))
+                yield rule, renamed(rule.test, names), Configuration(rule.target, kept)
+
+
+def _distance(automaton: Automaton) -> dict[int, int]:
+    """For each state from which a final one can be reached, the fewest events it takes."""
+    distance = dict.fromkeys(automaton.final, 0)
+    changed = True
+    while changed:
+        changed = False
+        for rule in automaton.rules:
+            there = distance.get(rule.target)
+            if there is not None and there + 1 < distance.get(rule.source, there + 2):
+                distance[rule.source] = there + 1
+                changed = True
+    return distance

@@ -1,0 +1,130 @@
+"""From an SRA back to an SREM, by state elimination (SRA paper, Theorem 5.6, Algorithm 3).
+
+The paper first makes the automaton write one register at a time, because its expressions do; ours may write several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ostinato.errors import LimitError
+from ostinato.patterns.sra.automaton import Automaton
+from ostinato.patterns.sra.closure import counted
+from ostinato.patterns.sra.definite_registers import definite
+from ostinato.patterns.syntax.srem.nodes import EMPTY, EPSILON, Concat, Either, Expression, Plus, Star, Test, children
+
+# Elimination may double an expression with every state; beyond these bounds nobody can read it, nor the parser nest it.
+MAX_TESTS = 10_000
+MAX_NESTING = 60
+
+
+def to_srem(automaton: Automaton) -> Expression:
+    """An expression with the same strings; a window becomes part of it, as the lengths that it allows.
+
+    Events that are never read are not stored, and no branch reads what was not: the text of such a one is refused.
+    """
+    automaton = definite(counted(automaton))
+    start, final = automaton.states, automaton.states + 1
+    generalised = _Generalised()
+    generalised.add(start, automaton.start, EPSILON)
+    for rule in automaton.rules:
+        generalised.add(rule.source, rule.target, Test(rule.test, rule.writes))
+    for state in sorted(automaton.final):
+        generalised.add(state, final, EPSILON)
+    left = set(range(automaton.states))
+    while left:
+        state = min(left, key=lambda each: (generalised.cost(each), each))
+        generalised.remove(state)
+        left.discard(state)
+    return generalised.edge(start, final)
+
+
+class _Generalised:
+    """A gSRA: at most one transition between two states, with an expression on it; none stands for ∅."""
+
+    def __init__(self) -> None:
+        self.after: dict[int, dict[int, Expression]] = {}
+        self.before: dict[int, dict[int, Expression]] = {}
+
+    def edge(self, source: int, target: int) -> Expression:
+        return self.after.get(source, {}).get(target, EMPTY)
+
+    def add(self, source: int, target: int, expression: Expression) -> None:
+        expression = _small(either(self.edge(source, target), expression))
+        self.after.setdefault(source, {})[target] = expression
+        self.before.setdefault(target, {})[source] = expression
+
+    def cost(self, state: int) -> int:
+        """How many transitions its removal makes, at most."""
+        return len(self.before.get(state, {})) * len(self.after.get(state, {}))
+
+    def remove(self, state: int) -> None:
+        """Every way through the state becomes a transition around it."""
+        entries, exits = self.before.pop(state, {}), self.after.pop(state, {})
+        loop = star(exits.pop(state, EMPTY))
+        entries.pop(state, None)
+        for source in entries:
+            del self.after[source][state]
+        for target in exits:
+            del self.before[target][state]
+        for source, entry in entries.items():
+            for target, leave in exits.items():
+                self.add(source, target, concat(entry, loop, leave))
+
+
+# The operators, without what changes nothing: ε in a concatenation, ∅ and repetitions in a union. ---------------------
+
+
+def concat(*expressions: Expression) -> Expression:
+    parts: list[Expression] = []
+    for part in _flat(Concat, expressions):
+        if isinstance(part, Star) and parts and parts[-1] == part.body:
+            parts[-1] = Plus(part.body)
+        else:
+            parts.append(part)
+    if EMPTY in parts:
+        return EMPTY
+    return parts[0] if len(parts) == 1 else Concat(tuple(parts))
+
+
+def either(*expressions: Expression) -> Expression:
+    parts = dict.fromkeys(part for part in _flat(Either, expressions) if part != EMPTY)
+    if EPSILON in parts:  # ε comes last, and only where nothing else allows it
+        del parts[EPSILON]
+        parts = {Star(part.body) if isinstance(part, Plus) else part: None for part in parts}
+        if not any(isinstance(part, Star) for part in parts):
+            parts[EPSILON] = None
+    return next(iter(parts), EMPTY) if len(parts) < 2 else Either(tuple(parts))
+
+
+def star(expression: Expression) -> Expression:
+    if expression in (EMPTY, EPSILON):
+        return EPSILON
+    parts = [part for part in _flat(Either, [expression]) if part != EPSILON]
+    body = either(*(part.body if isinstance(part, Star | Plus) else part for part in parts))
+    return Star(body)
+
+
+def _flat(kind: type[Concat | Either], expressions: Iterable[Expression]) -> list[Expression]:
+    parts = []
+    for expression in expressions:
+        if isinstance(expression, kind):
+            parts += _flat(kind, expression.parts)
+        else:
+            parts.append(expression)
+    return parts
+
+
+def _small(expression: Expression) -> Expression:
+    todo = [(expression, 1)]
+    for count, (part, nesting) in enumerate(todo):
+        for limit, bound, value in (("tests", MAX_TESTS, count), ("nesting", MAX_NESTING, nesting)):
+            if value > bound:
+                raise LimitError(
+                    limit,
+                    bound,
+                    reason="the expression of this automaton is too long to write down",
+                    fix="use the automaton itself, or a narrower window",
+                )
+        todo += [(child, nesting + 1) for child in children(part)]
+    return expression

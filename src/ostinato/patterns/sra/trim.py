@@ -1,0 +1,55 @@
+"""Smaller automata with the same strings: without useless states, and with states merged that behave alike."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ostinato.core.expressions import FALSE
+from ostinato.core.reachability import reach
+from ostinato.patterns.sra.automaton import Automaton, Rule
+from ostinato.patterns.sra.bisimulation import alike
+
+
+def trim(automaton: Automaton) -> Automaton:
+    """No state that the start does not reach or that reaches no final one, no two that behave alike; start is 0.
+
+    It takes automata without ε-transitions.
+    """
+    assert not automaton.epsilons, "ε-transitions are eliminated first"
+    return _merge_alike(_useful(automaton))
+
+
+def _useful(automaton: Automaton) -> Automaton:
+    forward: dict[int, list[int]] = {}
+    backward: dict[int, list[int]] = {}
+    for rule in automaton.rules:
+        if rule.test != FALSE:
+            forward.setdefault(rule.source, []).append(rule.target)
+            backward.setdefault(rule.target, []).append(rule.source)
+    reached = reach([automaton.start], forward)
+    useful = (reached & reach(automaton.final, backward)) | {automaton.start}
+    order = [automaton.start, *sorted(useful - {automaton.start})]
+    return _renumber(automaton, {state: number for number, state in enumerate(order)})
+
+
+def _merge_alike(automaton: Automaton) -> Automaton:
+    block = alike(automaton)
+    first = dict.fromkeys(block)  # blocks are numbered by their first state, so that the start stays 0
+    number = {name: index for index, name in enumerate(first)}
+    return _renumber(automaton, {state: number[name] for state, name in enumerate(block)})
+
+
+def _renumber(automaton: Automaton, number: dict[int, int]) -> Automaton:
+    """The states that have a number; rules that never fire go as well."""
+    rules: dict[Rule, None] = {}
+    for rule in automaton.rules:
+        if rule.source in number and rule.target in number and rule.test != FALSE:
+            rules.setdefault(replace(rule, source=number[rule.source], target=number[rule.target]))
+    final = frozenset(number[state] for state in automaton.final if state in number)
+    return replace(
+        automaton,
+        states=max(number.values()) + 1,
+        start=number[automaton.start],
+        final=final,
+        rules=tuple(rules),
+    )

@@ -1,0 +1,1 @@
+"""CEL: query text to nodes."""

@@ -1,0 +1,200 @@
+"""What to say about a CEL text that does not parse: what was found, what was expected, and the fix of common slips."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ostinato.core.expressions import COMPARISONS
+from ostinato.core.text import messages as slips
+from ostinato.core.text.messages import (
+    CLAUSES,
+    CLOSING,
+    OPENING,
+    Advice,
+    Place,
+    Slip,
+    Wording,
+    brackets,
+    by,
+    condition_slips,
+    dangling,
+    double_quotes,
+    keyword_as_name,
+    unclosed_quote,
+    within,
+)
+from ostinato.errors import QueryError, did_you_mean
+from ostinato.patterns.syntax.languages import SREM
+
+if TYPE_CHECKING:
+    from lark.exceptions import UnexpectedInput
+
+_NEVER_A_NAME = ("FILTER", "WHERE", "FROM", "SELECT", "IN", "IS", "LIKE", "BETWEEN", "AS", *CLAUSES)
+_STRATEGIES = ("ALL", "STRICT", "NXT", "LAST", "MAX")
+_JOIN_EVENTS = "write `;` for `and then`, OR for `either`"
+_EXPECTED = (
+    ({"NUMBER", "STRING"}, "a value such as x.attr, 3 or 'text'"),
+    ({"ANY", "_LPAR"}, "an event such as T AS x"),
+    ({"ATTRIBUTE"}, "the name of an attribute"),
+    ({"COMPARISON"}, "a comparison such as > 3"),
+    ({"_AND"}, "AND"),
+    ({"_SEMICOLON"}, "`;`"),
+    ({"_OR"}, "OR"),
+    ({"_FILTER"}, "FILTER"),
+    ({"_AS"}, "AS and a name"),
+    ({"_RPAR"}, "`)`"),
+    ({"_RSQB"}, "`]`"),
+    ({"_BY"}, "BY"),
+    ({"_FROM"}, "FROM"),
+    ({"_WHERE"}, "WHERE"),
+    ({"NULL", "NOT"}, "NULL or NOT NULL"),
+    ({"_WITHIN"}, "a clause such as WITHIN"),
+    ({"$END"}, "the end of the query"),
+)
+_ONLY = {"NAME": "a name", "NUMBER": "a number", "NONE": "NONE, PARTITION or ANY", "_LPAR": "`(`", "_AND": "AND"}
+_WORDING = Wording(_EXPECTED, _ONLY, example="a formula, such as T AS x ; H AS y", other=SREM)
+
+
+def explain(text: str, error: UnexpectedInput) -> QueryError:
+    return slips.explain(text, error, _WORDING, _SLIPS)
+
+
+def _in_formula(place: Place) -> bool:
+    """After a complete formula, so that `;` could follow."""
+    return "_SEMICOLON" in place.accepts
+
+
+def _filtered(place: Place) -> bool:
+    """After FILTER, in the same brackets."""
+    filtered = [False]
+    for word in place.before:
+        if word in CLOSING:
+            filtered.append(False)
+        elif word in OPENING and len(filtered) > 1:
+            filtered.pop()
+        elif word.upper() in ("FILTER", *CLAUSES):
+            filtered[-1] = word.upper() == "FILTER"
+    return filtered[-1]
+
+
+# Slips: each looks at the place and either knows what was meant or says nothing. The first that knows speaks.
+
+
+def _foreign_operator(place: Place) -> Advice | None:
+    conjunction = _JOIN_EVENTS if _in_formula(place) and not place.in_condition else "write AND"
+    fixes = {
+        "&&": conjunction,
+        "&": conjunction,
+        "||": "write OR; to join texts, concat(a, b)" if place.in_condition else "write OR",
+        "|": "write OR",
+        "==": "write =",
+        "=>": "write `;` for `and then`, >= for `at least`",
+        "->": "write `;` for `and then`",
+        "!": "write NOT",
+    }
+    if place.found not in fixes:
+        return None
+    return Advice(f"`{place.found}` is not an operator of CEL", fixes[place.found])
+
+
+def _select_list(place: Place) -> Advice | None:
+    words = [word.upper() for word in place.before]
+    if words[:1] != ["SELECT"] or "WHERE" in words:
+        return None
+    if len(words) == 3 and words[2] == "*" and place.found.upper() in ("WHERE", "FROM"):
+        reason = f"unknown selection strategy `{place.before[1]}`"
+        return Advice(reason, did_you_mean(words[1], _STRATEGIES), place.spans[1])
+    if words == ["SELECT"]:
+        return Advice(place.reason, "write * for whole matches, or list what to show: SELECT x, y.attr WHERE …")
+    if "_WHERE" in place.accepts:
+        return Advice(place.reason, "write WHERE before the formula: SELECT * WHERE T AS x ; H AS y")
+    return None
+
+
+def _consume_mode(place: Place) -> Advice | None:
+    if place.last(2) != "CONSUME":
+        return None
+    return Advice(place.reason, did_you_mean(place.found.upper(), ("NONE", "PARTITION", "ANY")))
+
+
+def _where_for_filter(place: Place) -> Advice | None:
+    if place.found.upper() != "WHERE" or not _in_formula(place):
+        return None
+    return Advice("conditions on events come after FILTER", "write FILTER instead of WHERE")
+
+
+def _two_events(place: Place) -> Advice | None:
+    """A word after a complete event: AS, FILTER or `;` was forgotten."""
+    if not _in_formula(place) or not (place.found[:1].isalpha() or place.found[:1] in "_`") or place.found == "":
+        return None
+    if place.found.upper() in _NEVER_A_NAME:
+        return None
+    if place.after in (".", "[", *COMPARISONS):
+        return Advice(place.reason, f"write FILTER before the condition: FILTER {place.found}{place.after}…")
+    if "_AS" in place.accepts and place.after.upper() != "AS":
+        return Advice(place.reason, f"name an event with AS: {place.before[-1]} AS {place.found}")
+    return Advice(place.reason, f"put `;` (and then) or OR before {place.found}")
+
+
+def _joined_events(place: Place) -> Advice | None:
+    if not _in_formula(place):
+        return None
+    if place.found.upper() == "AND":
+        return Advice("AND joins conditions, not events", _JOIN_EVENTS)
+    if place.found == ",":
+        return Advice(place.reason, "write `;` between events that follow each other")
+    if place.found in ("*", "?", "{"):
+        return Advice(f"`{place.found}` is not an operator on events", "write + for one or more, OR for alternatives")
+    if place.found == ".":
+        fix = f"write T AS x for an event and FILTER x.{place.after or 'attr'} … for a condition on it"
+        return Advice("an attribute cannot stand where an event is expected", fix)
+    return None
+
+
+def _after_filter(place: Place) -> Advice | None:
+    if not _filtered(place) or place.found.upper() not in (";", ":", ":+", "AS"):
+        return None
+    reason = f"FILTER tests everything before it in its brackets, so that no `{place.found}` can follow"
+    return Advice(reason, "put brackets around the filtered part: (T AS x FILTER x.v > 3) ; H AS y")
+
+
+def _repeat_after_filter(place: Place) -> Advice | None:
+    if place.last() != "+" or "NUMBER" not in place.accepts or place.found not in ("", ")", "]", ";"):
+        return None
+    return Advice(place.reason, "to repeat a filtered event, bracket it first: (T AS x FILTER x.v > 3)+")
+
+
+def _count_star(place: Place) -> Advice | None:
+    if place.found != "*" or place.last() != "(":
+        return None
+    return Advice(place.reason, "count(x) counts the events of variable x")
+
+
+def _out_of_order(place: Place) -> Advice | None:
+    if place.found.upper() not in ("FILTER", "OR", ";", ":", "+", ":+") or _in_formula(place) or place.in_condition:
+        return None
+    if "_WITHIN" not in place.accepts:
+        return None
+    return Advice(place.reason, f"clauses come last: move `{place.found}` and what follows before them")
+
+
+_SLIPS: tuple[Slip, ...] = (
+    unclosed_quote,
+    double_quotes,
+    _foreign_operator,
+    _select_list,
+    brackets,
+    within,
+    by,
+    _consume_mode,
+    keyword_as_name,
+    _where_for_filter,
+    _joined_events,
+    _two_events,
+    _after_filter,
+    _repeat_after_filter,
+    _count_star,
+    condition_slips,
+    dangling,
+    _out_of_order,
+)

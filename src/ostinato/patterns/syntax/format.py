@@ -1,0 +1,123 @@
+"""Formulas and queries back to text that parses to an equal node."""
+
+from __future__ import annotations
+
+from ostinato.core.expressions import Expr, literal_text, quote_name
+from ostinato.core.expressions import to_text as expr_text
+from ostinato.core.text.units import UNITS
+from ostinato.core.window import Window
+from ostinato.patterns.syntax.item_names import item_names
+from ostinato.patterns.syntax.nodes import Absent, Event, Filter, Formula, Never, Or, Query, Repeat, Segment, Sequence
+from ostinato.patterns.syntax.srem import nodes as srem
+
+# How tightly each kind of formula binds; a part is bracketed where its place asks for more.
+_FILTER, _OR, _SEQUENCE, _ADJACENT, _POSTFIX, _ATOM = range(6)
+
+
+def to_text(node: Query | Formula) -> str:
+    """One line, with no more brackets than needed."""
+    if not isinstance(node, Query):
+        return _formula(node, _FILTER)
+    head = _select(node)
+    return " ".join([*([head, "WHERE"] if head else []), _formula(node.formula, _FILTER), *_clauses(node)])
+
+
+def pretty(query: Query) -> str:
+    """Several lines: SELECT, the formula with one line per FILTER, one line per clause."""
+    formula, filters = query.formula, []
+    while isinstance(formula, Filter):
+        filters.append(f"  FILTER {expr_text(formula.predicate)}")
+        formula = formula.body
+    head = _select(query)
+    lines = [*([head, "WHERE"] if head else []), *_branches(formula), *reversed(filters), *_clauses(query)]
+    return "\n".join(lines)
+
+
+def _branches(formula: Formula) -> list[str]:
+    if not isinstance(formula, Or):
+        return [f"  {_formula(formula, _FILTER)}"]
+    first, *rest = (_formula(part, _SEQUENCE) for part in formula.parts)
+    return [f"  {first}", *(f"  OR {part}" for part in rest)]
+
+
+def _select(query: Query) -> str:
+    """The SELECT line, empty where the plain form `formula clauses` says the same."""
+    if query.items is None and not query.relations and query.strategy == "ALL":
+        return ""
+    words = ["SELECT"] if query.strategy == "ALL" else ["SELECT", query.strategy]
+    if query.items is None:
+        words.append("*")
+    else:
+        defaults = item_names([item.expr for item in query.items])
+        items = zip(query.items, defaults, strict=True)
+        words.append(", ".join(_item(item.expr, item.name, default) for item, default in items))
+    if query.relations:
+        words += ["FROM", _names(query.relations)]
+    return " ".join(words)
+
+
+def _item(expr: Expr, name: str, default: str) -> str:
+    return expr_text(expr) if name == default else f"{expr_text(expr)} AS {quote_name(name)}"
+
+
+def _clauses(query: Query) -> list[str]:
+    return [
+        *([f"PARTITION BY {_names(query.partition_by)}"] if query.partition_by else []),
+        *([_window(query.window)] if query.window is not None else []),
+        *([f"CONSUME BY {query.consume}"] if query.consume != "NONE" else []),
+    ]
+
+
+def _window(window: Window) -> str:
+    if window.kind == "events":
+        return f"WITHIN {window.amount} EVENTS"
+    if window.kind == "attribute":
+        return f"WITHIN {literal_text(window.amount)} ON {quote_name(window.attribute or '')}"
+    return f"WITHIN {duration_text(int(window.amount))}"
+
+
+def duration_text(nanoseconds: int) -> str:
+    """In the largest unit that gives a whole number; the first spelling of each unit is its full name."""
+    size = max(size for size in UNITS.values() if nanoseconds % size == 0) if nanoseconds else UNITS["second"]
+    unit = next(unit for unit in UNITS if UNITS[unit] == size)
+    amount = nanoseconds // size
+    return f"{amount} {unit}{'' if amount == 1 else 's'}"
+
+
+def _formula(formula: Formula, place: int) -> str:
+    text, strength = _text(formula)
+    return f"({text})" if strength < place else text
+
+
+def _text(formula: Formula) -> tuple[str, int]:
+    """The text without outer brackets, and how tightly it binds."""
+    if isinstance(formula, Event):
+        return _event(formula), _ATOM if formula.variable.startswith("#") else _POSTFIX
+    if isinstance(formula, Filter):
+        return f"{_formula(formula.body, _FILTER)} FILTER {expr_text(formula.predicate)}", _FILTER
+    if isinstance(formula, Or):
+        return " OR ".join(_formula(part, _SEQUENCE) for part in formula.parts), _OR
+    if isinstance(formula, Sequence):
+        if formula.contiguous:
+            return " : ".join(_formula(part, _POSTFIX) for part in formula.parts), _ADJACENT
+        return " ; ".join(_formula(part, _ADJACENT) for part in formula.parts), _SEQUENCE
+    if isinstance(formula, Repeat):
+        return _formula(formula.body, _ATOM) + (":+" if formula.contiguous else "+"), _ATOM
+    if isinstance(formula, Absent):
+        text = f"NOT {_event(formula.event)}"
+        if formula.predicate is None:
+            return text, _POSTFIX
+        return f"{text} FILTER {expr_text(formula.predicate)}", _FILTER
+    if isinstance(formula, Segment):
+        return srem.to_text(formula.expression), _ATOM
+    assert isinstance(formula, Never)
+    return "NEVER", _ATOM
+
+
+def _event(event: Event) -> str:
+    relation = "ANY" if event.relation is None else quote_name(event.relation)
+    return relation if event.variable.startswith("#") else f"{relation} AS {quote_name(event.variable)}"
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(quote_name(name) for name in names)

@@ -1,0 +1,31 @@
+"""What the columns of an answer are called."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from ostinato.core.expressions import AGGREGATES, Attribute, Call, Expr, Variable, to_text
+
+ANSWER_COLUMNS = ("start", "end", "positions")  # of SELECT *; `events` only where it is asked for
+
+
+def item_names(exprs: Sequence[Expr], given: Sequence[str | None] | None = None) -> list[str]:
+    """The column of each SELECT item: the given name, or one after its attribute, told apart by its variable."""
+    given = given or [None] * len(exprs)
+    short = [name or _item_name(expr, with_variable=False) for expr, name in zip(exprs, given, strict=True)]
+    count = Counter(short)
+    return [
+        _item_name(expr, with_variable=True) if name is None and count[default] > 1 else default
+        for expr, name, default in zip(exprs, given, short, strict=True)
+    ]
+
+
+def _item_name(expr: Expr, *, with_variable: bool) -> str:
+    if isinstance(expr, Variable):
+        return expr.name
+    if isinstance(expr, Attribute):
+        return f"{expr.variable}_{expr.name}" if with_variable else expr.name
+    if isinstance(expr, Call) and expr.op in AGGREGATES and isinstance(expr.args[0], Attribute | Variable):
+        return f"{expr.op}_{_item_name(expr.args[0], with_variable=with_variable)}"
+    return to_text(expr)

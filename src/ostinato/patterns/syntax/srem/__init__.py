@@ -1,0 +1,1 @@
+"""SREM, symbolic regular expressions with memory: pattern text to nodes."""

@@ -1,0 +1,52 @@
+"""SREM: pattern text to `plan.srem.Pattern`.
+
+The grammar is srem.lark with shared.lark, the nodes are made in srem_build.py, what to say about bad syntax is in
+srem_errors.py. lark is imported on first use only, so that importing the package stays quick.
+"""
+
+from __future__ import annotations
+
+from ostinato.core.expressions import attributes
+from ostinato.core.text.grammar import grammar
+from ostinato.errors import QueryError, did_you_mean
+from ostinato.patterns.syntax.srem.nodes import Concat, Expression, Pattern, Plus, Star, Test, children, written
+
+
+def parse(text: str) -> Pattern:
+    """The pattern that `text` states. Raises QueryError with the place, the reason and a likely fix."""
+    from lark.exceptions import UnexpectedInput
+
+    from ostinato.patterns.syntax.srem.build import Builder
+    from ostinato.patterns.syntax.srem.messages import explain
+
+    try:
+        pattern: Pattern = Builder(text).build(grammar(__package__, "pattern").parse(text))
+        _check_reads(pattern.expression, frozenset())
+        return pattern
+    except UnexpectedInput as error:
+        raise explain(text, error) from None
+    except QueryError as error:
+        raise error.within(text) from None
+
+
+def _check_reads(expression: Expression, before: frozenset[str]) -> None:
+    """Every register that a test reads is written on some way to it; `before` are those written before all of it."""
+    if isinstance(expression, Test):
+        for register in sorted(expression.reads - before):
+            raise _never_written(register, expression, before)
+    elif isinstance(expression, Concat):
+        for part in expression.parts:
+            _check_reads(part, before)
+            before |= written(part)
+    else:
+        if isinstance(expression, Star | Plus):  # one round may read what the round before it wrote
+            before |= written(expression)
+        for child in children(expression):
+            _check_reads(child, before)
+
+
+def _never_written(register: str, test: Test, before: frozenset[str]) -> QueryError:
+    read = next(attribute for attribute in attributes(test.test) if attribute.variable == register)
+    write = f"write it in an earlier test: true -> {register} . […]"
+    fix = did_you_mean(register, before) if before else write
+    return QueryError(f"register `{register}` is never written before this", span=read.span, fix=fix)

@@ -1,0 +1,1 @@
+"""Whether tests can hold together: satisfiability and minterms of conditions on events."""

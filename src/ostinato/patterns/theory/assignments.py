@@ -1,0 +1,158 @@
+"""Concrete values for attributes such that tests have the given outcomes: a search over values near the constants."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from decimal import Decimal
+from itertools import pairwise, product
+from typing import Any, TypeGuard
+
+from ostinato.core.expressions import ARITHMETIC, COMPARISONS, CURRENT, Attribute, Call, Expr, Literal, attributes, walk
+from ostinato.core.interpret import value
+from ostinato.patterns.theory.attribute_kinds import Kinds, kind_of
+from ostinato.patterns.theory.budget import Effort
+from ostinato.patterns.theory.comparisons import outcome, place
+
+Assignment = dict[str, dict[str, Any]]  # variable -> row
+
+_FREE: dict[str | None, tuple[Any, ...]] = {  # values of each kind, for what is compared with no constant
+    "boolean": (True, False),
+    "number": (0, 1),
+    "text": ("a",),
+    "time": (datetime(2000, 1, 1),),
+    None: (0, 1, "a"),
+}
+_FAULTS = (TypeError, ValueError, ArithmeticError, AttributeError)  # a value that does not fit its operator
+
+
+def assign(facts: Mapping[Expr, int], kinds: Kinds, effort: Effort) -> Assignment | None:
+    """Rows for all variables, attribute by attribute, each from values that its tests make interesting.
+
+    Also a test that may have any outcome has to have one: its values must fit its operators. None also where the
+    effort is spent.
+    """
+    order = sorted({node for atom in facts for node in attributes(atom)}, key=_by_event)
+    rank = {attribute: index for index, attribute in enumerate(order)}
+    due: list[list[Expr]] = [[] for _ in order]  # the tests that can be evaluated once an attribute has its value
+    for atom in facts:
+        if mentioned := attributes(atom):
+            due[max(rank[attribute] for attribute in mentioned)].append(atom)
+    near: dict[Attribute, list[Call]] = {attribute: [] for attribute in order}
+    for call in dict.fromkeys(node for atom in facts for node in walk(atom) if _compares(node)):
+        for attribute in dict.fromkeys(attributes(call)):
+            near[attribute].append(call)
+    rows: Assignment = {attribute.variable: {} for attribute in order}
+    untried: list[Iterator[Any]] = []  # for each attribute that has a value, those it may have instead
+    fits = True
+    while effort.spend():
+        if fits and len(untried) == len(order):
+            return rows
+        if fits:
+            untried.append(_candidates(order[len(untried)], near, rows, kinds))
+        index, attribute = len(untried) - 1, order[len(untried) - 1]
+        row = rows[attribute.variable]
+        try:
+            row[attribute.name] = next(untried[-1])
+            fits = all(_outcome(atom, rows) & facts[atom] for atom in due[index])
+        except StopIteration:
+            row.pop(attribute.name, None)
+            untried.pop()
+            fits = False
+            if not untried:
+                return None
+    return None
+
+
+def _by_event(attribute: Attribute) -> tuple[bool, int, str, str]:
+    """Stored events before the current one, and e2 before e10."""
+    return attribute.variable == CURRENT, len(attribute.variable), attribute.variable, attribute.name
+
+
+def _outcome(atom: Expr, rows: Assignment) -> int:
+    try:
+        return outcome(value(atom, rows))
+    except _FAULTS:
+        return 0
+
+
+def _candidates(
+    attribute: Attribute, near: Mapping[Attribute, list[Call]], rows: Assignment, kinds: Kinds
+) -> Iterator[Any]:
+    """Values at, between and around what the attribute is compared with, if by detours; NULL and NaN at last.
+
+    Those of the attribute's kind come first: the others are for what was understood wrongly.
+    """
+    kind = kinds.get(attribute.name)
+    anchors = dict.fromkeys(_anchors(attribute, near, rows))
+    spread = [*anchors, *_around(anchors)]
+    fitting = [each for each in spread if kind in (None, kind_of(each))]
+    yield from fitting
+    if not fitting or kind == "boolean":
+        yield from _FREE[kind]
+    yield from (each for each in spread if kind not in (None, kind_of(each)))
+    yield from (None, math.nan)
+
+
+def _anchors(attribute: Attribute, near: Mapping[Attribute, list[Call]], rows: Assignment) -> Iterator[Any]:
+    """Constants and assigned values in the tests that are linked to the attribute, its own tests first."""
+    seen: set[Call] = set()
+    todo = [attribute]
+    for linked in todo:
+        for atom in near[linked]:
+            if atom in seen:
+                continue
+            seen.add(atom)
+            yield from _anchors_of(atom, rows)
+            todo += [other for other in attributes(atom) if other not in todo]
+
+
+def _compares(node: Expr) -> TypeGuard[Call]:
+    return isinstance(node, Call) and node.op in (*COMPARISONS, "in", "like")
+
+
+def _anchors_of(atom: Call, rows: Assignment) -> Iterator[Any]:
+    for side in atom.args:
+        yield from _known_value(side, rows)
+        if isinstance(side, Call):
+            yield from _undone(side, atom, rows)
+    if atom.op == "like" and isinstance(atom.args[1], Literal):
+        yield str(atom.args[1].value).replace("%", "").replace("_", "a")
+
+
+def _known_value(side: Expr, rows: Assignment) -> Iterator[Any]:
+    if all(node.name in rows[node.variable] for node in attributes(side)):
+        try:
+            known = value(side, rows)
+        except _FAULTS:
+            return
+        if place(known):
+            yield known
+
+
+def _undone(side: Call, atom: Call, rows: Assignment) -> Iterator[Any]:
+    """For `2 * x` compared with 10: what 10 would have come from."""
+    operands = [operand for node in walk(side) if node != side for operand in _known_value(node, rows)]
+    goals = [goal for other in atom.args if other != side for goal in _known_value(other, rows)]
+    for goal, operand, op in product(goals, operands, ARITHMETIC[:-1]):
+        yield from _known_value(Call(op, (Literal(goal), Literal(operand))), rows)
+
+
+def _around(anchors: Iterable[Any]) -> Iterator[Any]:
+    """Below the least, above the greatest and between neighbours, for each kind of value."""
+    kinds: dict[str, list[Any]] = {}
+    for kind, spot in sorted({spot for anchor in anchors if (spot := place(anchor))}):
+        kinds.setdefault(kind, []).append(spot)
+    for number in _spread([spot for spot in kinds.get("number", ()) if spot.is_finite()], Decimal(1)):
+        yield int(number) if number == number.to_integral_value() else float(number)
+    yield from _spread(kinds.get("time", ()), timedelta(hours=1))
+    for text in kinds.get("text", ()):
+        yield from (text + "a", text + " ", text[:-1])
+
+
+def _spread(spots: Sequence[Any], step: Any) -> Iterator[Any]:
+    with suppress(OverflowError):  # there is no time after the year 9999
+        yield from (spot for end in spots[-1:] for spot in (end + step, spots[0] - step))
+    yield from (low + (high - low) / 2 for low, high in pairwise(spots))

@@ -1,0 +1,80 @@
+"""What kind of values an attribute has: a table has one kind in a column, so a string of events should as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ostinato.core.expressions import (
+    COMPARISONS,
+    NUMERIC_FUNCTIONS,
+    STRING_FUNCTIONS,
+    Attribute,
+    Call,
+    Expr,
+    Literal,
+    walk,
+)
+from ostinato.patterns.theory.comparisons import place
+
+Kinds = dict[str, str]  # attribute -> "text", "number", "time" or "boolean"
+
+_OPERANDS = {
+    "boolean": ("and", "or", "not", "is_true"),
+    "text": (*STRING_FUNCTIONS, "like"),
+    "number": (*NUMERIC_FUNCTIONS, "*", "/"),
+}
+
+
+def kinds(tests: Iterable[Expr]) -> Kinds:
+    """The kinds that tests force on attributes, if by comparisons with other ones; not where they force several."""
+    forced: dict[str, set[str]] = {}
+    links: list[tuple[str, str]] = []
+    for test in tests:
+        _demand(test, "boolean", forced)
+        for node in walk(test):
+            if isinstance(node, Call):
+                _read(node, forced, links)
+    changed = True
+    while changed:
+        changed = False
+        for one, other in links:
+            both = forced.get(one, set()) | forced.get(other, set())
+            for name in (one, other):
+                changed |= both != forced.get(name, set())
+                forced[name] = both
+    return {name: next(iter(found)) for name, found in forced.items() if len(found) == 1}
+
+
+def kind_of(constant: Any) -> str | None:
+    """None for NULL and NaN, which every column may have."""
+    spot = place(constant)
+    return "boolean" if isinstance(constant, bool) else spot and spot[0]
+
+
+def _read(call: Call, forced: dict[str, set[str]], links: list[tuple[str, str]]) -> None:
+    """What a call says of its arguments."""
+    if call.op in (*COMPARISONS, "in"):
+        names = [arg.name for arg in call.args if isinstance(arg, Attribute)]
+        links += [(names[0], other) for other in names[1:]]
+        for kind in (kind for arg in call.args for kind in _kinds_of(arg)):
+            for arg in call.args:
+                _demand(arg, kind, forced)
+        return
+    for arg in call.args:
+        for kind, operators in _OPERANDS.items():
+            if call.op in operators:
+                _demand(arg, kind, forced)
+
+
+def _kinds_of(side: Expr) -> Iterator[str]:
+    """The kind of values of one side of a comparison, where it shows."""
+    if isinstance(side, Literal) and (kind := kind_of(side.value)):
+        yield kind
+    elif isinstance(side, Call) and side.op in (*NUMERIC_FUNCTIONS, *STRING_FUNCTIONS):
+        yield "number" if side.op in (*NUMERIC_FUNCTIONS, "length") else "text"
+
+
+def _demand(side: Expr, kind: str, forced: dict[str, set[str]]) -> None:
+    if isinstance(side, Attribute):
+        forced.setdefault(side.name, set()).add(kind)

@@ -1,0 +1,54 @@
+"""Minterms (SRA paper, Example 5.16, Algorithm 8): which of some tests hold on an event, in all ways that can be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ostinato.core.expressions import Call, Expr
+from ostinato.errors import LimitError
+from ostinato.patterns.theory.conjunction import conjunction
+from ostinato.patterns.theory.satisfiability import satisfiable
+
+MAX_MINTERMS = 4096
+
+
+def minterms(tests: Sequence[Expr], limit: int = MAX_MINTERMS) -> list[tuple[bool, ...]]:
+    """For each satisfiable minterm, whether each test holds.
+
+    The tests are taken one by one, and what cannot be is dropped at once, so that there are as many steps as minterms
+    of each prefix of the tests, not 2ⁿ.
+    """
+    found: list[tuple[bool, ...]] = [()]
+    for count in range(1, len(tests) + 1):
+        found = [
+            longer
+            for shorter in found
+            for longer in ((*shorter, True), (*shorter, False))
+            if satisfiable(zip(tests[:count], longer, strict=True))
+        ]
+        if len(found) > limit:
+            raise LimitError(
+                "minterms",
+                limit,
+                reason=f"{len(tests)} tests on the same event can turn out in too many ways",
+                fix="narrow the window, or write conditions that exclude each other",
+            )
+    return found
+
+
+def minterm_test(tests: Sequence[Expr], holds: Sequence[bool]) -> Expr:
+    """The test that is TRUE exactly where the minterm says; what already follows from the rest is left out.
+
+    A test that must not hold becomes `NOT is_true(test)`, which is TRUE on NULL as well. Only those are left out, so
+    that of two minterms, which differ in some test, one says that it holds.
+    """
+    literals = list(zip(tests, holds, strict=True))
+    for literal in [literal for literal in literals if not literal[1]]:
+        others = [other for other in literals if other != literal]
+        if not satisfiable([*others, (literal[0], True)]):
+            literals = others
+    return conjunction(test if positive else _fails(test) for test, positive in literals)
+
+
+def _fails(test: Expr) -> Expr:
+    return Call("not", (test if isinstance(test, Call) and test.op == "is_true" else Call("is_true", (test,)),))

@@ -1,1 +1,0 @@
-"""Query plans of rules as SQL: one generator for DuckDB and Spark."""

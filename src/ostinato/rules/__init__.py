@@ -1,0 +1,1 @@
+"""Event rules (XChangeEQ): DETECT … ON … END programs, from text to derived events."""

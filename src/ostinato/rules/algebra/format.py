@@ -1,0 +1,112 @@
+"""CERA expressions and query plans as text, as the paper prints them (Figures 4-6, 9 and 10)."""
+
+from __future__ import annotations
+
+from ostinato.rules.algebra.nodes import (
+    AntiJoin,
+    At,
+    Construct,
+    Definition,
+    FixedStream,
+    Join,
+    Match,
+    Merge,
+    Node,
+    Point,
+    Project,
+    Rename,
+    Select,
+    TemporalJoin,
+    TimerStream,
+    Union,
+)
+from ostinato.rules.algebra.translate import PATTERN
+from ostinato.rules.syntax.format import condition_text, construct_text, term_text
+from ostinato.rules.syntax.nodes import AbsoluteTimer, Condition, Data, Formula, Temporal
+
+_ALLEN = {
+    "before": "{0}.end < {1}.begin",
+    "after": "{0}.begin > {1}.end",
+    "meets": "{0}.end = {1}.begin",
+    "met-by": "{0}.begin = {1}.end",
+}
+
+
+def show(node: Node) -> str:
+    """One operator a line, as in Figure 4, down to the joins, which stay on one."""
+    lines: list[str] = []
+    closing = ""
+    while isinstance(node, Construct | Merge | Select | Project):
+        lines.append(f"{_head(node)}(")
+        closing += ")"
+        node = node.input
+    return "\n".join([*lines, _inline(node) + closing])
+
+
+def show_definition(definition: Definition) -> str:
+    """`name := expression`, indented under the name."""
+    first, *rest = show(definition.node).split("\n")
+    return "\n".join([f"{definition.name} := {first}", *(f"    {line}" for line in rest)])
+
+
+def _head(node: Construct | Merge | Select | Project) -> str:
+    if isinstance(node, Construct):
+        return f"CX[ {construct_text(node.head)} ]"
+    if isinstance(node, Merge):
+        return f"µ[[begin, end] ← {' ⊔ '.join(node.events)}]"
+    if isinstance(node, Select):
+        return f"σ[{' ∧ '.join(map(show_condition, node.conditions))}]"
+    return f"π[{', '.join(node.data)}]"
+
+
+def _inline(node: Node) -> str:
+    if isinstance(node, Construct | Merge | Select | Project):
+        return f"{_head(node)}({_inline(node.input)})"
+    if isinstance(node, Match):
+        shown = term_text(node.term)
+        term = shown if not node.stream.startswith(PATTERN) else f'cel "{node.stream[len(PATTERN) :]}" {shown}'
+        bound = "" if node.bound is None else f"var {node.bound} -> "
+        return f"QX[ {node.ident}: {bound}{term} ](E)"
+    if isinstance(node, TimerStream):
+        timer = node.timer
+        return f"X[ {timer.ident}: {timer.kind}[{timer.anchor}, {timer.duration.text}] ](E)"
+    if isinstance(node, FixedStream):
+        return f"X[ {node.timer.ident}: absolute{_span(node.timer)} ]"
+    if isinstance(node, Join):
+        return f"{_operand(node.left)} ⋈ {_operand(node.right)}"
+    if isinstance(node, TemporalJoin):
+        return f"{_operand(node.left)} ⋈_{{{node.window}⊒{node.ident}}} {_operand(node.right)}"
+    if isinstance(node, AntiJoin):
+        return f"{_operand(node.left)} ▷_{{{node.window}⊒{node.ident}}} {_operand(node.right)}"
+    if isinstance(node, Rename):
+        return f"ρ[{', '.join(f'{new} ← {old}' for new, old in (*node.events, *node.data))}]({_inline(node.input)})"
+    if isinstance(node, At):
+        return f"{node.part}{_operand(node.input)}" if node.part != "◦∪Δ" else f"(◦∪Δ){_operand(node.input)}"
+    if isinstance(node, Union):
+        return " ∪ ".join(map(_operand, node.inputs))
+    assert isinstance(node, Point)
+    return node.name
+
+
+def _operand(node: Node) -> str:
+    shown = _inline(node)
+    return f"({shown})" if isinstance(node, Join | TemporalJoin | AntiJoin | Union) else shown
+
+
+def show_condition(condition: Condition) -> str:
+    """Temporal relations as comparisons of times, as in Figure 4."""
+    if isinstance(condition, Temporal) and condition.relation in _ALLEN:
+        return _ALLEN[condition.relation].format(*condition.events)
+    if isinstance(condition, Temporal) and condition.duration is not None:
+        ends, begins = (", ".join(f"{event}.{side}" for event in condition.events) for side in ("end", "begin"))
+        if condition.relation == "within":
+            return f"max{{{ends}}} - min{{{begins}}} ≤ {condition.duration.text}"
+        return f"max{{{begins}}} - min{{{ends}}} ≥ {condition.duration.text}"
+    if isinstance(condition, Formula):
+        shown = [show_condition(part) for part in condition.parts]
+        return f"¬({shown[0]})" if condition.op == "not" else f" {'∧∨'[condition.op == 'or']} ".join(shown).join("()")
+    return condition_text(condition).replace("var ", "") if isinstance(condition, Data) else condition_text(condition)
+
+
+def _span(timer: AbsoluteTimer) -> str:
+    return f"[{timer.begin}, {timer.end}]"

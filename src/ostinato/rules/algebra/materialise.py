@@ -1,0 +1,116 @@
+"""Query plans with materialisation points (section 3.4.2): what is shared is computed and kept once.
+
+A point is made of every relation that later steps need again: what a join looks up, and what waits for a timer. Two
+that differ only in the names of events and variables are one point, renamed where it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from ostinato.rules.algebra.canonical_names import Renaming, renamed
+from ostinato.rules.algebra.nodes import (
+    AntiJoin,
+    Construct,
+    Definition,
+    FixedStream,
+    Join,
+    Match,
+    Merge,
+    Node,
+    Plan,
+    Point,
+    Project,
+    Rename,
+    Select,
+    TemporalJoin,
+    TimerStream,
+    walk,
+)
+
+FORWARD = ("from-end", "from-start", "extend", "shift-forward")  # timers that end after what they are anchored on
+
+
+def materialise(rules: Iterable[tuple[int, Node]]) -> Plan:
+    """The plan of rules in evaluation order, each with its number."""
+    made = _Points()
+    for number, node in rules:
+        assert isinstance(node, Construct) and isinstance(node.input, Merge)
+        body = replace(node.input, input=made.visit(node.input.input))
+        made.add(f"{node.head.label}_{number}", replace(node, input=body), number)
+    return Plan(tuple(made.definitions))
+
+
+def waits(node: Node) -> bool:
+    """Whether the node's tuples may end after all of what they are made from: a timer, or a time set in advance."""
+    if isinstance(node, Join) and isinstance(node.right, TimerStream):
+        return node.right.timer.kind in FORWARD or waits(node.left)
+    if isinstance(node, Join) and isinstance(node.right, FixedStream):
+        return True
+    return isinstance(node, Select | Project) and waits(node.input)
+
+
+@dataclass
+class _Points:
+    definitions: list[Definition] = field(default_factory=list)
+    _known: dict[Node, tuple[Point, Renaming]] = field(default_factory=dict)
+    _names: set[str] = field(default_factory=set)
+
+    def visit(self, node: Node, *, again: bool = False) -> Node:
+        """The node over points; `again`: later steps look at it again, so it must be one itself."""
+        if isinstance(node, Match | FixedStream) or waits(node):
+            return self._point(self._over_points(node))
+        node = self._over_points(node)
+        return self._point(node) if again and not isinstance(node, Point | Rename) else node
+
+    def _over_points(self, node: Node) -> Node:
+        if isinstance(node, Join) and isinstance(node.right, TimerStream | FixedStream):
+            # A chain of timers waits once, for the last of them.
+            left = self._over_points(node.left) if waits(node.left) else self.visit(node.left)
+            return replace(node, left=left)
+        if isinstance(node, Join):
+            return replace(node, left=self.visit(node.left, again=True), right=self.visit(node.right, again=True))
+        if isinstance(node, TemporalJoin | AntiJoin):
+            return replace(node, left=self.visit(node.left), right=self.visit(node.right, again=True))
+        if isinstance(node, Select | Project):
+            below = self._over_points(node.input) if waits(node.input) else self.visit(node.input)
+            return replace(node, input=below)
+        return node
+
+    def _point(self, node: Node) -> Node:
+        plain, mine = renamed(node)
+        if plain in self._known:
+            point, theirs = self._known[plain]
+            events = _pairs(mine.events, theirs.events, point.schema.times)
+            data = _pairs(mine.data, theirs.data, point.schema.data)
+            return Rename(events, data, point) if events or data else point
+        point = Point(self._name(node), node.schema)
+        self._known[plain] = point, mine
+        self.definitions.append(Definition(point.name, node))
+        return point
+
+    def add(self, name: str, node: Node, rule: int) -> None:
+        name = self._unique(name)
+        self.definitions.append(Definition(name, node, rule))
+
+    def _name(self, node: Node) -> str:
+        """After the paper: Temp_t for the matches of event t, B_n,i for what is made of them."""
+        label = node.stream if isinstance(node, Match) else "timer" if isinstance(node, FixedStream) else None
+        if label is None:
+            label = "B" if any(isinstance(each, Join | TemporalJoin | AntiJoin) for each in walk(node)) else "A"
+        elif not label.isidentifier():
+            label = "pattern"
+        return self._unique(f"{label}_{','.join(node.schema.times)}")
+
+    def _unique(self, name: str) -> str:
+        found, number = name, 1
+        while found.lower() in self._names:
+            number += 1
+            found = f"{name}{number}"
+        self._names.add(found.lower())
+        return found
+
+
+def _pairs(mine: Sequence[str], theirs: Sequence[str], kept: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    return tuple((new, old) for new, old in zip(mine, theirs, strict=True) if new != old and old in kept)

@@ -1,0 +1,347 @@
+"""The operators of CERA (section 3.2) as frozen nodes, each with its schema, and query plans (Definition 0.6).
+
+A relation has for each event identifier i the times i.begin and i.end and the reference i.ref, and data attributes: the
+variables. Nothing may drop times or references but where the paper says so: the temporal joins drop those of what they
+collect, and merging puts one interval in the place of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal as OneOf
+
+from ostinato.errors import OstinatoError
+from ostinato.rules.syntax.nodes import AbsoluteTimer, Condition, Data, Element, Make, RelativeTimer, Temporal
+from ostinato.rules.syntax.variables import variables
+
+MERGED = ""  # the identifier of the one interval that merging leaves: its times are begin and end
+
+
+@dataclass(frozen=True)
+class Schema:
+    """sch(R): identifiers with times, identifiers with references, data attributes, each in order."""
+
+    times: tuple[str, ...]
+    refs: tuple[str, ...]
+    data: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Match:
+    """Q^X[ident: term](stream): one tuple for each way that an event of the stream matches.
+
+    `stream` is a label, or the text of a CEL query after `cel `.
+    """
+
+    ident: str
+    term: Element
+    stream: str
+    bound: str | None = None
+
+    @cached_property
+    def schema(self) -> Schema:
+        return Schema((self.ident,), (self.ident,), variables(self.term, self.bound))
+
+
+@dataclass(frozen=True)
+class TimerStream:
+    """X[ident: kind[anchor, d]](E): the relative timer events (Figure 3), to be joined by the anchor's reference."""
+
+    timer: RelativeTimer
+
+    @property
+    def schema(self) -> Schema:
+        return Schema((self.timer.ident,), (self.timer.ident, self.timer.anchor), ())
+
+
+@dataclass(frozen=True)
+class FixedStream:
+    """The one event of an absolute timer."""
+
+    timer: AbsoluteTimer
+
+    @property
+    def schema(self) -> Schema:
+        return Schema((self.timer.ident,), (self.timer.ident,), ())
+
+
+@dataclass(frozen=True)
+class Near:
+    """What conditions imply about two times of a join's sides: low <= right - left <= high, in nanoseconds.
+
+    A time is an identifier and "begin" or "end".
+    """
+
+    left: tuple[str, str]
+    right: tuple[str, str]
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Bound:
+    """How long a tuple of one side of a join may wait for `event` of the other side to end.
+
+    Until the earliest of its own times, each with an offset in nanoseconds; for ever where there is none. A time is an
+    identifier and "begin" or "end", or None for the origin of time.
+    """
+
+    event: str
+    until: tuple[tuple[tuple[str, str] | None, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Join:
+    """Natural join; keeps the times and references of both. The bounds say how long a tuple of each side matters."""
+
+    left: Node
+    right: Node
+    near: Near | None = None
+    keep_left: tuple[Bound, ...] = ()
+    keep_right: tuple[Bound, ...] = ()
+
+    @cached_property
+    def schema(self) -> Schema:
+        left, right = self.left.schema, self.right.schema
+        return Schema(_union(left.times, right.times), _union(left.refs, right.refs), _union(left.data, right.data))
+
+
+@dataclass(frozen=True)
+class Select:
+    """σ[c1 ∧ …](input)."""
+
+    conditions: tuple[Condition, ...]
+    input: Node
+
+    @property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+
+@dataclass(frozen=True)
+class Project:
+    """π: keeps the data attributes `data`; times and references always stay."""
+
+    data: tuple[str, ...]
+    input: Node
+
+    def __post_init__(self) -> None:
+        if unknown := set(self.data) - set(self.input.schema.data):
+            raise OstinatoError(f"projection keeps data attributes, and these are none: {', '.join(sorted(unknown))}")
+
+    @property
+    def schema(self) -> Schema:
+        return replace(self.input.schema, data=self.data)
+
+
+@dataclass(frozen=True)
+class TemporalJoin:
+    """left ⋈_{window ⊒ ident} right (Definition 0.1): what the right side has within the window.
+
+    `named` keeps the reference of what is collected, so that each event counts on its own; `timed` its times, for heads
+    that ask for the first or the last.
+    """
+
+    window: str
+    ident: str
+    left: Node
+    right: Node
+    named: bool = False
+    timed: bool = False
+    near: Near | None = None
+    keep_right: tuple[Bound, ...] = ()
+
+    @cached_property
+    def schema(self) -> Schema:
+        left, right = self.left.schema, self.right.schema
+        return Schema(left.times, left.refs, _union(left.data, right.data))
+
+
+@dataclass(frozen=True)
+class AntiJoin:
+    """left ▷_{window ⊒ ident} right (Definition 0.2): tuples of the left side without a partner within the window."""
+
+    window: str
+    ident: str
+    left: Node
+    right: Node
+    near: Near | None = None
+    keep_right: tuple[Bound, ...] = ()
+
+    @property
+    def schema(self) -> Schema:
+        return self.left.schema
+
+
+@dataclass(frozen=True)
+class Merge:
+    """µ[[begin, end] ← j1 ⊔ …](input) (Definition 0.3)."""
+
+    events: tuple[str, ...]
+    input: Node
+
+    @property
+    def schema(self) -> Schema:
+        kept = tuple(ident for ident in self.input.schema.times if ident not in self.events)
+        return replace(self.input.schema, times=(MERGED, *kept))
+
+
+@dataclass(frozen=True)
+class Rename:
+    """ρ[new ← old, …](input) (Definition 0.4): of event identifiers and of variables, each with all it stands for."""
+
+    events: tuple[tuple[str, str], ...]  # (new, old)
+    data: tuple[tuple[str, str], ...]
+    input: Node
+
+    @cached_property
+    def schema(self) -> Schema:
+        events, data = ({old: new for new, old in pairs} for pairs in (self.events, self.data))
+        of = self.input.schema
+        return Schema(
+            tuple(events.get(ident, ident) for ident in of.times),
+            tuple(events.get(ident, ident) for ident in of.refs),
+            tuple(data.get(name, name) for name in of.data),
+        )
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What one `while … collect` binds; `named`: each of its events counts on its own."""
+
+    ident: str
+    named: bool
+    binds: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Construct:
+    """C^X[head](input): the derived events; groups by references and times, then as the head says.
+
+    `traced` are the events of the rule, each with the variables that it binds: with the times these tell event traces
+    apart.
+    """
+
+    head: Make
+    input: Node
+    traced: tuple[tuple[str, frozenset[str]], ...] = ()
+    collected: tuple[Collected, ...] = ()
+
+    @property
+    def schema(self) -> Schema:
+        return Schema((MERGED,), (), ())
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """Whose times the interval of a derived event covers."""
+        assert isinstance(self.input, Merge)
+        return self.input.events
+
+    @property
+    def trace(self) -> frozenset[str]:
+        """The variables that the events themselves bind, not what is collected."""
+        return frozenset().union(*(binds for _, binds in self.traced))
+
+
+@dataclass(frozen=True)
+class Point:
+    """A materialisation point, by its name."""
+
+    name: str
+    schema: Schema = field(compare=False)
+
+
+Part = OneOf["Δ", "◦", "◦∪Δ"]
+
+
+@dataclass(frozen=True)
+class At:
+    """A part of a point's tuples: Δ those that end in this step, ◦ those that ended before."""
+
+    part: Part
+    input: Point | Match | FixedStream
+
+    @property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+
+@dataclass(frozen=True)
+class Union:
+    inputs: tuple[Node, ...]
+
+    @property
+    def schema(self) -> Schema:
+        return self.inputs[0].schema
+
+
+Node = (
+    Match | TimerStream | FixedStream | Join | Select | Project | TemporalJoin | AntiJoin
+    | Merge | Rename | Construct | Point | At | Union
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Definition:
+    """`name := node`, one of a query plan. `rule` is the number of the rule whose result it is."""
+
+    name: str
+    node: Node
+    rule: int | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """⟨M1 := Q1, …⟩, acyclic but for the points of a recursive group (see plan.rules_strata)."""
+
+    definitions: tuple[Definition, ...]
+
+    @cached_property
+    def by_name(self) -> dict[str, Definition]:
+        return {definition.name: definition for definition in self.definitions}
+
+
+# Walking -------------------------------------------------------------------------------------------------------------
+
+
+def inputs(node: Node) -> tuple[Node, ...]:
+    if isinstance(node, Join | TemporalJoin | AntiJoin):
+        return node.left, node.right
+    if isinstance(node, Union):
+        return node.inputs
+    if isinstance(node, Select | Project | Merge | Rename | Construct | At):
+        return (node.input,)
+    return ()
+
+
+def with_inputs(node: Node, new: tuple[Node, ...]) -> Node:
+    """The same operator over other inputs."""
+    if isinstance(node, Join | TemporalJoin | AntiJoin):
+        return replace(node, left=new[0], right=new[1])
+    if isinstance(node, Union):
+        return replace(node, inputs=new)
+    if isinstance(node, Select | Project | Merge | Rename | Construct):
+        return replace(node, input=new[0])
+    return node
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and all below it, outermost first."""
+    yield node
+    for below in inputs(node):
+        yield from walk(below)
+
+
+def condition_events(condition: Condition) -> frozenset[str]:
+    """The event identifiers whose times a condition reads."""
+    if isinstance(condition, Temporal):
+        return frozenset(condition.events)
+    if isinstance(condition, Data):
+        return frozenset()
+    return frozenset().union(*map(condition_events, condition.parts))
+
+
+def _union(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(left + right))

@@ -1,0 +1,163 @@
+"""Which events never meet, so that they can be read apart from each other: rules by a key that all they read shares.
+
+A variable that every literal of a rule binds to an attribute, and that its head carries, keeps values apart: events
+with different values of it are never in one derived event, and no two values derive the same event. Rules that derive
+or read the same derived label go by one key; what has none is read by itself, whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, product
+
+from ostinato.core.expressions import Variable
+from ostinato.rules.plan.strata import uses
+from ostinato.rules.syntax.nodes import Bind, Element, Make, NormalRule, PatternQuery, Value
+
+_MOST = 1_000  # ways to choose a key that are looked at
+
+Choice = Mapping[str, str]  # label -> the attribute whose value goes by
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Rules that are evaluated together. `rules` are their numbers, `labels` what they read; None: all, for a pattern.
+
+    `keys` are attributes of each label, as many of each: events that differ in one of them never meet. Without any, all
+    events of the unit may meet.
+    """
+
+    rules: tuple[int, ...]
+    labels: frozenset[str] | None
+    keys: Mapping[str, tuple[str, ...]]
+
+
+def partition(rules: Sequence[NormalRule], plain: Collection[str]) -> tuple[Unit, ...]:
+    """The units of a program, those with a key first. `plain` are the attributes of incoming events with one value."""
+    made: list[tuple[list[NormalRule], list[Choice]]] = []
+    whole: list[NormalRule] = []
+    for component in _components(rules):
+        choices = _agreed([_choices(rule, component, plain) for rule in component])
+        if choices:
+            made.append((component, choices))
+        else:
+            whole += component
+    units = [_unit(members, choices) for members, choices in _shared(made)]
+    return tuple(units) + ((_unit(whole, []),) if whole else ())
+
+
+def describe(units: Iterable[Unit]) -> list[str]:
+    """A line for each unit, for `explain`."""
+    told = []
+    for unit in units:
+        rules = f"rule{'s' if len(unit.rules) > 1 else ''} {', '.join(map(str, unit.rules))}"
+        if unit.keys:
+            keys = "; ".join(f"{label} by {', '.join(keys)}" for label, keys in sorted(unit.keys.items()))
+            told.append(f"{rules}: {keys}")
+        else:
+            told.append(f"{rules}: in one task (no variable is bound by all that they read and carried by their heads)")
+    return told
+
+
+def _unit(rules: Iterable[NormalRule], choices: Sequence[Choice]) -> Unit:
+    members = list(rules)
+    patterns = any(isinstance(event, PatternQuery) for rule in members for event in rule.events)
+    labels = None if patterns else frozenset(use.label for rule in members for use in uses(rule))
+    chosen: list[Choice] = []
+    for choice in choices:  # two variables in one attribute of some label say no more than one
+        if all(attribute != other[label] for other in chosen for label, attribute in choice.items()):
+            chosen.append(choice)
+    keys = {label: tuple(choice[label] for choice in chosen) for label in sorted(chosen[0] if chosen else ())}
+    return Unit(tuple(sorted({rule.number for rule in members})), labels, keys)
+
+
+def _components(rules: Sequence[NormalRule]) -> Iterator[list[NormalRule]]:
+    """Rules that derive the same label, or one that another reads, belong together."""
+    derived = {rule.head.label for rule in rules}
+    left = list(rules)
+    while left:
+        members = [left.pop(0)]
+        labels = _derived_labels(members[0], derived)
+        while near := [rule for rule in left if labels & _derived_labels(rule, derived)]:
+            members += near
+            left = [rule for rule in left if rule not in near]
+            labels = labels.union(*(_derived_labels(rule, derived) for rule in near))
+        yield members
+
+
+def _derived_labels(rule: NormalRule, derived: Collection[str]) -> set[str]:
+    return {rule.head.label} | {use.label for use in uses(rule) if use.label in derived}
+
+
+def _choices(rule: NormalRule, component: Sequence[NormalRule], plain: Collection[str]) -> list[Choice]:
+    """The keys that the rule can go by: for each variable, attributes of its literals and its head."""
+    if not rule.events or any(isinstance(event, PatternQuery) for event in rule.events):
+        return []
+    derived = {other.head.label for other in component}
+    literals = [query.term for query in (*rule.events, *rule.collects, *rule.negations)]
+    bound = [(term.label, _bound(term, plain if term.label not in derived else None)) for term in literals]
+    bound.append((rule.head.label, _carried(rule.head)))
+    found: list[Choice] = []
+    for name in {name: None for name, _ in bound[0][1]}:
+        places = [[attribute for other, attribute in pairs if other == name] for _, pairs in bound]
+        for attributes in islice(product(*places), _MOST):
+            choice: dict[str, str] = {}
+            if all(
+                choice.setdefault(label, attribute) == attribute
+                for (label, _), attribute in zip(bound, attributes, strict=True)
+            ):
+                found.append(choice)
+    return found
+
+
+def _bound(term: Element, plain: Collection[str] | None) -> list[tuple[str, str]]:
+    """Variables with the attributes whose whole value they are."""
+    return [
+        (child.children[0].name, child.label)
+        for child in term.children
+        if isinstance(child, Element)
+        and (plain is None or child.label in plain)
+        and len(child.children) == 1
+        and isinstance(child.children[0], Bind)
+        and child.children[0].term is None
+    ]
+
+
+def _carried(head: Make) -> list[tuple[str, str]]:
+    labels = [child.label for child in head.children if isinstance(child, Make)]
+    return [
+        (child.children[0].expr.name, child.label)
+        for child in head.children
+        if isinstance(child, Make)
+        and labels.count(child.label) == 1
+        and len(child.children) == 1
+        and isinstance(child.children[0], Value)
+        and isinstance(child.children[0].expr, Variable)
+    ]
+
+
+def _agreed(options: Sequence[Sequence[Choice]]) -> list[Choice]:
+    """Choices, one of each, that give no label two attributes."""
+    found: list[Choice] = [{}]
+    for choices in options:
+        found = [
+            {**one, **other}
+            for one, other in islice(product(found, choices), _MOST)
+            if all(one.get(label, attribute) == attribute for label, attribute in other.items())
+        ]
+    return [dict(each) for each in dict.fromkeys(tuple(sorted(choice.items())) for choice in found) if each]
+
+
+def _shared(made: Iterable[tuple[list[NormalRule], list[Choice]]]) -> list[tuple[list[NormalRule], list[Choice]]]:
+    """Rules that read the same labels by the same attributes are one unit: each event goes there once."""
+    units: list[tuple[list[NormalRule], list[Choice]]] = []
+    for rules, choices in made:
+        for place, (members, known) in enumerate(units):
+            both = _agreed([known, choices])
+            if both and known[0].keys() & choices[0].keys():
+                units[place] = members + rules, both
+                break
+        else:
+            units.append((rules, choices))
+    return units

@@ -1,0 +1,71 @@
+"""From a program to its query plan, every stage kept so that `explain` can show it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import inf
+
+from ostinato.patterns.syntax.cel.parse import parse
+from ostinato.rules.algebra.bounds import Bounds, annotate
+from ostinato.rules.algebra.materialise import materialise
+from ostinato.rules.algebra.nodes import Construct, Node, Plan
+from ostinato.rules.algebra.relevance import Relevance, relevance
+from ostinato.rules.algebra.rewrite import early_negation, narrow, push_selections
+from ostinato.rules.algebra.translate import PATTERN, translate
+from ostinato.rules.plan.normal_form import normalise
+from ostinato.rules.plan.strata import Group, Strata, stratify
+from ostinato.rules.syntax.nodes import NormalRule, Program
+
+
+@dataclass(frozen=True)
+class Translated:
+    """A rule, its CERA expression (Figure 8), and the same after all rewrites."""
+
+    rule: NormalRule
+    node: Construct
+    improved: Node
+    bounds: Bounds
+
+
+@dataclass(frozen=True)
+class RulePlan:
+    strata: Strata
+    translated: tuple[Translated, ...]  # in the order of evaluation
+    plan: Plan
+    relevance: Mapping[str, Relevance]
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        return self.strata.groups
+
+
+def plan_program(program: Program, longest: float = inf) -> RulePlan:
+    """`longest`: how many nanoseconds an incoming event lasts at most, where that is known."""
+    strata = stratify(normalise(program))
+    durations: dict[str, float] = {}
+
+    def lasts(stream: str) -> float:
+        if stream.startswith(PATTERN):
+            window = parse(stream[len(PATTERN) :]).window
+            return longest + window.amount if window is not None and window.kind == "time" else inf
+        return durations.get(stream, longest)
+
+    translated: list[Translated] = []
+    for group in strata.groups:
+        made = [_translated(rule, lasts) for rule in group.rules]
+        translated += made
+        for each in made:
+            label, events = each.rule.head.label, each.node.events
+            known = inf if group.recursive else each.bounds.longest(events)
+            # Events of a label that rules derive may also come in.
+            durations[label] = max(known, durations.get(label, longest))
+    plan = materialise((each.rule.number, each.improved) for each in translated)
+    return RulePlan(strata, tuple(translated), plan, relevance(plan))
+
+
+def _translated(rule: NormalRule, lasts: Callable[[str], float]) -> Translated:
+    node = translate(rule)
+    bounds = Bounds(node, rule.where, lasts)
+    improved = annotate(narrow(push_selections(early_negation(node))), bounds)
+    return Translated(rule, node, improved, bounds)

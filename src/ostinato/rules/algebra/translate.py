@@ -1,0 +1,87 @@
+"""From a normalised rule to a CERA expression: Figure 8."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ostinato.rules.algebra.nodes import (
+    AntiJoin,
+    Collected,
+    Construct,
+    FixedStream,
+    Join,
+    Match,
+    Merge,
+    Node,
+    Select,
+    TemporalJoin,
+    TimerStream,
+)
+from ostinato.rules.syntax.heads import asks_for_ends
+from ostinato.rules.syntax.nodes import EventQuery, NormalRule, PatternQuery, RelativeTimer, While
+
+PATTERN = "cel "  # what the name of a stream begins with that is not a label but the matches of a CEL query
+
+
+def translate(rule: NormalRule) -> Construct:
+    """Q := C^X[h](µ[[begin, end] ← j1 ⊔ … ⊔ jl](σ[c1 ∧ … ∧ ck](Bn)))."""
+    fresh = _fresh_names(rule)
+    node: Node | None = None
+    traced: list[tuple[str, frozenset[str]]] = []
+    for query in _connected(rule.events):
+        match = event_match(query)
+        traced.append((match.ident, frozenset(match.schema.data)))
+        node = match if node is None else Join(node, match)
+    for timer in rule.timers:
+        stream = TimerStream(timer) if isinstance(timer, RelativeTimer) else FixedStream(timer)
+        node = stream if node is None else Join(node, stream)
+    assert node is not None, "a rule without an event to begin with is refused when it is checked"
+    collected: list[Collected] = []
+    timed = asks_for_ends(rule.head)
+    for collect in rule.collects:
+        match = _while_match(collect, fresh)
+        node = TemporalJoin(collect.window, match.ident, node, match, named=collect.ident is not None, timed=timed)
+        collected.append(Collected(match.ident, collect.ident is not None, frozenset(match.schema.data)))
+    for negation in rule.negations:
+        match = _while_match(negation, fresh)
+        node = AntiJoin(negation.window, match.ident, node, match)
+    if rule.where:
+        node = Select(rule.where, node)
+    return Construct(rule.head, Merge(node.schema.times, node), tuple(traced), tuple(collected))
+
+
+def event_match(query: EventQuery | PatternQuery) -> Match:
+    if isinstance(query, PatternQuery):
+        return Match(query.ident, query.term, PATTERN + query.query)
+    return Match(query.ident, query.term, query.term.label, query.bound)
+
+
+def _while_match(query: While, fresh: Iterator[str]) -> Match:
+    return Match(query.ident or next(fresh), query.term, query.term.label, query.bound)
+
+
+def _connected(events: Iterable[EventQuery | PatternQuery]) -> list[EventQuery | PatternQuery]:
+    """As written, but where it can be each shares a variable with those before it: products of relations grow fast."""
+    left = list(events)
+    ordered: list[EventQuery | PatternQuery] = []
+    known: set[str] = set()
+    while left:
+        linked = (query for query in left if known & set(event_match(query).schema.data))
+        query = next(linked, left[0])
+        left.remove(query)
+        ordered.append(query)
+        known |= set(event_match(query).schema.data)
+    return ordered
+
+
+def _fresh_names(rule: NormalRule) -> Iterator[str]:
+    """Identifiers for what `while` collects, after the label: temp', temp'', …"""
+    atoms = (*rule.events, *rule.timers, *rule.collects)
+    used = {atom.ident for atom in atoms if atom.ident is not None}
+    for query in (*rule.collects, *rule.negations):
+        if query.ident is None:
+            name = query.term.label + "'"
+            while name in used:
+                name += "'"
+            used.add(name)
+            yield name

@@ -1,0 +1,95 @@
+"""What `explain` prints of a program: its rules in CERA, the query plan, what steps compute, what is kept how long."""
+
+from __future__ import annotations
+
+from ostinato.patterns.syntax.cel.parse import parse
+from ostinato.patterns.syntax.format import duration_text
+from ostinato.rules.algebra.difference import difference
+from ostinato.rules.algebra.format import show, show_definition
+from ostinato.rules.algebra.nodes import Bound, Definition, Match
+from ostinato.rules.algebra.query_plan import RulePlan
+from ostinato.rules.algebra.relevance import Relevance
+from ostinato.rules.syntax.nodes import PatternQuery
+
+_MICROSECOND = 1_000  # nanoseconds; less comes of `before` and the like, and would tell nobody anything
+
+
+def explain_program(plan: RulePlan) -> str:
+    sections = [
+        ("strata", "\n".join(_strata(plan))),
+        ("rules in CERA", "\n\n".join(f"rule {each.rule.number}:\n{show(each.node)}" for each in plan.translated)),
+        ("query plan", "\n".join(show_definition(definition) for definition in plan.plan.definitions)),
+        (
+            "each step adds",
+            "\n".join(_step(definition) for definition in plan.plan.definitions if _computed(definition)),
+        ),
+        (
+            "kept",
+            "\n".join(
+                [*(f"{name}: {_kept(found)}" for name, found in plan.relevance.items()), *endless_patterns(plan)]
+            ),
+        ),
+    ]
+    return "\n\n".join(f"-- {title}\n{_indent(text)}" for title, text in sections)
+
+
+def endless_patterns(plan: RulePlan) -> list[str]:
+    """What to say of CEL queries whose partial matches nothing bounds."""
+    patterns = [event for each in plan.translated for event in each.rule.events if isinstance(event, PatternQuery)]
+    return [
+        f"the partial matches of `{query}` are kept for ever: give the query a WITHIN"
+        for query in dict.fromkeys(pattern.query for pattern in patterns)
+        if parse(query).window is None
+    ]
+
+
+def _strata(plan: RulePlan) -> list[str]:
+    lines = []
+    for number, groups in enumerate(plan.strata.strata, 1):
+        told = []
+        for group in groups:
+            rules = ", ".join(f"{rule.head.label} (rule {rule.number})" for rule in group.rules)
+            told.append(f"{rules} to its fixpoint" if group.recursive else rules)
+        lines.append(f"{number}: {'; '.join(told)}")
+    incoming = ", ".join(sorted(plan.strata.incoming)) or "none"
+    return [*lines, f"events that come in: {incoming}"]
+
+
+def _computed(definition: Definition) -> bool:
+    return not isinstance(definition.node, Match)
+
+
+def _step(definition: Definition) -> str:
+    return f"Δ{show_definition(Definition(definition.name, difference(definition.node)))}"
+
+
+def _kept(found: Relevance) -> str:
+    if not found.stored:
+        return "not kept: only what a step adds is needed"
+    if found.unbounded:
+        return _forever(found)
+    if not found.uses:
+        return "until its own end, for a timer"
+    waits = [_until(bound) for use in found.uses for bound in use.bounds]
+    return f"until {' and '.join(dict.fromkeys(waits))}"
+
+
+def _until(bound: Bound) -> str:
+    told = []
+    for time, offset in bound.until:
+        at = "the origin of time" if time is None else f"{time[0]}.{time[1]}"
+        size = round(abs(offset) / _MICROSECOND) * _MICROSECOND
+        told.append(f"{at} {'+' if offset > 0 else '-'} {duration_text(size)}" if size else at)
+    return f"min{{{', '.join(told)}}}" if len(told) > 1 else told[0]
+
+
+def _forever(found: Relevance) -> str:
+    reasons = [f"{user} may wait for `{event}` at any later time" for user, event in found.unbounded]
+    return (
+        f"is kept for ever: {'; '.join(reasons)} (bound it with `{{…}} within …` or a timer, "
+        "or say how long an event lasts at most with longest=…)"
+    )
+
+
+def _indent(text: str) -> str:
+    return "\n".join(f"   {line}" for line in text.splitlines())

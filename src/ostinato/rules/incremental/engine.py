@@ -1,0 +1,336 @@
+"""The live engine of rules: push batches of events, let time advance, get the events that rules derive."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from math import inf
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ostinato.core.events import to_arrow
+from ostinato.core.options import OnLate
+from ostinato.core.snapshot import Snapshot
+from ostinato.errors import DataError, OstinatoError
+from ostinato.rules.incremental.bound_program import Bound, Source
+from ostinato.rules.incremental.migrate_state import adopt
+from ostinato.rules.incremental.steps import Derived, Steps
+from ostinato.rules.incremental.widening import conformed, moved
+from ostinato.rules.plan.check import parse_checked
+from ostinato.rules.relational.kinds import TERM, Attributes
+from ostinato.rules.relational.select import SECOND
+from ostinato.rules.runtime.batch import Fitted, typed
+from ostinato.rules.runtime.ingest import LABEL, untag
+from ostinato.rules.runtime.times import Moments
+from ostinato.rules.syntax.nodes import Program
+from ostinato.rules.terms.data import to_json
+
+Int64 = npt.NDArray[np.int64]
+
+_BEFORE, _AFTER = -(2**62), 2**62  # before and after all times
+_ROWS = 20_000  # events in a step, about: a join looks at all pairs of a key within one
+_ENDED = "this engine was flushed: its stream has ended\nfix: build a new one with rules.engine()"
+_STOPPED = "this engine stopped in the middle of a step: its state is incomplete\nfix: restore it from a snapshot"
+
+
+@dataclass(frozen=True)
+class RuleOptions:
+    """What a user may say about a run, beside the program. `lateness` and `longest` are in nanoseconds."""
+
+    columns: dict[str, str | None]
+    lateness: int | None = 0  # None: events wait for `advance`
+    on_late: OnLate = "count"
+    longest: float = inf
+
+
+@dataclass(frozen=True)
+class RuleStatistics:
+    """events: rows pushed; derived: events given; late: rows that came too late, or lasted too long; unread: rows whose
+    label no rule asks for; waiting: rows that time has not reached yet; kept: tuples of each materialisation point,
+    those among them that are not yet cleared away."""
+
+    events: int
+    derived: int
+    late: int
+    unread: int
+    waiting: int
+    kept: dict[str, int]
+
+
+class RuleEngine:
+    """State of one program over one stream. Build it with `rules.engine()`."""
+
+    def __init__(self, program: Program, text: str, options: RuleOptions, schema: pa.Schema | None = None) -> None:
+        self.program, self.text, self.options = program, text, options
+        self.events = self.derived = self.late = self.unread = 0
+        self.now = _BEFORE  # all that ends up to this tick is done
+        self.stopped = ""
+        self._late_rows: list[pa.Table] = []
+        self._waiting: pa.Table = pa.table({})
+        self._ready: list[pa.Table] = []  # derived by a call that failed later
+        self._told: set[tuple[str, str]] = set()
+        self._source = Source(program, text, options.columns, options.longest)
+        self._bound: Bound | None = None
+        self._steps: Steps
+        if schema is not None:
+            self._bind(Bound.of(self._source, schema, final=True))
+
+    # -- the life of an engine
+
+    def push(self, batch: Any) -> pa.Table:
+        """Read events; returns the derived events that end before time as it is now known."""
+        self._check_open()
+        rows, dicts = to_arrow(batch), isinstance(batch, list)
+        if not rows.num_columns:
+            return pa.table({}) if self._bound is None else self._answer({})
+        bound = self._meet(rows.schema, dicts=dicts)
+        rows = bound.rows(rows, dicts=dicts)
+        read = bound.fitted.columns.read(rows, first_row=self.events)
+        ends = read["end"].to_numpy()
+        late = self._late(bound.fitted.columns.moments, read["begin"].to_numpy(), ends)
+        if late.any() and self.options.on_late == "raise":
+            raise DataError(
+                f"{int(late.sum())} of {len(rows)} events came after time had passed their end, or lasted longer than "
+                "longest=…; none was taken",
+                row=self.events + int(np.argmax(late)),
+                fix="sort the events by their end, or allow lateness=…",
+            )
+        if bound is not self._bound:
+            self._bind(bound)
+        self._warn(read[LABEL])
+        self.events += len(rows)
+        if self._steps.labels is not None:
+            self.unread += len(rows) - (pc.sum(pc.is_in(read[LABEL], self._steps.labels)).as_py() or 0)
+        if late.any():
+            self.late += int(late.sum())
+            if self.options.on_late == "collect":
+                self._late_rows.append(rows.filter(pa.array(late)))
+            read, ends = read.filter(pa.array(~late)), ends[~late]
+        self._waiting = pa.concat_tables([self._waiting, read]) if len(self._waiting) else read
+        if not len(ends) or self.options.lateness is None:
+            return self._answer({})
+        # Events of the same end wait for each other: what ends now may still come.
+        lateness = -(-self.options.lateness * self.fitted.columns.moments.ticks_per_second // SECOND)
+        return self._advance(int(ends.max()) - lateness - 1)
+
+    def advance(self, to: Any) -> pa.Table:
+        """Say that time has passed `to`: nothing that ends up to then will come. Returns what that completes."""
+        self._check_open()
+        return self._advance(self.fitted.columns.moments.tick(to))
+
+    def flush(self) -> pa.Table:
+        """The stream has ended: returns everything that was still waiting, timers included."""
+        self._check_open()
+        if self._bound is None:
+            self._bind(Bound.of(self._source, self._source.without_events()))
+        answer = self._advance(_AFTER)
+        self.stopped = _ENDED
+        return answer
+
+    def due(self) -> Any:
+        """The time that must pass before `advance` has something to do; None when nothing waits."""
+        if self._bound is None:
+            return None
+        ticks = [] if self._steps.due is None else [self._steps.due]
+        if len(self._waiting):
+            ticks.append(int(self._waiting["end"].to_numpy().min()))
+        if not ticks:
+            return None
+        whole = self.fitted.whole_seconds
+        return self.fitted.columns.moments.values(pa.array([min(ticks)]), whole=whole)[0].as_py()
+
+    def late_events(self) -> pa.Table:
+        """The rows that came too late, under on_late="collect"."""
+        seen = self._seen
+        return pa.concat_tables([seen.empty_table(), *(conformed(rows, seen) for rows in self._late_rows)])
+
+    def stats(self) -> RuleStatistics:
+        if self._bound is None:
+            return RuleStatistics(self.events, self.derived, self.late, self.unread, 0, {})
+        counts = self.events, self.derived, self.late, self.unread
+        return RuleStatistics(*counts, len(self._waiting), dict(self._steps.sizes))
+
+    # -- steps
+
+    def _advance(self, now: int) -> pa.Table:
+        if now <= self.now:
+            return self._answer({})
+        ends = self._waiting["end"].to_numpy()
+        ripe = ends <= now
+        events = self._waiting.filter(pa.array(ripe)) if not ripe.all() else self._waiting
+        later = self._waiting.filter(pa.array(~ripe)) if not ripe.all() else self._waiting.slice(0, 0)
+        parts = self._parts(events, ends[ripe], now)
+        for place, (part, until) in enumerate(parts):
+            try:
+                self._ready.append(self._answer(self._step(part, until)))
+            except BaseException:
+                # What is derived already is given by the next call; what is not done waits on.
+                self._waiting = pa.concat_tables([*(events for events, _ in parts[place:]), later])
+                self.stopped = "" if self._steps.restorable else _STOPPED
+                raise
+        self._waiting = later
+        tables, self._ready = self._ready, []
+        return tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="permissive")
+
+    def _parts(self, events: pa.Table, ends: Int64, now: int) -> list[tuple[pa.Table, int]]:
+        """The events in steps of bounded size: all that end at the same time in one."""
+        if len(ends) <= _ROWS:
+            return [(events, now)]
+        order = np.argsort(ends, kind="stable")
+        ends, events = ends[order], events.take(pa.array(order))
+        cuts = [0]
+        while cuts[-1] < len(ends):
+            last = ends[min(cuts[-1] + _ROWS, len(ends)) - 1]
+            cuts.append(int(np.searchsorted(ends, last, side="right")))
+        parts = [(events.slice(at, to - at), int(ends[to - 1])) for at, to in pairwise(cuts)]
+        return [*parts[:-1], (parts[-1][0], now)]
+
+    def _step(self, events: pa.Table, now: int) -> Derived:
+        found = self._steps.step(events, self.now, now)
+        self.now = now
+        self._steps.forget(now)
+        return found
+
+    def _answer(self, found: Derived) -> pa.Table:
+        """Derived events in the columns of the answer."""
+        output = self.fitted.program.output
+        tables = []
+        for label, rows in found.items():
+            kinds = self.fitted.program.binding.derived[label]
+            columns = Attributes.of(kinds).columns
+            data = {"type": pa.array([label] * len(rows), pa.string()), "begin": rows["begin"], "end": rows["end"]}
+            for field in output:
+                if field.name not in kinds:
+                    data[field.name] = pa.nulls(len(rows), field.type)
+                elif kinds[field.name] is TERM:
+                    data[field.name] = pa.array(map(_as_text, rows[columns[field.name]].to_pylist()), pa.string())
+                else:
+                    data[field.name] = typed(rows[columns[field.name]], field.type)
+            tables.append(pa.table(data))
+            self.derived += len(rows)
+        answer = self.fitted.answer(pa.concat_tables(tables)) if tables else self.fitted.answer_schema.empty_table()
+        assert self._bound is not None
+        for name in self._bound.untyped:
+            answer = answer.set_column(answer.schema.get_field_index(name), name, pa.nulls(len(answer)))
+        return answer
+
+    # -- columns
+
+    def _meet(self, schema: pa.Schema, *, dicts: bool) -> Bound:
+        """What the program is bound to for rows of these columns. Nothing changes yet."""
+        if self._bound is not None:
+            return self._bound.for_rows(schema)
+        return Bound.of(self._source, schema, assuming=dicts and self.options.columns.get("document") is None)
+
+    def _bind(self, bound: Bound) -> None:
+        """Go on with columns that were met, which may be wider than those before."""
+        steps = Steps(bound.fitted)
+        columns = bound.fitted.columns
+        if self._bound is None or (not self.events and self.now == _BEFORE):
+            self._waiting = columns.read(bound.schema.empty_table())
+        else:
+            adopt(steps, self._steps, self.now)
+            self._waiting = moved(self._waiting, self.fitted.columns.attributes, columns.attributes)
+        self._bound, self._steps = bound, steps
+
+    def is_late(self, begins: Int64, ends: Int64) -> npt.NDArray[np.bool_]:
+        """Which events of these ticks come too late, or last too long."""
+        return self._late(self.fitted.columns.moments, begins, ends)
+
+    def _late(self, moments: Moments, begins: Int64, ends: Int64) -> npt.NDArray[np.bool_]:
+        late = ends <= self.now
+        if self.options.longest < inf and not moments.points:
+            late |= ends - begins > self.options.longest * moments.ticks_per_second // SECOND
+        return np.asarray(late)
+
+    def _warn(self, labels: pa.ChunkedArray) -> None:
+        """Say what rules ask of events that have come, and none of them had: it may be misspelt."""
+        assert self._bound is not None
+        untold = {each: told for each, told in self._bound.untold.items() if each not in self._told}
+        came = set(pc.unique(labels).to_pylist()) if untold else set()
+        for each, told in untold.items():
+            if each[0] in came:
+                self._told.add(each)
+                warnings.warn(told, stacklevel=3)
+
+    @property
+    def fitted(self) -> Fitted:
+        """The program bound to its columns; known from the first batch on."""
+        if self._bound is None:
+            raise DataError("no events were pushed yet", fix="push a batch (it may be empty, with its columns) first")
+        return self._bound.fitted
+
+    @property
+    def _seen(self) -> pa.Schema:
+        return pa.schema([]) if self._bound is None else self._bound.seen
+
+    @property
+    def bound(self) -> bool:
+        return self._bound is not None
+
+    def _check_open(self) -> None:
+        if self.stopped:
+            raise OstinatoError(self.stopped)
+
+    # -- snapshots
+
+    def snapshot(self) -> bytes:
+        """The whole state; `RuleEngine.restore` goes on from it."""
+        if self.stopped == _STOPPED:
+            raise OstinatoError(_STOPPED)
+        options = asdict(self.options)
+        meta = {"program": self.text, "options": options, "now": self.now, "bound": self.bound}
+        meta |= {"events": self.events, "derived": self.derived, "late": self.late, "stopped": self.stopped}
+        meta["unread"] = self.unread
+        if self._bound is None:
+            return Snapshot(meta, {}, {}).to_bytes()
+        meta |= {"final": self._bound.final, "assuming": self._bound.assuming}
+        self._steps.forget(self.now, all_of_it=True)
+        tables = {f"point {name}": rows for name, rows in self._steps.tables().items()}
+        tables |= {"schema": self._seen.empty_table(), "waiting": self._waiting.combine_chunks()}
+        if self._late_rows:
+            tables["late"] = self.late_events()
+        if self._ready:
+            tables["ready"] = pa.concat_tables(self._ready, promote_options="permissive")
+        arrays = {
+            f"pattern {query}": np.frombuffer(engine.snapshot(), np.uint8)
+            for query, engine in self._steps.engines.items()
+        }
+        return Snapshot(meta, arrays, tables).to_bytes()
+
+    @classmethod
+    def restore(cls, data: bytes) -> RuleEngine:
+        """The engine that `snapshot` saved."""
+        saved = Snapshot.from_bytes(data)
+        if "program" not in saved.meta:
+            raise DataError("this is a snapshot of another engine", fix="restore it with ostinato.Engine.restore")
+        meta = dict(saved.meta)
+        engine = cls(parse_checked(meta["program"]), meta["program"], RuleOptions(**meta["options"]))
+        engine.now, engine.stopped = meta["now"], meta["stopped"]
+        engine.events, engine.derived, engine.late = meta["events"], meta["derived"], meta["late"]
+        engine.unread = meta.get("unread", 0)
+        if meta["bound"]:
+            told = {option: meta.get(option, False) for option in ("final", "assuming")}
+            engine._bind(Bound.of(engine._source, saved.tables["schema"].schema, **told))
+            engine._waiting = saved.tables["waiting"]
+            points = {
+                name.removeprefix("point "): rows for name, rows in saved.tables.items() if name.startswith("point ")
+            }
+            patterns = {name.removeprefix("pattern "): array.tobytes() for name, array in saved.arrays.items()}
+            engine._steps.restore(points, patterns, engine.now)
+            engine._late_rows = [saved.tables["late"]] if "late" in saved.tables else []
+            engine._ready = [saved.tables["ready"]] if "ready" in saved.tables else []
+        return engine
+
+
+def _as_text(value: str | None) -> str | None:
+    """A TERM as the text that users see."""
+    if value is None:
+        return None
+    plain = untag(value)
+    return plain if isinstance(plain, str) else to_json(plain)

@@ -1,0 +1,227 @@
+"""Steps of a few events: what they add to points is found in Python, where SQL would take longer to plan.
+
+Only what Python and SQL surely agree on is done here: attributes that are numbers, text or booleans, comparisons of one
+with a constant, and timers. Everything else is left to SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import eq, ge, gt, le, lt, ne
+from typing import Any
+
+import pyarrow as pa
+
+from ostinato.rules.algebra.bounds import TIMERS
+from ostinato.rules.algebra.difference import difference
+from ostinato.rules.algebra.nodes import (
+    AntiJoin,
+    At,
+    Construct,
+    Join,
+    Match,
+    Merge,
+    Node,
+    Point,
+    Project,
+    Rename,
+    Select,
+    TemporalJoin,
+    TimerStream,
+)
+from ostinato.rules.algebra.translate import PATTERN
+from ostinato.rules.relational.comparisons import comparison, is_comparable
+from ostinato.rules.relational.kinds import TERM, Attributes, Kind
+from ostinato.rules.relational.matching import Flat, Matching
+from ostinato.rules.relational.program import BoundProgram
+from ostinato.rules.runtime.ingest import LABEL
+from ostinato.rules.syntax.nodes import RelativeTimer
+
+FEW = 8  # events
+Rows = list[tuple[Any, ...]]  # tuples of a point, in the order of its columns
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+
+
+class Few:
+    """What Python can tell of the points of a program."""
+
+    def __init__(self, program: BoundProgram) -> None:
+        self.program, self.generator = program, program.generator
+        self._matches: dict[str, _Match] = {}
+        self._changes: dict[str, _Change] = {}
+        self._ends: dict[str, list[int]] = {}
+        for definition in program.plan.plan.definitions:
+            name, node = definition.name, definition.node
+            if isinstance(node, Match):
+                if (match := _compiled(program.binding.matchings[name], program)) is not None:
+                    self._matches[name] = match
+            elif (change := self._change(difference(node))) is not None:
+                self._changes[name] = change
+            if not isinstance(node, Construct):
+                ends = [self.generator.names.time(ident, "end") for ident in node.schema.times]
+                self._ends[name] = [self.generator.columns(node).index(end) for end in ends]
+
+    def found(self, events: pa.Table) -> dict[str, Rows]:
+        """What the events add to each point that Python can tell of."""
+        columns = events.to_pydict()
+        rows = {name: match(columns) for name, match in self._matches.items()}
+        for name, change in self._changes.items():
+            if change.exact:
+                rows[name] = change.rows(rows[change.source])
+        return rows
+
+    def adds_nothing(self, name: str, found: Mapping[str, Rows]) -> bool:
+        """Whether nothing is surely added to a point, given what is to others. False tells nothing."""
+        change = self._changes.get(name)
+        return change is not None and change.source in found and not any(map(change.passes, found[change.source]))
+
+    def ends(self, name: str, rows: Rows) -> list[int]:
+        """When each of the tuples ends."""
+        return [max(row[place] for place in self._ends[name]) for row in rows]
+
+    def _change(self, node: Node) -> _Change | None:
+        """What a step adds, as made of what it adds to one point; None where that does not tell all."""
+        if isinstance(node, At):
+            return self._source(node.input) if node.part == "Δ" and isinstance(node.input, Point) else None
+        if isinstance(node, Select | Project | Rename | Merge | Construct):
+            below = self._change(node.input)
+        elif isinstance(node, TemporalJoin | AntiJoin | Join):
+            below = self._change(node.left)
+        else:
+            return None
+        if below is None:
+            return None
+        if isinstance(node, Select):
+            return self._selected(below, node)
+        if isinstance(node, Project):
+            kept = self.generator.columns(node)
+            return replace(below, columns={name: below.columns[name] for name in kept if name in below.columns})
+        if isinstance(node, Rename):
+            names = dict(zip(self.generator.columns(node.input), self.generator.columns(node), strict=True))
+            return replace(below, columns={names[name]: place for name, place in below.columns.items()})
+        if isinstance(node, Join) and isinstance(node.right, TimerStream):
+            return self._timed(below, node.right.timer)
+        return replace(below, exact=False)
+
+    def _source(self, point: Point) -> _Change | None:
+        name = point.name
+        known = name in self._matches or (name in self._changes and self._changes[name].exact)
+        # What waits is not added when it is found, but when it ends.
+        if not known or self.program.plan.relevance[name].waits:
+            return None
+        return _Change(name, {column: (place, 0) for place, column in enumerate(self.generator.columns(point))})
+
+    def _selected(self, below: _Change, node: Select) -> _Change:
+        kinds = self.generator.binding.of(node.input)
+        tests, exact = list(below.tests), below.exact
+        for condition in node.conditions:
+            test = comparison(condition, kinds)
+            place = None if test is None else below.columns.get(self.generator.names.variable(test.name))
+            if test is None or place is None:
+                exact = False
+            else:
+                tests.append((place[0], _COMPARE[test.op], test.value))
+        return replace(below, tests=tuple(tests), exact=exact)
+
+    def _timed(self, below: _Change, timer: RelativeTimer) -> _Change:
+        names, amount = self.generator.names, self.generator.exact_ticks(timer)
+        columns = dict(below.columns)
+        for side, (of, sign) in zip(("begin", "end"), TIMERS[timer.kind], strict=True):
+            place, offset = below.columns[names.time(timer.anchor, of)]
+            columns[names.time(timer.ident, side)] = place, offset + sign * amount
+        return replace(below, columns=columns, exact=below.exact and "shorten" not in timer.kind)
+
+
+@dataclass(frozen=True)
+class _Change:
+    """Tuples made of those of another point. `exact`: these and no others; else some of these at most."""
+
+    source: str
+    columns: Mapping[str, tuple[int, int]]  # in order: the place in a tuple of the source, and what is added to it
+    tests: tuple[tuple[int, Callable[[Any, Any], bool], Any], ...] = ()
+    exact: bool = True
+
+    def passes(self, row: tuple[Any, ...]) -> bool:
+        return all(row[place] is not None and compare(row[place], value) for place, compare, value in self.tests)
+
+    def rows(self, of: Rows) -> Rows:
+        places = self.columns.values()
+        return [
+            tuple(row[place] + offset if offset else row[place] for place, offset in places)
+            for row in of
+            if self.passes(row)
+        ]
+
+
+@dataclass(frozen=True)
+class _Match:
+    """Q^X over columns. NaN is no value."""
+
+    label: str
+    values: Sequence[str]  # the column of each variable
+    present: Sequence[str]
+    absent: Sequence[str]
+    equal: Sequence[tuple[str, Any]]
+    alike: Sequence[tuple[str, str]]
+
+    def __call__(self, events: Mapping[str, list[Any]]) -> Rows:
+        return [self._row(events, place) for place in range(len(events[LABEL])) if self._fits(events, place)]
+
+    def _fits(self, events: Mapping[str, list[Any]], place: int) -> bool:
+        return (
+            events[LABEL][place] == self.label
+            and all(_value(events[name][place]) is not None for name in self.present)
+            and all(_value(events[name][place]) is None for name in self.absent)
+            and all(events[name][place] == value for name, value in self.equal)
+            and all(events[one][place] == events[other][place] is not None for one, other in self.alike)
+        )
+
+    def _row(self, events: Mapping[str, list[Any]], place: int) -> tuple[Any, ...]:
+        values = (_value(events[name][place]) for name in self.values)
+        return events["begin"][place], events["end"][place], *values
+
+
+def _value(value: Any) -> Any:
+    return value if value == value else None
+
+
+def _compiled(found: Matching, program: BoundProgram) -> _Match | None:
+    """None where SQL has to match."""
+    match, flat = found.match, found.flat
+    derived = match.stream in program.rules_of or match.stream.startswith(PATTERN)
+    if flat is None or found.referenced or derived:
+        return None
+    attributes, incoming = program.binding.attributes[match.stream], program.incoming.types
+    paths = _paths(flat)
+    if any(len(path) > 1 or not _is_plain(attributes, incoming, path[0]) for path in paths):
+        return None
+    if not all(is_comparable(found.types[path[0]], const.value) for path, const in flat.equal):
+        return None
+    alike = [(first[0], other[0]) for first, *rest in flat.variables.values() for other in rest]
+    if any(found.types[one] != found.types[other] for one, other in alike):
+        return None
+    columns = attributes.columns
+    return _Match(
+        match.stream,
+        [columns[flat.variables[name][0][0]] for name in match.schema.data],
+        [columns[path[0]] for path in dict.fromkeys(flat.present)],
+        [columns[path[0]] for path in flat.absent],
+        [(columns[path[0]], const.value) for path, const in flat.equal],
+        [(columns[one], columns[other]) for one, other in alike],
+    )
+
+
+def _paths(flat: Flat) -> list[tuple[str, ...]]:
+    variables = [path for paths in flat.variables.values() for path in paths]
+    return [*variables, *flat.present, *flat.absent, *(path for path, _ in flat.equal)]
+
+
+def _is_plain(attributes: Attributes, incoming: Mapping[str, Kind], name: str) -> bool:
+    """Whether the attribute is as it comes in, and a value that Python and DuckDB hand each other unchanged."""
+    kind = attributes.types[name]
+    if kind is TERM or name not in incoming or incoming[name] != kind:
+        return False
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_float64(kind) or pa.types.is_string(kind) or pa.types.is_boolean(kind)
+    )

@@ -1,0 +1,175 @@
+"""The columns of a live stream, as batches bring them: later ones may have more columns, more fields, wider numbers.
+
+What two batches have in common is what they would have as one list of rows, so that how events are cut into batches
+changes nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ostinato.errors import DataError
+from ostinato.rules.relational.kinds import TERM, Attributes, family, is_list, plain
+
+_MISFITS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
+_MOST_DIGITS = 38  # of a decimal, in SQL
+_FIX = "give every column values of one type: convert them, or use another column for the others"
+
+
+def widened(known: pa.Schema, given: pa.Schema) -> pa.Schema:
+    """The columns that were known, wide enough for those that are given, and then the new ones.
+
+    Raises DataError where a column cannot hold both.
+    """
+    types = {field.name: field.type for field in known}
+    for field in given:
+        types[field.name] = _wider(field.name, types.get(field.name, pa.null()), field.type)
+    return pa.schema(list(types.items()))
+
+
+def _wider(name: str, known: pa.DataType, given: pa.DataType) -> pa.DataType:
+    if known == given or pa.types.is_null(given):
+        return known
+    if pa.types.is_null(known):
+        return given
+    if pa.types.is_struct(known) and pa.types.is_struct(given):
+        fields = {field.name: field.type for field in known}
+        for field in given:
+            fields[field.name] = _wider(f"{name}.{field.name}", fields.get(field.name, pa.null()), field.type)
+        return pa.struct(list(fields.items()))
+    if is_list(known) and is_list(given):
+        return pa.list_(_wider(name, known.value_type, given.value_type))
+    if pa.types.is_map(known) and pa.types.is_map(given) and plain(known.key_type) == plain(given.key_type):
+        return pa.map_(known.key_type, _wider(name, known.item_type, given.item_type))
+    one, other = plain(known), plain(given)
+    if family(one) == family(other) == "number" and one != other:
+        return _number(name, one, other)
+    # Times are cast to the unit and the zone that were there first: they are the same times.
+    if one == other or family(one) == family(other) in ("timestamp", "date") or one.id == other.id:
+        return known
+    raise _clash(name, *(_told(kind) for kind in (other, one)))
+
+
+def _number(name: str, known: pa.DataType, given: pa.DataType) -> pa.DataType:
+    # Arrow would make floats of decimals, but not in one list.
+    if any(map(pa.types.is_floating, (known, given))) and any(map(pa.types.is_decimal, (known, given))):
+        raise _clash(name, str(given), str(known))
+    if any(map(pa.types.is_decimal, (known, given))):
+        return _decimal(name, known, given)
+    both = [pa.schema([(name, kind)]) for kind in (known, given)]
+    return pa.unify_schemas(both, promote_options="permissive").field(0).type
+
+
+def _decimal(name: str, known: pa.DataType, given: pa.DataType) -> pa.DataType:
+    """Decimals that hold all of both. (Arrow's are too narrow for integers.)"""
+    scale = max(kind.scale for kind in (known, given) if pa.types.is_decimal(kind))
+    precision = scale + max(map(_digits, (known, given)))
+    if precision > _MOST_DIGITS:
+        reason = f"`{name}` is {given} in this batch, and was {known} before: decimals of {precision} digits hold both"
+        raise DataError(reason, fix=f"use at most {_MOST_DIGITS} digits, before and after the point")
+    return pa.decimal128(precision, scale)
+
+
+def _digits(kind: pa.DataType) -> int:
+    """How many digits a number may have before the point."""
+    if pa.types.is_decimal(kind):
+        return int(kind.precision - kind.scale)
+    return len(str(2 ** (kind.bit_width if pa.types.is_unsigned_integer(kind) else kind.bit_width - 1)))
+
+
+def _clash(name: str, given: str, known: str) -> DataError:
+    return DataError(f"`{name}` is a {given} in this batch, and was a {known} before", fix=_FIX)
+
+
+def _told(kind: pa.DataType) -> str:
+    if is_list(kind):
+        return "list"
+    return "struct" if pa.types.is_struct(kind) else "map" if pa.types.is_map(kind) else family(kind)
+
+
+def conformed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The rows in these columns, which are wide enough for them; what the rows do not have is NULL."""
+    if rows.schema.equals(schema):
+        return rows
+    columns = [_conformed(rows, field) for field in schema]
+    return pa.table(columns, schema=schema)
+
+
+def _conformed(rows: pa.Table, field: pa.Field) -> pa.ChunkedArray | pa.Array:
+    if field.name not in rows.column_names:
+        return pa.nulls(len(rows), field.type)
+    column = rows[field.name]
+    if column.type == field.type:
+        return column
+    try:
+        return _cast(column, field.type)
+    except _MISFITS as error:
+        raise DataError(f"`{field.name}` does not fit {field.type}, which it was before: {error}", fix=_FIX) from error
+
+
+def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    return pa.chunked_array([_widened(chunk, kind) for chunk in column.chunks], kind)
+
+
+def _widened(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """The array as of a wider type. Arrow's own cast fails on parts of nested arrays, and on lists of nothing."""
+    if array.type == kind:
+        return array
+    if array.null_count == len(array):  # what was assumed of it need not be what came
+        return pa.nulls(len(array), kind)
+    if pa.types.is_struct(kind):
+        children = dict(zip((field.name for field in array.type), array.flatten(), strict=True))
+        missing = pa.nulls(len(array))
+        parts = [_widened(children.get(field.name, missing), field.type) for field in kind]
+        return pa.StructArray.from_arrays(parts, fields=list(kind), mask=array.is_null())
+    if pa.types.is_list(kind):
+        ends = np.cumsum(pc.list_value_length(array).fill_null(0).to_numpy())
+        offsets = pa.array(np.concatenate([[0], ends]), pa.int32())
+        return pa.ListArray.from_arrays(
+            offsets, _widened(array.flatten(), kind.value_type), type=kind, mask=array.is_null()
+        )
+    return array.cast(kind)
+
+
+def carried(column: pa.ChunkedArray, kind: pa.DataType, name: str) -> pa.ChunkedArray:
+    """Values that are there already, as of the wider type that this batch brings."""
+    try:
+        return _cast(column, kind)
+    except _MISFITS as error:
+        reason = f"`{name}` would be a {kind} from this batch on, and has had values that do not fit: {error}"
+        raise DataError(reason, fix=_FIX) from error
+
+
+def signed(kind: pa.DataType) -> pa.DataType:
+    """The type as rules compute with it: of integers, SQL has those of 64 bits with a sign."""
+    if pa.types.is_uint64(kind):
+        return pa.int64()
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(signed(field.type)) for field in kind])
+    if is_list(kind):
+        return pa.list_(signed(kind.value_type))
+    return pa.map_(kind.key_type, signed(kind.item_type)) if pa.types.is_map(kind) else kind
+
+
+def check_signed(column: pa.ChunkedArray, name: str) -> None:
+    """Raise DataError where a number is too large for rules."""
+    try:
+        _cast(column, signed(column.type))
+    except _MISFITS as error:
+        reason = f"`{name}` has a number over {2**63 - 1}, the largest that rules compute with"
+        raise DataError(reason, fix="make the column decimals or text, or leave it out") from error
+
+
+def moved(events: pa.Table, before: Attributes, after: Attributes) -> pa.Table:
+    """Events as `Columns.read` gives them, in the columns of wider attributes."""
+    own = [name for name in events.column_names if name not in before.columns.values()]
+    columns = {name: events[name] for name in own}
+    for name, kind in after.types.items():
+        wanted = pa.string() if kind is TERM else kind
+        if name in before.types:
+            columns[after.columns[name]] = carried(events[before.columns[name]], wanted, name)
+        else:
+            columns[after.columns[name]] = pa.nulls(len(events), wanted)
+    return pa.table(columns)

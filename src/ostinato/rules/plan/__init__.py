@@ -1,0 +1,1 @@
+"""Checks, normal form and strata of rules."""

@@ -1,0 +1,86 @@
+"""CEL queries inside of event rules: faults with their place in the rules' text, and the columns a match has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ostinato.core.expressions import NOWHERE, Call, Variable, variables
+from ostinato.errors import QueryError, Span, did_you_mean
+from ostinato.patterns.syntax.cel.parse import parse
+from ostinato.patterns.syntax.item_names import ANSWER_COLUMNS
+from ostinato.patterns.syntax.nodes import Event, Formula, Item, Query, bound, rebuild
+from ostinato.rules.syntax.nodes import Bind, Element, Optional, PatternQuery, QueryTerm
+
+
+def check_pattern(pattern: PatternQuery) -> None:
+    """Raise QueryError where the query is wrong, or its term asks for a column that the query does not give."""
+    from ostinato.patterns.compile import compile_text
+
+    try:
+        compiled = compile_text(pattern.query, "cel")
+    except QueryError as error:
+        raise _placed(error, pattern) from None
+    query = compiled.query
+    if compiled.trailing:
+        reason = "the CEL query ends in NOT: its matches are known only after they have ended"
+        fix = "leave the NOT out, and say `while i: not …` with a timer on the pattern"
+        raise QueryError(reason, span=pattern.query_span, fix=fix)
+    known = columns(query)
+    for child in pattern.term.children:
+        label = _label(child)
+        if label is not None and label not in known:
+            fix = did_you_mean(label, known) or f"list it: SELECT x.{label} AS {label} WHERE …"
+            raise QueryError(f"the CEL query gives no column `{label}`", span=child.span, fix=fix)
+
+
+def whole_matches(text: str) -> str:
+    """The query with something of every variable in its SELECT: all events of a match count for when it happened.
+
+    What is added has a name that begins with `#`.
+    """
+    from ostinato.patterns.syntax.format import to_text
+
+    query = parse(text)
+    if query.items is None:
+        return text
+    bare = iter(range(1, 1_000_000))
+
+    def named(formula: Formula) -> Formula:
+        if isinstance(formula, Event) and formula.variable.startswith("#"):
+            return replace(formula, variable=f"bare event {next(bare)}")
+        return formula
+
+    formula = rebuild(query.formula, named)
+    shown = frozenset().union(*(variables(item.expr) for item in query.items))
+    added = [Item(Call("count", (Variable(name),)), f"#{name}") for name in sorted(bound(formula) - shown)]
+    return to_text(replace(query, formula=formula, items=(*query.items, *added)))
+
+
+def columns(query: Query) -> tuple[str, ...]:
+    """What a match is made of: the items of SELECT, or the partition of SELECT *."""
+    names = query.partition_by if query.items is None else [item.name for item in query.items]
+    return tuple(name for name in names if name not in ANSWER_COLUMNS)
+
+
+def _label(term: QueryTerm) -> str | None:
+    while isinstance(term, Bind | Optional) and term.term is not None:
+        term = term.term
+    return term.label if isinstance(term, Element) else None
+
+
+def _placed(error: QueryError, pattern: PatternQuery) -> QueryError:
+    """The error with its span in the text of the rules."""
+    span = pattern.query_span
+    if span == NOWHERE:
+        return error
+    if error.span is not None:
+        span = Span(_offset(pattern, error.span.start), max(_offset(pattern, error.span.end), 1))
+    return QueryError(f"in the CEL query: {error.reason}", span=span, fix=error.fix)
+
+
+def _offset(pattern: PatternQuery, place: int) -> int:
+    """A place of the query in the rules' text, where the quotes around it are doubled inside of it."""
+    doubled = pattern.query_span.end - pattern.query_span.start - 2 - len(pattern.query)
+    quote = next((quote for quote in "\"'" if pattern.query.count(quote) == doubled), "") if doubled else ""
+    before = pattern.query.count(quote, 0, place) if quote else 0
+    return pattern.query_span.start + 1 + place + before

@@ -1,0 +1,112 @@
+"""Rules without `or`, their literals in the order of Figure 7: events, timers, collections, negations.
+
+`and` goes over `or` as products over sums, and a where clause goes to every branch that it stands over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from math import prod
+
+from ostinato.errors import LimitError, QueryError
+from ostinato.rules.syntax.nodes import (
+    AbsoluteTimer,
+    Atom,
+    Body,
+    Condition,
+    Conjunction,
+    Disjunction,
+    EventQuery,
+    NormalRule,
+    PatternQuery,
+    Program,
+    RelativeTimer,
+    Rule,
+    While,
+)
+
+MAX_BRANCHES = 1_000  # of one rule
+
+_Branch = tuple[tuple[Atom, ...], tuple[Condition, ...]]  # all of these literals, under all of these conditions
+
+
+def normalise(program: Program) -> tuple[NormalRule, ...]:
+    """One rule for each branch of each rule, in the order of the text."""
+    return tuple(branch for rule in program.rules for branch in _branches_of(rule))
+
+
+def _branches_of(rule: Rule) -> list[NormalRule]:
+    if (count := _count(rule.body)) > MAX_BRANCHES:
+        raise LimitError(
+            "branches",
+            MAX_BRANCHES,
+            reason=f"rule {rule.number} ({rule.head.label}) has {count:,} combinations of its `or` branches",
+            fix="split the rule: derive an event from each `or { … }`, and combine those events",
+        )
+    return [_normal(rule, literals, where) for literals, where in _branches(rule.body)]
+
+
+def _count(body: Body) -> int:
+    if isinstance(body, Conjunction):
+        return prod(map(_count, body.parts))
+    return sum(map(_count, body.parts)) if isinstance(body, Disjunction) else 1
+
+
+def _branches(body: Body) -> list[_Branch]:
+    if isinstance(body, Disjunction):
+        found = [branch for part in body.parts for branch in _branches(part)]
+    elif isinstance(body, Conjunction):
+        found = [_together(parts) for parts in product(*map(_branches, body.parts))]
+    else:
+        return [((body,), ())]
+    return [(literals, (*where, *body.where)) for literals, where in found]
+
+
+def _together(parts: Sequence[_Branch]) -> _Branch:
+    return (
+        tuple(literal for literals, _ in parts for literal in literals),
+        tuple(condition for _, where in parts for condition in where),
+    )
+
+
+def _normal(rule: Rule, literals: Sequence[Atom], where: tuple[Condition, ...]) -> NormalRule:
+    whiles = [literal for literal in literals if isinstance(literal, While)]
+    timers = [literal for literal in literals if isinstance(literal, RelativeTimer | AbsoluteTimer)]
+    return NormalRule(
+        rule.head,
+        events=tuple(literal for literal in literals if isinstance(literal, EventQuery | PatternQuery)),
+        timers=_sorted(timers),
+        collects=tuple(literal for literal in whiles if not literal.negated),
+        negations=tuple(literal for literal in whiles if literal.negated),
+        where=where,
+        number=rule.number,
+        span=rule.span,
+    )
+
+
+def _sorted(timers: Sequence[RelativeTimer | AbsoluteTimer]) -> tuple[RelativeTimer | AbsoluteTimer, ...]:
+    """Each timer after the one that it is anchored on, otherwise as written."""
+    done: list[RelativeTimer | AbsoluteTimer] = []
+    left = list(timers)
+    while left:
+        waiting = {timer.ident for timer in left}
+        ready = [timer for timer in left if isinstance(timer, AbsoluteTimer) or timer.anchor not in waiting]
+        if not ready:
+            raise _circular([timer for timer in left if isinstance(timer, RelativeTimer)])
+        done += ready
+        left = [timer for timer in left if timer not in ready]
+    return tuple(done)
+
+
+def _circular(timers: Sequence[RelativeTimer]) -> QueryError:
+    """Every one of these waits for another of them, so following the anchors comes back somewhere."""
+    anchors = {timer.ident: timer for timer in timers}
+    path = [timers[0].ident]
+    while anchors[path[-1]].anchor not in path:
+        path.append(anchors[path[-1]].anchor)
+    cycle = path[path.index(anchors[path[-1]].anchor) :]
+    shown = " <- ".join((*cycle, cycle[0]))
+    reason = "the timer is anchored on itself" if len(cycle) == 1 else f"the timers are anchored on each other: {shown}"
+    fix = "anchor one of them on an event: timer:from-end [event e, 10 sec], with event e: label {{ … }}"
+    return QueryError(reason, span=anchors[cycle[0]].span, fix=fix)

@@ -1,0 +1,194 @@
+"""Strata: which rules must be complete before which (CERA paper, section 4.2).
+
+A rule comes strictly after those that derive what it negates, what it groups, what its timers are anchored on, and what
+its CEL patterns read (a strategy such as MAX can drop a match when more events come; ANY stands for what comes from
+outside). A cycle through such a step has no meaning and is refused; a cycle without one is recursion, which runs to its
+fixpoint.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ostinato.errors import QueryError, Span
+from ostinato.patterns.syntax.cel.parse import parse
+from ostinato.patterns.syntax.nodes import relations
+from ostinato.rules.syntax.heads import groups
+from ostinato.rules.syntax.nodes import NormalRule, PatternQuery, RelativeTimer
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rules that need each other (recursive), or one rule that needs none of itself, in the order of the text."""
+
+    rules: tuple[NormalRule, ...]
+    recursive: bool
+
+
+@dataclass(frozen=True)
+class Strata:
+    """Lowest stratum first; within one, each group after those that it reads."""
+
+    strata: tuple[tuple[Group, ...], ...]
+    derived: frozenset[str]  # labels of the heads
+    incoming: Mapping[str, Span]  # labels that are only queried, with their first use
+
+    @property
+    def hierarchical(self) -> bool:
+        return not any(group.recursive for groups in self.strata for group in groups)
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """All of them in the order in which they can be evaluated."""
+        return tuple(group for groups in self.strata for group in groups)
+
+
+@dataclass(frozen=True)
+class Use:
+    """A rule reads events of a label. `strict` says why those must be complete first; `word` shows it in a cycle."""
+
+    label: str
+    span: Span
+    strict: str | None = None
+    word: str = ""
+
+
+_GROUPING = ("grouping", "all ")
+_TEMPORAL = ("a timer", "timer on ")
+_PATTERN = "a pattern"
+
+
+def uses(rule: NormalRule) -> Iterator[Use]:
+    """What the rule reads, in the order of its literals."""
+    grouped = _GROUPING if groups(rule.head) else (None, "")
+    anchors = _anchors(rule)
+    for event in rule.events:
+        if isinstance(event, PatternQuery):
+            for label in sorted(label for label in relations(parse(event.query).formula) if label is not None):
+                yield Use(label, event.query_span, _PATTERN, "pattern over ")
+        else:
+            yield Use(event.term.label, event.span, *(_TEMPORAL if event.ident in anchors else grouped))
+    for collect in rule.collects:
+        yield Use(collect.term.label, collect.span, *grouped)
+    for negation in rule.negations:
+        yield Use(negation.term.label, negation.span, "negation", "not ")
+
+
+def _anchors(rule: NormalRule) -> frozenset[str]:
+    """Identifiers that some timer is anchored on, itself or through other timers."""
+    return frozenset(timer.anchor for timer in rule.timers if isinstance(timer, RelativeTimer))
+
+
+def stratify(rules: Sequence[NormalRule]) -> Strata:
+    """Raises QueryError where a rule depends on its own result through a strict step."""
+    reads = [list(uses(rule)) for rule in rules]
+    makers: dict[str, list[int]] = {}
+    for number, rule in enumerate(rules):
+        makers.setdefault(rule.head.label, []).append(number)
+    edges = [sorted({maker for use in found for maker in makers.get(use.label, ())}) for found in reads]
+
+    level: dict[int, int] = {}
+    strata: list[list[Group]] = []
+    for component in _components(edges):
+        members = frozenset(component)
+        _check_steps(component, members, rules, reads, makers)
+        steps = [
+            level[maker] + (use.strict is not None)
+            for number in component
+            for use in reads[number]
+            for maker in makers.get(use.label, ())
+            if maker not in members
+        ]
+        height = max(steps, default=0)
+        level |= dict.fromkeys(component, height)
+        strata += [[] for _ in range(height + 1 - len(strata))]
+        recursive = any(maker in members for number in component for maker in edges[number])
+        strata[height].append(Group(tuple(rules[number] for number in component), recursive))
+
+    for rule, found in zip(rules, reads, strict=True):
+        for use in found:
+            if use.strict == _PATTERN and use.label in makers:
+                maker = rules[makers[use.label][0]]
+                raise QueryError(
+                    f"the pattern of rule {rule.number} ({rule.head.label}) reads `{use.label}`, which rule "
+                    f"{maker.number} derives: patterns read events that come in",
+                    span=use.span,
+                    fix="let rules do what the pattern does with derived events",
+                )
+    incoming: dict[str, Span] = {}
+    for use in (use for found in reads for use in found):
+        if use.label not in makers:
+            incoming.setdefault(use.label, use.span)
+    return Strata(tuple(map(tuple, strata)), frozenset(makers), incoming)
+
+
+def _components(edges: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Strongly connected components, each after all that it has edges to (Tarjan), without recursion."""
+    order: dict[int, int] = {}
+    low: dict[int, int] = {}
+    open_: list[int] = []
+    found: list[list[int]] = []
+    placed: set[int] = set()
+    for root in range(len(edges)):
+        path = [] if root in order else [(root, iter(edges[root]))]
+        while path:
+            node, rest = path[-1]
+            if node not in order:
+                order[node] = low[node] = len(order)
+                open_.append(node)
+            following = next((other for other in rest if other not in order), None)
+            if following is not None:
+                path.append((following, iter(edges[following])))
+                continue
+            path.pop()
+            low[node] = min([order[node], *(low[other] for other in edges[node] if other not in placed)])
+            if low[node] == order[node]:
+                at = open_.index(node)
+                found.append(sorted(open_[at:]))
+                placed.update(open_[at:])
+                del open_[at:]
+    return found
+
+
+def _check_steps(
+    component: Sequence[int],
+    members: frozenset[int],
+    rules: Sequence[NormalRule],
+    reads: Sequence[Sequence[Use]],
+    makers: Mapping[str, Sequence[int]],
+) -> None:
+    for number in component:
+        for use in reads[number]:
+            inside = [maker for maker in makers.get(use.label, ()) if maker in members]
+            if use.strict is None or not inside:
+                continue
+            rule = rules[number]
+            back = _way(inside, number, members, reads, makers)
+            shown = " <- ".join([rule.head.label, *(step.word + step.label for step in (use, *back))])
+            raise QueryError(
+                f"rule {rule.number} ({rule.head.label}) depends on its own result through {use.strict}: {shown}",
+                span=use.span,
+                fix="give what one of these rules derives another label, so that no rule waits for itself",
+            )
+
+
+def _way(
+    sources: Sequence[int],
+    target: int,
+    members: frozenset[int],
+    reads: Sequence[Sequence[Use]],
+    makers: Mapping[str, Sequence[int]],
+) -> list[Use]:
+    """The fewest uses that lead from one of the sources to the target, inside a component."""
+    ways: dict[int, list[Use]] = {source: [] for source in sources}
+    queue = deque(sources)
+    while target not in ways:
+        number = queue.popleft()
+        for use in reads[number]:
+            for maker in makers.get(use.label, ()):
+                if maker in members and maker not in ways:
+                    ways[maker] = [*ways[number], use]
+                    queue.append(maker)
+    return ways[target]

@@ -1,0 +1,155 @@
+"""What `ostinato.rules(text)` returns: a checked program of event rules and its verbs."""
+
+from __future__ import annotations
+
+import warnings
+from datetime import timedelta
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from ostinato.core.backends import is_spark_frame, spark_backend
+from ostinato.core.options import bad_option, check_on_late, delay, name
+from ostinato.errors import OstinatoError, QueryError, did_you_mean
+from ostinato.rules.algebra.query_plan import RulePlan, plan_program
+from ostinato.rules.plan.check import parse_checked
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ostinato.core.options import OnLate
+    from ostinato.rules.incremental.engine import RuleEngine
+    from ostinato.rules.limits import RuleLimits
+
+
+_STREAMING = ("lateness", "on_late", "buckets", "longest", "metrics")
+
+
+class RuleProgram:
+    """Rules that derive events from events; they can be run any number of times."""
+
+    def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise QueryError(f"a program of rules is text, not {type(text).__name__}")
+        self.text = text
+        self.program = parse_checked(text)
+        try:
+            self._plan: RulePlan = plan_program(self.program)
+        except QueryError as error:
+            raise error.within(text) from None
+
+    @property
+    def incoming(self) -> list[str]:
+        """The labels of events that no rule derives: they must come from outside."""
+        return sorted(self._plan.strata.incoming)
+
+    @property
+    def derived(self) -> list[str]:
+        """The labels of events that rules derive."""
+        return sorted(self._plan.strata.derived)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is legal but probably not meant."""
+        from ostinato.rules.explain import endless_patterns
+
+        return [
+            f"rule {each.rule.number} ({each.rule.head.label}) can never hold: its times contradict each other"
+            for each in self._plan.translated
+            if each.bounds.contradictory
+        ] + endless_patterns(self._plan)
+
+    def detect(
+        self,
+        data: Any,
+        /,
+        *,
+        begin: str | None = None,
+        end: str | None = None,
+        time: str | None = None,
+        type: str | None = None,
+        document: str | None = None,
+        limits: RuleLimits | None = None,
+        **spark: Any,
+    ) -> Any:
+        """All derived events of a table (pyarrow, pandas, polars, a list of dicts), in order of their end; of a Spark
+        DataFrame, batch or streaming, a DataFrame.
+
+        `begin` and `end` name the columns of event times (default: `begin` and `end`, or `ts` for events that happen at
+        once; `time` names the latter), `type` that of labels (default `type`). `document` names a column whose JSON or
+        XML texts are the events themselves. `limits` bounds recursion. `spark` are the options of
+        `ostinato.spark.detect_rules`.
+        """
+        options = _options(begin=begin, end=end, time=time, type=type, document=document)
+        from ostinato.rules.limits import RuleLimits
+
+        if limits is not None and not isinstance(limits, RuleLimits):
+            raise bad_option("limits", limits, "an ostinato.RuleLimits")
+        if is_spark_frame(data):
+            if limits is not None:
+                raise bad_option("limits", limits, "limits only for a table; on Spark they are those of RuleLimits()")
+            return spark_backend().detect_rules(self, data, **options, **spark)
+        if spark:
+            option = min(spark)
+            if option not in _STREAMING:
+                raise OstinatoError(
+                    f"detect has no option `{option}`\nfix: {did_you_mean(option, [*options, 'limits', *_STREAMING])}"
+                )
+            raise bad_option(option, spark[option], f"{option} only for a stream on Spark; a table is read whole")
+        from ostinato.core.events import to_arrow
+        from ostinato.rules.runtime.batch import detect_whole, fit
+        from ostinato.rules.runtime.required_columns import no_events
+        from ostinato.rules.runtime.unknown_labels import labels_of, unseen
+
+        rows = to_arrow(data)
+        if not rows.num_columns:  # an empty list of events names no columns
+            rows = no_events(self._plan, options)
+        fitted = fit(self.program, self.text, rows.schema, options, near=True)
+        for told in unseen(self.incoming, labels_of(rows, fitted.columns)) if len(rows) else ():
+            warnings.warn(told, stacklevel=2)
+        return detect_whole(fitted, rows, limits=limits)
+
+    def engine(
+        self,
+        *,
+        begin: str | None = None,
+        end: str | None = None,
+        time: str | None = None,
+        type: str | None = None,
+        document: str | None = None,
+        lateness: str | float | timedelta = 0,
+        on_late: OnLate = "count",
+        longest: str | float | timedelta | None = None,
+        schema: pa.Schema | None = None,
+    ) -> RuleEngine:
+        """An engine to push batches into; timers go off as time advances.
+
+        `lateness` is how long an event may come after events that end later; events later than that are counted
+        (`on_late="count"`), kept beside ("collect") or refused ("raise"). `longest` is how long an event lasts at most:
+        with it the engine may forget what a longer event would still need, and a longer one is as good as late.
+        `schema` (of pyarrow) says what the columns are; without it the first batch does.
+        """
+        from ostinato.rules.incremental.engine import RuleEngine, RuleOptions
+
+        columns = _options(begin=begin, end=end, time=time, type=type, document=document)
+        most = inf if longest is None else delay(longest, "longest")
+        options = RuleOptions(columns, delay(lateness), check_on_late(on_late), most)
+        return RuleEngine(self.program, self.text, options, schema)
+
+    def explain(self, frame: Any = None, /, *, longest: str | float | timedelta | None = None, **options: Any) -> str:
+        """The strata, every rule in CERA, the query plan, what each step adds to it, and what is kept how long.
+
+        With a Spark DataFrame, and the options that `detect` would get, also what Spark does around it.
+        """
+        from ostinato.rules.explain import explain_program
+
+        text = explain_program(self._plan if longest is None else plan_program(self.program, delay(longest, "longest")))
+        if frame is None:
+            return text
+        return f"{text}\n\n{spark_backend().explain_rules(self, frame, **options)}"
+
+    def __repr__(self) -> str:
+        return f"ostinato.rules({self.text!r})"
+
+
+def _options(**columns: Any) -> dict[str, Any]:
+    return {option: name(option, column) for option, column in columns.items()}

@@ -1,0 +1,1 @@
+"""Query plans as SQL: one generator for DuckDB and Spark."""

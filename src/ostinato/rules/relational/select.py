@@ -1,0 +1,425 @@
+"""CERA expressions as SQL: each operator a SELECT over those below it, for sqlglot to write in either dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from sqlglot import exp
+
+from ostinato.errors import QueryError
+from ostinato.rules.algebra.bounds import TIMERS, absolute_nanoseconds
+from ostinato.rules.algebra.difference import difference
+from ostinato.rules.algebra.nodes import (
+    AntiJoin,
+    At,
+    Bound,
+    Construct,
+    FixedStream,
+    Join,
+    Match,
+    Near,
+    Node,
+    Point,
+    Project,
+    Rename,
+    Select,
+    TemporalJoin,
+    TimerStream,
+    Union,
+)
+from ostinato.rules.relational.binding import Binding
+from ostinato.rules.relational.expressions import (
+    Expressions,
+    Sql,
+    column,
+    compare,
+    condition_sql,
+    constant,
+    equal,
+    every,
+    least,
+    most,
+    number,
+    plus,
+    table,
+)
+from ostinato.rules.relational.kinds import REF, TERM
+from ostinato.rules.relational.matching import Flat, Matching
+from ostinato.rules.syntax.nodes import AbsoluteTimer, RelativeTimer
+
+SECOND = 1_000_000_000
+BUCKET = "#bucket"
+_FAR = 2**61  # ticks; beyond it sums of times might not fit 64 bits
+PREVIOUS, NOW = "previous", "now"  # the parameters of a step
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names of columns: SQL does not tell `A` and `a` apart, rules do."""
+
+    _variables: dict[str, str] = field(default_factory=dict)
+    _events: dict[str, str] = field(default_factory=dict)
+
+    def variable(self, name: str) -> str:
+        # A name in backticks may look like that of a time, or of a column that heads need.
+        return _unique(name if name.isidentifier() else f"var {name}", self._variables)
+
+    def time(self, ident: str, side: str) -> str:
+        return f"{_unique(ident, self._events)}.{side}"
+
+
+def _unique(name: str, met: dict[str, str]) -> str:
+    if name not in met:
+        used = {other.lower() for other in met.values()}
+        found = name
+        while found.lower() in used:
+            found += "~"
+        met[name] = found
+    return met[name]
+
+
+def stream_table(stream: str) -> str:
+    return f"E {told_apart(stream)}"
+
+
+def told_apart(label: str) -> str:
+    """A label as part of a name that SQL tells from others, which differ in case alone."""
+    return "".join(letter if letter == letter.lower() and letter != "^" else f"^{ord(letter):x}^" for letter in label)
+
+
+def matched_table(point: str) -> str:
+    """Where the answers of the matcher of terms are, for a point that SQL cannot match by itself."""
+    return f"QX {point}"
+
+
+def new_table(name: str) -> str:
+    """What a round of a recursion adds to a relation."""
+    return f"Δ {name}"
+
+
+class Generator:
+    """SELECTs for the definitions of a plan. `stored` points are tables; others are put in where they are used."""
+
+    def __init__(
+        self,
+        binding: Binding,
+        ticks_per_second: int,
+        definitions: Mapping[str, Node],
+        *,
+        stored: Iterable[str] = (),
+        near: bool = False,
+    ) -> None:
+        self.binding, self.ticks_per_second = binding, ticks_per_second
+        self.definitions, self.stored, self.near = definitions, frozenset(stored), near
+        self.stepwise = False  # whether streams hold events of other steps too
+        self.rounds = False  # whether Δ is what a round of a recursion adds, in tables of its own
+        self.names = Names()
+
+    # Times
+
+    def ticks(self, nanoseconds: int) -> int:
+        """Whole ticks of a bound: differences of times are whole, so that rounding down loses nothing."""
+        return nanoseconds * self.ticks_per_second // SECOND
+
+    def exact_ticks(self, timer: RelativeTimer) -> int:
+        amount, rest = divmod(timer.duration.nanoseconds * self.ticks_per_second, SECOND)
+        if rest:
+            reason = f"{timer.duration.text} is finer than the times of the events"
+            raise QueryError(reason, span=timer.span, fix="give a duration of whole ticks of their clock")
+        return amount
+
+    def time(self, ident: str, side: str, table: str | None = None) -> exp.Column:
+        return column(self.names.time(ident, side), table)
+
+    def end(self, node: Node, table: str | None = None) -> Sql:
+        """END_Q of Definition 0.5."""
+        return most([self.time(ident, "end", table) for ident in node.schema.times])
+
+    # Columns
+
+    def columns(self, node: Node) -> list[str]:
+        """Every column of a node's SELECT: times, variables, references where they are needed, hidden times."""
+        if isinstance(node, Point):
+            return self.columns(self.definitions[node.name])
+        if isinstance(node, Match):
+            found = self._times([node.ident])
+            found += [self.names.variable(name) for name in node.schema.data]
+            return [*found, *([self.names.time(node.ident, REF)] if self._referenced(node) else [])]
+        if isinstance(node, TimerStream | FixedStream):
+            return self._times([node.timer.ident])
+        if isinstance(node, Join):
+            return list(dict.fromkeys([*self.columns(node.left), *self.columns(node.right)]))
+        if isinstance(node, TemporalJoin):
+            own = set(self._times([node.ident])) if not node.timed else set()
+            dropped = own | (set() if node.named else {self.names.time(node.ident, REF)})
+            right = [name for name in self.columns(node.right) if name not in dropped]
+            return list(dict.fromkeys([*self.columns(node.left), *right]))
+        if isinstance(node, Project):
+            dropped = {self.names.variable(name) for name in node.input.schema.data if name not in node.data}
+            return [name for name in self.columns(node.input) if name not in dropped]
+        if isinstance(node, Rename):
+            names = self._renamed(node)
+            return [names.get(name, name) for name in self.columns(node.input)]
+        if isinstance(node, AntiJoin):
+            return self.columns(node.left)
+        assert isinstance(node, Select | At | Union)
+        return self.columns(node.inputs[0] if isinstance(node, Union) else node.input)
+
+    def _times(self, idents: Iterable[str]) -> list[str]:
+        return [self.names.time(ident, side) for ident in idents for side in ("begin", "end")]
+
+    def _referenced(self, match: Match) -> bool:
+        return self._matching(match).referenced
+
+    def _matching(self, match: Match) -> Matching:
+        # The very node: to Python, matches of 1 and of true are equal.
+        return next(found for found in self.binding.matchings.values() if found.match is match)
+
+    def _renamed(self, node: Rename) -> dict[str, str]:
+        names = {self.names.variable(old): self.names.variable(new) for new, old in node.data}
+        for new, old in node.events:
+            names |= {self.names.time(old, side): self.names.time(new, side) for side in ("begin", "end", REF)}
+        return names
+
+    # Operators
+
+    def select(self, node: Node) -> exp.Query:
+        if isinstance(node, Point):
+            return self._all(node, table(node.name))
+        if isinstance(node, At):
+            return self._part(node)
+        if isinstance(node, Union):
+            return exp.union(*(self.select(each) for each in node.inputs), distinct=False, copy=False)
+        if isinstance(node, Match):
+            return self._match(node)
+        if isinstance(node, FixedStream):
+            return self._fixed(node.timer)
+        if isinstance(node, Select):
+            return self._all(node, self._over(node.input)).where(self._conditions(node))
+        if isinstance(node, Project):
+            return self._all(node, self._over(node.input))
+        if isinstance(node, Rename):
+            names = self._renamed(node)
+            shown = [exp.alias_(column(name), names.get(name, name), quoted=True) for name in self.columns(node.input)]
+            return exp.select(*shown).from_(self._over(node.input))
+        if isinstance(node, Join) and isinstance(node.right, TimerStream | FixedStream):
+            return self._timer(node)
+        assert isinstance(node, Join | TemporalJoin | AntiJoin)
+        return self._join(node)
+
+    def _all(self, node: Node, source: exp.Expr) -> exp.Select:
+        return exp.select(*(column(name) for name in self.columns(node))).from_(source)
+
+    def _over(self, node: Node, alias: str = "q") -> exp.Expr:
+        if isinstance(node, Point):
+            return exp.alias_(table(node.name), alias, table=True)
+        return self.select(node).subquery(alias)
+
+    def _part(self, node: At) -> exp.Query:
+        """Δ, ◦ or both of a point: by the time at which its tuples end."""
+        point = node.input
+        if not isinstance(point, Point):
+            return self.select(point)
+        if self.rounds:
+            new, old = self._all(point, table(new_table(point.name))), self._all(point, table(point.name))
+            return {"Δ": new, "◦": old, "◦∪Δ": exp.union(old.copy(), new.copy(), distinct=False)}[node.part]
+        if point.name not in self.stored:
+            assert node.part == "Δ", "what is looked up again is stored"
+            return self.select(difference(self.definitions[point.name]))
+        end = self.end(point)
+        told = {
+            "Δ": self._in_step(end),
+            "◦": [compare("<=", end, exp.Placeholder(this=PREVIOUS))],
+            "◦∪Δ": [compare("<=", end, exp.Placeholder(this=NOW))],
+        }[node.part]
+        return self._all(point, table(point.name)).where(*told)
+
+    def _conditions(self, node: Select) -> Sql:
+        kinds = self.binding.of(node.input)
+        expressions = Expressions(kinds, lambda name: column(self.names.variable(name)))
+        told = [condition_sql(each, expressions, self.time, self.ticks) for each in node.conditions]
+        return exp.and_(*told)
+
+    def _match(self, match: Match) -> exp.Select:
+        found = self._matching(match)
+        point = next(name for name, each in self.binding.matchings.items() if each is found)
+        as_read = new_table if self.rounds else str
+        if found.flat is None:
+            return self._all(match, table(as_read(matched_table(point))))
+        columns = self.binding.attributes[match.stream].columns
+        shown = [exp.alias_(column(side), self.names.time(match.ident, side), quoted=True) for side in ("begin", "end")]
+        for name in match.schema.data:
+            value = self._present(found.flat.variables[name][0], found, columns)
+            shown.append(exp.alias_(value, self.names.variable(name), quoted=True))
+        if found.referenced:
+            shown.append(exp.alias_(self._reference(columns), self.names.time(match.ident, REF), quoted=True))
+        query = exp.select(*shown).from_(table(as_read(stream_table(match.stream))))
+        told = self._in_step(column("end")) if self.stepwise else []
+        return query.where(*told, *self._flat_conditions(found.flat, found, columns))
+
+    def _in_step(self, end: Sql) -> list[Sql]:
+        previous, now = exp.Placeholder(this=PREVIOUS), exp.Placeholder(this=NOW)
+        return [compare(">", end, previous), compare("<=", end.copy(), now)]
+
+    def _reference(self, columns: Mapping[str, str]) -> Sql:
+        """What tells an event from all others: equal events are one."""
+        fields = [exp.PropertyEQ(this=exp.to_identifier(name), expression=column(name)) for name in columns.values()]
+        times = [
+            exp.PropertyEQ(this=exp.to_identifier(f"c_{side}"), expression=column(side)) for side in ("begin", "end")
+        ]
+        whole = exp.Anonymous(this="TO_JSON", expressions=[exp.Struct(expressions=[*times, *fields])])
+        return exp.MD5(this=exp.cast(whole, "text"))
+
+    def _flat_conditions(self, flat: Flat, found: Matching, columns: Mapping[str, str]) -> list[Sql]:
+        told: list[Sql] = []
+        for path in dict.fromkeys(flat.present):
+            told.append(exp.Not(this=exp.Is(this=self._present(path, found, columns), expression=exp.Null())))
+        for path in flat.absent:
+            told.append(exp.Is(this=self._present(path, found, columns), expression=exp.Null()))
+        for path, value in flat.equal:
+            told.append(exp.EQ(this=self._present(path, found, columns), expression=constant(value.value)))
+        for first, *rest in flat.variables.values():
+            for path in rest:
+                one, other = self._present(first, found, columns), self._present(path, found, columns)
+                told.append(equal(one, found.type_at(first), other, found.type_at(path)))
+        return told
+
+    def _present(self, path: tuple[str, ...], found: Matching, columns: Mapping[str, str]) -> Sql:
+        """The value at a path; NaN is no value."""
+        value: Sql = column(columns[path[0]])
+        for name in path[1:]:
+            value = exp.Dot(this=value, expression=exp.to_identifier(name, quoted=True))
+        kind = found.type_at(path)
+        if kind is not TERM and pa.types.is_floating(kind):
+            there = exp.Not(this=exp.IsNan(this=value))
+            return exp.Case(ifs=[exp.If(this=there, true=value.copy())])
+        return value
+
+    def _fixed(self, timer: AbsoluteTimer) -> exp.Select:
+        shown = [
+            exp.alias_(self._moment(moment), self.names.time(timer.ident, side), quoted=True)
+            for side, moment in (("begin", timer.begin), ("end", timer.end))
+        ]
+        return exp.select(*shown)
+
+    def _moment(self, moment: float | str) -> Sql:
+        return exp.cast(number(self.ticks(absolute_nanoseconds(moment))), "bigint")
+
+    def check_timers(self, timers: Iterable[RelativeTimer | AbsoluteTimer]) -> None:
+        """Raise QueryError for a timer that the clock of the events cannot show."""
+        for timer in timers:
+            if isinstance(timer, RelativeTimer):
+                self.exact_ticks(timer)
+                continue
+            for moment in (timer.begin, timer.end):
+                if abs(self.ticks(absolute_nanoseconds(moment))) >= _FAR:
+                    reason = f"{moment} is too far away for the times of the events"
+                    raise QueryError(reason, span=timer.span, fix="give a time within some 10,000 years")
+
+    def _timer(self, node: Join) -> exp.Select:
+        """A join with timer events by their reference: each tuple has one, with the times that the timer says."""
+        query = self._all(node.left, self._over(node.left))
+        if isinstance(node.right, FixedStream):
+            timer = node.right.timer
+            times = [self._moment(timer.begin), self._moment(timer.end)]
+            return query.select(*self._named_times(timer.ident, times))
+        assert isinstance(node.right, TimerStream)
+        relative = node.right.timer
+        amount = self.exact_ticks(relative)
+        times = [plus(self.time(relative.anchor, of), sign * amount) for of, sign in TIMERS[relative.kind]]
+        query = query.select(*self._named_times(relative.ident, times))
+        return query.where(compare("<=", times[0].copy(), times[1].copy())) if "shorten" in relative.kind else query
+
+    def _named_times(self, ident: str, times: list[Sql]) -> list[Sql]:
+        return [
+            exp.alias_(value, self.names.time(ident, side), quoted=True)
+            for side, value in zip(("begin", "end"), times, strict=True)
+        ]
+
+    def _join(self, node: Join | TemporalJoin | AntiJoin) -> exp.Select:
+        left, right = self._over(node.left, "l"), self._over(node.right, "r")
+        shared = self._shared(node)
+        told = list(shared)
+        if not isinstance(node, Join):
+            window, ident = node.window, node.ident
+            told.append(compare("<=", self.time(window, "begin", "l"), self.time(ident, "begin", "r")))
+            told.append(compare("<=", self.time(ident, "end", "r"), self.time(window, "end", "l")))
+        if self.near and node.near is not None and self.ticks(node.near.high - node.near.low) > 0:
+            right = self._spread(node.right, node.near)
+            told.append(exp.EQ(this=self._bucket(node.near), expression=column(BUCKET, "r")))
+        elif node.near is not None and not shared:
+            told += self._range(node.near)
+        kinds = self.binding.of(node.left)
+        # A typed value that equals a TERM takes its place.
+        typed = self.binding.of(node.right) if not isinstance(node, AntiJoin) else {}
+        better = {
+            self.names.variable(name)
+            for name, kind in kinds.items()
+            if kind is TERM and typed.get(name, TERM) is not TERM
+        }
+        mine = set(self.columns(node.left)) - better
+        shown = [column(name, "l" if name in mine else "r") for name in self.columns(node)]
+        kind = "anti" if isinstance(node, AntiJoin) else "cross" if not told else ""
+        return exp.select(*shown).from_(left).join(right, on=every(told), join_type=kind)
+
+    def _shared(self, node: Join | TemporalJoin | AntiJoin) -> list[Sql]:
+        left, right = self.binding.of(node.left), self.binding.of(node.right)
+        told = []
+        for name in node.left.schema.data:
+            if name in node.right.schema.data:
+                one, other = (column(self.names.variable(name), side) for side in "lr")
+                told.append(equal(one, left.get(name, TERM), other, right.get(name, TERM)))
+        return told
+
+    def _range(self, near: Near) -> list[Sql]:
+        """What the conditions imply, said so that the join can go along the order of times."""
+        left, right = self.time(*near.left, "l"), self.time(*near.right, "r")
+        return [
+            compare(">=", right, plus(left, self.ticks(near.low))),
+            compare("<=", right.copy(), plus(left.copy(), self.ticks(near.high))),
+        ]
+
+    # Joins of near times: equal buckets of time instead of all pairs of a key
+
+    def _bucket(self, near: Near) -> Sql:
+        width = self._width(near)
+        return exp.IntDiv(this=self.time(*near.left, "l"), expression=number(width))
+
+    def _width(self, near: Near) -> int:
+        return max(1, self.ticks(near.high - near.low))
+
+    def _spread(self, node: Node, near: Near) -> exp.Subquery:
+        """Every tuple of the right side once for each bucket that its partners may be in."""
+        time = self.time(*near.right)
+        width = number(self._width(near))
+        first, last = (
+            exp.IntDiv(this=exp.Paren(this=plus(time.copy(), -self.ticks(most))), expression=width.copy())
+            for most in (near.high, near.low)
+        )
+        series = exp.Explode(this=exp.GenerateSeries(start=first, end=last))
+        query = self._all(node, self._over(node)).select(exp.alias_(series, BUCKET, quoted=True))
+        return query.subquery("r")
+
+    # Forgetting
+
+    def expired(self, point: Point, uses: Iterable[tuple[Bound, ...]]) -> Sql | None:
+        """What a tuple of the point fulfils once nothing new can be made of it; None: it may matter for ever."""
+        deadlines: list[Sql] = [self.end(point)]
+        for bounds in uses:
+            for bound in bounds:
+                if not bound.until:
+                    return None
+                deadlines.append(least([self._until(time, offset) for time, offset in bound.until]))
+        return compare("<=", most(deadlines), exp.Placeholder(this=NOW))
+
+    def _until(self, time: tuple[str, str] | None, offset: int) -> Sql:
+        ticks = -self.ticks(-offset)
+        return number(ticks) if time is None else plus(self.time(*time), ticks)
+
+    def construct(self, name: str, node: Construct) -> exp.Query:
+        """The derived events of a rule: begin, end and one column for each child of its head."""
+        from ostinato.rules.relational.heads import construct
+
+        return construct(self, name, node)

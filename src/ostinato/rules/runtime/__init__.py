@@ -1,0 +1,1 @@
+"""Rules over whole tables: events in, DuckDB, derived events out."""

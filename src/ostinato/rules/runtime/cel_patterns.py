@@ -1,0 +1,91 @@
+"""CEL patterns as event queries: their matches are events, from the begin of the first event to the end of the last.
+
+Events are read in order of their end; those that end together by begin, label and attributes, so that the answer does
+not depend on how they came.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.errors import DataError
+from ostinato.patterns.compile import Compiled, compile_text
+from ostinato.patterns.runtime.engine import Engine, Options
+from ostinato.patterns.syntax.item_names import ANSWER_COLUMNS
+from ostinato.rules.plan.cel_patterns import whole_matches
+from ostinato.rules.relational.kinds import TERM, Attributes, is_nested, plain
+from ostinato.rules.runtime.ingest import LABEL
+
+_BEGIN, _END, _TYPE = "#begin", "#end", "#type"
+_UNITS = {1: "s", 1_000: "ms", 1_000_000: "us", 1_000_000_000: "ns"}
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A CEL query over incoming events."""
+
+    query: str
+    incoming: Attributes
+    ticks_per_second: int
+
+    @cached_property
+    def _compiled(self) -> Compiled:
+        return compile_text(whole_matches(self.query), "cel")
+
+    @cached_property
+    def attributes(self) -> Attributes:
+        """What a match holds beside its interval: the items of SELECT, or the partition of SELECT *."""
+        schema = self.engine().push(self._rows(self._no_events())).schema
+        names = [name for name in schema.names if name not in ANSWER_COLUMNS and not name.startswith("#")]
+        return Attributes.of({name: plain(schema.field(name).type) for name in names})
+
+    def engine(self) -> Engine:
+        """An engine for `matches`; events wait for `advance`."""
+        ties = [_BEGIN, _TYPE, *(name for name, kind in self.incoming.types.items() if not is_nested(kind))]
+        binding = {"time": _END, "type": _TYPE, "order_by": tuple(ties)}
+        return Engine(self._compiled, Options(binding, lateness=None, ends=(_BEGIN, _END)))
+
+    def matches(self, engine: Engine, events: pa.Table, now: int) -> pa.Table:
+        """The matches that end up to `now`, as events of a stream; `events` end up to then too."""
+        engine.push(self._rows(events))
+        return self._as_events(engine.advance(np.datetime64(now + 1, self._time.unit)))
+
+    def check_readable(self, engine: Engine) -> None:
+        """Raise DataError where an engine that has read events of narrower columns cannot go on with these."""
+        schema = self._rows(self._no_events()).schema
+        for field in engine.stream.schema:
+            known, given = field.type, schema.field(field.name).type
+            if known != given and not pa.types.is_null(known) and not pa.types.is_nested(known):
+                raise DataError(f"`{field.name}` was {known} until now, and a pattern of cel has gone by that")
+        engine.stream.grown(schema)
+
+    def whole(self, events: pa.Table) -> pa.Table:
+        """All matches of a whole stream."""
+        engine = self.engine()
+        engine.push(self._rows(events))
+        return self._as_events(engine.flush())
+
+    @property
+    def _time(self) -> pa.DataType:
+        return pa.timestamp(_UNITS[self.ticks_per_second])
+
+    def _no_events(self) -> pa.Table:
+        fields = [(self.incoming.columns[name], kind) for name, kind in self.incoming.types.items() if kind is not TERM]
+        return pa.schema([(LABEL, pa.string()), ("begin", pa.int64()), ("end", pa.int64()), *fields]).empty_table()
+
+    def _rows(self, events: pa.Table) -> pa.Table:
+        columns = {_TYPE: events[LABEL], _BEGIN: events["begin"].cast(self._time), _END: events["end"].cast(self._time)}
+        for name, kind in self.incoming.types.items():
+            if kind is not TERM:
+                columns[name] = events[self.incoming.columns[name]]
+        return pa.table(columns)
+
+    def _as_events(self, matches: pa.Table) -> pa.Table:
+        columns = {"begin": matches[_BEGIN].cast(pa.int64()), "end": matches[_END].cast(pa.int64())}
+        for name, kind in self.attributes.types.items():
+            columns[self.attributes.columns[name]] = matches[name].cast(kind)
+        return pa.table(columns)

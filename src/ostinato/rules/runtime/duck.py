@@ -1,0 +1,123 @@
+"""DuckDB in this process: relations in memory, spilled to disk where they do not fit."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from ostinato.errors import DataError
+from ostinato.rules.relational.dialects import write
+from ostinato.rules.relational.expressions import sql_type
+from ostinato.rules.relational.kinds import TERM, Attributes, Kind, is_list
+from ostinato.rules.relational.matching import Matching
+from ostinato.rules.relational.select import Names
+from ostinato.rules.runtime.ingest import TermMatcher
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def column_type(kind: Kind, *, unread: bool = False) -> str:
+    """The type of a column of a table. What has no type yet fits everywhere, as NULL does.
+
+    `unread`: rules need not use it, so that its numbers may be larger than theirs.
+    """
+    if kind is not TERM and pa.types.is_null(kind):
+        return '"NULL"'
+    if kind is not TERM and unread and pa.types.is_uint64(kind):
+        return "UBIGINT"
+    if kind is not TERM and pa.types.is_struct(kind):
+        if not kind.num_fields:
+            reason = "an object without fields, {}, has no type that a live engine could keep events by"
+            raise DataError(reason, fix="leave it out, give its fields with schema=…, or use detect")
+        fields = [f"{quoted(field.name)} {column_type(field.type, unread=unread)}" for field in kind]
+        return f"STRUCT({', '.join(fields)})"
+    return f"{column_type(kind.value_type, unread=unread)}[]" if is_list(kind) else write(sql_type(kind), "duckdb")
+
+
+def connect(threads: int | None = None) -> duckdb.DuckDBPyConnection:
+    settings: dict[str, Any] = {"temp_directory": tempfile.gettempdir()}
+    if threads is not None:
+        settings["threads"] = threads
+    connection = duckdb.connect(":memory:", config=settings)
+    connection.execute("SET TimeZone = 'UTC'; SET preserve_insertion_order = false")
+    # Small steps would pay for it, and large ones gain nothing: tuples are narrow.
+    connection.execute("SET disabled_optimizers = 'compressed_materialization'")
+    return connection
+
+
+class DuckSession:
+    """Relations by name, for `relational.program.evaluate`."""
+
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, names: Names, patterns: Callable[[str], pa.Table] | None = None
+    ) -> None:
+        self.connection, self.names, self._patterns = connection, names, patterns
+        self._held: dict[str, pa.Table] = {}
+        self._defined: dict[str, tuple[exp.Query, str]] = {}  # rounds of a recursion define the same again
+
+    def provide(self, name: str, table: pa.Table) -> None:
+        self.connection.register(name, table)
+        self._held[name] = table
+
+    def define(self, name: str, query: exp.Query, *, kept: bool) -> None:
+        before, text = self._defined.get(name, (None, ""))
+        if before is not query:
+            text = f"CREATE OR REPLACE TEMP {'TABLE' if kept else 'VIEW'} {quoted(name)} AS {write(query, 'duckdb')}"
+            self._defined[name] = query, text
+        elif not kept:
+            return  # a view reads what its tables hold by then
+        self.run(text)
+
+    def match(self, name: str, stream: str, found: Matching, attributes: Attributes) -> None:
+        events = self.arrow(f"SELECT * FROM {quoted(stream)}")
+        self.provide(name, TermMatcher(found, attributes, self.names)(events))
+
+    def pattern(self, name: str, query: str) -> None:
+        assert self._patterns is not None
+        self.provide(name, self._patterns(query))
+
+    def count(self, name: str) -> int:
+        return int(self.run(f"SELECT count(*) FROM {quoted(name)}")[0][0])
+
+    def insert(self, table: str, rows: pa.Table) -> None:
+        """Rows into a table."""
+        told(lambda: self._insert(table, rows))
+
+    def _insert(self, table: str, rows: pa.Table) -> None:
+        """DuckDB finds `rows` by its name: to register it would make it plan everything anew."""
+        self.connection.execute(f"INSERT INTO {quoted(table)} SELECT * FROM rows").fetchall()
+
+    def insert_rows(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        """A few rows into a table."""
+        places = ", ".join(["(" + ", ".join("?" * len(rows[0])) + ")"] * len(rows))
+        values = [value for row in rows for value in row]
+        told(lambda: self.connection.execute(f"INSERT INTO {quoted(table)} VALUES {places}", values).fetchall())
+
+    def arrow(self, text: str, parameters: Mapping[str, Any] | None = None) -> pa.Table:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a copy, which costs less than what `sql` does instead
+            return told(lambda: self.connection.execute(text, parameters or None).to_arrow_table())
+
+    def run(self, text: str, parameters: Mapping[str, Any] | None = None) -> list[Any]:
+        """All rows of a statement: DuckDB takes no other while some are left."""
+        rows: list[Any] = told(lambda: self.connection.execute(text, parameters or None).fetchall())
+        return rows
+
+
+def told(run: Callable[[], Any]) -> Any:
+    """What DuckDB says of the data, in our words."""
+    try:
+        return run()
+    except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException) as error:
+        reason = str(error).split("\n")[0]
+        raise DataError(
+            f"a value of the events cannot be used: {reason}", fix="see the conditions and heads"
+        ) from error

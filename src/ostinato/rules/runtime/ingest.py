@@ -1,0 +1,186 @@
+"""Incoming events: bound to their columns, split by label, and matched where SQL cannot."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from ostinato.core.events import DEFAULT_TYPE
+from ostinato.errors import DataError, did_you_mean
+from ostinato.rules.relational.kinds import DOCUMENT, REF, TERM, Attributes, Kind, plain
+from ostinato.rules.relational.matching import Matching
+from ostinato.rules.relational.select import Names
+from ostinato.rules.runtime.maps import check_maps, from_map, has_map
+from ostinato.rules.runtime.times import UNTOLD, Moments
+from ostinato.rules.terms.data import Child, Term, from_canonical, from_row, to_json
+from ostinato.rules.terms.document import parse_document
+from ostinato.rules.terms.match import compile_term
+
+LABEL = "#label"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of incoming events are for. `document` holds a whole event, as JSON or XML text."""
+
+    moments: Moments
+    type: str | None
+    document: str | None
+    attributes: Attributes
+    label: str | None = None  # of all events, where no column tells
+
+    @classmethod
+    def resolve(
+        cls,
+        schema: pa.Schema,
+        *,
+        labels: Sequence[str],
+        begin: str | None = None,
+        end: str | None = None,
+        time: str | None = None,
+        type: str | None = None,
+        document: str | None = None,
+        untold: pa.DataType = UNTOLD,
+    ) -> Columns:
+        moments = Moments.resolve(schema, begin=begin, end=end, time=time, untold=untold)
+        for option, name in (("type", type), ("document", document)):
+            if name is not None and name not in schema.names:
+                raise DataError(
+                    f"{option} is `{name}`, but there is no such column", fix=did_you_mean(name, schema.names)
+                )
+        if type is None and DEFAULT_TYPE in schema.names:
+            type = DEFAULT_TYPE
+        if document is not None:
+            only = labels[0] if type is None and len(labels) == 1 else None
+            return cls(moments, type, document, Attributes({DOCUMENT: TERM}, {DOCUMENT: "c0"}), only)
+        if type is None and len(labels) > 1:
+            raise DataError(
+                f"the rules tell {', '.join(sorted(labels))} apart, but there is no column `{DEFAULT_TYPE}`",
+                fix="name the column that tells them apart with type=…",
+            )
+        others = [name for name in schema.names if name not in (moments.begin, moments.end, type)]
+        attributes = Attributes.of({name: plain(schema.field(name).type) for name in others})
+        for name, kind in attributes.types.items():
+            check_maps(name, kind)
+        return cls(moments, type, None, attributes, None if type is not None else next(iter(labels), None))
+
+    def read(self, rows: pa.Table, *, first_row: int = 0) -> pa.Table:
+        """Rows as events: #label, begin, end in ticks, and the attributes under the names of their columns."""
+        begins, ends = self.moments.ticks(rows, first_row=first_row)
+        columns: dict[str, Any] = {LABEL: self._labels(rows), "begin": pa.array(begins), "end": pa.array(ends)}
+        for name, kind in self.attributes.types.items():
+            column = rows[self.document or name]
+            wanted = pa.string() if kind is TERM else kind
+            columns[self.attributes.columns[name]] = column if column.type == wanted else column.cast(wanted)
+        if self.document is None:
+            return pa.table(columns)
+        return self._documents(pa.table(columns), first_row)
+
+    def _labels(self, rows: pa.Table) -> Any:
+        if self.type is not None:
+            return rows[self.type].cast(pa.string())
+        return pa.array([self.label] * len(rows), pa.string())
+
+    def _documents(self, events: pa.Table, first_row: int) -> pa.Table:
+        """Texts as canonical terms; an XML document says its label itself."""
+        place = self.attributes.columns[DOCUMENT]
+        terms: list[Term] = []
+        for row, (label, text) in enumerate(zip(events[LABEL].to_pylist(), events[place].to_pylist(), strict=True)):
+            try:
+                terms.append(_labelled(parse_document(text or "", label or "")))
+            except DataError as error:
+                raise DataError(error.reason, row=first_row + row, fix=error.fix) from None
+        events = events.set_column(0, LABEL, pa.array([term.label for term in terms], pa.string()))
+        texts = pa.array([to_json(term) for term in terms], pa.string())
+        return events.set_column(events.column_names.index(place), place, texts)
+
+
+def _labelled(term: Term) -> Term:
+    if not term.label:
+        reason = "a JSON document does not say what kind of event it is"
+        raise DataError(reason, fix="name the column that does with type=…")
+    return term
+
+
+class TermMatcher:
+    """Q^X over a stream whose events are nested: rows in, a row for each substitution out."""
+
+    def __init__(self, found: Matching, attributes: Attributes, names: Names) -> None:
+        self.found, self.attributes, self.names = found, attributes, names
+        self.match = compile_term(found.match.term, found.match.bound)
+        self.read = _reader(found.match.term.label, attributes)
+
+    @property
+    def schema(self) -> pa.Schema:
+        match, kinds = self.found.match, self.found.kinds
+        times = [(self.names.time(match.ident, side), pa.int64()) for side in ("begin", "end")]
+        data = [(self.names.variable(name), _stored(kinds[name])) for name in match.schema.data]
+        return pa.schema([*times, *data, (self.names.time(match.ident, REF), pa.string())])
+
+    def __call__(self, events: pa.Table) -> pa.Table:
+        """`events` have begin, end and the attributes of the stream."""
+        match = self.found.match
+        out: list[tuple[Any, ...]] = []
+        for row in events.to_pylist():
+            term = self.read(row)
+            found = self.match(term)
+            if not found:
+                continue
+            reference = digest(row["begin"], row["end"], term)
+            for each in found:
+                data = tuple(self._value(each.get(name), self.found.kinds[name]) for name in match.schema.data)
+                out.append((row["begin"], row["end"], *data, reference))
+        columns = list(zip(*out, strict=True)) if out else [()] * len(self.schema)
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, self.schema, strict=True)]
+        return pa.table(arrays, schema=self.schema)
+
+    def _value(self, value: Child | None, kind: Kind) -> Any:
+        if value is None or kind is not TERM:
+            return value
+        return tag(value)
+
+
+def tag(value: Child) -> str:
+    """A value as a TERM (relational.kinds)."""
+    return f'"{value}' if isinstance(value, str) else to_json(value)
+
+
+def untag(text: str) -> Child:
+    return text[1:] if text.startswith('"') else from_canonical(text)
+
+
+def digest(begin: int, end: int, term: Term) -> str:
+    return hashlib.blake2b(f"{begin} {end} {to_json(term)}".encode(), digest_size=16).hexdigest()
+
+
+def _reader(label: str, attributes: Attributes) -> Callable[[Mapping[str, Any]], Term]:
+    """From a row to its term: a document, where it is one, else what its attributes say."""
+    column = attributes.columns.get(DOCUMENT)
+    types = {name: kind for name, kind in attributes.types.items() if name != DOCUMENT}
+    mapped = {name for name, kind in types.items() if kind is not TERM and has_map(kind)}
+
+    def read(row: Mapping[str, Any]) -> Term:
+        if column is not None and row[column] is not None:
+            term = from_canonical(row[column])
+            assert isinstance(term, Term)
+            return term
+        children: list[Child] = []
+        for name, kind in types.items():
+            value = row[attributes.columns[name]]
+            if name in mapped:
+                value = from_map(value, types[name])
+            if kind is TERM and value is not None:
+                children.append(Term(name, (untag(value),)))
+            else:
+                children.extend(from_row(label, {name: value}, without=()).children)
+        return Term(label, tuple(children))
+
+    return read
+
+
+def _stored(kind: Kind) -> pa.DataType:
+    return pa.string() if kind is TERM else kind

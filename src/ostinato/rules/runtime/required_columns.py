@@ -1,0 +1,105 @@
+"""What rules ask of incoming events, as columns: those that no event has had yet hold nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from ostinato.core.events import DEFAULT_TIME, DEFAULT_TYPE
+from ostinato.patterns.compile import compile_text
+from ostinato.patterns.plan.required_columns import attributes_read
+from ostinato.rules.algebra.nodes import Match
+from ostinato.rules.algebra.query_plan import RulePlan
+from ostinato.rules.algebra.translate import PATTERN
+from ostinato.rules.relational.kinds import is_list
+from ostinato.rules.runtime.times import BEGIN, END, UNTOLD
+from ostinato.rules.syntax.nodes import AbsoluteTimer, Bind, Desc, Element, Make, Optional, QueryTerm
+
+# Once they are there, they say when events happen and what they are.
+_TELLING = (DEFAULT_TIME, BEGIN, END, DEFAULT_TYPE)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """`shapes`: columns that rules ask for, as structs where they ask for something inside; values have no type.
+    `needed`: the label and the column, of those without which no event of the label matches. `recursive`: columns that
+    recursive rules ask for and make themselves, of which what comes in may be the first."""
+
+    shapes: Mapping[str, pa.DataType]
+    needed: frozenset[tuple[str, str]]
+    recursive: frozenset[str]
+
+    @classmethod
+    def of(cls, plan: RulePlan) -> Asked:
+        shapes: dict[str, pa.DataType] = {}
+        needed: set[tuple[str, str]] = set()
+        made = [rule.head for group in plan.groups if group.recursive for rule in group.rules]
+        recursive = {each.label for head in made for each in head.children if isinstance(each, Make)}
+        for definition in plan.plan.definitions:
+            if not isinstance(node := definition.node, Match):
+                continue
+            if node.stream.startswith(PATTERN):
+                names = attributes_read(compile_text(node.stream[len(PATTERN) :], "cel").query)
+                shapes |= {name: shapes.get(name, pa.null()) for name in sorted(names)}
+            elif node.stream in plan.strata.incoming:
+                for child in node.term.children:
+                    for label, shape in _shapes(child):
+                        shapes[label] = _filled(shapes.get(label, pa.null()), shape)
+                        if not isinstance(child, Optional | Desc):
+                            needed.add((node.stream, label))
+        return cls(shapes, frozenset(needed), frozenset(recursive - {*_TELLING}))
+
+    def assumed(self, schema: pa.Schema, *, recursive: bool = False) -> pa.Schema:
+        """The columns, and all that rules ask for beside them; also of what they derive, where that is `recursive`."""
+        if recursive:
+            missing = [(name, pa.null()) for name in sorted(self.recursive - {*schema.names, *self.shapes})]
+            schema = pa.schema([*schema, *missing])
+        types = {field.name: _filled(field.type, self.shapes.get(field.name, pa.null())) for field in schema}
+        types |= {name: shape for name, shape in self.shapes.items() if name not in {*types, *_TELLING}}
+        return pa.schema(list(types.items()))
+
+
+def _shapes(term: QueryTerm) -> Iterator[tuple[str, pa.DataType]]:
+    """The elements that a child query asks for, directly or (`desc`) somewhere, and what they must have inside."""
+    if isinstance(term, Bind | Optional | Desc):
+        if term.term is not None:
+            yield from _shapes(term.term)
+    elif isinstance(term, Element):
+        inside: dict[str, pa.DataType] = {}
+        for child in term.children:
+            for label, shape in _shapes(child):
+                inside[label] = _filled(inside.get(label, pa.null()), shape)
+        yield term.label, pa.struct(list(inside.items())) if inside else pa.null()
+
+
+def _filled(kind: pa.DataType, shape: pa.DataType) -> pa.DataType:
+    """The type with what is asked for inside of it."""
+    if pa.types.is_null(kind):
+        return shape
+    if is_list(kind):
+        return pa.list_(_filled(kind.value_type, shape))
+    if not (pa.types.is_struct(kind) and pa.types.is_struct(shape)):
+        return kind
+    fields = {field.name: field.type for field in kind}
+    for field in shape:
+        fields[field.name] = _filled(fields.get(field.name, pa.null()), field.type)
+    return pa.struct(list(fields.items()))
+
+
+def time_type(plan: RulePlan) -> pa.DataType:
+    """What the times of events are, as far as the rules tell: numbers, if a timer of a fixed time is."""
+    timers = [timer for each in plan.translated for timer in each.rule.timers if isinstance(timer, AbsoluteTimer)]
+    numbers = [not isinstance(moment, str) for timer in timers for moment in (timer.begin, timer.end)]
+    return pa.int64() if numbers and all(numbers) else UNTOLD
+
+
+def no_events(plan: RulePlan, options: Mapping[str, str | None]) -> pa.Table:
+    """A stream without events, of which not even the columns are known: timers of fixed times go off all the same."""
+    times = [name for name in (options["begin"], options["end"], options["time"]) if name is not None]
+    types = {name: time_type(plan) for name in times or [DEFAULT_TIME]}
+    types[options["type"] or DEFAULT_TYPE] = pa.string()
+    if options["document"] is not None:
+        types[options["document"]] = pa.string()
+    return Asked.of(plan).assumed(pa.schema(list(types.items()))).empty_table()

@@ -1,0 +1,32 @@
+"""Labels that rules ask for and no event has: mostly misspelt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ostinato.errors import did_you_mean
+from ostinato.rules.runtime.ingest import Columns
+
+
+def labels_of(rows: pa.Table, columns: Columns) -> set[str] | None:
+    """The labels of incoming rows, where a column tells them; None where each document says its own."""
+    if columns.document is not None:
+        return None
+    if columns.type is None:
+        return set() if columns.label is None else {columns.label}
+    return {label for label in pc.unique(rows[columns.type].cast(pa.string())).to_pylist() if label is not None}
+
+
+def unseen(incoming: Iterable[str], seen: Iterable[str] | None) -> list[str]:
+    """What to say of each label that must come from outside, and did not."""
+    if seen is None:
+        return []
+    known = set(seen)
+    told = []
+    for label in sorted(set(incoming) - known):
+        hint = did_you_mean(label, known)
+        told.append(f"no event has the label `{label}`" + (f"; {hint}" if hint else ""))
+    return told

@@ -1,0 +1,181 @@
+"""Σ(h): the data terms that a rule head makes of a set of substitutions (CERA paper, section 4.2; Xcerpt)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, TypeVar
+
+from ostinato.core.expressions import Expr, Variable, to_text, variables, walk
+from ostinato.core.interpret import value
+from ostinato.errors import DataError
+from ostinato.rules.semantics.terms import Substitution
+from ostinato.rules.syntax.nodes import Aggregate, All, Combined, ConstructTerm, Make, Order, Value, While
+from ostinato.rules.syntax.variables import variables as bound_by
+from ostinato.rules.terms.data import Child, Term, is_absent, sort_key, to_json
+from ostinato.rules.terms.event import Event
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One σ of Σ_τ, with the event that each `while … collect` of the rule took its part of it from."""
+
+    sigma: Substitution
+    collected: tuple[Event, ...] = ()
+
+
+def construct(head: Make, answers: Iterable[Answer], collects: Sequence[While]) -> set[Term]:
+    """One term for each binding of the variables outside `all` (explicit grouping)."""
+    return {
+        Term(head.label, tuple(child for part in head.children for child in _built(part, group, collects)))
+        for group in _groups(answers, free(head))
+    }
+
+
+def evaluate(expr: Expr, sigma: Substitution) -> Any:
+    """The value of an expression; a variable without a binding is NULL, and so are NaN and what needs over 64 bits."""
+    bindings: dict[str, Any] = {name: sigma.get(name) for name in variables(expr)}
+    try:
+        found = value(expr, bindings, in_64_bits)
+    except TypeError as error:
+        raise DataError(f"`{to_text(expr)}` does not fit {bindings}: {error}") from error
+    return None if is_absent(found) else found
+
+
+def in_64_bits(found: Any) -> Any:
+    return None if isinstance(found, int) and not -(2**63) <= found < 2**63 else found
+
+
+def free(term: ConstructTerm) -> tuple[str, ...]:
+    """The variables of a construct term outside `all` and aggregates, in the order of the text."""
+    if isinstance(term, Value):
+        return tuple(dict.fromkeys(node.name for node in walk(term.expr) if isinstance(node, Variable)))
+    if isinstance(term, Make):
+        return tuple(dict.fromkeys(name for child in term.children for name in free(child)))
+    if isinstance(term, Combined):
+        return tuple(name for name in free(Value(term.expr)) if name not in term.outcomes)
+    return ()
+
+
+def _built(term: ConstructTerm, group: Sequence[Answer], collects: Sequence[While]) -> list[Child]:
+    """What the term adds to the children of its parent: nothing, where all of its content is unbound."""
+    if isinstance(term, Make):
+        children = tuple(child for part in term.children for child in _built(part, group, collects))
+        return [Term(term.label, children)] if children or not term.children else []
+    if isinstance(term, All):
+        return [child for each in _instances(term, group) for child in _built(term.term, each, collects)]
+    if isinstance(term, Aggregate):
+        found = _aggregate(term, group, collects)
+    else:
+        sigma = dict(group[0].sigma)
+        if isinstance(term, Combined):
+            made = {name: _aggregate(each, group, collects) for name, each in term.outcomes.items()}
+            sigma |= {name: value for name, value in made.items() if value is not None}
+        found = evaluate(term.expr, sigma)
+    return [] if found is None else [found]
+
+
+def _groups(answers: Iterable[Answer], names: Sequence[str]) -> list[list[Answer]]:
+    """The answers that agree on these variables, together."""
+    groups: dict[tuple[str | None, ...], list[Answer]] = {}
+    for answer in answers:
+        groups.setdefault(_binding(answer, names), []).append(answer)
+    return list(groups.values())
+
+
+def _binding(answer: Answer, names: Iterable[str]) -> tuple[str | None, ...]:
+    return tuple(to_json(answer.sigma[name]) if name in answer.sigma else None for name in names)
+
+
+# all ------------------------------------------------------------------------------------------------------------------
+
+
+def _instances(term: All, group: Sequence[Answer]) -> list[list[Answer]]:
+    """One instance for each binding: by `order by`, then by the values of its own variables."""
+    own = tuple(dict.fromkeys((*free(term.term), *term.group_by)))
+
+    def ranked(order: Order) -> Callable[[list[Answer]], Child | None]:
+        """The first of the values that the instance has under the order."""
+
+        def get(instance: list[Answer]) -> Child | None:
+            bound = [answer.sigma.get(order.name) for answer in instance]
+            return _ordered(bound, [(lambda child: child, order.descending)])[0]
+
+        return get
+
+    keys = [(ranked(order), order.descending) for order in (*term.order_by, *map(Order, own))]
+    return _ordered(_groups(group, own), keys)
+
+
+def _ordered(items: Sequence[T], keys: Sequence[tuple[Callable[[T], Child | None], bool]]) -> list[T]:
+    """Sorted by each key, ascending or descending; NULL is last in both."""
+    result = list(items)
+    for get, descending in reversed(keys):
+        result.sort(key=lambda item: sort_key(get(item)), reverse=descending)
+        result.sort(key=lambda item: get(item) is None)
+    return result
+
+
+# Aggregates -----------------------------------------------------------------------------------------------------------
+
+
+def _aggregate(term: Aggregate, group: Sequence[Answer], collects: Sequence[While]) -> Any:
+    """Over the distinct bindings of the argument's variables; `collect event w` lets each event count on its own."""
+    names = sorted(variables(term.expr))
+    sources = [index for index, collect in enumerate(collects) if not names or _binds(collect, names)]
+    counted = [index for index in sources if collects[index].ident is not None]
+
+    def times(answer: Answer) -> list[tuple[int, int]]:
+        return [(answer.collected[index].end, answer.collected[index].begin) for index in sources]
+
+    if term.name in ("first", "last"):
+        by_value = sorted(group, key=lambda answer: sort_key(evaluate(term.expr, answer.sigma)))
+        if term.order_by:
+            ranked = _ordered(by_value, [(_bound(order.name), order.descending) for order in term.order_by])
+        else:
+            ranked = sorted(by_value, key=times)
+        values = list(_values(term.expr, ranked))
+        return values[0 if term.name == "first" else -1] if values else None
+    distinct = {
+        (_binding(answer, names), tuple(answer.collected[index] for index in counted)): answer for answer in group
+    }
+    return _AGGREGATES[term.name](list(_values(term.expr, distinct.values())))
+
+
+def _binds(collect: While, names: Iterable[str]) -> bool:
+    return not set(names).isdisjoint(bound_by(collect.term, collect.bound))
+
+
+def _bound(name: str) -> Callable[[Answer], Child | None]:
+    return lambda answer: answer.sigma.get(name)
+
+
+def _values(expr: Expr, answers: Iterable[Answer]) -> Iterator[Any]:
+    found = (evaluate(expr, answer.sigma) for answer in answers)
+    return (each for each in found if each is not None)
+
+
+def _sum(values: Sequence[Any]) -> Any:
+    return in_64_bits(_exact_sum(values)) if values else None
+
+
+def _exact_sum(values: Sequence[Any]) -> Any:
+    for each in values:
+        if isinstance(each, bool) or not isinstance(each, int | float | Decimal):
+            raise DataError(f"sum and avg need numbers, not {each!r}")
+    if any(isinstance(each, float) for each in values):
+        return math.fsum(map(float, values))
+    return sum(values)
+
+
+_AGGREGATES: dict[str, Callable[[Sequence[Any]], Any]] = {
+    "count": len,
+    "sum": _sum,
+    "avg": lambda values: float(_exact_sum(values)) / len(values) if values else None,
+    "min": lambda values: min(values, key=sort_key, default=None),
+    "max": lambda values: max(values, key=sort_key, default=None),
+}

@@ -1,0 +1,244 @@
+"""What a program of event rules means: the model theory and the fixpoint of the CERA paper (section 4.2).
+
+An interpretation is (I, σ, τ): the events that happen, a substitution for variables, and an event trace, which says
+which event each identifier stands for. For each trace τ of a rule, Σ_τ holds every σ under which its body is entailed;
+the head makes events of Σ_τ. Everything is enumerated; nothing here is shared with the engines, which are tested
+against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypedDict, Unpack
+
+from ostinato.core.expressions import Call, Literal
+from ostinato.core.interpret import value
+from ostinato.errors import DataError, LimitError
+from ostinato.patterns.semantics.cel import nanoseconds
+from ostinato.rules.semantics.heads import Answer, construct, evaluate
+from ostinato.rules.semantics.terms import Substitution, consistent, substitutions
+from ostinato.rules.syntax.nodes import (
+    AbsoluteTimer,
+    Bind,
+    Condition,
+    Data,
+    Duration,
+    Element,
+    EventQuery,
+    NormalRule,
+    PatternQuery,
+    RelativeTimer,
+    Temporal,
+)
+from ostinato.rules.terms.data import Term
+from ostinato.rules.terms.event import Event
+
+__all__ = ["Event", "derived", "fixpoint"]
+
+Strata = Sequence[Sequence[NormalRule]]  # P_1, …, P_n
+Trace = Mapping[str, Event]  # τ
+Patterns = Callable[[PatternQuery], Iterable[Event]]
+Found = Sequence[tuple[Event, Substitution]]  # events that a query term simulates into, with each substitution
+
+SECOND = 1_000_000_000
+_TIMER = Term("timer")
+
+
+def _no_patterns(query: PatternQuery) -> Iterable[Event]:
+    raise DataError("a rule with a cel pattern needs its matches", fix=f"say what `{query.query}` matches")
+
+
+def fixpoint(
+    strata: Strata,
+    events: Iterable[Event],
+    *,
+    patterns: Patterns = _no_patterns,
+    ticks_per_second: int = SECOND,
+    max_rounds: int = 1_000,
+) -> frozenset[Event]:
+    """M_{P,E} (Definition 0.10): stratum by stratum, each repeated until nothing new happens."""
+    happening = frozenset(events)
+    for rules in strata:
+        for _ in range(max_rounds):
+            more = _Consequences(happening, patterns, ticks_per_second).of(rules)
+            if more <= happening:
+                break
+            happening |= more
+        else:
+            raise LimitError(
+                "max_rounds",
+                max_rounds,
+                reason="a recursion goes on making new events",
+                fix="let its rules make events only of values that are there already",
+            )
+    return happening
+
+
+class _Options(TypedDict, total=False):
+    patterns: Patterns
+    ticks_per_second: int
+    max_rounds: int
+
+
+def derived(strata: Strata, events: Iterable[Event], **options: Unpack[_Options]) -> frozenset[Event]:
+    """The events of the fixpoint that did not come in; the options are those of `fixpoint`."""
+    incoming = frozenset(events)
+    return fixpoint(strata, incoming, **options) - incoming
+
+
+@dataclass(frozen=True)
+class _Consequences:
+    """T_P (Definition 0.9) on an interpretation I."""
+
+    happening: frozenset[Event]
+    patterns: Patterns
+    ticks_per_second: int
+
+    def of(self, rules: Iterable[NormalRule]) -> frozenset[Event]:
+        return frozenset(event for rule in rules for event in self._derived(rule))
+
+    def _derived(self, rule: NormalRule) -> Iterator[Event]:
+        """h ← B (Figure 12): Σ_τ(h) for each τ, over the interval t that covers all events of τ."""
+        collected = [self._found(each.term, each.bound) for each in rule.collects]
+        negated = [self._found(each.term, each.bound) for each in rule.negations]
+        for trace, sigmas in self._traces(rule):
+            answers = [Answer(sigma) for sigma in sigmas]
+            for collect, found in zip(rule.collects, collected, strict=True):
+                answers = list(_collect(answers, trace[collect.window], found))
+            for negation, found in zip(rule.negations, negated, strict=True):
+                answers = [each for each in answers if _is_absent(each.sigma, trace[negation.window], found)]
+            answers = [each for each in answers if all(self._holds(c, each.sigma, trace) is True for c in rule.where)]
+            begin, end = min(e.begin for e in trace.values()), max(e.end for e in trace.values())
+            yield from (Event(begin, end, term) for term in construct(rule.head, answers, rule.collects))
+
+    # Event queries and timers: Figures 12 and 13
+
+    def _found(self, query: Element, bound: str | None, events: Iterable[Event] | None = None) -> Found:
+        """I, σ, τ ⊨ q^t: the events that q simulates into, among all that happen."""
+        whole = query if bound is None else Bind(bound, query)
+        among = self.happening if events is None else events
+        return [(event, sigma) for event in among for sigma in substitutions(whole, event.term)]
+
+    def _traces(self, rule: NormalRule) -> Iterator[tuple[Trace, list[Substitution]]]:
+        """Every τ under which the events of the rule happen, with the substitutions under which they match."""
+        traces: list[tuple[Trace, list[Substitution]]] = [({}, [{}])]
+        for query in rule.events:
+            groups: dict[Event, list[Substitution]] = {}
+            for event, sigma in self._matching(query):
+                groups.setdefault(event, []).append(sigma)
+            traces = [
+                ({**trace, query.ident: event}, joined)
+                for trace, sigmas in traces
+                for event, own in groups.items()
+                if (joined := _joined(sigmas, own))
+            ]
+        for trace, sigmas in traces:
+            for timer in rule.timers:
+                begin, end = self._timer(timer, trace)
+                if begin > end:
+                    break
+                trace = {**trace, timer.ident: Event(begin, end, _TIMER)}
+            else:
+                yield trace, sigmas
+
+    def _matching(self, query: EventQuery | PatternQuery) -> Found:
+        if isinstance(query, PatternQuery):
+            return self._found(query.term, None, self.patterns(query))
+        return self._found(query.term, query.bound)
+
+    def _timer(self, timer: RelativeTimer | AbsoluteTimer, trace: Trace) -> tuple[int, int]:
+        """Figure 13, for every kind of timer."""
+        if isinstance(timer, AbsoluteTimer):
+            return self._moment(timer.begin), self._moment(timer.end)
+        begin, end, d = trace[timer.anchor].begin, trace[timer.anchor].end, self._ticks(timer.duration)
+        return {
+            "from-end": (end, end + d),
+            "from-start": (begin, begin + d),
+            "from-end-backward": (end - d, end),
+            "from-start-backward": (begin - d, begin),
+            "extend": (begin, end + d),
+            "shorten": (begin, end - d),
+            "extend-begin": (begin - d, end),
+            "shorten-begin": (begin + d, end),
+            "shift-forward": (begin + d, end + d),
+            "shift-backward": (begin - d, end - d),
+        }[timer.kind]
+
+    def _ticks(self, duration: Duration) -> int:
+        return duration.nanoseconds * self.ticks_per_second // SECOND
+
+    def _moment(self, moment: int | float | str) -> int:
+        """Numbers count seconds; a text is a date and time."""
+        since = nanoseconds(datetime.fromisoformat(moment) if isinstance(moment, str) else moment)
+        return since * self.ticks_per_second // SECOND
+
+    # Conditions: Figure 14
+
+    def _holds(self, condition: Condition, sigma: Substitution, trace: Trace) -> bool | None:
+        """W_{σ,τ}(C), in SQL's three-valued logic."""
+        if isinstance(condition, Data):
+            truth: bool | None = evaluate(condition.expr, sigma)
+            return truth
+        if isinstance(condition, Temporal):
+            return self._related(condition, [trace[name] for name in condition.events])
+        parts = tuple(Literal(self._holds(part, sigma, trace)) for part in condition.parts)
+        both: bool | None = value(Call(condition.op, parts), {})
+        return both
+
+    def _related(self, condition: Temporal, events: Sequence[Event]) -> bool:
+        begins, ends = [each.begin for each in events], [each.end for each in events]
+        if condition.relation == "within":
+            assert condition.duration is not None
+            return max(ends) - min(begins) <= self._ticks(condition.duration)
+        if condition.relation == "apart-by":
+            assert condition.duration is not None
+            return max(begins) - min(ends) >= self._ticks(condition.duration)
+        if condition.relation in _CONVERSE:
+            return _RELATIONS[_CONVERSE[condition.relation]](events[1], events[0])
+        return _RELATIONS[condition.relation](events[0], events[1])
+
+
+def _joined(left: Iterable[Substitution], right: Sequence[Substitution]) -> list[Substitution]:
+    unions = (consistent([one, other]) for one in left for other in right)
+    return [union for union in unions if union is not None]
+
+
+def _inside(event: Event, window: Event) -> bool:
+    """t'' ⊑ t'."""
+    return window.begin <= event.begin and event.end <= window.end
+
+
+def _collect(answers: Iterable[Answer], window: Event, found: Found) -> Iterator[Answer]:
+    """while j: collect q (Figure 12)."""
+    inside = [(event, sigma) for event, sigma in found if _inside(event, window)]
+    for answer in answers:
+        for event, own in inside:
+            union = consistent([answer.sigma, own])
+            if union is not None:
+                yield Answer(union, (*answer.collected, event))
+
+
+def _is_absent(sigma: Substitution, window: Event, found: Found) -> bool:
+    """while j: not q (Figure 12): variables of q that σ does not bind may have any value."""
+    return not any(_inside(event, window) and consistent([sigma, own]) is not None for event, own in found)
+
+
+_RELATIONS: dict[str, Callable[[Event, Event], bool]] = {
+    "before": lambda i, j: i.end < j.begin,
+    "during": lambda i, j: j.begin < i.begin and i.end < j.end,
+    "overlaps": lambda i, j: i.begin < j.begin < i.end < j.end,
+    "meets": lambda i, j: i.end == j.begin,
+    "starts": lambda i, j: i.begin == j.begin and i.end < j.end,
+    "finishes": lambda i, j: i.end == j.end and j.begin < i.begin,
+    "equals": lambda i, j: (i.begin, i.end) == (j.begin, j.end),
+}
+_CONVERSE = {
+    "after": "before",
+    "contains": "during",
+    "overlapped-by": "overlaps",
+    "met-by": "meets",
+    "started-by": "starts",
+    "finished-by": "finishes",
+}

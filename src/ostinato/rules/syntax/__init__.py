@@ -1,0 +1,1 @@
+"""Text of event rules to syntax trees, and back."""

@@ -1,0 +1,351 @@
+"""From lark's tree of event rules to nodes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, cast
+
+from ostinato.core.expressions import AGGREGATES, LOGIC, Call, Expr, Literal, Variable, to_text, transform, walk
+from ostinato.core.text.build import FUNCTIONS, SharedBuilder, name_of
+from ostinato.core.text.grammar import span_of
+from ostinato.core.text.units import nanoseconds
+from ostinato.errors import QueryError, Span, did_you_mean
+from ostinato.rules.syntax.nodes import (
+    RELATIONS,
+    RELATIVE_TIMERS,
+    AbsoluteTimer,
+    Aggregate,
+    All,
+    Bind,
+    Body,
+    Combined,
+    Condition,
+    Conjunction,
+    Const,
+    ConstructTerm,
+    Data,
+    Desc,
+    Disjunction,
+    Duration,
+    Element,
+    EventQuery,
+    Formula,
+    Make,
+    Optional,
+    Order,
+    PatternQuery,
+    Program,
+    QueryTerm,
+    RelativeTimer,
+    Rule,
+    Temporal,
+    Value,
+    While,
+    outcome,
+)
+
+if TYPE_CHECKING:
+    from lark import Token
+
+SPREADS = ("within", "apart-by")  # of a set of events
+_TIMERS = (*RELATIVE_TIMERS, "absolute")
+_STATISTICS = ("median", "mode", "percentile", "quantile", "stddev", "stdev", "std", "variance", "var")
+
+
+class _Terms(SharedBuilder):
+    """Query terms and construct terms."""
+
+    argument = "var X"
+
+    # Query terms.
+
+    def label(self, _: Span, token: Token) -> str:
+        return token[1:-1].replace("``", "`") if token.startswith("`") else str(token)
+
+    def element(self, span: Span, label: str, brackets: Element) -> Element:
+        return replace(brackets, label=label, span=span)
+
+    def total_unordered(self, span: Span, *terms: QueryTerm | None) -> Element:
+        return Element("", _given(terms), True, False, span)
+
+    def partial_unordered(self, span: Span, *terms: QueryTerm | None) -> Element:
+        return Element("", _given(terms), False, False, span)
+
+    def total_ordered(self, span: Span, *terms: QueryTerm | None) -> Element:
+        return Element("", _given(terms), True, True, span)
+
+    def partial_ordered(self, span: Span, *terms: QueryTerm | None) -> Element:
+        return Element("", _given(terms), False, True, span)
+
+    def const_number(self, span: Span, minus: Token | None, number: Token) -> Const:
+        return Const(self._signed(minus, number), span)
+
+    def const_string(self, span: Span, token: Token) -> Const:
+        return Const(unquoted(token), span)
+
+    def const_truth(self, span: Span, token: Token) -> Const:
+        return Const(token.type == "TRUE", span)
+
+    def bind(self, span: Span, name: Token, term: QueryTerm | None) -> Bind:
+        return Bind(name_of(name), term, span)
+
+    def desc(self, span: Span, term: QueryTerm) -> Desc:
+        return Desc(term, span)
+
+    def optional(self, span: Span, term: QueryTerm) -> Optional:
+        return Optional(term, span)
+
+    # Construct terms.
+
+    def made(self, span: Span, label: str, *parts: ConstructTerm | None) -> Make:
+        return Make(label, _given(parts), False, span)
+
+    def made_ordered(self, span: Span, label: str, *parts: ConstructTerm | None) -> Make:
+        return Make(label, _given(parts), True, span)
+
+    def computed(self, span: Span, expr: Expr | Aggregate | Temporal) -> Value | Aggregate | Combined:
+        if isinstance(expr, Aggregate):
+            return expr
+        found: list[Aggregate] = []
+
+        def taken_out(node: Expr | Aggregate) -> Expr:
+            if not isinstance(node, Aggregate):
+                return node
+            found.append(node)
+            return Variable(outcome(len(found) - 1), node.span)
+
+        over = transform(cast(Expr, expr), taken_out) if isinstance(expr, Call) else cast(Expr, expr)
+        plain = _plain(over, "a value of the derived event")
+        return Combined(plain, tuple(found), span) if found else Value(plain, span)
+
+    def all(
+        self,
+        span: Span,
+        term: Make | Value | Aggregate | Combined,
+        group: tuple[str, ...] | None,
+        order: tuple[Order, ...] | None,
+    ) -> All:
+        if isinstance(term, Aggregate | Combined):
+            name = term.name if isinstance(term, Aggregate) else term.aggregates[0].name
+            fix = f"leave the outer `all` out: {name}(all …)"
+            raise QueryError(f"{name}(…) is a single value, and `all` is for several", span=span, fix=fix)
+        return All(term, group or (), order or (), span)
+
+    def group(self, _: Span, *variables: Variable) -> tuple[str, ...]:
+        _once([(variable.name, variable.span) for variable in variables])
+        return tuple(variable.name for variable in variables)
+
+    def order(self, _: Span, *keys: Order) -> tuple[Order, ...]:
+        _once([(key.name, key.span) for key in keys])
+        return keys
+
+    def key(self, span: Span, name: Token, direction: Token | None) -> Order:
+        return Order(name_of(name), direction is not None and direction.type == "DESC", span)
+
+    # Expressions.
+
+    def variable(self, span: Span, name: Token) -> Variable:
+        return Variable(name_of(name), span)
+
+    def string(self, span: Span, token: Token) -> Expr:
+        return Literal(unquoted(token), span)
+
+    def aggregate(self, span: Span, name: Token, expr: Expr, order: tuple[Order, ...] | None) -> Aggregate:
+        op = name.lower()
+        if op in FUNCTIONS and op not in AGGREGATES:
+            raise QueryError(f"{op} takes one value, not `all` of them", span=span, fix=f"leave `all` out: {op}(var X)")
+        if op not in AGGREGATES:
+            known = f"aggregates are {', '.join(AGGREGATES)}"
+            fix = known if op in _STATISTICS else did_you_mean(op, AGGREGATES) or known
+            raise QueryError(f"unknown aggregate `{name}`", span=span_of(name), fix=fix)
+        return Aggregate(op, _plain(expr, f"an argument of {op}"), order or (), span)
+
+    def related(self, span: Span, left: Token, relation: Token, right: Token) -> Temporal:
+        known = relation.lower()
+        if known in SPREADS:
+            fix = f"write {{{left}, {right}}} {known} 1 min"
+            raise QueryError(f"{known} is for a set of events and a time", span=span, fix=fix)
+        if known not in RELATIONS:
+            reason = f"unknown temporal relation `{relation}`"
+            raise QueryError(reason, span=span_of(relation), fix=did_you_mean(known, RELATIONS))
+        return Temporal(known, (name_of(left), name_of(right)), None, span)
+
+    def spread(self, span: Span, *parts: Token | Duration) -> Temporal:
+        *events, relation, duration = cast("tuple[Token, ...]", parts)
+        known = relation.lower()
+        if known not in SPREADS:
+            reason = f"a set of events is `within` a time or `apart-by` one, not `{relation}`"
+            fix = f"write {events[0]} {known} {events[-1]}" if known in RELATIONS else did_you_mean(known, SPREADS)
+            raise QueryError(reason, span=span_of(relation), fix=fix)
+        _once([(name_of(event), span_of(event)) for event in events])
+        return Temporal(known, tuple(map(name_of, events)), cast(Duration, duration), span)
+
+    def duration(self, _: Span, number: Token, unit: Token) -> Duration:
+        try:
+            amount = Decimal(number)
+        except InvalidOperation:
+            fix = "give a number of a usual size"
+            raise QueryError("the number has too many digits", span=span_of(number), fix=fix) from None
+        length, text = nanoseconds(number, unit, span_of(unit)), self._slice(number, unit)
+        if length == 0 and amount:
+            raise QueryError(f"{text} is shorter than a nanosecond", span=span_of(number), fix="give a longer time")
+        return Duration(length, text)
+
+    def _signed(self, minus: Token | None, number: Token) -> int | float:
+        value = cast("int | float", cast(Literal, self.number(span_of(number), number)).value)
+        return value if minus is None else -value
+
+
+class Builder(_Terms):
+    """Rules, their bodies and conditions."""
+
+    def program(self, _: Span, *rules: Rule) -> Program:
+        return Program(tuple(replace(rule, number=number) for number, rule in enumerate(rules, 1)))
+
+    def rule(self, span: Span, head: Make, body: Body) -> Rule:
+        return Rule(head, body, span=span)
+
+    def conditioned(self, span: Span, body: Body, where: tuple[Condition, ...]) -> Body:
+        if isinstance(body, Conjunction | Disjunction):
+            return replace(body, where=where, span=span)
+        return Conjunction((body,), where, span)
+
+    def all_of(self, span: Span, *parts: Body) -> Body:
+        return Conjunction(parts, (), span)
+
+    def any_of(self, span: Span, *parts: Body) -> Body:
+        return Disjunction(parts, (), span)
+
+    def bound(self, _: Span, name: Token) -> str:
+        return name_of(name)
+
+    def event(self, span: Span, ident: Token, bound: str | None, term: Element) -> EventQuery:
+        return EventQuery(name_of(ident), term, bound, span)
+
+    def columns(self, _: Span, brackets: Element) -> Element:
+        return replace(brackets, label="match")
+
+    def pattern(self, span: Span, ident: Token, text: Token, columns: Element | None) -> PatternQuery:
+        term = columns or Element("match", span=span)
+        return PatternQuery(name_of(ident), unquoted(text), term, span_of(text), span)
+
+    def relative_timer(self, span: Span, ident: Token, kind: Token, anchor: Token, duration: Duration) -> RelativeTimer:
+        known = _timer(kind)
+        if known == "absolute":
+            fix = 'write [0, 60] in seconds, or ["2026-01-31T08:00", "2026-01-31T09:00"]'
+            raise QueryError("timer:absolute takes when it begins and when it ends", span=span, fix=fix)
+        return RelativeTimer(name_of(ident), known, name_of(anchor), duration, span)
+
+    def absolute_timer(
+        self, span: Span, ident: Token, kind: Token, begin: int | float | str, end: int | float | str
+    ) -> AbsoluteTimer:
+        known = _timer(kind)
+        if known != "absolute":
+            fix = f"write timer:{known} [event j, 12 sec]"
+            raise QueryError(f"timer:{known} takes an event and a time", span=span, fix=fix)
+        return AbsoluteTimer(name_of(ident), begin, end, span)
+
+    def instant(self, _: Span, *tokens: Token | None) -> int | float | str:
+        *minus, token = tokens
+        assert token is not None
+        if minus:
+            return self._signed(minus[0], token)
+        text = unquoted(token)
+        try:
+            datetime.fromisoformat(text)
+        except ValueError as error:
+            fix = 'write it as "2026-01-31T23:59:59.5", or as a number of seconds'
+            raise QueryError(f"not a time: {error}", span=span_of(token), fix=fix) from None
+        return text
+
+    def while_not(self, span: Span, window: Token, _: Token, term: Element) -> While:
+        self._check_single(term, f"while {window}: not")
+        return While(name_of(window), term, True, span=span)
+
+    def while_collect(self, span: Span, window: Token, ident: Token | None, bound: str | None, term: Element) -> While:
+        self._check_single(term, f"while {window}: collect")
+        return While(name_of(window), term, False, None if ident is None else name_of(ident), bound, span)
+
+    def _check_single(self, term: Element, before: str) -> None:
+        """`while i: not or { b {{ }}, c {{ }} }` reads as a label."""
+        word = term.label.lower()
+        if word not in ("and", "or") or self.text[term.span.start] == "`":
+            return
+        if word == "or" and before.endswith("not"):
+            fix = f"where none of them may come, write each: {before} b {{{{ … }}}}, {before} c {{{{ … }}}}"
+        else:
+            fix = f"derive an event x from `{word} {{ … }}` by rules of their own, and write {before} x {{{{ … }}}}"
+        reason = f"`{before}` takes one term, and no `{word} {{ … }}`"
+        raise QueryError(reason, span=term.span, fix=fix)
+
+    def unbounded(self, span: Span, word: Token, _: Token | None, bound: str | None, term: Element) -> Body:
+        negated = word.type == "NOT"
+        what, timer = ("negation", "from-end") if negated else ("collection", "from-start-backward")
+        raise QueryError(
+            f"a {what} needs a time to be bounded by: without one it would never end",
+            span=span_of(word),
+            fix=f"name a time and use it: event i: timer:{timer} [event j, 10 sec], "
+            f"while i: {word.lower()} {term.label} {{{{ … }}}}",
+        )
+
+    def where(self, _: Span, *conditions: Condition) -> tuple[Condition, ...]:
+        return conditions
+
+    def condition(self, _: Span, expr: Expr | Temporal) -> Condition:
+        return _condition(expr)
+
+
+def unquoted(token: str) -> str:
+    """The text between single or double quotes; a quote inside is doubled."""
+    return token[1:-1].replace(token[0] * 2, token[0])
+
+
+def _given(parts: tuple[QueryTerm | None, ...] | tuple[ConstructTerm | None, ...]) -> tuple:  # type: ignore[type-arg]
+    """Without the placeholder of an empty pair of brackets."""
+    return tuple(part for part in parts if part is not None)
+
+
+def _timer(kind: Token) -> str:
+    known = kind.lower()
+    if known not in _TIMERS:
+        raise QueryError(f"unknown timer `{kind}`", span=span_of(kind), fix=did_you_mean(known, _TIMERS))
+    return known
+
+
+def _once(names: list[tuple[str, Span]]) -> None:
+    for index, (name, span) in enumerate(names):
+        if name in [before for before, _ in names[:index]]:
+            raise QueryError(f"`{name}` is listed twice", span=span, fix="remove one of the two")
+
+
+def _condition(expr: Expr | Temporal) -> Condition:
+    """Connectives above temporal conditions become a Formula; what speaks of data alone stays one expression."""
+    if isinstance(expr, Temporal):
+        return expr
+    if isinstance(expr, Call) and expr.op in LOGIC and any(isinstance(node, Temporal) for node in walk(expr)):
+        return Formula(expr.op, tuple(map(_condition, expr.args)), expr.span)  # type: ignore[arg-type]
+    return Data(_plain(expr, "a condition on data"), expr.span)
+
+
+def _plain(expr: Expr | Aggregate | Temporal, what: str) -> Expr:
+    """The expression, which has neither temporal conditions nor aggregates in it."""
+    for node in walk(cast(Expr, expr)):
+        if isinstance(node, Temporal):
+            reason = f"a temporal condition cannot stand in {what}"
+            raise QueryError(reason, span=node.span, fix="combine it in where { … }, with `and`, `or` and `not`")
+        if isinstance(node, Aggregate):
+            raise QueryError(
+                f"{node.name}(all …) cannot stand in {what}",
+                span=node.span,
+                fix=f"derive it first, as a value of its own: x {{ v {{ {node.name}(all var T) }} }}, and use it in "
+                "another rule",
+            )
+        if isinstance(node, Call) and node.op in AGGREGATES:
+            if what == "a condition on data":
+                fix = f"derive it first: DETECT x {{ v {{ {node.op}(all var T) }} }} …, and use it in another rule"
+            else:
+                fix = f"write {node.op}(all {to_text(node.args[0], variable=lambda name: f'var {name}')})"
+            raise QueryError(f"{node.op} goes over several values, and needs `all`", span=node.span, fix=fix)
+    return cast(Expr, expr)

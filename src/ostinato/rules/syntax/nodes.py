@@ -1,0 +1,305 @@
+"""Event rules (XChangeEQ) as frozen nodes: Xcerpt terms, event queries, conditions, rules, programs.
+
+Names follow the CERA paper: DETECT head ON body END (Figure 1), event identifiers i, j, and the relative timers. Data
+variables (`var X`) are `lang.expr.Variable`, so that conditions and heads share the expressions of every language.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal as OneOf
+
+from ostinato.core.expressions import NOWHERE, Expr
+from ostinato.errors import Span
+
+Scalar = bool | int | float | str
+
+
+@dataclass(frozen=True)
+class Duration:
+    """`12 sec`: nanoseconds, and the text they were written as."""
+
+    nanoseconds: int
+    text: str = field(default="", compare=False)
+
+
+# Query terms: what an event must look like, and what of it is bound (Xcerpt) ------------------------------------------
+
+
+@dataclass(frozen=True)
+class Const:
+    """`"a"`, `40`, `true`: a value."""
+
+    value: Scalar
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Element:
+    """`label {{ … }}`: total has single brackets, partial double; ordered has square brackets, unordered curly ones."""
+
+    label: str
+    children: tuple[QueryTerm, ...] = ()
+    total: bool = False
+    ordered: bool = False
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Bind:
+    """`var X` matches anything; `var X -> term` what the term matches. X is bound to it."""
+
+    name: str
+    term: QueryTerm | None = None
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Desc:
+    """`desc term`: the term here or at any depth below."""
+
+    term: QueryTerm
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Optional:
+    """`optional term`: matched where it can be; its variables stay unbound where it cannot."""
+
+    term: QueryTerm
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+QueryTerm = Const | Element | Bind | Desc | Optional
+
+
+# Construct terms: what a derived event looks like ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Make:
+    """`label { … }`; the derived event, or an element of it. A child without any value is left out."""
+
+    label: str
+    children: tuple[ConstructTerm, ...] = ()
+    ordered: bool = False
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Value:
+    """`var X`, `"text"`, `var X * 2`: a value computed from the variables."""
+
+    expr: Expr
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Order:
+    """One of `order by [var X desc]`."""
+
+    name: str
+    descending: bool = False
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class All:
+    """`all term group by {var X} order by [var Y]`: one instance of the term for each of its bindings."""
+
+    term: ConstructTerm
+    group_by: tuple[str, ...] = ()
+    order_by: tuple[Order, ...] = ()
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """`avg(all var T)`; `name` is one of lang.expr.AGGREGATES."""
+
+    name: str
+    expr: Expr
+    order_by: tuple[Order, ...] = ()
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Combined:
+    """`sum(all var X) / count(all var Y)`: in `expr` a variable `outcome(0)` stands for the first of the aggregates."""
+
+    expr: Expr
+    aggregates: tuple[Aggregate, ...]
+    span: Span = field(default=NOWHERE, compare=False)
+
+    @property
+    def outcomes(self) -> dict[str, Aggregate]:
+        return {outcome(place): aggregate for place, aggregate in enumerate(self.aggregates)}
+
+
+def outcome(place: int) -> str:
+    """No variable of a program has such a name: NUL is no text."""
+    return f"\0{place}"
+
+
+ConstructTerm = Make | Value | All | Aggregate | Combined
+
+
+# Event queries --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class EventQuery:
+    """`event i: term`. `bound` is X of `event i: var X -> term`."""
+
+    ident: str
+    term: Element
+    bound: str | None = None
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class PatternQuery:
+    """`event i: cel "query" {{ … }}`: a match of a CEL query, from its first event to its last.
+
+    As a term it is `match { … }` whose children are the columns that the query gives beside start, end and positions.
+    """
+
+    ident: str
+    query: str
+    term: Element
+    query_span: Span = field(default=NOWHERE, compare=False)
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+RELATIVE_TIMERS = (
+    *("from-end", "from-start", "from-end-backward", "from-start-backward"),
+    *("extend", "shorten", "extend-begin", "shorten-begin", "shift-forward", "shift-backward"),
+)
+
+
+@dataclass(frozen=True)
+class RelativeTimer:
+    """`event i: timer:from-end [event j, 12 sec]`; `kind` is one of RELATIVE_TIMERS."""
+
+    ident: str
+    kind: str
+    anchor: str
+    duration: Duration
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class AbsoluteTimer:
+    """`event i: timer:absolute [begin, end]`: numbers of seconds, or ISO texts."""
+
+    ident: str
+    begin: int | float | str
+    end: int | float | str
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class While:
+    """`while i: not term`, `while i: collect term`, `while i: collect event w: term` (each event counts on its own)."""
+
+    window: str
+    term: Element
+    negated: bool
+    ident: str | None = None  # w
+    bound: str | None = None  # X of `collect var X -> term`
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+# Conditions -----------------------------------------------------------------------------------------------------------
+
+RELATIONS = (
+    *("before", "after", "during", "contains", "overlaps", "overlapped-by", "meets", "met-by"),
+    *("starts", "started-by", "finishes", "finished-by", "equals"),
+)
+
+
+@dataclass(frozen=True)
+class Temporal:
+    """`i before j`; `{i, j} within 1 min`, `{i, j} apart-by 1 min`: relation is one of RELATIONS, within, apart-by."""
+
+    relation: str
+    events: tuple[str, ...]
+    duration: Duration | None = None
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Data:
+    """A condition on variables: `var T > 40`."""
+
+    expr: Expr
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Formula:
+    """`c and c`, `c or c`, `not c`. A Data condition holds no connectives above others of its kind: see lang.rules."""
+
+    op: OneOf["and", "or", "not"]
+    parts: tuple[Condition, ...]
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+Condition = Temporal | Data | Formula
+
+
+# Rules ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Conjunction:
+    """`and { … } where { … }`; a query alone is a conjunction of one."""
+
+    parts: tuple[Body, ...]
+    where: tuple[Condition, ...] = ()
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Disjunction:
+    """`or { … } where { … }`."""
+
+    parts: tuple[Body, ...]
+    where: tuple[Condition, ...] = ()
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+Atom = EventQuery | PatternQuery | RelativeTimer | AbsoluteTimer | While
+Body = Atom | Conjunction | Disjunction
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`DETECT head ON body END`; `number` counts from 1 in the text."""
+
+    head: Make
+    body: Body
+    number: int = 1
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Program:
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True)
+class NormalRule:
+    """Figure 7: or is gone, and the literals stand in the order in which Figure 8 translates them.
+
+    Timers stand after what they are anchored on. `number` is that of the rule it comes from.
+    """
+
+    head: Make
+    events: tuple[EventQuery | PatternQuery, ...]
+    timers: tuple[RelativeTimer | AbsoluteTimer, ...] = ()
+    collects: tuple[While, ...] = ()
+    negations: tuple[While, ...] = ()
+    where: tuple[Condition, ...] = ()
+    number: int = 1
+    span: Span = field(default=NOWHERE, compare=False)

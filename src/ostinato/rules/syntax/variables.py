@@ -1,0 +1,98 @@
+"""Which variables the parts of event rules bind and use, each with the place where it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ostinato.core.expressions import Variable, walk
+from ostinato.errors import Span
+from ostinato.rules.syntax.nodes import (
+    AbsoluteTimer,
+    Aggregate,
+    All,
+    Atom,
+    Bind,
+    Combined,
+    Condition,
+    Const,
+    ConstructTerm,
+    Data,
+    Desc,
+    Element,
+    Formula,
+    Make,
+    Optional,
+    PatternQuery,
+    QueryTerm,
+    RelativeTimer,
+    Value,
+)
+
+Names = dict[str, Span]  # variable -> its first place
+
+
+def bound(literal: Atom) -> Names:
+    """The variables that a literal binds, those of optional terms among them."""
+    return {**definite(literal), **maybe(literal)}
+
+
+def definite(literal: Atom) -> Names:
+    """Those that have a value whenever the literal matches."""
+    return {name: span for name, span, optional in _binds_of(literal) if not optional}
+
+
+def maybe(literal: Atom) -> Names:
+    """Those that stand in optional terms alone, and may be left without a value."""
+    sure = definite(literal)
+    return {name: span for name, span, _ in _binds_of(literal) if name not in sure}
+
+
+def _binds_of(literal: Atom) -> Iterator[tuple[str, Span, bool]]:
+    if isinstance(literal, RelativeTimer | AbsoluteTimer):
+        return
+    if not isinstance(literal, PatternQuery) and literal.bound is not None:
+        yield literal.bound, literal.span, False
+    yield from _binds(literal.term, False)
+
+
+def variables(term: QueryTerm, bound: str | None = None) -> tuple[str, ...]:
+    """Every variable that a term may bind, in the order of the text; `bound` is X of `var X -> term`."""
+    names = (name for name, _, _ in _binds(term, False))
+    return tuple(dict.fromkeys([*([] if bound is None else [bound]), *names]))
+
+
+def _binds(term: QueryTerm, optional: bool) -> Iterator[tuple[str, Span, bool]]:
+    if isinstance(term, Const):
+        return
+    if isinstance(term, Element):
+        for child in term.children:
+            yield from _binds(child, optional)
+        return
+    if isinstance(term, Bind):
+        yield term.name, term.span, optional
+    if isinstance(term, Desc | Optional) or term.term is not None:
+        assert term.term is not None
+        yield from _binds(term.term, optional or isinstance(term, Optional))
+
+
+def used(term: ConstructTerm | Condition) -> Names:
+    """The variables that a head or a condition mentions."""
+    return dict(reversed(list(_uses(term))))
+
+
+def _uses(term: ConstructTerm | Condition) -> Iterator[tuple[str, Span]]:
+    if isinstance(term, Value | Data | Aggregate):
+        yield from ((node.name, node.span) for node in walk(term.expr) if isinstance(node, Variable))
+    if isinstance(term, Combined):
+        own = (node for node in walk(term.expr) if isinstance(node, Variable) and node.name not in term.outcomes)
+        yield from ((node.name, node.span) for node in own)
+        for aggregate in term.aggregates:
+            yield from _uses(aggregate)
+    if isinstance(term, Make | Formula):
+        for part in term.children if isinstance(term, Make) else term.parts:
+            yield from _uses(part)
+    if isinstance(term, All):
+        yield from _uses(term.term)
+        yield from ((name, term.span) for name in term.group_by)
+    if isinstance(term, All | Aggregate):
+        yield from ((order.name, order.span) for order in term.order_by)

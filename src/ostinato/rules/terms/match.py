@@ -1,0 +1,279 @@
+"""Query terms compiled to functions that find every substitution under which they simulate into a data term (Xcerpt).
+
+Each query term is solved against each child that its label admits, once; the solutions of siblings are then joined,
+remembering which children are taken only where two siblings could want the same one. What comes out equal is merged at
+every step, so that the work follows the number of different answers, not the number of ways to find them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ostinato.errors import LimitError
+from ostinato.rules.syntax.nodes import Bind, Const, Desc, Element, Optional, QueryTerm
+from ostinato.rules.syntax.variables import variables
+from ostinato.rules.terms.data import Child, Term, key
+
+Substitution = dict[str, Child]
+Matcher = Callable[[Term], list[Substitution]]
+_Solve = Callable[[Child], Sequence[Substitution]]
+
+MAX_SUBSTITUTIONS = 100_000  # of one event
+
+_NOTHING: Substitution = {}
+_MATCHED = (_NOTHING,)
+
+
+def compile_term(term: Element, bound: str | None = None) -> Matcher:
+    """All substitutions of `event i: var bound -> term`: each once, and none that another one properly extends."""
+    solve = _compile(term if bound is None else Bind(bound, term))
+    label = term.label
+    names = sorted(variables(term, bound))
+    has_optional = any(isinstance(node, Optional) for node in walk(term))
+
+    def match(data: Term) -> list[Substitution]:
+        if data.label != label:
+            return []
+        found = solve(data)
+        if len(found) > 1:
+            found = _distinct(found, names)
+            if has_optional:
+                found = _maximal(found)
+        return list(found)
+
+    return match
+
+
+def walk(term: QueryTerm) -> Iterator[QueryTerm]:
+    """The term and all below it, outermost first."""
+    yield term
+    inner = term.children if isinstance(term, Element) else () if isinstance(term, Const) else (term.term,)
+    for each in inner:
+        if each is not None:
+            yield from walk(each)
+
+
+# One query term against one child -------------------------------------------------------------------------------------
+
+
+def _compile(term: QueryTerm) -> _Solve:
+    if isinstance(term, Const):
+        return _constant(term)
+    if isinstance(term, Bind):
+        return _binding(term)
+    if isinstance(term, Desc):
+        return _descent(term)
+    if isinstance(term, Optional):  # whether it is left out is for the element that has it as a child
+        return _compile(term.term)
+    return _element(term)
+
+
+def _constant(term: Const) -> _Solve:
+    wanted = key(term.value)
+    return lambda data: _MATCHED if type(data) is not Term and key(data) == wanted else ()
+
+
+def _binding(term: Bind) -> _Solve:
+    name = term.name
+    if term.term is None:
+        return lambda data: ({name: data},)
+    solve = _compile(term.term)
+
+    def bind(data: Child) -> Sequence[Substitution]:
+        return [{**each, name: data} for each in solve(data) if name not in each or key(each[name]) == key(data)]
+
+    return bind
+
+
+def _descent(term: Desc) -> _Solve:
+    solve, names = _compile(term.term), sorted(variables(term))
+
+    def descend(data: Child) -> Sequence[Substitution]:
+        found = [each for below in _descendants(data) for each in solve(below)]
+        return _distinct(found, names) if len(found) > 1 else found
+
+    return descend
+
+
+def _descendants(data: Child) -> Iterator[Child]:
+    yield data
+    if type(data) is Term:
+        for child in data.children:
+            yield from _descendants(child)
+
+
+# The children of an element -------------------------------------------------------------------------------------------
+
+_ANY = object()
+_State = tuple[int, Substitution]  # the children taken, as bits; what is bound
+_Take = Callable[[int, int], int | None]  # the children taken with one more, or None if it may not be
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One child query: what it may match, and what is known about the variables when its turn comes."""
+
+    solve: _Solve
+    label: object  # the label of what it matches; None for a value, _ANY for either
+    optional: bool
+    take: _Take
+    joined: tuple[str, ...]  # variables that earlier siblings bind too
+    seen: tuple[str, ...]  # variables bound once it is done
+
+    def candidates(self, data: Term) -> Sequence[int]:
+        if self.label is _ANY:
+            return range(len(data.children))
+        return data.by_label.get(self.label, ())  # type: ignore[call-overload,no-any-return]
+
+
+def _element(term: Element) -> _Solve:
+    label, total = term.label, term.total
+    parts = _parts(term)
+    at_least = sum(not part.optional for part in parts)
+    at_most = len(parts)
+    if not parts:
+        return lambda data: _MATCHED if type(data) is Term and data.label == label and _fits(data, total) else ()
+    if at_most == 1 and not parts[0].optional:
+        return _single(label, total, parts[0])
+
+    def solve(data: Child) -> Sequence[Substitution]:
+        if type(data) is not Term or data.label != label or len(data.children) < at_least:
+            return ()
+        if total and len(data.children) > at_most:
+            return ()
+        states: dict[object, _State] = {None: (0, _NOTHING)}
+        for part in parts:
+            states = _step(part, data, states)
+            if not states:
+                return ()
+        if total:
+            everything = (1 << len(data.children)) - 1
+            return [found for taken, found in states.values() if taken == everything]
+        return [found for _, found in states.values()]
+
+    return solve
+
+
+def _fits(data: Term, total: bool) -> bool:
+    return not total or not data.children
+
+
+def _single(label: str, total: bool, part: _Part) -> _Solve:
+    """`label {{ one }}`, which most elements are."""
+    one = part.solve
+
+    def solve(data: Child) -> Sequence[Substitution]:
+        if type(data) is not Term or data.label != label:
+            return ()
+        children = data.children
+        if len(children) == 1:
+            return one(children[0])
+        if total or not children:
+            return ()
+        found = [each for position in part.candidates(data) for each in one(children[position])]
+        return _distinct(found, part.seen) if len(found) > 1 else found
+
+    return solve
+
+
+def _parts(term: Element) -> list[_Part]:
+    labels = [_label(child) for child in term.children]
+    parts: list[_Part] = []
+    seen: frozenset[str] = frozenset()
+    for index, child in enumerate(term.children):
+        others = labels[:index] + labels[index + 1 :]
+        # No sibling can want the same child, so that nobody needs to know which one is taken.
+        exclusive = labels[index] is not _ANY and labels[index] not in others and _ANY not in others
+        own = frozenset(variables(child))
+        joined, seen = tuple(own & seen), seen | own
+        take = _taking(term, exclusive)
+        parts.append(
+            _Part(_compile(child), labels[index], isinstance(child, Optional), take, joined, tuple(sorted(seen)))
+        )
+    return parts
+
+
+def _taking(term: Element, exclusive: bool) -> _Take:
+    if term.total:
+        if term.ordered:  # none may be left out, so that the next one is next
+            return lambda taken, bit: taken | bit if bit == taken + 1 else None
+        return lambda taken, bit: taken | bit if not taken & bit else None
+    if term.ordered:  # only the last one matters
+        return lambda taken, bit: bit if bit > taken else None
+    return (lambda taken, _: taken) if exclusive else (lambda taken, bit: taken | bit if not taken & bit else None)
+
+
+def _label(term: QueryTerm) -> object:
+    if isinstance(term, Element):
+        return term.label
+    if isinstance(term, Const):
+        return None
+    if isinstance(term, Desc) or term.term is None:
+        return _ANY
+    return _label(term.term)
+
+
+def _step(part: _Part, data: Term, states: Mapping[object, _State]) -> dict[object, _State]:
+    """Every way to go on from the states with one more child query."""
+    children, joined, seen, take = data.children, part.joined, part.seen, part.take
+    solutions = [
+        (1 << position, found) for position in part.candidates(data) if (found := part.solve(children[position]))
+    ]
+    if len(solutions) == len(states) == 1 and len(solutions[0][1]) == 1 and not joined and not part.optional:
+        ((taken, before),), ((bit, (own,)),) = states.values(), solutions  # nothing to compare with
+        after = take(taken, bit)
+        return {} if after is None else {None: (after, {**before, **own})}
+    reached: dict[object, _State] = {}
+    for taken, before in states.values():
+        for bit, found in solutions:
+            if (after := take(taken, bit)) is None:
+                continue
+            for own in found:
+                if not joined or _agree(before, own, joined):
+                    both = {**before, **own}
+                    reached[after, _identity(both, seen)] = after, both
+            if len(reached) > MAX_SUBSTITUTIONS:
+                raise LimitError(
+                    "substitutions",
+                    MAX_SUBSTITUTIONS,
+                    reason=f"one `{data.label}` matches a query term in too many ways",
+                    fix="ask for fewer repeated children at once, or name more of their content",
+                )
+        if part.optional:
+            reached[taken, _identity(before, seen)] = taken, before
+    return reached
+
+
+# Sets of substitutions ------------------------------------------------------------------------------------------------
+
+
+def _identity(found: Substitution, names: Iterable[str]) -> tuple[object, ...]:
+    return tuple([key(found[name]) if name in found else None for name in names])
+
+
+def _agree(left: Substitution, right: Substitution, names: Iterable[str]) -> bool:
+    return all(key(left[name]) == key(right[name]) for name in names if name in left and name in right)
+
+
+def _distinct(found: Iterable[Substitution], names: Sequence[str]) -> list[Substitution]:
+    return list({_identity(each, names): each for each in found}.values())
+
+
+def _maximal(found: Sequence[Substitution]) -> Sequence[Substitution]:
+    """Without those that another one properly extends."""
+    by_domain: dict[tuple[str, ...], list[Substitution]] = {}
+    for each in found:
+        by_domain.setdefault(tuple(sorted(each)), []).append(each)
+    if len(by_domain) == 1:
+        return found
+    extended = {
+        domain: {
+            _identity(each, domain)
+            for larger, group in by_domain.items()
+            if set(domain) < set(larger)
+            for each in group
+        }
+        for domain in by_domain
+    }
+    return [each for each in found if _identity(each, sorted(each)) not in extended[tuple(sorted(each))]]

@@ -1,1 +1,0 @@
-"""The runtime: one engine that embedded runs and distributed tasks share."""

@@ -1,1 +1,0 @@
-"""Running event rules in this process: over whole tables, and live."""

@@ -1,0 +1,1 @@
+"""Compiled generators of sample streams."""

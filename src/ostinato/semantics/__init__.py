@@ -1,1 +1,0 @@
-"""The declarative twins: each language evaluated straight from its paper's definition, slowly and obviously."""

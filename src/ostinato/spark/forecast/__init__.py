@@ -1,0 +1,1 @@
+"""Forecasting on Spark."""

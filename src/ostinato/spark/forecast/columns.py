@@ -1,0 +1,65 @@
+"""What a forecast reads of a DataFrame: checked before any job starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from ostinato.core.events import DEFAULT_TYPE, Binding
+from ostinato.errors import OstinatoError
+from ostinato.forecast.pattern import Pattern
+from ostinato.forecast.settings import Settings
+from ostinato.forecast.symbols.reader import Reader
+from ostinato.spark.columns import arrow_schema, column, names_only, ties, time_column
+from ostinato.spark.frames import check_names
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a DataFrame that fit a pattern. `settings` name the time, and what orders rows of equal time."""
+
+    frame: DataFrame
+    schema: pa.Schema
+    pattern: Pattern
+    settings: Settings
+
+    @property
+    def time(self) -> str:
+        assert self.settings.time is not None
+        return self.settings.time
+
+    def by_key(self) -> DataFrame:
+        """All rows of a key in one task; without a key, all rows in one."""
+        keys = self.pattern.partition_by
+        return self.frame.repartition(*map(column, keys)) if keys else self.frame.repartition(1)
+
+
+def rows_of(frame: DataFrame, pattern: Pattern, settings: Settings, *, whole: bool) -> Rows:
+    """The columns that are read, or the `whole` rows. Raises what is wrong with them, as it is without Spark."""
+    check_names(frame)
+    time = time_column(settings.time, frame.schema)
+    read = {settings.type or DEFAULT_TYPE, *settings.order_by, *pattern.columns}
+    schema = arrow_schema(frame.schema, read | {time})
+    told = {**settings.binding, "time": time}
+    try:
+        Reader(pattern, told).read(schema.empty_table())
+    except OstinatoError:
+        # Where all columns are at hand, the message can name the one that was meant.
+        Reader(pattern, told).read(names_only(frame.columns, schema).empty_table())
+        raise
+    if whole:
+        schema = arrow_schema(frame.schema)
+    else:
+        frame = frame.select(*(column(name) for name in schema.names))
+    bound = replace(settings, time=time, order_by=ties(read, schema, settings.order_by, time))
+    return Rows(frame, schema, replace(pattern), bound)
+
+
+def sorting(settings: Settings) -> Binding:
+    """What the rows of a task are sorted by."""
+    return Binding(settings.time, None, settings.order_by)

@@ -1,0 +1,164 @@
+"""The stateful step of a stream of forecasts: where the keys of a bucket stand, and the rows that wait for their turn,
+kept in Spark's state store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.types import BinaryType, StructField, StructType
+
+from ostinato.core.clock import Clock
+from ostinato.core.reorder import Released, Reorder
+from ostinato.core.snapshot import Snapshot
+from ostinato.errors import DataError
+from ostinato.forecast.scorer import Scorer
+from ostinato.spark.checkpoint import STREAM, agreed
+from ostinato.spark.forecast.columns import sorting
+from ostinato.spark.forecast.score import beside
+from ostinato.spark.forecast.task import Shipped
+from ostinato.spark.packing import ROWS, pack, unpack
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+GIVEN = "rows binary"
+_STATE = StructType([StructField("held", BinaryType())])
+
+
+@dataclass(frozen=True)
+class ForecastStreaming:
+    """What the stateful step knows: the model, the columns that come in, the columns that go out."""
+
+    shipped: Shipped
+    fingerprint: str
+    schema: pa.Schema
+    output: pa.Schema
+    buckets: int
+    # How far, in milliseconds, Spark's watermark lies behind the latest row at most; None: nobody knows.
+    delay: int | None = None
+    within: tuple[int, ...] = ()
+
+    def begun(self, before: bytes | None) -> bytes:
+        """What to keep of how the checkpoint was begun; DataError where it was begun otherwise."""
+        if before is not None and json.loads(before)["model"] != self.fingerprint:
+            raise DataError(
+                "the checkpoint was begun with another model",
+                fix="go on with that one, or start with a new checkpointLocation",
+            )
+        now = {"buckets": self.buckets, "late": False, "queries": {}, "model": self.fingerprint}
+        return agreed(before, now)
+
+
+@dataclass
+class Bucket:
+    """The state of one bucket. `timer` is the one that is set, in milliseconds."""
+
+    scorer: Scorer
+    reorder: Reorder
+    timer: int | None = None
+
+    @classmethod
+    def load(cls, state: tuple[bytes] | None, streaming: ForecastStreaming) -> Bucket:
+        """As it was held; empty at first."""
+        model, schema = streaming.shipped.model, streaming.schema
+        binding = sorting(model.settings)
+        assert binding.time is not None
+        bucket = cls(Scorer(model, streaming.within), Reorder(Clock.of(schema, binding.time), binding, schema, None))
+        if state is not None:
+            held = Snapshot.from_bytes(bytes(state[0]))
+            bucket.scorer.restore(held.arrays["scorer"].tobytes())
+            bucket.reorder.rows = held.tables["waiting"].cast(schema)
+            bucket.reorder.positions = np.zeros(len(bucket.reorder.rows), np.int64)
+            bucket.reorder.watermark, bucket.timer = held.meta["watermark"], held.meta["timer"]
+        return bucket
+
+    def dump(self) -> bytes:
+        meta = {"watermark": int(self.reorder.watermark), "timer": self.timer}
+        scorer = np.frombuffer(self.scorer.snapshot(), np.uint8)
+        return Snapshot(meta, {"scorer": scorer}, {"waiting": self.reorder.rows}).to_bytes()
+
+    def step(self, rows: pa.Table, watermark: int, delay: int | None) -> list[pa.Table]:
+        """The rows whose turn has come, with their forecasts; and those that came too late, without any."""
+        reorder, found = self.reorder, []
+        assert reorder.clock is not None
+        if watermark:  # 0 is before the first one
+            # What comes now is late if it lies before what Spark saw in earlier steps, in whatever bucket.
+            found.append(self._pass(reorder.advance(reorder.clock.tick(pa.scalar(watermark, pa.timestamp("ms"))))))
+        released, late = reorder.push(rows, np.zeros(len(rows), np.int64))
+        found += [self._pass(released), late]
+        if delay is not None and len(rows):
+            # All rows of the bucket are here, so those that the next watermark will have passed need not wait for it.
+            latest = pc.max(rows[reorder.clock.column]).cast(pa.timestamp("us")).value // 1000
+            ahead = reorder.clock.tick(pa.scalar(latest - delay, pa.timestamp("ms")))
+            found.append(self._pass(reorder.advance(ahead)))
+        return [table for table in found if len(table)]
+
+    def _pass(self, released: Released) -> pa.Table:
+        return beside(released.rows, self.scorer.push(released.rows)) if len(released.rows) else released.rows
+
+    @property
+    def due(self) -> int | None:
+        """When the next row's turn comes, in milliseconds."""
+        reorder = self.reorder
+        if reorder.clock is None or not len(reorder.rows):
+            return None
+        return 1 + int(reorder.clock.ticks(reorder.rows[reorder.clock.column]).min()) // 1000
+
+
+class StreamScorer(StatefulProcessor):
+    """Rows wait as long as earlier ones may come; then each moves its key on."""
+
+    def __init__(self, streaming: ForecastStreaming) -> None:
+        self.streaming = streaming
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self.handle = handle
+        self.state = handle.getValueState("forecast", _STATE)
+
+    def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:
+        if key[0] == STREAM:
+            state = self.state.get()
+            self.state.update((self.streaming.begun(bytes(state[0]) if state is not None else None),))
+            return
+        batches = [unpack(data, self.streaming.schema) for frame in rows for data in frame[ROWS]]
+        yield from self._step(pa.Table.from_batches(batches, self.streaming.schema), timerValues)
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[pd.DataFrame]:
+        # Spark takes away a timer that went off.
+        yield from self._step(self.streaming.schema.empty_table(), timerValues, timer_is_set=False)
+
+    def close(self) -> None:
+        """All that lasts is in the state store."""
+
+    def _step(self, rows: pa.Table, timer_values: Any, *, timer_is_set: bool = True) -> Iterator[pd.DataFrame]:
+        import pandas as pd
+
+        watermark = timer_values.getCurrentWatermarkInMs()
+        bucket = Bucket.load(self.state.get(), self.streaming)
+        found = bucket.step(rows, watermark, self.streaming.delay)
+        before = bucket.timer if timer_is_set else None
+        bucket.timer = None if bucket.due is None else max(bucket.due, watermark + 1)
+        if bucket.timer != before:
+            if before is not None:
+                self.handle.deleteTimer(before)
+            if bucket.timer is not None:
+                self.handle.registerTimer(bucket.timer)
+        self.state.update((bucket.dump(),))
+        if found:
+            yield pd.DataFrame({ROWS: [pack(self._given(table)) for table in found]})
+
+    def _given(self, table: pa.Table) -> pa.Table:
+        """With all columns of the output, NULL where there is no forecast."""
+        output = self.streaming.output
+        columns = [
+            table[each.name].cast(each.type) if each.name in table.column_names else pa.nulls(len(table), each.type)
+            for each in output
+        ]
+        return pa.table(columns, schema=output)

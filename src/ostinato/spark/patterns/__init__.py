@@ -1,0 +1,1 @@
+"""CEL and SREM on Spark."""

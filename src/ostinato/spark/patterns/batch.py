@@ -1,0 +1,70 @@
+"""Detection over a batch DataFrame: rows to the tasks that need them, one pass of the engine per task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ostinato.core.clock import Clock
+from ostinato.spark.columns import column
+from ostinato.spark.frames import map_in_arrow, shuffle_partitions
+from ostinato.spark.patterns import time_ranges as ranges
+from ostinato.spark.patterns.source import Source
+from ostinato.spark.patterns.task import UNIT, Task, Unit
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+def detect_batch(source: Source, *, parallel: int | None = None) -> DataFrame:
+    """The matches of all queries. `parallel`: into how many ranges of time a stream without a key is cut."""
+    wanted = source.relevant_to(source.readings)
+    # A row without a time is kept: it is an error to be told.
+    timeless = column(source.binding.time or "").isNull()
+    frame = source.frame if wanted is None else source.frame.filter(wanted | timeless)
+    units, places = _units(source, frame, parallel)
+    task = Task(units, source.output)
+    keys = tuple(source.groups)
+    if len(units) == 1:
+        frame = frame.repartition(*map(column, keys[0])) if keys[0] else frame.repartition(1)
+    else:
+        from pyspark.sql import functions as f
+
+        frame = frame.withColumn(UNIT, f.explode(places))
+        if not any(keys):
+            frame = frame.repartitionById(len(units), column(UNIT))
+        else:
+            frame = frame.repartition(column(UNIT), *_spread(source, units))
+    return map_in_arrow(frame, task, source.output_type)
+
+
+def _units(source: Source, frame: DataFrame, parallel: int | None) -> tuple[dict[int, Unit], Column]:
+    """What is to be run, and for each row the numbers of the units that read it."""
+    from pyspark.sql import functions as f
+
+    assert source.binding.time is not None
+    clock = Clock.of(source.schema, source.binding.time)
+    units: dict[int, Unit] = {}
+    places: list[Column] = []
+    for keys, readings in source.groups.items():
+        first = len(units)
+        count = parallel if parallel is not None else 1 if keys else shuffle_partitions(frame)
+        if count > 1 and all(ranges.may_split(reading.compiled, clock) for reading in readings):
+            cut = ranges.split(frame, [reading.compiled for reading in readings], clock, count)
+            units |= {first + number: Unit(readings, part.begin) for number, part in enumerate(cut)}
+            places.append(ranges.members(cut, clock, first))
+        else:
+            units[first] = Unit(readings)
+            places.append(f.array(f.lit(first)))
+    return units, f.concat(*places)
+
+
+def _spread(source: Source, units: dict[int, Unit]) -> list[Column]:
+    """A number that tells keys apart, for the units of those queries that have some."""
+    from pyspark.sql import functions as f
+
+    spread = f.lit(0).cast("long")
+    for keys, readings in source.groups.items():
+        if keys:
+            own = [number for number, unit in units.items() if unit.readings == readings]
+            spread = f.when(column(UNIT).isin(own), f.xxhash64(*map(column, keys))).otherwise(spread)
+    return [spread]

@@ -1,0 +1,100 @@
+"""Detection on Spark: `query.detect(frame)`, batch where the frame is, streaming where it streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from ostinato.core.options import bad_option, check_on_late, delay, name, names
+from ostinato.errors import OstinatoError
+from ostinato.patterns.query import PatternQuery
+from ostinato.spark.frames import default_buckets
+from ostinato.spark.patterns.batch import detect_batch
+from ostinato.spark.patterns.source import Source, source
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from ostinato.core.options import OnLate
+    from ostinato.patterns.limits import Limits
+
+ONLY = "query"  # the name of a query that is alone
+
+
+def detect(
+    queries: PatternQuery | Mapping[str, PatternQuery],
+    frame: DataFrame,
+    /,
+    *,
+    time: str | None = None,
+    type: str | None = None,
+    order_by: Sequence[str] = (),
+    events: bool = True,
+    limits: Limits | None = None,
+    lateness: str | float | timedelta | None = None,
+    on_late: OnLate | None = None,
+    buckets: int | None = None,
+    parallel: int | None = None,
+    metrics: str | None = None,
+) -> DataFrame:
+    """The matches as a DataFrame, lazily: nothing runs before Spark is asked for rows.
+
+    Streaming: `lateness` is how long an event may come after later ones (default: the frame's own watermark, else not
+    at all); later ones are counted (`on_late="count"`), given in a column `late` ("collect") or stop the stream
+    ("raise"). Keys are hashed into `buckets` parts (default: four per shuffle partition); a checkpoint goes
+    on with the number it was begun with. `metrics` names the counts in Spark's progress ("ostinato"); two detections in
+    one stream need different names.
+
+    Batch: `parallel` is into how many ranges of time a stream is cut (default: as many as Spark shuffles into where
+    there is no PARTITION BY, else 1); finding them runs a small job at once.
+    """
+    read = prepare(queries, frame, time=time, type=type, order_by=order_by, events=events, limits=limits)
+    for option, value in (("buckets", buckets), ("parallel", parallel)):
+        check_count(option, value)
+    if not frame.isStreaming:
+        for option, given in (("lateness", lateness), ("on_late", on_late), ("buckets", buckets), ("metrics", metrics)):
+            if given is not None:
+                raise OstinatoError(f"{option} is for streams, and this DataFrame is read whole\nfix: leave it out")
+        return detect_batch(read, parallel=parallel)
+    if parallel is not None:
+        raise OstinatoError("parallel is for DataFrames read whole, and this one streams\nfix: leave it out")
+    from ostinato.spark.patterns.stream import detect_stream
+
+    return detect_stream(
+        read,
+        lateness=None if lateness is None else delay(lateness),
+        on_late=check_on_late(on_late or "count"),
+        buckets=buckets or default_buckets(frame),
+        metrics=name("metrics", metrics) or "ostinato",
+    )
+
+
+def check_count(option: str, value: Any) -> None:
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+        raise bad_option(option, value, "a whole number from 1")
+
+
+def prepare(
+    queries: PatternQuery | Mapping[str, PatternQuery],
+    frame: DataFrame,
+    *,
+    time: str | None = None,
+    type: str | None = None,
+    order_by: Sequence[str] = (),
+    events: bool = True,
+    limits: Limits | None = None,
+) -> Source:
+    """Everything that can be known to be wrong is said here, before any job starts."""
+    many = isinstance(queries, Mapping)
+    by_name = queries if isinstance(queries, Mapping) else {ONLY: queries}
+    return source(
+        by_name,
+        frame,
+        time=name("time", time),
+        type=name("type", type),
+        order_by=names("order_by", order_by),
+        events=events,
+        limits=limits,
+        named=many,
+    )

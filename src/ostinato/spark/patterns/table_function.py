@@ -1,0 +1,148 @@
+"""The SQL table function `ostinato_detect`: queries over tables, from Spark SQL."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.functions import udtf
+from pyspark.sql.types import StructType
+from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult, PartitioningColumn, SelectedColumn
+from pyspark.util import PythonEvalType
+
+from ostinato.core.events import Binding
+from ostinato.core.options import bad_option, name, names
+from ostinato.errors import DataError, OstinatoError
+from ostinato.patterns.query import CelQuery, PatternQuery, SremQuery
+from ostinato.spark.columns import quoted, spark_type
+from ostinato.spark.patterns.columns import check
+from ostinato.spark.patterns.task import BUDGET, Reading, Unit
+from ostinato.spark.sorting import Sorter
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.udtf import UserDefinedTableFunction
+
+NAME = "ostinato_detect"
+BUCKETS = 256  # groups of keys; each is read by one engine
+_LANGUAGES: dict[str, type[PatternQuery]] = {kind.language: kind for kind in (CelQuery, SremQuery)}
+
+
+@dataclass
+class Analysis(AnalyzeResult):
+    """What the call comes down to; Spark hands it on to the workers."""
+
+    reading: Reading | None = None
+
+
+class Detect:
+    """`ostinato_detect(TABLE(t) PARTITION BY …, query => '…')`. Spark makes one of these per partition.
+
+    Rows come in any order and leave as matches once all are there, as in a task of `CelQuery.detect`.
+    """
+
+    def __init__(self, analysis: Analysis) -> None:
+        assert analysis.reading is not None
+        self.reading = analysis.reading
+        told = self.reading.binding
+        self.sorter = Sorter(Binding(told["time"], None, told["order_by"]), BUDGET)
+        self.complete = bool(analysis.partitionBy) or analysis.withSinglePartition or _partitioned_in_sql()
+
+    @staticmethod
+    def analyze(
+        input: AnalyzeArgument,
+        query: AnalyzeArgument,
+        time: AnalyzeArgument | None = None,
+        type: AnalyzeArgument | None = None,
+        order_by: AnalyzeArgument | None = None,
+        events: AnalyzeArgument | None = None,
+        language: AnalyzeArgument | None = None,
+    ) -> Analysis:
+        given = {"time": time, "type": type, "order_by": order_by, "events": events, "language": language}
+        try:
+            options = {option: _constant(option, value) for option, value in given.items() if value is not None}
+            return _analysis(input, _constant("query", query), options)
+        except OstinatoError as error:
+            raise error.with_traceback(None) from None  # the message is for whoever wrote the SQL
+
+    def eval(self, input: pa.RecordBatch, *constants: Any, **named: Any) -> None:
+        if not self.complete:
+            _check_single()
+        self.sorter.add(input)
+
+    def terminate(self) -> Iterator[pa.Table]:
+        for reading, matches in Unit((self.reading,)).matches(self.sorter.tables()):
+            if len(matches):
+                yield reading.given(matches, reading.answer)
+
+    def cleanup(self) -> None:
+        self.sorter.close()
+
+
+def _analysis(table: AnalyzeArgument, text: Any, options: dict[str, Any]) -> Analysis:
+    if not table.isTable or not isinstance(table.dataType, StructType):
+        raise OstinatoError(f"the first argument of {NAME} is a table\nfix: {NAME}(TABLE(name), query => '…')")
+    checked = _checked(options)
+    found = check("query", _LANGUAGES[checked["language"]](text).text, table.dataType, **checked)
+    reading, keys = found.reading, found.split
+    # A PARTITION BY in SQL cannot be seen here. One that the query has of its own is ours to bring about, by groups of
+    # keys: one engine for many keys is much faster than one for each.
+    own = bool(reading.compiled.query.partition_by)
+    hashed = ", ".join(map(quoted, keys))
+    return Analysis(
+        spark_type(reading.answer),
+        withSinglePartition=own and not keys,
+        partitionBy=[PartitioningColumn(f"pmod(xxhash64({hashed}), {BUCKETS})")] if own and keys else [],
+        select=[SelectedColumn(quoted(column)) for column in reading.columns],
+        reading=reading,
+    )
+
+
+def _checked(options: dict[str, Any]) -> dict[str, Any]:
+    """SQL has no lists: `order_by` is one name, or an array of them."""
+    events, language = options.get("events", True), options.get("language", "cel")
+    if not isinstance(events, bool):
+        raise bad_option("events", events, "true or false")
+    if language not in tuple(_LANGUAGES):  # an array cannot be a key
+        raise bad_option("language", language, " or ".join(map(repr, _LANGUAGES)))
+    found = {"time": name("time", options.get("time")), "type": name("type", options.get("type"))}
+    order_by = names("order_by", options.get("order_by", ()))
+    return found | {"order_by": order_by, "events": events, "language": language}
+
+
+def register_functions(spark: SparkSession) -> None:
+    made = cast("UserDefinedTableFunction", udtf(Detect))
+    # Whole Arrow batches instead of rows: `arrow_udtf` would ask for them, but takes no function that finds its columns
+    # by `analyze`, although Spark runs such a function well.
+    made.evalType = PythonEvalType.SQL_ARROW_UDTF
+    spark.udtf.register(NAME, made)
+
+
+def _constant(option: str, argument: AnalyzeArgument) -> Any:
+    if not argument.isConstantExpression:
+        raise OstinatoError(f"{option} must be a constant, so that the columns of the matches are known")
+    return argument.value
+
+
+def _partitioned_in_sql() -> bool:
+    """Whether Spark makes one function per value of a PARTITION BY. It does not say so; the caller's name does."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        if "WithPartition" in frame.f_code.co_qualname:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _check_single() -> None:
+    """Refuse the second of several parts into which Spark has cut the table as it liked: they are one stream."""
+    context = TaskContext.get()
+    if context is not None and context.partitionId() > 0:
+        raise DataError(
+            "the table is read in several parts, and nothing says which rows belong together",
+            fix="add PARTITION BY … or WITH SINGLE PARTITION after TABLE(…), or PARTITION BY to the query",
+        )

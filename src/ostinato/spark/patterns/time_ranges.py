@@ -1,0 +1,163 @@
+"""A stream without a key in parallel: ranges of time, each with enough of what came before to be exact at its start.
+
+A match belongs to the range its last event lies in. Under WITHIN it began at most a window earlier, so a range reads
+one window's worth of rows before its own (two where answers must be told apart from earlier ones) and gives no match
+for them.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ostinato.core.clock import Clock
+from ostinato.patterns.compile import Compiled
+from ostinato.spark.columns import column
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_FINER = 16  # counted ranges per range: how closely the rows before a range can be told
+
+
+@dataclass(frozen=True)
+class Range:
+    """Ticks: rows from `reach` on are read, matches from `begin` on are given, up to `end`. None: no bound."""
+
+    reach: int | None
+    begin: int | None
+    end: int | None
+
+
+def may_split(compiled: Compiled, clock: Clock) -> bool:
+    """Whether what lies more than a few windows back cannot matter, and Spark can count the ticks of the column."""
+    query = compiled.query
+    # Events of one partition are counted there: how far back so many of them lie, rows of the whole stream do not tell.
+    counted = query.window is not None and query.window.kind == "events" and not query.partition_by
+    bounded = (counted or (query.window is not None and query.window.kind == "time")) and query.consume == "NONE"
+    known = _TICKS.get(str(clock.type).split("[")[0]) is not None
+    return bounded and known and not compiled.trailing and always_shows(compiled)
+
+
+def always_shows(compiled: Compiled) -> bool:
+    """Whether every answer shows some event: an answer that shows none is given once in the whole stream."""
+    if not compiled.hides_variables:
+        return True
+    reached, todo = {0}, [0]
+    while todo:
+        state = todo.pop()
+        for step in compiled.transducer.transitions:
+            if step.source != state or step.mark in compiled.labels:
+                continue
+            if step.mark is not None and step.target in compiled.transducer.final:
+                return False
+            if step.target not in reached:
+                reached.add(step.target)
+                todo.append(step.target)
+    return True
+
+
+def tick_column(clock: Clock) -> Column:
+    """The ticks of the time column, as Spark computes them."""
+    return _TICKS[str(clock.type).split("[")[0]](column(clock.column), clock)
+
+
+def _timestamp(time: Column, clock: Clock) -> Column:
+    from pyspark.sql import functions as f
+
+    if clock.type.tz is not None:
+        return f.unix_micros(time)
+    epoch = f.lit("1970-01-01").cast("timestamp_ntz")
+    return f.timestamp_diff("MICROSECOND", epoch, time)
+
+
+def _date(time: Column, clock: Clock) -> Column:
+    from pyspark.sql import functions as f
+
+    return f.unix_date(time).cast("long")
+
+
+def _integer(time: Column, clock: Clock) -> Column:
+    return time.cast("long")
+
+
+_TICKS = {"timestamp": _timestamp, "date32": _date} | dict.fromkeys(("int8", "int16", "int32", "int64"), _integer)
+
+
+def split(frame: DataFrame, queries: Sequence[Compiled], clock: Clock, count: int) -> list[Range]:
+    """About `count` ranges of equally many rows. Runs a small job: quantiles of the time column, and row counts."""
+    from pyspark.sql import functions as f
+
+    ticks = frame.select(tick_column(clock).alias("t"))
+    shares = [place / (count * _FINER) for place in range(1, count * _FINER)]
+    quantiles = ticks.select(f.percentile_approx("t", shares, 50 * count * _FINER)).first()
+    cuts: list[int] = sorted(set(quantiles[0])) if quantiles is not None and quantiles[0] else []
+    sizes = _sizes(ticks, cuts) if any(_counts_events(query) for query in queries) else {}
+    return between(cuts, sizes, queries, clock, count)
+
+
+def between(
+    cuts: list[int], sizes: dict[int, int], queries: Sequence[Compiled], clock: Clock, count: int
+) -> list[Range]:
+    """Ranges that begin at some of the cuts. `sizes` are the numbers of rows up to each cut, from the one before."""
+    step = max(1, (len(cuts) + 1) // count)
+    begins = cuts[step - 1 :: step][: count - 1]
+    edges: list[int | None] = [None, *begins, None]
+    ranges = [Range(None, None, edges[1])]
+    for begin, end in pairwise(edges[1:]):
+        assert begin is not None
+        reach = [_reach(query, clock, cuts, sizes, begin) for query in queries]
+        ranges.append(Range(None if None in reach else min(r for r in reach if r is not None), begin, end))
+    return ranges
+
+
+def _counts_events(query: Compiled) -> bool:
+    return query.query.window is not None and query.query.window.kind == "events"
+
+
+def _sizes(ticks: DataFrame, cuts: list[int]) -> dict[int, int]:
+    """How many rows lie in each piece; piece p ends at cut number p."""
+    from pyspark.sql import functions as f
+
+    after = [(f.col("t") >= f.lit(cut)).cast("int") for cut in cuts]
+    piece = reduce(operator.add, after, f.lit(0))
+    return {row[0]: row[1] for row in ticks.groupBy(piece.alias("p")).count().collect()}
+
+
+def _reach(query: Compiled, clock: Clock, cuts: list[int], sizes: dict[int, int], begin: int) -> int | None:
+    """How far back a range must read; None: to the start of the stream."""
+    window = query.query.window
+    assert window is not None
+    windows = 2 if query.hides_variables else 1
+    if window.kind == "time":
+        for _ in range(windows):
+            begin = int(clock.lower_bounds(np.array([begin]), window.amount)[0])
+        return begin
+    # Over whole pieces, until they hold enough rows.
+    place, rows = cuts.index(begin), 0
+    while place >= 0 and rows < windows * (int(window.amount) - 1):
+        rows += sizes.get(place, 0)
+        place -= 1
+    return cuts[place] if place >= 0 else None
+
+
+def members(ranges: list[Range], clock: Clock, first: int) -> Column:
+    """The numbers of the ranges that read a row, counted from `first`. All read a row without a time, and say so."""
+    from pyspark.sql import functions as f
+
+    tick = tick_column(clock)
+    tests = []
+    for number, part in enumerate(ranges, first):
+        inside = f.lit(True)
+        if part.reach is not None:
+            inside &= tick >= f.lit(part.reach)
+        if part.end is not None:
+            inside &= tick < f.lit(part.end)
+        tests.append(f.when(inside | tick.isNull(), f.lit(number)))
+    return f.array_compact(f.array(*tests))

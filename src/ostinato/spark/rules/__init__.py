@@ -1,0 +1,1 @@
+"""Event rules on Spark."""

@@ -1,0 +1,109 @@
+"""Rules over a batch DataFrame, all in one plan.
+
+Rules with a key (algebra.partition) are run in tasks, each over the events of its keys, in DuckDB as everywhere; the
+others are Spark SQL, which joins over all of the cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ostinato.errors import DataError
+from ostinato.rules.algebra.partition import Unit
+from ostinato.rules.runtime.batch import Fitted, detect_whole
+from ostinato.rules.runtime.ingest import LABEL
+from ostinato.spark.columns import column, spark_type
+from ostinato.spark.frames import map_in_arrow
+from ostinato.spark.rules.events import answer, label_of
+from ostinato.spark.rules.required_columns import columns_read, rows_read
+from ostinato.spark.rules.sql import run_in_sql
+from ostinato.spark.rules.units import Rules, hash_of, in_columns, rules_of, units_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from ostinato.rules.program import RuleProgram
+
+_UNIT, _HASH = "#unit", "#hash"
+_OUTPUT = 10_000  # events handed to Spark at once: it holds them outside its heap
+
+
+def detect_batch(
+    program: RuleProgram, fitted: Fitted, frame: DataFrame, schema: pa.Schema, columns: dict[str, Any]
+) -> DataFrame:
+    """All derived events, in no order. `columns` is what the user said about them."""
+    units = units_of(program, fitted)
+    keyed = [unit for unit in units if unit.keys]
+    parts = [_in_tasks(program, fitted, keyed, frame, schema, columns)] if keyed else []
+    for unit in units:
+        if not unit.keys:
+            own = rules_of(program, unit, columns, schema).fitted() if keyed else fitted
+            parts.append(answer(run_in_sql(own, frame), fitted))
+    return reduce(lambda one, other: one.unionAll(other), parts)
+
+
+def _in_tasks(
+    program: RuleProgram,
+    fitted: Fitted,
+    units: list[Unit],
+    frame: DataFrame,
+    schema: pa.Schema,
+    columns: dict[str, Any],
+) -> DataFrame:
+    """The frame is read once: a row goes to each unit that reads it, to the task of its key."""
+    from pyspark.sql import functions as f
+
+    rules = [rules_of(program, unit, columns, schema) for unit in units]
+    fits = [each.fitted() for each in rules]
+    read = [set(schema.names) if (names := columns_read(each)) is None else names for each in fits]
+    labelled = frame.withColumn(LABEL, label_of(frame, fitted.columns))
+    hashes = [hash_of(each, unit, partial(rows_read, each)) for each, unit in zip(fits, units, strict=True)]
+    if len(units) == 1:
+        placed = labelled.withColumns({_UNIT: f.lit(0), _HASH: hashes[0]})
+    else:
+        places = [f.struct(f.lit(place).alias(_UNIT), each.alias(_HASH)) for place, each in enumerate(hashes)]
+        placed = labelled.select("*", f.inline(f.array(*places)))
+    placed = placed.filter(column(_HASH).isNotNull())
+    shown = []
+    for name in schema.names:
+        readers = [place for place, names in enumerate(read) if name in names]
+        if len(readers) == len(units):
+            shown.append(column(name))
+        elif readers:  # empty for the others
+            shown.append(f.when(column(_UNIT).isin(readers), column(name)).alias(name))
+    own = [replace(each, schema=_only(schema, names)) for each, names in zip(rules, read, strict=True)]
+    spread = placed.select(*shown, column(_UNIT), column(_HASH)).repartition(column(_UNIT), column(_HASH)).drop(_HASH)
+    return map_in_arrow(spread, _Task(tuple(own), fitted.answer_schema), spark_type(fitted.answer_schema))
+
+
+def _only(schema: pa.Schema, names: Collection[str]) -> pa.Schema:
+    return pa.schema([field for field in schema if field.name in names])
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Rows in, derived events out: all rows of a key are here."""
+
+    units: tuple[Rules, ...]
+    output: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = [pa.Table.from_batches([batch]) for batch in batches]
+        for number, rules in enumerate(self.units):
+            mine = [table.filter(pc.equal(table[_UNIT], number)).select(rules.schema.names) for table in rows]
+            if any(map(len, mine)):
+                found = self._detect(rules, pa.concat_tables(table.cast(rules.schema) for table in mine))
+                yield from in_columns(found, self.output).to_batches(max_chunksize=_OUTPUT)
+
+    def _detect(self, rules: Rules, rows: pa.Table) -> pa.Table:
+        try:
+            return detect_whole(rules.fitted(), rows, threads=1, ordered=False)  # Spark has a task for each core
+        except DataError as error:
+            # Which row of the task it is tells nobody anything.
+            raise DataError(error.reason, fix=error.fix) from None

@@ -1,0 +1,107 @@
+"""Event rules on Spark: `program.detect(frame)`, batch where the frame is, streaming where it streams."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from ostinato.core.backends import is_spark_frame
+from ostinato.core.options import bad_option, check_on_late, delay, name
+from ostinato.errors import OstinatoError
+from ostinato.rules.algebra.partition import describe
+from ostinato.rules.incremental.engine import RuleOptions
+from ostinato.rules.runtime.batch import Fitted, fit
+from ostinato.spark.columns import arrow_schema
+from ostinato.spark.frames import check_names, shuffle_partitions
+from ostinato.spark.patterns.detect import check_count
+from ostinato.spark.rules.batch import detect_batch
+from ostinato.spark.rules.units import units_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from ostinato.core.options import OnLate
+    from ostinato.rules.program import RuleProgram
+
+
+def detect_rules(
+    program: RuleProgram,
+    frame: DataFrame,
+    /,
+    *,
+    begin: str | None = None,
+    end: str | None = None,
+    time: str | None = None,
+    type: str | None = None,
+    document: str | None = None,
+    lateness: str | float | timedelta | None = None,
+    on_late: OnLate | None = None,
+    buckets: int | None = None,
+    longest: str | float | timedelta | None = None,
+    metrics: str | None = None,
+) -> DataFrame:
+    """The derived events as a DataFrame, in no order, with the columns that `program.detect` gives elsewhere.
+
+    Batch: one plan, which runs when rows are asked for. Rules that join all they read by some key are run in tasks,
+    each over the events of its keys; others in Spark SQL, where those that recur run at once, round by round.
+
+    Streaming: `lateness` is how long an event may come after events that end later (default: the frame's own watermark,
+    else not at all); later ones are counted (`on_late="count"`), given in a column `late` ("collect") or stop the
+    stream ("raise"). `longest` is how long an event lasts at most: a longer one is as good as late. Events are hashed
+    by what the rules join them by into `buckets` parts (default: two per shuffle partition), which a checkpoint goes on
+    with. `metrics` names the counts in Spark's progress ("ostinato").
+    """
+    columns = {"begin": begin, "end": end, "time": time, "type": type, "document": document}
+    fitted, schema = _fitted(program, frame, columns)
+    told = {"lateness": lateness, "on_late": on_late, "buckets": buckets, "longest": longest, "metrics": metrics}
+    if not frame.isStreaming:
+        for option, given in told.items():
+            if given is not None:
+                raise OstinatoError(f"{option} is for streams, and this DataFrame is read whole\nfix: leave it out")
+        return detect_batch(program, fitted, frame, schema, columns)
+    check_count("buckets", buckets)
+    from ostinato.spark.rules.stream import detect_stream
+
+    most = inf if longest is None else delay(longest)
+    return detect_stream(
+        program,
+        fitted,
+        frame,
+        RuleOptions(columns, None, check_on_late(on_late or "count"), most),
+        lateness=None if lateness is None else delay(lateness),
+        buckets=buckets or 2 * shuffle_partitions(frame),
+        metrics=name("metrics", metrics) or "ostinato",
+    )
+
+
+def explain_rules(program: RuleProgram, frame: DataFrame, /, **options: Any) -> str:
+    """What Spark does around the rules, in words. `options` are those of `detect_rules`."""
+    fitted, _ = _fitted(program, frame, {name: options.get(name) for name in _COLUMNS})
+    lines = describe(units_of(program, fitted))
+    if not frame.isStreaming:
+        whole = "in Spark SQL, over all tasks"
+        return "\n".join(["Spark, batch", *(f"  {line.replace('in one task', whole)}" for line in lines)])
+    buckets = options.get("buckets") or 2 * shuffle_partitions(frame)
+    return "\n".join(
+        [
+            f"Spark, streaming: events by hash into {buckets} buckets",
+            *(f"  {line}" for line in lines),
+            "  state: a snapshot of the engine per bucket",
+            f"  time: events wait until the watermark has passed them (lateness {options.get('lateness') or 0})",
+        ]
+    )
+
+
+_COLUMNS = ("begin", "end", "time", "type", "document")
+
+
+def _fitted(program: RuleProgram, frame: DataFrame, columns: dict[str, Any]) -> tuple[Fitted, pa.Schema]:
+    """Everything that can be known to be wrong is said here, before any job starts."""
+    if not is_spark_frame(frame):
+        raise bad_option("frame", frame, "a DataFrame of Spark")
+    check_names(frame)
+    schema = arrow_schema(frame.schema)
+    return fit(program.program, program.text, schema, columns, near=True), schema

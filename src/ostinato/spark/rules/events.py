@@ -1,0 +1,195 @@
+"""Rows of a DataFrame as the events that rules read, and derived events as rows again.
+
+Times become whole ticks as runtime.rules.moments has them. A row without a time, or that ends before it begins, stops
+the job: the check is a part of the label, which every query filters by, so that no row gets around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from ostinato.errors import DataError
+from ostinato.rules.relational.kinds import DOCUMENT, TERM, Attributes
+from ostinato.rules.relational.matching import Matching
+from ostinato.rules.relational.select import Names
+from ostinato.rules.runtime.batch import Fitted
+from ostinato.rules.runtime.cel_patterns import Pattern
+from ostinato.rules.runtime.ingest import LABEL, Columns, TermMatcher
+from ostinato.rules.runtime.times import FAR, MICRO
+from ostinato.spark.columns import arrow_schema, column, spark_type
+from ostinato.spark.frames import map_in_arrow
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_EPOCH, _TICK = "TIMESTAMP_NTZ'1970-01-01 00:00:00'", "INTERVAL '0.000001' SECOND"
+
+
+def incoming(frame: DataFrame, columns: Columns) -> DataFrame:
+    """The columns of runtime.rules.ingest.Columns.read: #label, begin, end, and the attributes."""
+    if columns.document is not None:
+        moments = columns.moments
+        read = dict.fromkeys([moments.begin, moments.end, *([columns.type] if columns.type else []), columns.document])
+        kept = frame.select(*map(column, read))
+        return map_in_arrow(kept, _Documents(columns, arrow_schema(kept.schema)), spark_type(_DOCUMENTS))
+    begin, end = _ticks(frame, columns, columns.moments.begin), _ticks(frame, columns, columns.moments.end)
+    attributes = [column(name).alias(place) for name, place in columns.attributes.columns.items()]
+    return frame.select(label_of(frame, columns).alias(LABEL), begin.alias("begin"), end.alias("end"), *attributes)
+
+
+def _ticks(frame: DataFrame, columns: Columns, name: str) -> Column:
+    from pyspark.sql import functions as f
+
+    per_second, value = columns.moments.ticks_per_second, column(name)
+    kind = frame.schema[name].dataType.typeName()
+    if kind == "date":
+        return f.unix_date(value).cast("long") * f.lit(86_400 * per_second)
+    if kind == "timestamp":
+        return f.unix_micros(value)
+    if kind == "timestamp_ntz":
+        return f.expr(f"({_quoted(name)} - {_EPOCH}) DIV {_TICK}")
+    if kind in ("float", "double", "decimal"):
+        # As numpy multiplies: a float of four bytes stays one.
+        values = value.cast("double") if kind == "decimal" else value
+        return f.rint(values * f.lit(MICRO).cast("float" if kind == "float" else "double")).cast("long")
+    return value.cast("long") * f.lit(MICRO)
+
+
+def label_of(frame: DataFrame, columns: Columns) -> Column:
+    """The label of a row that is no document, where its times can be used; else what is wrong with them."""
+    from pyspark.sql import functions as f
+
+    moments = columns.moments
+    label = column(columns.type).cast("string") if columns.type is not None else f.lit(columns.label)
+    tests: list[tuple[Column, Column]] = []
+    for name in dict.fromkeys((moments.begin, moments.end)):
+        value, kind = column(name), frame.schema[name].dataType.typeName()
+        absent = "but the order of events needs its value\nfix: drop or fill the rows where it is missing"
+        tests.append((value.isNull(), f.lit(f"`{name}` is NULL, {absent}")))
+        if kind in ("float", "double"):
+            tests.append((f.isnan(value), f.lit(f"`{name}` is NaN, {absent}")))
+        if not pa.types.is_temporal(moments.type):
+            far = f.abs(value.cast("double")) >= f.lit(FAR / MICRO)
+            beyond = "beyond what times of rules can be (they count seconds)\nfix: give seconds, or timestamps"
+            tests.append((far, f.concat(f.lit(f"`{name}` is "), value.cast("string"), f.lit(f", {beyond}"))))
+    if not moments.points:
+        parts = [f.lit(f"the event ends before it begins: `{moments.begin}` is "), column(moments.begin).cast("string")]
+        parts += [f.lit(f", `{moments.end}` "), column(moments.end).cast("string")]
+        parts += [f.lit("\nfix: mend or drop the row")]
+        sides = (moments.begin, moments.end)
+        if pa.types.is_temporal(moments.type) and len({frame.schema[name].dataType for name in sides}) == 1:
+            begin, end = map(column, sides)  # as they are: to count their ticks takes longer than all the rest
+        else:
+            begin, end = (_ticks(frame, columns, name) for name in sides)
+        tests.append((begin > end, f.concat(*parts)))
+    checked = label
+    for test, told in reversed(tests):
+        checked = f.when(test, f.raise_error(told).cast("string")).otherwise(checked)
+    return checked
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+_DOCUMENTS = pa.schema({LABEL: pa.string(), "begin": pa.int64(), "end": pa.int64(), "c0": pa.string()})
+
+
+@dataclass(frozen=True)
+class _Documents:
+    """Texts of JSON or XML as events, in a task."""
+
+    columns: Columns
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            try:
+                read = self.columns.read(pa.Table.from_batches([batch]).cast(self.schema))
+            except DataError as error:
+                # Which row of the task it is tells nobody anything.
+                raise DataError(error.reason, fix=error.fix) from None
+            yield from read.cast(_DOCUMENTS).to_batches()
+
+
+# Matching terms -------------------------------------------------------------------------------------------------------
+
+
+def matched(stream: DataFrame, found: Matching, attributes: Attributes, names: Names) -> DataFrame:
+    """What the matcher of terms finds in a stream."""
+    schema = TermMatcher(found, attributes, names).schema  # names all columns, before the names travel
+    return map_in_arrow(stream, _Terms(found, attributes, names), spark_type(schema))
+
+
+@dataclass(frozen=True)
+class _Terms:
+    found: Matching
+    attributes: Attributes
+    names: Names
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        matcher = TermMatcher(self.found, self.attributes, self.names)
+        types = {"begin": pa.int64(), "end": pa.int64()}
+        for name, kind in self.attributes.types.items():
+            types[self.attributes.columns[name]] = pa.string() if kind is TERM or name == DOCUMENT else kind
+        schema = pa.schema(types)
+        for batch in batches:
+            rows = pa.Table.from_batches([batch]).select(schema.names).cast(schema)
+            yield from matcher(rows).to_batches()
+
+
+@dataclass(frozen=True)
+class Matches:
+    """All matches of a CEL pattern, in a task that is given all events."""
+
+    pattern: Pattern
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        types = {LABEL: pa.string(), "begin": pa.int64(), "end": pa.int64()}
+        attributes = self.pattern.incoming
+        types |= {attributes.columns[name]: kind or pa.string() for name, kind in attributes.types.items()}
+        schema = pa.schema(types)
+        events = [pa.Table.from_batches([batch]).select(schema.names).cast(schema) for batch in batches]
+        yield from self.pattern.whole(pa.concat_tables([schema.empty_table(), *events])).to_batches()
+
+
+def pattern_matches(events: DataFrame, pattern: Pattern) -> DataFrame:
+    """The matches of a CEL pattern: the order of all events matters to it, so one task reads them."""
+    types = {"begin": pa.int64(), "end": pa.int64()}
+    types |= {pattern.attributes.columns[name]: kind for name, kind in pattern.attributes.types.items()}
+    plain = Pattern(pattern.query, pattern.incoming, pattern.ticks_per_second)  # without what it has compiled
+    return map_in_arrow(events.repartition(1), Matches(plain), spark_type(pa.schema(types)))
+
+
+# Answers --------------------------------------------------------------------------------------------------------------
+
+
+def answer(derived: DataFrame, fitted: Fitted) -> DataFrame:
+    """Derived events with ticks, as users see them; NULL where `derived`, of some rules only, has not the column."""
+    from pyspark.sql import functions as f
+
+    shown: list[Column] = []
+    for field in spark_type(fitted.answer_schema).fields:
+        value = column(field.name) if field.name in derived.columns else f.lit(None)
+        value = _time(field.name, fitted) if field.name in ("begin", "end") else value
+        shown.append(value.cast(field.dataType).alias(field.name))
+    return derived.select(*shown)
+
+
+def _time(name: str, fitted: Fitted) -> Column:
+    from pyspark.sql import functions as f
+
+    moments = fitted.columns.moments
+    kind = moments.answer_type(whole=fitted.whole_seconds)
+    if pa.types.is_temporal(kind):
+        per_tick = MICRO // moments.ticks_per_second
+        if kind.tz is not None:
+            return f.timestamp_micros(column(name) * f.lit(per_tick))
+        return f.expr(f"{_EPOCH} + {_quoted(name)} * {per_tick} * {_TICK}")
+    if pa.types.is_integer(kind):
+        return f.expr(f"{_quoted(name)} DIV {MICRO}")
+    return column(name).cast("double") / f.lit(float(MICRO))

@@ -1,0 +1,78 @@
+"""Rules over a streaming DataFrame: each event goes to the rules that read it, hashed by their key, and waits there in
+a kept engine until the watermark has passed its end."""
+
+from __future__ import annotations
+
+import operator
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from ostinato.errors import DataError, OstinatoError
+from ostinato.rules.incremental.engine import RuleOptions
+from ostinato.rules.runtime.batch import Fitted
+from ostinato.rules.runtime.ingest import LABEL
+from ostinato.spark.checkpoint import STREAM
+from ostinato.spark.columns import arrow_schema, column, spark_type
+from ostinato.spark.frames import map_in_arrow
+from ostinato.spark.packing import BUCKET, PACKED, SPLIT, Pack, Unpack, bucket_column
+from ostinato.spark.patterns.processor import LATE
+from ostinato.spark.patterns.stream import watermarked
+from ostinato.spark.rules.events import label_of
+from ostinato.spark.rules.processor import COUNTS, FIRST, GIVEN, RuleDetector, RuleStreaming
+from ostinato.spark.rules.units import hash_of, rules_of, units_of
+from ostinato.spark.session import need_rocksdb
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from ostinato.rules.program import RuleProgram
+
+
+def detect_stream(
+    program: RuleProgram,
+    fitted: Fitted,
+    frame: DataFrame,
+    options: RuleOptions,
+    *,
+    lateness: int | None,
+    buckets: int,
+    metrics: str,
+) -> DataFrame:
+    """The derived events, in append mode. `lateness` is in nanoseconds; a checkpoint fixes `buckets`."""
+    from pyspark.sql import functions as f
+
+    need_rocksdb(frame.sparkSession)
+    schema = arrow_schema(frame.schema)
+    moments = fitted.columns.moments
+    for name in dict.fromkeys((moments.end, moments.begin)):
+        if not pa.types.is_timestamp(schema.field(name).type) or schema.field(name).type.tz is None:
+            raise DataError(
+                f"a stream needs timestamps to advance by, and `{name}` is {schema.field(name).type}",
+                fix="cast it to a timestamp with a zone: timestamp_seconds(…), or .cast('timestamp')",
+            )
+    units = units_of(program, fitted)
+    frame, behind = watermarked(frame, moments.end, lateness)
+    if fitted.columns.document is None:
+        frame = frame.withColumn(LABEL, label_of(frame, fitted.columns))
+    for place, unit in enumerate(units):
+        frame = frame.withColumn(bucket_column(place), f.pmod(hash_of(fitted, unit), f.lit(buckets)).cast("int"))
+    wanted = [column(bucket_column(place)).isNotNull() for place in range(len(units))]
+    first = f.coalesce(*(f.when(test, f.lit(place)) for place, test in enumerate(wanted)))
+    # The test of the time keeps Spark from filtering before the watermark: time goes on with every row.
+    frame = frame.filter(reduce(operator.or_, wanted, column(moments.end).isNull())).withColumn(FIRST, first)
+    splits = tuple(str(place) for place in range(len(units)))
+    packed = map_in_arrow(frame, Pack(splits, schema.append(pa.field(FIRST, pa.int32())), STREAM), PACKED)
+    output = fitted.answer_schema
+    if options.on_late == "collect":
+        if LATE in output.names:
+            raise OstinatoError(f"the answer has a column `{LATE}` already\nfix: give the element another label")
+        output = output.append(pa.field(LATE, pa.struct(list(schema))))
+    texts = [rules_of(program, unit, options.columns, schema).text for unit in units]
+    streaming = RuleStreaming(program.text, tuple(texts), options, schema, output, buckets, behind)
+    given = packed.groupBy(SPLIT, BUCKET).transformWithStateInPandas(
+        RuleDetector(streaming), GIVEN, outputMode="append", timeMode="EventTime"
+    )
+    counts = [f.sum(name).alias(name) for name in COUNTS]
+    return given.observe(metrics, *counts).mapInArrow(Unpack(output), spark_type(output))

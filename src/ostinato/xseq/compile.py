@@ -1,0 +1,99 @@
+"""The whole pipeline of an XSeq query on one screen: text, checks, walk, tables, and which evaluator runs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from ostinato.core.compile_notice import announce_compilation
+from ostinato.errors import QueryError
+from ostinato.xseq.plan.check import parse_checked
+from ostinato.xseq.plan.normal_form import normalised
+from ostinato.xseq.plan.schema_passes import Note, optimised
+from ostinato.xseq.syntax.nodes import XSeqQuery
+from ostinato.xseq.syntax.variables import repeating
+from ostinato.xseq.walk.program import Answer, Program, program_of
+from ostinato.xseq.walk.tables import Tables, tables_of
+
+if TYPE_CHECKING:
+    from ostinato.documents.schema.schema import Schema
+    from ostinato.xseq.limits import XSeqLimits
+    from ostinato.xseq.runtime.one_pass.tables import StreamTables
+    from ostinato.xseq.runtime.rows import Evaluator
+
+Matches = Literal["all", "longest"]
+
+_KERNELS, _TAKES = "ostinato.xseq.kernels", "about a minute"
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A query after every stage."""
+
+    text: str
+    written: XSeqQuery  # as it was written
+    query: XSeqQuery  # conditions in their places, names where they can be known
+    notes: tuple[Note, ...]  # what the schema allowed to leave out
+    matches: Matches
+    schema: Schema | None
+    program: Program
+    tables: Tables
+
+    @cached_property
+    def obstacle(self) -> str | None:
+        """Why one pass with the runs alone does not do; None if it does."""
+        from ostinato.xseq.runtime.one_pass.streamable import obstacle
+
+        return obstacle(self.tables, longest=self.matches == "longest")
+
+    @property
+    def is_navigation(self) -> bool:
+        """Whether only nodes and their own attributes are asked for, none compared with another."""
+        return self.query.where is None and self.query.partition is None and self.query.items is None
+
+    @cached_property
+    def stream(self) -> StreamTables | None:
+        """The tables of the one pass, shared by all documents; None where parts of the document must be kept."""
+        from ostinato.xseq.runtime.one_pass.tables import StreamTables
+
+        if self.obstacle:
+            return None
+        tables = StreamTables(self.tables, longest=self.matches == "longest")
+        # which round of a path variable a node is bound in is not told apart in one pass, where it can be told two ways
+        return None if tables.ambiguous and any(slot.within for slot in self.program.slots) else tables
+
+    def evaluator(self, limits: XSeqLimits, *, texts: bool = True) -> Evaluator:
+        """An evaluator for one document. Without `texts` rows are found, but their texts are left empty."""
+        texts |= self.program.answer is Answer.GROUPS  # which tells groups apart by them
+        if self.stream is None:
+            announce_compilation(f"{_KERNELS}.tree.walk", takes=_TAKES)
+        else:
+            kernel = "scan" if self.stream.bundles is None else "bundles"
+            announce_compilation(f"{_KERNELS}.one_pass.{kernel}", takes=_TAKES)
+            from ostinato.xseq.runtime.one_pass.evaluator import StreamEvaluator
+
+            evaluator: StreamEvaluator
+            try:
+                evaluator = self.stream.idle.pop()
+                evaluator.begin()
+            except IndexError:
+                evaluator = StreamEvaluator(self.stream)
+            evaluator.limits, evaluator.texts = limits, texts
+            return evaluator
+        from ostinato.xseq.runtime.buffered.evaluator import Buffered
+
+        return Buffered(self.program, matches=self.matches, limits=limits, texts=texts)
+
+
+def compile_xseq(text: str, *, matches: Matches = "all", schema: Schema | None = None) -> Compiled:
+    """Read, check and compile a query; raises QueryError with the place and a likely fix."""
+    if matches not in ("all", "longest"):
+        raise QueryError(f"matches={matches!r} is unknown", fix='matches="all" or matches="longest"')
+    written = parse_checked(text)
+    query, notes = optimised(normalised(written), schema)
+    try:
+        program = program_of(query, repeating(query))
+    except QueryError as error:
+        raise error.within(text) from None
+    return Compiled(text, written, query, notes, matches, schema, program, tables_of(program))

@@ -1,0 +1,1 @@
+"""Compiled loops over tokens and trees in flat arrays."""

@@ -1,0 +1,1 @@
+"""The kernel that answers a query in one pass over the tokens of a document."""

@@ -1,0 +1,1 @@
+"""Kernels over trees in memory, for queries that one pass cannot answer."""

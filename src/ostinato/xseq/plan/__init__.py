@@ -1,0 +1,1 @@
+"""Checks, normal form, and what a schema lets a query leave out."""

@@ -1,0 +1,279 @@
+"""Whether an XSeq query makes sense: its variables, its aggregates, its partition, and steps that lead nowhere."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from ostinato.errors import QueryError, did_you_mean
+from ostinato.xseq.plan.normal_form import normalised
+from ostinato.xseq.plan.recursion import check_definitions
+from ostinato.xseq.syntax.nodes import (
+    Aggregate,
+    Alias,
+    Axis,
+    Call,
+    Concat,
+    Condition,
+    Define,
+    Exists,
+    Intersect,
+    Kind,
+    Operand,
+    Partition,
+    Path,
+    Reference,
+    Relative,
+    Star,
+    Step,
+    Union,
+    XSeqQuery,
+    conjuncts,
+    first_round,
+    operands,
+)
+from ostinato.xseq.syntax.parse import parse
+from ostinato.xseq.syntax.variables import (
+    definitions,
+    every_operand,
+    inside,
+    references,
+    repeating,
+    variables,
+    walk,
+    yields,
+)
+from ostinato.xseq.syntax.warnings import better
+
+__all__ = ["check", "normalised", "repeating", "variables"]
+
+_UP = (Axis.SELF, Axis.PARENT, Axis.ANCESTOR)  # what leads on from an attribute or a text
+_DOWN = (Axis.SELF, Axis.CHILD, Axis.DESCENDANT, Axis.FIRST_CHILD)  # what leads on from the document node
+
+
+def parse_checked(text: str) -> XSeqQuery:
+    """The query that `text` states, checked. Raises QueryError with the place, the reason and a likely fix."""
+    try:
+        query = parse(text)
+        check(query)
+    except QueryError as error:
+        raise better(error.within(text), text) from None
+    return query
+
+
+def check(query: XSeqQuery) -> None:
+    """Raise QueryError at the first thing that is wrong."""
+    check_definitions(query)
+    _check_kinds(query)
+    _check_steps(query.path)
+    _check_start(query.path)
+    for reference in references(query):
+        _check_reference(reference, query)
+    _check_aggregates(query)
+    _check_columns(query)
+    normalised(query)
+    if query.partition is not None:
+        _check_partition(query.partition, query.path)
+
+
+# Variables.
+
+
+def _check_kinds(query: XSeqQuery) -> None:
+    defined = definitions(query)
+    for node in walk(query.path):
+        if isinstance(node, Step) and node.variable in defined:
+            raise QueryError(
+                f"${node.variable} stands for a path, and cannot be bound to a node as well",
+                span=node.span,
+                fix="choose another name for one of the two; a path variable has no predicates",
+            )
+
+
+def _check_reference(reference: Reference, query: XSeqQuery) -> None:
+    bound, defined = variables(query), definitions(query)
+    name, within, span = reference.variable, reference.within, reference.span
+    if within is not None and within not in defined:
+        if within in bound:
+            fix = f"write {reference.alias}(${within}) without ${name}, or define a path: (${within}: …)"
+            raise QueryError(f"${within} is bound to nodes, not to a path with ${name} in it", span=span, fix=fix)
+        raise QueryError(f"${within} is not defined in the path", span=span, fix=_similar(within, defined))
+    if name in defined:
+        first = next(iter(_bound_in(name, defined)), "X")
+        alias = "first" if reference.alias == Alias.PLAIN else reference.alias
+        fix = f"name a variable in it: {alias}(${name}) ${first}@a"
+        raise QueryError(f"${name} stands for a path, not for a node", span=span, fix=fix)
+    if name not in bound:
+        named = any(isinstance(node, Step) and node.test.name == name for node in walk(query.path))
+        meant = f"`{name}` in the path is an element: write ${name} there" if named else _similar(name, bound)
+        raise QueryError(f"${name} is never bound in the path", span=span, fix=meant)
+    if within is not None and name not in _bound_in(within, defined):
+        raise QueryError(
+            f"${name} is not bound in ${within}", span=span, fix=_similar(name, _bound_in(within, defined))
+        )
+
+
+def _similar(name: str, known: tuple[str, ...] | dict[str, Define]) -> str | None:
+    if not known:
+        return f"bind it: //${name}"
+    return did_you_mean(f"${name}", [f"${other}" for other in known])
+
+
+def _bound_in(name: str, defined: dict[str, Define]) -> tuple[str, ...]:
+    """The step variables of a definition and of those that it calls."""
+    names = (name, *sorted(yields(defined)[name]))
+    bodies = [defined[other].body for other in names]
+    return tuple(node.variable for body in bodies for node in walk(body) if isinstance(node, Step) and node.variable)
+
+
+# Values.
+
+
+def _check_aggregates(query: XSeqQuery) -> None:
+    several = repeating(query)
+    for operand in every_operand(query):
+        if isinstance(operand, Aggregate):
+            _check_aggregate(operand, several)
+    for condition in (*conjuncts(query.where), *conjuncts(normalised(query).where)):
+        _check_in_match(condition, several)
+
+
+def _check_aggregate(aggregate: Aggregate, several: frozenset[str]) -> None:
+    name = aggregate.function
+    found = list(inside(aggregate.operand))
+    for operand in found:
+        if isinstance(operand, Aggregate):
+            fix = f"{name}() of a match or of all matches, not of both: keep one of the two"
+            raise QueryError(f"{operand.function}() stands inside of {name}()", span=operand.span, fix=fix)
+        if isinstance(operand, Relative):
+            fix = f"bind the node, and aggregate its variable in where: //a (/$X)* where {name}($X@b) > 3"
+            raise QueryError(f"{name}() is computed over variables, not over paths", span=operand.span, fix=fix)
+    if not any(isinstance(operand, Reference) for operand in found):
+        raise QueryError(f"{name}() is of a variable", span=aggregate.span, fix=f"write {name}($X@a)")
+    plain = _ranged(aggregate.operand, several)
+    if len(plain) > 1:
+        shown = " and ".join(f"${variable}" for variable in plain)
+        fix = f"aggregate them one by one, or take last() of all but one: last(${plain[-1]})@a"
+        raise QueryError(f"{name}() ranges over one variable, and {shown} repeat", span=aggregate.span, fix=fix)
+
+
+def _ranged(operand: Operand, several: frozenset[str]) -> list[str]:
+    """The repeating variables that stand plain, or with prev, in an operand."""
+    return sorted(
+        {
+            part.variable
+            for part in inside(operand)
+            if isinstance(part, Reference) and part.alias in (Alias.PLAIN, Alias.PREV) and part.variable in several
+        }
+    )
+
+
+def _check_in_match(condition: Condition, several: frozenset[str]) -> None:
+    for operand in operands(condition):
+        if isinstance(operand, Aggregate) and not _ranged(operand.operand, several):
+            raise QueryError(
+                f"this {operand.function}() is over all matches, and a condition sees one match",
+                span=operand.span,
+                fix=f"leave {operand.function}() out, or aggregate a variable under a star: (/$X)*",
+            )
+
+
+def _check_columns(query: XSeqQuery) -> None:
+    seen: set[str] = set()
+    for item in query.items or ():
+        if item.name in seen:
+            fix = f"name it: … as {item.name.strip('$')}2" if item.name.isidentifier() else "name it: … as other"
+            raise QueryError(f"two columns are called `{item.name}`", span=item.span, fix=fix)
+        seen.add(item.name)
+
+
+# Steps.
+
+
+def _check_steps(path: Path) -> None:
+    for node in walk(path):
+        if isinstance(node, Step):
+            _check_text(node)
+            if node.predicates and _is_leaf(node):
+                _check_from_leaf(node)
+        elif isinstance(node, Concat):
+            for before, after in pairwise(node.parts):
+                if isinstance(before, Step) and isinstance(after, Step) and _is_leaf(before) and after.axis not in _UP:
+                    raise _dead_end(before, after)
+
+
+def _is_leaf(step: Step) -> bool:
+    return step.axis == Axis.ATTRIBUTE or step.test.kind == Kind.TEXT
+
+
+def _check_from_leaf(step: Step) -> None:
+    for predicate in step.predicates:
+        if isinstance(predicate, Exists):
+            first = predicate.path.parts[0] if isinstance(predicate.path, Concat) else predicate.path
+            if isinstance(first, Step) and first.axis not in _UP:
+                raise _dead_end(step, first)
+
+
+def _dead_end(before: Step, after: Step) -> QueryError:
+    what = "an attribute" if before.axis == Axis.ATTRIBUTE else "a text"
+    fix = "end the path here, or go back with parent::*; a second value is asked for with its own predicate or variable"
+    return QueryError(f"no {after.axis} leads on from {what}", span=after.span, fix=fix)
+
+
+def _check_text(step: Step) -> None:
+    if step.test.kind != Kind.TEXT or step.axis in (Axis.SELF, Axis.CHILD, Axis.DESCENDANT):
+        return
+    raise QueryError(f"no {step.axis} is a text", span=step.span, fix="write /text() or //text()")
+
+
+def _check_start(path: Path) -> None:
+    first = path.parts[0] if isinstance(path, Concat) else path
+    if isinstance(first, Step) and first.axis not in _DOWN:
+        fix = "say of which nodes: //*@id" if first.axis == Axis.ATTRIBUTE else "start with / or //"
+        raise QueryError(f"the document itself has no {first.axis}", span=first.span, fix=fix)
+
+
+# Partition.
+
+
+def _check_partition(partition: Partition, path: Path) -> None:
+    key = partition.path.parts if isinstance(partition.path, Concat) else (partition.path,)
+    steps: list[Step] = []
+    for part in key:
+        if not isinstance(part, Step) or part.predicates:
+            reason = "the path of partition by has plain steps only"
+            raise QueryError(reason, span=part.span, fix="write names and axes: partition by /a/b@id")
+        steps.append(part)
+    if len(steps) not in _passed(path, frozenset({0}), steps):
+        raise QueryError(
+            "the path of partition by does not start as the path of the query does",
+            span=partition.span,
+            fix="repeat the first steps of the query's path, with names for variables, then the attribute",
+        )
+
+
+def _passed(path: Path, before: frozenset[int], key: list[Step]) -> frozenset[int]:
+    """How many steps of the key the walks may have taken after this path; len(key) is kept once reached."""
+    done = before & {len(key)}
+    match path:
+        case Step():
+            return done | {taken + 1 for taken in before if taken < len(key) and _fits(path, key[taken])}
+        case Concat():
+            for part in path.parts:
+                before = _passed(part, before, key)
+            return before
+        case Union() | Intersect():
+            return frozenset().union(*(_passed(part, before, key) for part in path.parts))
+        case Star():
+            after = before
+            while (more := after | _passed(path.body, after, key)) != after:
+                after = more
+            return after
+        case Define():
+            return _passed(first_round(path), before, key)
+        case Call():
+            return frozenset({len(key)}) if before else before
+
+
+def _fits(step: Step, key: Step) -> bool:
+    named = step.test.kind == key.test.kind == Kind.NAME
+    return step.axis == key.axis and not (named and step.test.name != key.test.name)

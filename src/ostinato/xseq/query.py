@@ -1,0 +1,166 @@
+"""What `ostinato.xseq(text)` returns: a compiled query over documents, and its verbs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ostinato.core.backends import is_spark_frame, spark_backend
+from ostinato.core.options import bad_option
+from ostinato.errors import DataError, QueryError
+from ostinato.xseq.compile import Compiled, Matches, compile_xseq
+from ostinato.xseq.limits import XSeqLimits
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ostinato.documents.columns import Format
+    from ostinato.documents.schema.schema import Schema
+    from ostinato.files.reader import OnError
+    from ostinato.xseq.answers import Run
+    from ostinato.xseq.paper.diagram import VPADiagram
+
+_READING = frozenset(("doctype", "encoding", "namespaces", "root", "record", "chunk_size"))
+_OTHERS = frozenset(("column", "format", "limits", "name", "on_error"))
+
+
+class TreeQuery:
+    """An XSeq query, checked and compiled; it can be run over any number of documents."""
+
+    def __init__(self, text: str, *, matches: Matches = "all", schema: Any = None) -> None:
+        if not isinstance(text, str):
+            raise QueryError(f"a query is text, not {type(text).__name__}")
+        self.text = text
+        self._compiled: Compiled = compile_xseq(text, matches=matches, schema=_schema(schema))
+
+    @property
+    def compiled(self) -> Compiled:
+        """The query after every stage."""
+        return self._compiled
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns of the answer."""
+        return [column.name for column in self._compiled.program.columns]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is legal but probably not meant."""
+        from ostinato.xseq.syntax.warnings import warnings_of
+
+        never = (note.text for note in self._compiled.notes if note.never)
+        return [*never, *warnings_of(self.text, self._compiled.written)]
+
+    def detect(self, source: Any, /, **options: Any) -> Any:
+        """The answer as a table, one row per match; of many documents, first with which of them a row is from.
+
+        `source` is a document: a path, bytes, an open binary file, or text that begins like one. Or many: a folder, a
+        pattern or a list of files (column `document`); an Arrow, pandas or polars column or a table with one, in files
+        too (`column=` names it; column `row`). Or a Spark DataFrame. Documents are XML or JSON, also compressed; in
+        columns also structs, lists and maps. Options: `format` ("xml", "json", "jsonl"; else guessed), `doctype`
+        ("refuse" or "skip"), `encoding`, `namespaces`, `root` and `record` (names for JSON), `on_error` ("raise",
+        "skip"; "collect" for many documents), `limits`.
+        """
+        if is_spark_frame(source):
+            return spark_backend().detect_xseq(self, source, **options)
+        return self._run(source, whole=True, **options).table()
+
+    def batches(self, source: Any, /, **options: Any) -> Iterator[pa.Table]:
+        """The answer in pieces, each as soon as its matches are certain: for documents larger than memory.
+
+        Rows come in the order in which they become certain. Options as for `detect`.
+        """
+        return self._run(source, **options).tables()
+
+    def count(self, source: Any, /, **options: Any) -> int:
+        """How many matches `detect` would return."""
+        return self._run(source, texts=False, **options).count()
+
+    def recognises(self, source: Any, /, **options: Any) -> bool:
+        """Whether a document, or one of many, has a match at all; reading stops at the first one.
+
+        Navigation with axes that lead back is decided by the automaton of the paper's section 6, in one pass and with
+        a stack as deep as the document.
+        """
+        return self._run(source, texts=False, **options).recognised()
+
+    def explain(self, frame: Any = None, /, **options: Any) -> str:
+        """Every stage as text, down to how documents are evaluated and what is kept of them.
+
+        Of a Spark DataFrame, with the options of `detect`, also what Spark does around that.
+        """
+        from ostinato.xseq.explain import explain
+
+        if frame is None:
+            return explain(self._compiled)
+        return f"{explain(self._compiled)}\n\n{spark_backend().explain_xseq(self, frame, **options)}"
+
+    def diagram(self) -> VPADiagram:
+        """The visibly pushdown automaton as a picture; shows itself in a notebook."""
+        from ostinato.xseq.explain import diagram
+
+        return diagram(self._compiled)
+
+    def __repr__(self) -> str:
+        return f"ostinato.xseq({self.text!r})"
+
+    def _run(
+        self,
+        source: Any,
+        *,
+        whole: bool = False,
+        texts: bool = True,
+        column: str | None = None,
+        format: Format | None = None,
+        on_error: OnError = "raise",
+        limits: XSeqLimits | None = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> Run:
+        """`whole`: the answer will be one table, in order; without `texts` it is only counted."""
+        from ostinato.xseq.answers import Answers, Run
+        from ostinato.xseq.inputs import documents_of
+
+        for option in options.keys() - _READING:
+            raise bad_option("an option", option, f"one of {', '.join(sorted(_READING | _OTHERS))}")
+        if format not in (None, "xml", "json", "jsonl"):
+            raise bad_option("format", format, '"xml", "json" or "jsonl"')
+        if on_error not in ("raise", "skip", "collect"):
+            raise bad_option("on_error", on_error, 'on_error="raise", "skip" or "collect"')
+        documents = documents_of(source, column=column, format=format, name=name, on_error=on_error)
+        if documents.labels is None:
+            # a document alone is read or not; only of JSON lines a part can be left out
+            options["on_error"], on_error = on_error, "raise"
+        answers = Answers(
+            self._compiled, on_error=on_error, sort=whole and self._out_of_order, whole=whole, texts=texts,
+            format=format, limits=_limits(limits), options=options,
+        )  # fmt: skip
+        return Run(answers, documents)
+
+    @property
+    def _out_of_order(self) -> bool:
+        """Whether matches may become certain in another order than they are shown in."""
+        stream = self._compiled.stream
+        return stream is None or stream.settled_late or stream.longest or stream.answers_nodes
+
+
+def _limits(limits: XSeqLimits | None) -> XSeqLimits:
+    if limits is not None and not isinstance(limits, XSeqLimits):
+        raise bad_option("limits", limits, "an ostinato.XSeqLimits")
+    return limits or XSeqLimits()
+
+
+def _schema(given: Any) -> Schema | None:
+    """A schema from a .dtd or .xsd file, or from a sample document."""
+    from ostinato.documents.schema.schema import Schema
+
+    if given is None or isinstance(given, Schema):
+        return given
+    if isinstance(given, str | os.PathLike):
+        from ostinato.documents.schema.file import schema_file
+
+        return schema_file(given)
+    if isinstance(given, Mapping):
+        raise bad_option("schema", given, "the path of a .dtd, .xsd or sample .xml file")
+    raise DataError(f"a schema is a path, not {type(given).__name__}", fix="give a .dtd, .xsd or sample .xml file")

@@ -1,0 +1,1 @@
+"""Queries that need parts of a document in memory."""

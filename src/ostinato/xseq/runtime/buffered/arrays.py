@@ -1,0 +1,54 @@
+"""Arrays for an evaluation over kept subtrees, and room for more in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostinato.errors import LimitError
+from ostinato.xseq.kernels.tree.values import Values
+from ostinato.xseq.kernels.value_codes import BOTH, TEXT
+from ostinato.xseq.kernels.values import read_number
+
+Ints = NDArray[np.int32]
+
+
+def new_values(size: int) -> Values:
+    return Values(
+        np.zeros(size, np.uint8),
+        np.zeros(size, np.float64),
+        np.zeros(size, np.int32),
+        np.zeros(size, np.int32),
+        np.full(size, -1, np.int32),
+    )
+
+
+def put_constant(values: Values, place: int, text: bytes, at: int) -> None:
+    values.start[place], values.size[place] = -1 - at, len(text)
+    known, number = read_number(np.frombuffer(text, np.uint8), 0, len(text))
+    values.kind[place] = BOTH if known else TEXT
+    values.num[place] = number
+
+
+def zeros(size: int) -> Ints:
+    return np.zeros(size, np.int32)
+
+
+def longer(array: NDArray[Any], size: int) -> NDArray[Any]:
+    longer = np.zeros(size, array.dtype)
+    longer[: array.size] = array
+    return longer
+
+
+def table(count: int) -> Ints:
+    """An empty hash table for so many entries, at most half full."""
+    return np.full(1 << max(4, (2 * count - 1).bit_length()), -1, np.int32)
+
+
+def fits(size: int) -> None:
+    if size >= 1 << 31:
+        raise LimitError(
+            "walks", 1 << 31, reason="there are too many walks", fix="make the path or its conditions stricter"
+        )

@@ -1,0 +1,133 @@
+"""Whether a document is what a schema says: what was left out of a query because of the schema depends on it.
+
+Checked is what the answer can depend on: which elements stand in which and, unless the schema is a sample, directly
+after which; attributes and texts as far as the query has steps to them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ostinato.documents.schema.schema import DOCUMENT, Schema, reserved
+from ostinato.documents.tokens import ATTR, OPEN, Names, Tokens
+from ostinato.errors import DataError
+from ostinato.xseq.kernels.conform import Open, Rules, first_break
+from ostinato.xseq.syntax.nodes import Axis, Kind, Path, Step
+from ostinato.xseq.syntax.variables import walk
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The attributes that a path has steps to (None: any), and whether it has some to texts."""
+
+    attributes: frozenset[str] | None
+    text: bool
+
+
+def asked(path: Path) -> Asked:
+    steps = [each for each in walk(path) if isinstance(each, Step)]
+    to_attributes = [step.test for step in steps if step.axis is Axis.ATTRIBUTE]
+    named = all(test.kind is Kind.NAME for test in to_attributes)
+    text = any(step.test.kind in (Kind.TEXT, Kind.NODE) for step in steps)
+    return Asked(frozenset(test.name for test in to_attributes) if named else None, text)
+
+
+class Conformance:
+    """Checks every token, a few nanoseconds each."""
+
+    def __init__(self, schema: Schema, what: Asked) -> None:
+        self.schema, self.what = schema, what
+        known = sorted({*schema.elements, *(child for _, child in _holds(schema)), DOCUMENT})
+        self.element = {name: place for place, name in enumerate(known)}
+        named = sorted({name for kind in schema.elements.values() for name in kind.attributes})
+        self.attribute = {name: place for place, name in enumerate(named)}
+        self.rules = self._rules()
+        self.elements = self.attributes = np.zeros(0, np.int32)
+        self.opened = Open(np.zeros(64, np.int32), np.zeros(64, np.int32), np.zeros(1, np.int64))
+        self.opened.name[0] = self.element[DOCUMENT]
+
+    def _rules(self) -> Rules:
+        """The last element and attribute stand for those that the schema does not know, the attribute after it for
+        those that are not checked."""
+        schema, size = self.schema, len(self.element) + 1
+        child = np.zeros((size, size), np.int32)
+        attributes = np.zeros((size, len(self.attribute) + 2), np.uint8)
+        attributes[:, -1] = 1
+        text = np.full(size, not self.what.text, np.uint8)
+        begin, width, tables = np.zeros(size, np.int64), np.ones(size, np.int32), [np.zeros(1, np.uint8)]
+        free = 1
+        for name, place in self.element.items():
+            kind = schema.of(name)
+            number = {inner: 1 + at for at, inner in enumerate(sorted(kind.children))}
+            table = np.full((1 + len(number), 1 + len(number)), schema.assumed or name == DOCUMENT, np.uint8)
+            for inner in kind.first:
+                table[0, number[inner]] = 1
+            for inner, others in kind.follows.items():
+                for other in others:
+                    table[number[inner], number[other]] = 1
+            for inner, at in number.items():
+                child[place, self.element[inner]] = at
+            begin[place], width[place] = free, 1 + len(number)
+            free += table.size
+            tables.append(table.reshape(-1))
+            attributes[place, [self.attribute[each] for each in kind.attributes]] = 1
+            text[place] |= kind.text
+        return Rules(child, begin, width, np.concatenate(tables), attributes, text)
+
+    def push(self, tokens: Tokens, source: Any) -> None:
+        """Raises DataError at the first token that the schema does not have there."""
+        names: Names = source.names
+        if len(names.texts) > self.elements.size:
+            texts = [text.decode() for text in names.texts]
+            self.elements = np.array([self.element.get(text, len(self.element)) for text in texts], np.int32)
+            self.attributes = np.array([self._attribute(text) for text in texts], np.int32)
+        at = -1
+        while at < 0:
+            at = first_break(tokens.kind, tokens.name, -1 - at, self.elements, self.attributes, self.rules, self.opened)
+            if at < 0:
+                name, last = (np.concatenate([array, np.zeros_like(array)]) for array in self.opened[:2])
+                self.opened = Open(name, last, self.opened.depth)
+        if at < tokens.kind.size:
+            raise DataError(
+                source.located(
+                    f"{self._broken(tokens, names, at)}, which {self.schema.source} does not have", _where(tokens, at)
+                ),
+                fix="leave out schema=, or give one that fits",
+            )
+
+    def _attribute(self, name: str) -> int:
+        if reserved(name) or (self.what.attributes is not None and name not in self.what.attributes):
+            return len(self.attribute) + 1
+        return self.attribute.get(name, len(self.attribute))
+
+    def _broken(self, tokens: Tokens, names: Names, at: int) -> str:
+        depth = int(self.opened.depth[0])
+        parent = self._named(int(self.opened.name[depth]))
+        if tokens.kind[at] != OPEN:
+            what = f"an attribute `{names.texts[tokens.name[at]].decode()}`" if tokens.kind[at] == ATTR else "text"
+            return f"<{parent}> has {what}"
+        child = names.texts[tokens.name[at]].decode()
+        place = "as the root" if parent == DOCUMENT else f"inside <{parent}>"
+        number, last = int(self.elements[tokens.name[at]]), int(self.opened.last[depth])
+        row = self.rules.child[self.opened.name[depth]]
+        if row[number]:  # it may be there, but not now
+            before = f"directly after <{self._named(int(np.flatnonzero(row == last)[0]))}>" if last else "first"
+            place = f"{before} {place}"
+        return f"<{child}> stands {place}"
+
+    def _named(self, number: int) -> str:
+        return next(name for name, place in self.element.items() if place == number)
+
+
+def _holds(schema: Schema) -> list[tuple[str, str]]:
+    return [(parent, child) for parent in (DOCUMENT, *schema.elements) for child in schema.of(parent).children]
+
+
+def _where(tokens: Tokens, at: int) -> int:
+    """Where a token stands in the document; of a value that is written otherwise there, where its element begins."""
+    while at and tokens.start[at] >= tokens.used:
+        at -= 1
+    return min(int(tokens.start[at]), tokens.used)

@@ -1,0 +1,1 @@
+"""Queries that one pass over a document answers."""

@@ -1,0 +1,335 @@
+"""One pass over tokens: the kernel is called chunk by chunk, and what it could not know or hold is made here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ostinato.core.arrow import read_only
+from ostinato.documents.kernels.gather import held_size, put_aside
+from ostinato.documents.tokens import Names, Tokens
+from ostinato.errors import LimitError
+from ostinato.xseq.kernels.histories import chain_ends, mark_prefixes, renumber, sort_ties, write_chains
+from ostinato.xseq.kernels.one_pass import layout as lay
+from ostinato.xseq.kernels.one_pass.layout import Nodes
+from ostinato.xseq.kernels.value_codes import BOTH, TEXT
+from ostinato.xseq.limits import XSeqLimits
+from ostinato.xseq.runtime.one_pass.arrays import Arrays
+from ostinato.xseq.runtime.one_pass.tables import StreamTables
+from ostinato.xseq.runtime.rows import Rows
+from ostinato.xseq.runtime.texts import Texts
+from ostinato.xseq.walk.program import Answer
+from ostinato.xseq.walk.tables import constant_text
+
+_AT_BEGIN = {
+    lay.DEPTH: 0, lay.ROWS: 0, lay.ORDINAL: 0, lay.LIFTED: 0, lay.WAITING_ROWS: 0, lay.LOADED: -1, lay.HISTORY: 1,
+    lay.KEYS: 1, lay.KEY_BYTES: 0, lay.CELLS: 0,  # key 0 is that of elements that have none
+    lay.LIVE: 0, lay.RUNS_USED: 1, lay.FREE_RUN: -1, lay.LINKS_USED: 0, lay.FREE_LINK: -1,  # run 0: see Work
+}  # fmt: skip
+_LARGEST = (1 << 31) - 1  # bytes of strings that Arrow puts together
+
+
+def scan_of(tables: StreamTables) -> Callable[..., int]:
+    """The kernel of a query. Only that one is loaded: each takes a while to compile."""
+    if tables.bundles is not None:
+        from ostinato.xseq.kernels.one_pass.bundles import scan_bundles
+
+        return scan_bundles
+    from ostinato.xseq.kernels.one_pass.scan import scan
+
+    return scan
+
+
+class StreamEvaluator:
+    """An evaluator whose memory is bounded by the depth of the document and by the runs that are alive."""
+
+    def __init__(self, tables: StreamTables) -> None:
+        self.tables = tables
+        self.limits, self.texts = XSeqLimits(), True
+        self.scan = scan_of(tables)
+        self.constants = tables.tables.held
+        base, width, columns = tables.tables.base, tables.width, len(tables.tables.program.columns)
+        self.arrays = Arrays(base, width, columns, tables.layout)
+        self.state = self.arrays.state
+        self.arrays.allocate()
+        self.name_bytes = b""
+        self.begin()
+        self.arrays.make("attribute_token", max(1, len(tables.attributes)))
+        self.arrays["held"] = np.frombuffer(self.constants + b" ", np.uint8).copy()
+        self.arrays["run_last"][0] = self.arrays["run_key"][0] = -1
+        self.arrays["kind"][base : base + width] = tables.initial
+        self._constants()
+
+    def begin(self) -> None:
+        """A new document. What still waits for a sibling of the last one's root element is dropped."""
+        for place, value in _AT_BEGIN.items():
+            self.state[place] = value
+        self.arrays["run_state"].fill(-1)
+        self.arrays["waiting"].fill(-1)
+        self.arrays["busy"].fill(0)
+        self.arrays["cells"].fill(-1)
+        self.state[lay.LEVEL] = self.tables.first
+        self.arrays["key_table"].fill(-1)
+        self.arrays["cell_table"].fill(-1)
+        self.arrays["history_done"][0] = 0
+        self.pending: Rows | None = None
+        self.pending_history = np.zeros(0, np.int64)
+        self.bound_some = False
+        if self.name_bytes:
+            self.arrays["held"] = np.frombuffer(self.constants + b" ", np.uint8).copy()
+        self.names_known, self.name_start, self.name_size = 0, np.zeros(0, np.int64), np.zeros(0, np.int32)
+        self.name_bytes = b""
+        self.query: Any = None
+        self._keep_from = 1 << 62
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is worth to be kept for the next document."""
+        return self.arrays["run_state"].size <= 1 << 16
+
+    def _constants(self) -> None:
+        """The constants of the query at the front of the file of values."""
+        from ostinato.xseq.kernels.values import read_number
+
+        offset = 0
+        for place, constant in enumerate(self.tables.tables.constants):
+            text = constant_text(constant)
+            known, value = read_number(np.frombuffer(text + b" ", np.uint8), 0, len(text))
+            self.arrays["kind"][place] = BOTH if known else TEXT
+            self.arrays["num"][place] = value
+            self.arrays["start"][place], self.arrays["size"][place] = -1 - offset, len(text)
+            offset += len(text)
+
+    def _grow(self) -> None:
+        need = int(self.state[lay.NEED])
+        runs = max(int(self.state[lay.RUNS_USED]), need) + need
+        if self.state[lay.LIVE] > self.limits.runs:
+            raise LimitError(
+                "runs",
+                self.limits.runs,
+                reason=f"{int(self.state[lay.LIVE]):,} partial matches are open at once",
+                fix="ask for more (names, conditions, `\\` instead of any later sibling), or raise XSeqLimits(runs=…)",
+            )
+        rows = int(self.state[lay.ROWS]) + need
+        self.arrays.allocate(2 * runs, 2 * int(self.state[lay.DEPTH]) + 16, 2 * rows)
+
+    # --- running
+
+    def push(self, tokens: Tokens, names: Names) -> list[Rows]:
+        """The matches that are certain after some more tokens."""
+        self._learn_names(names)
+        if self.query is None or self.tables.asks_for_names:
+            self.query = self.tables.query(names, self.name_start, self.name_size)
+        if self.tables.layout[lay.KEY] >= 0:
+            self.arrays.make("key_bytes", int(self.state[lay.KEY_BYTES]) + tokens.buffer.size)
+        arrays = (tokens.kind, tokens.name, tokens.start, tokens.end, tokens.buffer)
+        nodes = Nodes(*(read_only(array) for array in arrays))
+        self.state[lay.POS], self.state[lay.LOADED] = 0, -1
+        work = self.arrays.work()
+        while (result := self.scan(self.query, work, nodes)) != lay.DONE:
+            if result == lay.MISSING:
+                state = self.state
+                self.tables.add(
+                    int(state[lay.MISSING_LEVEL]), int(state[lay.MISSING_CLASS]), int(state[lay.MISSING_BITS])
+                )
+                self.query = self.tables.query(names, self.name_start, self.name_size)
+            else:
+                self._grow()
+                work = self.arrays.work()
+        rows = self._rows(tokens)
+        self._put_aside(tokens)
+        self.state[lay.ORDINAL] += tokens.kind.size
+        return rows
+
+    def finish(self) -> list[Rows]:
+        """What was still open when the document ended."""
+        rows, self.pending = self.pending, None
+        return [] if rows is None else [rows]
+
+    @property
+    def keep_from(self) -> int:
+        return self._keep_from
+
+    def moved(self, by: int) -> None:
+        """The kept bytes have moved to the front of the next buffer."""
+        waiting = int(self.state[lay.WAITING_ROWS])
+        self.arrays["out_start"][: self.state[lay.ROWS]] -= by if waiting else 0
+
+    def _learn_names(self, names: Names) -> None:
+        """Texts of the names of the document behind the constants, where the query asks for names."""
+        if not self.tables.asks_for_names or len(names.texts) == self.names_known:
+            return
+        new = names.texts[self.names_known :]
+        sizes = np.array([len(text) for text in new], np.int32)
+        begin = len(self.constants) + len(self.name_bytes)
+        starts = begin + np.concatenate([[0], np.cumsum(sizes)])[:-1].astype(np.int64)
+        added = b"".join(new)
+        self.name_start = np.concatenate([self.name_start, starts])
+        self.name_size = np.concatenate([self.name_size, sizes])
+        self.names_known = len(names.texts)
+        self.name_bytes += added
+        held = self.arrays["held"]
+        self.arrays["held"] = np.concatenate([held[:begin], np.frombuffer(added, np.uint8), held[begin:]])
+        start = self.arrays["start"]
+        start[start <= -1 - begin] -= len(added)
+
+    def _put_aside(self, tokens: Tokens) -> None:
+        """Texts that living runs hold must outlast the buffer."""
+        a, tables = self.arrays, self.tables.tables
+        runs, fixed = int(self.state[lay.RUNS_USED]), len(self.constants) + len(self.name_bytes)
+        width = self.tables.width
+        if not width or not self.state[lay.LIVE]:
+            return
+        size = held_size(a["run_state"], runs, tables.base, width, a["kind"], a["size"])
+        held = np.empty(fixed + size + 1, np.uint8)
+        held[:fixed] = a["held"][:fixed]
+        put_aside(
+            a["run_state"], runs, tables.base, width, a["kind"], a["start"], a["size"],
+            tokens.buffer, a["held"], fixed, held,
+        )  # fmt: skip
+        a["held"] = held
+
+    # --- rows
+
+    def _rows(self, tokens: Tokens) -> list[Rows]:
+        """The finished rows of this chunk; rows of elements that are still open stay."""
+        a, count = self.arrays, int(self.state[lay.ROWS])
+        if self.tables.tables.program.answer is Answer.NODES:
+            return [self._node_rows(tokens, count)]
+        width = len(self.tables.tables.program.columns)
+        order = None
+        history = a["row_history"][:count].copy()
+        last = a["row_last"][:count].copy()
+        if self.tables.layout[lay.HISTORIES] and not self.tables.in_order and count > 1:
+            order = sort_ties(last, history, a["history_parent"], a["history_node"], a["history_variable"])
+        elif self.tables.bundles is not None and ((last[1:] == last[:-1]) & (history[1:] < history[:-1])).any():
+            order = np.lexsort((history, last))
+        columns = [self._column(tokens, number, width, count) for number in range(width)]
+        rows = Rows(columns, self._partition(count), last, self._bound(history))
+        self.state[lay.ROWS] = 0
+        if order is not None:
+            rows, history = rows.taken(order), history[order]
+        return self._certain(rows, history) if self.tables.layout[lay.HISTORIES] else [rows]
+
+    def _node_rows(self, tokens: Tokens, count: int) -> Rows:
+        a = self.arrays
+        open_rows = a["open_row"][: self.state[lay.WAITING_ROWS]]
+        column = self._texts(tokens, 0, 1, count)
+        last = a["row_last"][:count].copy()
+        if len(open_rows):
+            done = np.ones(count, bool)
+            done[open_rows] = False
+            column, last = column.taken(np.flatnonzero(done)), last[done]
+            kept = open_rows.copy()
+            for name in ("row_last", "row_history", "row_key", "out_kind", "out_num", "out_start", "out_size"):
+                a[name][: len(kept)] = a[name][kept]
+            a["open_row"][: len(kept)] = np.arange(len(kept))
+            self._keep_from = int(a["out_start"][: len(kept)].min()) if self.texts else 1 << 62
+        else:
+            self._keep_from = 1 << 62
+        self.state[lay.ROWS] = len(open_rows)
+        return Rows([column], None, last)
+
+    def _column(self, tokens: Tokens, number: int, width: int, count: int) -> pa.Array | Texts:
+        a = self.arrays
+        if self.tables.tables.program.columns[number].number and not self._textual(number):
+            values = a["out_num"][number : count * width : width]
+            return pa.array(values.copy(), pa.float64(), mask=a["out_kind"][number : count * width : width] < BOTH)
+        return self._texts(tokens, number, width, count)
+
+    def _texts(self, tokens: Tokens, number: int, width: int, count: int) -> Texts:
+        a, every = self.arrays, slice(number, count * width, width)
+        kind = a["out_kind"][every]
+        valid = (kind == TEXT) | (kind == BOTH)
+        size = np.multiply(a["out_size"][every], valid, dtype=np.int64) if self.texts else np.zeros(count, np.int64)
+        return Texts(a["out_start"][every], size, valid, tokens.buffer, a["held"])
+
+    def _textual(self, number: int) -> bool:
+        """Whether a column holds texts of which an aggregate over all matches is still to be taken."""
+        return self.tables.tables.program.columns[number].over_all == "count"
+
+    def _partition(self, count: int) -> pa.Array | None:
+        if self.tables.tables.program.answer is not Answer.GROUPS:
+            return None
+        keys = self.arrays["row_key"][:count]
+        starts, data = self.arrays["key_start"], self.arrays["key_bytes"]
+        texts = [None if k <= 0 else bytes(data[starts[k] : starts[k + 1]]).decode() for k in keys]
+        return pa.array(texts, pa.string())
+
+    def _bound(self, history: NDArray[np.int64]) -> list[pa.Array]:
+        """What orders matches that have the same last node, where they may be found at different times."""
+        if not self.tables.settled_late:
+            return []
+        a = self.arrays
+        ends = np.zeros(len(history) + 1, np.int64)
+        total = chain_ends(history, a["history_parent"], ends)
+        nodes, variables = np.zeros(total, np.int64), np.zeros(total, np.int32)
+        chains = a["history_parent"], a["history_node"], a["history_variable"]
+        write_chains(history, *chains, ends, nodes, variables)
+        return [_binary(ends, nodes.astype(">i8"), 1), _binary(ends, variables.astype(">i4"), 0)]
+
+    def _certain(self, rows: Rows, history: NDArray[np.int64]) -> list[Rows]:
+        """With histories: the rows that no later match can push out; forget what no run and no row needs."""
+        a, count = self.arrays, int(self.state[lay.HISTORY])
+        runs = int(self.state[lay.RUNS_USED])
+        alive = a["run_history"][:runs][a["run_state"][:runs] >= 0]
+        open_ones = np.zeros(count, np.uint8)
+        mark_prefixes(alive, a["history_parent"], open_ones, True)
+        certain = self._longest(rows, history, open_ones) if self.tables.longest else [rows]
+        number = np.zeros(count, np.int64)
+        self.state[lay.HISTORY] = renumber(
+            count, a["history_parent"], a["history_node"], a["history_variable"], a["history_done"], open_ones, number
+        )
+        a["run_history"][:runs] = number[np.minimum(a["run_history"][:runs], count - 1)]
+        self.pending_history = number[self.pending_history]
+        return certain
+
+    def _longest(self, rows: Rows, history: NDArray[np.int64], open_ones: NDArray[np.uint8]) -> list[Rows]:
+        """Of the rows that wait and the new ones those that no run can continue; those that one may continue wait."""
+        parent = self.arrays["history_parent"]
+        every = np.concatenate([self.pending_history, history])
+        prefixes = np.zeros_like(open_ones)
+        mark_prefixes(every, parent, prefixes, False)
+        self.bound_some |= bool((every > 0).any())
+        prefixes[0] = self.bound_some  # to have bound nothing is a prefix of every other match
+        known = [(rows, history)] if self.pending is None else [(self.pending, self.pending_history), (rows, history)]
+        certain, waiting = [], []
+        for some, of in known:
+            stays = prefixes[of] == 0
+            waits = stays & ((open_ones[of] != 0) | (of == 0))
+            certain.append(some.taken(np.flatnonzero(stays & ~waits)))
+            waiting.append((some.taken(np.flatnonzero(waits)), of[waits]))
+        self._check_kept(sum(some.nbytes for some, _ in waiting))
+        self.pending = _joined([some.written() for some, _ in waiting])
+        self.pending_history = np.concatenate([of for _, of in waiting])
+        mark_prefixes(self.pending_history, parent, open_ones, True)
+        return certain
+
+    def _check_kept(self, size: int) -> None:
+        most = min(self.limits.kept_bytes, _LARGEST)
+        if size > most:
+            raise LimitError(
+                "kept_bytes",
+                most,
+                reason=f"matches that may become longer have {size:,} bytes of text, which have to be kept",
+                fix='return less of each match, or ask for matches="all"',
+            )
+
+
+def _binary(ends: NDArray[np.int64], values: NDArray[Any], without: int) -> pa.Array:
+    """Lists of numbers as bytes that sort as the lists do; the last `without` of each list are left out."""
+    parts = [values[low : max(low, high - without)].tobytes() for low, high in pairwise(ends.tolist())]
+    return pa.array(parts, pa.binary())
+
+
+def _joined(some: list[Rows]) -> Rows:
+    """Rows whose texts are copied, as one."""
+    columns = [pa.concat_arrays(each) for each in zip(*(rows.columns for rows in some), strict=True)]
+    bound = [pa.concat_arrays(each) for each in zip(*(rows.bound for rows in some), strict=True)]
+    keys = [rows.key for rows in some if rows.key is not None]
+    return Rows(columns, pa.concat_arrays(keys) if keys else None, np.concatenate([rows.last for rows in some]), bound)

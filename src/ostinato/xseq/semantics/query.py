@@ -1,0 +1,213 @@
+"""What an XSeq query means, straight from its definition (XSeq paper, section 5), for small documents.
+
+Nothing here is shared with the automata: this is what they are tested against. The axes are in xseq_axes.py, the walks
+along paths in xseq_walks.py, operands and conditions in xseq_values.py.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+from ostinato.documents.tree import Node, NodeKind
+from ostinato.xseq.plan.normal_form import normalised
+from ostinato.xseq.semantics.axes import UNKEYED, Axes
+from ostinato.xseq.semantics.values import Environment, Match, Value, aggregated, calculated, references, sides
+from ostinato.xseq.semantics.walks import Walk, Walks, all_steps, definitions
+from ostinato.xseq.syntax.nodes import (
+    Aggregate,
+    Alias,
+    Arithmetic,
+    Call,
+    Define,
+    Exists,
+    Leaf,
+    Negative,
+    Operand,
+    Partition,
+    Path,
+    Reference,
+    Star,
+    Step,
+    XSeqQuery,
+    conjuncts,
+    parts,
+)
+
+Row = tuple[Value, ...]
+Matches = Literal["all", "longest"]
+
+
+def columns(query: XSeqQuery) -> list[str]:
+    """The names of the columns that `evaluate` fills."""
+    return ["node"] if query.items is None else [item.name for item in query.items]
+
+
+def evaluate(query: XSeqQuery, document: Node, matches: Matches = "all", *, limit: int | None = None) -> list[Row]:
+    """The rows of the answer, in order. LimitError when more than `limit` walks would have to be kept."""
+    query = normalised(query)  # Definition 5.3
+    walks = _walks(query, document, limit)
+    found = _kept(query, walks, document, matches)
+    if query.items is None:
+        ends = {end for end, _ in found if end.kind is not NodeKind.DOCUMENT}
+        return [(_written(node),) for node in sorted(ends, key=lambda node: node.position)]
+    ordered = sorted(dict.fromkeys(match for _, match in found), key=_order)
+    output = _Output(query, walks)
+    rows = output.grouped(ordered) if output.summed else [output.row(match) for match in ordered]
+    return [row for row in rows if any(value is not None for value in row)]
+
+
+def found_matches(
+    query: XSeqQuery, document: Node, matches: Matches = "all", *, limit: int | None = None
+) -> list[tuple[tuple[str, Node], ...]]:
+    """What the variables are bound to in each match, in the order of the rows."""
+    query = normalised(query)
+    walks = _walks(query, document, limit)
+    found = {match for _, match in _kept(query, walks, document, matches)}
+    return list(dict.fromkeys(map(_sequence, sorted(found, key=_order))))
+
+
+def _walks(query: XSeqQuery, document: Node, limit: int | None) -> Walks:
+    axes = Axes({} if query.partition is None else _keys(query.partition, document, limit))
+    return Walks(query.path, axes, watched=_watched(query), limit=limit)
+
+
+def _kept(query: XSeqQuery, walks: Walks, document: Node, matches: Matches) -> list[Walk]:
+    """The walks whose match fulfils the where clause; if asked for, without those that another one continues."""
+    found = [walk for walk in walks.of(query.path, document) if walks.values.fulfilled(query.where, walk[1])]
+    if matches == "all":
+        return found
+    sequences = {_sequence(match) for _, match in found}
+    continued = {sequence[:length] for sequence in sequences for length in range(len(sequence))}
+    return [walk for walk in found if _sequence(walk[1]) not in continued]
+
+
+def _sequence(match: Match) -> tuple[tuple[str, Node], ...]:
+    return tuple((binding.variable, binding.node) for binding in match.bindings)
+
+
+def _order(match: Match) -> tuple[object, ...]:
+    """The last bound node, then the earlier ones; then, so that the order is always the same, variables and rounds."""
+    places = [binding.node.position for binding in match.bindings]
+    variables = [binding.variable for binding in match.bindings]
+    rounds = [binding.rounds for binding in match.bindings]
+    return places[-1:], places[:-1], variables, rounds, match.entered
+
+
+def _written(node: Node) -> str:
+    """An element as it stands in the document, the value of an attribute or text."""
+    return node.source if node.kind is NodeKind.ELEMENT else node.value
+
+
+def _keys(partition: Partition, document: Node, limit: int | None) -> dict[Node, str | None]:
+    """The key of every node that the path of `partition by` reaches."""
+    reached = Walks(partition.path, Axes(), limit=limit).nodes(partition.path, document)
+    return {node: node.attribute(partition.attribute) for node in reached}
+
+
+def _watched(query: XSeqQuery) -> set[str]:
+    """The path variables whose rounds are spoken of; only these make two walks with the same bindings differ."""
+    spoken = [item.operand for item in query.items or ()]
+    spoken += [side for conjunct in conjuncts(query.where) for side in sides(conjunct)]
+    return {each.within for operand in spoken for each in references(operand, aggregated=True) if each.within}
+
+
+class _Output:
+    """The items of a query, for a match or for a group of matches."""
+
+    def __init__(self, query: XSeqQuery, walks: Walks) -> None:
+        self.items = [item.operand for item in query.items or ()]
+        self.values, self.axes = walks.values, walks.axes
+        self.repeating = repeating(query.path)
+        self.summed = any(self._has_sum(operand) for operand in self.items)
+
+    def row(self, match: Match) -> Row:
+        return tuple(self._shown(operand, match) for operand in self.items)
+
+    def grouped(self, matches: Sequence[Match]) -> list[Row]:
+        """A row for all matches of one partition that agree on everything but the sums."""
+        groups: dict[tuple[object, ...], list[Match]] = {}
+        for match in matches:
+            agreed = (value for operand in self.items for value in self._agreed(operand, match))
+            groups.setdefault((self._partition(match), *agreed), []).append(match)
+        return [tuple(self._over(operand, group) for operand in self.items) for group in groups.values()]
+
+    def _is_sum(self, operand: Operand) -> bool:
+        """Whether it aggregates over matches: what it is of is one value in each match."""
+        if not isinstance(operand, Aggregate):
+            return False
+        ranging = (each for each in references(operand.operand) if each.alias in (Alias.PLAIN, Alias.PREV))
+        return not any(each.variable in self.repeating for each in ranging)
+
+    def _has_sum(self, operand: Operand) -> bool:
+        match operand:
+            case Arithmetic():
+                return self._has_sum(operand.left) or self._has_sum(operand.right)
+            case Negative():
+                return self._has_sum(operand.operand)
+            case _:
+                return self._is_sum(operand)
+
+    def _agreed(self, operand: Operand, match: Match) -> Iterator[Value]:
+        """What of an item must be the same in all matches of a group."""
+        if not self._has_sum(operand):
+            yield self._shown(operand, match)
+        elif isinstance(operand, Arithmetic):
+            yield from self._agreed(operand.left, match)
+            yield from self._agreed(operand.right, match)
+        elif isinstance(operand, Negative):
+            yield from self._agreed(operand.operand, match)
+
+    def _over(self, operand: Operand, group: Sequence[Match]) -> Value:
+        match operand:
+            case Aggregate() if self._is_sum(operand):
+                return aggregated(operand.function, (self._value(operand.operand, match) for match in group))
+            case Arithmetic() if self._has_sum(operand):
+                return calculated(operand.operator, self._over(operand.left, group), self._over(operand.right, group))
+            case Negative() if self._has_sum(operand):
+                return calculated("-", 0, self._over(operand.operand, group))
+            case _:
+                return self._shown(operand, group[0])
+
+    def _shown(self, operand: Operand, match: Match) -> Value:
+        if isinstance(operand, Reference) and operand.leaf is Leaf.NODE:
+            node = self.values.referred(operand, Environment(match))
+            return None if node is None else _written(node)
+        return self._value(operand, match)
+
+    def _value(self, operand: Operand, match: Match) -> Value:
+        return self.values.value(operand, Environment(match))
+
+    def _partition(self, match: Match) -> object:
+        """The key of the first bound node that has one."""
+        keys = (self.axes.key(binding.node) for binding in match.bindings)
+        return next((key for key in keys if key is not UNKEYED), None)
+
+
+def repeating(path: Path) -> set[str]:
+    """The step variables that may be bound more than once in a match: in a loop, or in several places."""
+    bodies = {each.variable: each.body for each in definitions(path)}
+    places = Counter(_places(path, bodies, False, ()))
+    return {variable for variable, times in places.items() if times > 1}
+
+
+def _places(path: Path, bodies: Mapping[str, Path], loop: bool, inside: tuple[str, ...]) -> Iterator[str]:
+    """The variable of each step, once for each place where it is bound; in a loop twice."""
+    match path:
+        case Step():
+            if path.variable is not None:
+                yield from [path.variable] * (2 if loop else 1)
+            for predicate in path.predicates:
+                if isinstance(predicate, Exists):
+                    yield from _places(predicate.path, bodies, loop, inside)
+        case Star():
+            yield from _places(path.body, bodies, True, inside)
+        case Define() | Call() if path.variable in inside:  # further rounds, of all that lies on the way back
+            again = (bodies[variable] for variable in inside[inside.index(path.variable) :])
+            yield from (step.variable for body in again for step in all_steps(body) if step.variable is not None)
+        case Define() | Call():
+            yield from _places(bodies[path.variable], bodies, loop, (*inside, path.variable))
+        case _:
+            for part in parts(path):
+                yield from _places(part, bodies, loop, inside)

@@ -1,0 +1,1 @@
+"""XSeq text to syntax trees, and back."""

@@ -1,0 +1,94 @@
+"""XSeq: query text to `plan.xseq.XSeqQuery`.
+
+The words are told apart in xseq_tokens.py, the grammar is xseq.lark, the nodes are made in xseq_build.py (clauses and
+paths) and xseq_operands.py (values and conditions); what to say about bad syntax is in xseq_errors.py, about what makes
+no sense in xseq/plan/check.py. lark is imported on first use only, so that importing the package stays quick.
+
+The language is Figure 2 of the paper. What the figure leaves open is read so:
+
+- Axes are written `name::`, with `_` or `-` (`following-sibling::`), or short: `.` self, `/` child, `//` descendant,
+  `@` attribute, `/\\` first child, `\\` immediate following sibling; none is the following sibling. `/@a` is `@a`,
+  `//@a` an attribute of any descendant, `/axis::a` is `axis::a`.
+- A first step without an axis is `//` in the whole query, and a child in a predicate. An axis before a bracket is that
+  of the first step in it; before a definition, `// ($Z: $X $Y $Z)`, that of its first round.
+- Strings stand in '…' or "…", with the quote doubled inside; comments in (: … :). Keywords may be in capitals.
+- A path among conditions, `[a and not(@b)]`, means that there is one. Which words are names, and when `*`, `-`, `/` and
+  `.` are operators, is said in xseq_tokens.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from ostinato.core.text.grammar import MAX_DEPTH, too_deep
+from ostinato.errors import QueryError
+from ostinato.xseq.syntax.nodes import XSeqQuery
+from ostinato.xseq.syntax.tokens import Word, words
+
+if TYPE_CHECKING:
+    from lark import Lark, Token
+
+# Words that say nothing more than that they are there: the grammar leaves terminals with an underscore out of the tree.
+_SILENT = frozenset(
+    (
+        *("RETURN", "FROM", "WHERE", "PARTITION", "BY", "AS", "UNION", "INTERSECT", "AND", "OR"),
+        *("COMMA", "COLON", "LPAR", "RPAR", "LSQB", "RSQB"),
+    )
+)
+
+
+def parse(text: str) -> XSeqQuery:
+    """The query that `text` states, whether or not it makes sense."""
+    from lark.exceptions import UnexpectedInput
+
+    from ostinato.xseq.syntax.build import Builder
+    from ostinato.xseq.syntax.messages import explain
+
+    try:
+        defined = _path_variables(words(text))
+        return Builder(defined).build(_grammar().parse(text))
+    except UnexpectedInput as error:
+        raise explain(text, error) from None
+    except QueryError as error:
+        raise error.within(text) from None
+
+
+@cache
+def _grammar() -> Lark:
+    from lark import Lark
+    from lark.lexer import Lexer
+
+    class XSeqLexer(Lexer):
+        """The words of xseq_tokens.py as lark's tokens."""
+
+        def __init__(self, _: Any) -> None:
+            pass
+
+        def lex(self, data: str) -> Iterator[Token]:  # type: ignore[override]
+            return _tokens(words(data))
+
+    source = files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
+    options = {"propagate_positions": True, "maybe_placeholders": True}
+    return Lark(source, start="query", parser="lalr", lexer=XSeqLexer, **options)
+
+
+def _tokens(found: list[Word]) -> Iterator[Token]:
+    from lark import Token
+
+    depth = 0
+    for word in found:
+        depth += {"LPAR": 1, "LSQB": 1, "RPAR": -1, "RSQB": -1}.get(word.type, 0)
+        if depth > MAX_DEPTH:
+            raise too_deep(word.span)
+        kind = f"_{word.type}" if word.type in _SILENT else word.type
+        yield Token(kind, word.text, word.start, end_pos=word.span.end)
+
+
+def _path_variables(found: list[Word]) -> frozenset[str]:
+    return frozenset(
+        word.text[1:] for word, following in pairwise(found) if (word.type, following.type) == ("VARIABLE", "COLON")
+    )

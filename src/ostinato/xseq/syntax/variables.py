@@ -1,0 +1,168 @@
+"""What the variables of an XSeq query are, where they stand, and which of them may be bound more than once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from ostinato.xseq.syntax.nodes import (
+    Aggregate,
+    Arithmetic,
+    Call,
+    Concat,
+    Define,
+    Exists,
+    Holds,
+    Intersect,
+    Negative,
+    Operand,
+    Path,
+    Reference,
+    Relative,
+    Star,
+    Step,
+    Union,
+    XSeqQuery,
+    operands,
+    parts,
+)
+
+
+def walk(path: Path) -> Iterator[Path]:
+    """The path and every path in it, those of `[p]` included, in the order they are written."""
+    yield path
+    if isinstance(path, Step):
+        for predicate in path.predicates:
+            if isinstance(predicate, Exists):
+                yield from walk(predicate.path)
+    for part in parts(path):
+        yield from walk(part)
+
+
+def variables(query: XSeqQuery) -> tuple[str, ...]:
+    """The step variables, which are bound to nodes, in the order they first appear in the path."""
+    found = (node.variable for node in walk(query.path) if isinstance(node, Step) and node.variable is not None)
+    return tuple(dict.fromkeys(found))
+
+
+def definitions(query: XSeqQuery) -> dict[str, Define]:
+    """The path variables and what they stand for; of two definitions, which the check refuses, the first."""
+    found: dict[str, Define] = {}
+    for node in walk(query.path):
+        if isinstance(node, Define):
+            found.setdefault(node.variable, node)
+    return found
+
+
+def called(path: Path) -> list[Call | Define]:
+    """Where path variables stand in a path: their calls and their definitions."""
+    return [node for node in walk(path) if isinstance(node, Call | Define)]
+
+
+def yields(defined: dict[str, Define]) -> dict[str, frozenset[str]]:
+    """yield($X) of Definition 2.9: the path variables that appear in X's definition, in theirs, and so on."""
+    direct = {name: {node.variable for node in called(define.body)} for name, define in defined.items()}
+    reached: dict[str, frozenset[str]] = {}
+    for name in direct:
+        found: set[str] = set()
+        waiting = [name]
+        while waiting:
+            new = direct.get(waiting.pop(), set()) - found
+            found |= new
+            waiting += new
+        reached[name] = frozenset(found)
+    return reached
+
+
+def endless(defined: Mapping[str, Path]) -> frozenset[str]:
+    """The path variables of which no way through the definition ends, since each calls the variable once more, as in
+    `($Z: /a $Z)`; while `($Z: /b union /a $Z)` ends with a b. `defined` is what each of them stands for."""
+    ending: frozenset[str] = frozenset()
+    while more := {name for name, body in defined.items() if name not in ending and _can_end(body, ending)}:
+        ending |= more
+    return frozenset(defined) - ending
+
+
+def _can_end(path: Path, ending: frozenset[str]) -> bool:
+    match path:
+        case Call() | Define():
+            return path.variable in ending
+        case Union():
+            return any(_can_end(part, ending) for part in path.parts)
+        case Concat() | Intersect():
+            return all(_can_end(part, ending) for part in path.parts)
+        case Step() | Star():  # calls in predicates are never the variable itself; a star may have no round
+            return True
+
+
+def repeating(query: XSeqQuery) -> frozenset[str]:
+    """The step variables of which a match may have several nodes: they stand under a star, in a definition that calls
+    itself or is called elsewhere, or in several places."""
+    defined = definitions(query)
+    reached = yields(defined)
+    elsewhere = {node.variable for node in walk(query.path) if isinstance(node, Call)}
+    again = {name for name in defined if name in reached[name] or name in elsewhere}
+    again |= {inner for name in again for inner in reached[name]}
+    places: Counter[str] = Counter()
+    _count(query.path, 1, again, places)
+    return frozenset(name for name, count in places.items() if count > 1)
+
+
+def _count(path: Path, times: int, again: set[str], places: Counter[str]) -> None:
+    """Add how often each variable of the path may be bound; two stands for often."""
+    if isinstance(path, Star) or (isinstance(path, Define) and path.variable in again):
+        times = 2
+    if isinstance(path, Step):
+        if path.variable is not None:
+            places[path.variable] += times
+        for predicate in path.predicates:
+            if isinstance(predicate, Exists):
+                _count(predicate.path, times, again, places)
+    for part in parts(path):
+        _count(part, times, again, places)
+
+
+def conditions(path: Path) -> Iterator[tuple[Step, Holds]]:
+    """Every `[condition]` of the path, with the step that it stands on."""
+    for node in walk(path):
+        if isinstance(node, Step):
+            for predicate in node.predicates:
+                if isinstance(predicate, Holds):
+                    yield node, predicate
+
+
+def inside(operand: Operand) -> Iterator[Operand]:
+    """The operand and every operand in it."""
+    yield operand
+    match operand:
+        case Arithmetic():
+            yield from inside(operand.left)
+            yield from inside(operand.right)
+        case Negative() | Aggregate():
+            yield from inside(operand.operand)
+        case _:
+            pass
+
+
+def references(query: XSeqQuery) -> Iterator[Reference]:
+    """Every mention of a variable in return, where and predicates."""
+    for operand in every_operand(query):
+        if isinstance(operand, Reference):
+            yield operand
+
+
+def every_operand(query: XSeqQuery) -> Iterator[Operand]:
+    """Every operand of return, where and predicates, nested ones included."""
+    for item in query.items or ():
+        yield from inside(item.operand)
+    if query.where is not None:
+        yield from operands(query.where)
+    yield from _in_path(query.path)
+
+
+def _in_path(path: Path) -> Iterator[Operand]:
+    for _, holds in conditions(path):
+        for operand in operands(holds.condition):
+            yield operand
+            if isinstance(operand, Relative):
+                yield from _in_path(operand.path)

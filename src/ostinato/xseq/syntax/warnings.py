@@ -1,0 +1,109 @@
+"""What is legal XSeq and probably not meant: said as warnings, with how to write either."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from ostinato.errors import QueryError
+from ostinato.xseq.syntax.nodes import Alias, Axis, Kind, Relative, Step, XSeqQuery
+from ostinato.xseq.syntax.tokens import FUNCTIONS, Word, words
+from ostinato.xseq.syntax.variables import definitions, every_operand, references, repeating, variables, walk
+
+_CLAUSES = {  # of SQL, and what does the same
+    ("order", "by"): "rows come in document order: sort the table of the answer",
+    ("group", "by"): "return what groups and an aggregate: return $X@a, count($X) from //$X",
+    ("having",): "write conditions on one match after where, those on aggregates over all on the answer",
+    ("limit",): "take the first rows of the answer; on the command line, --limit N",
+}
+_XPATH = frozenset(
+    ("contains", "starts-with", "ends-with", "string", "number", "name", "local-name", "position", "string-length")
+)
+_REPEATED = ("NAME", "QUOTED", "VARIABLE", "ANY", "RSQB")
+_DIFFERENCE = re.compile(r"(.*[^\W\d](?:-\d+)*)-(\d+)")
+
+
+def warnings_of(text: str, query: XSeqQuery) -> tuple[str, ...]:
+    """What to tell of a query that was read from this text."""
+    found = words(text)
+    told = (*_sql(found), *_differences(found), *_repeated(text, found), *_called(found))
+    return tuple(dict.fromkeys((*told, *_first_of_all(query), *_without_dollar(query, found))))
+
+
+def better(error: QueryError, text: str) -> QueryError:
+    """The error, or what is behind it: a clause of SQL."""
+    try:
+        found = words(text)
+    except QueryError:
+        return error
+    for clause, first in _sql_clauses(found):
+        if error.span is not None and error.span.end > first.start:
+            shown = " ".join(clause)
+            return QueryError(f"there is no `{shown}` in XSeq", text=text, span=first.span, fix=_CLAUSES[clause])
+    return error
+
+
+def _sql_clauses(found: list[Word]) -> Iterator[tuple[tuple[str, ...], Word]]:
+    for index, word in enumerate(found):
+        if index == 0 or word.type != "NAME" or found[index - 1].type in ("AXIS", "AT", "LSQB", "LPAR"):
+            continue
+        for clause in _CLAUSES:
+            following = found[index : index + len(clause)]
+            if tuple(each.text.lower() for each in following) == clause:
+                yield clause, word
+
+
+def _sql(found: list[Word]) -> Iterator[str]:
+    for clause, _ in _sql_clauses(found):
+        if len(clause) > 1:  # one word may well be an element
+            shown = " ".join(clause)
+            yield f"`{shown}` is no clause, but two steps to later siblings of these names; {_CLAUSES[clause]}"
+
+
+def _differences(found: list[Word]) -> Iterator[str]:
+    for before, word in pairwise(found):
+        if before.type == "AT" and word.type == "NAME" and (parts := _DIFFERENCE.fullmatch(word.text)):
+            yield (
+                f"`@{word.text}` is the attribute of that name: a difference has blanks, @{parts[1]} - {parts[2]}, "
+                f"and a name may have quotes, @'{word.text}'"
+            )
+
+
+def _repeated(text: str, found: list[Word]) -> Iterator[str]:
+    for before, star in pairwise(found):
+        if star.type == "KLEENE" and before.type in _REPEATED and before.span.end < star.start:
+            if "\n" in (between := text[before.span.end : star.start]) or between.strip():
+                between = " "
+            shown = "…]" if before.type == "RSQB" else before.text
+            yield (
+                f"`{shown}{between}*` is `{shown}` any number of times; any later sibling is "
+                f"following_sibling::*, and a repetition without doubt has brackets, (…)*"
+            )
+
+
+def _called(found: list[Word]) -> Iterator[str]:
+    for word, bracket in pairwise(found):
+        adjacent = word.type == "NAME" and bracket.type == "LPAR" and word.span.end == bracket.start
+        if adjacent and word.text.lower() in {*_XPATH, *FUNCTIONS}:
+            yield f"`{word.text}(` is an element `{word.text}` and a bracket after it, no function"
+
+
+def _first_of_all(query: XSeqQuery) -> Iterator[str]:
+    several = repeating(query)
+    for reference in references(query):
+        if reference.alias == Alias.PREV and reference.within is None and reference.variable not in several:
+            name = reference.variable
+            yield (
+                f"prev(${name}) is never there, as ${name} does not repeat: a condition with it always holds; "
+                f"let it repeat, \\${name} (\\${name})*, or compare two variables"
+            )
+
+
+def _without_dollar(query: XSeqQuery, found: list[Word]) -> Iterator[str]:
+    known = {*variables(query), *definitions(query)} & {word.text for word in found if word.type == "NAME"}
+    paths = [query.path, *(each.path for each in every_operand(query) if isinstance(each, Relative))]
+    for step in (node for path in paths for node in walk(path) if isinstance(node, Step)):
+        name = step.test.name
+        if step.test.kind == Kind.NAME and step.axis != Axis.ATTRIBUTE and name in known:
+            yield f"`{name}` is an element of that name; the variable is ${name}"

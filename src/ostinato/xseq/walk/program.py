@@ -1,0 +1,396 @@
+"""What a run along a walk remembers and tests: slots for values, what each move writes, when each condition is decided.
+
+A condition of the where clause is tested as soon as nothing it speaks of can change any more; what is still open when a
+walk ends is tested then (XSeq paper, section 4.1: registers in place of copies of states).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from ostinato.errors import QueryError
+from ostinato.xseq.syntax.nodes import (
+    Aggregate,
+    Alias,
+    And,
+    Arithmetic,
+    Axis,
+    Call,
+    Comparison,
+    Concat,
+    Condition,
+    Constant,
+    Define,
+    Intersect,
+    Item,
+    Kind,
+    Leaf,
+    Negative,
+    NodeTest,
+    Not,
+    Operand,
+    Or,
+    Path,
+    Reference,
+    Relative,
+    Star,
+    Step,
+    Union,
+    XSeqQuery,
+    conjuncts,
+    operands,
+)
+from ostinato.xseq.walk.automaton import Move, Walk, walk_of
+
+
+@dataclass(frozen=True)
+class Source:
+    """A value of the node that is being bound: of the node that `steps` lead to first, its attribute, text, …"""
+
+    leaf: Leaf
+    name: str = ""
+    steps: tuple[tuple[Axis, str], ...] = ()
+
+
+class Keep(StrEnum):
+    """Which value a slot holds."""
+
+    LAST = "last"
+    FIRST = "first"
+    PREV = "prev"
+    ROUND = "round"  # how many rounds of a path variable have begun
+    COUNT = "count"
+    SUM = "sum"
+    MIN = "min"
+    MAX = "max"
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A value that a run carries along."""
+
+    variable: str
+    keep: Keep
+    source: Source | None = None  # of LAST, FIRST, PREV
+    operand: Operand | None = None  # of COUNT (None: every binding counts), SUM, MIN, MAX
+    within: str | None = None  # LAST, FIRST, PREV speak of the rounds of this path variable
+
+
+@dataclass(frozen=True)
+class Test:
+    """A condition over slots. It is left out while a slot of `needs` was never written."""
+
+    __test__ = False  # not for pytest, whatever its name
+
+    condition: Condition
+    needs: tuple[int, ...]
+
+
+class Answer(StrEnum):
+    """How the rows come from the matches."""
+
+    NODES = "nodes"  # no return clause: every node that a walk ends on, once
+    MATCHES = "matches"
+    GROUPS = "groups"  # aggregates over all matches
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the answer: an operand over slots, and the aggregate over all matches that is taken of it."""
+
+    name: str
+    operand: Operand | None  # None: the node that the walk ends on
+    over_all: str | None = None  # max, min, count, sum, avg
+    number: str = ""  # "int64" or "double" where it is no text
+
+
+@dataclass
+class Program:
+    """A query, ready to be made into tables."""
+
+    query: XSeqQuery
+    walk: Walk
+    keyed: Walk | None  # the walk of `partition by`
+    key: str | None
+    slots: list[Slot] = field(default_factory=list)
+    at_move: dict[Move, tuple[Test, ...]] = field(default_factory=dict)
+    at_end: tuple[Test, ...] = ()
+    for_each: tuple[Condition, ...] = ()  # conditions that need all bindings of a match together
+    columns: tuple[Column, ...] = ()
+    answer: Answer = Answer.NODES
+
+    def slot(self, slot: Slot) -> int:
+        """The number of a slot, a new one where there is none like it yet."""
+        if slot not in self.slots:
+            self.slots.append(slot)
+        return self.slots.index(slot)
+
+    def slot_of(self, reference: Reference) -> int:
+        """The slot that holds a reference's value once its variable is bound."""
+        source = Source(reference.leaf, reference.name, reference.steps)
+        keep = {Alias.PLAIN: Keep.LAST, Alias.LAST: Keep.LAST, Alias.FIRST: Keep.FIRST, Alias.PREV: Keep.PREV}
+        kept = keep[reference.alias]
+        if kept is Keep.FIRST and reference.within is None and reference.variable not in self.repeats:
+            kept = Keep.LAST
+        slot = Slot(reference.variable, kept, source, within=reference.within)
+        if kept is Keep.PREV:  # what was last becomes the one before
+            self.slot(Slot(reference.variable, Keep.LAST, source, within=reference.within))
+        if kept is Keep.FIRST and reference.within is not None:
+            self.slot(Slot(reference.within, Keep.ROUND))
+        return self.slot(slot)
+
+    def slots_of(self, aggregate: Aggregate) -> tuple[int, ...]:
+        """The slots of an aggregate over one match: avg has two, the sum and the count."""
+        variable = next(iter(sorted(ranging(aggregate.operand) & self.repeats)))
+        operand: Operand | None = aggregate.operand
+        if isinstance(operand, Reference) and operand.leaf is Leaf.NODE and aggregate.function == "count":
+            operand = None
+        if operand is not None:
+            self.note(operand, variable)
+        if aggregate.function == "avg":  # the negative of what is no number is null, and does not count
+            assert operand is not None
+            numbers = Slot(variable, Keep.COUNT, operand=Negative(operand))
+            return self.slot(Slot(variable, Keep.SUM, operand=operand)), self.slot(numbers)
+        return (self.slot(Slot(variable, Keep(aggregate.function), operand=operand)),)
+
+    def note(self, operand: Operand, current: str | None = None) -> None:
+        """Make the slots that an operand reads; plain references to `current` are read off the node itself."""
+        match operand:
+            case Reference():
+                if operand.variable != current or operand.alias is not Alias.PLAIN:
+                    self.slot_of(operand)
+            case Arithmetic():
+                self.note(operand.left, current)
+                self.note(operand.right, current)
+            case Negative():
+                self.note(operand.operand, current)
+            case Aggregate():
+                self.slots_of(operand)
+
+    repeats: frozenset[str] = frozenset()
+
+
+def ranging(thing: Operand | Condition) -> frozenset[str]:
+    """The variables that stand plain or under prev, outside of aggregates."""
+    match thing:
+        case Reference():
+            return frozenset({thing.variable}) if thing.alias in (Alias.PLAIN, Alias.PREV) else frozenset()
+        case Arithmetic() | Comparison():
+            return ranging(thing.left) | ranging(thing.right)
+        case Negative():
+            return ranging(thing.operand)
+        case Constant() | Relative() | Aggregate():
+            return frozenset()
+        case _:
+            return frozenset().union(*(ranging(inner) for inner in _children(thing)))
+
+
+def _children(condition: Condition) -> tuple[Condition, ...]:
+    inner = getattr(condition, "parts", None) or (getattr(condition, "part", None),)
+    return tuple(part for part in inner if part is not None)
+
+
+def program_of(query: XSeqQuery, repeats: frozenset[str]) -> Program:
+    """The program of a checked, normalised query; `repeats` are the variables that a match may bind more than once."""
+    wanted: dict[str, tuple[Condition, ...]] = {}
+    rest: list[Condition] = []
+    for condition in conjuncts(query.where):
+        alone = _own_condition(condition)
+        if alone is not None:
+            wanted[alone[0]] = (*wanted.get(alone[0], ()), alone[1])
+        else:
+            rest.append(condition)
+    walk = walk_of(query.path, wanted)
+    partition = query.partition
+    program = Program(
+        query,
+        walk,
+        walk_of(_without_variables(partition.path), {}) if partition else None,
+        partition.attribute if partition else None,
+        repeats=repeats,
+    )
+    for condition in rest:
+        _place(condition, program)
+    _columns(query, program)
+    return program
+
+
+def _own_condition(condition: Condition) -> tuple[str, Condition] | None:
+    """(X, condition on the node itself) of a condition that asks only for attributes and the name of plain `$X`."""
+    found: set[str] = set()
+    for operand in operands(condition):
+        if isinstance(operand, Reference):
+            if operand.alias is not Alias.PLAIN or operand.within or operand.steps:
+                return None
+            if operand.leaf not in (Leaf.ATTRIBUTE, Leaf.TAG):
+                return None
+            found.add(operand.variable)
+        elif isinstance(operand, Aggregate):
+            return None
+    return (found.pop(), _on_node(condition)) if len(found) == 1 else None
+
+
+def _on_node(condition: Condition) -> Condition:
+    """The condition with `$X@a` turned into `@a`."""
+    match condition:
+        case Comparison():
+            return Comparison(condition.operator, _of_node(condition.left), _of_node(condition.right), condition.span)
+        case And():
+            return And(tuple(map(_on_node, condition.parts)), condition.span)
+        case Or():
+            return Or(tuple(map(_on_node, condition.parts)), condition.span)
+        case Not():
+            return Not(_on_node(condition.part), condition.span)
+
+
+def _of_node(operand: Operand) -> Operand:
+    match operand:
+        case Reference():
+            if operand.leaf is Leaf.TAG:
+                return Relative(Step(Axis.SELF, NodeTest(Kind.NODE)), Leaf.TAG, operand.span)
+            return Relative(Step(Axis.ATTRIBUTE, NodeTest(Kind.NAME, operand.name)), Leaf.NODE, operand.span)
+        case Arithmetic():
+            return Arithmetic(operand.operator, _of_node(operand.left), _of_node(operand.right), operand.span)
+        case Negative():
+            return Negative(_of_node(operand.operand), operand.span)
+        case _:
+            return operand
+
+
+def _without_variables(path: Path) -> Path:
+    match path:
+        case Step():
+            return replace(path, variable=None)
+        case Concat() | Union() | Intersect():
+            return replace(path, parts=tuple(map(_without_variables, path.parts)))
+        case Star() | Define():
+            return replace(path, body=_without_variables(path.body))
+        case Call():
+            return path
+
+
+def _place(condition: Condition, program: Program) -> None:
+    """Decide where a condition is tested."""
+    walk, over = program.walk, ranging(condition)
+    mentions = {ref.variable for ref in operands(condition) if isinstance(ref, Reference)}
+    needs: list[int] = []
+    for operand in operands(condition):
+        ranges = isinstance(operand, Reference) and operand.alias in (Alias.PLAIN, Alias.PREV)
+        if ranges and isinstance(operand, Reference) and not _in_aggregate(operand, condition):
+            needs.append(program.slot_of(operand))
+    _note_all(condition, program)
+    test = Test(condition, tuple(dict.fromkeys(needs)))
+    repeated = over & program.repeats
+    decisive = [move for move in walk.moves if move.binds in (over if repeated else mentions)]
+    early = [
+        move
+        for move in decisive
+        if all(_settled_in(operand, walk, move.target) for operand in _ends(condition)) and not repeated - {move.binds}
+    ]
+    for move in early:
+        if _matters(condition, walk, move):
+            program.at_move[move] = (*program.at_move.get(move, ()), test)
+    late = [move for move in decisive if move not in early]
+    if repeated and late:
+        program.for_each = (*program.for_each, condition)
+    elif not repeated and _may_end_after({0, *(move.target for move in late)}, mentions, walk):
+        program.at_end = (*program.at_end, test)
+
+
+def _matters(condition: Condition, walk: Walk, move: Move) -> bool:
+    """Whether a condition can be decided otherwise by a move than it was before it."""
+    found = [operand for operand in operands(condition) if isinstance(operand, Reference) and operand.within is None]
+    if any(r.alias is Alias.PREV and r.variable == move.binds not in walk.maybe_bound[move.source] for r in found):
+        return False  # it is the first of its kind, so there is no previous one
+    whole = [operand for operand in operands(condition) if isinstance(operand, Reference | Aggregate)]
+    known = all(
+        isinstance(r, Reference) and r.alias is Alias.FIRST and r.variable in walk.bound_before[move.source]
+        for r in whole
+        if isinstance(r, Aggregate) or r.within is not None or r.variable == move.binds
+    )
+    settled = all(_settled_in(operand, walk, move.source) for operand in _ends(condition))
+    return not (known and settled and all(r.variable in walk.bound_before[move.source] for r in found))
+
+
+def _may_end_after(states: set[int], variables: set[str], walk: Walk) -> bool:
+    """Whether a walk may end from one of the states without binding any of the variables."""
+    seen, queue = set(states), list(states)
+    while queue:
+        state = queue.pop()
+        if state in walk.accepting:
+            return True
+        for move in walk.leaving[state]:
+            if move.binds not in variables and move.target not in seen:
+                seen.add(move.target)
+                queue.append(move.target)
+    return False
+
+
+def _inside(operand: Operand) -> list[Operand]:
+    return list(operands(Comparison("=", operand, operand)))
+
+
+def _note_all(condition: Condition, program: Program) -> None:
+    match condition:
+        case Comparison():
+            program.note(condition.left)
+            program.note(condition.right)
+        case _:
+            for inner in _children(condition):
+                _note_all(inner, program)
+
+
+def _in_aggregate(reference: Reference, condition: Condition) -> bool:
+    return any(isinstance(operand, Aggregate) and reference in _inside(operand) for operand in operands(condition))
+
+
+def _ends(condition: Condition) -> list[Operand]:
+    """The operands that speak of a match as a whole: first, last, aggregates."""
+    return [
+        operand
+        for operand in operands(condition)
+        if isinstance(operand, Aggregate)
+        or (isinstance(operand, Reference) and operand.alias in (Alias.FIRST, Alias.LAST))
+    ]
+
+
+def _settled_in(operand: Operand, walk: Walk, state: int) -> bool:
+    """Whether an operand's value can no longer change after a run has come to a state."""
+    if isinstance(operand, Aggregate):
+        return not ranging(operand.operand) & walk.bound_after[state]
+    assert isinstance(operand, Reference)
+    later = operand.variable in walk.bound_after[state]
+    if operand.alias is Alias.FIRST and operand.within is None:
+        return not later or operand.variable in walk.bound_before[state]
+    return not later
+
+
+def _columns(query: XSeqQuery, program: Program) -> None:
+    if query.items is None:
+        program.columns = (Column("node", None),)
+        return
+    program.columns = tuple(_column(item, program) for item in query.items)
+    over_all = any(column.over_all for column in program.columns)
+    program.answer = Answer.GROUPS if over_all else Answer.MATCHES
+
+
+def _column(item: Item, program: Program) -> Column:
+    operand = item.operand
+    if isinstance(operand, Aggregate) and not ranging(operand.operand) & program.repeats:
+        counted = operand.operand
+        if operand.function == "count" and isinstance(counted, Reference) and counted.leaf is Leaf.NODE:
+            counted = replace(counted, leaf=Leaf.TAG)  # a node that is bound has a name
+        program.note(counted)
+        number = "int64" if operand.function == "count" else "double"
+        return Column(item.name, counted, operand.function, number)
+    if any(isinstance(each, Aggregate) and not ranging(each.operand) & program.repeats for each in _inside(operand)):
+        raise QueryError(
+            "an aggregate over all matches cannot be part of an expression",
+            span=item.span,
+            fix="return the aggregates in columns of their own, and compute with those",
+        )
+    program.note(operand)
+    if isinstance(operand, Aggregate):
+        return Column(item.name, operand, number="int64" if operand.function == "count" else "double")
+    return Column(item.name, operand, number="" if isinstance(operand, Reference | Constant) else "double")

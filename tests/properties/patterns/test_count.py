@@ -1,0 +1,39 @@
+"""However a stream is cut into batches, the count is the number of rows of the answer."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ostinato.patterns.compile import compile_query
+from ostinato.patterns.runtime import count
+from ostinato.patterns.runtime.engine import Engine, Options
+from ostinato.patterns.syntax.nodes import Query
+from support.generators.cel import Row, queries, streams, table
+
+
+@settings(max_examples=90, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    queries(wider_filters=True, reuse=False),
+    streams(),
+    st.lists(st.integers(0, 9), max_size=4),
+    st.sampled_from([1, 3, 1 << 16]),
+    st.booleans(),
+)
+def test_any_batching_gives_the_count_of_the_whole(
+    monkeypatch: pytest.MonkeyPatch, query: Query, rows: list[Row], cuts: list[int], few: int, walked: bool
+) -> None:
+    monkeypatch.setattr(count, "_FEW", few)  # so that small windows, too, are carried from batch to batch
+    monkeypatch.setattr(count, "_MAX_CELLS", 0 if walked else 64)
+
+    def engine() -> Engine:
+        binding: dict[str, Any] = {"time": None, "type": None, "order_by": ()}
+        return Engine(compile_query(query), Options(binding))
+
+    places = [0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]
+    batches = [table(rows[begin:end]) for begin, end in pairwise(places)]
+    assert count.count_batches(engine(), batches) == len(engine().whole(table(rows)))

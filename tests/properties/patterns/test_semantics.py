@@ -1,0 +1,166 @@
+"""The declarative evaluator against the paper's definitions, written a second time and even more slowly."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ostinato.core.expressions import variables
+from ostinato.core.interpret import passes
+from ostinato.patterns.semantics.cel import evaluate
+from ostinato.patterns.syntax.nodes import (
+    Event,
+    Filter,
+    Formula,
+    Or,
+    Query,
+    Repeat,
+    Sequence,
+    children,
+    vdef,
+    vdef_plus,
+)
+from support.generators.cel import formulas, queries, streams
+
+Row = dict[str, Any]
+Marks = tuple[tuple[int, str], ...]  # a complex event with the variable of each position
+Valuation = Mapping[str, int]
+
+
+# Section 3, word by word: C ∈ [[φ]](S, ν) ----------------------------------------------------------------------------
+
+
+def in_evaluation(c: Marks, formula: Formula, s: list[Row], nu: Valuation) -> bool:
+    if isinstance(formula, Event):
+        x = formula.variable
+        label = "" if x.startswith("#") else x
+        return c == ((nu[x], label),) and formula.relation in (None, s[nu[x]]["type"])
+    if isinstance(formula, Filter):
+        return in_evaluation(c, formula.body, s, nu) and passes(formula.predicate, {x: s[i] for x, i in nu.items()})
+    if isinstance(formula, Or):
+        return any(in_evaluation(c, part, s, nu) for part in formula.parts)
+    if isinstance(formula, Sequence):
+        if len(formula.parts) == 1:
+            return in_evaluation(c, formula.parts[0], s, nu)
+        first, others = formula.parts[0], replace(formula, parts=formula.parts[1:])
+        return any(
+            in_evaluation(c1, first, s, nu) and in_evaluation(c2, others, s, nu)
+            for c1, c2 in splits(c, formula.contiguous)
+        )
+    assert isinstance(formula, Repeat)
+    for renewed in valuations(vdef_plus(formula.body), s):
+        nu2 = {**nu, **renewed}
+        if in_evaluation(c, formula.body, s, nu2):
+            return True
+        for c1, c2 in splits(c, formula.contiguous):
+            if in_evaluation(c1, formula.body, s, nu2) and in_evaluation(c2, formula, s, nu2):
+                return True
+    return False
+
+
+def splits(c: Marks, contiguous: bool) -> Iterator[tuple[Marks, Marks]]:
+    """Every C₁ · C₂ = C."""
+    for i in range(1, len(c)):
+        if not contiguous or c[i][0] == c[i - 1][0] + 1:
+            yield c[:i], c[i:]
+
+
+def valuations(names: frozenset[str], s: list[Row]) -> Iterator[Valuation]:
+    for positions in product(range(len(s)), repeat=len(names)):
+        yield dict(zip(sorted(names), positions, strict=True))
+
+
+def mentioned(formula: Formula) -> frozenset[str]:
+    own = variables(formula.predicate) if isinstance(formula, Filter) else frozenset()
+    return own.union(vdef(formula), *(mentioned(child) for child in children(formula)))
+
+
+def complex_events(s: list[Row], names: frozenset[str]) -> Iterator[Marks]:
+    labels = {"" if name.startswith("#") else name for name in names}
+    for choice in product([None, *sorted(labels)], repeat=len(s)):
+        yield tuple((i, label) for i, label in enumerate(choice) if label is not None)
+
+
+@settings(max_examples=45)
+@given(formulas(max_depth=2, absent=False, wider_filters=True, reuse=True, correlated=True), streams(max_size=3))
+def test_evaluation_is_the_papers(formula: Formula, s: list[Row]) -> None:
+    expected = {
+        c
+        for c in complex_events(s, vdef(formula))
+        if c and any(in_evaluation(c, formula, s, nu) for nu in valuations(mentioned(formula), s))
+    }
+    found = set()
+    for match in evaluate(Query(formula), s).matches:
+        label = {i: name for name, positions in match.labels.items() for i in positions}
+        found.add(tuple((i, label.get(i, "")) for i in match.positions))
+    assert found == expected
+
+
+# Section 4: strategies as orders on bit strings -----------------------------------------------------------------------
+
+
+def bits(positions: tuple[int, ...], size: int) -> tuple[bool, ...]:
+    return tuple(i in positions for i in range(size))
+
+
+@given(queries(wider_filters=True, correlated=True), streams())
+def test_strategies_choose_among_all(query: Query, s: list[Row]) -> None:
+    query = replace(query, consume="NONE")
+    every = evaluate(replace(query, strategy="ALL"), s, time="ts").positions()
+    groups = defaultdict(list)
+    for positions in every:
+        groups[positions[-1]].append(positions)
+
+    def chosen(strategy: Any) -> set[tuple[int, ...]]:
+        return set(evaluate(replace(query, strategy=strategy), s, time="ts").positions())
+
+    assert chosen("NXT") == {max(group, key=lambda c: bits(c, len(s))) for group in groups.values()}
+    assert chosen("LAST") == {max(group, key=lambda c: bits(c, len(s))[::-1]) for group in groups.values()}
+    assert chosen("MAX") == {c for c in every if not any(set(c) < set(other) for other in groups[c[-1]])}
+    key = [row["k"] if query.partition_by else 0 for row in s]
+    assert chosen("STRICT") == {c for c in every if all(i in c for i in range(c[0], c[-1]) if key[i] == key[c[0]])}
+
+
+@given(queries(), streams())
+def test_labellings_follow_the_selected_sets(query: Query, s: list[Row]) -> None:
+    query = replace(query, consume="NONE")
+    selected = evaluate(query, s, time="ts")
+    every = evaluate(replace(query, strategy="ALL"), s, time="ts")
+    kept = set(selected.positions())
+    assert list(selected.matches) == [match for match in every.matches if match.positions in kept]
+
+
+# Extensions -----------------------------------------------------------------------------------------------------------
+
+
+@given(queries(trailing=False), streams())
+def test_consume_starts_afresh_after_each_completing_event(query: Query, s: list[Row]) -> None:
+    consumed, expected, start = replace(query, consume="ANY"), [], 0
+    while later := evaluate(replace(query, consume="NONE"), s[start:], time="ts").positions():
+        end = later[0][-1]
+        expected += [tuple(start + i for i in c) for c in later if c[-1] == end]
+        start += end + 1
+    assert evaluate(consumed, s, time="ts").positions() == expected
+
+
+@given(queries(), streams())
+def test_partitions_are_separate_streams(query: Query, s: list[Row]) -> None:
+    query = replace(query, partition_by=("k",), consume="NONE" if query.consume == "NONE" else "PARTITION")
+    expected = set()
+    for key in {row["k"] for row in s}:
+        own = [i for i, row in enumerate(s) if row["k"] == key]
+        alone = evaluate(replace(query, partition_by=()), [s[i] for i in own], time="ts")
+        expected |= {tuple(own[i] for i in c) for c in alone.positions()}
+    assert set(evaluate(query, s, time="ts").positions()) == expected
+
+
+@given(queries(trailing=False, wider_filters=True), streams(), st.integers(0, 9))
+def test_later_events_change_nothing(query: Query, s: list[Row], cut: int) -> None:
+    early = evaluate(query, s[:cut], time="ts").matches
+    assert list(early) == [match for match in evaluate(query, s, time="ts").matches if match.end < cut]

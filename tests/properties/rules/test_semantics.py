@@ -1,0 +1,69 @@
+"""Event rules at random: their text says the same, their strata are found, and time is preserved."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ostinato.rules.plan.check import check
+from ostinato.rules.plan.normal_form import normalise
+from ostinato.rules.plan.strata import stratify
+from ostinato.rules.semantics.program import derived, fixpoint
+from ostinato.rules.syntax.format import program_text
+from ostinato.rules.syntax.parse import parse
+from support.generators.rules import Row, Strata, cases, events_of, program, programs
+
+Case = tuple[Strata, list[Row]]
+
+
+@settings(max_examples=40)
+@given(programs() | programs(nested=True))
+def test_random_programs_are_legal_and_can_be_written(strata: Strata) -> None:
+    whole = program(strata)
+    check(whole)
+    rules = [rule for each in strata for rule in each]
+    assert list(normalise(whole)) == rules
+    assert list(normalise(parse(program_text(whole)))) == rules
+
+
+@settings(max_examples=40)
+@given(cases() | cases(nested=True))
+def test_the_strata_that_are_found_mean_the_same(case: Case) -> None:
+    strata, rows = case
+    rules = [rule for each in strata for rule in each]
+    found = [[rule for group in groups for rule in group.rules] for groups in stratify(rules).strata]
+    events = events_of(rows)
+    assert fixpoint(found, events, ticks_per_second=1) == fixpoint(strata, events, ticks_per_second=1)
+
+
+@settings(max_examples=40)
+@given(cases() | cases(nested=True))
+def test_the_fixpoint_is_a_model(case: Case) -> None:
+    """Definition 0.8: it holds what came in, and no rule of any stratum makes anything that it does not hold."""
+    strata, rows = case
+    events = events_of(rows)
+    model = fixpoint(strata, events, ticks_per_second=1)
+    assert events <= model
+    assert not derived([[rule for rules in strata for rule in rules]], model, ticks_per_second=1)
+
+
+@settings(max_examples=30)
+@given(cases() | cases(nested=True), st.integers(0, 70))
+def test_temporal_preservation(case: Case, now: int) -> None:
+    """Theorem 0.1: what has happened until now follows from what has come in until now."""
+    strata, rows = case
+    events = events_of(rows)
+    until = [event for event in events if event.end <= now]
+    early = {event for event in derived(strata, until, ticks_per_second=1) if event.end <= now}
+    assert {event for event in derived(strata, events, ticks_per_second=1) if event.end <= now} == early
+
+
+@settings(max_examples=40)
+@given(cases())
+def test_ticks_are_only_a_scale(case: Case) -> None:
+    strata, rows = case
+    seconds = derived(strata, events_of(rows), ticks_per_second=1)
+    finer = derived(strata, events_of(rows, 1_000), ticks_per_second=1_000)
+    assert {(event.begin * 1_000, event.end * 1_000, event.term) for event in seconds} == {
+        (event.begin, event.end, event.term) for event in finer
+    }

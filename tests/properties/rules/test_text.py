@@ -1,0 +1,281 @@
+"""Random event rules: their text says what they are, and no text at all makes the parser stumble."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ostinato.core.expressions import AGGREGATES, COMPARISONS, Call, Expr, Literal, Variable
+from ostinato.core.text.build import join
+from ostinato.errors import OstinatoError, QueryError
+from ostinato.rules.plan.check import check
+from ostinato.rules.plan.normal_form import normalise
+from ostinato.rules.plan.strata import stratify
+from ostinato.rules.syntax.format import program_text, rule_text
+from ostinato.rules.syntax.nodes import (
+    RELATIONS,
+    RELATIVE_TIMERS,
+    AbsoluteTimer,
+    Aggregate,
+    All,
+    Bind,
+    Body,
+    Condition,
+    Conjunction,
+    Const,
+    ConstructTerm,
+    Data,
+    Desc,
+    Disjunction,
+    Duration,
+    Element,
+    EventQuery,
+    Formula,
+    Make,
+    Optional,
+    Order,
+    PatternQuery,
+    Program,
+    QueryTerm,
+    RelativeTimer,
+    Rule,
+    Temporal,
+    Value,
+    While,
+)
+from ostinato.rules.syntax.parse import parse
+from support import paths
+
+VECTOR = paths.VECTORS / "rules.json"
+WHOLE = 2**63 - 1
+
+texts = st.one_of(st.sampled_from(["", "a", "it's", 'a "b"', "a\nb"]), st.text(max_size=5))
+names = st.sampled_from(["x", "y", "T", "var", "event", "in", "Größe", "my name", "all", "where", "desc", "_1"])
+labels = st.one_of(
+    st.sampled_from(
+        ["a", "temp", "@id", "a-b", "a.b", "desc", "var", "true", "not", "end", "where", "timer", "cel", "1"]
+    ),
+    st.text(min_size=1, max_size=4),
+)
+numbers = st.one_of(st.integers(-WHOLE, WHOLE), st.integers(-3, 3), st.floats(allow_nan=False, allow_infinity=False))
+durations = st.builds(Duration, st.one_of(st.integers(0, 10**18), st.sampled_from([0, 10**9, 6 * 10**10])))
+
+
+# Expressions: an `and` in an `and` is one with all their parts, as it is in a text.
+
+leaves: st.SearchStrategy[Expr] = st.one_of(
+    st.builds(Variable, names),
+    st.builds(Variable, names),
+    st.builds(Literal, st.one_of(numbers, texts, st.booleans(), st.none())),
+)
+
+
+def _larger(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.one_of(
+        st.builds(lambda op, left, right: Call(op, (left, right)), st.sampled_from("+-*/%"), inner, inner),
+        st.builds(lambda op, left, right: Call(op, (left, right)), st.sampled_from(COMPARISONS), inner, inner),
+        st.builds(lambda op, arg: Call(op, (arg,)), st.sampled_from(["not", "is_null", "abs", "lower"]), inner),
+        st.builds(
+            lambda op, parts: join(op, parts), st.sampled_from(["and", "or"]), st.lists(inner, min_size=2, max_size=3)
+        ),
+        st.builds(lambda parts: Call("in", tuple(parts)), st.lists(inner, min_size=2, max_size=3)),
+        st.builds(lambda left, right: Call("like", (left, right)), inner, inner),
+        st.builds(lambda name: Call("neg", (Variable(name),)), names),
+    )
+
+
+expressions: st.SearchStrategy[Expr] = st.recursive(leaves, _larger, max_leaves=6)
+
+
+# Query terms.
+
+terms: st.SearchStrategy[QueryTerm] = st.recursive(
+    st.one_of(st.builds(Const, st.one_of(numbers, texts, st.booleans())), st.builds(Bind, names)),
+    lambda inner: st.one_of(
+        st.builds(Element, labels, st.lists(inner, max_size=3).map(tuple), st.booleans(), st.booleans()),
+        st.builds(Bind, names, inner),
+        st.builds(Desc, inner),
+        st.builds(Optional, inner),
+    ),
+    max_leaves=5,
+)
+elements = st.builds(Element, labels, st.lists(terms, max_size=3).map(tuple), st.booleans(), st.booleans())
+matches = st.builds(Element, st.just("match"), st.lists(terms, max_size=2).map(tuple), st.booleans(), st.booleans())
+
+
+# Construct terms.
+
+orders = st.lists(st.builds(Order, names, st.booleans()), max_size=2, unique_by=lambda order: order.name).map(tuple)
+groups = st.lists(names, max_size=2, unique=True).map(tuple)
+values = st.builds(Value, expressions)
+aggregates = st.builds(Aggregate, st.sampled_from(AGGREGATES), expressions, orders)
+
+
+def _made(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Make]:
+    return st.builds(Make, labels, st.lists(inner, max_size=3).map(tuple), st.booleans())
+
+
+constructs: st.SearchStrategy[ConstructTerm] = st.recursive(
+    st.one_of(values, aggregates),
+    lambda inner: st.one_of(_made(inner), st.builds(All, st.one_of(values, _made(inner)), groups, orders)),
+    max_leaves=4,
+)
+
+
+# Conditions: a connective over data alone is one Data, and none holds another of its own kind.
+
+temporals = st.one_of(
+    st.builds(Temporal, st.sampled_from(RELATIONS), st.tuples(names, names)),
+    st.builds(
+        Temporal,
+        st.sampled_from(["within", "apart-by"]),
+        st.lists(names, min_size=2, max_size=3, unique=True).map(tuple),
+        durations,
+    ),
+)
+datas = st.builds(Data, expressions)
+
+
+def _formula(op: Any, first: Condition, rest: list[Condition]) -> Condition:
+    parts = [first] if op == "not" else [first, *rest]
+    flat: list[Condition] = []
+    for part in parts:
+        if isinstance(part, Formula) and part.op == op != "not":
+            flat += part.parts
+        elif isinstance(part, Data) and isinstance(part.expr, Call) and part.expr.op == op != "not":
+            flat += map(Data, part.expr.args)
+        else:
+            flat.append(part)
+    return Formula(op, tuple(flat))
+
+
+conditions: st.SearchStrategy[Condition] = st.one_of(
+    datas,
+    st.recursive(
+        temporals,
+        lambda inner: st.builds(
+            _formula,
+            st.sampled_from(["and", "or", "not"]),
+            inner,
+            st.lists(st.one_of(inner, datas), min_size=1, max_size=2),
+        ),
+        max_leaves=3,
+    ),
+)
+
+
+# Bodies, rules, programs.
+
+times = st.one_of(st.integers(-100, 10**10), st.floats(0, 1e9))
+isos = st.datetimes().map(lambda time: time.isoformat())
+bindings = st.none() | names
+atoms: st.SearchStrategy[Body] = st.one_of(
+    st.builds(EventQuery, names, elements, bindings),
+    st.builds(PatternQuery, names, texts, matches),
+    st.builds(RelativeTimer, names, st.sampled_from(RELATIVE_TIMERS), names, durations),
+    st.builds(AbsoluteTimer, names, times, times) | st.builds(AbsoluteTimer, names, isos, isos),
+    st.builds(While, names, elements, st.just(True)),
+    st.builds(While, names, elements, st.just(False), bindings, bindings),
+)
+wheres = st.lists(conditions, max_size=2).map(tuple)
+bodies: st.SearchStrategy[Body] = st.recursive(
+    atoms,
+    lambda inner: st.builds(
+        lambda kind, parts, where: kind(tuple(parts), where),
+        st.sampled_from([Conjunction, Disjunction]),
+        st.lists(inner, min_size=1, max_size=3),
+        wheres,
+    ),
+    max_leaves=4,
+)
+programs = st.lists(st.tuples(_made(constructs), bodies), min_size=1, max_size=2).map(
+    lambda rules: Program(tuple(Rule(head, body, number) for number, (head, body) in enumerate(rules, 1)))
+)
+
+
+@settings(max_examples=45, deadline=None)
+@given(programs)
+def test_text_of_a_program_parses_to_it(program: Program) -> None:
+    assert parse(program_text(program)) == program
+
+
+@settings(max_examples=30, deadline=None)
+@given(programs)
+def test_branches_are_rules_of_their_own(program: Program) -> None:
+    """A normal rule has a text too, and its normal form is itself."""
+    try:
+        rules = normalise(program)
+    except QueryError as error:
+        assert "anchored on" in error.reason
+        return
+    for rule in rules:
+        (again,) = normalise(parse(rule_text(rule)))
+        assert (again.events, again.timers, again.collects) == (rule.events, rule.timers, rule.collects)
+        assert (again.negations, again.where) == (rule.negations, rule.where)
+
+
+@settings(max_examples=30, deadline=None)
+@given(programs)
+def test_a_program_is_checked_or_refused_with_a_reason(program: Program) -> None:
+    try:
+        check(program)
+        stratify(normalise(program))
+    except OstinatoError as error:
+        assert str(error)
+
+
+_PIECES = re.compile(r"\s+|\w+|\W")
+
+
+@settings(max_examples=90, deadline=None)
+@given(st.randoms(use_true_random=False), st.integers(1, 4))
+def test_no_text_makes_the_parser_stumble(chance: random.Random, edits: int) -> None:
+    """The paper's program with words dropped, doubled, exchanged or put in: it parses, or the error has a place."""
+    pieces = _PIECES.findall(json.loads(VECTOR.read_text(encoding="utf-8"))["program"])
+    extra = [
+        "'",
+        '"',
+        "`",
+        "{",
+        "}",
+        "[",
+        "]",
+        "all",
+        "not",
+        "var",
+        "--",
+        "->",
+        "40",
+        ",",
+        ";",
+        "&&",
+        "timer",
+        "END",
+        "ü",
+    ]
+    for _ in range(edits):
+        at, other = chance.randrange(len(pieces)), chance.randrange(len(pieces))
+        kind = chance.choice(["drop", "double", "exchange", "insert", "cut"])
+        if kind == "drop":
+            del pieces[at]
+        elif kind == "double":
+            pieces.insert(at, pieces[at])
+        elif kind == "exchange":
+            pieces[at], pieces[other] = pieces[other], pieces[at]
+        elif kind == "insert":
+            pieces.insert(at, f" {chance.choice(extra)} ")
+        else:
+            del pieces[max(at, 5) :]
+    text = "".join(pieces)
+    try:
+        program = parse(text)
+        check(program)
+    except QueryError as error:
+        assert error.span is not None
+        assert 0 <= error.span.start <= len(text)
+        assert "^" in str(error.within(text))

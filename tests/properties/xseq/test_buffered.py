@@ -1,0 +1,57 @@
+"""The evaluator over kept subtrees answers as the declarative one does, however the document comes in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hypothesis import given, reject, settings
+from hypothesis import strategies as st
+
+from ostinato.documents.tree import read_xml
+from ostinato.documents.xml.tokeniser import XmlSource
+from ostinato.errors import QueryError
+from ostinato.xseq.limits import XSeqLimits
+from ostinato.xseq.plan.check import check, normalised, repeating
+from ostinato.xseq.runtime.buffered.anchor import Anchor
+from ostinato.xseq.runtime.buffered.evaluator import Buffered
+from ostinato.xseq.runtime.rows import Rows, assemble
+from ostinato.xseq.semantics.query import Matches, Row
+from ostinato.xseq.syntax.nodes import XSeqQuery
+from ostinato.xseq.walk.program import program_of
+from support.generators.xseq import answer, queries, xml_documents
+from support.xseq import padded, same
+
+WHOLE = Anchor((), (), "it is wanted so")
+
+
+def buffered(query: XSeqQuery, document: bytes, matches: Matches, chunk: int, whole: bool) -> list[Row]:
+    program = program_of(normalised(query), repeating(query))
+    evaluator = Buffered(program, matches=matches)
+    if whole:
+        evaluator.anchor = WHOLE
+    source = XmlSource(document, chunk_size=chunk)
+
+    def blocks() -> Iterator[Rows]:
+        while (tokens := source.read(evaluator.keep_from)) is not None:
+            yield from evaluator.push(tokens, source.names)
+        yield from evaluator.finish()
+
+    tables = assemble(program, blocks(), XSeqLimits(), sort=True, whole=True)
+    return [row for table in tables for row in zip(*(column.to_pylist() for column in table.columns), strict=True)]
+
+
+@settings(max_examples=45)
+@given(
+    queries(), xml_documents(), st.sampled_from(["all", "longest"]), st.sampled_from([1, 7, 64, 1 << 16]), st.booleans()
+)
+def test_as_declared(query: XSeqQuery, document: bytes, matches: Matches, chunk: int, whole: bool) -> None:
+    try:
+        check(query)
+    except QueryError:
+        reject()
+    document = padded(document)
+    expected = answer(query, read_xml(document), matches)
+    found = buffered(query, document, matches, chunk, whole)
+    assert len(found) == len(expected)
+    for row, wanted in zip(found, expected, strict=True):
+        assert all(map(same, row, wanted)), (found, expected)

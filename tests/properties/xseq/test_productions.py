@@ -1,0 +1,46 @@
+"""The general construction: productions mean what the path means, each pass keeps that, and one pass decides it."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ostinato.documents.nested_words import from_tree
+from ostinato.documents.tree import read_xml
+from ostinato.errors import QueryError
+from ostinato.xseq.paper.fixpoint import pairs
+from ostinato.xseq.paper.path_productions import productions
+from ostinato.xseq.paper.productions import PASSES, is_safe
+from ostinato.xseq.paper.recognise import recognises
+from ostinato.xseq.semantics.query import evaluate
+from ostinato.xseq.syntax.nodes import Exists, Path, XSeqQuery
+from support.generators.paths import BACKWARD, FORWARD, documents, local_predicates, paths, steps
+
+AXES = FORWARD + BACKWARD
+inner = paths(AXES, intersect=False, variables=False)
+predicates = st.one_of(local_predicates(), steps(AXES, local_predicates()).map(Exists), inner.map(Exists))
+
+
+@settings(max_examples=40, deadline=None)
+@given(paths(AXES, predicates, intersect=False), documents())
+def test_one_pass_decides(path: Path, written: bytes) -> None:
+    tree = read_xml(written)
+    assert recognises(path, from_tree(tree)) == bool(evaluate(XSeqQuery(path), tree))
+
+
+@settings(max_examples=30, deadline=None)
+@given(paths(AXES, predicates), documents())
+def test_passes_keep_the_pairs(path: Path, written: bytes) -> None:
+    tree = read_xml(written)
+    query = productions(path)
+    expected = pairs(query, tree)
+    assert is_safe(query)
+    ends = {end for start, end in expected if start is tree and end is not tree}
+    assert len(ends) == len(evaluate(XSeqQuery(path), tree))
+    for each in PASSES:
+        try:
+            query = each(query)
+        except QueryError as error:
+            assert "intersection of longer paths" in str(error)
+            return
+        assert pairs(query, tree) == expected, each.__name__

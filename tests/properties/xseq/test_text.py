@@ -1,0 +1,245 @@
+"""Random XSeq queries: their text says what they are, and no text at all makes the parser stumble."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ostinato.errors import QueryError
+from ostinato.xseq.plan.check import normalised, parse_checked, repeating, variables
+from ostinato.xseq.syntax.format import operand_text, query_text
+from ostinato.xseq.syntax.nodes import (
+    Aggregate,
+    Alias,
+    And,
+    Arithmetic,
+    Axis,
+    Call,
+    Comparison,
+    Concat,
+    Condition,
+    Constant,
+    Define,
+    Exists,
+    Holds,
+    Intersect,
+    Item,
+    Kind,
+    Leaf,
+    Negative,
+    NodeTest,
+    Not,
+    Operand,
+    Or,
+    Partition,
+    Path,
+    Predicate,
+    Reference,
+    Relative,
+    Star,
+    Step,
+    Union,
+    XSeqQuery,
+)
+from ostinato.xseq.syntax.parse import parse
+from support.xseq_paper import ALL
+
+NAMES = ("a", "b", "Größe", "beta-strand", "x.y", "ns:a", "date-2", "a-last", "node", "doc", "by")
+WORDS = ("from", "text", "Return", "and", "div", "not", "last", "COUNT", "union", "child:a")  # names after an axis only
+VARIABLES = ("X", "Y", "from", "text")
+PATH_VARIABLES = ("P", "Q")
+
+names = st.sampled_from((*NAMES, *WORDS))
+axes = st.sampled_from(Axis)
+plain_tests = st.builds(NodeTest, st.just(Kind.NAME), st.sampled_from(NAMES))
+tests = st.one_of(
+    st.builds(NodeTest, st.just(Kind.NAME), names),
+    st.sampled_from([NodeTest(Kind.ANY), NodeTest(Kind.NODE), NodeTest(Kind.TEXT)]),
+)
+numbers = st.one_of(
+    st.integers(0, 2**63 - 2), st.floats(0, allow_infinity=False, allow_nan=False), st.sampled_from([0.5, 1e300, 1e-9])
+)
+constants = st.builds(Constant, st.one_of(numbers, st.text(max_size=4), st.sampled_from(["it's", '"', "(: x :)"])))
+variable_names = st.sampled_from(VARIABLES)
+
+
+@st.composite
+def references(draw: st.DrawFn) -> Reference:
+    alias = draw(st.sampled_from(Alias))
+    leaf = draw(st.sampled_from(Leaf))
+    step_axes = st.sampled_from([axis for axis in Axis if axis not in (Axis.ATTRIBUTE, Axis.SELF)])
+    return Reference(
+        draw(variable_names),
+        alias,
+        draw(st.none() if alias == Alias.PLAIN else st.sampled_from((None, "P"))),
+        tuple(draw(st.lists(st.tuples(step_axes, names), max_size=2))),
+        leaf,
+        draw(names) if leaf == Leaf.ATTRIBUTE else "",
+    )
+
+
+@cache
+def operands(depth: int, inside: bool) -> st.SearchStrategy[Operand]:
+    leaves: list[st.SearchStrategy[Operand]] = [constants, references()]
+    if inside:
+        leaves.append(st.builds(Relative, paths(min(depth, 1), bind=False), st.sampled_from([Leaf.NODE, Leaf.TAG])))
+    if depth == 0:
+        return st.one_of(leaves)
+    inner = operands(depth - 1, inside)
+    return st.one_of(
+        *leaves,
+        st.builds(Arithmetic, st.sampled_from("+-*/%"), inner, inner),
+        st.builds(Negative, inner),
+        st.builds(Aggregate, st.sampled_from(["max", "min", "count", "sum", "avg"]), inner),
+    )
+
+
+@cache
+def conditions(depth: int, inside: bool) -> st.SearchStrategy[Condition]:
+    operand = operands(depth, inside)
+    leaf = st.builds(Comparison, st.sampled_from(["=", "!=", "<", "<=", ">", ">="]), operand, operand)
+    if depth == 0:
+        return leaf
+    inner = conditions(depth - 1, inside)
+    several = st.lists(inner, min_size=2, max_size=3).map(tuple)
+    return st.one_of(leaf, st.builds(And, several), st.builds(Or, several), st.builds(Not, inner))
+
+
+@cache
+def predicates(depth: int) -> st.SearchStrategy[tuple[Predicate, ...]]:
+    if depth == 0:
+        return st.just(())
+    one = st.one_of(st.builds(Exists, paths(depth - 1)), st.builds(Holds, conditions(depth - 1, True)))
+    return st.lists(one, max_size=2).map(tuple)
+
+
+@cache
+def steps(depth: int, bind: bool = True) -> st.SearchStrategy[Step]:
+    named = st.builds(Step, axes, tests, st.none(), predicates(depth))
+    bound = st.builds(Step, axes, st.just(NodeTest(Kind.ANY)), variable_names, predicates(depth))
+    return st.one_of(named, bound) if bind else named
+
+
+@cache
+def entered(depth: int) -> st.SearchStrategy[Path]:
+    """Paths that start with a step without an axis."""
+    first = st.one_of(
+        st.builds(Step, st.just(Axis.FOLLOWING_SIBLING), st.one_of(plain_tests, st.just(NodeTest(Kind.ANY)))),
+        st.builds(Step, st.just(Axis.FOLLOWING_SIBLING), st.just(NodeTest(Kind.ANY)), variable_names),
+    )
+    return st.builds(lambda step, rest: joined([step, rest]), first, paths(depth))
+
+
+@cache
+def paths(depth: int, bind: bool = True) -> st.SearchStrategy[Path]:
+    if depth == 0:
+        return steps(0, bind)
+    inner = paths(depth - 1, bind)
+    several = st.lists(inner, min_size=2, max_size=3)
+    found = [
+        steps(depth, bind),
+        several.map(joined),
+        st.builds(Star, inner),
+        st.builds(Union, several.map(tuple)),
+        st.builds(Intersect, several.map(tuple)),
+    ]
+    if bind:
+        path_variable = st.sampled_from(PATH_VARIABLES)
+        found += [
+            st.builds(Define, path_variable, inner),
+            st.builds(Define, path_variable, entered(depth - 1), axes),
+            st.builds(Call, path_variable),
+        ]
+    return st.one_of(found)
+
+
+def joined(parts: list[Path]) -> Path:
+    """One after the other: what is in a bracket without a star is no path of its own."""
+    return Concat(tuple(inner for part in parts for inner in (part.parts if isinstance(part, Concat) else (part,))))
+
+
+@cache
+def items() -> st.SearchStrategy[Item]:
+    named = st.builds(Item, operands(2, False), st.sampled_from(NAMES))
+    return st.one_of(named, operands(2, False).map(lambda operand: Item(operand, operand_text(operand))))
+
+
+@st.composite
+def queries(draw: st.DrawFn) -> XSeqQuery:
+    path = draw(paths(2))
+    partition = draw(st.none() | st.builds(Partition, paths(1), names))
+    # A variable is a path variable when it is defined somewhere; two definitions are refused by the check only.
+    path = joined([path, *(Define(name, Step(Axis.CHILD, NodeTest(Kind.ANY))) for name in PATH_VARIABLES)])
+    return XSeqQuery(
+        path,
+        draw(st.none() | st.lists(items(), min_size=1, max_size=3).map(tuple)),
+        draw(st.none() | conditions(2, False)),
+        partition,
+    )
+
+
+@settings(max_examples=36)
+@given(queries())
+def test_text_says_what_the_query_is(query: XSeqQuery) -> None:
+    assert parse(query_text(query)) == query
+
+
+@settings(max_examples=30)
+@given(queries())
+def test_a_query_is_refused_or_can_be_used(query: XSeqQuery) -> None:
+    try:
+        checked = parse_checked(query_text(query))
+    except QueryError as error:
+        assert error.span is not None and error.text is not None and error.fix
+        return
+    assert repeating(checked) <= set(variables(checked))
+    moved = normalised(checked)
+    assert normalised(moved) == moved
+    assert parse(query_text(moved)) == moved
+
+
+@settings(max_examples=45)
+@given(st.sampled_from(sorted(ALL)), st.integers(0, 2**32), st.integers(1, 4))
+def test_mutated_texts_are_queries_or_errors(name: str, seed: int, edits: int) -> None:
+    chance, text = random.Random(seed), ALL[name]
+    signs = [
+        *"()[]{}/\\*@$.,:='\"<>+-!&|~≠× \n",
+        "//",
+        "::",
+        "(:",
+        ":)",
+        "$X",
+        "$",
+        " and ",
+        " from ",
+        "not",
+        "max(",
+        "1",
+    ]
+    for _ in range(edits):
+        at = chance.randrange(len(text) + 1)
+        text = chance.choice(
+            (
+                text[:at] + chance.choice(signs) + text[at:],
+                text[:at] + text[at + chance.randrange(1, 6) :],
+                text[:at] + text[chance.randrange(len(text) + 1) :][:10] + text[at:],
+            )
+        )
+    _read_or_refused(text)
+
+
+@given(st.text(alphabet=st.sampled_from("ab$X()[]/\\*@.:,='\"-+ <123&\u00e9\x00"), max_size=20))
+def test_any_text_is_a_query_or_an_error(text: str) -> None:
+    _read_or_refused(text)
+
+
+def _read_or_refused(text: str) -> None:
+    try:
+        query = parse_checked(text)
+    except QueryError as error:
+        assert str(error)
+        return
+    assert parse_checked(query_text(query)) == query

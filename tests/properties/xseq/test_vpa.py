@@ -1,0 +1,25 @@
+"""The automata of XSeq accept exactly the documents in which the declarative semantics finds a match."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ostinato.documents.nested_words import from_tree
+from ostinato.documents.tree import read_xml
+from ostinato.xseq.paper.from_query import construct
+from ostinato.xseq.paper.vpa import accepts, accepts_prefix, with_rest
+from ostinato.xseq.semantics.query import evaluate
+from ostinato.xseq.syntax.nodes import Path, XSeqQuery
+from support.generators.paths import documents, paths
+
+
+@settings(max_examples=30, deadline=None)
+@given(paths(), st.lists(documents(), min_size=1, max_size=4))
+def test_forward_fragment(path: Path, written: list[bytes]) -> None:
+    automaton = construct(path)
+    for document in map(read_xml, written):
+        word = list(from_tree(document))
+        matches = bool(evaluate(XSeqQuery(path), document))
+        assert accepts_prefix(automaton, word) == matches
+        assert accepts(with_rest(automaton), word) == matches

@@ -1,0 +1,266 @@
+"""Streams: late rows, state that goes, matches that come by time alone, and going on from a checkpoint."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import ostinato as ost
+from support.spark.patterns import (
+    EMPTY,
+    FOREVER,
+    QUERIES,
+    SCHEMA,
+    START,
+    Feed,
+    closing,
+    cut,
+    embedded,
+    metrics,
+    same,
+    stream,
+)
+
+EVENTS = stream(6, 60)
+NAMES = ["max", "rows", "aggregates", "key", "tied", "consume", "trailing", "trailing-key"]
+GROUP = {name: QUERIES[name] for name in NAMES}
+
+
+def event(seconds: float, type: str | None, **values: Any) -> dict[str, Any]:
+    return {"ts": START + timedelta(seconds=seconds), "type": type, "n": int(seconds * 10), **values}
+
+
+def table(*rows: dict[str, Any]) -> pa.Table:
+    return pa.Table.from_pylist(list(rows), SCHEMA)
+
+
+# Going on -------------------------------------------------------------------------------------------------------------
+
+
+def failure(feed: Feed, *arguments: Any, **options: Any) -> str:
+    from pyspark.errors import PySparkException
+
+    with pytest.raises(PySparkException) as caught:
+        feed.run(*arguments, **options)
+    return str(caught.value)
+
+
+def test_a_restart_between_batches(spark: Any, tmp_path: Path) -> None:
+    feed = Feed(spark, tmp_path)
+    for piece in (*cut(EVENTS, (20, 45)), closing()):
+        feed.add(piece).run(GROUP)
+    same(feed.found(GROUP), embedded(GROUP, EVENTS))
+
+
+def test_a_query_more_or_less(spark: Any, tmp_path: Path) -> None:
+    """Others come and go, which read other columns and split the stream otherwise; one does not notice."""
+    first, second, third = cut(EVENTS, (20, 40))
+    kept = {name: QUERIES[name] for name in ("labels", "key-labels", "consume")}
+    others = {name: QUERIES[name] for name in ("aggregates", "float-key", "all")}
+    more = {name: QUERIES[name] for name in ("decimal-key", "tied-float")}
+    feed = Feed(spark, tmp_path)
+    feed.add(first).run(kept | others, events=False)
+    feed.add(second).run(kept, events=False)
+    feed.add(third, closing()).run(kept | more, events=False)
+    found = feed.found(kept | others | more)
+    same({name: found[name] for name in kept}, embedded(kept, EVENTS, events=False))
+    assert any(found[name] for name in others)
+    assert any(found[name] for name in more)
+
+
+def test_an_added_query_starts_with_what_comes_next(spark: Any, tmp_path: Path) -> None:
+    first, second = cut(EVENTS, [30])
+    later = second.filter(pc.greater(second["ts"], first["ts"][-1]))
+    feed = Feed(spark, tmp_path)
+    feed.add(first).run({"all": QUERIES["all"]})
+    both = {"all": QUERIES["all"], "far-last": QUERIES["far-last"], "keys": QUERIES["keys"]}
+    feed.add(later, closing()).run(both)
+    expected = embedded({"all": QUERIES["all"]}, pa.concat_tables([first, later]))
+    same(feed.found(both), expected | embedded({name: both[name] for name in ("far-last", "keys")}, later))
+
+
+def test_another_query_of_the_same_name(spark: Any, tmp_path: Path) -> None:
+    feed = Feed(spark, tmp_path).add(EVENTS.slice(0, 20))
+    feed.run({"q": QUERIES["all"], "other": QUERIES["max"]})
+    feed.add(EVENTS.slice(20))
+    message = failure(feed, {"q": QUERIES["nxt"], "other": QUERIES["max"]})
+    assert message.count("the checkpoint holds the state of another query 'q': A AS x ; B AS y WITHIN 4 seconds") == 1
+    message = failure(feed, {"q": QUERIES["all"], "other": QUERIES["max"]}, buckets=7)
+    assert message.count("now it is 7") == 1
+    feed.add(closing()).run({"q": QUERIES["all"], "other": QUERIES["max"]})  # nothing was spoilt
+    expected = embedded({"q": QUERIES["all"], "other": QUERIES["max"]}, EVENTS)
+    same(feed.found(["q", "other"]), expected)
+
+
+# Time -----------------------------------------------------------------------------------------------------------------
+
+
+def test_late_rows_are_counted_and_do_not_matter(spark: Any, tmp_path: Path) -> None:
+    """A row is late when it comes in a later batch than one that is further ahead than `lateness`."""
+    batches = [
+        table(event(0, "A", k=1), event(10, "A", k=1)),
+        table(event(6, "B", k=1), event(4, "B", k=1), event(30, "A", k=2), event(29, "C")),
+        table(event(11, "B", k=1), event(26, "B", k=2), event(24, "B", k=2), event(24, "D", k=2), event(31, "B", k=2)),
+    ]
+    feed = Feed(spark, tmp_path).add(*batches, closing())
+    group = {"plain": ost.cel("A AS x ; B AS y"), "key": ost.cel("A AS x ; B AS y PARTITION BY k")}
+    running = feed.run(group, lateness="5 seconds")
+    taken = [event(0, "A", k=1), event(10, "A", k=1), event(6, "B", k=1), event(30, "A", k=2), event(26, "B", k=2),
+             event(31, "B", k=2)]  # fmt: skip
+    same(feed.found(group), embedded(group, table(*taken)))
+    for name in group:  # the D is of no query, so nobody waits for it
+        told = metrics(running, name)
+        assert sum(counts["late"] for counts in told) == 3
+        assert sum(counts["events"] for counts in told) == 9
+        assert sum(counts["matches"] for counts in told) == len(embedded(group, table(*taken))[name])
+
+
+def test_late_rows_beside_the_matches(spark: Any, tmp_path: Path) -> None:
+    feed = Feed(spark, tmp_path).add(table(event(10, "A")), table(event(5, "B", v=7)), closing())
+    feed.run({"q": ost.cel("A AS x ; B AS y")}, on_late="collect")
+    (row,) = spark.read.parquet(str(feed.sink)).collect()
+    assert (row["query"], row["late"]["type"], row["late"]["v"], row["events"]) == ("q", "B", 7, None)
+
+
+def test_absence_is_told_when_time_has_passed(spark: Any, tmp_path: Path) -> None:
+    """No event of that key comes any more; time goes on by events of no query at all."""
+    query = {"q": ost.cel("A AS x ; NOT B AS n PARTITION BY k WITHIN 10 seconds")}
+    feed = Feed(spark, tmp_path).add(table(event(0, "A", k=1), event(2, "A", k=2)), table(event(5, "B", k=2)))
+    feed.run(query)
+    feed.add(table(event(10, "Z"))).run(query)
+    assert feed.found(query) == {"q": []}  # at exactly ten seconds one might still come
+    feed.add(table(event(11, "Z"))).run(query)
+    (match,) = feed.found(query)["q"]
+    assert "('k', 1)" in match
+
+
+def test_idle_keys_leave_nothing(spark: Any, tmp_path: Path) -> None:
+    keys = 300
+    rows = [event(place / keys, "A", k=place, s="x" * 50) for place in range(keys)]
+    query = {"q": ost.cel("A AS x ; B AS y PARTITION BY k WITHIN 60 seconds")}
+    feed = Feed(spark, tmp_path).add(table(*rows), table(event(30, "Z")))
+    busy = metrics(feed.run(query, buckets=4), "q")
+    assert max(counts["keys"] for counts in busy) >= keys - 4  # the last row of each bucket waits
+    quiet = metrics(feed.add(table(event(500, "Z"))).run(query, buckets=4), "q")
+    assert quiet[-1]["keys"] == quiet[-1]["live"] == 0
+    assert quiet[-1]["bytes"] < max(counts["bytes"] for counts in busy) / 3
+
+
+def test_times_before_1970(spark: Any, tmp_path: Path) -> None:
+    """Spark's clock starts in 1970; what was before is not late because of that."""
+    start = datetime(1950, 1, 1, tzinfo=UTC)
+    rows = table(*(event(0, letter, v=place) | {"ts": start + timedelta(seconds=place), "n": place}
+                   for place, letter in enumerate("AABACB")))  # fmt: skip
+    query = {"q": QUERIES["all"], "key": QUERIES["key"]}
+    feed = Feed(spark, tmp_path).add(*cut(rows, [3]), closing())
+    feed.run(query)
+    same(feed.found(query), embedded(query, rows))
+
+
+def test_moments_closer_than_a_millisecond(spark: Any, tmp_path: Path) -> None:
+    """Spark's watermark counts milliseconds; the events need not."""
+    rows = table(*(event(0, letter) | {"ts": START + timedelta(microseconds=300 * place), "n": place}
+                   for place, letter in enumerate("ABACBAABCBAB")))  # fmt: skip
+    group = {"near": ost.cel("A AS x ; B AS y WITHIN 300 microseconds"),
+             "not": ost.cel("A AS x ; NOT B AS n WITHIN 500 microseconds")}  # fmt: skip
+    feed = Feed(spark, tmp_path).add(*cut(rows, (2, 3, 8)), closing())
+    feed.run(group)
+    same(feed.found(group), embedded(group, rows))
+
+
+# What comes out -------------------------------------------------------------------------------------------------------
+
+
+def test_batches_without_rows_or_matches(spark: Any, tmp_path: Path) -> None:
+    """The schema is known before anything was read, and stays."""
+    feed = Feed(spark, tmp_path).add(EMPTY, table(event(0, "Z")), EMPTY)
+    frame = ost.detect_many(GROUP, feed.frame(), order_by=["n"])
+    running = feed.run(GROUP)
+    assert running.exception() is None
+    assert spark.read.schema(frame.schema).parquet(str(feed.sink)).count() == 0
+    feed.add(EVENTS, EMPTY, closing()).run(GROUP)
+    same(feed.found(GROUP), embedded(GROUP, pa.concat_tables([table(event(0, "Z")), EVENTS])))
+    assert [field.name for field in spark.read.parquet(str(feed.sink)).schema] == frame.columns
+
+
+def test_one_query_alone(spark: Any, tmp_path: Path) -> None:
+    feed = Feed(spark, tmp_path).add(EVENTS, closing())
+    answer = QUERIES["key"].detect(feed.frame(), order_by=["n"])
+    assert answer.columns == ["k", "start", "end", "events"]
+    running = answer.writeStream.format("memory").queryName("alone").trigger(availableNow=True).start()
+    running.awaitTermination()
+    assert spark.table("alone").count() == len(QUERIES["key"].detect(EVENTS, order_by=["n"]))
+
+
+def test_a_stream_that_ends_in_the_middle_has_not_told_all(spark: Any, tmp_path: Path) -> None:
+    """Rows at the watermark wait: others of the same time may follow."""
+    feed = Feed(spark, tmp_path).add(table(event(0, "A"), event(1, "B")))
+    query = {"q": QUERIES["all"]}
+    feed.run(query)
+    assert feed.found(query) == {"q": []}
+    feed.add(table({"ts": FOREVER, "n": 1})).run(query)
+    assert len(feed.found(query)["q"]) == 1
+
+
+# Whose watermark it is ------------------------------------------------------------------------------------------------
+
+
+def test_the_watermark_of_joined_sources_is_the_least(spark: Any, tmp_path: Path) -> None:
+    """What is late to one source is not late to the stream as long as another is behind."""
+    fast, slow = Feed(spark, tmp_path / "fast"), Feed(spark, tmp_path / "slow")
+    far = table(event(10**6, "Z"))
+    later = table(event(10**6 + 5, "Z"))
+    fast.add(table(event(100, "A", k=1), event(900, "B", k=1)), table(event(901, "C", k=1)), far, later)
+    behind = [table(event(5, "A", k=1)), table(event(110, "B", k=1), event(120, "A", k=1)), table(event(130, "B", k=1))]
+    slow.add(*behind, pa.concat_tables([far, later]))
+    frames = [feed.frame().withWatermark("ts", "10 seconds") for feed in (fast, slow)]
+    query = {"q": ost.cel("A AS x ; B AS y PARTITION BY k")}
+    found = ost.detect_many(query, frames[0].unionByName(frames[1]))
+    run = found.writeStream.format("memory").queryName("joined").option("checkpointLocation", str(tmp_path / "state"))
+    run.trigger(availableNow=True).start().awaitTermination()
+    rows = pa.concat_tables(pq.read_table(feed.source) for feed in (fast, slow))
+    assert spark.table("joined").count() == query["q"].count(rows) > 0
+
+
+@pytest.mark.parametrize("buckets", [1, 5])
+def test_lateness_does_not_depend_on_buckets(spark: Any, tmp_path: Path, buckets: int) -> None:
+    feed = Feed(spark, tmp_path).add(
+        table(event(0.0009, "A", k=1)), table(*(event(0.0005, "A", k=key) for key in range(1, 6))), closing()
+    )
+    query = {"q": ost.cel("A AS x PARTITION BY k")}
+    assert sum(counts["late"] or 0 for counts in metrics(feed.run(query, buckets=buckets), "q")) == 0
+    assert len(feed.found(query)["q"]) == 6
+
+
+def test_two_detections_in_one_stream(spark: Any, tmp_path: Path) -> None:
+    feed = Feed(spark, tmp_path).add(table(event(0, "A", k=1), event(1, "B", k=1)), closing())
+    one, two = (ost.cel(f"{letter} AS x") for letter in "AB")
+    both = one.detect(feed.frame()).unionByName(two.detect(feed.frame(), metrics="second"))
+    run = both.writeStream.format("memory").queryName("twice").option("checkpointLocation", str(tmp_path / "state"))
+    run.trigger(availableNow=True).start().awaitTermination()
+    assert spark.table("twice").count() == 2
+
+
+def test_the_watermark_must_be_on_the_time(spark: Any, tmp_path: Path) -> None:
+    frame = Feed(spark, tmp_path / "other").add(closing()).frame().selectExpr("*", "ts AS other")
+    frame = frame.withWatermark("other", "1 second")
+    with pytest.raises(ost.OstinatoError, match="watermark of the stream is on `other`"):
+        ost.cel("A AS x").detect(frame)
+    plain = Feed(spark, tmp_path / "plain").add(closing()).frame().selectExpr("cast(ts AS timestamp_ntz) AS ts", "type")
+    with pytest.raises(ost.DataError, match="a stream needs a timestamp"):
+        ost.cel("A AS x").detect(plain)
+
+
+def test_counting_on_spark(spark: Any) -> None:
+    events = EVENTS.select(["ts", "type"])
+    frame = spark.createDataFrame(events)
+    query = ost.cel("A AS x ; B AS y WITHIN 5 seconds")
+    assert query.count(frame) == query.count(events, order_by=["type"]) > 0
+    with pytest.raises(ost.DataError, match="Spark DataFrame"):
+        ost.cel("A AS x").engine().push(frame)

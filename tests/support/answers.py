@@ -1,0 +1,79 @@
+"""Engines of whole queries, and what the declarative semantics says they answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from ostinato.core.expressions import Attribute, Call, Expr, Variable, variables
+from ostinato.patterns.compile import compile_query
+from ostinato.patterns.runtime.engine import Engine, Options
+from ostinato.patterns.semantics.cel import evaluate
+from ostinato.patterns.syntax.nodes import Query, repeated
+from support.generators.cel import Row, table
+
+BINDING = {"time": None, "type": None, "order_by": ()}
+
+
+def engine(query: Query, **options: Any) -> Engine:
+    return Engine(compile_query(query), Options(dict(BINDING), **options))
+
+
+def expected(query: Query, rows: list[Row]) -> list[Any]:
+    """The rows of the answer, from the semantics."""
+    result = evaluate(query, rows, time="ts")
+    if query.items is None:
+        return sorted(result.positions())
+    names = sorted(frozenset().union(*(variables(item.expr) for item in query.items)))
+    many = repeated(query.formula)
+    return sorted(
+        repr([item_value(item.expr, labels, rows, many) for item in query.items]) for labels in result.labelled(names)
+    )
+
+
+def item_value(expr: Expr, labels: dict[str, tuple[int, ...]], rows: list[Row], many: frozenset[str]) -> Any:
+    if isinstance(expr, Variable):
+        found = [rows[position] for position in labels[expr.name]]
+        return found if expr.name in many else found[0] if found else None
+    if isinstance(expr, Attribute):
+        values = [rows[position][expr.name] for position in labels[expr.variable]]
+        return values if expr.variable in many else values[0] if values else None
+    assert isinstance(expr, Call)
+    (target,) = expr.args
+    if isinstance(target, Variable):
+        return len(labels[target.name])
+    assert isinstance(target, Attribute)
+    every = [rows[position][target.name] for position in labels[target.variable]]
+    if expr.op in ("first", "last"):
+        return (every[0] if expr.op == "first" else every[-1]) if every else None
+    values = [value for value in every if value is not None]
+    if expr.op == "count":
+        return len(values)
+    if not values:
+        return None
+    return {"sum": sum, "min": min, "max": max, "avg": lambda found: sum(found) / len(found)}[expr.op](values)
+
+
+def answer(query: Query, found: list[pa.Table]) -> list[Any]:
+    whole = pa.concat_tables(found)
+    if query.items is None:
+        return sorted(tuple(positions) for positions in whole["positions"].to_pylist())
+    return sorted(repr(list(row.values())) for row in whole.to_pylist())
+
+
+def check_out_of_order(query: Query, running: Engine, rows: list[Row], random: Any) -> None:
+    """Rows of equal times come in any order, and others after later ones; the engine must allow for that."""
+    shuffled = list(rows)
+    random.shuffle(shuffled)
+    ordered = sorted(range(len(shuffled)), key=lambda place: shuffled[place]["ts"])
+    found = [running.push(table(shuffled[at : at + 2])) for at in range(0, len(shuffled), 2)]
+    found = [*found, running.push(table([])), running.flush()]
+    assert running.stats().late == 0
+    want = expected(query, [shuffled[place] for place in ordered])
+    if query.items is None:
+        want = sorted(tuple(ordered[position] for position in positions) for positions in want)
+        got = [tuple(positions) for part in found for positions in part["positions"].to_pylist()]
+        assert sorted(got) == want
+    else:
+        assert answer(query, found) == want

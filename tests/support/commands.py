@@ -1,0 +1,37 @@
+"""The command line from a test: in this process, or in one of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from typer.testing import CliRunner, Result
+
+import ostinato
+from ostinato.cli.main import app
+
+COMMAND = [sys.executable, "-c", "from ostinato.cli.main import main; main()"]
+# The package need not be installed: the process finds it where this one did.
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(ostinato.__file__).parents[1])}
+
+
+def run(*args: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(arg) for arg in args])
+
+
+def failed(result: Result, code: int, *expected: str) -> None:
+    """The exit code, a message of at most a screen on stderr, no traceback, and nothing on stdout."""
+    assert result.exit_code == code, result.output
+    assert "Traceback" not in result.output and "internal error" not in result.output
+    assert isinstance(result.exception, SystemExit)
+    assert len(result.stderr.splitlines()) <= 24
+    assert result.stdout == ""
+    for text in expected:
+        assert text in re.sub(r"[\s│]+", " ", result.stderr), result.stderr
+
+
+def process(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT)

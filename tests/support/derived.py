@@ -1,0 +1,47 @@
+"""Answers of rule engines and events of the declarative semantics in one form, so that they can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+
+from ostinato.rules.terms.data import Child, Term, from_canonical, from_row
+from ostinato.rules.terms.event import Event
+
+
+def events_in(answer: pa.Table) -> frozenset[Event]:
+    """The derived events of an answer with times in whole seconds; a term that a variable held comes as its text."""
+    return frozenset(
+        Event(int(row["begin"]), int(row["end"]), _with_terms(from_row(row["type"], row))) for row in answer.to_pylist()
+    )
+
+
+def _with_terms(term: Term) -> Term:
+    return Term(term.label, tuple(_read(child) for child in term.children))
+
+
+def _read(child: Child) -> Child:
+    if isinstance(child, Term) and len(child.children) == 1:
+        (value,) = child.children
+        if isinstance(value, str) and value.startswith('{"'):
+            return Term(child.label, (from_canonical(value),))
+    return child
+
+
+def compared(events: Iterable[Event]) -> set[Any]:
+    """What of events can differ: a row has no order of columns of its own, and several values are several elements."""
+    return {(event.begin, event.end, _shape(event.term)) for event in events}
+
+
+def _shape(child: Child) -> Any:
+    if not isinstance(child, Term):
+        return round(child, 9) if isinstance(child, float) else child
+    by_label: dict[str, list[Any]] = {}
+    for each in child.children:
+        if isinstance(each, Term) and len(each.children) > 1 and not any(isinstance(v, Term) for v in each.children):
+            by_label.setdefault(each.label, []).extend((each.label, (("", (_shape(v),)),)) for v in each.children)
+        else:
+            by_label.setdefault(each.label if isinstance(each, Term) else "", []).append(_shape(each))
+    return child.label, tuple(sorted(((label, tuple(found)) for label, found in by_label.items()), key=repr))

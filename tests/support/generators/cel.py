@@ -1,0 +1,353 @@
+"""Random CEL queries and streams for property tests: legal by construction, small, and biased so that matches exist.
+
+Events have the attributes v (small integer or null), s (a short text or null), k (a key or null), ts (seconds, never
+going back, with ties), n (an integer that never goes back, for WITHIN … ON n) and m (one that never goes back among the
+events of one k).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from ostinato.core.expressions import COMPARISONS, Attribute, Call, Expr, Literal, Variable
+from ostinato.core.window import Window
+from ostinato.patterns.syntax.nodes import (
+    Absent,
+    Consume,
+    Event,
+    Filter,
+    Formula,
+    Item,
+    Or,
+    Query,
+    Repeat,
+    Sequence,
+    bound,
+    rebuild,
+    vdef,
+    vdef_plus,
+)
+
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+Row = dict[str, Any]
+T = TypeVar("T")
+
+SECOND = 1_000_000_000
+SCHEMA = pa.schema(
+    {
+        "type": pa.string(),
+        "v": pa.int64(),
+        "s": pa.string(),
+        "k": pa.int64(),
+        "ts": pa.int64(),
+        "n": pa.int64(),
+        "m": pa.int64(),
+    }
+)
+
+
+@cache
+def _below(count: int) -> st.SearchStrategy[int]:
+    return st.integers(0, count - 1)
+
+
+def _pick(draw: Draw, *options: T) -> T:
+    """One of the options, shrinking to the first. (st.sampled_from, without building a strategy for each draw.)"""
+    return options[draw(_below(len(options)))]
+
+
+def _rarely(draw: Draw) -> bool:
+    return _pick(draw, False, False, False, False, True)
+
+
+# Streams --------------------------------------------------------------------------------------------------------------
+
+_events = st.tuples(
+    st.sampled_from(["A", "B", "C", "A", "B", "A", "B", "C", "D", None]),
+    st.sampled_from([1, 0, 2, -1, -2, 1, 2, None, None]),
+    st.sampled_from(["a", "b", "c", "a", "b", None]),
+    st.sampled_from([1, 1, 1, 2, None]),
+    st.sampled_from([0, 1, 1, 2, 3]),
+    st.sampled_from([0, 1, 2]),
+)
+
+
+@st.composite
+def streams(draw: Draw, max_size: int = 9) -> list[Row]:
+    """Rows in stream order; the time is in `ts`."""
+    rows: list[Row] = []
+    ts = n = 0
+    # Short streams have few matches: of two lengths take the greater.
+    for _ in range(max(draw(_below(max_size + 1)), draw(_below(max_size + 1)))):
+        relation, v, s, k, later, more = draw(_events)
+        ts, n = ts + later, n + more
+        rows.append({"type": relation, "v": v, "s": s, "k": k, "ts": ts, "n": n, "m": n - 9 * (k or 0)})
+    return rows
+
+
+def table(rows: Iterable[Row]) -> pa.Table:
+    """The same rows as Arrow data, with types even where every value is null."""
+    return pa.Table.from_pylist(list(rows), schema=SCHEMA)
+
+
+# Predicates -----------------------------------------------------------------------------------------------------------
+
+
+def predicate(draw: Draw, variable: str) -> Expr:
+    """A condition on one variable, mostly easy to meet."""
+    if not _rarely(draw):
+        return _comparison(draw, variable)
+    both = _join(_pick(draw, "and", "or"), _comparison(draw, variable), _comparison(draw, variable))
+    return _pick(draw, both, Call("not", (both,)))
+
+
+def _join(op: str, *args: Expr) -> Expr:
+    """One flat call, as the parser makes it."""
+    parts = [part for arg in args for part in (arg.args if isinstance(arg, Call) and arg.op == op else (arg,))]
+    return Call(op, tuple(parts))
+
+
+def _comparison(draw: Draw, variable: str) -> Expr:
+    v, s = Attribute(variable, "v"), Attribute(variable, "s")
+    kind = _pick(draw, "usual", "usual", "usual", "number", "number", "text", "text", "null", "in", "like")
+    if kind == "usual":  # equal conditions in different places are a case of their own
+        return Call(">", (v, Literal(0)))
+    if kind == "number":
+        odd = (Call("+", (v, Literal(1))), Call("%", (v, Literal(2))), Call("/", (Literal(2), v)), Call("abs", (v,)))
+        left = _pick(draw, *odd) if _rarely(draw) else v
+        return Call(_pick(draw, ">=", "<=", "!=", ">", "<", "="), (left, Literal(_pick(draw, 0, 1, -1, 2, -2))))
+    if kind == "text":
+        return Call(_pick(draw, "!=", "=", "<="), (s, Literal(_pick(draw, "a", "b", "c"))))
+    if kind == "null":
+        return _pick(draw, Call("not", (Call("is_null", (v,)),)), Call("is_null", (s,)))
+    if kind == "in":
+        choices = _pick(draw, (0, 1), (0, 1, -1), (2, None))
+        return Call("in", (v, *map(Literal, choices)))
+    return Call("like", (s, Literal(_pick(draw, "%", "a%", "_", "%b"))))
+
+
+def _condition(draw: Draw, names: list[str], correlated: bool) -> Expr:
+    """A condition over one or two of the variables; only with `correlated` it compares them with each other."""
+    first, second = _pick(draw, *names), _pick(draw, *names)
+    if first != second and correlated and _pick(draw, True, True, False):
+        return _correlated(draw, first, second, _pick(draw, *names))
+    if first == second or _pick(draw, True, True, False):
+        return predicate(draw, first)
+    both = _join(_pick(draw, "and", "or"), predicate(draw, first), predicate(draw, second))
+    return _pick(draw, both, both, Call("not", (both,)))
+
+
+def _correlated(draw: Draw, first: str, second: str, third: str) -> Expr:
+    """A condition that compares events with each other."""
+    attribute = _pick(draw, "k", "v", "s")
+    equal = Call("=", (Attribute(first, attribute), Attribute(second, attribute)))
+    kind = _pick(draw, "equal", "equal", "compare", "compare", "calculate", "both", "or", "not", "in", "null")
+    if kind == "equal":
+        return equal
+    compared = Call(_pick(draw, *COMPARISONS), (Attribute(first, attribute), Attribute(second, attribute)))
+    if kind == "compare":
+        return compared
+    if kind == "calculate":
+        left = Call(_pick(draw, "+", "-", "*", "/", "%"), (Attribute(first, "v"), Attribute(second, "v")))
+        right = _pick(draw, Attribute(third, "v"), Literal(1), Call("neg", (Attribute(second, "v"),)))
+        return Call(_pick(draw, *COMPARISONS), (left, right))
+    if kind == "both":
+        return Call("and", (equal, Call(_pick(draw, *COMPARISONS), (Attribute(first, "v"), Attribute(second, "v")))))
+    if kind == "or":
+        return Call("or", (compared, predicate(draw, third)))
+    if kind == "not":
+        return Call("not", (Call("and", (compared, predicate(draw, third))),))
+    if kind == "in":
+        return Call("in", (Attribute(first, "v"), Attribute(second, "v"), Literal(2)))
+    return Call("is_null", (Call("+", (Attribute(first, "v"), Attribute(second, "v"))),))
+
+
+# Formulas -------------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def formulas(
+    draw: Draw,
+    *,
+    max_depth: int = 3,
+    absent: bool = True,
+    wider_filters: bool = False,
+    reuse: bool = False,
+    correlated: bool = False,
+) -> Formula:
+    """A well-formed formula, NOT only between the parts of a sequence.
+
+    wider_filters: filters may sit below the place that binds their variable. reuse: variables may be used again
+    anywhere, so that parts can never match. correlated: filters may compare events with each other.
+    """
+    shape = _Shape(draw, absent=absent, reuse=reuse).formula(max_depth)
+    return _filtered(draw, shape, frozenset(), wider_filters, correlated)
+
+
+@dataclass
+class _Shape:
+    """Draws formulas without filters. Variables are x1, x2, …; `used` counts those taken on the way to this place,
+    `bare` and `absents` the events without a name and under NOT in the whole formula."""
+
+    draw: Draw
+    absent: bool
+    reuse: bool
+    used: int = 0
+    bare: int = 0
+    absents: int = 0
+
+    def formula(self, depth: int) -> Formula:
+        kind = _pick(self.draw, "event", "event", "sequence", "sequence", "or", "repeat") if depth else "event"
+        if kind == "sequence":
+            return self._sequence(depth - 1)
+        if kind == "or":
+            return self._or(depth - 1)
+        if kind == "repeat":
+            return Repeat(self.formula(depth - 1), contiguous=_rarely(self.draw))
+        return self._event()
+
+    def _event(self) -> Event:
+        relation = _pick(self.draw, "A", "B", None, "A", "B", "C", None, "D")
+        if self.reuse:
+            return Event(relation, _pick(self.draw, "x1", "x2", "x3"))
+        if _rarely(self.draw):  # no AS: numbered in the order of the text, as the parser does
+            self.bare += 1
+            return Event(relation, f"#{self.bare}")
+        self.used += 1
+        return Event(relation, f"x{self.used}")
+
+    def _sequence(self, depth: int) -> Sequence:
+        contiguous = _rarely(self.draw)
+        parts: list[Formula] = [self.formula(depth)]
+        for _ in range(_pick(self.draw, 1, 1, 1, 2)):
+            while self.absent and not contiguous and _rarely(self.draw):
+                parts.append(self.absence())
+            parts.append(self.formula(depth))
+        return Sequence(tuple(parts), contiguous)
+
+    def absence(self) -> Absent:
+        self.absents += 1
+        event = Event(_pick(self.draw, "A", "B", "C", "D", None), f"n{self.absents}")
+        return Absent(event, predicate(self.draw, event.variable) if _pick(self.draw, False, True) else None)
+
+    def _or(self, depth: int) -> Or:
+        # All branches take their variables from the same place on, so that the whole binds most of them.
+        start, most, parts = self.used, self.used, []
+        for _ in range(_pick(self.draw, 2, 2, 3)):
+            self.used = start
+            parts.append(self.formula(depth))
+            most = max(most, self.used)
+        self.used = most
+        return Or(tuple(parts))
+
+
+def _filtered(draw: Draw, formula: Formula, scope: frozenset[str], wider: bool, correlated: bool) -> Formula:
+    """The formula with filters on some of its nodes, each on variables that are bound there."""
+    if isinstance(formula, Absent):
+        if correlated and _named(scope) and not formula.event.variable.startswith("#") and _pick(draw, True, False):
+            test = _correlated(draw, formula.event.variable, _pick(draw, *_named(scope)), formula.event.variable)
+            return replace(formula, predicate=test)
+        return formula
+    outer = scope - bound(formula)
+    scope = scope | bound(formula)
+    # A + gives the variables of its body new values in every iteration: the outer ones of that name are out of sight.
+    inner = scope - vdef_plus(formula.body) if isinstance(formula, Repeat) else scope
+    result = rebuild(formula, lambda child: _filtered(draw, child, inner if wider else frozenset(), wider, correlated))
+    if isinstance(result, Or) and _named(outer) and _pick(draw, True, False):
+        # A condition on an earlier event decides between the branches, as in φ6.
+        first, *others = result.parts
+        result = replace(result, parts=(Filter(first, _condition(draw, _named(outer), correlated)), *others))
+    names = _named(outer if _pick(draw, True, False) else scope) or _named(scope)
+    wanted = _pick(draw, True, False) if correlated else _rarely(draw)
+    return Filter(result, _condition(draw, names, correlated)) if names and wanted else result
+
+
+def _named(variables: Iterable[str]) -> list[str]:
+    return sorted(variable for variable in variables if not variable.startswith("#"))
+
+
+# Queries --------------------------------------------------------------------------------------------------------------
+
+
+def _window(draw: Draw, kind: str) -> Window:
+    if kind == "events":
+        count = _pick(draw, 6, 5, 4, 3, 2, 1)
+        return Window("events", count, text=f"{count} EVENTS")
+    if kind == "attribute":
+        amount = _pick(draw, 6, 4, 3, 2, 1, 0)
+        return Window("attribute", amount, "n", text=f"{amount} ON n")
+    seconds = _pick(draw, 8, 5, 3, 2.5, 2, 1, 0)
+    return Window("time", int(seconds * SECOND), text=f"{seconds} seconds")
+
+
+@st.composite
+def queries(
+    draw: Draw, /, *, trailing: bool = True, items: bool = True, partitions: bool = True, **options: Any
+) -> Query:
+    """A whole query. `options` are those of `formulas`; trailing=False: no NOT at the end; items=False: SELECT *."""
+    formula = draw(formulas(**options))
+    kind = _pick(draw, None, None, None, "events", "time", "attribute")
+    window = _window(draw, kind) if kind else None
+    consume: Consume = _pick(draw, "NONE", "NONE", "PARTITION", "ANY")
+    if trailing and options.get("absent", True) and _rarely(draw):
+        formula, window, consume = _ending(draw, formula), _window(draw, "time"), "NONE"
+    partition_by: tuple[str, ...] = _pick(draw, (), (), ("k",)) if partitions else ()
+    if partition_by and window is not None and window.kind == "attribute":
+        window = replace(window, attribute="m", text=window.text.replace("n", "m"))
+    return Query(
+        formula,
+        strategy=_pick(draw, "ALL", "ALL", "MAX", "LAST", "NXT", "STRICT"),
+        items=_items(draw, formula) if items else None,
+        partition_by=partition_by,
+        window=window,
+        consume=consume,
+    )
+
+
+def _ending(draw: Draw, formula: Formula) -> Formula:
+    """The formula with NOT as the last part of its outermost sequence, below the top filters."""
+    if isinstance(formula, Filter):
+        return replace(formula, body=_ending(draw, formula.body))
+    last = _Shape(draw, absent=True, reuse=False, absents=100).absence()
+    if isinstance(formula, Sequence) and not formula.contiguous:
+        return replace(formula, parts=(*formula.parts, last))
+    return Sequence((formula, last))
+
+
+def _items(draw: Draw, formula: Formula) -> tuple[Item, ...] | None:
+    names = _named(vdef(formula))
+    if not names or _pick(draw, True, False):
+        return None
+    items = []
+    for index in range(_pick(draw, 1, 2, 3)):
+        x = _pick(draw, *names)
+        value, whole = Attribute(x, "v"), Variable(x)
+        aggregate = Call(_pick(draw, "sum", "avg", "min", "max", "first", "last"), (value,))
+        choices: list[Expr] = [whole, whole, value, Call("count", (whole,)), aggregate]
+        expr = _pick(draw, *choices)
+        items.append(Item(expr, f"c{index}"))
+    return tuple(items)
+
+
+@st.composite
+def correlated_queries(draw: Draw, /, **options: Any) -> Query:
+    """A query that compares at least two of its events with each other. `options` are those of `queries`."""
+    query = draw(queries(correlated=True, wider_filters=True, **options))
+    first, last = (Event(_pick(draw, "A", "B", None), name) for name in ("y1", "y2"))
+    whole = query.formula
+    if isinstance(whole, Sequence) and isinstance(end := whole.parts[-1], Absent):
+        if _pick(draw, True, False):
+            end = replace(end, predicate=_correlated(draw, end.event.variable, "y1", end.event.variable))
+        formula: Formula = Sequence((first, *whole.parts[:-1], end))
+    else:
+        parts = (first, whole, last)[: _pick(draw, 2, 3)]
+        formula = Sequence(parts, contiguous=_rarely(draw))
+    if others := _named(bound(formula) - {"y1"}):
+        formula = Filter(formula, _correlated(draw, "y1", _pick(draw, *others), _pick(draw, "y1", *others)))
+    return replace(query, formula=formula)

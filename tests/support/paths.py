@@ -1,0 +1,9 @@
+"""Where the files are that tests read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+ROOT = TESTS.parent
+VECTORS = TESTS / "vectors"

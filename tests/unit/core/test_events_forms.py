@@ -1,0 +1,94 @@
+"""Forms of events that Arrow itself cannot work with, or that say nothing of their columns."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pytest
+
+import ostinato
+from ostinato.core.events import to_arrow, with_columns
+from ostinato.errors import DataError
+from ostinato.patterns.many import fitted
+
+TABLE = pa.table({"ts": [1, 2], "type": ["A", "B"]})
+
+
+def test_byte_views_become_bytes() -> None:
+    table = to_arrow(pa.table({"a": pa.array([b"x", None], pa.binary_view())}))
+    assert (table.schema.field("a").type, table["a"].to_pylist()) == (pa.large_binary(), [b"x", None])
+
+
+def test_runs_are_written_out() -> None:
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3, 5], pa.int32()), pa.array(["A", None, "B"]))
+    for column in (runs, runs[1:], pa.chunked_array([runs, runs[4:]]), pa.chunked_array([], runs.type)):
+        table = to_arrow(pa.table({"type": column, "v": list(range(len(column)))}))
+        assert table.schema.field("type").type == pa.string()
+        assert table["type"].to_pylist() == column.to_pylist()
+    query = ostinato.cel("A ; B PARTITION BY k")
+    events = pa.table({"type": runs, "k": runs, "ts": list(range(5))})
+    assert len(query.detect(events)) == len(query.detect(to_arrow(events)))
+
+
+def test_no_events_have_the_columns_that_are_asked_for() -> None:
+    table = with_columns(to_arrow([]), ["type", "v"], time="at")
+    assert table.schema == pa.schema([("at", pa.timestamp("us")), ("type", pa.null()), ("v", pa.null())])
+    assert (with_columns(TABLE, ["nowhere"]).schema, with_columns(TABLE, []).num_rows) == (TABLE.schema, len(TABLE))
+
+
+@pytest.mark.parametrize("query", ["A ; B WITHIN 1 minute", "A AS x FILTER x.v > 3 AND x.w = 'a' PARTITION BY k"])
+def test_columns_without_a_value_do_where_there_are_no_events(query: str) -> None:
+    nothing = pa.table({name: pa.nulls(0) for name in ("ts", "type", "v", "w", "k")})
+    assert len(ostinato.cel(query).detect(with_columns(nothing, []))) == 0
+    missing = pa.table({name: pa.nulls(2) for name in ("ts", "type", "v", "w", "k")})
+    with pytest.raises(DataError, match="`ts` is NULL"):
+        ostinato.cel(query).detect(with_columns(missing, []))
+
+
+def test_columns_of_nothing_but_null_in_the_answers_of_many() -> None:
+    queries = {"a": ostinato.cel("A AS x ; B AS y"), "b": ostinato.cel("B AS x")}
+    found = ostinato.detect_many(queries, TABLE.append_column("n", pa.nulls(2)), events=True)
+    found.validate(full=True)
+    assert [[event["n"] for event in row["events"]] for row in found.to_pylist()] == [[None, None], [None]]
+
+
+@pytest.mark.parametrize("start", [0, 1, 2])
+def test_answers_in_another_zone_with_null_at_every_depth(start: int) -> None:
+    def kind(zone: str) -> pa.DataType:
+        inner = pa.struct([("at", pa.timestamp("us", zone)), ("n", pa.null())])
+        return pa.list_(pa.struct([("x", inner), ("all", pa.list_(inner)), ("n", pa.null())]))
+
+    inner = {"at": datetime(2026, 1, 1, tzinfo=UTC), "n": None}
+    rows = [
+        [{"x": inner, "all": [inner, None], "n": None}, {"x": None, "all": None, "n": None}],
+        None,
+        [],
+        [None, {"x": inner, "all": [], "n": None}],
+    ]
+    matches = pa.table({"events": pa.array(rows, kind("Asia/Tokyo"))}).slice(start)
+    found = fitted("a", matches, pa.schema([("query", pa.string()), ("events", kind("UTC")), ("v", pa.int64())]))
+    found.validate(full=True)
+    assert found.to_pylist() == [{"query": "a", "events": row, "v": None} for row in rows[start:]]
+
+
+def test_a_pandas_frame_on_spark_is_told_from_a_spark_frame() -> None:
+    frame = type("DataFrame", (), {"__module__": "pyspark.pandas.frame"})()
+    with pytest.raises(DataError, match=r"fix: give frame\.to_spark\(\)"):
+        ostinato.cel("A AS x").detect(frame)
+
+
+def test_dictionaries_of_many_batches_are_told_apart() -> None:
+    engine = ostinato.cel("A AS x ; B AS y PARTITION BY k WITHIN 3 EVENTS").engine()
+    for number in range(100):
+        keys = pa.array([f"{number}-{place}" for place in range(100)])
+        small = pa.DictionaryArray.from_arrays(pa.array(range(100), pa.int8()), keys)
+        engine.push(pa.table({"type": ["A"] * 100, "k": small}))
+    assert engine.stats().keys == 10_000
+
+
+def test_the_type_column_is_never_taken_for_the_time() -> None:
+    with pytest.raises(ostinato.DataError, match="time='at'"):
+        ostinato.cel("A AS x ; B AS y WITHIN 1 second").detect([{"type": "A", "at": 1}])
+    with pytest.raises(ostinato.DataError, match="time='…'"):
+        ostinato.cel("A AS x ; B AS y WITHIN 1 second").detect([{"type": "A"}])

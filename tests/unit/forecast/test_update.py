@@ -1,0 +1,97 @@
+"""Models that go on learning: intervals that come back, alarms that ring when they should and not else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import ostinato as ost
+from ostinato.forecast.score.interval_checks import Judgement
+
+PATTERN = "A ; C WITHIN 4 EVENTS"
+OLD, NEW = [0.4, 0.3, 0.3], [0.5, 0.35, 0.15]
+
+
+def drawn(chances: list[float], events: int, seed: int) -> pa.Table:
+    return kinds(np.random.default_rng(seed).choice(3, events, p=chances))
+
+
+def kinds(numbers: np.ndarray) -> pa.Table:
+    return pa.table({"ts": np.arange(len(numbers)), "type": np.array(["A", "B", "C"])[numbers]})
+
+
+def fitted(events: pa.Table, **options: Any) -> ost.ForecastModel:
+    return ost.Forecaster(PATTERN, **{"horizon": 20, "order": 1, "threshold": 0.8} | options).fit(events)
+
+
+def coverage(model: ost.ForecastModel, events: pa.Table) -> tuple[float, float]:
+    """The share of events with an interval, and of the intervals that held."""
+    scores = model.evaluate(events).table.to_pylist()[0]
+    return 1 - scores["no_forecast"], scores["coverage"]
+
+
+def test_intervals_come_back_when_the_new_stream_has_been_learned() -> None:
+    model, fresh = fitted(drawn(OLD, 20_000, 1)), drawn(NEW, 20_000, 3)
+    assert coverage(model, fresh)[1] < 0.65
+    rang = [model.update(drawn(NEW, 2000, 10 + step), decay=0.8) for step in range(10)]
+    assert rang[0] is not None and not any(rang[1:])
+    made, held = coverage(model, fresh)
+    assert made > 0.9 and 0.78 < held < 0.92
+    assert model.calibration is not None and 0.8 <= model.nominal < 0.95
+    assert str(model.calibration) in model.explain() and f"made with {model.nominal:.3f}" in str(model.calibration)
+
+
+def test_what_an_update_says_is_saved(tmp_path: Any) -> None:
+    model = fitted(drawn(OLD, 3000, 1))
+    model.update(drawn(NEW, 3000, 2), decay=0.5)
+    model.save(tmp_path / "model")
+    again = ost.ForecastModel.load(tmp_path / "model")
+    assert again.nominal == model.nominal and again.nominal_seconds == model.nominal_seconds
+    more = drawn(NEW, 500, 3)
+    assert again.update(more) == model.update(more) and again.nominal == model.nominal
+    assert str(again.calibration) == str(model.calibration)
+
+
+@pytest.mark.parametrize("decay", [1.0, 0.9])
+def test_the_same_stream_rings_nothing(decay: float) -> None:
+    model = fitted(drawn(OLD, 5000, 1))
+    assert not any(model.update(drawn(OLD, 300, 100 + step), decay=decay) for step in range(60))
+    assert coverage(model, drawn(OLD, 20_000, 3))[1] > 0.77
+
+
+@pytest.mark.parametrize("order", ["auto", 1])
+def test_order_in_what_came_in_any_order_rings(order: Any) -> None:
+    """To a model that holds symbols for independent a cycle of them costs the same."""
+    model = fitted(drawn([1 / 3] * 3, 20_000, 1), order=order)
+    drift = model.update(kinds(np.arange(3000) % 3))
+    assert drift is not None and drift.of == "past" and drift.excess > 0.1
+    assert model.alarm is not None and model.alarm.last == drift
+
+
+def test_missed_intervals_ring() -> None:
+    """Completions become rarer, and each event still costs about as much."""
+    model = fitted(drawn([0.2, 0.6, 0.2], 20_000, 1))
+    drift = model.update(drawn([0.05, 0.6, 0.35], 2000, 2))
+    assert drift is not None
+    assert model.judgement is not None
+
+
+def test_events_are_few_or_intervals_left_alone() -> None:
+    model = fitted(drawn(OLD, 2000, 1))
+    assert model.update(drawn(OLD, 1, 2)) is None
+    alone = fitted(drawn(OLD, 2000, 1), calibrate=False)
+    alone.update(drawn(NEW, 2000, 2))
+    assert alone.calibration is None and alone.nominal == 0.8
+    unjudged = fitted(drawn(OLD, 2000, 1), holdout=0)
+    assert unjudged.update(drawn(NEW, 2000, 2)) is None and unjudged.calibration is None
+
+
+def test_seconds_are_followed_where_they_were_known() -> None:
+    model = fitted(drawn(OLD, 2000, 1))
+    assert model.judgement is not None and model.judgement.seconds is not None
+    untimed = Judgement(model.judgement.events)
+    assert untimed.followed_by(model.judgement, 0.5).seconds is model.judgement.seconds
+    assert model.judgement.followed_by(untimed, 0.5).seconds is None

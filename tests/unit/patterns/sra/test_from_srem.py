@@ -1,0 +1,232 @@
+"""From expressions to automata and back: Theorems 5.1 and 5.6, Lemmas 5.3 and 5.5, Examples 5.2 and 5.14."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ostinato.core.expressions import CURRENT, FALSE, TRUE, Attribute, Call, Literal
+from ostinato.errors import LimitError
+from ostinato.patterns.sra import explore
+from ostinato.patterns.sra.automaton import Automaton, Rule
+from ostinato.patterns.sra.definite_registers import definite
+from ostinato.patterns.sra.epsilon import eliminate
+from ostinato.patterns.sra.from_srem import construct
+from ostinato.patterns.sra.live_registers import live, without_idle_writes
+from ostinato.patterns.sra.single_write import after_writing, free_register, single_register
+from ostinato.patterns.sra.to_srem import concat, either, star
+from ostinato.patterns.sra.trim import trim
+from ostinato.patterns.syntax.srem.nodes import EMPTY, EPSILON, Concat, Either, Plus, Star, Test, to_text
+from ostinato.patterns.syntax.srem.parse import parse
+
+Row = dict[str, Any]
+
+E1 = "[type = 'T'] -> r1 . true* . [type = 'H' AND id = r1.id]"
+E2 = "([type = 'T' AND value < -40] -> r1 | [type = 'T' AND value > 50] -> r1) . [type = 'T' AND id = r1.id]"
+
+
+def built(text: str, window: int | None = None) -> Automaton:
+    return construct(parse(text).expression, window)
+
+
+def values(*numbers: int | None) -> list[Row]:
+    return [{"v": number} for number in numbers]
+
+
+# Theorem 5.1 and Lemma 5.3 --------------------------------------------------------------------------------------------
+
+
+def test_figure_1() -> None:
+    assert str(eliminate(built(E1))) == (
+        "states 0 … 2, start 0, final [2], registers r1\n"
+        "  0 --[type = 'T'] ↓ r1--> 1\n"
+        "  1 --[TRUE]--> 1\n"
+        "  1 --[type = 'H' AND id = r1.id]--> 2"
+    )
+
+
+def test_figure_3_basic_automata_joined_by_epsilons() -> None:
+    automaton = built(E2)
+    assert [(rule.source, rule.target) for rule in automaton.rules] == [(2, 3), (4, 5), (6, 7)]
+    assert set(automaton.epsilons) == {(0, 2), (0, 4), (3, 1), (5, 1), (1, 6)}
+    assert automaton.registers == {"r1"}
+    assert (automaton.start, automaton.final) == (0, {7})
+
+
+def test_example_5_2_without_epsilons() -> None:
+    assert str(eliminate(built(E2))) == (
+        "states 0 … 2, start 0, final [2], registers r1\n"
+        "  0 --[type = 'T' AND value < -40] ↓ r1--> 1\n"
+        "  0 --[type = 'T' AND value > 50] ↓ r1--> 1\n"
+        "  1 --[type = 'T' AND id = r1.id]--> 2"
+    )
+
+
+def test_figure_4a() -> None:
+    assert [str(rule) for rule in eliminate(built(f"true* . {E1}", 3)).rules] == [
+        "0 --[TRUE]--> 0",
+        "0 --[type = 'T'] ↓ r1--> 1",
+        "1 --[TRUE]--> 1",
+        "1 --[type = 'H' AND id = r1.id]--> 2",
+    ]
+
+
+def test_a_window_is_kept() -> None:
+    for form in (eliminate, definite, single_register):
+        assert form(built("true -> r, s . [r.v = s.v]", 7)).window == 7
+
+
+def test_epsilon_loops_end() -> None:
+    automaton = eliminate(built("((()*)*)* . (true*)*"))
+    assert str(automaton) == "states 0 … 0, start 0, final [0]\n  0 --[TRUE]--> 0"
+
+
+# Smaller automata -----------------------------------------------------------------------------------------------------
+
+
+def test_useless_states_and_rules_go() -> None:
+    rules = (Rule(2, 1), Rule(2, 3), Rule(0, 1), Rule(1, 1, FALSE), Rule(3, 3))
+    assert trim(Automaton(4, 2, frozenset({1}), rules)) == Automaton(2, 0, frozenset({1}), (Rule(0, 1),))
+
+
+def test_only_states_that_behave_alike_are_merged() -> None:
+    same = Automaton(4, 0, frozenset({3}), (Rule(0, 1), Rule(0, 2), Rule(1, 3), Rule(2, 3)))
+    assert trim(same).states == 3
+    writes = replace(same, rules=(*same.rules[:3], Rule(2, 3, TRUE, ("r",))))
+    assert trim(writes).states == 4
+
+
+def test_long_chains_are_merged_quickly() -> None:
+    width = 3_000
+    one = [Rule(state, state + 1) for state in range(width)]
+    other = [Rule(0, width + 1), *(Rule(state, state + 1) for state in range(width + 1, 2 * width - 1))]
+    both = Automaton(2 * width, 0, frozenset({width, 2 * width - 1}), (*one, *other))
+    assert trim(both).states == width + 1
+
+
+def test_registers_live_until_their_last_read() -> None:
+    automaton = eliminate(built("true -> r . true -> s . [v = r.v] . [v = s.v] -> r . true"))
+    assert live(automaton) == (frozenset(), {"r"}, {"r", "s"}, {"s"}, frozenset(), frozenset())
+    assert [rule.writes for rule in without_idle_writes(automaton).rules] == [("r",), ("s",), (), (), ()]
+
+
+def test_a_register_that_is_overwritten_first_is_not_live() -> None:
+    automaton = eliminate(built("true -> r . true -> r . [v = r.v]"))
+    assert [rule.writes for rule in without_idle_writes(automaton).rules] == [(), ("r",), ()]
+
+
+def test_definite_states_know_what_is_written() -> None:
+    assert str(definite(built("([v = 1] -> r | [v = 2] -> s) . ([v = r.v] | [v = s.v])"))) == (
+        "states 0 … 3, start 0, final [3], registers r, s\n"
+        "  0 --[v = 1] ↓ r--> 1\n"
+        "  0 --[v = 2] ↓ s--> 2\n"
+        "  1 --[v = r.v]--> 3\n"
+        "  2 --[v = s.v]--> 3"
+    )
+
+
+def test_growth_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explore, "MAX_STATES", 1_000)
+    registers = [f"r{index}" for index in range(12)]
+    writes = " | ".join(f"[v = {index}] -> {name}" for index, name in enumerate(registers))
+    reads = " AND ".join(f"{name}.v = 1" for name in registers)
+    with pytest.raises(LimitError, match="states=1,000"):
+        definite(built(f"({writes})* . [{reads}]"))
+
+
+# Lemma 5.5 ------------------------------------------------------------------------------------------------------------
+
+
+def test_appendix_10_3_partitions() -> None:
+    partition = (frozenset({"r1", "r3"}), frozenset({"r2"}), frozenset({"r4"}), frozenset[str]())
+    writes = frozenset({"r1", "r2", "r3"})
+    assert free_register(partition, writes) == 0
+    assert after_writing(partition, 0, writes) == (writes, frozenset(), frozenset({"r4"}), frozenset())
+
+
+def test_one_write_per_rule() -> None:
+    automaton = built("true -> a, b . [v > a.v] -> a . [v > a.v AND v < b.v + 10]")
+    single = automaton.single_register()
+    assert [len(rule.writes) for rule in single.rules] == [1, 1, 0]
+    assert len(single.registers) == 2
+    for numbers in [(1, 2, 3), (1, 2, 11), (2, 1, 3), (1, None, 3)]:
+        assert single.accepts(values(*numbers)) == automaton.accepts(values(*numbers))
+
+
+def test_registers_that_hold_nothing_stay_empty() -> None:
+    automaton = built("([v = 1] -> a, b | [v = 2] -> a) . [v = b.v]")
+    single = automaton.single_register()
+    assert single.accepts(values(1, 1))
+    assert not single.accepts(values(2, 2))
+
+
+def test_a_single_register_automaton_stays_as_it_is() -> None:
+    automaton = built(E1)
+    assert automaton.single_register() is automaton
+
+
+# Theorem 5.6 ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        E1,
+        E2,
+        f"true* . {E1}",
+        "true -> r . ([value > r.value] -> r)+",
+        "[a = 1]*",
+        "[a = 1]+",
+        "[a = 1]?",
+        "()",
+        "[FALSE]",
+        "([a = 1] . [b = 2])*",
+        "true -> r, s . [r.v = s.v]",
+    ],
+)
+def test_small_expressions_come_back_as_they_were(text: str) -> None:
+    assert to_text(built(text).to_srem()) == text
+
+
+def test_a_window_becomes_lengths() -> None:
+    back = built("[a = 1]*", 2).to_srem()
+    assert to_text(back) == "([a = 1] . [a = 1]?)?"
+
+
+def test_what_is_never_read_is_not_stored() -> None:
+    rise = built("true -> r . ([v > r.v] -> r)+", 3)
+    assert to_text(rise.to_srem()) == "true -> r . [v > r.v] -> r . [v > r.v]?"
+    assert to_text(rise.determinise().to_srem()) == "true -> e1 . [v > e1.v] -> e1 . [v > e1.v]?"
+    assert to_text(built("true -> r . true -> s . [v = s.v]").to_srem()) == "true . true -> s . [v = s.v]"
+
+
+def test_no_branch_reads_what_it_has_not_written() -> None:
+    """Only then is the text of the expression a pattern."""
+    back = to_text(built("([v > 1]+ | [v > 2] -> r) . [v = r.v]").to_srem())
+    assert back == "[v > 2] -> r . [v = r.v]"
+    parse(back)
+
+
+def test_expressions_too_long_to_read_are_refused() -> None:
+    with pytest.raises(LimitError, match="too long to write down"):
+        built("([a = 1] . [b = 1])* | [c = 1]*", 500).to_srem()
+
+
+A, B = Test(Call("=", (Attribute(CURRENT, "v"), Literal(1)))), Test(Call("=", (Attribute(CURRENT, "v"), Literal(2))))
+
+
+def test_simplifications() -> None:
+    assert concat(A, EPSILON, concat(B, A)) == Concat((A, B, A))
+    assert concat(A, EMPTY) == EMPTY
+    assert concat() == EPSILON
+    assert concat(A, Star(A)) == Plus(A)
+    assert concat(B, Star(A)) == Concat((B, Star(A)))
+    assert either(A, EMPTY, A) == A
+    assert either(EPSILON, A) == Either((A, EPSILON))
+    assert either(Plus(A), EPSILON) == Star(A)
+    assert either(EPSILON, Star(A), B) == Either((Star(A), B))
+    assert either(EMPTY, EMPTY) == EMPTY
+    assert star(EMPTY) == star(EPSILON) == EPSILON
+    assert star(Either((Star(A), EPSILON, Plus(B)))) == Star(Either((A, B)))

@@ -1,0 +1,628 @@
+"""CEL text to nodes and back: the grammar, spans, what is desugared, and an error for every slip."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.resources import files
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ostinato.core.conditions import Condition
+from ostinato.core.expressions import (
+    RESERVED,
+    Attribute,
+    Call,
+    Expr,
+    Literal,
+    Variable,
+    on_current,
+    to_text,
+    transform,
+    walk,
+)
+from ostinato.core.text.grammar import MAX_DEPTH
+from ostinato.core.text.units import UNITS, parse_duration
+from ostinato.core.window import Window
+from ostinato.errors import QueryError, Span
+from ostinato.patterns.syntax import format
+from ostinato.patterns.syntax.cel.parse import parse
+from ostinato.patterns.syntax.nodes import Absent, Event, Filter, Formula, Item, Or, Query, Repeat, Sequence, children
+
+A, B, C = Event("A", "a"), Event("B", "b"), Event("C", "c")
+SECOND = 1_000_000_000
+
+
+def attr(variable: str, name: str = "v") -> Attribute:
+    return Attribute(variable, name)
+
+
+def gt(variable: str, value: object = 1) -> Call:
+    return Call(">", (attr(variable), Literal(value)))  # type: ignore[arg-type]
+
+
+def predicate(text: str) -> Expr:
+    formula = parse(f"T AS x FILTER {text}").formula
+    assert isinstance(formula, Filter)
+    return formula.predicate
+
+
+# Formulas -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "formula"),
+    [
+        ("A AS a", A),
+        ("A", Event("A", "#1")),
+        ("ANY AS x", Event(None, "x")),
+        ("ANY", Event(None, "#1")),
+        ("`ANY` AS x", Event("ANY", "x")),
+        ("A ; B AS b ; A", Sequence((Event("A", "#1"), B, Event("A", "#2")))),
+        ("`my type` AS `my var`", Event("my type", "my var")),
+        ("Größe AS ä1", Event("Größe", "ä1")),
+        ("A AS last ; B AS by ; C AS events", Sequence((Event("A", "last"), Event("B", "by"), Event("C", "events")))),
+        ("A as a;B As b", Sequence((A, B))),
+        ("[A AS a]", A),
+        # Precedence: FILTER, OR, ;, :, then NOT and +.
+        ("A AS a OR B AS b ; C AS c", Or((A, Sequence((B, C))))),
+        ("A AS a ; B AS b : C AS c", Sequence((A, Sequence((B, C), contiguous=True)))),
+        ("A AS a ; B AS b +", Sequence((A, Repeat(B)))),
+        ("A AS a : B AS b :+", Sequence((A, Repeat(B, contiguous=True)), contiguous=True)),
+        ("(A AS a)+:+", Repeat(Repeat(A), contiguous=True)),
+        ("A AS a OR B AS b FILTER a.v > 1", Filter(Or((A, B)), gt("a"))),
+        ("A AS a ; B AS b FILTER a.v > 1 FILTER b.v > 1", Filter(Filter(Sequence((A, B)), gt("a")), gt("b"))),
+        ("A AS a ; (B AS b FILTER b.v > 1)+", Sequence((A, Repeat(Filter(B, gt("b")))))),
+        # Brackets are kept as structure, chains are flat.
+        ("(A AS a ; B AS b) ; C AS c", Sequence((Sequence((A, B)), C))),
+        ("A AS a OR B AS b OR C AS c", Or((A, B, C))),
+        ("(A AS a OR B AS b) OR C AS c", Or((Or((A, B)), C))),
+        # NOT.
+        ("A AS a ; NOT B AS b ; C AS c", Sequence((A, Absent(B), C))),
+        ("A AS a ; NOT B ; C AS c", Sequence((A, Absent(Event("B", "#1")), C))),
+        ("A AS a ; (NOT B AS b FILTER b.v > 1) ; C AS c", Sequence((A, Absent(B, gt("b")), C))),
+        ("A AS a ; NOT (B AS b FILTER b.v > 1) ; C AS c", Sequence((A, Absent(B, gt("b")), C))),
+        (
+            "A AS a ; (NOT B AS b FILTER b.v > 1 FILTER b.v > 2) ; C AS c",
+            Sequence((A, Absent(B, Call("and", (gt("b"), gt("b", 2)))), C)),
+        ),
+    ],
+)
+def test_formulas(text: str, formula: Formula) -> None:
+    assert parse(text) == Query(formula)
+
+
+def test_comments_and_line_ends() -> None:
+    text = "-- fires\nA AS a ; -- then\r\n\tB AS b -- the end"
+    assert parse(text) == Query(Sequence((A, B)))
+    assert parse(text).text == text
+
+
+# Predicates ---------------------------------------------------------------------------------------------------------
+
+x, y = attr("x", "a"), attr("x", "b")
+ONE, TWO = Literal(1), Literal(2)
+
+
+@pytest.mark.parametrize(
+    ("text", "expr"),
+    [
+        ("x.a = 1", Call("=", (x, ONE))),
+        ("x.a <> 1", Call("!=", (x, ONE))),
+        ("x.a != 1", Call("!=", (x, ONE))),
+        ("x.a IN (1, 2)", Call("in", (x, ONE, TWO))),
+        ("x.a NOT IN (1)", Call("not", (Call("in", (x, ONE)),))),
+        ("x.a IN ( 'a,''b' ,'')", Call("in", (x, Literal("a,'b"), Literal("")))),
+        ("x.a IN (-1, .5, -2E+3)", Call("in", (x, Literal(-1), Literal(0.5), Literal(-2000.0)))),
+        ("x.a IN (1 -- one\n, 2)", Call("in", (x, ONE, TWO))),
+        ("x.a IN (1, NULL, x.b)", Call("in", (x, ONE, Literal(None), y))),
+        ("x.a BETWEEN 1 AND 2", Call("and", (Call(">=", (x, ONE)), Call("<=", (x, TWO))))),
+        ("x.a NOT BETWEEN 1 AND 2", Call("not", (Call("and", (Call(">=", (x, ONE)), Call("<=", (x, TWO)))),))),
+        ("x.a LIKE 'a%'", Call("like", (x, Literal("a%")))),
+        ("x.a NOT LIKE 'a%'", Call("not", (Call("like", (x, Literal("a%"))),))),
+        ("x.a IS NULL", Call("is_null", (x,))),
+        ("x.a is not null", Call("not", (Call("is_null", (x,)),))),
+        ("NOT x.a AND x.b OR TRUE", Call("or", (Call("and", (Call("not", (x,)), y)), Literal(True)))),
+        ("NOT x.a = 1", Call("not", (Call("=", (x, ONE)),))),
+        ("x.a AND (x.b AND FALSE)", Call("and", (x, y, Literal(False)))),
+        ("x.a + 1 * 2 - x.b", Call("-", (Call("+", (x, Call("*", (ONE, TWO)))), y))),
+        ("(x.a + 1) % 2 / 1", Call("/", (Call("%", (Call("+", (x, ONE)), TWO)), ONE))),
+        ("-x.a - -1", Call("-", (Call("neg", (x,)), Literal(-1)))),
+        ("- -1", Literal(1)),
+        ("abs(x.a)", Call("abs", (x,))),
+        ("ROUND(x.a, 2)", Call("round", (x, TWO))),
+        ("Concat(x.a, 'b', x.b)", Call("concat", (x, Literal("b"), y))),
+        ("coalesce(x.a, 1)", Call("coalesce", (x, ONE))),
+        ("is_true(x.a)", Call("is_true", (x,))),
+        ("x[a > 1 AND b = 1]", Call("and", (Call(">", (x, ONE)), Call("=", (y, ONE))))),
+        ("x[a = 1] OR x.b", Call("or", (Call("=", (x, ONE)), y))),
+        ("x.`odd name` = 1", Call("=", (attr("x", "odd name"), ONE))),
+        ("x.filter = x.select", Call("=", (attr("x", "filter"), attr("x", "select")))),
+        ("x.timestamp = x.count", Call("=", (attr("x", "timestamp"), attr("x", "count")))),
+    ],
+)
+def test_predicates(text: str, expr: Expr) -> None:
+    assert predicate(text) == expr
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0", 0),
+        ("9223372036854775807", 2**63 - 1),
+        ("1.5", 1.5),
+        (".5", 0.5),
+        ("1e3", 1000.0),
+        ("2E-2", 0.02),
+        ("-3", -3),
+        ("'it''s'", "it's"),
+        ("''", ""),
+        ("'-- no comment'", "-- no comment"),
+        ("TRUE", True),
+        ("false", False),
+        ("NULL", None),
+        ("TIMESTAMP '2026-01-02 03:04:05.5'", datetime(2026, 1, 2, 3, 4, 5, 500_000)),
+        ("timestamp'2026-01-02'", datetime(2026, 1, 2)),
+        ("TIMESTAMP '2026-01-02T03:04:05Z'", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)),
+    ],
+)
+def test_literals(text: str, value: object) -> None:
+    literal = predicate(text)
+    assert isinstance(literal, Literal)
+    assert (literal.value, type(literal.value)) == (value, type(value))
+
+
+# Queries ------------------------------------------------------------------------------------------------------------
+
+
+def test_clauses_in_any_order() -> None:
+    query = parse("A AS a CONSUME BY partition WITHIN 3 EVENTS PARTITION BY k, `odd key`")
+    assert query == Query(A, partition_by=("k", "odd key"), window=Window("events", 3), consume="PARTITION")
+
+
+@pytest.mark.parametrize("strategy", ["ALL", "STRICT", "NXT", "LAST", "MAX"])
+def test_select_everything(strategy: str) -> None:
+    assert parse(f"SELECT {strategy} * WHERE A AS a") == Query(A, strategy)  # type: ignore[arg-type]
+    assert parse(f"select {strategy.lower()} * from A, B where A AS a") == Query(
+        A,
+        strategy,  # type: ignore[arg-type]
+        relations=("A", "B"),
+    )
+
+
+def names(items: str) -> list[str]:
+    query = parse(f"SELECT {items} WHERE A AS x ; (B AS y)+")
+    assert query.items is not None
+    return [item.name for item in query.items]
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ("x", ["x"]),
+        ("x, x.v", ["x", "v"]),
+        ("x.v, y.v, x.w", ["x_v", "y_v", "w"]),
+        ("x.v AS one, y.v", ["one", "v"]),
+        ("x.v AS v, y.v", ["v", "y_v"]),
+        ("count(y), sum(y.v), first(y).v, LAST(y.v)", ["count_y", "sum_v", "first_v", "last_v"]),
+        ("sum(x.v), sum(y.v)", ["sum_x_v", "sum_y_v"]),
+        ("x.v+1, -x.v AS `minus v`", ["x.v + 1", "minus v"]),
+        ("MAX max(y.v)", ["max_v"]),
+        ("max(y.v) - min(y.v) AS spread", ["spread"]),
+    ],
+)
+def test_names_of_items(items: str, expected: list[str]) -> None:
+    assert names(items) == expected
+
+
+def test_items() -> None:
+    query = parse("SELECT LAST x, first(y).v, last(y).v AS z WHERE A AS x ; (B AS y)+")
+    assert query.strategy == "LAST"
+    assert query.items == (
+        Item(Variable("x"), "x"),
+        Item(Call("first", (attr("y"),)), "first_v"),
+        Item(Call("last", (attr("y"),)), "z"),
+    )
+
+
+def test_words_of_strategies_can_be_variables_and_functions() -> None:
+    assert parse("SELECT last, max.v WHERE A AS last ; B AS max").strategy == "ALL"
+    assert parse("SELECT max (x.v) WHERE A AS x").strategy == "ALL"
+    assert parse("SELECT strict (x.v + 1) * 2 WHERE A AS x").strategy == "STRICT"
+
+
+@pytest.mark.parametrize(
+    ("text", "window"),
+    [
+        ("100 EVENTS", Window("events", 100)),
+        ("1 event", Window("events", 1)),
+        ("10 minutes", Window("time", 600 * SECOND)),
+        ("1.5 s", Window("time", 1_500_000_000)),
+        ("2h", Window("time", 7_200 * SECOND)),
+        ("1e3 ns", Window("time", 1_000)),
+        ("0.1 us", None),
+        ("0 seconds", Window("time", 0)),
+        ("5 ON n", Window("attribute", 5, "n")),
+        ("0 ON n", Window("attribute", 0, "n")),
+        ("2.5 ON n", Window("attribute", 2.5, "n")),
+    ],
+)
+def test_windows(text: str, window: Window | None) -> None:
+    assert parse(f"A WITHIN {text}").window == (window or Window("time", 100))
+
+
+@pytest.mark.parametrize("unit", sorted(UNITS))
+def test_every_unit(unit: str) -> None:
+    assert parse_duration(f"2 {unit}") == 2 * UNITS[unit]
+    assert parse(f"A WITHIN 3 {unit.upper()}").window == Window("time", 3 * UNITS[unit])
+
+
+def test_the_text_of_a_window_is_kept() -> None:
+    window = parse("A WITHIN 10\n minutes").window
+    assert window is not None
+    assert window.text == "10 minutes"
+
+
+@pytest.mark.parametrize("text", ["", "ten seconds", "10", "-1 s", "10 parsecs", "1 s later", "99999 weeks" * 9])
+def test_bad_durations(text: str) -> None:
+    with pytest.raises(QueryError):
+        parse_duration(text)
+
+
+# Spans --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["-12, 'it''s',.5e1", "-12, 'it''s' -- a comment\n,.5e1"])
+def test_spans_of_constants_in_a_list(text: str) -> None:
+    formula = parse(before := f"A AS x FILTER x.v IN ( {text} )").formula
+    assert isinstance(formula, Filter) and isinstance(formula.predicate, Call)
+    spans = [arg.span for arg in formula.predicate.args[1:]]
+    assert [before[span.start : span.end] for span in spans] == ["-12", "'it''s'", ".5e1"]
+
+
+def test_spans_are_exact() -> None:
+    text = "SELECT x.v AS w WHERE ( [A AS x] ; (B AS y FILTER y.v IN (1, 2))+ )  FILTER NOT x[v > 3]  WITHIN 10 s"
+    query = parse(text)
+
+    def words(node: Formula | Expr | Item | Window) -> str:
+        return text[node.span.start : node.span.end]
+
+    assert query.items is not None
+    assert query.window is not None
+    assert [words(item) for item in query.items] == ["x.v AS w"]
+    assert words(query.window) == "WITHIN 10 s"
+    whole = query.formula
+    assert isinstance(whole, Filter)
+    assert words(whole) == "( [A AS x] ; (B AS y FILTER y.v IN (1, 2))+ )  FILTER NOT x[v > 3]"
+    assert [words(node) for node in walk(whole.predicate)] == ["NOT x[v > 3]", "v > 3", "v", "3"]
+    sequence = whole.body
+    assert words(sequence) == "[A AS x] ; (B AS y FILTER y.v IN (1, 2))+"
+    event, repeat = children(sequence)
+    assert words(event) == "A AS x"
+    assert words(repeat) == "(B AS y FILTER y.v IN (1, 2))+"
+    (filtered,) = children(repeat)
+    assert isinstance(filtered, Filter)
+    assert words(filtered) == "B AS y FILTER y.v IN (1, 2)"
+    assert words(filtered.predicate) == "y.v IN (1, 2)"
+
+
+# Errors -------------------------------------------------------------------------------------------------------------
+
+# text with «» around the place, a part of the reason, a part of the fix
+SLIPS = [
+    ("«»", "empty", "write a formula"),
+    ("«»  -- nothing\n", "empty", "write a formula"),
+    ("T «x» ; H y", "found `x`", "T AS x"),
+    ("T AS x «H» AS y", "found `H`", "put `;`"),
+    ("T «=>» H", "`=>` is not an operator", "write `;`"),
+    ("T «->» H", "`->` is not an operator", "write `;`"),
+    ("T «|» H", "`|` is not an operator", "write OR"),
+    ("T AS x FILTER x.a > 1 «&&» x.b > 1", "`&&` is not an operator", "write AND"),
+    ("T AS x FILTER x.a > 1 «&» x.b > 1", "`&` is not an operator", "write AND"),
+    ("T «&&» H", "`&&` is not an operator", "write `;` for `and then`, OR for `either`"),
+    ("(T AS x «&» H) ; K", "`&` is not an operator", "write `;` for `and then`, OR for `either`"),
+    ("T «||» H", "`||` is not an operator", "write OR"),
+    ("T AS x FILTER x.a > 1 «||» x.b > 1", "`||` is not an operator", "write OR"),
+    ("T AS x FILTER x.a «==» 1", "`==` is not an operator", "write ="),
+    ("T AS x FILTER x.a «=>» 1", "`=>` is not an operator", ">="),
+    ("T AS x FILTER «!»x.a", "`!` is not an operator", "write NOT"),
+    ('T AS x FILTER x.a = «"abc"»', "double quotes", "'abc'"),
+    ("T AS x FILTER x.a = «“abc”»", "double quotes", "'abc'"),
+    ('«"T"» AS x', "double quotes", "`T`"),
+    ("T AS x FILTER x.a = «'»abc", "never closed", "end it with '"),
+    ("T AS «`»x", "never closed", "end it with `"),
+    ("T WITHIN 10«»", "WITHIN 10 has no unit", "WITHIN 10 EVENTS"),
+    ("T WITHIN 10 «PARTITION» BY k", "WITHIN 10 has no unit", "WITHIN 10 seconds"),
+    ("T WITHIN«»", "expected a number, found the end", "WITHIN 10 seconds"),
+    ("T WITHIN «-»5 seconds", "expected a number", "above 0"),
+    ("T WITHIN «0» EVENTS", "cannot be 0 events long", "from 1 to"),
+    ("T WITHIN «1.5» EVENTS", "cannot be 1.5 events long", "whole number"),
+    ("T WITHIN «1e30» EVENTS", "cannot be 1e30 events long", "to 9223372036854775807"),
+    ("T WITHIN «99999999999999999999» EVENTS", "cannot be 99999999999999999999 events", "to 9223372036854775807"),
+    ("T WITHIN «1e99999999999999999999» EVENTS", "too many digits", "usual size"),
+    ("T WITHIN «1e-99999999999999999999» s", "too many digits", "usual size"),
+    ("T WITHIN 99999999999999999999 «s»", "longer than 292 years", "shorter"),
+    ("T WITHIN 10 «minuts»", "unknown unit `minuts`", "did you mean `minutes`"),
+    ("T WITHIN 10 «EVNTS»", "unknown unit `EVNTS`", "did you mean `events`"),
+    ("T WITHIN «0.1» ns", "shorter than a nanosecond", "longer window"),
+    ("T WITHIN 99999 «weeks»", "longer than 292 years", "shorter"),
+    ("T WITHIN 1e999 «weeks»", "longer than 292 years", "shorter"),
+    ("T WITHIN «1e999» ON n", "too large", "1.8e308"),
+    ("T PARTITION BY k, «start»", "has a column `start` of its own", "rename the column"),
+    ("SELECT LAST * WHERE T PARTITION BY «`end`»", "has a column `end` of its own", "rename the column"),
+    ("T PARTITION BY «positions» WITHIN 1 s", "has a column `positions` of its own", "list what to show"),
+    ("«(»T AS x ; H AS y", "never closed", "add `)`"),
+    ("(T ; «[»H", "never closed", "add `]`"),
+    ("T AS x FILTER «(»x.a > 1", "never closed", "add `)`"),
+    ("T ; «(»H WITHIN 10 s", "not closed before WITHIN", "before WITHIN"),
+    ("(T AS x ; H AS y«]»", "does not close the `(`", "write `)`"),
+    ("T AS x «)»", "expected FILTER, a clause such as WITHIN, or the end of the query, found `)`", "remove the `)`"),
+    ("T AS x «x».v > 3", "found `x`", "write FILTER before the condition"),
+    ("(T AS x ; H AS y) «x».v > 3", "found `x`", "write FILTER before the condition"),
+    ("T AS x «WHERE» x.v > 3", "conditions on events come after FILTER", "FILTER instead of WHERE"),
+    ("SELECT * «T» AS x", "expected FROM or WHERE", "write WHERE before the formula"),
+    ("SELECT x «T» AS x", "found `T`", "write WHERE before the formula"),
+    ("SELECT * FROM S «T» AS x", "expected WHERE", "write WHERE before the formula"),
+    ("SELECT «WHERE» T", "expected a value", "SELECT x, y.attr WHERE"),
+    ("SELECT «NEXT» * WHERE T", "unknown selection strategy `NEXT`", "did you mean `NXT`"),
+    ("T WITHIN 1 s «WITHIN 2 s»", "WITHIN is given twice", "keep one"),
+    ("T PARTITION BY a «PARTITION BY b»", "PARTITION BY is given twice", "keep one"),
+    ("T CONSUME BY ANY «CONSUME BY ANY»", "CONSUME BY is given twice", "keep one"),
+    ("T PARTITION BY a, «a»", "`a` is listed twice", "remove one"),
+    ("T PARTITION «a»", "expected BY", "PARTITION BY a"),
+    ("T CONSUME «ANY»", "expected BY", "CONSUME BY ANY"),
+    ("T CONSUME BY «ANYTHING»", "expected NONE, PARTITION or ANY", "did you mean `ANY`"),
+    ("T«.»v > 3", "an attribute cannot stand where an event is expected", "FILTER x.v"),
+    ("T AS x FILTER «abss»(x.v) > 3", "unknown function `abss`", "did you mean `abs`"),
+    ("T AS x FILTER «abs()» > 3", "abs takes one argument, found none", "abs(x.attr)"),
+    ("T AS x FILTER «round(1, 2, 3)» > 3", "round takes one or two arguments, found 3", "round(x.attr)"),
+    ("T AS x FILTER «concat()» = ''", "concat takes at least one argument", "concat(x.attr)"),
+    ("T AS «filter»", "found the keyword FILTER", "backticks"),
+    ("«PARTITION» AS x", "found the keyword PARTITION", "backticks"),
+    ("T AS x FILTER «within».v > 3", "found the keyword WITHIN", "backticks"),
+    ("T AS x FILTER x[«from» = 3]", "found the keyword FROM", "backticks"),
+    ("SELECT * FROM «WHERE» T", "found the keyword WHERE", "backticks"),
+    ("T AS x FILTER x.v > 3 «;» H AS y", "FILTER tests everything before it", "(T AS x FILTER x.v > 3) ; H AS y"),
+    ("T AS x FILTER x.v > 3 OR H «AS» y", "FILTER tests everything before it", "(T AS x FILTER x.v > 3)"),
+    ("(T AS x FILTER x.v > 3 +«)» ; H", "expected a value", "(T AS x FILTER x.v > 3)+"),
+    ("T AS x FILTER 1 < x.v «<» 3", "cannot be chained", "BETWEEN"),
+    ("T ; H ;«»", "expected an event such as T AS x, found the end of the query", "remove the last `;`"),
+    ("(T ; H OR«)»", "expected an event", "remove the last `OR`"),
+    ("T «,» H", "found `,`", "write `;`"),
+    ("T «AND» H", "AND joins conditions, not events", "write `;`"),
+    ("T«*»", "`*` is not an operator on events", "write +"),
+    ("T«?» ; H", "`?` is not an operator on events", "write +"),
+    ("T AS x FILTER x.d > DATE «'2026-01-01'»", "there is no DATE literal", "TIMESTAMP '2026-01-01'"),
+    ("T AS x FILTER x.d > «TIMESTAMP 'soon'»", "not a timestamp", "TIMESTAMP '2026-"),
+    ("SELECT count(«*») WHERE T AS x", "found `*`", "count(x)"),
+    ("T AS x FILTER x.a IN «1», 2", "expected `(`", "IN (1, 2, 3)"),
+    ("T AS x FILTER x.a IS «3»", "expected NULL or NOT NULL", ""),
+    ("T AS x FILTER x.a >«»", "expected a value such as x.attr, 3 or 'text', found the end of the query", ""),
+    ("T AS x FILTER x.«>» 3", "expected the name of an attribute", ""),
+    ("T WITHIN 1 s «FILTER» x.v > 3", "found `FILTER`", "clauses come last"),
+    ("T AS x FILTER x.a > «99999999999999999999»", "does not fit in 64 bits", "99999999999999999999.0"),
+    ("T AS x FILTER x.a > «1e999»", "too large", "1.8e308"),
+    ("SELECT x.a, «x.a» WHERE T AS x", "two SELECT items give a column named `x_a`", "AS another_name"),
+    ("SELECT x AS a, «y AS a» WHERE T AS x ; H AS y", "two SELECT items give a column named `a`", "AS another_name"),
+    ("SELECT «abs(x.a).b» WHERE T AS x", "only first(x) and last(x)", "first(x).b"),
+    ("T ; NOT («H ; K») ; L", "NOT takes a single event", "one NOT per event"),
+    ("T ; NOT «NOT H» ; L", "NOT takes a single event", "one NOT per event"),
+    ("T ; NOT «H+» ; L", "NOT takes a single event", "one NOT per event"),
+    ("T ; «;» H", "expected an event such as T AS x, found `;`", ""),
+    ("T «@» H", "found `@`", ""),
+    ("T ;\n  H «x»\n ; K", "found `x`", "H AS x"),
+    ("[price «>» 3]", "found `>`", "looks like SREM: use ost.srem(…), or --language srem"),
+    ("«true» -> r . [price > r.price] -- up", "found `true`", "looks like SREM"),
+    ("[a] «.» [b]", "an attribute cannot stand", "looks like SREM"),
+    ("(«true» | [a > 3])* . [a = 1]\nWITHIN 3 EVENTS", "found `true`", "looks like SREM"),
+    ("T ; [x«.»v > 3]", "an attribute cannot stand", "FILTER x.v"),
+]
+
+
+@pytest.mark.parametrize(("marked", "reason", "fix"), SLIPS, ids=[slip[0] for slip in SLIPS])
+def test_slips(marked: str, reason: str, fix: str) -> None:
+    start, end = marked.index("«"), marked.index("»") - 1
+    text = marked.replace("«", "").replace("»", "")
+    with pytest.raises(QueryError) as caught:
+        parse(text)
+    error = caught.value
+    assert reason in error.reason
+    assert fix in (error.fix or "")
+    assert error.text == text
+    # An empty place is the end of the query: one column past its last character.
+    assert error.span == Span(start, max(end, start + 1))
+
+
+def test_an_error_shows_the_line_with_a_caret() -> None:
+    with pytest.raises(QueryError) as caught:
+        parse("T AS x ;\nH y")
+    assert "   2 | H y\n         ^" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 5_000 + "A" + ")" * 5_000,
+        "[" * 5_000,
+        "A" + "+" * 5_000,
+        "A" + " FILTER TRUE" * 5_000,
+        "A AS x FILTER " + "NOT " * 5_000 + "x.v",
+        "A AS x FILTER x.v > " + "- " * 5_000 + "x.w",
+        "A AS x FILTER x[" + "- " * 5_000 + "v > 1]",
+        "A AS x FILTER x.v > 1" + " + 1" * 5_000,
+        "SELECT x.v" + " + 1" * 5_000 + " WHERE A AS x",
+        "A AS x FILTER " + "abs(" * 5_000 + "x.v" + ")" * 5_000 + " > 1",
+    ],
+    ids=lambda text: text[:24],
+)
+def test_very_deep_queries(text: str) -> None:
+    with pytest.raises(QueryError, match=f"more than {MAX_DEPTH} levels deep"):
+        parse(text)
+
+
+def test_long_queries() -> None:
+    formula = parse(" OR ".join(f"A AS x{index}" for index in range(2_000))).formula
+    assert isinstance(formula, Or)
+    assert len(formula.parts) == 2_000
+    tests = predicate(" OR ".join(f"x.v = {index}" for index in range(2_000)))
+    assert isinstance(tests, Call)
+    assert len(tests.args) == 2_000
+
+
+def test_the_grammar_and_the_printer_agree_on_reserved_words() -> None:
+    grammar = files("ostinato.lang").joinpath("shared.lark").read_text(encoding="utf-8")
+    listed = re.search(r"^NAME: .*\(\?!\(\?:([a-z|]+)\)", grammar, re.MULTILINE)
+    assert listed is not None
+    assert set(listed[1].split("|")) == RESERVED
+
+
+def test_importing_the_parser_does_not_import_lark() -> None:
+    code = "import sys, ostinato.patterns.syntax.cel.parse; sys.exit('lark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# Back to text -------------------------------------------------------------------------------------------------------
+
+names_ = st.sampled_from(["x", "y", "z1", "last", "events", "filter", "Not", "odd name", "ä", "1st"])
+literals = st.one_of(
+    st.integers(-(2**63) + 1, 2**63 - 1),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.booleans(),
+    st.none(),
+    st.text(st.characters(codec="utf-8"), max_size=5),
+    st.datetimes(),
+).map(Literal)
+attributes = st.builds(Attribute, names_, names_)
+
+
+def compound(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
+    def calls(ops: tuple[str, ...], least: int, most: int) -> st.SearchStrategy[Expr]:
+        return st.builds(Call, st.sampled_from(ops), st.lists(inner, min_size=least, max_size=most).map(tuple))
+
+    return st.one_of(
+        calls(("=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "like"), 2, 2),
+        calls(("not", "is_null", "is_true", "abs", "lower"), 1, 1),
+        calls(("neg",), 1, 1).filter(lambda call: not isinstance(call.args[0], Literal)),  # type: ignore[union-attr]
+        calls(("concat", "coalesce"), 1, 3),
+        calls(("in",), 2, 4),
+        # The parser makes one flat call of a AND b AND c.
+        *(
+            calls((op,), 2, 3).filter(
+                lambda call, op=op: all(not (isinstance(arg, Call) and arg.op == op) for arg in call.args)  # type: ignore[misc,union-attr]
+            )
+            for op in ("and", "or")
+        ),
+    )
+
+
+exprs = st.recursive(literals | attributes, compound, max_leaves=8)
+events = st.builds(Event, names_ | st.none(), names_)
+
+
+def composed(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
+    parts = st.lists(inner, min_size=2, max_size=3).map(tuple)
+    return st.one_of(
+        st.builds(Filter, inner, exprs).filter(lambda formula: not isinstance(formula.body, Absent)),
+        st.builds(Or, parts),
+        st.builds(Sequence, parts, st.booleans()),
+        st.builds(Repeat, inner, st.booleans()),
+    )
+
+
+absences = st.builds(Absent, events, exprs | st.none())
+formulas = st.recursive(events | absences, composed, max_leaves=6)
+aggregates = st.one_of(
+    st.builds(lambda op, arg: Call(op, (arg,)), st.sampled_from(["sum", "first", "last", "max"]), attributes),
+    st.builds(lambda name: Call("count", (Variable(name),)), names_),
+)
+items = st.lists(
+    st.builds(Item, st.builds(Variable, names_) | aggregates | exprs, st.sampled_from(["c1", "select", "x"])),
+    min_size=1,
+    max_size=3,
+    unique_by=lambda item: item.name,
+).map(tuple)
+windows = st.one_of(
+    st.builds(Window, st.just("events"), st.integers(1, 2**63 - 1)),
+    st.builds(Window, st.just("time"), st.integers(0, 2**63 - 1) | st.sampled_from(sorted(UNITS.values()))),
+    st.builds(Window, st.just("attribute"), st.integers(0, 99) | st.floats(0.001, 1e300), names_),
+)
+queries = st.builds(
+    Query,
+    formulas,
+    st.sampled_from(["ALL", "STRICT", "NXT", "LAST", "MAX"]),
+    items | st.none(),
+    st.lists(names_, max_size=2, unique=True).map(tuple),
+    st.lists(names_, max_size=2, unique=True).map(tuple),
+    windows | st.none(),
+    st.sampled_from(["NONE", "PARTITION", "ANY"]),
+)
+
+
+def starts_with_a_bracket(query: Query) -> bool:
+    return query.items is not None and to_text(query.items[0].expr).startswith("(")
+
+
+# `SELECT MAX (x.v + 1) * 2` is the function max, so the strategy cannot stand before a bracket.
+@given(queries.filter(lambda query: query.strategy not in ("LAST", "MAX") or not starts_with_a_bracket(query)))
+def test_round_trip(query: Query) -> None:
+    assert parse(format.to_text(query)) == query
+    assert parse(format.pretty(query)) == query
+
+
+@given(exprs)
+def test_round_trip_of_predicates(expr: Expr) -> None:
+    assert predicate(to_text(expr)) == expr
+
+
+@given(exprs)
+def test_round_trip_of_conditions(expr: Expr) -> None:
+    """`explain` shows what a transition asks as one condition; read as x[…] it is the same one."""
+    type_test = Call("=", (Attribute("x", "type"), Attribute("x", "B")))
+    own = transform(expr, lambda node: replace(node, variable="x") if isinstance(node, Attribute) else node)
+    parts = own.args if isinstance(own, Call) and own.op == "and" else (own,)
+    assert predicate(f"x[{Condition('B', on_current(expr))}]") == Call("and", (type_test, *parts))
+    assert predicate(f"x[{Condition(None, on_current(expr))}]") == own
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("[ (A AS a) ; ((B))+ ]", "A AS a ; B+"),
+        ("(A AS a)+", "(A AS a)+"),
+        ("(A OR B) ; C : (D ; E)", "(A OR B) ; C : (D ; E)"),
+        ("A OR (B ; C)", "A OR B ; C"),
+        ("(A AS a ; B AS b) FILTER (a.v > 1) AND NOT (b.v = 2 OR b.w = 3)", None),
+        ("A ; (NOT B AS b FILTER b.v > 1) ; NOT C ; D", "A ; (NOT B AS b FILTER b.v > 1) ; NOT C ; D"),
+        ("SELECT ALL * WHERE A", "A"),
+        ("SELECT x.v AS v, x.w AS u WHERE A AS x", "SELECT x.v, x.w AS u WHERE A AS x"),
+        ("SELECT LAST * FROM A WHERE A WITHIN 90 s", "SELECT LAST * FROM A WHERE A WITHIN 90 seconds"),
+        ("A WITHIN 60 min PARTITION BY k CONSUME BY ANY", "A PARTITION BY k WITHIN 1 hour CONSUME BY ANY"),
+        ("A WITHIN 1.5 h", "A WITHIN 90 minutes"),
+        ("A CONSUME BY NONE", "A"),
+        ("A AS a FILTER (a.v > 1) = TRUE AND (a.v IS NULL) IS NULL", None),
+        ("A AS a FILTER 1 - (2 - 3) - 4 = -(-a.v)", "A AS a FILTER 1 - (2 - 3) - 4 = -(-a.v)"),
+    ],
+)
+def test_text_has_no_more_brackets_than_needed(before: str, after: str | None) -> None:
+    query = parse(before)
+    assert parse(format.to_text(query)) == query
+    if after is not None:
+        assert format.to_text(query) == after
+
+
+def test_pretty() -> None:
+    text = "SELECT MAX x, y.v WHERE (A AS x ; B AS y OR B AS y) FILTER y.v > 1 PARTITION BY k WITHIN 10 minutes"
+    assert format.pretty(parse(text)).splitlines() == [
+        "SELECT MAX x, y.v",
+        "WHERE",
+        "  A AS x ; B AS y",
+        "  OR B AS y",
+        "  FILTER y.v > 1",
+        "PARTITION BY k",
+        "WITHIN 10 minutes",
+    ]

@@ -1,0 +1,439 @@
+"""`ostinato.rules(text).detect(table)`: what rules derive from whole tables, and what is said where they cannot."""
+
+from __future__ import annotations
+
+import warnings
+from datetime import date, datetime
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import ostinato
+from ostinato.errors import DataError, QueryError
+from ostinato.rules.runtime.duck import DuckSession
+
+
+def detect(text: str, rows: list[dict[str, Any]], **options: Any) -> list[dict[str, Any]]:
+    table = ostinato.rules(text).detect(rows, **options)
+    return [{name: value for name, value in row.items() if value is not None} for row in table.to_pylist()]
+
+
+def one(text: str, rows: list[dict[str, Any]], **options: Any) -> dict[str, Any]:
+    (found,) = detect(text, rows, **options)
+    return {name: value for name, value in found.items() if name not in ("type", "begin", "end")}
+
+
+READINGS = [
+    {"type": "temp", "ts": at, "sensor": sensor, "value": value}
+    for at, sensor, value in ((1, "s", 40), (2, "s", 40), (3, "t", 10), (4, "s", 50), (5, "s", 20))
+]
+LAST_MINUTE = """
+ON and {{ event m: temp {{{{ sensor {{{{ var S }}}} }}}},
+         event i: timer:from-end-backward [ event m, 1 min ],
+         while i: collect {named} temp {{{{ sensor {{{{ var S }}}}, value {{{{ var T }}}} }}}} }}
+   where {{ var S = 's' }}
+END"""
+
+
+def heads(head: str, *, named: bool = False) -> dict[str, Any]:
+    """What the head makes of the readings of sensor s, as of its last one."""
+    text = f"DETECT x {{ {head} }}" + LAST_MINUTE.format(named="event w:" if named else "")
+    found = [row for row in detect(text, READINGS) if row["end"] == 5]
+    assert len(found) == 1
+    return {name: value for name, value in found[0].items() if name not in ("type", "begin", "end")}
+
+
+def test_aggregates_are_over_distinct_values_unless_events_are_named() -> None:
+    both = "a { avg(all var T) }, n { count(all var T) }, s { sum(all var T) }"
+    assert heads(both) == {"a": pytest.approx(110 / 3), "n": 3, "s": 110}
+    assert heads(both, named=True) == {"a": 37.5, "n": 4, "s": 150}
+
+
+def test_first_and_last_go_by_time_and_by_what_is_asked_for() -> None:
+    assert heads("f { first(all var T) }, l { last(all var T) }") == {"f": 40, "l": 20}
+    ordered = "f { first(all var T order by [var T]) }, l { last(all var T order by [var T]) }"
+    assert heads(ordered) == {"f": 20, "l": 50}
+    assert heads("lo { min(all var T) }, hi { max(all var T) }") == {"lo": 20, "hi": 50}
+
+
+def test_all_makes_lists() -> None:
+    assert heads("r { all var T }") == {"r": [20, 40, 50]}
+    assert heads("all r { var T }") == {"r": [20, 40, 50]}
+    assert heads("all r { t { var T }, s { var S } } order by [var T desc]") == {
+        "r": [{"t": 50, "s": "s"}, {"t": 40, "s": "s"}, {"t": 20, "s": "s"}]
+    }
+    assert heads("of { s { var S }, all r { var T } }") == {"of": {"s": "s", "r": [20, 40, 50]}}
+    assert heads("r { var S }, r { 'x' }") == {"r": ["s", "x"]}
+
+
+def test_grouping_in_grouping() -> None:
+    text = """
+    DETECT report { all sensor { name { var S }, n { count(all var T) }, all value { var T } } }
+    ON and { event i: timer:absolute [0, 100],
+             while i: collect temp {{ sensor {{ var S }}, value {{ var T }} }} } END"""
+    assert one(text, READINGS) == {
+        "sensor": [{"name": "s", "n": 3, "value": [20, 40, 50]}, {"name": "t", "n": 1, "value": [10]}]
+    }
+
+
+def test_derived_events_chain() -> None:
+    text = """
+    DETECT hot { sensor { var S }, by { var T - 30 } }
+    ON event t: temp {{ sensor {{ var S }}, value {{ var T }} }} where { var T > 30 } END
+    DETECT twice { sensor { var S }, total { var A + var B } }
+    ON and { event i: hot {{ sensor {{ var S }}, by {{ var A }} }},
+             event j: hot {{ sensor {{ var S }}, by {{ var B }} }} } where { i before j } END
+    """
+    found = detect(text, READINGS)
+    assert [(row["begin"], row["end"], row["total"]) for row in found if row["type"] == "twice"] == [
+        (1, 2, 20),
+        (1, 4, 30),
+        (2, 4, 30),
+    ]
+
+
+def test_recursion_runs_to_its_fixpoint() -> None:
+    edges = [{"type": "edge", "ts": 1, "x": x, "y": y} for x, y in ("ab", "bc", "cd", "da", "xy")]
+    text = """
+    DETECT path { x { var X }, y { var Y } } ON event e: edge {{ x {{ var X }}, y {{ var Y }} }} END
+    DETECT path { x { var X }, y { var Z } }
+    ON and { event p: path {{ x {{ var X }}, y {{ var Y }} }}, event e: edge {{ x {{ var Y }}, y {{ var Z }} }} } END
+    """
+    found = {(row["x"], row["y"]) for row in detect(text, edges)}
+    assert found == {(x, y) for x in "abcd" for y in "abcd"} | {("x", "y")}
+
+
+def test_or_gives_a_rule_for_each_branch() -> None:
+    text = "DETECT x { k { var K } } ON or { event i: a {{ k {{ var K }} }}, event j: b {{ k {{ var K }} }} } END"
+    rows = [{"type": label, "ts": 1, "k": label} for label in "abc"]
+    assert sorted(row["k"] for row in detect(text, rows)) == ["a", "b"]
+
+
+def test_what_many_branches_derive_is_put_together_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    defined: list[str] = []
+    define = DuckSession.define
+
+    def noted(session: DuckSession, name: str, query: Any, *, kept: bool) -> None:
+        defined.append(name)
+        define(session, name, query, kept=kept)
+
+    monkeypatch.setattr(DuckSession, "define", noted)
+    choices = ", ".join(f"or {{ event {i}: a {{{{ }}}}, event {i}: b {{{{ }}}} }}" for i in "ijkl")
+    rows = [{"type": "a", "ts": 0}, {"type": "b", "ts": 1}]
+    found = detect(f"DETECT x {{ }} ON and {{ {choices} }} END", rows)
+    assert [(row["begin"], row["end"]) for row in found] == [(0, 0), (0, 1), (1, 1)]
+    assert defined.count("D x") == 1
+
+
+def test_nested_rows() -> None:
+    rows = [
+        {
+            "type": "order",
+            "ts": 1,
+            "id": 7,
+            "to": {"city": "Bonn"},
+            "items": [{"sku": "x", "n": 2}, {"sku": "y", "n": 1}],
+        },
+        {"type": "order", "ts": 2, "id": 8, "to": {"city": "Kiel"}, "items": []},
+    ]
+    item = """DETECT line { id { var I }, sku { var S }, n { var N } }
+    ON event o: order {{ id {{ var I }}, items {{ sku {{ var S }}, n {{ var N }} }} }} END"""
+    assert [(row["id"], row["sku"], row["n"]) for row in detect(item, rows)] == [(7, "x", 2), (7, "y", 1)]
+    city = "DETECT x { c { var C } } ON event o: order {{ to {{ city {{ var C }} }} }} where { var C LIKE 'B%' } END"
+    assert detect(city, rows)[0]["c"] == "Bonn"
+    deep = "DETECT x { s { var S } } ON event o: order {{ desc sku {{ var S }} }} END"
+    assert [row["s"] for row in detect(deep, rows)] == ["x", "y"]
+    first = "DETECT x { s { var S } } ON event o: order {{ items {{ var S -> sku {{ 'x' }} }} }} END"
+    assert detect(first, rows)[0]["s"] == '{"sku":["x"]}'
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_maps_are_like_structs_whose_fields_are_their_keys(live: bool) -> None:
+    kind = pa.map_(pa.large_string(), pa.list_(pa.map_(pa.string(), pa.int64())))
+    maps = [[("k", [[("n", 1)], [("n", 5), ("o", 2)]])], None, [("o", []), ("k", [[("o", 3)]])]]
+    table = pa.table({"ts": [1, 2, 3], "type": ["a"] * 3, "m": pa.array(maps, kind)})
+
+    def found(term: str) -> list[Any]:
+        rules = ostinato.rules(f"DETECT u {{ v {{ var V }} }} ON event o: a {{{{ {term} }}}} END")
+        if not live:
+            return rules.detect(table)["v"].to_pylist()
+        engine = rules.engine()
+        tables = [engine.push(table.slice(at, 1)) for at in range(3)]
+        return pa.concat_tables([*tables, engine.flush()])["v"].to_pylist()
+
+    assert sorted(found("m {{ k {{ n {{ var V }} }} }}")) == [1, 5]
+    assert found("m { k { o {{ var V }} } }") == [3]  # an empty list is not there
+    assert sorted(found("desc o {{ var V }}")) == ["2", "3"]  # at any depth, so of any type
+    assert found("m {{ none {{ var V }} }}") == []
+
+
+def test_a_map_whose_keys_are_no_texts_is_refused() -> None:
+    table = pa.table({"ts": [1], "s": pa.array([{"m": [(1, 2)]}], pa.struct([("m", pa.map_(pa.int64(), pa.int64()))]))})
+    with pytest.raises(DataError, match=r"`s.m` is a map with keys of type int64, and labels are texts"):
+        ostinato.rules("DETECT u { } ON event o: a {{ }} END").detect(table)
+
+
+def test_documents() -> None:
+    json = '{"area": "a", "reading": [{"t": 41}, {"t": 39}], "ok": true}'
+    xml = '<temp area="a"><reading><t>41</t></reading><reading><t>38.5</t></reading></temp>'
+    hot = "DETECT hot { t { var T } } ON event e: temp {{ desc t {{ var T }} }} where { var T > 40 } END"
+    assert detect(hot, [{"ts": 1, "type": "temp", "doc": json}], document="doc") == [
+        {"type": "hot", "begin": 1, "end": 1, "t": "41"}
+    ]
+    assert detect(hot, [{"ts": 1, "doc": xml}], document="doc")[0]["t"] == "41"
+    area = "DETECT x { a { var A } } ON event e: temp {{ @area {{ var A }} }} END"
+    assert detect(area, [{"ts": 1, "doc": xml}], document="doc")[0]["a"] == "a"
+    joined = """DETECT x { n { count(all var T) } } ON and { event e: temp {{ area {{ var A }} }},
+      event i: timer:from-end-backward [event e, 5 sec],
+      while i: collect temp {{ area {{ var A }}, desc t {{ var T }} }} } END"""
+    assert one(joined, [{"ts": 1, "type": "temp", "doc": json}], document="doc") == {"n": 2}
+
+
+def test_a_number_is_no_boolean() -> None:
+    rule = "DETECT %s { k { 1 } } ON event e: a {{ v {{ %s }} }} END "
+    text = rule % ("x", "1") + rule % ("y", "true")
+    rows = [{"ts": at, "type": "a", "doc": doc} for at, doc in enumerate(('{"v": 1}', '{"v": true}', '{"v": 1.0}'))]
+    assert [(row["type"], row["end"]) for row in detect(text, rows, document="doc")] == [("x", 0), ("y", 1), ("x", 2)]
+    engine = ostinato.rules(text).engine(document="doc")
+    derived = pa.concat_tables([engine.push(rows), engine.flush()])
+    assert derived["type"].to_pylist() == ["x", "y", "x"]
+
+
+def test_values_of_documents_have_the_order_of_what_they_are() -> None:
+    pair = """DETECT x { a { var X }, b { var Y } }
+    ON and { event i: e {{ v {{ var X }} }}, event j: e {{ v {{ var Y }} }} }
+      where { var X < var Y } END"""
+    rows = [{"ts": 1, "type": "e", "doc": '{"v": 9}'}, {"ts": 2, "type": "e", "doc": '{"v": 10}'}]
+    assert [(row["a"], row["b"]) for row in detect(pair, rows, document="doc")] == [("9", "10")]
+    ends = """DETECT x { lo { min(all var X) }, hi { max(all var X) }, all v { var X } }
+    ON event i: e {{ v {{ var X }} }} END"""
+    many = [{"ts": 1, "type": "e", "doc": '{"v": [10, 9, 100, "a"]}'}]
+    assert one(ends, many, document="doc") == {"lo": "9", "hi": "a", "v": ["9", "10", "100", "a"]}
+
+
+def test_rules_on_rules_over_documents() -> None:
+    text = """DETECT f { k { var V } } ON event i: e {{ v {{ var V }} }} END
+    DETECT g { k { var K } } ON event f: f {{ k {{ var K }} }} END"""
+    rows = [{"ts": 1, "type": "e", "doc": '{"v": 7}'}]
+    assert [(row["type"], row["k"]) for row in detect(text, rows, document="doc")] == [("f", "7"), ("g", "7")]
+
+
+def test_labels_that_differ_in_case_alone() -> None:
+    rows = [{"type": "a", "ts": 1, "k": 2}, {"type": "A", "ts": 1, "k": 1}]
+    text = """DETECT x { k { var K }, j { var J } }
+    ON and { event i: a {{ k {{ var K }} }}, event j: A {{ k {{ var J }} }} } END"""
+    assert one(text, rows) == {"k": 2, "j": 1}
+    two = """DETECT x { k { var K } } ON event i: a {{ k {{ var K }} }} END
+    DETECT X { k { var K } } ON event i: A {{ k {{ var K }} }} END"""
+    assert [(row["type"], row["k"]) for row in detect(two, rows)] == [("X", 1), ("x", 2)]
+    engine = ostinato.rules(two + " DETECT y { k { var K } } ON event i: X {{ k {{ var K }} }} END").engine()
+    engine.push(rows)
+    assert [(row["type"], row["k"]) for row in engine.flush().to_pylist()] == [("X", 1), ("x", 2), ("y", 1)]
+
+
+def test_fields_that_differ_in_case_alone() -> None:
+    row = {"type": "e", "ts": 1, "n": {"p": 1, "P": 2}}
+    text = "DETECT x { k { var K }, l { var L } } ON event i: e {{ n {{ p {{ var K }}, P {{ var L }} }} }} END"
+    assert one(text, [row]) == {"k": 1, "l": 2}
+    with pytest.raises(QueryError, match="differ in case alone"):
+        detect("DETECT x { o { p { 1 }, P { 2 } } } ON event i: e {{ }} END", [row])
+
+
+def test_deep_heads() -> None:
+    deep = 30
+    text = "DETECT x { " + "k { " * deep + "var V" + " }" * deep + " } ON event i: a {{ v {{ var V }} }} END"
+    value: Any = one(text, [ROW])
+    for _ in range(deep):
+        value = value["k"]
+    assert value == 1
+
+
+def test_variables_that_look_like_columns_of_ours() -> None:
+    text = """DETECT x { k { var `i.begin` }, n { count(all var `#one`) } }
+    ON event i: a {{ k {{ var `i.begin` }}, v {{ var `#one` }} }} END"""
+    assert one(text, [ROW]) == {"k": "x", "n": 1}
+
+
+def test_a_document_of_json_needs_a_label() -> None:
+    text = "DETECT r { x { var X } } ON or { event o: a {{ id {{ var X }} }}, event p: b {{ id {{ var X }} }} } END"
+    with pytest.raises(DataError, match="row 0: a JSON document does not say what kind of event it is"):
+        detect(text, [{"ts": 1, "doc": '{"id": 1}'}], document="doc")
+    single = "DETECT r { x { var X } } ON event o: a {{ id {{ var X }} }} END"
+    assert one(single, [{"ts": 1, "doc": '{"id": 1}'}], document="doc") == {"x": "1"}
+
+
+def test_a_bad_document_is_told_with_its_row() -> None:
+    rows = [{"ts": 1, "type": "temp", "doc": "{}"}, {"ts": 2, "type": "temp", "doc": "{ 'a': 1 }"}]
+    with pytest.raises(DataError, match="row 1: bad JSON at line 1, column 3"):
+        detect("DETECT x { k { 1 } } ON event e: temp {{ a {{ 1 }} }} END", rows, document="doc")
+
+
+def test_lists_of_what_never_came_are_left_out() -> None:
+    text = "DETECT x { r { all var V } } ON event o: a {{ optional v {{ var V }} }} END"
+    assert detect(text, [{"type": "a", "ts": 1, "v": None}]) == [{"type": "x", "begin": 1, "end": 1}]
+
+
+def test_optional_values_are_left_out() -> None:
+    text = "DETECT x { k { var K }, u { var U } } ON event i: a {{ k {{ var K }}, optional u {{ var U }} }} END"
+    assert detect(text, [{"type": "a", "ts": 1, "k": "x", "u": None}]) == [
+        {"type": "x", "begin": 1, "end": 1, "k": "x"}
+    ]
+    assert detect(text, [{"type": "a", "ts": 1, "k": "x", "u": 3}])[0]["u"] == 3
+
+
+def test_names_that_differ_in_case_alone() -> None:
+    text = "DETECT x { a { var a }, b { var A } } ON event I: e {{ k {{ var a }}, K {{ var A }} }} END"
+    assert one(text, [{"type": "e", "ts": 1, "k": "low", "K": "high"}]) == {"a": "low", "b": "high"}
+
+
+def test_nan_is_no_value() -> None:
+    text = "DETECT x { v { var V } } ON event i: a {{ v {{ var V }} }} END"
+    assert [
+        row["v"] for row in detect(text, [{"type": "a", "ts": 1, "v": value} for value in (1.5, float("nan"))])
+    ] == [1.5]
+
+
+def test_total_terms_allow_nothing_else() -> None:
+    text = "DETECT x { k { var K } } ON event i: a { k { var K } } END"
+    rows = [{"type": "a", "ts": 1, "k": "x", "v": None}, {"type": "a", "ts": 1, "k": "y", "v": 1}]
+    assert [row["k"] for row in detect(text, rows)] == ["x"]
+
+
+def test_patterns_are_events() -> None:
+    text = """DETECT x { n { var N } }
+    ON and { event p: cel "SELECT x.k AS k, count(y) AS n WHERE A AS x ; (B AS y)+ PARTITION BY k WITHIN 5 seconds"
+                     {{ n {{ var N }} }},
+      event c: C {{ k {{ 'x' }} }} } where { p before c } END"""
+    rows = [{"type": label, "ts": at, "k": "x"} for at, label in enumerate("ABBC")]
+    assert sorted((row["begin"], row["end"], row["n"]) for row in detect(text, rows)) == [(0, 3, 1), (0, 3, 2)]
+
+
+def test_a_pattern_happens_from_its_first_event_to_its_last_whatever_it_selects() -> None:
+    text = """DETECT x { n { var N } }
+    ON event p: cel "SELECT count(y) AS n WHERE A ; (B AS y)+ ; C WITHIN 5 seconds" {{ n {{ var N }} }} END"""
+    rows = [{"type": label, "begin": at - 1, "end": at} for at, label in enumerate("ABBC")]
+    assert [(row["begin"], row["end"], row["n"]) for row in detect(text, rows)] == [(-1, 3, 1), (-1, 3, 2)]
+
+
+@pytest.mark.parametrize(
+    ("times", "kind"),
+    [
+        ([1, 11], pa.int64()),
+        ([1.5, 11.5], pa.float64()),
+        ([datetime(2026, 1, 1), datetime(2026, 1, 1, 0, 0, 10)], pa.timestamp("us")),
+        ([date(2026, 1, 1), date(2026, 1, 2)], pa.timestamp("ms")),
+    ],
+)
+def test_times_come_out_as_they_went_in(times: list[Any], kind: pa.DataType) -> None:
+    text = """DETECT x { k { var K } }
+    ON and { event i: a {{ k {{ var K }} }}, event t: timer:from-end [event i, 1 day] } END"""
+    table = ostinato.rules(text).detect([{"type": "a", "ts": time, "k": "x"} for time in times])
+    assert table.schema.field("begin").type == kind
+    assert table["begin"].to_pylist()[0] in (times[0], datetime(2026, 1, 1))
+
+
+def test_a_timer_between_seconds_makes_floats() -> None:
+    text = """DETECT x { k { var K } }
+    ON and { event i: a {{ k {{ var K }} }}, event t: timer:from-end [event i, 0.5 sec] } END"""
+    assert detect(text, [{"type": "a", "ts": 1, "k": "x"}])[0]["end"] == 1.5
+
+
+# What is said where it cannot be done ---------------------------------------------------------------------------------
+
+SIMPLE = "DETECT x { k { var K } } ON event i: a {{ k {{ var K }} }} END"
+ROW = {"type": "a", "ts": 1, "k": "x", "v": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("DETECT x { k { var K } } ON event i: a {{ kk {{ var K }} }} END", "have no `kk`.*did you mean `k`"),
+        ("DETECT x { k { var K } } ON event i: a {{ k {{ z {{ var K }} }} }} END", "`k` is a string: it has no `z`"),
+        ("DETECT x { k { 1 } } ON event i: a {{ v {{ 'x' }} }} END", "`v` is a number, and 'x' is not"),
+        ("DETECT x { k { 1 } } ON event i: a {{ k {{ var K }} }} where { var K > 4 } END", "string and a number"),
+        (
+            "DETECT x { k { 1 } } ON and { event i: a {{ k {{ var K }} }}, event j: a {{ v {{ var K }} }} } END",
+            "never equal",
+        ),
+        ("DETECT x { var K } ON event i: a {{ k {{ var K }} }} END", "no name for it"),
+        ("DETECT x { k { } } ON event i: a {{ k {{ var K }} }} END", "nothing in it"),
+        ("DETECT x { s { sum(all var K) } } ON event i: a {{ k {{ var K }} }} END", "sum needs numbers"),
+        (
+            "DETECT x { k { var Z } } ON event i: a {{ desc kk {{ var Z }} }} END",
+            "has the label `kk`.*did you mean `k`",
+        ),
+        ("DETECT x { k { 1 } } ON event i: timer:absolute [9e12, 9.1e12] END", "too far away"),
+        (
+            "DETECT x { k { 1 } } ON and { event i: a {{ }}, event t: timer:from-end [event i, 1 ns] } END",
+            r"finer than the times.*\^\^",
+        ),
+        (SIMPLE + " DETECT y { k { var V } } ON event i: a {{ v {{ var V }} }} END", "another label"),
+    ],
+)
+def test_rules_that_do_not_fit_the_events(text: str, told: str) -> None:
+    with pytest.raises(QueryError, match=f"(?s){told}"):
+        ostinato.rules(text).detect([ROW])
+
+
+def test_labels_that_never_occur_are_told() -> None:
+    with pytest.warns(UserWarning, match="no event has the label `a`; did you mean `A`"):
+        ostinato.rules(SIMPLE).detect([ROW | {"type": "A"}])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ostinato.rules(SIMPLE).detect([]).num_rows == 0
+        assert ostinato.rules(SIMPLE).detect([ROW]).num_rows == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "told"),
+    [
+        ([{"type": "a", "begin": 3, "end": 1, "k": "x"}], {}, "row 0: the event ends before it begins"),
+        ([{"type": "a", "ts": None, "k": "x"}, ROW], {}, "row 0: `ts` is NULL"),
+        ([{"type": "a", "k": "x"}], {}, "there is no `begin` and `end`, nor `ts`"),
+        ([ROW], {"time": "tss"}, "no such column"),
+        ([ROW], {"begin": "ts"}, "a begin and an end"),
+        ([{"type": "a", "begin": 1, "end": datetime(2026, 1, 1), "k": "x"}], {}, "both timestamps, or both numbers"),
+        ([ROW | {"ts": 10**15}], {}, "beyond what times of rules can be"),
+    ],
+)
+def test_events_that_cannot_be_read(rows: list[dict[str, Any]], options: dict[str, Any], told: str) -> None:
+    with pytest.raises(DataError, match=told):
+        ostinato.rules(SIMPLE).detect(rows, **options)
+
+
+def test_a_rule_that_can_never_hold_is_told() -> None:
+    text = """DETECT x { k { var K } }
+    ON and { event i: a {{ k {{ var K }} }}, event t: timer:from-end [event i, 10 sec] }
+       where { {i, t} within 5 sec } END"""
+    assert ostinato.rules(text).warnings == ["rule 1 (x) can never hold: its times contradict each other"]
+    both = "DETECT x { k { 1 } } ON and { event i: a {{ }}, event j: a {{ }} } where { i before j, j before i } END"
+    assert len(ostinato.rules(both).warnings) == 1
+    pattern = 'DETECT x { } ON event p: cel "A AS x ; B AS y" {{ }} END'
+    assert "kept for ever" in ostinato.rules(pattern).warnings[0]
+    assert ostinato.rules(SIMPLE).warnings == []
+
+
+def test_what_a_program_reads_and_makes() -> None:
+    rules = ostinato.rules(SIMPLE)
+    assert (rules.incoming, rules.derived) == (["a"], ["x"])
+    assert "ostinato.rules('DETECT x" in repr(rules)
+    assert "CX[ x { k { var K } } ](" in rules.explain()
+
+
+@pytest.mark.parametrize("timer", ["extend [event a, 2 sec]", "shift-forward [event a, 1 sec]"])
+def test_how_long_a_timer_lasts_can_be_bounded(timer: str) -> None:
+    rows = [{"begin": 0, "end": 1, "type": "a"}, {"begin": 0, "end": 8, "type": "a"}]
+    text = "DETECT d { } ON and { event a: a {{ }}, event i: timer:TIMER } where { {i} within 3 sec } END"
+    text = text.replace("TIMER", timer)
+    assert ostinato.rules(text).detect(rows)["begin"].to_pylist() == [0]
+    engine = ostinato.rules(text).engine()
+    live = [engine.push(rows[:1]), engine.push(rows[1:]), engine.flush()]
+    assert sum(map(len, live)) == 1
+
+
+def test_an_object_without_fields_is_refused_live() -> None:
+    engine = ostinato.rules("DETECT d { } ON event a: a {{ }} END").engine()
+    with pytest.raises(DataError, match="an object without fields"):
+        engine.push([{"ts": 1, "type": "a", "z": {}}])
+    assert len(engine.push([{"ts": 1, "type": "a"}])) + len(engine.flush()) == 1

@@ -1,0 +1,193 @@
+"""The stateful step, with a state store and a watermark of plain Python: any cuts, any order, any queries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ostinato as ost
+from ostinato.errors import DataError
+from ostinato.patterns.limits import Limits
+from ostinato.patterns.syntax.format import to_text
+from ostinato.patterns.syntax.nodes import Query
+from ostinato.spark.packing import ROWS, pack, unpack
+from ostinato.spark.patterns.processor import Detector, Streaming
+from ostinato.spark.patterns.task import Reading
+from support.generators.cel import Row, queries, streams, table
+
+KEY = (json.dumps([]), 0)
+
+
+@dataclass
+class Store:
+    """What Spark keeps for one bucket, and its clock; both a handle, a state and the values of timers."""
+
+    value: Any = None
+    timers: set[int] = field(default_factory=set)
+    watermark: int = 0  # milliseconds
+
+    def getValueState(self, name: str, schema: Any) -> Store:
+        return self
+
+    def get(self) -> Any:
+        return self.value
+
+    def update(self, value: Any) -> None:
+        self.value = value
+
+    def clear(self) -> None:
+        self.value = None
+
+    def registerTimer(self, timer: int) -> None:
+        assert timer > self.watermark
+        self.timers.add(timer)
+
+    def deleteTimer(self, timer: int) -> None:
+        self.timers.discard(timer)
+
+    def listTimers(self) -> Iterator[int]:
+        return iter(sorted(self.timers))
+
+    def getCurrentWatermarkInMs(self) -> int:
+        return self.watermark
+
+
+@dataclass
+class Job:
+    """A bucket over its life: every batch is read by a new process, which knows only the store."""
+
+    streaming: Streaming
+    lateness: int = 0  # seconds
+    store: Store = field(default_factory=Store)
+    late: int = 0
+
+    def __post_init__(self) -> None:
+        self.streaming = replace(self.streaming, delay=1000 * self.lateness)
+
+    def batch(self, rows: pa.Table) -> list[dict[str, Any]]:
+        found = []
+        if len(rows):
+            frames = iter([pd.DataFrame({ROWS: [pack(rows)]})])
+            found += self._given(self._detector().handleInputRows(KEY, frames, self.store))
+        found += self._expired()
+        latest = rows["ts"].cast(pa.int64()).to_numpy().max(initial=0) // 1000 - 1000 * self.lateness
+        self.store.watermark = max(self.store.watermark, int(latest))
+        return found + self._expired()
+
+    def _expired(self) -> list[dict[str, Any]]:
+        found = []
+        for timer in sorted(self.store.timers):
+            if timer <= self.store.watermark:
+                self.store.timers.discard(timer)
+                found += self._given(self._detector().handleExpiredTimer(KEY, self.store, None))
+        return found
+
+    def _detector(self) -> Detector:
+        detector = Detector(self.streaming)
+        detector.init(self.store)  # type: ignore[arg-type]
+        return detector
+
+    def _given(self, frames: Iterator[pd.DataFrame]) -> list[dict[str, Any]]:
+        found = []
+        for frame in frames:
+            self.late += int(frame["late"].sum())
+            for data in frame[ROWS]:
+                found += unpack(data, self.streaming.output).to_pylist() if data is not None else []
+        return found
+
+
+def moments(rows: list[Row]) -> pa.Table:
+    plain = table(rows)
+    times = plain["ts"].cast(pa.timestamp("s")).cast(pa.timestamp("us", tz="UTC"))
+    plain = plain.set_column(plain.column_names.index("ts"), "ts", times)
+    return plain.append_column("place", pa.array(range(len(rows)), pa.int64()))
+
+
+def streaming(text: str, schema: pa.Schema, buckets: int = 4) -> Streaming:
+    binding = {"time": "ts", "type": None, "order_by": ("place",)}
+    one = Reading("q", text, binding, True, Limits(), tuple(schema.names), pa.schema([]))
+    answer = one.engine().push(schema.empty_table()).schema
+    if "positions" in answer.names:
+        answer = answer.remove(answer.get_field_index("positions"))
+    return Streaming({KEY[0]: (replace(one, answer=answer),)}, schema, answer, buckets, delay=0)
+
+
+def end(schema: pa.Schema) -> pa.Table:
+    return pa.Table.from_pylist([{"ts": timedelta(days=10_000) // timedelta(microseconds=1)}], schema)
+
+
+def told(rows: list[dict[str, Any]]) -> list[str]:
+    return sorted(repr({name: value for name, value in row.items() if name != "positions"}) for row in rows)
+
+
+def embedded(text: str, events: pa.Table) -> list[str]:
+    return told(ost.cel(text).detect(events, events=True, order_by=["place"]).to_pylist())
+
+
+@settings(max_examples=30)
+@given(queries(wider_filters=True, partitions=False), streams(max_size=10), st.lists(st.integers(0, 10), max_size=3))
+def test_any_cuts(query: Query, rows: list[Row], places: list[int]) -> None:
+    text, events = to_text(query), moments(rows)
+    job = Job(streaming(text, events.schema))
+    edges = [0, *sorted(places), len(rows)]
+    found = []
+    for start, stop in pairwise(edges):
+        found += job.batch(events.slice(start, max(0, min(stop, len(rows)) - start)))
+    found += job.batch(end(events.schema))
+    assert told(found) == embedded(text, events)
+    assert job.late == 0
+
+
+@settings(max_examples=30)
+@given(queries(wider_filters=True, partitions=False), streams(max_size=8), st.randoms(use_true_random=False), st.data())
+def test_late_rows_are_as_if_they_had_not_come(query: Query, rows: list[Row], chance: Any, data: Any) -> None:
+    text, events = to_text(query), moments(rows)
+    lateness = data.draw(st.integers(0, 4))
+    job = Job(streaming(text, events.schema), lateness)
+    order = list(range(len(rows)))
+    chance.shuffle(order)
+    found, taken, passed = [], [], 0
+    for start in range(0, len(rows), 3):
+        places = order[start : start + 3]
+        taken += [place for place in places if rows[place]["ts"] >= passed]
+        passed = max([passed, *(rows[place]["ts"] - lateness for place in places)])
+        found += job.batch(events.take(pa.array(places, pa.int64())))
+    found += job.batch(end(events.schema))
+    assert job.late == len(rows) - len(taken)
+    assert told(found) == embedded(text, events.take(pa.array(sorted(taken), pa.int64())))
+
+
+def test_a_quiet_bucket_sets_no_timer_and_keeps_little() -> None:
+    rows = [{"type": "A", "ts": second, "s": "x" * 1000} for second in range(50)]
+    events = moments(rows)
+    job = Job(streaming("A AS x ; B AS y WITHIN 10 seconds", events.schema))
+    job.batch(events)
+    busy = len(job.store.value[0])
+    job.batch(end(events.schema).take(pa.array([], pa.int64())))
+    job.store.watermark = 10**9
+    job._expired()
+    assert not job.store.timers
+    assert len(job.store.value[0]) < busy / 4
+
+
+@pytest.mark.parametrize(
+    ("text", "buckets", "message"),
+    [("A AS x", 4, "state of another query"), ("A AS x ; B AS y", 8, "begun with buckets=4, now it is 8")],
+)
+def test_state_of_something_else(text: str, buckets: int, message: str) -> None:
+    events = moments([{"type": "A", "ts": 1}])
+    job = Job(streaming("A AS x ; B AS y", events.schema))
+    job.batch(events)
+    job.streaming = streaming(text, events.schema, buckets)
+    with pytest.raises(DataError, match=message):
+        job.batch(events)

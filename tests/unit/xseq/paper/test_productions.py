@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import pytest
+
+from ostinato.documents.nested_words import element, from_tree
+from ostinato.documents.tree import read_xml
+from ostinato.errors import LimitError, QueryError
+from ostinato.xseq.paper.fixpoint import pairs
+from ostinato.xseq.paper.path_productions import productions
+from ostinato.xseq.paper.productions import (
+    Both,
+    CXSeq,
+    Direction,
+    LabelTest,
+    Sort,
+    Starred,
+    VStep,
+    chained,
+    dv,
+    halved,
+    is_safe,
+    merged,
+    reachable,
+    size,
+    to_basic,
+    va,
+    without_stars,
+)
+from ostinato.xseq.paper.recognise import Recogniser, recognises, to_basic_or_none
+from ostinato.xseq.plan.check import parse_checked
+
+TREE = b"<a><b><c/><c/></b><b/></a>"
+
+
+def named(name: str) -> LabelTest:
+    return LabelTest(frozenset({Sort.ELEMENT}), frozenset({name}))
+
+
+def down(name: str, *then: str, predicate: str | None = None) -> VStep:
+    return VStep(Direction.FIRST, named(name), predicate, then)
+
+
+def test_the_example_of_section_6() -> None:
+    """(X, ↑::a X), (X, ↑::a) is (↑::a)+."""
+    up = VStep(Direction.PARENT, named("a"))
+    query = CXSeq("X", (("X", VStep(Direction.PARENT, named("a"), then=("X",))), ("X", up)))
+    plus = CXSeq("Y", (("Y", VStep(Direction.PARENT, named("a"), then=("Z",))), ("Z", Starred(up))))
+    tree = read_xml(b"<a><a><a><b/></a></a></a>")
+    assert pairs(query, tree) == pairs(plus, tree) and len(pairs(query, tree)) == 6
+
+
+def test_safety() -> None:
+    """X := ↓::a X Y, Y := ↓::b would count: aⁿbⁿ."""
+    query = CXSeq("X", (("X", down("a", "X", "Y")), ("Y", down("b"))))
+    assert not is_safe(query)
+    with pytest.raises(QueryError, match="not safe"):
+        to_basic(query)
+    assert is_safe(CXSeq("X", (("X", down("a", "Y", "X")), ("Y", down("b")))))
+    assert is_safe(CXSeq("X", (("X", down("a", predicate="X")),))), "predicates may come back (B.2.2)"
+    assert reachable(query, "X") == {"X", "Y"} and dv(down("a", "X", "Y")) == ("X",) and va(down("a", "X")) == ("X",)
+
+
+def test_each_pass_does_what_it_says() -> None:
+    query = productions(parse_checked("(//a/b)*/c/parent::b").path)
+    assert any(isinstance(walk, Starred) for _, walk in query.productions)
+    query = without_stars(query)
+    assert not any(isinstance(walk, Starred) for _, walk in query.productions) and size(query) > 1
+    query = halved(merged(query))
+    assert size(query) == 1
+    assert size(chained(query)) == 0
+
+
+def test_intersections_of_steps_are_one_step() -> None:
+    both = CXSeq("X", (("X", Both(down("a"), VStep(Direction.FIRST, LabelTest(frozenset({Sort.ELEMENT}))))),))
+    assert merged(both).productions == (("X", down("a")),)
+    apart = CXSeq("X", (("X", Both(down("a"), VStep(Direction.NEXT))),))
+    assert merged(apart).productions == ()
+
+
+def test_what_follows_an_intersection_needs_one_end() -> None:
+    """Lemma B.3 would let the sides end on different nodes: b's first child and b's second child, then c's parent."""
+    path = parse_checked("/a ((/b/c) intersect (/b/d))/parent::b").path
+    with pytest.raises(QueryError, match="intersection of longer paths"):
+        to_basic(productions(path))
+    assert to_basic_or_none(path) is None
+
+
+def test_productions_are_readable() -> None:
+    assert str(productions(parse_checked("/a[@p = '1']/parent::b").path)).splitlines()[-1] == "path1 := ⊙::_ step1 at2"
+
+
+@pytest.mark.parametrize(
+    ("query", "document", "found"),
+    [
+        ("//c/parent::b", TREE, True),
+        ("//c/parent::a", TREE, False),
+        ("//c/ancestor::a", TREE, True),
+        ("//b[/c]/preceding_sibling::b", TREE, False),
+        ("//b/preceding_sibling::b[/c]", TREE, True),
+        ("//b[following_sibling::b[not(@p)]]", TREE, True),
+        # b and its parent support each other in a circle; nothing else does, so nothing is found.
+        ("/a ($Z: /b/parent::a $Z)/d", TREE, False),
+        ("(//c) intersect (//b/c)", TREE, True),
+    ],
+)
+def test_recognition(query: str, document: bytes, found: bool) -> None:
+    assert recognises(parse_checked(query), from_tree(read_xml(document))) == found
+
+
+def test_circles_support_nothing() -> None:
+    """X := ↓::a Y, Y := ↑::_ X: the automaton of the paper's proof would accept."""
+    circle = CXSeq("X", (("X", down("a", "Y")), ("Y", VStep(Direction.PARENT, then=("X",)))))
+    word = element("a", inside=[element("a")])
+    assert not Recogniser(circle).run(word)
+    ends = CXSeq("X", (*circle.productions, ("Y", down("a"))))
+    assert Recogniser(ends).run(word)
+
+
+def test_states_do_not_grow_with_the_document() -> None:
+    query = to_basic_or_none(parse_checked("//c[preceding_sibling::b/parent::a]").path)
+    assert query is not None
+    few, many = Recogniser(query), Recogniser(query)
+    row = [element("b"), element("c"), element("d", inside=[element("c")])]
+    assert few.run(element("r", inside=row * 3)) is many.run(element("r", inside=row * 300)) is False
+    assert few.states == many.states
+
+
+def test_limits_and_refusals() -> None:
+    word = element("a", inside=[element("b")])
+    with pytest.raises(LimitError, match="states=1"):
+        recognises(parse_checked("//a[b]"), word, limit=1)
+    with pytest.raises(QueryError, match="no part of the navigation"):
+        recognises(parse_checked("return $X from //$X where $X@p = 1"), word)
+    with pytest.raises(QueryError, match="not in the forward fragment"):
+        recognises(parse_checked("//a[b/c = d]"), word)
