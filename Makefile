@@ -2,7 +2,7 @@
 #
 #   make demo    write a small sensor data set, detect the fires in it, show when they happened; on Spark as well
 #   make test    lint, types and every test
-#   make lint    ruff and mypy only
+#   make lint    style, types and the import contract only
 #   make bench   the benchmarks, as one table
 #   make clean   remove the environment and everything made
 
@@ -26,7 +26,9 @@ bench: .venv/base.stamp
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 test: lint warm
 	$(BIN)/pytest -n auto --dist loadgroup

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ostinato.core.arrays import UInt8
 from ostinato.errors import DataError
 
 Ints = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.int32]
-Bytes = npt.NDArray[np.uint8]
 
-NO_MASK: Bytes = np.empty(0, np.uint8)  # stands for: every value is valid
+NO_MASK: UInt8 = np.empty(0, np.uint8)  # stands for: every value is valid
 
 
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -24,7 +24,7 @@ def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return shown
 
 
-def validity(chunk: pa.Array) -> Bytes:
+def validity(chunk: pa.Array) -> UInt8:
     """One byte per value, 0 for NULL; empty when there is no NULL."""
     return np.asarray(chunk.is_valid().to_numpy(zero_copy_only=False)).view(np.uint8) if chunk.null_count else NO_MASK
 
@@ -43,7 +43,7 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def byte_runs(chunk: pa.Array) -> tuple[npt.NDArray[Any], Bytes]:
+def byte_runs(chunk: pa.Array) -> tuple[npt.NDArray[Any], UInt8]:
     """Offsets (int32 or int64) and bytes of a string or binary array."""
     if pa.types.is_string_view(chunk.type) or pa.types.is_binary_view(chunk.type):
         chunk = chunk.cast(pa.large_string() if is_text(chunk.type) else pa.large_binary())

@@ -18,10 +18,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ostinato.core.arrays import Float64, Int64
 from ostinato.errors import DataError, did_you_mean
-
-Int64 = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _MIN, _MAX = -(2**63), 2**63 - 1
 _SECOND = 10**9
@@ -133,14 +131,14 @@ class Clock:
             fix=f"drop or fill the rows where `{self.column}` is missing",
         )
 
-    def measured(self, ticks: Int64) -> Floats:
+    def measured(self, ticks: Int64) -> Float64:
         """Ticks as numbers in the unit that windows are given in: nanoseconds along the time column."""
         if self._kind == "float":
             return _unordered(ticks) * (1 if self.attribute else _SECOND)
         assert self._step is not None
         return np.asarray(ticks * float(self._step))
 
-    def apart(self, first: Int64, last: Int64) -> Floats:
+    def apart(self, first: Int64, last: Int64) -> Float64:
         """How far each last tick lies after the first one, in the unit that windows are given in."""
         if self._kind == "float":
             with np.errstate(invalid="ignore"):
@@ -258,17 +256,17 @@ def _clamped(tick: int) -> int:
     return max(_MIN, min(_MAX, tick))
 
 
-def _ordered(values: Floats) -> Int64:
+def _ordered(values: Float64) -> Int64:
     """float64 as int64 in the same order; -0.0 becomes 0.0."""
     bits = (values + 0.0).view(np.int64)
     return bits ^ ((bits >> 63) & _MAX)
 
 
-def _unordered(ticks: Int64) -> Floats:
+def _unordered(ticks: Int64) -> Float64:
     return (ticks ^ ((ticks >> 63) & _MAX)).view(np.float64)
 
 
-def _least(guess: Floats, holds: Callable[[Floats, Any], npt.NDArray[np.bool_]]) -> Int64:
+def _least(guess: Float64, holds: Callable[[Float64, Any], npt.NDArray[np.bool_]]) -> Int64:
     """The least float, near the guess, for which `holds(float, places)`: the guess may be a few floats off."""
     lows = _ordered(guess)
     places = np.flatnonzero(np.isfinite(guess))

@@ -7,7 +7,7 @@ declarative evaluator each hold one table of operators instead of one method per
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
@@ -118,6 +118,21 @@ def both(left: Expr | None, right: Expr | None) -> Expr | None:
     if left is None or right is None:
         return right if left is None else left
     return Call("and", (left, right), left.span.to(right.span))
+
+
+def operands(op: str, expr: Expr) -> tuple[Expr, ...]:
+    """The arguments of a flat chain of one operator; the expression itself where it is none."""
+    return expr.args if isinstance(expr, Call) and expr.op == op else (expr,)
+
+
+def conjuncts(predicate: Expr) -> tuple[Expr, ...]:
+    return operands("and", predicate)
+
+
+def conjoin(tests: Iterable[Expr]) -> Expr:
+    """One flat conjunction, each test once."""
+    flat = tuple(dict.fromkeys(part for test in tests for part in conjuncts(test)))
+    return flat[0] if len(flat) == 1 else Call("and", flat, flat[0].span.to(flat[-1].span))
 
 
 # Binding strength, loosest first; a child is bracketed when it binds looser than its parent.

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from ostinato.core.arrays import Int64
 from ostinato.core.clock import Clock
 from ostinato.core.events import Binding, time_order
-
-Int64 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,14 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as arrow_json
 
+from ostinato.core.arrays import Int64
 from ostinato.errors import DataError
 from ostinato.files.source import BadRow
 from ostinato.files.text import WHOLE, Block, Spoilt, TextSource, finer, too_large_for_floats, undecodable, unfit
-
-Int64 = npt.NDArray[np.int64]
 
 DEEPEST = 64  # objects and lists within each other
 _ZONE = r"(Z|[+-]\d\d:?\d\d)$"

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Int64 = npt.NDArray[np.int64]
+from ostinato.core.arrays import Int64
+
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 _BODY = re.compile(rb'[^"]*(?:""[^"]*)*')
 

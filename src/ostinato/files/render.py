@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-Int64 = npt.NDArray[np.int64]
+from ostinato.core.arrays import Int64
 
 TEXT = pa.large_string()  # a column of text may be longer than 32 bits can address
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}

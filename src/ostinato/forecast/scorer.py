@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from ostinato.core.arrays import Bools, Int32
 from ostinato.core.backends import is_spark_frame
 from ostinato.core.snapshot import Snapshot
 from ostinato.errors import DataError
 from ostinato.forecast.learn.truth import completions
 from ostinato.forecast.score.answer import answer, check_within, with_within
 from ostinato.forecast.symbols.reader import Read, Reader
-from ostinato.patterns.kernels.protocol import Bools, Int32
 
 if TYPE_CHECKING:
     from ostinato.forecast.model import ForecastModel

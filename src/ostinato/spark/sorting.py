@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from ostinato.core.arrays import Int64
 from ostinato.core.clock import Clock
 from ostinato.core.events import Binding, time_order
-
-Int64 = npt.NDArray[np.int64]
 
 _BATCH = 1 << 16  # rows of a run that are read at once
 

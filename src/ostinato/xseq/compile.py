@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Literal
 from ostinato.core.compile_notice import announce_compilation
 from ostinato.errors import QueryError
 from ostinato.xseq.plan.check import parse_checked
-from ostinato.xseq.plan.normal_form import normalised
 from ostinato.xseq.plan.schema_passes import Note, optimised
 from ostinato.xseq.syntax.nodes import XSeqQuery
+from ostinato.xseq.syntax.normal_form import normalised
 from ostinato.xseq.syntax.variables import repeating
 from ostinato.xseq.walk.program import Answer, Program, program_of
 from ostinato.xseq.walk.tables import Tables, tables_of

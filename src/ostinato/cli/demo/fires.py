@@ -8,13 +8,13 @@ import time
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from ostinato.core.arrays import Float64
 from ostinato.viz.table import terminal_table
 from ostinato.viz.timeline import Timeline
 
@@ -56,8 +56,6 @@ FIRES = (
     ("Alder", (1,), 5.55, 45),
 )
 
-Floats = npt.NDArray[np.float64]
-
 
 def sensor_events(events: int = EVENTS, *, seed: int = 7) -> pa.Table:
     """Temperature (T) and humidity (H) readings in time order, the same for the same seed.
@@ -82,7 +80,7 @@ def sensor_events(events: int = EVENTS, *, seed: int = 7) -> pa.Table:
     return pa.concat_tables(batches).sort_by("ts").slice(0, events).combine_chunks()
 
 
-def _temperature(farm: int, at: Floats, random: np.random.Generator) -> Floats:
+def _temperature(farm: int, at: Float64, random: np.random.Generator) -> Float64:
     days = at / _DAY
     heat_wave = 4 * np.exp(-(((days - 3.5) / 1.2) ** 2))
     daily = 8 * np.sin(2 * np.pi * (days - 0.38))
@@ -91,7 +89,7 @@ def _temperature(farm: int, at: Floats, random: np.random.Generator) -> Floats:
     return np.asarray(22 + 0.8 * farm + heat_wave + daily + drift + random.normal(0, 0.5, len(at)))
 
 
-def _fire(farm: str, sensor: int, at: Floats) -> Floats:
+def _fire(farm: str, sensor: int, at: Float64) -> Float64:
     """How much each reading is in a fire, 0 to 1: a quick rise and a slow end."""
     heat = np.zeros(len(at))
     for where, sensors, day, minutes in FIRES:
@@ -101,7 +99,7 @@ def _fire(farm: str, sensor: int, at: Floats) -> Floats:
     return heat
 
 
-def _readings(kind: str, at: Floats, farm: str, sensor: int, values: Floats) -> pa.Table:
+def _readings(kind: str, at: Float64, farm: str, sensor: int, values: Float64) -> pa.Table:
     count = len(at)
     return pa.table(
         {

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from ostinato.core.arrow import NO_MASK, Bytes, Ids, Ints
+from ostinato.core.arrays import UInt8
+from ostinato.core.arrow import NO_MASK, Ids, Ints
 from ostinato.core.jit import array, kernel, view
 from ostinato.errors import DataError
 
@@ -37,7 +38,7 @@ def _mix(value: Any) -> Any:
         array(types.int32),
     )
 )
-def _intern_ints(values: Ints, valid: Bytes, start: int, table: Ints, keys: Ints, state: Ints, out: Ids) -> int:
+def _intern_ints(values: Ints, valid: UInt8, start: int, table: Ints, keys: Ints, state: Ints, out: Ids) -> int:
     """Ids of values[start:]; returns early, with the place reached, when the table is half full."""
     mask = table.size // 2 - 1
     count, null, limit = state[_COUNT], state[_NULL], keys.size
@@ -120,13 +121,13 @@ _BLOCK = 256
 @kernel(*_INTERN_BYTES, allocates=True)
 def _intern_bytes(
     offsets: Any,
-    data: Bytes,
-    valid: Bytes,
+    data: UInt8,
+    valid: UInt8,
     start: int,
     table: Ints,
     hashes: Ints,
     ends: Ints,
-    store: Bytes,
+    store: UInt8,
     state: Ints,
     out: Ids,
 ) -> int:
@@ -222,7 +223,7 @@ class Interner:
 
 
 class Integers(Interner):
-    def encode(self, values: Ints, valid: Bytes = NO_MASK) -> Ids:
+    def encode(self, values: Ints, valid: UInt8 = NO_MASK) -> Ids:
         out = np.empty(values.size, np.int32)
         done = _intern_ints(values, valid, 0, self.table, self.hashed, self.state, out)
         while done < values.size:
@@ -235,14 +236,14 @@ class ByteStrings(Interner):
     def __init__(self) -> None:
         super().__init__()
         self.ends: Ints = np.zeros(self.hashed.size + 1, np.int64)
-        self.store: Bytes = np.empty(1 << 14, np.uint8)
+        self.store: UInt8 = np.empty(1 << 14, np.uint8)
 
     def grow(self) -> None:
         super().grow()
         if self.ends.size != self.hashed.size + 1:
             self.ends = np.concatenate([self.ends, np.zeros(self.hashed.size + 1 - self.ends.size, np.int64)])
 
-    def encode(self, offsets: npt.NDArray[Any], data: Bytes, valid: Bytes) -> Ids:
+    def encode(self, offsets: npt.NDArray[Any], data: UInt8, valid: UInt8) -> Ids:
         out = np.empty(offsets.size - 1, np.int32)
         done = 0
         while True:

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numba import types
 
+from ostinato.core.arrays import UInt8
 from ostinato.core.arrow import (
-    Bytes,
     Ids,
     Ints,
     byte_runs,
@@ -51,11 +51,11 @@ _MATCH_NAMES = [
 @kernel(*_MATCH_NAMES)
 def _match_names(
     offsets: Any,
-    data: Bytes,
-    valid: Bytes,
+    data: UInt8,
+    valid: UInt8,
     masks: npt.NDArray[np.uint64],
     words: npt.NDArray[np.uint64],
-    names: Bytes,
+    names: UInt8,
     starts: Ints,
     heads: Ints,
     chain: Ints,

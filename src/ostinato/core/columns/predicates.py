@@ -16,7 +16,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from numba import types
 
-from ostinato.core.arrow import NO_MASK, Bytes, Ids, Ints, dictionary_places, dictionary_values, same_array
+from ostinato.core.arrays import UInt8
+from ostinato.core.arrow import NO_MASK, Ids, Ints, dictionary_places, dictionary_values, same_array
 from ostinato.core.columns.expressions import Program
 from ostinato.core.columns.intern import Integers
 from ostinato.core.columns.names import NameTable, look_up
@@ -42,7 +43,7 @@ def _add_at(places: Ids, weights: npt.NDArray[Any], out: npt.NDArray[Any]) -> No
         for number in (types.int32, types.int64)
     )
 )
-def _add_bits(bits: Bytes, valid: Bytes, start: int, weight: Any, out: npt.NDArray[Any]) -> None:
+def _add_bits(bits: UInt8, valid: UInt8, start: int, weight: Any, out: npt.NDArray[Any]) -> None:
     """out[i] += weight where bit start + i is set and valid (an empty `valid`: all are)."""
     row = 0
     if start & 7 == 0:  # whole bytes, which is what Arrow's own functions give
@@ -202,7 +203,7 @@ class _Predicates:
         self._exprs = exprs
         self._reads = [list(dict.fromkeys(node.name for node in attributes(expr))) for expr in exprs]
         self._programs: dict[tuple[int, ...], Program] = {}
-        self._dictionaries: dict[tuple[str, tuple[int, ...]], tuple[pa.Array, list[Bytes]]] = {}
+        self._dictionaries: dict[tuple[str, tuple[int, ...]], tuple[pa.Array, list[UInt8]]] = {}
 
     @property
     def count(self) -> int:
@@ -236,7 +237,7 @@ class _Predicates:
             for place, truth in zip(others, truths, strict=True):
                 _add_truth(truth, out.dtype.type(1 << (place - which.start)), out)
 
-    def _over_dictionary(self, name: str, places: tuple[int, ...], column: pa.DictionaryArray) -> list[Bytes]:
+    def _over_dictionary(self, name: str, places: tuple[int, ...], column: pa.DictionaryArray) -> list[UInt8]:
         """For each predicate, 1 for each value of the dictionary (and NULL, after it) for which it is TRUE."""
         known = self._dictionaries.get((name, places))
         if known is None or not same_array(known[0], column.dictionary):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ostinato.core.arrays import Int32
 from ostinato.forecast.learn.suffix_tree import Tree
-from ostinato.patterns.kernels.protocol import Int32
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ostinato.core.arrays import Int32
 from ostinato.core.arrow import read_only
 from ostinato.forecast.chain.waiting import Float32
-from ostinato.patterns.kernels.protocol import Int32
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ostinato.core.arrays import Bools, Int32
 from ostinato.forecast.chain.intervals import Forecasts, forecasts
 from ostinato.forecast.chain.product import Product, product
 from ostinato.forecast.chain.seconds import CompletionTimes, SecondsAhead, completion_times, seconds_ahead
@@ -19,7 +20,6 @@ from ostinato.forecast.learn.truth import completions
 from ostinato.forecast.settings import Settings
 from ostinato.forecast.symbols.automaton import SymbolAutomaton
 from ostinato.forecast.symbols.reader import Read
-from ostinato.patterns.kernels.protocol import Bools, Int32
 
 
 @dataclass(frozen=True, eq=False)

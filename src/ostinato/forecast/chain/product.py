@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ostinato.core.arrays import Bools, Float64, Int32
 from ostinato.core.arrow import read_only
 from ostinato.errors import LimitError
 from ostinato.forecast.chain.contexts import context_automaton
 from ostinato.forecast.learn.suffix_tree import Tree
 from ostinato.forecast.symbols.automaton import SymbolAutomaton
-from ostinato.patterns.kernels.protocol import Bools, Floats, Int32
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class Product:
 
     next: Int32  # -1: the symbol cannot come
     completes: Bools
-    probability: Floats  # rows sum to 1, but for states where no symbol can come
+    probability: Float64  # rows sum to 1, but for states where no symbol can come
     pattern: Int32  # [states], of the automaton
     context: Int32  # [states], of the context automaton
     last: Int32  # [states], the last symbol; -1 where it is not remembered

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from ostinato.core.arrays import Float64, Int32, Int64
 from ostinato.core.arrow import read_only
 from ostinato.forecast.chain.intervals import least_mass
 from ostinato.forecast.chain.product import Product
 from ostinato.forecast.chain.waiting import Float32
 from ostinato.forecast.learn.gaps import Gaps, Kinds
-from ostinato.patterns.kernels.protocol import Floats, Int32, Int64
 
 _FINENESS = (4, 2, 1)  # steps of the finest grid to a typical gap, as memory allows
 _COARSER = 8  # times as far reaches the next grid
@@ -41,8 +41,8 @@ class CompletionTimes:
     It stands for completions up to `slack[cell]` before and after; 0 where all gaps fit the grid, and times are exact.
     """
 
-    times: Floats
-    slack: Floats
+    times: Float64
+    slack: Float64
     mass: Float32
 
 
@@ -50,10 +50,10 @@ class CompletionTimes:
 class SecondsAhead:
     """Per state; NaN: no forecast."""
 
-    point: Floats  # the median, given that a match completes within the horizon
-    earliest: Floats  # the shortest span that is likely enough, of several the earliest
-    latest: Floats
-    mass: Floats  # the probability of that span, never below the threshold
+    point: Float64  # the median, given that a match completes within the horizon
+    earliest: Float64  # the shortest span that is likely enough, of several the earliest
+    latest: Float64
+    mass: Float64  # the probability of that span, never below the threshold
 
 
 def seconds_ahead(completion: CompletionTimes, within: Float32, threshold: float) -> SecondsAhead:
@@ -121,11 +121,11 @@ class _Chain:
     edge_ends: Int64
     edge_to: Int32
     edge_arrival: Int32
-    edge_weight: Floats
+    edge_weight: Float64
     edge_kind: Int32
     last_ends: Int64  # transitions that complete
     last_kind: Int32
-    last_weight: Floats
+    last_weight: Float64
 
     @classmethod
     def of(cls, product: Product, kinds: Kinds) -> _Chain:
@@ -198,7 +198,7 @@ def _grids(gaps: Gaps, horizon: int, room: int) -> list[_Grid]:
     return grids
 
 
-def _on_grid(kinds: Kinds, step: float, cells: int) -> tuple[Floats, Floats, bool]:
+def _on_grid(kinds: Kinds, step: float, cells: int) -> tuple[Float64, Float64, bool]:
     """[kinds, cells]: the gap before the event that completes, and before others; whether all gaps fit the grid.
 
     What is beyond the grid is left out.
@@ -216,14 +216,14 @@ def _on_grid(kinds: Kinds, step: float, cells: int) -> tuple[Floats, Floats, boo
     last = np.zeros((len(sums), cells))
     exact = _share(last, np.repeat(rows, _PARTS), spread.ravel() / step, np.repeat(weight / _PARTS, _PARTS))
     groups, place = np.unique(rows * np.int64(1 << 32) + (bins + _MERGED - 1) // _MERGED, return_inverse=True)
-    merged: Floats = np.bincount(place, weight).astype(np.float64)
+    merged: Float64 = np.bincount(place, weight).astype(np.float64)
     between = np.zeros((len(sums), cells))
     centre = np.bincount(place, weight * mean) / merged
     exact &= _share(between, groups >> 32, centre / step, merged)
     return last, between, bool(exact)
 
 
-def _share(grid: Floats, rows: Int64, places: Floats, weights: Floats) -> bool:
+def _share(grid: Float64, rows: Int64, places: Float64, weights: Float64) -> bool:
     """Adds each weight to the two cells its place is between, by nearness; whether each place is that of a cell."""
     near = np.rint(places)
     places = np.where(np.abs(places - near) < _SAME * np.maximum(near, 1), near, places)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ostinato.core.arrays import Int32
 from ostinato.core.arrow import read_only
 from ostinato.errors import DataError
 from ostinato.forecast.chain.product import Product
 from ostinato.forecast.symbols.reader import Read
-from ostinato.patterns.kernels.protocol import Int32
 
 
 def track(next: Int32, symbols: Int32, keys: Int32 | None, states: Int32) -> Int32:

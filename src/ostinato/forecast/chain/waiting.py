@@ -12,10 +12,10 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from ostinato.core.arrays import Float64
 from ostinato.core.arrow import read_only
 from ostinato.errors import LimitError
 from ostinato.forecast.chain.product import Product
-from ostinato.patterns.kernels.protocol import Floats
 
 Float32 = npt.NDArray[np.float32]
 
@@ -40,7 +40,7 @@ def waiting_times(product: Product, horizon: int, *, max_bytes: int = 2 << 30) -
     return found
 
 
-def exact_waiting_times(product: Product, horizon: int) -> Floats:
+def exact_waiting_times(product: Product, horizon: int) -> Float64:
     """The same before it is rounded."""
     found = np.empty((product.states, horizon))
     for column, block in _blocks(product, horizon):
@@ -48,7 +48,7 @@ def exact_waiting_times(product: Product, horizon: int) -> Floats:
     return found
 
 
-def _blocks(product: Product, horizon: int) -> Iterator[tuple[int, Floats]]:
+def _blocks(product: Product, horizon: int) -> Iterator[tuple[int, Float64]]:
     """[steps, states] for some waits in a row, and how many come before them."""
     from ostinato.forecast.kernels.waiting import likely_edges, step_back
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ostinato.core.arrays import Bools, Float64, Int32, Int64
 from ostinato.core.jit import kernel
 from ostinato.patterns.kernels.correlated import (
     ACT_BEGIN,
@@ -25,7 +26,6 @@ from ostinato.patterns.kernels.correlated import (
     WRITE_BEGIN,
     WRITE_END,
 )
-from ostinato.patterns.kernels.protocol import Bools, Floats, Int32, Int64
 from ostinato.patterns.kernels.register_tests import keep_passing
 from ostinato.patterns.kernels.runs import BORN, CELL_BEGIN, CELL_END, CELLS, DEAD, FRAGILE, NEWEST, NULLS, OWNER
 
@@ -69,19 +69,19 @@ def follow_runs(
     states: Int32,
     cells: Int32,
     terms: Int64,
-    term_floats: Floats,
+    term_floats: Float64,
     present: Bools,
     text_ends: Int64,
     texts: Any,
     pool: Int64,
     pool_ends: Int64,
     runs: Int64,
-    run_floats: Floats,
+    run_floats: Float64,
     after: Int64,
     candidates: Int32,
     stack_kinds: Int32,
     stack_whole: Int64,
-    stack_floats: Floats,
+    stack_floats: Float64,
     kept: Int64,
     kept_ends: Int64,
     youngest: Int64,

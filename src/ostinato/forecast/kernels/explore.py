@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numba import types
 
+from ostinato.core.arrays import Bools, Int32
 from ostinato.core.jit import array, kernel, view
-from ostinato.patterns.kernels.protocol import Bools, Int32
 
 SOURCE, TARGET, ENDS = range(3)
 NO_RUN = -1  # as an age

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numba import types
 
+from ostinato.core.arrays import Float64, Int32, Int64
 from ostinato.core.jit import array, kernel, view
-from ostinato.patterns.kernels.protocol import Floats, Int32, Int64
 
 # Gaps of the same size to within 9% share a bin: 2 ** (1/8). Bin 0 is for none at all, below a nanosecond.
 PER_OCTAVE, LOWEST, OCTAVES = 8, -30, 64
@@ -32,12 +32,12 @@ NONE = -1
 def find_gaps(
     symbols: Int32,
     keys: Int32,
-    ticks: Floats,
+    ticks: Float64,
     alphabet: int,
-    last: Floats,
+    last: Float64,
     before: Int32,
     cells: Int64,
-    gaps: Floats,
+    gaps: Float64,
 ) -> None:
     """The gap before each event, and its cell: (symbol before, symbol, bin) as one number; NONE where there is no gap.
 

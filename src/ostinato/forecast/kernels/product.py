@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numba import types
 
+from ostinato.core.arrays import Bools, Float64, Int32, Int64
 from ostinato.core.jit import array, kernel, view
-from ostinato.patterns.kernels.protocol import Bools, Floats, Int32, Int64
 
 _READ = types.Array(types.int32, 2, "C", readonly=True)
 _WRITE = types.Array(types.int32, 2, "C")
@@ -105,12 +105,12 @@ def explore(
 def fill_rows(
     after: Int32,
     marks: Bools,
-    rows: Floats,
+    rows: Float64,
     node: Int32,
     pattern: Int32,
     context: Int32,
     completes: Bools,
-    probability: Floats,
+    probability: Float64,
 ) -> None:
     """Where each state completes, and what comes next with which probability, given that it can come."""
     alphabet = after.shape[1]

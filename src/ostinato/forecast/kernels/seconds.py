@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numba import types
 
+from ostinato.core.arrays import Float64, Int32, Int64
 from ostinato.core.jit import array, kernel, view
 from ostinato.forecast.kernels.waiting import down
-from ostinato.patterns.kernels.protocol import Floats, Int32, Int64
 
 _GRID = types.Array(types.float32, 2, "C")
 _READ = types.Array(types.float32, 2, "C", readonly=True)
@@ -45,18 +45,18 @@ def complete_times(
     edge_ends: Int64,
     edge_to: Int32,
     edge_arrival: Int32,
-    edge_weight: Floats,
+    edge_weight: Float64,
     last_ends: Int64,
     last_kind: Int32,
-    last_weight: Floats,
-    last_gaps: Floats,
+    last_weight: Float64,
+    last_gaps: Float64,
     step_ends: Int64,
     step_size: Int32,
-    step_weight: Floats,
-    at_once: Floats,
+    step_weight: Float64,
+    at_once: Float64,
     rounds: int,
-    passed: Floats,
-    fixed: Floats,
+    passed: Float64,
+    fixed: Float64,
     out: Any,
 ) -> None:
     """out[b, state]: the probability that the next completion comes after b steps of the grid.
@@ -104,7 +104,7 @@ def complete_times(
 
 
 @kernel(types.void(_READ, types.int64, types.int64, array(types.float64), _GRID))
-def append(grid: Any, first: int, column: int, sums: Floats, out: Any) -> None:
+def append(grid: Any, first: int, column: int, sums: Float64, out: Any) -> None:
     """The steps of a grid from `first` on as columns of `out`; `sums` has what the columns before hold.
 
     Grids of different steps do not quite agree on that: what one has already counted is not counted again.
@@ -136,15 +136,15 @@ def append(grid: Any, first: int, column: int, sums: Floats, out: Any) -> None:
 )
 def summarise_times(
     mass: Any,
-    times: Floats,
-    slack: Floats,
+    times: Float64,
+    slack: Float64,
     most: Any,
     least: float,
-    sums: Floats,
-    point: Floats,
-    earliest: Floats,
-    latest: Floats,
-    inside: Floats,
+    sums: Float64,
+    point: Float64,
+    earliest: Float64,
+    latest: Float64,
+    inside: Float64,
 ) -> None:
     """Of each row, as far as its sum is at most `most`: its median, and the shortest span with a sum of at least
     `least`, and this sum; NaN where there is none."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from numba import types
 
+from ostinato.core.arrays import Int32
 from ostinato.core.jit import array, kernel, view
-from ostinato.patterns.kernels.protocol import Int32
 
 _TABLE = types.Array(types.int32, 2, "C", readonly=True)
 

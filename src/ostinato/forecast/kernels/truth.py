@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
 from numba import types
 
+from ostinato.core.arrays import Bools, Float64, Int8, Int32, Int64, UInt8
 from ostinato.core.jit import array, kernel, view
-from ostinato.patterns.kernels.protocol import Bools, Floats, Int32, Int64
-
-Int8 = npt.NDArray[np.int8]
-UInt8 = npt.NDArray[np.uint8]
 
 _TABLE = types.Array(types.int32, 2, "C", readonly=True)
 _MARKS = types.Array(types.boolean, 2, "C", readonly=True)
@@ -68,7 +63,7 @@ def count_waits(completes: Bools, keys: Int32, seen: Int32, last: Int32, wait: I
 @kernel(
     types.void(view(types.boolean), view(types.int32), view(types.float64), array(types.float64), array(types.float64)),
 )
-def count_seconds(completes: Bools, keys: Int32, seconds: Floats, last: Floats, ahead: Floats) -> None:
+def count_seconds(completes: Bools, keys: Int32, seconds: Float64, last: Float64, ahead: Float64) -> None:
     """Backwards: how long after each event the next completion of its key comes; `last` is when, NaN: none is seen."""
     one = len(keys) == 0
     for event in range(len(completes) - 1, -1, -1):
@@ -79,7 +74,7 @@ def count_seconds(completes: Bools, keys: Int32, seconds: Floats, last: Floats, 
 
 
 @kernel(types.void(_ROWS, _ROWS, view(types.int32), view(types.float64), types.float64, array(types.int64)))
-def held_levels(earliest: Floats, latest: Floats, states: Int32, ahead: Floats, off: float, held: Int64) -> None:
+def held_levels(earliest: Float64, latest: Float64, states: Int32, ahead: Float64, off: float, held: Int64) -> None:
     """Bit l: `ahead` is in the span [level l, state], to within this share of it. What is NaN is in none."""
     for event in range(len(states)):
         bits, state = 0, states[event]
@@ -129,9 +124,9 @@ def tally(
     strata: UInt8,
     bands: Int8,
     within: int,
-    weights: Floats,
-    positives: Floats,
-    negatives: Floats,
+    weights: Float64,
+    positives: Float64,
+    negatives: Float64,
 ) -> None:
     """Per state and band, the weight of events that saw a completion within so many events, and of those that did not.
 
@@ -172,9 +167,9 @@ def interval_sums(
     later: Int32,
     times: Int64,
     strata: UInt8,
-    weights: Floats,
+    weights: Float64,
     price: float,
-    sums: Floats,
+    sums: Float64,
 ) -> None:
     """What the intervals of the events' states were worth; `price` is what it costs to miss by one event.
 
@@ -235,9 +230,9 @@ def level_sums(
     times: Int64,
     strata: UInt8,
     held: Int64,
-    weights: Floats,
-    known: Floats,
-    covered: Floats,
+    weights: Float64,
+    known: Float64,
+    covered: Float64,
 ) -> None:
     """Per level, the weight of the intervals [level, state] that the events decide, and of those that held.
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numba import types
 
+from ostinato.core.arrays import Bools, Float64, Int32, Int64
 from ostinato.core.jit import array, inlined, kernel, view
-from ostinato.patterns.kernels.protocol import Bools, Floats, Int32, Int64
 
 _TABLE = types.Array(types.int32, 2, "C", readonly=True)
 _MARKS = types.Array(types.boolean, 2, "C", readonly=True)
@@ -23,7 +23,7 @@ _BELOW = 1 - 2.0**-24  # times this, a float32 is rounded to the next one toward
     )
 )
 def likely_edges(
-    after: Int32, completes: Bools, probability: Floats, soon: Floats, ends: Int64, to: Int32, weight: Floats
+    after: Int32, completes: Bools, probability: Float64, soon: Float64, ends: Int64, to: Int32, weight: Float64
 ) -> None:
     """Per state the probability that the next symbol completes, and the transitions with which it may go on instead.
 
@@ -47,7 +47,7 @@ def likely_edges(
         view(types.int64), view(types.int32), view(types.float64), types.Array(types.float64, 2, "C"), types.int64
     )
 )
-def step_back(ends: Int64, to: Int32, weight: Floats, block: Floats, steps: int) -> None:
+def step_back(ends: Int64, to: Int32, weight: Float64, block: Float64, steps: int) -> None:
     """block[i + 1, s] from block[i]: the wait is one event longer than from the state that the next symbol leads to."""
     for step in range(steps):
         before, now = block[step], block[step + 1]
@@ -68,7 +68,7 @@ def down(value: Any) -> Any:
 
 
 @kernel(types.void(_ROWS, types.int64, types.Array(types.float32, 2, "C")))
-def store(block: Floats, column: int, out: Any) -> None:
+def store(block: Float64, column: int, out: Any) -> None:
     """The steps of a block as columns of `out`, from `column` on."""
     for state in range(out.shape[0]):
         for step in range(block.shape[0]):
@@ -92,7 +92,7 @@ def summarise(
     waiting: Any,
     within: int,
     least: float,
-    sums: Floats,
+    sums: Float64,
     probability: Any,
     point: Int32,
     earliest: Int32,

@@ -13,14 +13,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ostinato.core.arrays import Float64, Int32, Int64
 from ostinato.core.arrow import read_only
 from ostinato.core.options import bad_option
 from ostinato.errors import DataError
 
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
 UInt64 = npt.NDArray[np.uint64]
-Float64 = npt.NDArray[np.float64]
 
 _FORGOTTEN = 1e-6  # of an event: what has decayed below that is dropped, so that old grams do not pile up for ever
 _GRAM, _WEIGHT = "gram", "weight"

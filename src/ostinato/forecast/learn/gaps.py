@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from ostinato.core.arrays import Float64, Int32, Int64
 from ostinato.core.arrow import read_only
-from ostinato.patterns.kernels.protocol import Floats, Int32, Int64
 
 _NO_KEYS: Int32 = np.empty(0, np.int32)
 _PLACES, _SUMS = ("last", "symbol", "bin"), ("weight", "seconds", "squares")
@@ -32,7 +32,7 @@ class Gaps:
     last: Int32  # [n], the symbol of the event before
     symbol: Int32  # [n], that of the event itself
     bin: Int32  # [n]
-    sums: Floats  # [n, 3]: how many, their seconds, the squares of these
+    sums: Float64  # [n, 3]: how many, their seconds, the squares of these
 
     @property
     def total(self) -> float:
@@ -44,7 +44,7 @@ class Gaps:
         return float(self.sums[:, 1].sum()) / self.total if self.total else 0.0
 
     @cached_property
-    def by_symbol(self) -> Floats:
+    def by_symbol(self) -> Float64:
         """[symbols, bins, 3]: the gaps before each symbol, whatever came before them."""
         return _dense(self.symbol, self.bin, self.sums, self.alphabet)
 
@@ -76,7 +76,7 @@ class Kinds:
     same second symbol, else all others before that symbol, whose number is that of the symbol."""
 
     of: Int32  # [symbols + 1, symbols]: by the last symbol (the last row: not known) and the next
-    sums: Floats  # [kinds, bins, 3]
+    sums: Float64  # [kinds, bins, 3]
 
     @property
     def remembered(self) -> tuple[int, ...]:
@@ -88,9 +88,9 @@ class Kinds:
 def count_gaps(
     symbols: Int32,
     keys: Int32 | None,
-    seconds: Floats,
+    seconds: Float64,
     alphabet: int,
-    last: Floats | None = None,
+    last: Float64 | None = None,
     before: Int32 | None = None,
 ) -> Gaps:
     """The gaps of events at `seconds`, in order of time; NaN: the time is not known.
@@ -123,7 +123,7 @@ def _numbered(cells: Int64, size: int) -> tuple[Int64, Int64]:
     return np.flatnonzero(there).astype(np.int64), (np.cumsum(there) - 1)[cells]
 
 
-def _of_cells(cells: Int64, sums: Floats, alphabet: int) -> Gaps:
+def _of_cells(cells: Int64, sums: Float64, alphabet: int) -> Gaps:
     from ostinato.forecast.kernels.gaps import BINS
 
     pair, place = np.divmod(cells, BINS)
@@ -131,7 +131,7 @@ def _of_cells(cells: Int64, sums: Floats, alphabet: int) -> Gaps:
     return Gaps(alphabet, last.astype(np.int32), symbol.astype(np.int32), place.astype(np.int32), sums)
 
 
-def _added(places: Sequence[Int32], sums: Floats, alphabet: int) -> Gaps:
+def _added(places: Sequence[Int32], sums: Float64, alphabet: int) -> Gaps:
     """Each cell once, in order."""
     from ostinato.forecast.kernels.gaps import BINS
 
@@ -143,7 +143,7 @@ def _added(places: Sequence[Int32], sums: Floats, alphabet: int) -> Gaps:
     return _of_cells(numbers, added, alphabet)
 
 
-def _dense(row: Int32, place: Int32, sums: Floats, rows: int) -> Floats:
+def _dense(row: Int32, place: Int32, sums: Float64, rows: int) -> Float64:
     from ostinato.forecast.kernels.gaps import BINS
 
     found = np.zeros((rows, BINS, len(_SUMS)))

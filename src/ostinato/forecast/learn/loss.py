@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from ostinato.core.arrays import Float64, Int32
 from ostinato.core.arrow import read_only
 from ostinato.errors import DataError
 from ostinato.forecast.learn.counts import Counts, count
 from ostinato.forecast.learn.suffix_tree import Tree
-
-Int32 = npt.NDArray[np.int32]
-Float64 = npt.NDArray[np.float64]
 
 # A tree gives no probability to a symbol it never saw, whose loss would be infinite: it is taken to have this much.
 FLOOR = 1e-9

@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ostinato.core.arrays import Float64
 from ostinato.errors import DataError, LimitError
 from ostinato.forecast.learn.counts import Counts
 from ostinato.forecast.learn.loss import losses
 from ostinato.forecast.learn.suffix_tree import Learning, Tree, learn_orders
-
-Float64 = npt.NDArray[np.float64]
 
 LARGEST = 10  # orders tried unless told otherwise
 _ERRORS = 2.0  # a longer order must be better by so many standard errors of the difference

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ostinato.core.arrays import Bools, Float64, Int32
 from ostinato.forecast.learn.counts import Counts, count
 from ostinato.forecast.learn.gaps import Gaps, count_gaps
 from ostinato.forecast.symbols.encoder import Symbols
 from ostinato.forecast.symbols.reader import Read
-from ostinato.patterns.kernels.protocol import Bools, Floats, Int32
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class Learner:
     def __init__(self, symbols: Symbols, order: int, key_count: int = 0) -> None:
         self.symbols, self.order = symbols, order
         self.history: Int32 = np.full((key_count, order), -1, np.int32)
-        self.last: Floats = np.full(key_count, np.nan)  # when the last event of each key was,
+        self.last: Float64 = np.full(key_count, np.nan)  # when the last event of each key was,
         self.before: Int32 = np.full(key_count, -1, np.int32)  # and its symbol
 
     def learn(self, read: Read, completes: Bools) -> Learnt:

@@ -17,16 +17,13 @@ from math import inf, isfinite
 from numbers import Real
 
 import numpy as np
-import numpy.typing as npt
 
+from ostinato.core.arrays import Float64, Int32, Int64
 from ostinato.core.arrow import read_only
 from ostinato.core.options import bad_option
 from ostinato.errors import DataError, LimitError
 from ostinato.forecast.learn.counts import Counts, packed
 
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
-Float64 = npt.NDArray[np.float64]
 Context = tuple[int, ...]  # oldest symbol first
 
 

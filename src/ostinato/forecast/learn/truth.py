@@ -6,13 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ostinato.core.arrays import Bools, Float64, Int32, Int64, UInt8
 from ostinato.core.arrow import read_only
 from ostinato.errors import DataError
-from ostinato.patterns.kernels.protocol import Bools, Floats, Int32, Int64
-
-UInt8 = npt.NDArray[np.uint8]
 
 ONE_KEY: Int32 = read_only(np.empty(0, np.int32))  # stands for: all events have the same key
 ONCE: Int64 = read_only(np.empty(0, np.int64))  # stands for: each is one event
@@ -50,7 +47,7 @@ def waits(completes: Bools, keys: Int32 | None) -> tuple[Int32, Int32, Int32]:
     return wait, later, seen
 
 
-def seconds_until(completes: Bools, keys: Int32 | None, seconds: Floats) -> Floats:
+def seconds_until(completes: Bools, keys: Int32 | None, seconds: Float64) -> Float64:
     """Per event the seconds until the next completion of its key; NaN where none is seen."""
     from ostinato.forecast.kernels.truth import count_seconds
 
@@ -105,7 +102,7 @@ class Truth:
         """In the order kernels take them."""
         return read_only(self.wait), read_only(self.later), read_only(self.times), read_only(self.strata)
 
-    def weights(self, horizon: int) -> Floats:
+    def weights(self, horizon: int) -> Float64:
         """Per stratum, for k = 0 … horizon, what an event counts that is known k events ahead.
 
         0: too few go on so long to tell. A few events that stand for all others would decide by chance alone.
@@ -120,7 +117,7 @@ class Truth:
         ended_before = np.cumsum(ended, axis=1) - ended
         could_end = events - np.cumsum(completed, axis=1) - ended_before
         goes_on = np.cumprod(1 - ended / np.maximum(could_end, 1), axis=1)[:, :horizon]
-        known: Floats = np.concatenate([np.ones_like(events, np.float64), goes_on], axis=1)
+        known: Float64 = np.concatenate([np.ones_like(events, np.float64), goes_on], axis=1)
         left = np.concatenate([events, (could_end - ended)[:, :horizon]], axis=1)
         tell = (known >= _SHARE) | (left >= _MANY)
         found = np.zeros_like(known)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ostinato.core.arrays import Bools, Float64, Int32
 from ostinato.core.options import bad_option
 from ostinato.forecast.chain.machine import Machine
 from ostinato.forecast.chain.waiting import Float32
 from ostinato.forecast.score.scores import likely
 from ostinato.forecast.settings import plain
-from ostinato.patterns.kernels.protocol import Bools, Floats, Int32
 
 COMPLETES = "completes"
 BEFORE_WITHIN = 2  # columns: the probability, and what is beyond
@@ -61,9 +61,9 @@ def check_within(within: object, horizon: int) -> tuple[int, ...]:
     return tuple(sorted(set(given)))
 
 
-def _certain(chances: Float32 | Floats) -> Floats:
+def _certain(chances: Float32 | Float64) -> Float64:
     """What is stored is rounded down: what falls short of 1 by no more than that is 1."""
-    found: Floats = np.where(chances > 1 - 2.0**-22, 1.0, chances.astype(np.float64))
+    found: Float64 = np.where(chances > 1 - 2.0**-22, 1.0, chances.astype(np.float64))
     return found
 
 

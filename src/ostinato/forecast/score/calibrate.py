@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ostinato.core.arrays import Float64, Int32, Int64
 from ostinato.core.arrow import read_only
 from ostinato.forecast.learn.truth import Truth
-from ostinato.patterns.kernels.protocol import Floats, Int32, Int64
 
 _STEPS = 32  # from the promise to certainty
 _JUDGED = 0.5  # of the intervals must be decided by the data
@@ -74,8 +74,8 @@ class Evidence:
 
     promised: float
     made: float  # events with an interval at the lowest level, the promise
-    known: Floats  # per level, the weight of intervals that the data decide
-    covered: Floats  # and of those that held
+    known: Float64  # per level, the weight of intervals that the data decide
+    covered: Float64  # and of those that held
     completions: float
 
     def calibration(self) -> Calibration:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ostinato.core.arrays import Float64, Int32
 from ostinato.errors import QueryError
 from ostinato.forecast.chain.intervals import forecasts
 from ostinato.forecast.learn.truth import Truth
@@ -28,7 +29,6 @@ from ostinato.forecast.score.scores import (
     outcomes,
 )
 from ostinato.forecast.settings import check_probability, plain
-from ostinato.patterns.kernels.protocol import Floats, Int32
 
 # The columns of the table, and what each is, for those who read it.
 SCORES = {
@@ -195,7 +195,7 @@ def check_asked(within: object, decision: object, horizon: int) -> int:
 
 
 def _halves(
-    contender: Contender, probability: Floats, truth: Truth, within: int, distances: Distances | None, weights: Floats
+    contender: Contender, probability: Float64, truth: Truth, within: int, distances: Distances | None, weights: Float64
 ) -> dict[str, float]:
     if distances is None:
         return {"auc_near": math.nan, "auc_far": math.nan}
@@ -204,7 +204,7 @@ def _halves(
 
 
 def _by_distance(
-    contender: Contender, probability: Floats, truth: Truth, within: int, distances: Distances | None, weights: Floats
+    contender: Contender, probability: Float64, truth: Truth, within: int, distances: Distances | None, weights: Float64
 ) -> list[dict[str, Any]]:
     if distances is None or not distances.longest:
         return []
@@ -217,7 +217,9 @@ def _by_distance(
     ]
 
 
-def _intervals(contender: Contender, truth: Truth, horizon: int, threshold: float, weights: Floats) -> dict[str, float]:
+def _intervals(
+    contender: Contender, truth: Truth, horizon: int, threshold: float, weights: Float64
+) -> dict[str, float]:
     nominal = threshold if contender.nominal is None else contender.nominal
     made = forecasts(np.ascontiguousarray(contender.waiting[:, :horizon]), nominal)
     scored = interval_scores(made, contender.states, truth, horizon, threshold, weights)

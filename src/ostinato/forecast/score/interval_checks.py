@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ostinato.core.arrays import Bools, Float64, Int32, Int64
 from ostinato.core.arrow import read_only
 from ostinato.forecast.chain.intervals import forecasts
 from ostinato.forecast.chain.machine import Machine
@@ -15,7 +16,6 @@ from ostinato.forecast.chain.seconds import seconds_ahead
 from ostinato.forecast.learn.truth import Truth, seconds_until
 from ostinato.forecast.score.calibrate import Ends, Evidence, judged, levels
 from ostinato.forecast.symbols.reader import Read
-from ostinato.patterns.kernels.protocol import Bools, Floats, Int32, Int64
 
 _OFF = 1e-6  # of its length a span may be off: clocks are read as floating-point seconds
 
@@ -53,8 +53,8 @@ class Intervals:
     places: Int32  # of each event's state among those that occurred
     earliest: Ends
     latest: Ends
-    earliest_seconds: Floats | None  # NaN: none
-    latest_seconds: Floats | None
+    earliest_seconds: Float64 | None  # NaN: none
+    latest_seconds: Float64 | None
 
     @classmethod
     def of(cls, machine: Machine, states: Int32) -> Intervals:
@@ -73,7 +73,7 @@ class Intervals:
         first, last = np.stack([each.earliest for each in spans]), np.stack([each.latest for each in spans])
         return cls(places, begin, end, first, last)
 
-    def held(self, ahead: Floats) -> Int64 | None:
+    def held(self, ahead: Float64) -> Int64 | None:
         """Bit l: the next completion, so many seconds `ahead` of the event, fell into its span of level l."""
         from ostinato.forecast.kernels.truth import held_levels
 

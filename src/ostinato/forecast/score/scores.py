@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ostinato.core.arrays import Float64, Int32
 from ostinato.core.arrow import read_only
 from ostinato.errors import DataError
 from ostinato.forecast.learn.truth import Truth
-from ostinato.patterns.kernels.protocol import Floats, Int32
 
 if TYPE_CHECKING:
     from ostinato.forecast.chain.intervals import Forecasts
@@ -33,9 +33,9 @@ _ALL: Bands = read_only(np.empty(0, np.int8))
 class Outcomes:
     """Groups of events with the same forecast: the probability they were given, and what came of them."""
 
-    probability: Floats
-    positives: Floats  # the weight of events after which it happened
-    negatives: Floats
+    probability: Float64
+    positives: Float64  # the weight of events after which it happened
+    negatives: Float64
 
     @property
     def total(self) -> float:
@@ -119,9 +119,9 @@ class Decisions:
 class Reliability:
     """Per bin: the mean probability, the share of events after which it happened, and the weight of its events."""
 
-    predicted: Floats
-    observed: Floats
-    events: Floats
+    predicted: Float64
+    observed: Float64
+    events: Float64
     by: Binning
 
     @property
@@ -145,13 +145,15 @@ class IntervalScores:
     no_forecast: float  # share of events with no interval
 
 
-def likely(waiting: Float32, within: int) -> Floats:
+def likely(waiting: Float32, within: int) -> Float64:
     """Per state, the probability of a completion within so many events."""
-    found: Floats = np.minimum(waiting[:, :within].sum(axis=1, dtype=np.float64), 1.0)
+    found: Float64 = np.minimum(waiting[:, :within].sum(axis=1, dtype=np.float64), 1.0)
     return found
 
 
-def outcomes(probability: Floats, states: Int32, truth: Truth, within: int, weights: Floats | None = None) -> Outcomes:
+def outcomes(
+    probability: Float64, states: Int32, truth: Truth, within: int, weights: Float64 | None = None
+) -> Outcomes:
     """What came of the events in each state, given the probability per state of a completion within so many events.
 
     `weights` are those of the truth for at least that many events, where they are known already.
@@ -160,13 +162,13 @@ def outcomes(probability: Floats, states: Int32, truth: Truth, within: int, weig
 
 
 def banded(
-    probability: Floats,
+    probability: Float64,
     states: Int32,
     truth: Truth,
     within: int,
     bands: Bands | None,
     count: int,
-    weights: Floats | None = None,
+    weights: Float64 | None = None,
 ) -> list[Outcomes]:
     """The same for events of each band 0 … count - 1 (-1: of none)."""
     from ostinato.forecast.kernels.truth import tally
@@ -217,7 +219,7 @@ class Distances:
 
 
 def interval_scores(
-    forecasts: Forecasts, states: Int32, truth: Truth, horizon: int, threshold: float, weights: Floats | None = None
+    forecasts: Forecasts, states: Int32, truth: Truth, horizon: int, threshold: float, weights: Float64 | None = None
 ) -> IntervalScores:
     """How the intervals of the events' states did, where `threshold` is the probability they promise.
 

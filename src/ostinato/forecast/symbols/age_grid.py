@@ -15,9 +15,9 @@ from math import floor, gcd, isfinite
 
 import numpy as np
 
+from ostinato.core.arrays import Float64, Int32, Int64
 from ostinato.core.arrow import read_only
 from ostinato.core.clock import Clock
-from ostinato.patterns.kernels.protocol import Floats, Int32, Int64
 
 # Numbers of parts that are tried, the finest first: as fine as a comfortable number of states allows.
 _LADDER = (512, 384, 256, 192, 128, 96, 64, 48, 40, 32, 28, 24, 20, 16, 14, 12, 10, 8, 6, 4)
@@ -85,7 +85,7 @@ class Grid:
         """Steps that any number of lines can be made up for by, within few events."""
         return [0, *(1 << power for power in range(self.parts.bit_length())), self.end]
 
-    def lines(self, passed: Floats) -> Int64:
+    def lines(self, passed: Float64) -> Int64:
         """How many lines lie that far after the first event of a key, which is in the middle of its cell."""
         with np.errstate(over="ignore", invalid="ignore"):
             found = np.floor(passed / self.cell + 0.5)

@@ -13,15 +13,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from ostinato.core.arrays import Bools, Int32
 from ostinato.core.arrow import read_only
 from ostinato.core.conditions import Condition
 from ostinato.errors import LimitError
 from ostinato.patterns.automata.transducer import Transducer, label
-
-Int32 = npt.NDArray[np.int32]
-Bools = npt.NDArray[np.bool_]
 
 _WEIGHTS = 0x9E3779B97F4A7C15  # an odd number whose powers spread the classes of a row over 64 bits
 _ROOM = 1 << 12  # states that there is room for at first

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ostinato.core.arrays import Bools, Int32, Int64
 from ostinato.core.columns.predicates import Encoder
 from ostinato.errors import LimitError
 from ostinato.forecast.pattern import Pattern
 from ostinato.forecast.symbols.automaton import Explorer
 from ostinato.forecast.symbols.outcomes import NO_RUN
 from ostinato.patterns.automata.registers import Registers
-from ostinato.patterns.kernels.protocol import Bools, Int32, Int64
 from ostinato.patterns.kernels.register_tests import STACK
 from ostinato.patterns.kernels.runs import CELLS, DEAD
 from ostinato.patterns.runtime.register_terms import Terms

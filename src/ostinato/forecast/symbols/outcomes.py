@@ -13,10 +13,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ostinato.core.arrays import Bools, Int32, Int64
 from ostinato.core.columns.intern import Integers
 from ostinato.errors import LimitError
 from ostinato.forecast.symbols.automaton import SymbolAutomaton
-from ostinato.patterns.kernels.protocol import Bools, Int32, Int64
 
 # Whether a match completed; the states with a run before (a bit each), and those whose run then grew too old; by how
 # much ages grew; then for each state where its youngest run came from: nowhere, since there is none; it began now;

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ostinato.core.arrays import Bools, Float64, Int32, Int64
 from ostinato.core.clock import Clock
 from ostinato.core.columns.keys import KeyTable
 from ostinato.core.columns.predicates import Encoder
@@ -22,7 +23,6 @@ from ostinato.forecast.symbols.encoder import Symbols
 from ostinato.forecast.symbols.exact_runs import Follower, ages
 from ostinato.forecast.symbols.outcomes import Outcomes, Standing
 from ostinato.forecast.symbols.pace import bound, ruler
-from ostinato.patterns.kernels.protocol import Bools, Floats, Int32, Int64
 
 _UNKNOWN = -1
 _BY_LINES = "by lines: "  # before the names of arrays in what is saved
@@ -36,7 +36,7 @@ class Read:
     keys: Int32 | None
     key_count: int
     order: Int64 | None
-    seconds: Floats | None
+    seconds: Float64 | None
     completes: Bools | None = None  # where it was found exactly, not by the automaton
     stands: Int32 | None = None  # where events are compared: after each, the number of the ages in `stood`
     stood: Sequence[tuple[int, ...]] = ()

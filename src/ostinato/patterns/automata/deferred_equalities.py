@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ostinato.core.expressions import CURRENT, Attribute, Call, Expr, to_text, transform, variables
+from ostinato.core.expressions import CURRENT, Attribute, Call, Expr, conjoin, conjuncts, to_text, transform, variables
 from ostinato.patterns.automata.transducer import START_LOOP, Transducer, Transition
-from ostinato.patterns.plan.rewrite import conjoin, conjuncts
 
 State = tuple[int, frozenset[str]]  # a state, and which of the registers at hand have been written
 

@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ostinato.core.conditions import Condition
-from ostinato.core.expressions import CURRENT, TRUE, Attribute, Expr, transform, variables
+from ostinato.core.expressions import CURRENT, TRUE, Attribute, Expr, conjoin, conjuncts, transform, variables
 from ostinato.patterns.automata.transducer import START_LOOP, Transition
-from ostinato.patterns.plan.rewrite import conjoin, conjuncts
 from ostinato.patterns.syntax.nodes import Absent, Event, Filter, Formula, Never, Or, Repeat, Sequence, vdef_plus
 
 Fragment = tuple[int, int]  # entry and exit state of a sub-formula

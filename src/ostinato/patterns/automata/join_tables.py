@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ostinato.core.arrays import Int32
 from ostinato.patterns.automata.determinise import Alphabet
 from ostinato.patterns.automata.ranked import BackMachine, FrontMachine, best_join
-from ostinato.patterns.automata.tables import UNKNOWN, Int32, Placed, Rows, Tables
-
-NOTHING = -2  # this ending completes nothing after that opening
-NO_LIST = -3  # the front half of the match marks nothing
+from ostinato.patterns.automata.tables import Placed, Rows, Tables
+from ostinato.patterns.kernels.protocol import NO_LIST, NOTHING, UNKNOWN
 
 
 class BackTables(Tables):

@@ -20,6 +20,7 @@ from ostinato.core.expressions import (
     Call,
     Expr,
     attributes,
+    conjuncts,
     on_current,
     to_text,
     transform,
@@ -27,7 +28,6 @@ from ostinato.core.expressions import (
 from ostinato.core.reachability import reach
 from ostinato.errors import LimitError, QueryError
 from ostinato.patterns.automata.transducer import Transducer, Transition
-from ostinato.patterns.plan.rewrite import conjuncts
 from ostinato.patterns.theory.satisfiability import satisfiable
 
 MAX_CELLS = 62  # one bit of an integer each says which are NULL

@@ -8,14 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ostinato.core.arrays import Int32
 from ostinato.errors import LimitError
 from ostinato.patterns.automata.determinise import Config, Machine, Step
+from ostinato.patterns.kernels.protocol import UNKNOWN
 
-Int32 = npt.NDArray[np.int32]
-
-UNKNOWN = -1
 # Columns of `entries`: next configuration, range of `ops`, range of `emits`.
 NEXT, OP_BEGIN, OP_END, EMIT_BEGIN, EMIT_END = range(5)
 

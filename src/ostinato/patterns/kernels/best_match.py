@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ostinato.core.arrays import Int64
 from ostinato.core.jit import kernel
 from ostinato.patterns.kernels.enumeration import write_match
 from ostinato.patterns.kernels.lists import resolve
@@ -22,7 +23,6 @@ from ostinato.patterns.kernels.protocol import (
     PENDING,
     STACK,
     SYMBOL_BITS,
-    Int64,
 )
 
 NO_CHOICE, CHOOSE_NEXT, CHOOSE_LAST = range(3)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ostinato.core.arrays import Bools, Float64, Int32, Int64
 from ostinato.core.jit import inlined, kernel
 from ostinato.patterns.kernels.best_match import NO_CHOICE, choose, enumerate_equal
 from ostinato.patterns.kernels.enumeration import enumerate_matches, write_match
@@ -44,10 +45,6 @@ from ostinato.patterns.kernels.protocol import (
     SYMBOL_BITS,
     USED,
     WALK,
-    Bools,
-    Floats,
-    Int32,
-    Int64,
 )
 from ostinato.patterns.kernels.register_tests import keep_passing
 from ostinato.patterns.kernels.runs import (
@@ -97,23 +94,23 @@ def run_correlated(
     cells: Int32,
     floating: Bools,
     terms: Int64,
-    term_floats: Floats,
+    term_floats: Float64,
     present: Bools,
     text_ends: Int64,
     texts: Any,
     runs: Int64,
-    run_floats: Floats,
+    run_floats: Float64,
     heads: Int32,
     candidates: Int32,
     pending: Int64,
     held: Int64,
-    held_floats: Floats,
+    held_floats: Float64,
     roots: Int64,
     best: Int64,
     target: Int64,
     kinds: Int32,
     whole: Int64,
-    floats: Floats,
+    floats: Float64,
     nodes: Int64,
     marks: Int64,
     cursor: Int64,

@@ -15,13 +15,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ostinato.core.arrays import Bools, Int32, Int64
 from ostinato.core.jit import kernel
-
-Int64 = npt.NDArray[np.int64]
-Int32 = npt.NDArray[np.int32]
-Bools = npt.NDArray[np.bool_]
 
 
 @kernel(allocates=True)

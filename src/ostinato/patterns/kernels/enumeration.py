@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ostinato.core.arrays import Int32, Int64
 from ostinato.core.jit import kernel
 from ostinato.patterns.kernels.lists import resolve
 from ostinato.patterns.kernels.protocol import (
@@ -20,8 +21,6 @@ from ostinato.patterns.kernels.protocol import (
     VALUES,
     WALK,
     WRITE,
-    Int32,
-    Int64,
 )
 
 

@@ -12,8 +12,9 @@ That makes enumeration linear in its output, and nodes reclaimable, without ever
 
 from __future__ import annotations
 
+from ostinato.core.arrays import Int32, Int64
 from ostinato.core.jit import kernel
-from ostinato.patterns.kernels.protocol import BOTTOM, FOREVER, LIVE, NIL, SYMBOL_BITS, USED, Int32, Int64
+from ostinato.patterns.kernels.protocol import BOTTOM, FOREVER, LIVE, NIL, SYMBOL_BITS, USED
 
 
 @kernel()

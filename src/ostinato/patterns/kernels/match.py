@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ostinato.core.arrays import Bools, Int32, Int64
 from ostinato.core.jit import kernel
 from ostinato.patterns.kernels.enumeration import emit
 from ostinato.patterns.kernels.lists import apply, resolve, slide
@@ -21,9 +22,6 @@ from ostinato.patterns.kernels.protocol import (
     NEED_STEP,
     NO_WINDOW,
     USED,
-    Bools,
-    Int32,
-    Int64,
 )
 
 

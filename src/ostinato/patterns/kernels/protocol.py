@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
-
-Int64 = npt.NDArray[np.int64]
-Int32 = npt.NDArray[np.int32]
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 BOTTOM = -1  # the empty partial match
 NIL = -2  # the empty list
 SYMBOL_BITS = 8
+
+# Entries of tables that are filled when first needed (automata/tables.py, automata/join_tables.py).
+UNKNOWN = -1
+NOTHING = -2  # this ending completes nothing after that opening
+NO_LIST = -3  # the front half of the match marks nothing
 
 # What a kernel call returns: done, or what its caller must provide before calling again.
 DONE, NEED_STEP, NEED_NODES, OUTPUT_FULL, NEED_STACK, NEED_RECORDS, NEED_CODE, NEED_FLIP, NEED_JOIN = range(9)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from ostinato.core.arrays import Int32, Int64
 from ostinato.core.jit import kernel
-from ostinato.patterns.automata.join_tables import NOTHING
-from ostinato.patterns.automata.tables import UNKNOWN
 from ostinato.patterns.kernels.lists import apply
 from ostinato.patterns.kernels.protocol import (
     AT,
@@ -25,16 +24,16 @@ from ostinato.patterns.kernels.protocol import (
     NEED_RECORDS,
     NEED_STEP,
     NIL,
+    NOTHING,
     OUTPUT_FULL,
     PENDING,
     RECORDS,
     SYMBOL_BITS,
+    UNKNOWN,
     USED,
     VALUES,
     WALK,
     WRITE,
-    Int32,
-    Int64,
 )
 from ostinato.patterns.kernels.window_events import CLOSES, INERT, append_record, drop_all
 from ostinato.patterns.kernels.window_halves import LISTS, OPENING, STALE, collect_halves, evict, flip

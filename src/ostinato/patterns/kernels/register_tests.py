@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ostinato.core.arrays import Bools, Float64, Int32, Int64
 from ostinato.core.jit import inlined, kernel
-from ostinato.patterns.kernels.protocol import Bools, Floats, Int32, Int64
 from ostinato.patterns.kernels.runs import CELLS, NULLS
 
 # How cell and term are compared: as integers, as floats (either may be one already), or as texts by their bytes.
@@ -56,9 +56,9 @@ def keep_passing(
     tests: Int32,
     steps: Int32,
     runs: Int64,
-    run_floats: Floats,
+    run_floats: Float64,
     terms: Int64,
-    term_floats: Floats,
+    term_floats: Float64,
     present: Bools,
     text_ends: Int64,
     texts: Any,
@@ -67,7 +67,7 @@ def keep_passing(
     count: int,
     kinds: Int32,
     whole: Int64,
-    floats: Floats,
+    floats: Float64,
 ) -> int:
     """The candidates that pass all tests come first; returns how many they are. Last comes the stack of programs."""
     for test in range(begin, end):
@@ -122,17 +122,17 @@ def _program(
     end: int,
     steps: Int32,
     runs: Int64,
-    run_floats: Floats,
+    run_floats: Float64,
     run: int,
     terms: Int64,
-    term_floats: Floats,
+    term_floats: Float64,
     present: Bools,
     text_ends: Int64,
     texts: Any,
     row: int,
     kinds: Int32,
     whole: Int64,
-    floats: Floats,
+    floats: Float64,
 ) -> Any:
     """Whether the test is TRUE for one run (SQL's three-valued logic)."""
     top = -1
@@ -185,12 +185,12 @@ def _program(
 
 
 @kernel()
-def _as_float(kinds: Any, whole: Int64, floats: Floats, at: int) -> Any:
+def _as_float(kinds: Any, whole: Int64, floats: Float64, at: int) -> Any:
     return floats[at] if kinds[at] == _FLOAT else np.float64(whole[at])
 
 
 @kernel()
-def _arithmetic(op: int, kinds: Any, whole: Int64, floats: Floats, top: int) -> None:
+def _arithmetic(op: int, kinds: Any, whole: Int64, floats: Float64, top: int) -> None:
     """Whole numbers stay whole as long as they fit; `/` is true division; a divisor of zero gives NULL."""
     left, right = _as_float(kinds, whole, floats, top), _as_float(kinds, whole, floats, top + 1)
     exact = kinds[top] == _WHOLE and kinds[top + 1] == _WHOLE
@@ -213,7 +213,7 @@ def _arithmetic(op: int, kinds: Any, whole: Int64, floats: Floats, top: int) -> 
 
 
 @kernel()
-def _function(op: int, kinds: Any, whole: Int64, floats: Floats, top: int) -> None:
+def _function(op: int, kinds: Any, whole: Int64, floats: Float64, top: int) -> None:
     if kinds[top] == _NULL:
         return
     if op == SQUARE_ROOT:

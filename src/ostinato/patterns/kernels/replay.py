@@ -7,6 +7,7 @@ complete something runs the unwindowed machine over them. Work is constant for a
 
 from __future__ import annotations
 
+from ostinato.core.arrays import Int32, Int64
 from ostinato.core.jit import kernel
 from ostinato.patterns.kernels.enumeration import emit
 from ostinato.patterns.kernels.lists import apply
@@ -30,8 +31,6 @@ from ostinato.patterns.kernels.protocol import (
     RECORDS,
     REPLAYED,
     USED,
-    Int32,
-    Int64,
 )
 from ostinato.patterns.kernels.window_events import (
     CLOSES,

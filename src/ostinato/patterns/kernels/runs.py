@@ -11,23 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from ostinato.core.arrays import Bools, Float64, Int32, Int64
 from ostinato.core.jit import inlined, kernel
 from ostinato.patterns.kernels.lists import resolve, slide
-from ostinato.patterns.kernels.protocol import (
-    EVENT_WINDOW,
-    FLOOR,
-    FOREVER,
-    FREE,
-    FREED,
-    KEY_WINDOW,
-    NIL,
-    RUNS,
-    USED,
-    Bools,
-    Floats,
-    Int32,
-    Int64,
-)
+from ostinato.patterns.kernels.protocol import EVENT_WINDOW, FLOOR, FOREVER, FREE, FREED, KEY_WINDOW, NIL, RUNS, USED
 
 # Rows of `runs`, which has a column for each run: key * states + state; the newest tick of its list, or DEAD; a bit for
 # each cell that is NULL; the event it was last entered by; its list; the next runs of its two chains; the hashes that
@@ -62,7 +49,7 @@ def find_runs(
     heads: Int32,
     killed: Int64,
     terms: Int64,
-    term_floats: Floats,
+    term_floats: Float64,
     present: Bools,
     row: int,
     low: int,
@@ -141,7 +128,7 @@ def _hash(by: int, values: Int64, column: int, nulls: int, owner: int, state: in
 @inlined
 def enter(
     held: Int64,
-    held_floats: Floats,
+    held_floats: Float64,
     nulls: int,
     key: int,
     state: int,

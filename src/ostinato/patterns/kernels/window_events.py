@@ -6,8 +6,9 @@ the records of the same key after and before it. `heads` and `tails` are the old
 
 from __future__ import annotations
 
+from ostinato.core.arrays import Int32, Int64
 from ostinato.core.jit import kernel
-from ostinato.patterns.kernels.protocol import EPOCH, FREE, NIL, RECORDS, Int32, Int64
+from ostinato.patterns.kernels.protocol import EPOCH, FREE, NIL, RECORDS
 
 POSITION, TICK, WHAT, NEXT, BEFORE = range(5)
 RECORD_SIZE = 5

@@ -10,6 +10,7 @@ Lists are chains of cells (match.py): newest event first in the back half, oldes
 
 from __future__ import annotations
 
+from ostinato.core.arrays import Int32, Int64
 from ostinato.core.jit import kernel
 from ostinato.patterns.kernels.lists import apply, slide
 from ostinato.patterns.kernels.protocol import (
@@ -23,8 +24,6 @@ from ostinato.patterns.kernels.protocol import (
     NIL,
     TICK_WINDOW,
     USED,
-    Int32,
-    Int64,
 )
 from ostinato.patterns.kernels.window_events import BEFORE, NEXT, POSITION, RECORD_SIZE, TICK, WHAT, drop_oldest
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from ostinato.core.expressions import TRUE, Call, Expr, variables
+from ostinato.core.expressions import TRUE, Call, Expr, conjoin, conjuncts, variables
 from ostinato.errors import QueryError
-from ostinato.patterns.plan.rewrite import alternatives_of, conjoin, conjuncts, limit, one_filter, simplify, size
+from ostinato.patterns.plan.rewrite import alternatives_of, limit, one_filter, simplify, size
 from ostinato.patterns.syntax.nodes import (
     Event,
     Filter,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import product
 
-from ostinato.core.expressions import FALSE, TRUE, Call, Expr, Literal, variables
+from ostinato.core.expressions import FALSE, TRUE, Call, Expr, Literal, conjoin, conjuncts, operands, variables
 from ostinato.errors import LimitError
 from ostinato.patterns.syntax.nodes import Absent, Filter, Formula, Never, Or, Sequence, children, rebuild, vdef_plus
 
@@ -163,26 +163,12 @@ def _merged(alternatives: Iterable[list[Expr]]) -> list[list[Expr]]:
         if len(tests) > 1 or len(names) != 1:
             result.append(tests)
         elif names in single:
-            whole = Call("or", (*_operands("or", single[names][0]), *_operands("or", tests[0])), tests[0].span)
+            whole = Call("or", (*operands("or", single[names][0]), *operands("or", tests[0])), tests[0].span)
             single[names][0] = whole
         else:
             single[names] = tests
             result.append(tests)
     return result
-
-
-def _operands(op: str, expr: Expr) -> tuple[Expr, ...]:
-    return expr.args if isinstance(expr, Call) and expr.op == op else (expr,)
-
-
-def conjuncts(predicate: Expr) -> tuple[Expr, ...]:
-    return _operands("and", predicate)
-
-
-def conjoin(tests: Iterable[Expr]) -> Expr:
-    """One flat conjunction, each test once."""
-    flat = tuple(dict.fromkeys(part for test in tests for part in conjuncts(test)))
-    return flat[0] if len(flat) == 1 else Call("and", flat, flat[0].span.to(flat[-1].span))
 
 
 # make safe ----------------------------------------------------------------------------------------------------------

@@ -11,11 +11,11 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from ostinato.core.arrays import Int64
 from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.strategies import select
 from ostinato.patterns.syntax.nodes import Strategy
 
-Int64 = npt.NDArray[np.int64]
 Bool = npt.NDArray[np.bool_]
 
 

@@ -9,13 +9,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ostinato.core.arrays import Int64
 from ostinato.core.columns.expressions import Program
-from ostinato.core.expressions import CURRENT, Attribute, Call, Expr, variables
-from ostinato.patterns.plan.rewrite import conjuncts
+from ostinato.core.expressions import CURRENT, Attribute, Call, Expr, conjuncts, variables
 from ostinato.patterns.runtime.absence import Waiting
 from ostinato.patterns.runtime.history import History
 
-Int64 = npt.NDArray[np.int64]
 Bool = npt.NDArray[np.bool_]
 Fetch = Callable[[Attribute], pa.Array]  # a column of the events, or of the events that the matches bind
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ostinato.core.arrays import Int64
 from ostinato.core.expressions import Call, to_text
 from ostinato.errors import DataError
-
-Int64 = npt.NDArray[np.int64]
 
 
 def aggregated(call: Call, values: pa.Array, offsets: Int64) -> pa.Array:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ostinato.core.arrays import Int64
 from ostinato.core.arrow import plain_type
 from ostinato.core.columns.expressions import Program
 from ostinato.core.expressions import (
@@ -29,8 +30,6 @@ from ostinato.patterns.runtime.aggregates import aggregated
 from ostinato.patterns.runtime.history import History
 from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.syntax.nodes import Item
-
-Int64 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from ostinato.core.arrays import Int32, Int64
 from ostinato.core.clock import Clock
 from ostinato.core.columns.keys import KeyTable
 from ostinato.core.columns.predicates import Encoder
@@ -21,9 +21,6 @@ from ostinato.patterns.runtime.equality_partitions import Ties
 from ostinato.patterns.runtime.last_per_key import Latest
 from ostinato.patterns.runtime.matcher import Events
 from ostinato.patterns.runtime.register_terms import Terms
-
-Int64 = npt.NDArray[np.int64]
-Int32 = npt.NDArray[np.int32]
 
 _CONSUME = {"NONE": protocol.CONSUME_NONE, "PARTITION": protocol.CONSUME_PARTITION, "ANY": protocol.CONSUME_ANY}
 _NONE: Int64 = np.zeros(0, np.int64)

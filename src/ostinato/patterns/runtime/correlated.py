@@ -8,23 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ostinato.core.arrays import Bools, Int32, Int64
 from ostinato.patterns.kernels import protocol
 from ostinato.patterns.kernels import runs as kernel
 from ostinato.patterns.kernels.best_match import NO_CHOICE
 from ostinato.patterns.kernels.correlated import run_correlated
 from ostinato.patterns.kernels.register_tests import STACK
-from ostinato.patterns.runtime.matcher import (
-    Arrays,
-    Bools,
-    Events,
-    Int32,
-    Int64,
-    Matcher,
-    Meta,
-    Scope,
-    doubled,
-    extended,
-)
+from ostinato.patterns.runtime.matcher import Arrays, Events, Matcher, Meta, Scope, doubled, extended
 from ostinato.patterns.runtime.register_terms import Terms
 from ostinato.patterns.runtime.transition_tables import Acts
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ostinato.core.arrays import Int32, Int64
 from ostinato.core.events import time_order, to_arrow
 from ostinato.errors import DataError, OstinatoError
 from ostinato.patterns.automata.determinise import AllMachine
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from ostinato.patterns.runtime.bound_query import Stream
     from ostinato.patterns.runtime.engine import Engine
 
-Int64 = npt.NDArray[np.int64]
-Int32 = npt.NDArray[np.int32]
 
 _MAX_CELLS = 64  # beyond this the products cost more than they save
 _SLICE = 1 << 18  # rows of a large table at a time

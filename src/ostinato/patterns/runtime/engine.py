@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ostinato.core.arrays import Int64
 from ostinato.core.arrow import plain_type
 from ostinato.core.events import DEFAULT_TYPE, Binding, time_order, to_arrow, with_columns
 from ostinato.core.expressions import attributes
@@ -29,8 +30,6 @@ from ostinato.patterns.runtime.matchers import matcher_for
 from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.strategies import select
 from ostinato.patterns.syntax.nodes import relations, repeated
-
-Int64 = npt.NDArray[np.int64]
 
 _INCOMPLETE = "this engine stopped in the middle of a batch: its state is incomplete\nfix: restore it from a snapshot"
 _ENDED = "this engine was flushed: its stream has ended\nfix: build a new one with query.engine()"

@@ -11,10 +11,10 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from ostinato.core.arrays import Int64
 from ostinato.patterns.runtime.last_per_key import Latest
 from ostinato.patterns.runtime.matcher import Events
 
-Int64 = npt.NDArray[np.int64]
 Bool = npt.NDArray[np.bool_]
 
 

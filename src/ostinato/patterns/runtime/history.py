@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-Int64 = npt.NDArray[np.int64]
+from ostinato.core.arrays import Int64
+
 _BLANK = pa.schema([pa.field("#blank", pa.null())])
 _FEW = 4096  # rows not worth looking through
 _MANY_CHUNKS = 32  # looking rows up in more chunks than this costs more than copying them together

@@ -10,15 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ostinato.core.arrays import Bools, Int32, Int64
 from ostinato.patterns.automata.determinise import Config
 from ostinato.patterns.automata.tables import Placed, Tables
 from ostinato.patterns.kernels import match, protocol
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.runtime.register_terms import Terms
 
-Int64 = npt.NDArray[np.int64]
-Int32 = npt.NDArray[np.int32]
-Bools = npt.NDArray[np.bool_]
 Meta = dict[str, Any]
 Arrays = dict[str, npt.NDArray[Any]]
 

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ostinato.core.arrays import Int64
 from ostinato.patterns.kernels.protocol import SYMBOL_BITS
 
-Int64 = npt.NDArray[np.int64]
 _SYMBOL_MASK = (1 << SYMBOL_BITS) - 1
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ostinato.core.arrays import Int32, Int64
 from ostinato.errors import LimitError
 from ostinato.patterns.automata.join_tables import Joins
 from ostinato.patterns.automata.tables import Tables
@@ -17,8 +18,6 @@ from ostinato.patterns.kernels import window_halves as halves
 from ostinato.patterns.runtime.matcher import (
     Arrays,
     Events,
-    Int32,
-    Int64,
     Meta,
     Scope,
     doubled,

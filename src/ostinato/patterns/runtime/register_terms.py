@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ostinato.core.arrays import Bools, Int64
 from ostinato.core.arrow import NO_MASK, byte_runs, is_bytes, is_text, raw_values, validity
 from ostinato.core.columns.arithmetic import as_float
 from ostinato.core.columns.expressions import Program
@@ -16,9 +17,6 @@ from ostinato.core.columns.intern import ByteStrings
 from ostinato.core.expressions import Expr, to_text
 from ostinato.errors import DataError
 from ostinato.patterns.runtime.transition_tables import Kind
-
-Int64 = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 _EXACT = 2**53  # up to here a float64 tells all whole numbers apart
 

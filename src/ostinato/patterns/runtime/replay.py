@@ -4,23 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ostinato.core.arrays import Bools, Int32, Int64
 from ostinato.patterns.automata.tables import Tables
 from ostinato.patterns.kernels import protocol
 from ostinato.patterns.kernels import window_events as window
 from ostinato.patterns.kernels.replay import run_replay
-from ostinato.patterns.runtime.matcher import (
-    Arrays,
-    Bools,
-    Events,
-    Int32,
-    Int64,
-    Meta,
-    Scope,
-    Stepped,
-    doubled,
-    extended,
-    widened,
-)
+from ostinato.patterns.runtime.matcher import Arrays, Events, Meta, Scope, Stepped, doubled, extended, widened
 
 
 class Replayed(Stepped):

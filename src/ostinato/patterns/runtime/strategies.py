@@ -6,11 +6,10 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from ostinato.core.arrays import Int64
 from ostinato.patterns.syntax.nodes import Strategy
 
-Int64 = npt.NDArray[np.int64]
 Places = tuple[int, ...]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ostinato.patterns.plan.rewrite import conjuncts
+from ostinato.core.expressions import conjuncts
 from ostinato.patterns.sra.automaton import Automaton
 from ostinato.patterns.sra.epsilon import eliminate
 from ostinato.patterns.sra.explore import Move, explore

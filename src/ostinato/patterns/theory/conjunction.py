@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ostinato.core.expressions import FALSE, TRUE, Call, Expr
-from ostinato.patterns.plan.rewrite import conjuncts
+from ostinato.core.expressions import FALSE, TRUE, Call, Expr, conjuncts
 
 
 def conjunction(tests: Iterable[Expr]) -> Expr:

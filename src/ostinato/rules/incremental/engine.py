@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ostinato.core.arrays import Int64
 from ostinato.core.events import to_arrow
 from ostinato.core.options import OnLate
 from ostinato.core.snapshot import Snapshot
@@ -29,8 +30,6 @@ from ostinato.rules.runtime.ingest import LABEL, untag
 from ostinato.rules.runtime.times import Moments
 from ostinato.rules.syntax.nodes import Program
 from ostinato.rules.terms.data import to_json
-
-Int64 = npt.NDArray[np.int64]
 
 _BEFORE, _AFTER = -(2**62), 2**62  # before and after all times
 _ROWS = 20_000  # events in a step, about: a join looks at all pairs of a key within one

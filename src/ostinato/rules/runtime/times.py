@@ -10,15 +10,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ostinato.core.arrays import Int64
 from ostinato.core.clock import Clock
 from ostinato.core.events import DEFAULT_TIME, kinds
 from ostinato.errors import DataError, did_you_mean
-
-Int64 = npt.NDArray[np.int64]
 
 _UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 MICRO = 1_000_000

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from ostinato.core.arrays import Int64
 from ostinato.forecast.learn.statistics import Learner, Learnt
 from ostinato.forecast.settings import Settings
 from ostinato.forecast.symbols.encoder import Symbols
 from ostinato.forecast.symbols.reader import Read, Reader
-from ostinato.patterns.kernels.protocol import Int64
 from ostinato.spark.forecast.columns import Rows, sorting
 from ostinato.spark.forecast.grams import COUNTED, added, buckets_of, learnt_of, rows_of
 from ostinato.spark.frames import map_in_arrow, shuffle_partitions

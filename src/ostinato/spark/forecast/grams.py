@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ostinato.core.arrays import Bools, Int32, Int64
 from ostinato.forecast.learn.counts import summed
 from ostinato.forecast.learn.gaps import Gaps
 from ostinato.forecast.learn.statistics import Learnt
 from ostinato.forecast.symbols.encoder import Symbols
-from ostinato.patterns.kernels.protocol import Bools, Int32, Int64
 
 # Whether the events are held out; a gram, or the symbols around gaps of a bin (-1: of a gram); and what is added up.
 KEYS, SUMS = ("later", "gram", "bin"), ("weight", "seconds", "squares")

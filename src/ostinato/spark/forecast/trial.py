@@ -15,11 +15,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ostinato.core.arrays import Bools, Float64, Int32, Int64
 from ostinato.forecast.learn.loss import log_loss
 from ostinato.forecast.learn.truth import Truth, seconds_until
 from ostinato.forecast.score.interval_checks import Intervals
 from ostinato.forecast.scorer import Scorer
-from ostinato.patterns.kernels.protocol import Bools, Floats, Int32, Int64
 from ostinato.spark.columns import spark_type
 from ostinato.spark.forecast.columns import Rows
 from ostinato.spark.forecast.count import divided, sorted_tables
@@ -70,7 +70,7 @@ class TrialTask:
         model = self.shipped.model
         scorer, horizon = Scorer(model), model.settings.horizon
         completed, sizes, losses = np.zeros(2, np.int64), np.zeros(len(self.cuts), np.int64), np.zeros(len(self.cuts))
-        kept: list[tuple[Int32, Int32, Bools, Floats]] = []  # of the later events: the truth is known only at the end
+        kept: list[tuple[Int32, Int32, Bools, Float64]] = []  # of the later events: the truth is known only at the end
         before = np.zeros(0, np.int32)  # how many of the earlier events each key had
         for table in sorted_tables(batches, model.settings, self.budget):
             read = scorer.reader.read(table)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 
 from ostinato.errors import QueryError, did_you_mean
-from ostinato.xseq.plan.normal_form import normalised
 from ostinato.xseq.plan.recursion import check_definitions
 from ostinato.xseq.syntax.nodes import (
     Aggregate,
@@ -31,6 +30,7 @@ from ostinato.xseq.syntax.nodes import (
     first_round,
     operands,
 )
+from ostinato.xseq.syntax.normal_form import normalised
 from ostinato.xseq.syntax.parse import parse
 from ostinato.xseq.syntax.variables import (
     definitions,

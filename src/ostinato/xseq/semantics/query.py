@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from ostinato.documents.tree import Node, NodeKind
-from ostinato.xseq.plan.normal_form import normalised
 from ostinato.xseq.semantics.axes import UNKEYED, Axes
 from ostinato.xseq.semantics.values import Environment, Match, Value, aggregated, calculated, references, sides
 from ostinato.xseq.semantics.walks import Walk, Walks, all_steps, definitions
@@ -34,6 +33,7 @@ from ostinato.xseq.syntax.nodes import (
     conjuncts,
     parts,
 )
+from ostinato.xseq.syntax.normal_form import normalised
 
 Row = tuple[Value, ...]
 Matches = Literal["all", "longest"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from numba import types
 
-from ostinato.core.arrow import Bytes, Ids, Ints
+from ostinato.core.arrays import UInt8
+from ostinato.core.arrow import Ids, Ints
 from ostinato.core.jit import array, kernel, view
 from ostinato.documents.json.kernels.state import ATTR, CLOSE, OPEN
 
@@ -19,11 +20,11 @@ from ostinato.documents.json.kernels.state import ATTR, CLOSE, OPEN
 def hoist(
     count: int,
     places: Ints,
-    kind: Bytes,
+    kind: UInt8,
     name: Ids,
     start: Ids,
     end: Ids,
-    new_kind: Bytes,
+    new_kind: UInt8,
     new_name: Ids,
     new_start: Ids,
     new_end: Ids,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from ostinato.core.arrow import Bytes
+from ostinato.core.arrays import UInt8
 from ostinato.core.jit import kernel, view
 
 _PLACES = types.int64(view(types.uint8), types.int64, types.int64)
@@ -15,7 +15,7 @@ _BLOCK = 128  # a byte counts so far
 
 
 @kernel(_PLACES)
-def line_start(data: Bytes, low: int, high: int) -> Any:
+def line_start(data: UInt8, low: int, high: int) -> Any:
     """The place after the last line feed in data[low:high]; 0 if there is none."""
     for at in range(high - 1, low - 1, -1):
         if data[np.uint64(at)] == 10:
@@ -24,7 +24,7 @@ def line_start(data: Bytes, low: int, high: int) -> Any:
 
 
 @kernel(_PLACES)
-def line_end(data: Bytes, low: int, high: int) -> Any:
+def line_end(data: UInt8, low: int, high: int) -> Any:
     """The place of the first line feed in data[low:high]; `high` if there is none."""
     for at in range(low, high):
         if data[np.uint64(at)] == 10:
@@ -33,7 +33,7 @@ def line_end(data: Bytes, low: int, high: int) -> Any:
 
 
 @kernel(_PLACES)
-def count_lines(data: Bytes, low: int, high: int) -> Any:
+def count_lines(data: UInt8, low: int, high: int) -> Any:
     """How many line feeds data[low:high] has, counted in bytes first, of which the processor adds many at once."""
     lines: Any = 0
     for block in range(low, high, _BLOCK):
@@ -45,7 +45,7 @@ def count_lines(data: Bytes, low: int, high: int) -> Any:
 
 
 @kernel(_PLACES)
-def count_characters(data: Bytes, low: int, high: int) -> Any:
+def count_characters(data: UInt8, low: int, high: int) -> Any:
     """How many characters data[low:high] has: the bytes of UTF-8 that do not go on with one."""
     characters: Any = 0
     for block in range(low, high, _BLOCK):

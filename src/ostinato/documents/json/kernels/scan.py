@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from ostinato.core.arrow import Bytes, Ids, Ints
+from ostinato.core.arrays import UInt8
+from ostinato.core.arrow import Ids, Ints
 from ostinato.core.jit import array, kernel, view
 from ostinato.documents.json.kernels.state import (
     AFTER,
@@ -122,7 +123,7 @@ def find_name(data: Any, low: Any, high: Any, table: Any, words: Any, firsts: An
 
 @kernel(_SCAN)
 def scan(
-    data: Bytes,
+    data: UInt8,
     stop: int,
     mode: int,
     item_name: int,
@@ -131,7 +132,7 @@ def scan(
     state: Ints,
     frames: Ints,
     log: Ints,
-    kind: Bytes,
+    kind: UInt8,
     name: Ids,
     start: Ids,
     end: Ids,
@@ -139,7 +140,7 @@ def scan(
     words: Words,
     firsts: Ints,
     sizes: Ids,
-    wanted: Bytes,
+    wanted: UInt8,
     seeds: Words,
     names: Ints,
     seen: Ints,

@@ -1,0 +1,13 @@
+"""Types of NumPy arrays, by their elements."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Bools = npt.NDArray[np.bool_]
+Int8 = npt.NDArray[np.int8]
+UInt8 = npt.NDArray[np.uint8]
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+Float64 = npt.NDArray[np.float64]
