@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from rich.table import Table
 
 import ostinato as ost
 from ostinato.cli import bench
+from ostinato.core.arrays import Int32
 from ostinato.forecast.chain.machine import completed
 from ostinato.forecast.chain.waiting import Float32, waiting_times
 from ostinato.forecast.learn.truth import Truth
@@ -34,7 +35,6 @@ from ostinato.forecast.model import ForecastModel
 from ostinato.forecast.score.evaluation import Contender, Evaluation, evaluate
 from ostinato.forecast.score.scores import Distances, likely, outcomes
 from ostinato.forecast.symbols.reader import Read, Reader
-from ostinato.patterns.kernels.protocol import Int32
 from ostinato.samples import CARD_FEATURES, CARD_PATTERN, transactions
 
 ORDERS = range(1, 10)
@@ -145,7 +145,7 @@ def expansion(model: ForecastModel, holdout: pa.Table, repeats: int) -> list[dic
     seconds, waiting = timed(lambda: waiting_times(product, farthest), repeats)
     rows = [_found("recursion, all states", seconds, waiting[used], judged, states)]
     for cutoff in CUTOFFS:
-        seconds, (waiting, visited) = timed(lambda c=cutoff: expanded(product, used, farthest, c), 1)
+        seconds, (waiting, visited) = timed(partial(expanded, product, used, farthest, cutoff), 1)
         row = _found(f"paths above {cutoff:g}, {len(used):,} states", seconds, waiting, judged, states)
         rows.append(row | {"visited": visited})
     return rows

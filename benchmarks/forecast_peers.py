@@ -10,6 +10,8 @@ compared is the method alone.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import boolean, float64, int32, int64, types
 from numpy.typing import NDArray
@@ -19,7 +21,7 @@ from ostinato.core.jit import array, kernel
 from ostinato.forecast.chain.product import Product
 
 
-def _view(dtype: object) -> object:
+def _view(dtype: Any) -> Any:
     return types.Array(dtype, 2, "C", readonly=True)
 
 

@@ -196,7 +196,7 @@ def runner(job: Job) -> tuple[Callable[[Path], int], bool]:
 
     pyarrow.set_cpu_count(1)
     query = ostinato.xseq(job.query)
-    named = {"root": "stocks", "record": "transaction"} if job.kind == "stock lines" else {}
+    named: dict[str, Any] = {"root": "stocks", "record": "transaction"} if job.kind == "stock lines" else {}
 
     def batches(path: Path) -> int:
         return sum(table.num_rows for table in query.batches(path, **named))

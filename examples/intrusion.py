@@ -108,7 +108,7 @@ def main() -> None:
     print(f"{len(found):,} from the whole night, {sum(map(len, live)):,} as it comes, 500 events at a time")
     for label in ("scan", "brute_force", "taken"):
         mine = [event for event in found if event["type"] == label]
-        first = {}
+        first: dict[tuple[str | None, ...], dict[str, Any]] = {}
         for each in mine:
             first.setdefault((each["ip"], each["host"], each["user"], each["from"]), each)
         print(f"{label}: {len(mine)} derived, {len(first)} with different values")

@@ -65,7 +65,7 @@ def main() -> None:
 
     # The same as a service would run it: events as they come, and a clock that ticks every quarter of an hour.
     engine = program.engine()
-    found = []
+    found: list[dict[str, Any]] = []
     for quarter in range(1, 41):
         until = OPENING + timedelta(minutes=15 * quarter)
         batch = [event for event in events if until - timedelta(minutes=15) < event["ts"] <= until]

@@ -58,14 +58,14 @@ def main() -> None:
     program = ost.rules(rules.read_text(encoding="utf-8"))
     print("the paper's three events:")
     for event in program.detect(THREE).to_pylist():
-        told = ", ".join(f"{name} {value}" for name, value in event.items() if value is not None and name != "type")
-        print(f"  {event['type']}: {told}")
+        shown = ", ".join(f"{name} {value}" for name, value in event.items() if value is not None and name != "type")
+        print(f"  {event['type']}: {shown}")
 
     # An hour of the plant, in batches of a minute: derived events come as soon as time has passed their end.
     events = an_hour()
     engine = program.engine(longest="1 second")
     found: Counter[str] = Counter()
-    told = set()
+    told: set[tuple[str, str]] = set()
     minutes = pc.floor_temporal(events["end"], unit="minute")
     for minute in minutes.unique().to_pylist():
         for event in engine.push(events.filter(pc.equal(minutes, minute))).to_pylist():

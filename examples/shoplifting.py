@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -19,9 +20,9 @@ partition by /shop/reading@item
 """
 
 
-def readings(items: int, chance: random.Random) -> list[dict[str, object]]:
+def readings(items: int, chance: random.Random) -> list[dict[str, Any]]:
     """Each item leaves the shelf, wanders, is paid for or not, and leaves the store."""
-    found = []
+    found: list[dict[str, Any]] = []
     for item in range(items):
         at = chance.randrange(10_000)
         way = ["shelf", *["aisle"] * chance.randrange(4), *([] if item % 60 == 7 else ["register"]), "exit"]

@@ -7,6 +7,7 @@ import random
 import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,7 +27,7 @@ def write_events(folder: Path, seed: int = 4) -> None:
     """Five hours of orders and payments in five files; a last event, a day later, says that all was seen."""
     chance = random.Random(seed)
     opening = datetime(2026, 5, 4, 9, tzinfo=UTC)
-    rows = [{"ts": opening + timedelta(days=1), "type": "CLOSED", "order_id": 0}]
+    rows: list[dict[str, Any]] = [{"ts": opening + timedelta(days=1), "type": "CLOSED", "order_id": 0}]
     for order in range(100, 140):
         placed = opening + timedelta(minutes=chance.uniform(0, 300))
         rows.append({"ts": placed, "type": "ORDER", "order_id": order})
@@ -60,7 +61,7 @@ def main() -> None:
         register(spark)
         events.createOrReplaceTempView("events")
         found = spark.sql("SELECT count(*) AS number FROM ostinato_detect(TABLE(events), :query)", {"query": UNPAID})
-        print("in SQL:", found.first()["number"])
+        print("in SQL:", found.collect()[0]["number"])
 
 
 if __name__ == "__main__":

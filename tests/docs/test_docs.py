@@ -40,7 +40,7 @@ from ostinato.xseq.syntax.nodes import Axis
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 TEXTS = [*PAGES, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", ROOT / "examples" / "README.md"]
-COMMANDS: dict[str, Any] = typer.main.get_command(app).commands
+COMMANDS: dict[str, Any] = vars(typer.main.get_command(app))["commands"]
 _FENCE = re.compile(
     r"^(?:<!-- file: (?P<file>\S+) -->\n)?```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )

@@ -52,7 +52,8 @@ def item_value(expr: Expr, labels: dict[str, tuple[int, ...]], rows: list[Row], 
         return len(values)
     if not values:
         return None
-    return {"sum": sum, "min": min, "max": max, "avg": lambda found: sum(found) / len(found)}[expr.op](values)
+    folds: dict[str, Any] = {"sum": sum, "min": min, "max": max, "avg": lambda found: sum(found) / len(found)}
+    return folds[expr.op](values)
 
 
 def answer(query: Query, found: list[pa.Table]) -> list[Any]:

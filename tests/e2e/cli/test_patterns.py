@@ -197,9 +197,9 @@ def test_kind_says_what_a_column_of_text_holds(folder: Path) -> None:
 
 def test_only_the_columns_that_are_needed_are_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from ostinato.cli.jobs import patterns as job
+    from ostinato.files import open_events as original
 
     asked: list[Any] = []
-    original = job.open_events
 
     def spy(files: Any, **options: Any) -> Any:
         asked.append(options.get("columns"))

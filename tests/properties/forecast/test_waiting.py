@@ -61,8 +61,8 @@ def test_contexts_are_the_longest_suffixes(tree: Tree, history: tuple[int, ...])
 
 @given(st.lists(st.integers(0, 64), min_size=1, max_size=12), st.integers(0, 64))
 def test_an_interval_is_the_best_of_all_pairs(counts: list[int], least: int) -> None:
-    row = np.array([counts], np.float32) / 64 / max(sum(counts), 64) * 64
-    row = np.floor(row * 1024) / np.float32(1024)  # sums of these are exact
+    shares = np.array([counts], np.float32) / 64 / max(sum(counts), 64) * 64
+    row = (np.floor(shares * 1024) / 1024).astype(np.float32)  # sums of these are exact
     found = forecasts(row, least / 64)
     best = semantics.shortest_interval(row[0].tolist(), least / 64)
     assert (found.earliest[0], found.latest[0]) == (best or (0, 0))

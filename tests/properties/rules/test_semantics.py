@@ -11,7 +11,8 @@ from ostinato.rules.plan.strata import stratify
 from ostinato.rules.semantics.program import derived, fixpoint
 from ostinato.rules.syntax.format import program_text
 from ostinato.rules.syntax.parse import parse
-from support.generators.rules import Row, Strata, cases, events_of, program, programs
+from support.generators.rules import Strata, cases, events_of, program, programs
+from support.generators.terms import Row
 
 Case = tuple[Strata, list[Row]]
 

@@ -117,7 +117,8 @@ def test_estimator_and_pipeline(spark: Any, history: pa.Table, model: ForecastMo
     assert forecaster.getOrDefault("language") == "cel"
     fitted = Pipeline(stages=[forecaster]).fit(frame, {forecaster.horizon: 40})
     assert forecaster.getOrDefault("horizon") == 7
-    assert grams(fitted.stages[0].model) == grams(model)
+    (stage,) = fitted.stages
+    assert isinstance(stage, ml.ForecastModel) and grams(stage.model) == grams(model)
     fitted.write().overwrite().save(f"file:{tmp_path}/pipeline")
     loaded = PipelineModel.load(f"file:{tmp_path}/pipeline")
     assert loaded.stages[0].uid == fitted.stages[0].uid
@@ -126,6 +127,7 @@ def test_estimator_and_pipeline(spark: Any, history: pa.Table, model: ForecastMo
     assert found["completes"].to_pylist().count(True) == model.learnt.completions
     Pipeline(stages=[forecaster.setParams(threshold=0.8)]).write().overwrite().save(str(tmp_path / "plan"))
     again = Pipeline.load(str(tmp_path / "plan")).getStages()[0]
+    assert isinstance(again, ml.Forecaster)
     assert again.settings == forecaster.settings and again.pattern == forecaster.pattern
 
 

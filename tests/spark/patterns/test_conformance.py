@@ -160,7 +160,7 @@ def as_events(rows: list[Row]) -> pa.Table:
 
 def runnable(drawn: list[Query], table: pa.Table) -> dict[str, PatternQuery]:
     """Those of the queries that have an answer of a fair size, each with output columns of its own."""
-    found = {}
+    found: dict[str, PatternQuery] = {}
     for number, query in enumerate(drawn):
         items = query.items and tuple(replace(item, name=f"{item.name}_{number}") for item in query.items)
         try:

@@ -25,7 +25,8 @@ from ostinato.spark.rules.events import answer
 from ostinato.spark.rules.sql import run_in_sql
 from support import paths
 from support.generators.rules import SCHEMA as PLAIN
-from support.generators.rules import Row, Strata, cases, program
+from support.generators.rules import Strata, cases, program
+from support.generators.terms import Row
 from support.spark.patterns import frame
 from support.spark.rules import ALL, DOCUMENTS, PROGRAMS, documents, events, shown
 
@@ -156,7 +157,7 @@ def test_intervals_of_two_types(spark: Any) -> None:
     rows = [{"from": 1, "to": 2.5, "k": 1}, {"from": 2, "to": 2.0, "k": 2}]
     table = pa.Table.from_pylist(rows)
     rules = ost.rules("DETECT d { k { var K } } ON event i: a {{ k {{ var K }} }} END")
-    columns = {"begin": "from", "end": "to"}
+    columns: dict[str, Any] = {"begin": "from", "end": "to"}
     expected = shown(rules.detect(table, **columns))
     assert shown(in_sql(rules, spark.createDataFrame(table), **columns).toArrow()) == expected
     assert shown(rules.detect(spark.createDataFrame(table), **columns).toArrow()) == expected
@@ -241,7 +242,7 @@ def test_terms_that_no_event_fits(spark: Any) -> None:
     with pytest.raises(QueryError, match="no `kk`"):
         detect_rules(rules, spark.createDataFrame(EVENTS))
     with pytest.raises(OstinatoError, match="a DataFrame of Spark"):
-        detect_rules(rules, EVENTS)  # type: ignore[arg-type]
+        detect_rules(rules, EVENTS)
     with pytest.raises(DataError, match="two columns are named"):
         detect_rules(rules, spark.createDataFrame(EVENTS).selectExpr("*", "k AS K"))
 

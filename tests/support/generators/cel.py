@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 import pyarrow as pa
 from hypothesis import strategies as st
@@ -36,7 +36,6 @@ from ostinato.patterns.syntax.nodes import (
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 Row = dict[str, Any]
-T = TypeVar("T")
 
 SECOND = 1_000_000_000
 SCHEMA = pa.schema(
@@ -57,7 +56,7 @@ def _below(count: int) -> st.SearchStrategy[int]:
     return st.integers(0, count - 1)
 
 
-def _pick(draw: Draw, *options: T) -> T:
+def _pick(draw: Draw, *options: Any) -> Any:
     """One of the options, shrinking to the first. (st.sampled_from, without building a strategy for each draw.)"""
     return options[draw(_below(len(options)))]
 

@@ -229,8 +229,8 @@ class _Writer:
         self.literals += 1
         if self.nested and label in INCOMING:
             element, bound = nested_element(self.draw, label, str(self.literals))
-            for kind, names in bound.items():
-                self.bound[kind] += [name for name in names if name not in self.bound[kind]]
+            for kind, variables in bound.items():
+                self.bound[kind] += [name for name in variables if name not in self.bound[kind]]
             return element
         names = [name for name in self.schema[label] if pick(self.draw, True, True, False)]
         children = [self._attribute(name) for name in names]
@@ -335,10 +335,8 @@ class _Writer:
         if not kinds:
             return Call("=", (Literal(1), Literal(1)))
         kind = pick(self.draw, *kinds)
-        left, right = (
-            self._variable(kind),
-            pick(self.draw, self._variable(kind), Literal(pick(self.draw, *VALUES[kind]))),
-        )
+        left = self._variable(kind)
+        right = pick(self.draw, self._variable(kind), Literal(pick(self.draw, *VALUES[kind])))
         test = Call(pick(self.draw, *COMPARISONS), (left, right))
         if kind != "k" and pick(self.draw, False, True):
             test = Call("<=", (Call("+", (left, Literal(1))), Call("*", (right, Literal(2)))))

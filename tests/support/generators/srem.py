@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -14,14 +14,12 @@ from ostinato.patterns.syntax.srem.nodes import EPSILON, Concat, Either, Express
 from support.generators.cel import SECOND, Row, predicate
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
-T = TypeVar("T")
 
 REGISTERS = ("r", "s", "t")
 
 
-def _pick(draw: Draw, *options: T) -> T:
-    picked: T = options[draw(st.integers(0, len(options) - 1))]
-    return picked
+def _pick(draw: Draw, *options: Any) -> Any:
+    return options[draw(st.integers(0, len(options) - 1))]
 
 
 _values = st.tuples(

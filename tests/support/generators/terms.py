@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import pyarrow as pa
 from hypothesis import strategies as st
@@ -14,16 +14,14 @@ from ostinato.rules.terms.data import Child, Term
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 Row = dict[str, Any]
-T = TypeVar("T")
 
 LABELS = ("a", "b", "c")
-SCALARS = (1, "x", 0, True, 1.0, 0.5, "y", "1", False)
+SCALARS: tuple[bool | int | float | str, ...] = (1, "x", 0, True, 1.0, 0.5, "y", "1", False)
 
 
-def pick(draw: Draw, *options: T) -> T:
+def pick(draw: Draw, *options: Any) -> Any:
     """One of the options, shrinking to the first."""
-    picked: T = options[draw(st.integers(0, len(options) - 1))]
-    return picked
+    return options[draw(st.integers(0, len(options) - 1))]
 
 
 # Data and query terms -------------------------------------------------------------------------------------------------
@@ -36,7 +34,7 @@ def terms(draw: Draw, max_depth: int = 3) -> Term:
 
 def _term(draw: Draw, depth: int) -> Term:
     count = pick(draw, 2, 1, 3, 0, 2)
-    children = tuple(
+    children: tuple[Child, ...] = tuple(
         _term(draw, depth - 1) if depth > 1 and pick(draw, True, False) else pick(draw, *SCALARS) for _ in range(count)
     )
     return Term(pick(draw, *LABELS), children)

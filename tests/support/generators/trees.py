@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from hypothesis import strategies as st
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
-T = TypeVar("T")
 
 NAMES = ("a", "b", "c", "d")
 ATTRIBUTES = ("p", "k", "n")
 
 
-def pick(draw: Draw, *options: T) -> T:
-    picked: T = options[draw(st.integers(0, len(options) - 1))]
-    return picked
+def pick(draw: Draw, *options: Any) -> Any:
+    return options[draw(st.integers(0, len(options) - 1))]
 
 
 @dataclass

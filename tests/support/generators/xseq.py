@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any
 
 from hypothesis import reject
 from hypothesis import strategies as st
@@ -72,7 +72,6 @@ __all__ = [
     "xml_documents",
 ]
 
-T = TypeVar("T")
 WALKS = 600  # a query with more walks than that on some document is not tried
 
 
@@ -111,7 +110,7 @@ class _Maker:
         self.rounds: list[tuple[str, str]] = []  # path variables, and what is bound in them
         self.path_variables = ["Z", "Q"]
 
-    def pick(self, *options: T) -> T:
+    def pick(self, *options: Any) -> Any:
         return pick(self.draw, *options)
 
     def rarely(self) -> bool:
@@ -256,7 +255,8 @@ class _Maker:
         return Constant(self.pick(2, 1, 3, "x", 2, 1.5, "2"))
 
     def joined(self, part: Callable[[], Condition]) -> Condition:
-        return self.pick(lambda: Or((part(), part())), lambda: And((part(), part())), lambda: Not(part()))()
+        kind = self.pick("or", "and", "not")
+        return Not(part()) if kind == "not" else (Or if kind == "or" else And)((part(), part()))
 
     def reference(self, many: set[str], variable: str | None = None, alias: Alias | None = None) -> Reference:
         variable = variable or self.pick(*self.variables)
@@ -377,7 +377,7 @@ def _sequence(maker: _Maker) -> Path:
     """What most queries of the paper are: a node, and siblings after it."""
     deep = maker.pick(False, True)
     begin = [maker.step(Axis.DESCENDANT)] if deep else [maker.step(Axis.CHILD, ("a",)), maker.step(Axis.CHILD)]
-    after = []
+    after: list[Path] = []
     for _ in range(maker.pick(1, 1, 2)):
         step = maker.step(maker.pick(Axis.IMMEDIATE_FOLLOWING_SIBLING, Axis.IMMEDIATE_FOLLOWING_SIBLING, *_FORWARD))
         after += maker.pick([Star(step)], [step], [step, Star(step)])

@@ -250,7 +250,7 @@ class Feed:
         running.awaitTermination()
         return running
 
-    def found(self, queries: Mapping[str, PatternQuery]) -> dict[str, list[str]]:
+    def found(self, queries: Iterable[str]) -> dict[str, list[str]]:
         """All matches written so far."""
         return by_query(self.spark.read.option("mergeSchema", "true").parquet(str(self.sink)).toArrow(), queries)
 

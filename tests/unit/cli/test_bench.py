@@ -7,6 +7,7 @@ import json
 import runpy
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -32,7 +33,7 @@ def test_cases_stand_beside_both_limits() -> None:
 
 
 def test_a_step_of_the_limit_depends_on_the_one_before() -> None:
-    codes, table = bench.np.array([0, 1, 1], bench.np.int32), bench.np.array([[1, 0], [0, 2], [2, 1]], bench.np.int32)
+    codes, table = np.array([0, 1, 1], np.int32), np.array([[1, 0], [0, 2], [2, 1]], np.int32)
     assert bench._step_codes(codes, table) == 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -59,8 +60,8 @@ def test_answers_in_another_zone_with_null_at_every_depth(start: int) -> None:
         inner = pa.struct([("at", pa.timestamp("us", zone)), ("n", pa.null())])
         return pa.list_(pa.struct([("x", inner), ("all", pa.list_(inner)), ("n", pa.null())]))
 
-    inner = {"at": datetime(2026, 1, 1, tzinfo=UTC), "n": None}
-    rows = [
+    inner: dict[str, Any] = {"at": datetime(2026, 1, 1, tzinfo=UTC), "n": None}
+    rows: list[Any] = [
         [{"x": inner, "all": [inner, None], "n": None}, {"x": None, "all": None, "n": None}],
         None,
         [],

@@ -65,7 +65,7 @@ def test_structs_lists_and_maps() -> None:
     kind = pa.struct(
         [("n", pa.int64()), ("t", pa.string()), ("l", pa.list_(pa.struct([("x", pa.float64())]))), ("b", pa.bool_())]
     )
-    given = [{"n": 2**63 - 1, "t": 'q"\\\né\x01', "l": [{"x": 0.1}, None], "b": True}, None]
+    given: list[Any] = [{"n": 2**63 - 1, "t": 'q"\\\né\x01', "l": [{"x": 0.1}, None], "b": True}, None]
     given += [{"n": None, "t": "", "l": [], "b": None}]
     column = pa.array(given, kind)
     assert holds_json(kind)

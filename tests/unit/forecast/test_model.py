@@ -444,7 +444,8 @@ def test_no_seconds_are_given_where_no_interval_in_events_is() -> None:
 
 
 def test_probabilities_within_numbers_of_events(model: ost.ForecastModel, cards: pa.Table) -> None:
-    plain, made = model.forecast(cards), model.forecast(cards, within=[model.settings.horizon, np.int64(5), 1, 5])
+    within: list[Any] = [model.settings.horizon, np.int64(5), 1, 5]
+    plain, made = model.forecast(cards), model.forecast(cards, within=within)
     names = ["within_1", "within_5", f"within_{model.settings.horizon}"]
     assert made.drop_columns(names).equals(plain)
     assert made.column_names[:6] == ["probability", "beyond", *names, "point"]
@@ -486,6 +487,6 @@ def test_messages_say_what_to_do_here(model: ost.ForecastModel) -> None:
         model.scorer().restore(b"what")
     for verb in (model.save, ost.ForecastModel.load):
         with pytest.raises(ost.OstinatoError, match="path cannot be 3"):
-            verb(3)  # type: ignore[operator]
+            verb(3)  # type: ignore[arg-type]
     with pytest.raises(ost.DataError, match="2 events are too few to hold some out"):
         ost.Forecaster("A ; B").fit(cycle(2))

@@ -53,7 +53,8 @@ def test_every_form_of_lateness(lateness: Any) -> None:
 
 
 def test_order_by_takes_any_names() -> None:
-    for ties in ("ts", ["ts"], ("ts",), {"ts": 1}.keys()):
+    names: list[Any] = ["ts", ["ts"], ("ts",), {"ts": 1}.keys()]
+    for ties in names:
         assert len(ost.cel("A ; B").detect(ROWS, order_by=ties)) == 1
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -14,7 +15,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 NOON = datetime(2026, 7, 6, 12, tzinfo=UTC)
 
 
-def matches(rows: list[tuple[str, int, int]], kind: pa.DataType | None = None) -> pa.Table:
+def matches(rows: list[tuple[Any, ...]], kind: pa.DataType | None = None) -> pa.Table:
     """Rows of (farm, minutes to the start, minutes to the end) after noon."""
     kind = kind or pa.timestamp("us", tz="UTC")
     times = [[NOON + timedelta(minutes=row[end]) for row in rows] for end in (1, 2)]

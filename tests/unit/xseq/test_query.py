@@ -23,7 +23,7 @@ CHEAPER = r"return $X@id as id, $Y@id as next from //$X \$Y where $Y@price < $X@
 
 
 def ids(source: Any, query: str = IDS, **options: Any) -> list[str]:
-    return ostinato.xseq(query).detect(source, **options)["id"].to_pylist()  # type: ignore[no-any-return]
+    return ostinato.xseq(query).detect(source, **options)["id"].to_pylist()
 
 
 def test_every_source_of_a_document(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import ostinato as ost
+from ostinato.patterns.query import PatternQuery
 
 QUERIES = {
     "pair": "A AS x ; B AS y FILTER x[n < 100000] AND y[n < 100000] WITHIN 2 seconds",  # one stream
@@ -40,7 +41,7 @@ ORDER = ["type", "key", "n"]  # of events of one time
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def queries() -> dict[str, ost.query.CelQuery]:
+def queries() -> dict[str, PatternQuery]:
     return {name: ost.cel(text) for name, text in QUERIES.items()}
 
 

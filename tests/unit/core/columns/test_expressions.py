@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -220,9 +221,7 @@ rows = st.lists(
 
 def exprs(*leaves: st.SearchStrategy[Expr], ops: dict[str, int]) -> st.SearchStrategy[Expr]:
     def grow(children: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
-        return st.one_of(
-            *(st.tuples(*[children] * count).map(lambda args, op=op: Call(op, args)) for op, count in ops.items())
-        )
+        return st.one_of(*(st.tuples(*[children] * count).map(partial(Call, op)) for op, count in ops.items()))
 
     return st.recursive(st.one_of(*leaves), grow, max_leaves=4)
 

@@ -53,7 +53,7 @@ def simulated(chain: Product, start: int, draw: Draw, runs: int = 4000) -> np.nd
 @pytest.mark.parametrize("max_bytes", [1 << 27, 4 * CHAIN.states * (HORIZON + 5)])
 def test_constant_gaps_are_exact(gap: float, max_bytes: int) -> None:
     """Seconds are events times the gap, in a fine grid as in a coarse one."""
-    ticks = 1.7e9 + np.arange(100) * gap
+    ticks = 1.7e9 + np.arange(100, dtype=np.float64) * gap
     gaps = count_gaps(np.arange(100, dtype=np.int32) % 2, None, ticks, 2)
     waiting = waiting_times(CHAIN, HORIZON)
     times = completion_times(CHAIN, gaps, HORIZON, max_bytes=max_bytes)

@@ -54,7 +54,8 @@ def test_grams_longer_than_a_word(alphabet: int, order: int) -> None:
     symbols = np.random.default_rng(1).integers(0, alphabet, 50).astype(np.int32)
     symbols = np.concatenate([symbols, symbols])
     found = count(symbols, None, order, alphabet)
-    past, expected = [-1] * order, {}
+    past = [-1] * order
+    expected: dict[tuple[int, ...], float] = {}
     for symbol in symbols.tolist():
         gram = (*past, symbol)
         expected[gram] = expected.get(gram, 0) + 1

@@ -25,8 +25,8 @@ def one_state(truth: Truth) -> np.ndarray:
 
 def evidence(table: np.ndarray, truth: Truth, promised: float, states: np.ndarray | None = None) -> Evidence:
     made = [forecasts(table, nominal) for nominal in levels(promised)]
-    ends = (np.stack([getattr(each, name) for each in made]) for name in ("earliest", "latest"))
-    return judged(promised, *ends, one_state(truth) if states is None else states, truth, table.shape[1])
+    earliest, latest = (np.stack([getattr(each, name) for each in made]) for name in ("earliest", "latest"))
+    return judged(promised, earliest, latest, one_state(truth) if states is None else states, truth, table.shape[1])
 
 
 def calibrate(table: np.ndarray, states: np.ndarray, truth: Truth, promised: float) -> Calibration:

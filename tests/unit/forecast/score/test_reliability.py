@@ -12,8 +12,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def curve(*points: tuple[float, float, float]) -> Reliability:
-    columns = [np.array([point[place] for point in points], float) for place in range(3)]
-    return Reliability(*columns, by="quantile")
+    promised, kept, weight = np.array(points, float).T
+    return Reliability(promised, kept, weight, by="quantile")
 
 
 def test_one_line_per_model_with_a_point_per_bin() -> None:

@@ -8,8 +8,9 @@ from itertools import product
 import pytest
 
 from ostinato.core.conditions import Condition
+from ostinato.patterns.automata.comparable_states import kin
 from ostinato.patterns.automata.determinise import Alphabet, Step, bits
-from ostinato.patterns.automata.ranked import BackMachine, FrontMachine, HalfMachine, best_join, kin
+from ostinato.patterns.automata.ranked import BackMachine, FrontMachine, HalfMachine, best_join
 from ostinato.patterns.automata.transducer import START_LOOP, Transducer, Transition
 from ostinato.patterns.compile import compile_text
 

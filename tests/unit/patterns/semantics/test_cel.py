@@ -263,7 +263,7 @@ def keyed(text: str) -> list[Row]:
 
 def test_partitions_with_a_null_key() -> None:
     assert found("A ; B PARTITION BY k", keyed("A1 A- B2 B- B1")) == [(1, 3), (0, 4)]
-    rows = [{"type": "A", "k": float("nan")}, {"type": "B", "k": float("nan")}, {"type": "B"}]
+    rows: list[Row] = [{"type": "A", "k": float("nan")}, {"type": "B", "k": float("nan")}, {"type": "B"}]
     assert found("A ; B PARTITION BY k", rows) == [(0, 1)]
 
 
@@ -354,7 +354,7 @@ def test_every_labelling_of_a_selected_set_counts() -> None:
 
 
 def test_null_type_is_only_any() -> None:
-    rows = [{"type": None}, {"type": "A"}]
+    rows: list[Row] = [{"type": None}, {"type": "A"}]
     assert found("ANY AS x", rows) == [(0,), (1,)]
     assert found("A AS x", rows) == [(1,)]
 
@@ -374,7 +374,7 @@ def test_empty_stream() -> None:
 
 
 def test_null_and_missing_values_do_not_pass() -> None:
-    rows = [{"type": "A", "v": 1}, {"type": "A", "v": None}, {"type": "A"}]
+    rows: list[Row] = [{"type": "A", "v": 1}, {"type": "A", "v": None}, {"type": "A"}]
     assert found("A AS x FILTER x.v = 1 OR x.v != 1", rows) == [(0,)]
     assert found("A AS x FILTER NOT (x.v = 1)", rows) == []
     assert found("A AS x FILTER x.v IS NULL", rows) == [(1,), (2,)]

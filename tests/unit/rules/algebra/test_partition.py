@@ -80,7 +80,7 @@ def test_only_what_has_no_key_is_read_whole() -> None:
     text = """DETECT d { k { var K } } ON event i: a {{ k {{ var K }} }} END
               DETECT e { n { 1 } } ON event i: b {{ }} END DETECT f { n { 2 } } ON event i: a {{ }} END"""
     found = units(text)
-    assert [(unit.rules, unit.labels) for unit in found] == [((1,), {"a"}), ((2, 3), {"a", "b"})]
+    assert [(unit.rules, unit.labels) for unit in found] == [((1,), frozenset("a")), ((2, 3), frozenset("ab"))]
     assert describe(found)[0] == "rule 1: a by k; d by k"
     assert describe(found)[1].startswith("rules 2, 3: in one task (no variable")
 

@@ -32,7 +32,7 @@ def _made(text: str, kind: pa.DataType, *values: Any) -> dict[Any, Any]:
     live = pa.concat_tables([engine.push(table), engine.flush()]).to_pylist()
     assert {event["k"]: event.get("made") for event in live} == found
     groups = [group.rules for group in stratify(normalise(program.program)).groups]
-    terms = [event.term for event in derived(groups, events_of(rows), ticks_per_second=1)]
+    terms: list[Any] = [event.term for event in derived(groups, events_of(rows), ticks_per_second=1)]
     meant = {}
     for term in terms:
         children = {child.label: child.children[0] for child in term.children}

@@ -248,7 +248,8 @@ DETECT far { var A, count(all var B) } ON and { event t: timer:absolute [0, 9],
 
 
 def test_recursion_runs_to_its_fixpoint_before_it_is_counted() -> None:
-    edges = [row("edge", n, **{"from": a, "to": b}) for n, (a, b) in enumerate(["pq", "qr", "rp"])]
+    ends: list[dict[str, Any]] = [{"from": edge[0], "to": edge[1]} for edge in ("pq", "qr", "rp")]
+    edges = [row("edge", n, **each) for n, each in enumerate(ends)]
     counted = [term for term in terms(REACH, edges) if "far" in term]
     assert counted == [f'{{"far":["{place}",3]}}' for place in "pqr"]
 

@@ -48,7 +48,8 @@ def history(seed: int = 1) -> pa.Table:
 
 
 def forecaster(text: str, **options: Any) -> ost.Forecaster:
-    return ost.Forecaster(text, **{"order": 2, "horizon": 6, "time": "ts"} | options)
+    settings: dict[str, Any] = {"order": 2, "horizon": 6, "time": "ts", **options}
+    return ost.Forecaster(text, **settings)
 
 
 def by_task(rows: pa.Table) -> list[list[pa.RecordBatch]]:
@@ -81,6 +82,7 @@ def test_counts_of_tasks_add_up(text: str, budget: int) -> None:
     reader = Reader(made.pattern, made.settings.binding, none, learning=True)
     read = reader.read(rows)
     learner = Learner(reader.symbols, 2, read.key_count)
+    assert read.seconds is not None
     split = int(np.searchsorted(read.seconds, cut, side="right"))
     unknown = np.zeros(0, np.bool_)
     for ours, begin, end in ((head, 0, split), (tail, split, SIZE)):
@@ -107,6 +109,7 @@ def test_a_trial_counts_what_came_of_each_state(text: str, budget: int) -> None:
     task = TrialTask(Shipped.of(model, model.settings), [cut, 170.0], budget=budget)
     found = pa.Table.from_batches([batch for part in by_task(rows) for batch in task(part)]).to_pylist()
     read = Reader(model.pattern, model.settings.binding, model.symbols).read(rows)
+    assert read.seconds is not None
     split = int(np.searchsorted(read.seconds, cut, side="right"))
     completes = completed(model.automaton, read)
     for part, ending in enumerate((completes[:split], completes[split:])):
@@ -118,7 +121,7 @@ def test_a_trial_counts_what_came_of_each_state(text: str, budget: int) -> None:
         np.array([row[name] for row in outcomes], kind) for name, kind in columns.items()
     )
     counted = Truth(wait, later, times, strata)
-    assert read.keys is not None and read.seconds is not None
+    assert read.keys is not None
     truth = Truth.of(completes, read.keys).part(split, SIZE)
     plain = model.machine.states(read)[split:]
     assert counted.events == len(truth) and counted.completions == truth.completions
@@ -131,10 +134,12 @@ def test_a_trial_counts_what_came_of_each_state(text: str, budget: int) -> None:
         assert one.known == pytest.approx(other.known) and one.covered == pytest.approx(other.covered)
     for threshold in (0.2, 0.5, 0.8):
         made_for = model.machine.forecasts(threshold)
-        one, other = (interval_scores(made_for, *each, 6, threshold) for each in ((states, counted), (plain, truth)))
-        assert vars(one) == pytest.approx(vars(other), nan_ok=True)
+        by_state, by_event = (
+            interval_scores(made_for, at, came, 6, threshold) for at, came in ((states, counted), (plain, truth))
+        )
+        assert vars(by_state) == pytest.approx(vars(by_event), nan_ok=True)
     chances = likely(model.machine.waiting, 3)
-    one_of, other_of = (of_states(chances, *each, 3) for each in ((states, counted), (plain, truth)))
+    one_of, other_of = (of_states(chances, at, came, 3) for at, came in ((states, counted), (plain, truth)))
     assert one_of.positives == pytest.approx(other_of.positives)
     assert one_of.negatives == pytest.approx(other_of.negatives)
 

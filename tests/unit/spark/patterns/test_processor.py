@@ -98,7 +98,7 @@ class Job:
         return detector
 
     def _given(self, frames: Iterator[pd.DataFrame]) -> list[dict[str, Any]]:
-        found = []
+        found: list[dict[str, Any]] = []
         for frame in frames:
             self.late += int(frame["late"].sum())
             for data in frame[ROWS]:

@@ -25,7 +25,8 @@ from ostinato.spark.checkpoint import STREAM
 from ostinato.spark.packing import ROWS, pack, unpack
 from ostinato.spark.rules.processor import FIRST, RuleDetector, RuleStreaming, _engines
 from ostinato.spark.rules.units import in_columns, rules_of, units_of
-from support.generators.rules import SCHEMA, Row, Strata, cases, program
+from support.generators.rules import SCHEMA, Strata, cases, program
+from support.generators.terms import Row
 from unit.spark.patterns.test_processor import Store
 
 Case = tuple[Strata, list[Row]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
@@ -18,7 +20,7 @@ LARGEST = 7 * 200 + 1000
 
 @pytest.mark.parametrize("text", [STREAMED, *KEPT, "return $X@t from //$X//$Y"])
 @pytest.mark.parametrize("matches", ["all", "longest"])
-def test_counting_copies_no_text(text: str, matches: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counting_copies_no_text(text: str, matches: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     query = ostinato.xseq(text, matches=matches)
     wanted = query.detect(DEEP).num_rows
     copied = []

@@ -131,7 +131,7 @@ def test_a_round_that_comes_back_is_the_last() -> None:
     up = [(0, 1), *[(1, 1)] * 4]  # to r, and down to a1, a2, b3, a4
     further = [*[(1, 2)] * 3, (2, 1), (2, 2)]  # from a1, b3 and a4 up to r; from a4 down to c2, and back up
     found = rows("return count($X), count($Y) from //a[@i=2] (/$X union parent::$Y)*")
-    assert sorted(found) == sorted(down + up + further)  # type: ignore[type-var]
+    assert sorted(found) == sorted(down + up + further)
 
 
 def test_union_and_intersect() -> None:

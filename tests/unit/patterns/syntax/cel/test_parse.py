@@ -501,19 +501,19 @@ attributes = st.builds(Attribute, names_, names_)
 
 
 def compound(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
-    def calls(ops: tuple[str, ...], least: int, most: int) -> st.SearchStrategy[Expr]:
+    def calls(ops: tuple[str, ...], least: int, most: int) -> st.SearchStrategy[Call]:
         return st.builds(Call, st.sampled_from(ops), st.lists(inner, min_size=least, max_size=most).map(tuple))
 
     return st.one_of(
         calls(("=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "like"), 2, 2),
         calls(("not", "is_null", "is_true", "abs", "lower"), 1, 1),
-        calls(("neg",), 1, 1).filter(lambda call: not isinstance(call.args[0], Literal)),  # type: ignore[union-attr]
+        calls(("neg",), 1, 1).filter(lambda call: not isinstance(call.args[0], Literal)),
         calls(("concat", "coalesce"), 1, 3),
         calls(("in",), 2, 4),
         # The parser makes one flat call of a AND b AND c.
         *(
             calls((op,), 2, 3).filter(
-                lambda call, op=op: all(not (isinstance(arg, Call) and arg.op == op) for arg in call.args)  # type: ignore[misc,union-attr]
+                lambda call: all(not isinstance(arg, Call) or arg.op != call.op for arg in call.args)
             )
             for op in ("and", "or")
         ),
