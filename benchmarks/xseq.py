@@ -166,9 +166,9 @@ def measured(job: Job) -> Measured:
 
 def work(job: Job) -> dict[str, Any]:
     """Do it several times, the first one on a small document to have everything loaded."""
-    from ostinato.samples.documents import made
+    from ostinato.samples.documents import ensure_document
 
-    small, path = (made(Path(job.folder), job.kind, size) for size in (min(SMALL * MB, job.size), job.size))
+    small, path = (ensure_document(Path(job.folder), job.kind, size) for size in (min(SMALL * MB, job.size), job.size))
     run, kept = runner(job)
     if job.query != "Figure 1":
         run(small)

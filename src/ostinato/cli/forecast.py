@@ -245,10 +245,10 @@ def forecast(
             usage("--once and --checkpoint are for --stream")
         from ostinato.spark.forecast.job import Scored
         from ostinato.spark.job import SparkJob
-        from ostinato.viz.forecasts import readable
+        from ostinato.viz.forecasts import narrow_forecasts
 
         scored = Scored(found, alert, whole, ahead)
-        job = SparkJob(scored, files, master, kinds, on_error.value, told=told, shown=readable)
+        job = SparkJob(scored, files, master, kinds, on_error.value, told=told, shown=narrow_forecasts)
         if stream:
             job.stream(output, form, checkpoint=checkpoint, once=once)
         else:

@@ -11,14 +11,14 @@ import pyarrow as pa
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ostinato.files import Reader, Writer
-from ostinato.viz.table import SHOWN, printable, terminal_table, told
+from ostinato.files import EventReader, Writer
+from ostinato.viz.table import SHOWN, escape_control, format_count, terminal_table
 
 
 class Results:
     """Where results go: all of them into a file, or the first few onto the terminal. `told` puts a number in words."""
 
-    def __init__(self, output: Path | None, *, told: Callable[[int], str] = told) -> None:
+    def __init__(self, output: Path | None, *, told: Callable[[int], str] = format_count) -> None:
         self.writer = None if output is None else Writer(output)
         self.total, self.told = 0, told
         self.first: list[pa.Table] = []
@@ -51,7 +51,7 @@ class Results:
 
 
 def say_how_it_went(
-    reader: Reader, seconds: float, *, events: int, found: Sequence[str], late: int | None, list_bad: bool
+    reader: EventReader, seconds: float, *, events: int, found: Sequence[str], late: int | None, list_bad: bool
 ) -> None:
     """On stderr, so that it never mixes with results. `late` is None where no event can be late."""
     console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
@@ -61,14 +61,14 @@ def say_how_it_went(
     if reader.bad_count:
         console.print(f"{reader.bad_count:,} rows could not be read and were left out", style="yellow")
     for bad in reader.bad_rows if list_bad else ():
-        console.print(f"  {printable(bad.file)}, line {bad.line}: {printable(bad.reason)}")
+        console.print(f"  {escape_control(bad.file)}, line {bad.line}: {escape_control(bad.reason)}")
 
 
 def note(text: str) -> None:
     Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(f"note: {text}")
 
 
-def watched(reader: Reader) -> Iterator[pa.Table]:
+def watched(reader: EventReader) -> Iterator[pa.Table]:
     """The reader's batches, with a progress bar."""
     with progress("reading", reader.bytes_total) as advance:
         done = 0

@@ -114,7 +114,7 @@ def rules(
     compiled, inputs = arguments(program, more, text, inputs, Language.RULES)
     assert isinstance(compiled, RuleProgram)
     topic, files = sources(inputs, spark_stream=engine is EngineName.SPARK and stream)
-    from ostinato.files.standard import STANDARD, piped
+    from ostinato.files.standard import STANDARD, spool_standard_streams
 
     standard = STANDARD in (*files, output)
     if output != STANDARD:
@@ -155,7 +155,7 @@ def rules(
     warn(compiled)
     from ostinato.cli.jobs.rules import RulesJob
 
-    with piped(files, output, (form or Form.JSONL).value) as (read, written):
+    with spool_standard_streams(files, output, (form or Form.JSONL).value) as (read, written):
         run = RulesJob(compiled, read, columns, kinds, on_error.value)
         run.run(written, sort=sort, lateness=lateness, longest=longest)
 

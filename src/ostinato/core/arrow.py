@@ -55,14 +55,14 @@ def byte_runs(chunk: pa.Array) -> tuple[npt.NDArray[Any], UInt8]:
     return ends, np.frombuffer(data, np.uint8) if data is not None and data.size else NO_MASK
 
 
-def dictionary_places(chunk: pa.DictionaryArray) -> Ids:
+def dictionary_indices(chunk: pa.DictionaryArray) -> Ids:
     """The index of each value in the dictionary; NULL is one past its end."""
     places = chunk.indices.cast(pa.int32())
     return np.asarray((places.fill_null(len(chunk.dictionary)) if places.null_count else places).to_numpy())
 
 
 def dictionary_values(chunk: pa.DictionaryArray) -> pa.Array:
-    """The dictionary with a NULL after it, so that `dictionary_places` points into it."""
+    """The dictionary with a NULL after it, so that `dictionary_indices` points into it."""
     return pa.concat_arrays([chunk.dictionary, pa.nulls(1, chunk.dictionary.type)])
 
 

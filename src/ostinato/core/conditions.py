@@ -25,5 +25,5 @@ class Condition:
         return own if self.where is None else f"{own} AND {to_text(self.where, 'and')}"
 
 
-def both_text(condition: Condition, test: Expr | None) -> str:
+def format_condition(condition: Condition, test: Expr | None) -> str:
     return str(condition) if test is None else f"{condition.text('and')} AND {to_text(test, 'and')}"

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from ostinato.core.clock import Clock
 from ostinato.errors import DataError, did_you_mean
 
-__all__ = ["Binding", "Clock", "kinds", "time_order", "to_arrow", "with_columns"]
+__all__ = ["Clock", "EventColumns", "column_kinds", "time_order", "to_arrow", "with_columns"]
 
 DEFAULT_TIME, DEFAULT_TYPE = "ts", "type"
 
@@ -101,7 +101,7 @@ def with_columns(table: pa.Table, names: Iterable[str], *, time: str | None = No
 
 
 @dataclass(frozen=True)
-class Binding:
+class EventColumns:
     """Which columns say when an event happened and what it is; None where the stream has no such column.
 
     `relation` is the type of every event of a stream without a type column.
@@ -122,7 +122,7 @@ class Binding:
         order_by: Sequence[str] = (),
         needs_time: bool = False,
         relations: Iterable[str] = (),
-    ) -> Binding:
+    ) -> EventColumns:
         """Columns by name; None stands for the default name (`ts`, `type`), which need not be there.
 
         `relations` are the event types that the query names.
@@ -137,11 +137,11 @@ class Binding:
         if time is not None:
             Clock.of(schema, time)
         elif needs_time:
-            others = {name: kind for name, kind in kinds(schema).items() if name != type}
+            others = {name: kind for name, kind in column_kinds(schema).items() if name != type}
             likely = [name for kind in ("timestamp", "date", "number") for name in others if others[name] == kind]
             fix = f"name the time column: time={(likely or ['…'])[0]!r}"
             raise DataError(f"the query needs a time column, and there is no `{DEFAULT_TIME}`", fix=fix)
-        if type is not None and kinds(schema)[type] in ("nested", "binary"):
+        if type is not None and column_kinds(schema)[type] in ("nested", "binary"):
             raise DataError(
                 f"`{type}` cannot be the event type: its values are {schema.field(type).type}",
                 fix="name another column with type=…",
@@ -174,7 +174,7 @@ _KINDS = (
 )
 
 
-def kinds(schema: pa.Schema) -> dict[str, str]:
+def column_kinds(schema: pa.Schema) -> dict[str, str]:
     """What each column holds, as far as queries tell them apart: "number", "string", "boolean", "timestamp", "date",
     "duration", "binary", "nested" or "null"."""
     return {field.name: _kind(field.type) for field in schema}
@@ -187,7 +187,7 @@ def _kind(kind: pa.DataType) -> str:
 
 
 def time_order(
-    table: pa.Table, binding: Binding, ticks: npt.NDArray[np.int64] | None = None
+    table: pa.Table, binding: EventColumns, ticks: npt.NDArray[np.int64] | None = None
 ) -> npt.NDArray[np.int64] | None:
     """Indices that put the rows in time order, ties by `order_by` (NULL last) and then as they came; None if they are.
 

@@ -108,12 +108,12 @@ def transform(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     return change(expr)
 
 
-def on_current(expr: Expr) -> Expr:
+def rename_to_current(expr: Expr) -> Expr:
     """A unary predicate with its variable replaced by `~`, so that equal conditions compare equal."""
     return transform(expr, lambda node: replace(node, variable=CURRENT) if isinstance(node, Attribute) else node)
 
 
-def both(left: Expr | None, right: Expr | None) -> Expr | None:
+def conjoin_optional(left: Expr | None, right: Expr | None) -> Expr | None:
     """Conjunction where None stands for no condition."""
     if left is None or right is None:
         return right if left is None else left

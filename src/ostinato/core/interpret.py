@@ -20,10 +20,10 @@ Row = Mapping[str, Any]
 
 def passes(predicate: Expr, events: Mapping[str, Row]) -> bool:
     """Whether the predicate is TRUE (not FALSE, not NULL) where each variable stands for its event."""
-    return value(predicate, events) is True
+    return evaluate_expression(predicate, events) is True
 
 
-def value(expr: Expr, events: Mapping[str, Row], kept: Callable[[Any], Any] = lambda found: found) -> Any:
+def evaluate_expression(expr: Expr, events: Mapping[str, Row], kept: Callable[[Any], Any] = lambda found: found) -> Any:
     """The value of the expression; a missing attribute is NULL. `kept` says what becomes of what a call gives."""
     if isinstance(expr, Literal):
         return expr.value
@@ -31,7 +31,7 @@ def value(expr: Expr, events: Mapping[str, Row], kept: Callable[[Any], Any] = la
         return events[expr.variable].get(expr.name)
     if isinstance(expr, Variable):
         return events[expr.name]
-    args = [value(arg, events, kept) for arg in expr.args]
+    args = [evaluate_expression(arg, events, kept) for arg in expr.args]
     if expr.op in _KNOW_NULL:
         return _KNOW_NULL[expr.op](args)
     if any(arg is None for arg in args):
@@ -79,22 +79,22 @@ def _compare(relation: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]
 
     def compare(left: Any, right: Any) -> bool:
         if isinstance(left, date) and isinstance(right, date):
-            return relation(instant(left), instant(right))
+            return relation(to_instant(left), to_instant(right))
         if isinstance(left, Decimal) and isinstance(right, float):
-            return relation(*((left, as_written(right)) if math.isfinite(right) else (float(left), right)))
+            return relation(*((left, written_decimal(right)) if math.isfinite(right) else (float(left), right)))
         if isinstance(left, float) and isinstance(right, Decimal):
-            return relation(*((as_written(left), right) if math.isfinite(left) else (left, float(right))))
+            return relation(*((written_decimal(left), right) if math.isfinite(left) else (left, float(right))))
         return relation(left, right)
 
     return compare
 
 
-def as_written(number: float) -> Decimal:
+def written_decimal(number: float) -> Decimal:
     """0.1 is a tenth, although no float is."""
     return Decimal(repr(number))
 
 
-def instant(moment: date) -> datetime:
+def to_instant(moment: date) -> datetime:
     """A date is its midnight; a time without a zone is in UTC."""
     if not isinstance(moment, datetime):
         moment = datetime.combine(moment, time())
@@ -127,7 +127,7 @@ def _round(number: Any, digits: int = 0) -> Any:
     """Halves away from zero."""
     if (isinstance(number, int) and digits >= 0) or not math.isfinite(number):
         return number
-    exact = as_written(number) if isinstance(number, float) else Decimal(number)
+    exact = written_decimal(number) if isinstance(number, float) else Decimal(number)
     rounded = exact.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
     return type(number)(rounded)
 

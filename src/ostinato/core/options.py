@@ -12,7 +12,7 @@ from ostinato.errors import OstinatoError
 OnLate = Literal["count", "collect", "raise"]
 
 
-def delay(lateness: Any, option: str = "lateness") -> int:
+def parse_delay(lateness: Any, option: str = "lateness") -> int:
     """Nanoseconds of `lateness`, or of another option."""
     from ostinato.core.text.units import LARGEST, parse_duration
 
@@ -35,13 +35,13 @@ def check_on_late(given: Any) -> OnLate:
     return found
 
 
-def name(option: str, column: Any) -> str | None:
+def check_column_name(option: str, column: Any) -> str | None:
     if column is not None and not isinstance(column, str):
         raise bad_option(option, column, "the name of a column")
     return column
 
 
-def names(option: str, columns: Any) -> tuple[str, ...]:
+def check_column_names(option: str, columns: Any) -> tuple[str, ...]:
     given = (columns,) if isinstance(columns, str) else tuple(columns) if isinstance(columns, Iterable) else None
     if given is None or not all(isinstance(column, str) for column in given):
         raise bad_option(option, columns, "a list of names of columns")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 
-def reach(start: Iterable[int], edges: Mapping[int, Iterable[int]]) -> frozenset[int]:
+def reachable_states(start: Iterable[int], edges: Mapping[int, Iterable[int]]) -> frozenset[int]:
     """The states that the edges lead to from the start, itself included."""
     seen = dict.fromkeys(start)
     todo = list(seen)

@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Int64
 from ostinato.core.clock import Clock
-from ostinato.core.events import Binding, time_order
+from ostinato.core.events import EventColumns, time_order
 
 
 @dataclass(frozen=True)
-class Released:
+class ReleasedRows:
     """Rows that may be processed now, as they came; `order` is their stream order (None: as they are)."""
 
     rows: pa.Table
@@ -21,13 +21,13 @@ class Released:
     order: Int64 | None
 
 
-class Reorder:
+class ReorderBuffer:
     """`lateness` is in nanoseconds of event time; None: events wait until `advance` says that time has come.
 
     Without a time column rows pass through as they come.
     """
 
-    def __init__(self, clock: Clock | None, binding: Binding, schema: pa.Schema, lateness: int | None) -> None:
+    def __init__(self, clock: Clock | None, binding: EventColumns, schema: pa.Schema, lateness: int | None) -> None:
         self.clock, self.binding, self.lateness = clock, binding, lateness
         self.rows: pa.Table = schema.empty_table()
         self.positions: Int64 = np.zeros(0, np.int64)
@@ -39,11 +39,11 @@ class Reorder:
             return 0
         return int((self.clock.ticks(rows[self.clock.column]) < self.watermark).sum())
 
-    def push(self, rows: pa.Table, positions: Int64) -> tuple[Released, pa.Table]:
+    def push(self, rows: pa.Table, positions: Int64) -> tuple[ReleasedRows, pa.Table]:
         """Take a batch; gives what is ripe, and the rows that came too late."""
         late = rows.slice(0, 0)
         if self.clock is None:
-            return Released(rows, positions, None), late
+            return ReleasedRows(rows, positions, None), late
         ticks = self.clock.ticks(rows[self.clock.column])
         on_time = ticks >= self.watermark
         if not on_time.all():
@@ -55,18 +55,18 @@ class Reorder:
             self.watermark = max(self.watermark, bound)
         return self._release(rows, positions), late
 
-    def advance(self, tick: int) -> Released:
+    def advance(self, tick: int) -> ReleasedRows:
         """Time has reached `tick`: nothing earlier is expected."""
         self.watermark = max(self.watermark, tick)
         return self._release(self.rows.slice(0, 0), self.positions[:0])
 
-    def flush(self) -> Released:
+    def flush(self) -> ReleasedRows:
         self.watermark = np.iinfo(np.int64).max
         rows, positions = self.rows, self.positions
         self.rows, self.positions = rows.slice(0, 0), positions[:0]
-        return Released(rows, positions, time_order(rows, self.binding))
+        return ReleasedRows(rows, positions, time_order(rows, self.binding))
 
-    def _release(self, rows: pa.Table, positions: Int64) -> Released:
+    def _release(self, rows: pa.Table, positions: Int64) -> ReleasedRows:
         if len(self.positions):
             rows = pa.concat_tables([self.rows, rows])
             positions = np.concatenate([self.positions, positions])
@@ -76,4 +76,4 @@ class Reorder:
             ripe = ticks < self.watermark if self.binding.order_by else ticks <= self.watermark
             self.rows, self.positions = rows.filter(pa.array(~ripe)).combine_chunks(), positions[~ripe]
             rows, positions = rows.filter(pa.array(ripe)), positions[ripe]
-        return Released(rows, positions, time_order(rows, self.binding))
+        return ReleasedRows(rows, positions, time_order(rows, self.binding))

@@ -19,7 +19,7 @@ from ostinato.documents import compressed as packed
 from ostinato.documents.columns import Format, documents, holds_json
 from ostinato.documents.read import open_source
 from ostinato.errors import DataError, did_you_mean
-from ostinato.files.reader import OnError, Reader, expand, open_events
+from ostinato.files.reader import EventReader, OnError, expand_path, open_events
 
 STDIN = "-"
 _PLAIN = (".xml", ".json", ".jsonl", ".ndjson")
@@ -90,7 +90,7 @@ class Files(Documents):
         self.paths = [
             path
             for each in given
-            for path in ([each] if each == STDIN else map(str, expand(Path(each), EXTENSIONS, "documents")))
+            for path in ([each] if each == STDIN else map(str, expand_path(Path(each), EXTENSIONS, "documents")))
         ]
         alone = not listed and len(given) == 1 and (given[0] == STDIN or Path(given[0]).is_file())
         self.labels = None if alone else "document"
@@ -113,7 +113,7 @@ class Rows(Documents):
 
     def __init__(self, inputs: Sequence[str | os.PathLike[str]], column: str, on_error: OnError) -> None:
         self.column = column
-        self.reader: Reader = open_events(list(inputs), columns=[column], batch_rows=_ROWS, on_error=on_error)
+        self.reader: EventReader = open_events(list(inputs), columns=[column], batch_rows=_ROWS, on_error=on_error)
         if column not in self.reader.schema.names:
             names = open_events(list(inputs)).schema.names
             source = ", ".join(map(str, inputs))

@@ -11,9 +11,18 @@ import pyarrow.csv as arrow_csv
 
 from ostinato.errors import DataError
 from ostinato.files import text
-from ostinato.files.quotes import rows
+from ostinato.files.quotes import find_rows
 from ostinato.files.source import BadRow
-from ostinato.files.text import WHOLE, Block, Spoilt, TextSource, finer, too_large_for_floats, undecodable, unfit
+from ostinato.files.text import (
+    WHOLE,
+    Block,
+    Spoilt,
+    TextSource,
+    find_undecodable,
+    find_unfit,
+    finer_timestamp,
+    too_large_for_floats,
+)
 
 _NULLS = ["", "NULL", "null", "N/A", "n/a", "#N/A"]
 _BOM = "\ufeff"
@@ -33,7 +42,7 @@ class CsvSource(TextSource):
                 "the file has no header line", source=str(self.path), fix="name the columns in the first line"
             )
         self.separator = max((",", ";", "\t"), key=header.count)
-        if rows(header.encode(), self.separator, complete=True).unclosed:
+        if find_rows(header.encode(), self.separator, complete=True).unclosed:
             raise DataError(
                 "a quote in the header line is never closed",
                 source=f"{self.path}, line 1",
@@ -55,7 +64,7 @@ class CsvSource(TextSource):
 
     def split(self, data: bytes, *, last: bool) -> tuple[int, list[Spoilt]]:
         """Rows with a quote that nothing closes end with its line: what follows is not part of a value."""
-        found = rows(data, self.separator, complete=last or len(data) > text.LONGEST_ROW)
+        found = find_rows(data, self.separator, complete=last or len(data) > text.LONGEST_ROW)
         end = len(data) if last else int(found.ends[-1]) if len(found.ends) else 0
         spoilt = [Spoilt(*row, "a quote opens here that nothing closes") for row in found.unclosed if row.end <= end]
         return end, spoilt
@@ -91,7 +100,7 @@ class CsvSource(TextSource):
         if left in numbers and right in numbers:
             return max(left, right, key=numbers.index)
         if types.is_timestamp(left) and types.is_timestamp(right) and left.tz == right.tz:
-            return finer(left, right)
+            return finer_timestamp(left, right)
         if (types.is_date(left) and types.is_timestamp(right)) or (types.is_timestamp(left) and types.is_date(right)):
             moment = left if types.is_timestamp(left) else right
             return moment if moment.tz is None else pa.string()
@@ -106,8 +115,8 @@ class CsvSource(TextSource):
                 return table, []
         except pa.ArrowInvalid:
             pass
-        ends = [*rows(block.data, self.separator, complete=True).ends.tolist(), len(block.data)]
-        decodable = self.without(block.data, block.first_line, block.bytes_read, undecodable(block.data, ends))
+        ends = [*find_rows(block.data, self.separator, complete=True).ends.tolist(), len(block.data)]
+        decodable = self.without(block.data, block.first_line, block.bytes_read, find_undecodable(block.data, ends))
         table, bad = self._read_with_care(decodable, schema)
         return table, [*decodable.bad, *bad]
 
@@ -132,7 +141,7 @@ class CsvSource(TextSource):
                 continue
             column = pc.utf8_trim_whitespace(column) if not pa.types.is_null(field.type) else pa.nulls(len(column))
             texts = texts.set_column(number, field.name, column)
-            for place in unfit(column, partial(_cast, kind=field.type)):
+            for place in find_unfit(column, partial(_cast, kind=field.type)):
                 reason = f"`{field.name}` is {column[place].as_py()!r}, not {_described(field.type)}"
                 bad.setdefault(whole[place], self._bad(every[whole[place]], reason))
                 wrong.add(place)
@@ -144,7 +153,7 @@ class CsvSource(TextSource):
         """The line and the text of every row that is not blank, without the header."""
         found: list[tuple[int, str]] = []
         start, line = 0, block.first_line
-        for end in [*rows(block.data, self.separator, complete=True).ends.tolist(), len(block.data)]:
+        for end in [*find_rows(block.data, self.separator, complete=True).ends.tolist(), len(block.data)]:
             shown = block.data[start:end].rstrip(b"\r\n")
             if shown and (line > 1 or not self._header_lines(block)):
                 found.append((line, shown.decode("utf-8", "replace")))

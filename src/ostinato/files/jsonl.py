@@ -15,7 +15,16 @@ import pyarrow.json as arrow_json
 from ostinato.core.arrays import Int64
 from ostinato.errors import DataError
 from ostinato.files.source import BadRow
-from ostinato.files.text import WHOLE, Block, Spoilt, TextSource, finer, too_large_for_floats, undecodable, unfit
+from ostinato.files.text import (
+    WHOLE,
+    Block,
+    Spoilt,
+    TextSource,
+    find_undecodable,
+    find_unfit,
+    finer_timestamp,
+    too_large_for_floats,
+)
 
 DEEPEST = 64  # objects and lists within each other
 _ZONE = r"(Z|[+-]\d\d:?\d\d)$"
@@ -38,7 +47,7 @@ class JsonLinesSource(TextSource):
         end = len(data) if last else data.rfind(b"\n") + 1
         whole = data[:end]
         ends = np.append(np.flatnonzero(np.frombuffer(whole, np.uint8) == ord("\n")) + 1, end)
-        found = [*_no_objects(whole, ends), *_too_deep(whole, ends), *undecodable(whole, ends.tolist())]
+        found = [*_no_objects(whole, ends), *_too_deep(whole, ends), *find_undecodable(whole, ends.tolist())]
         spoilt = {row.start: row for row in found}
         return end, [spoilt[start] for start in sorted(spoilt)]
 
@@ -69,7 +78,7 @@ class JsonLinesSource(TextSource):
     def widen(self, left: pa.DataType, right: pa.DataType) -> pa.DataType:
         types = pa.types
         if types.is_timestamp(left) and types.is_timestamp(right):
-            return finer(left, right)
+            return finer_timestamp(left, right)
         if WHOLE in (left, right) and pa.float64() in (left, right):
             return pa.float64()
         if {types.is_timestamp(left), types.is_timestamp(right)} == {True, False} and pa.string() in (left, right):
@@ -85,7 +94,7 @@ class JsonLinesSource(TextSource):
             return _convert(block.data, schema), []
         except pa.ArrowInvalid:
             lines = block.data.splitlines(keepends=True)
-        places = unfit(lines, lambda part: _convert(b"".join(part), schema))
+        places = find_unfit(lines, lambda part: _convert(b"".join(part), schema))
         bad = [
             BadRow(str(self.path), block.first_line + place, _shown(lines[place]), _reason(lines[place], schema))
             for place in places

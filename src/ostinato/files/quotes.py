@@ -26,14 +26,14 @@ class Unclosed(NamedTuple):
     end: int
 
 
-class Rows(NamedTuple):
+class CsvRows(NamedTuple):
     """`ends`: behind each row that is whole; `unclosed`: rows that are not, and end with the line of their quote."""
 
     ends: Int64
     unclosed: list[Unclosed]
 
 
-def rows(data: bytes, separator: str, *, complete: bool) -> Rows:
+def find_rows(data: bytes, separator: str, *, complete: bool) -> CsvRows:
     """The rows of `data`, which starts with one. Unless it is `complete`, a quote may be closed by what follows it."""
     raw = np.frombuffer(data, np.uint8)
     ends = raw == _NEWLINE
@@ -41,12 +41,12 @@ def rows(data: bytes, separator: str, *, complete: bool) -> Rows:
         ends |= (raw == _RETURN) & np.append(raw[1:] != _NEWLINE, True)
     lines = np.flatnonzero(ends)
     if b'"' not in data:
-        return Rows(lines + 1, [])
+        return CsvRows(lines + 1, [])
     quotes = np.flatnonzero(raw == _QUOTE)
     if _regular(raw, quotes, ord(separator)):
         outside = lines[np.searchsorted(quotes, lines) % 2 == 0]
         if len(quotes) % 2 == 0 or not complete:
-            return Rows(outside + 1, [])
+            return CsvRows(outside + 1, [])
     return _one_by_one(data, lines, separator, complete=complete)
 
 
@@ -61,7 +61,7 @@ def _regular(raw: npt.NDArray[np.uint8], quotes: Int64, separator: int) -> bool:
     return bool(around[before].all() and around[after].all())
 
 
-def _one_by_one(data: bytes, lines: Int64, separator: str, *, complete: bool) -> Rows:
+def _one_by_one(data: bytes, lines: Int64, separator: str, *, complete: bool) -> CsvRows:
     """Value by value, for quotes that are not where they should be."""
     opener = re.compile(rb"(?:\A|(?<=[\n\r" + re.escape(separator.encode()) + rb']))"')
     inside = np.zeros(len(lines), bool)  # line breaks that are part of a value
@@ -89,4 +89,4 @@ def _one_by_one(data: bytes, lines: Int64, separator: str, *, complete: bool) ->
             unclosed.append(Unclosed(int(lines[before]) + 1 if before >= 0 else 0, quote, at))
         else:
             inside[first:last] = True
-    return Rows(lines[~inside] + 1, unclosed)
+    return CsvRows(lines[~inside] + 1, unclosed)

@@ -14,8 +14,8 @@ from ostinato.errors import DataError, did_you_mean
 from ostinato.files.columnar import ArrowSource, ParquetSource
 from ostinato.files.delimited import CsvSource
 from ostinato.files.jsonl import JsonLinesSource
-from ostinato.files.source import BadRow, Source
-from ostinato.files.text import as_error
+from ostinato.files.source import BadRow, EventSource
+from ostinato.files.text import bad_row_error
 
 BATCH_ROWS = 1 << 18
 _SKIPPED_KEPT = 100  # bad rows remembered with on_error="skip"; all are counted
@@ -37,7 +37,7 @@ def open_events(
     on_error: OnError = "raise",
     kinds: Mapping[str, str] | None = None,
     scanned: Callable[[int], None] = lambda size: None,
-) -> Reader:
+) -> EventReader:
     """Open files, folders and globs, in the order given (the files of a folder by name).
 
     `columns`: read only these, as far as they are there. `on_error`: what to do with bad rows of CSV and JSON lines:
@@ -46,17 +46,19 @@ def open_events(
     `scanned` hears how far the search for the types of text files has come: so many bytes more.
     """
     given = [paths] if isinstance(paths, str | PathLike) else list(paths)
-    files = [file for path in given for file in expand(Path(path), tuple(_FORMATS), "event files")]
+    files = [file for path in given for file in expand_path(Path(path), tuple(_FORMATS), "event files")]
     if not files:
         raise DataError("no input files", fix="name at least one file or folder")
     sources = [_source(file, kinds or {}, scanned, forgiving=on_error != "raise") for file in files]
-    return Reader(sources, None if columns is None else list(columns), batch_rows, on_error)
+    return EventReader(sources, None if columns is None else list(columns), batch_rows, on_error)
 
 
-class Reader:
+class EventReader:
     """Iterate for tables of at most `batch_rows` rows, all with `schema`. Each iteration reads the files anew."""
 
-    def __init__(self, sources: list[Source], columns: list[str] | None, batch_rows: int, on_error: OnError) -> None:
+    def __init__(
+        self, sources: list[EventSource], columns: list[str] | None, batch_rows: int, on_error: OnError
+    ) -> None:
         self._sources, self._columns, self._batch_rows, self._on_error = sources, columns, batch_rows, on_error
         self.schema = self._unified([source.schema(columns) for source in sources])
         self.bytes_total = sum(source.path.stat().st_size for source in sources)
@@ -81,7 +83,7 @@ class Reader:
 
     def _take_bad(self, bad: list[BadRow]) -> None:
         if bad and self._on_error == "raise":
-            raise as_error(bad[0])
+            raise bad_row_error(bad[0])
         self.bad_count += len(bad)
         room = len(bad) if self._on_error == "collect" else max(0, _SKIPPED_KEPT - len(self.bad_rows))
         self.bad_rows += bad[:room]
@@ -104,7 +106,7 @@ class Reader:
             found = pa.schema([found.field(name) for name in self._columns if name in found.names])
         return found
 
-    def _fitted(self, rows: pa.Table, source: Source) -> pa.Table:
+    def _fitted(self, rows: pa.Table, source: EventSource) -> pa.Table:
         if rows.schema.equals(self.schema):
             return rows
         columns = [
@@ -124,7 +126,7 @@ def _plain(schema: pa.Schema) -> pa.Schema:
     )
 
 
-def expand(path: Path, extensions: tuple[str, ...], what: str) -> list[Path]:
+def expand_path(path: Path, extensions: tuple[str, ...], what: str) -> list[Path]:
     """The files that a path stands for: itself, those of a folder that have one of the extensions, or of a pattern."""
     if path.is_dir():
         inside = (file for file in path.rglob("*") if file.is_file() and not _hidden(file.relative_to(path)))
@@ -158,7 +160,7 @@ def _format(path: Path) -> str | None:
     return next((kind for extension, kind in _FORMATS.items() if name.endswith(extension)), None)
 
 
-def _source(path: Path, kinds: Mapping[str, str], scanned: Callable[[int], None], *, forgiving: bool) -> Source:
+def _source(path: Path, kinds: Mapping[str, str], scanned: Callable[[int], None], *, forgiving: bool) -> EventSource:
     kind = _format(path)
     if kind is None:
         raise DataError(

@@ -28,7 +28,7 @@ class Piece(NamedTuple):
     bytes_read: int
 
 
-class Source(Protocol):
+class EventSource(Protocol):
     path: Path
 
     def schema(self, columns: list[str] | None) -> pa.Schema:

@@ -13,7 +13,9 @@ STANDARD = Path("-")
 
 
 @contextmanager
-def piped(files: Sequence[Path], output: Path | None, form: str) -> Iterator[tuple[list[Path], Path | None]]:
+def spool_standard_streams(
+    files: Sequence[Path], output: Path | None, form: str
+) -> Iterator[tuple[list[Path], Path | None]]:
     """The same with files in the place of `-`. Input is read to its end first; output is given once all went well."""
     if STANDARD not in (*files, output):
         yield list(files), output

@@ -131,7 +131,7 @@ class TextSource(ABC):
         for block in self.blocks():
             _, bad = self._read(block, pa.schema([]))
             if bad:
-                raise as_error(bad[0])
+                raise bad_row_error(bad[0])
 
     def _read(self, block: Block, schema: pa.Schema) -> tuple[pa.Table, list[BadRow]]:
         with self._telling(block):
@@ -206,7 +206,7 @@ class TextSource(ABC):
         return DataError(f"cannot be read after line {line}: {error}", source=str(self.path), fix=fix)
 
 
-def as_error(bad: BadRow) -> DataError:
+def bad_row_error(bad: BadRow) -> DataError:
     text = bad.text if len(bad.text) <= 120 else bad.text[:117] + "..."
     return DataError(
         f"{bad.reason}: {text}",
@@ -223,12 +223,12 @@ def too_large_for_floats(column: pa.ChunkedArray) -> bool:
     return any(bound is not None and abs(bound) >= 2.0**53 for bound in bounds.values())
 
 
-def finer(left: pa.DataType, right: pa.DataType) -> pa.DataType:
+def finer_timestamp(left: pa.DataType, right: pa.DataType) -> pa.DataType:
     """Of two timestamp types the one that holds both."""
     return pa.timestamp(max(left.unit, right.unit, key=_FINEST.index), left.tz or right.tz)
 
 
-def unfit(values: Any, fits: Callable[[Any], object]) -> list[int]:
+def find_unfit(values: Any, fits: Callable[[Any], object]) -> list[int]:
     """Places of values that do not fit, found by halving: quick where nearly all do."""
     try:
         fits(values)
@@ -237,10 +237,10 @@ def unfit(values: Any, fits: Callable[[Any], object]) -> list[int]:
         if len(values) < 2:
             return [0]
     half = len(values) // 2
-    return unfit(values[:half], fits) + [half + place for place in unfit(values[half:], fits)]
+    return find_unfit(values[:half], fits) + [half + place for place in find_unfit(values[half:], fits)]
 
 
-def undecodable(data: bytes, ends: Iterable[int]) -> list[Spoilt]:
+def find_undecodable(data: bytes, ends: Iterable[int]) -> list[Spoilt]:
     """The rows with bytes that are not UTF-8; `ends` are those of all rows."""
     if data.isascii():
         return []

@@ -162,13 +162,13 @@ def _check_condition(text: str) -> None:
     """Raises QueryError unless the text is one whole condition: what goes on after it could be more of a query."""
     from lark.exceptions import UnexpectedInput
 
-    from ostinato.core.text.grammar import grammar
-    from ostinato.patterns.syntax.cel.messages import explain
+    from ostinato.core.text.grammar import load_parser
+    from ostinato.patterns.syntax.cel.messages import syntax_error
 
     try:
-        grammar("ostinato.patterns.syntax.cel", "expr").parse(text)
+        load_parser("ostinato.patterns.syntax.cel", "expr").parse(text)
     except UnexpectedInput as error:
-        told = explain(text, error)
+        told = syntax_error(text, error)
         raise QueryError(f"in a feature: {told.reason}", text=text, span=told.span, fix=told.fix) from None
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any, Literal
 
-from ostinato.core.options import bad_option, name, names
+from ostinato.core.options import bad_option, check_column_name, check_column_names
 from ostinato.errors import OstinatoError, did_you_mean
 from ostinato.forecast.learn.suffix_tree import Learning
 
@@ -60,7 +60,7 @@ class Settings:
                 others = known | {each.name for each in fields(Learning)} | {"features", "language"}
                 raise OstinatoError(f"a forecaster has no option `{option}`\nfix: {did_you_mean(option, others)}")
         return cls(
-            order_by=names("order_by", order_by),
+            order_by=check_column_names("order_by", order_by),
             learning=Learning(**learnt),
             limits=limits or ForecastLimits(),
             **told,
@@ -79,8 +79,8 @@ class Settings:
             raise bad_option("calibrate", self.calibrate, "True or False")
         if not isinstance(self.limits, ForecastLimits):
             raise bad_option("limits", self.limits, "an ostinato.ForecastLimits")
-        name("time", self.time)
-        name("type", self.type)
+        check_column_name("time", self.time)
+        check_column_name("type", self.type)
 
     @property
     def binding(self) -> dict[str, Any]:

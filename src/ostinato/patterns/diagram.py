@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ostinato.core.conditions import Condition
-from ostinato.core.expressions import Expr, both, to_text
+from ostinato.core.expressions import Expr, conjoin_optional, to_text
 from ostinato.patterns.automata.transducer import Transducer, Transition, label
 from ostinato.viz import svg
-from ostinato.viz.layout import Box, Placed, Point, layered
+from ostinato.viz.layout import Box, Layout, Point, layered_layout
 
 _RADIUS = 20.0
 _MARGIN = 28.0
@@ -72,7 +72,7 @@ def _tests(transition: Transition) -> str:
 
 
 def _short(condition: Condition, test: Expr | None) -> str:
-    whole = both(condition.where, test)
+    whole = conjoin_optional(condition.where, test)
     where = "" if whole is None else f"[{to_text(whole)}]"
     return f"{condition.relation or ('' if where else 'any')}{where}"
 
@@ -121,7 +121,7 @@ class Label:
         texts = [
             svg.element(
                 "text",
-                svg.words(text),
+                svg.escape_text(text),
                 x=x,
                 y=first + number * _LINE,
                 text_anchor="middle",
@@ -132,7 +132,7 @@ class Label:
             )
             for number, (text, marked) in enumerate(self.lines)
         ]
-        return svg.element("g", svg.element("title", svg.words(self.tip)), back, *texts)
+        return svg.element("g", svg.element("title", svg.escape_text(self.tip)), back, *texts)
 
 
 def _label_of(transitions: list[Transition]) -> Label:
@@ -156,7 +156,7 @@ class Drawing:
     def __init__(self, states: Sequence[State], labels: Mapping[tuple[int, int], Label]) -> None:
         self.states = states
         self.labels = labels
-        self.placed: Placed = layered(
+        self.placed: Layout = layered_layout(
             [self._box(state) for state in range(len(states))],
             {edge: Box(text.width, text.height / 2, text.height / 2) for edge, text in self.labels.items()},
             gap_x=30,
@@ -193,7 +193,7 @@ class Drawing:
             rings.append(svg.element("circle", cx=x, cy=y, r=_RADIUS - 4, **line))
         name = svg.element(
             "text",
-            svg.words(shown.name),
+            svg.escape_text(shown.name),
             x=x,
             y=y + 4.5,
             text_anchor="middle",
@@ -205,7 +205,7 @@ class Drawing:
             return svg.element("g", *rings, name)
         caption = svg.element(
             "text",
-            svg.words(shown.caption),
+            svg.escape_text(shown.caption),
             x=x,
             y=y + _RADIUS + _FONT,
             text_anchor="middle",

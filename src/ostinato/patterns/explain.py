@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostinato.core.conditions import both_text
+from ostinato.core.conditions import format_condition
 from ostinato.patterns.automata.registers import Registers
 from ostinato.patterns.compile import Compiled
 from ostinato.patterns.syntax.format import pretty, to_text
@@ -64,7 +64,7 @@ def _evaluation(compiled: Compiled) -> list[str]:
     if compiled.trailing:
         lines.append(
             "absence: a match waits until its window has passed; cancelled by "
-            + " or ".join(both_text(condition, test) for condition, test in compiled.trailing)
+            + " or ".join(format_condition(condition, test) for condition, test in compiled.trailing)
         )
     if compiled.hides_variables:
         lines.append("distinct: SELECT leaves variables out, so equal answers are given once")

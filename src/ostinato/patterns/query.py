@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ostinato.core.backends import is_spark_frame, spark_backend
 from ostinato.core.compile_notice import announce_compilation
-from ostinato.core.options import bad_option, check_on_late, delay, name, names
+from ostinato.core.options import bad_option, check_column_name, check_column_names, check_on_late, parse_delay
 from ostinato.errors import QueryError
 from ostinato.patterns.compile import Compiled, compile_text
 from ostinato.patterns.syntax.nodes import Language, Segment
@@ -120,8 +120,12 @@ class PatternQuery:
                 "with events=True the answer has a column `events` of its own, beside the one of PARTITION BY events",
                 fix="rename the column in the data, or leave out events=True",
             )
-        binding = {"time": name("time", time), "type": name("type", type), "order_by": names("order_by", order_by)}
-        told = (delay(lateness), check_on_late(on_late), events, limits or Limits())
+        binding = {
+            "time": check_column_name("time", time),
+            "type": check_column_name("type", type),
+            "order_by": check_column_names("order_by", order_by),
+        }
+        told = (parse_delay(lateness), check_on_late(on_late), events, limits or Limits())
         return Engine(self._compiled, Options(binding, *told))
 
     def columns(self) -> set[str] | None:

@@ -8,7 +8,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from ostinato.core.backends import is_spark_frame, spark_backend
-from ostinato.core.options import bad_option, check_on_late, delay, name
+from ostinato.core.options import bad_option, check_column_name, check_on_late, parse_delay
 from ostinato.errors import OstinatoError, QueryError, did_you_mean
 from ostinato.rules.algebra.query_plan import RulePlan, plan_program
 from ostinato.rules.plan.check import parse_checked
@@ -131,8 +131,8 @@ class RuleProgram:
         from ostinato.rules.incremental.engine import RuleEngine, RuleOptions
 
         columns = _options(begin=begin, end=end, time=time, type=type, document=document)
-        most = inf if longest is None else delay(longest, "longest")
-        options = RuleOptions(columns, delay(lateness), check_on_late(on_late), most)
+        most = inf if longest is None else parse_delay(longest, "longest")
+        options = RuleOptions(columns, parse_delay(lateness), check_on_late(on_late), most)
         return RuleEngine(self.program, self.text, options, schema)
 
     def explain(self, frame: Any = None, /, *, longest: str | float | timedelta | None = None, **options: Any) -> str:
@@ -142,7 +142,9 @@ class RuleProgram:
         """
         from ostinato.rules.explain import explain_program
 
-        text = explain_program(self._plan if longest is None else plan_program(self.program, delay(longest, "longest")))
+        text = explain_program(
+            self._plan if longest is None else plan_program(self.program, parse_delay(longest, "longest"))
+        )
         if frame is None:
             return text
         return f"{text}\n\n{spark_backend().explain_rules(self, frame, **options)}"
@@ -152,4 +154,4 @@ class RuleProgram:
 
 
 def _options(**columns: Any) -> dict[str, Any]:
-    return {option: name(option, column) for option, column in columns.items()}
+    return {option: check_column_name(option, column) for option, column in columns.items()}

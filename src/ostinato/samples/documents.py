@@ -285,7 +285,7 @@ DOCUMENTS: dict[str, tuple[str, Callable[..., None]]] = {
 }
 
 
-def made(folder: Path, kind: str, size: int) -> Path:
+def ensure_document(folder: Path, kind: str, size: int) -> Path:
     """The path of a document of a kind in a folder, where it is written if it is not there yet."""
     suffix, write = DOCUMENTS[kind]
     path = folder / f"{kind.replace(' ', '-')}-{size}.{suffix}"

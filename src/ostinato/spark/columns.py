@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ostinato.core.events import DEFAULT_TIME, kinds
+from ostinato.core.events import DEFAULT_TIME, column_kinds
 from ostinato.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def ties(read: Collection[str], schema: pa.Schema, order_by: Sequence[str], time
 
     Those that a query reads come first, so that it does not matter to the answer which others are at hand.
     """
-    of_kind = kinds(schema)
+    of_kind = column_kinds(schema)
     for name in order_by:
         if of_kind.get(name) in ("nested", "binary"):
             raise DataError(f"cannot order by `{name}`: it is {schema.field(name).type}", fix="order by plain columns")

@@ -23,7 +23,7 @@ from ostinato.patterns.query import PatternQuery
 from ostinato.spark.failures import told_by_spark
 from ostinato.spark.kafka import SKIPPED, TYPES, Topic
 from ostinato.spark.session import session
-from ostinato.viz.table import SHOWN, terminal_table, told
+from ostinato.viz.table import SHOWN, format_count, terminal_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,7 +58,7 @@ class SparkJob:
     kinds: Mapping[str, str] = field(default_factory=dict)
     on_error: str = "raise"
     options: Mapping[str, Any] = field(default_factory=dict)
-    told: Callable[[int], str] = told
+    told: Callable[[int], str] = format_count
     shown: Callable[[pa.Table], pa.Table] = lambda rows: rows  # makes rows fit for a terminal
 
     def batch(self, output: Path | None, form: str | None) -> None:

@@ -114,7 +114,7 @@ class ForecastTimeline:
             parts.append(svg.text(f"{share:g}", _LEFT - 8, y + 4, anchor="end", fill=svg.MUTED))
         for event in self.detections:
             x = at(event)
-            tip = svg.element("title", svg.words(f"detected at event {self.first + event:,}"))
+            tip = svg.element("title", svg.escape_text(f"detected at event {self.first + event:,}"))
             parts.append(
                 svg.element("line", tip, x1=x, y1=_TOP - 6, x2=x, y2=bottom, stroke=svg.ACCENT, stroke_width=1.2)
             )
@@ -153,7 +153,7 @@ class ForecastTimeline:
         colour, middle = _COLOURS[interval.outcome], y + _ROW / 2
         return svg.element(
             "g",
-            svg.element("title", svg.words(tip)),
+            svg.element("title", svg.escape_text(tip)),
             svg.element("line", x1=made, y1=middle, x2=begin, y2=middle, stroke=svg.FAINT),
             svg.element("circle", cx=made, cy=middle, r=1.8, fill=svg.MUTED),
             svg.element(

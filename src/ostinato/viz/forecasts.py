@@ -22,7 +22,7 @@ _INNER = (
 )
 
 
-def readable(rows: pa.Table) -> pa.Table:
+def narrow_forecasts(rows: pa.Table) -> pa.Table:
     """The same forecasts in fewer and shorter columns; those of the events stay in front."""
     columns: dict[str, Any] = {}
     for name in rows.column_names:

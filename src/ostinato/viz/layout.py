@@ -27,7 +27,7 @@ _BEND = Box(0.0, 3.0, 3.0)
 
 
 @dataclass(frozen=True)
-class Placed:
+class Layout:
     """Where everything went: centres of nodes and labels, and for each edge the points it passes, source first."""
 
     width: float
@@ -37,7 +37,7 @@ class Placed:
     routes: Mapping[tuple[int, int], tuple[Point, ...]]
 
 
-def layered(nodes: Sequence[Box], edges: Mapping[tuple[int, int], Box], *, gap_x: float, gap_y: float) -> Placed:
+def layered_layout(nodes: Sequence[Box], edges: Mapping[tuple[int, int], Box], *, gap_x: float, gap_y: float) -> Layout:
     """Lay out `nodes` from left to right, node 0 first; `edges` maps (source, target) to the box of its label.
 
     Edges from a node to itself are not laid out: they belong to the node's own box.
@@ -82,7 +82,7 @@ def layered(nodes: Sequence[Box], edges: Mapping[tuple[int, int], Box], *, gap_x
     def at(index: int) -> Point:
         return xs[cells[index].layer], ys[index] - top
 
-    return Placed(
+    return Layout(
         width=width,
         height=bottom - top,
         nodes=tuple(at(node) for node in range(len(nodes))),

@@ -21,14 +21,14 @@ MONO_ADVANCE = 0.602  # width of one character of a monospaced font, in font siz
 
 
 def element(name: str, *inside: str, **attributes: str | float) -> str:
-    """One element; `_` in an attribute's name stands for `-`. Children are SVG already: escape text with `words`."""
+    """One element; `_` in an attribute's name stands for `-`. Children are SVG already; `escape_text` makes text so."""
     named = "".join(
         f" {key.rstrip('_').replace('_', '-')}={quoteattr(_show(value))}" for key, value in attributes.items()
     )
     return f"<{name}{named}>{''.join(inside)}</{name}>" if inside else f"<{name}{named}/>"
 
 
-def words(text: str) -> str:
+def escape_text(text: str) -> str:
     """Text made safe to put inside an element."""
     return escape(text)
 
@@ -39,7 +39,7 @@ def text(
     """One line of plain text."""
     return element(
         "text",
-        words(content),
+        escape_text(content),
         x=x,
         y=y,
         text_anchor=anchor,
@@ -55,7 +55,7 @@ def document(width: float, height: float, parts: Iterable[str], *, title: str) -
     sheet = element("rect", width="100%", height="100%", rx=6, fill=PAPER)
     return element(
         "svg",
-        element("title", words(title)),
+        element("title", escape_text(title)),
         sheet,
         *parts,
         xmlns="http://www.w3.org/2000/svg",

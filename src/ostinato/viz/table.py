@@ -19,12 +19,12 @@ def terminal_table(rows: pa.Table, *, limit: int = SHOWN) -> Table:
     drawn = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
     for field in rows.schema:
         right = pa.types.is_integer(field.type) or pa.types.is_floating(field.type) or pa.types.is_decimal(field.type)
-        drawn.add_column(Text(printable(field.name)), justify="right" if right else "left", overflow="fold")
+        drawn.add_column(Text(escape_control(field.name)), justify="right" if right else "left", overflow="fold")
     some = rows.slice(0, limit)
     coarse = pa.schema([pa.field(field.name, _without_nanoseconds(field.type)) for field in some.schema])
     columns = [column.to_pylist() for column in some.cast(coarse, safe=False).columns]
     for row in zip(*columns, strict=True):
-        drawn.add_row(*(Text(printable(_plain(value))) for value in row))
+        drawn.add_row(*(Text(escape_control(_plain(value))) for value in row))
     return drawn
 
 
@@ -56,10 +56,10 @@ def _plain(value: Any) -> str:
     return str(value)
 
 
-def printable(text: str) -> str:
+def escape_control(text: str) -> str:
     """Data must not be able to move the cursor or colour the terminal."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
-def told(matches: int) -> str:
+def format_count(matches: int) -> str:
     return f"{matches:,} match" if matches == 1 else f"{matches:,} matches"

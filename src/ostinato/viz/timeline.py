@@ -153,7 +153,7 @@ class Timeline:
             # Thousands of matches fall on the same pixels: one bar each, with their number as its tooltip.
             bars = Counter((round(at(start), 1), round(at(end), 1)) for start, end in lane.spans)
             for (x1, x2), count in sorted(bars.items()):
-                tip = svg.element("title", svg.words(f"{count:,} match{'' if count == 1 else 'es'}"))
+                tip = svg.element("title", svg.escape_text(f"{count:,} match{'' if count == 1 else 'es'}"))
                 wide = max(3.0, x2 - x1)
                 parts.append(
                     svg.element(

@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 
 from ostinato.core.events import to_arrow
-from ostinato.core.options import name as checked_name
+from ostinato.core.options import check_column_name as checked_name
 from ostinato.documents.columns import Format, holds_json, may_hold_documents
 from ostinato.documents.sources import Column, Documents, Files, One, Rows
 from ostinato.errors import DataError, did_you_mean
-from ostinato.files.reader import OnError, expand
+from ostinato.files.reader import OnError, expand_path
 
 USUAL = ("document", "value", "content")  # columns of documents, where several might hold some
 _AS_COLUMN = "give documents as an Arrow column: pa.array(documents)"
@@ -63,7 +63,7 @@ def _of_path(path: str | os.PathLike[str], format: Format | None, name: str | No
     if (format is not None or "\n" in text) and not os.path.exists(text):
         fix = "check the path; a document itself is given as bytes"
         raise DataError("there is no such file", source=text[:200], fix=fix)
-    return One(str(*expand(Path(text), (), "documents")), format, name)
+    return One(str(*expand_path(Path(text), (), "documents")), format, name)
 
 
 def _paths(source: Sequence[Any]) -> list[str]:

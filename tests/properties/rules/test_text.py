@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostinato.core.expressions import AGGREGATES, COMPARISONS, Call, Expr, Literal, Variable
-from ostinato.core.text.build import join
+from ostinato.core.text.build import flat_call
 from ostinato.errors import OstinatoError, QueryError
 from ostinato.rules.plan.check import check
 from ostinato.rules.plan.normal_form import normalise
@@ -81,7 +81,9 @@ def _larger(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         st.builds(lambda op, left, right: Call(op, (left, right)), st.sampled_from(COMPARISONS), inner, inner),
         st.builds(lambda op, arg: Call(op, (arg,)), st.sampled_from(["not", "is_null", "abs", "lower"]), inner),
         st.builds(
-            lambda op, parts: join(op, parts), st.sampled_from(["and", "or"]), st.lists(inner, min_size=2, max_size=3)
+            lambda op, parts: flat_call(op, parts),
+            st.sampled_from(["and", "or"]),
+            st.lists(inner, min_size=2, max_size=3),
         ),
         st.builds(lambda parts: Call("in", tuple(parts)), st.lists(inner, min_size=2, max_size=3)),
         st.builds(lambda left, right: Call("like", (left, right)), inner, inner),

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostinato.core.events import Binding, Clock, kinds, time_order, to_arrow
+from ostinato.core.events import Clock, EventColumns, column_kinds, time_order, to_arrow
 from ostinato.errors import DataError
 
 ROWS = [{"ts": 1, "type": "A"}, {"ts": 2, "type": "B"}]
@@ -105,14 +105,18 @@ SCHEMA = pa.schema(
 
 
 def test_defaults() -> None:
-    assert Binding.resolve(SCHEMA, needs_time=True) == Binding("ts", "type", ())
-    assert Binding.resolve(pa.schema([("value", pa.int64())])) == Binding(None, None, ())
-    assert Binding.resolve(pa.schema([("value", pa.int64())]), relations=["S"]) == Binding(None, None, (), "S")
-    assert Binding.resolve(SCHEMA, relations=["S"]).relation is None
+    assert EventColumns.resolve(SCHEMA, needs_time=True) == EventColumns("ts", "type", ())
+    assert EventColumns.resolve(pa.schema([("value", pa.int64())])) == EventColumns(None, None, ())
+    assert EventColumns.resolve(pa.schema([("value", pa.int64())]), relations=["S"]) == EventColumns(
+        None, None, (), "S"
+    )
+    assert EventColumns.resolve(SCHEMA, relations=["S"]).relation is None
 
 
 def test_named_columns() -> None:
-    assert Binding.resolve(SCHEMA, time="value", type="ts", order_by=["value"]) == Binding("value", "ts", ("value",))
+    assert EventColumns.resolve(SCHEMA, time="value", type="ts", order_by=["value"]) == EventColumns(
+        "value", "ts", ("value",)
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,17 +131,17 @@ def test_named_columns() -> None:
 )
 def test_wrong_columns(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=message):
-        Binding.resolve(SCHEMA, **arguments)
+        EventColumns.resolve(SCHEMA, **arguments)
 
 
 def test_needed_time() -> None:
     with pytest.raises(DataError, match="time='when'"):
-        Binding.resolve(pa.schema([("value", pa.int64()), ("when", pa.date32())]), needs_time=True)
+        EventColumns.resolve(pa.schema([("value", pa.int64()), ("when", pa.date32())]), needs_time=True)
 
 
 def test_several_relations_need_a_type_column() -> None:
     with pytest.raises(DataError, match="tells H, T apart"):
-        Binding.resolve(pa.schema([("kind", pa.string())]), relations=["T", "H"])
+        EventColumns.resolve(pa.schema([("kind", pa.string())]), relations=["T", "H"])
 
 
 def test_kinds() -> None:
@@ -153,7 +157,7 @@ def test_kinds() -> None:
         "null": [pa.null()],
     }
     for expected, members in types.items():
-        assert kinds(pa.schema([(str(place), kind) for place, kind in enumerate(members)])) == {
+        assert column_kinds(pa.schema([(str(place), kind) for place, kind in enumerate(members)])) == {
             str(place): expected for place in range(len(members))
         }
 
@@ -338,7 +342,7 @@ def test_clock_of_a_missing_or_wrong_column() -> None:
 
 
 def order(table: pa.Table, *order_by: str, time: str | None = "ts") -> list[int] | None:
-    found = time_order(table, Binding(time, None, order_by))
+    found = time_order(table, EventColumns(time, None, order_by))
     return None if found is None else found.tolist()
 
 

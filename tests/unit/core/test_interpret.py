@@ -14,7 +14,9 @@ from ostinato.core.expressions import OPERATORS, Attribute, Call, Expr, Literal
 
 
 def call(op: str, *args: Any) -> Any:
-    return values.value(Call(op, tuple(arg if isinstance(arg, Call) else Literal(arg) for arg in args)), {})
+    return values.evaluate_expression(
+        Call(op, tuple(arg if isinstance(arg, Call) else Literal(arg) for arg in args)), {}
+    )
 
 
 def test_logic_tables() -> None:
@@ -41,7 +43,7 @@ def test_null_in_null_out(op: str) -> None:
 
 def test_missing_attribute_is_null() -> None:
     expr: Expr = Attribute("x", "gone")
-    assert values.value(expr, {"x": {"here": 1}}) is None
+    assert values.evaluate_expression(expr, {"x": {"here": 1}}) is None
     assert values.passes(Call("is_null", (expr,)), {"x": {"here": 1}})
 
 

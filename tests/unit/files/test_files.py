@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ostinato.errors import DataError
-from ostinato.files import Reader, Writer, open_events, text
+from ostinato.files import EventReader, Writer, open_events, text
 
 EVENTS = pa.table(
     {
@@ -28,7 +28,7 @@ EVENTS = pa.table(
 )
 
 
-def rows(reader: Reader) -> list[dict[str, Any]]:
+def rows(reader: EventReader) -> list[dict[str, Any]]:
     return [row for table in reader for row in table.to_pylist()]
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.files.quotes import Unclosed, rows
+from ostinato.files.quotes import Unclosed, find_rows
 
 fields = st.text(st.sampled_from('ab",\n'), max_size=5)
 
@@ -24,13 +24,13 @@ def test_rows_of_well_formed_text(table: list[list[str]], everything: bool) -> N
     data = b"".join(written)
     ends = [sum(map(len, written[: n + 1])) for n in range(len(written))]
     for complete in (True, False):
-        found = rows(data, ",", complete=complete)
+        found = find_rows(data, ",", complete=complete)
         assert (found.ends.tolist(), found.unclosed) == (ends, [])
 
 
 @given(st.text(st.sampled_from('a",\n'), max_size=14).map(str.encode))
 def test_every_line_break_is_in_a_value_or_ends_a_row(data: bytes) -> None:
-    found = rows(data, ",", complete=True)
+    found = find_rows(data, ",", complete=True)
     for bad in found.unclosed:
         assert bad.start <= bad.quote < bad.end <= len(data)
         assert data[bad.quote : bad.quote + 1] == b'"'
@@ -41,7 +41,7 @@ def test_every_line_break_is_in_a_value_or_ends_a_row(data: bytes) -> None:
     without = data
     for bad in reversed(found.unclosed):
         without = without[: bad.start] + without[bad.end :]
-    assert rows(without, ",", complete=True).unclosed == []
+    assert find_rows(without, ",", complete=True).unclosed == []
 
 
 @pytest.mark.parametrize(
@@ -57,11 +57,11 @@ def test_every_line_break_is_in_a_value_or_ends_a_row(data: bytes) -> None:
     ],
 )
 def test_quotes_left_open(data: str, ends: list[int], unclosed: list[Unclosed]) -> None:
-    found = rows(data.encode(), ",", complete=True)
+    found = find_rows(data.encode(), ",", complete=True)
     assert (found.ends.tolist(), found.unclosed) == (ends, unclosed)
 
 
 def test_what_follows_may_still_close_a_quote() -> None:
     for data in (b'1,a\n2,"b\n', b'1,a\n2,"b\n3""\n', b'1,5" x\n2,"b\n'):
-        found = rows(data, ",", complete=False)
+        found = find_rows(data, ",", complete=False)
         assert (found.ends.tolist()[-1], found.unclosed) == (data.index(b"\n") + 1, [])

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostinato.errors import DataError
-from ostinato.files import Reader, open_events, text
+from ostinato.files import EventReader, open_events, text
 from ostinato.files.jsonl import DEEPEST
 
 
-def rows(reader: Reader) -> list[dict[str, Any]]:
+def rows(reader: EventReader) -> list[dict[str, Any]]:
     return [row for table in reader for row in table.to_pylist()]
 
 
@@ -27,7 +27,7 @@ def written(path: Path, content: str | bytes) -> Path:
     return path
 
 
-def bad_lines(reader: Reader) -> list[tuple[int, str]]:
+def bad_lines(reader: EventReader) -> list[tuple[int, str]]:
     return [(bad.line, bad.text) for bad in reader.bad_rows]
 
 

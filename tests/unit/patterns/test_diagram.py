@@ -11,7 +11,7 @@ from ostinato.core.expressions import Attribute, Call, Literal
 from ostinato.errors import DataError, OstinatoError
 from ostinato.patterns.automata.transducer import START_LOOP, Transducer, Transition
 from ostinato.patterns.diagram import Diagram
-from ostinato.viz.layout import Box, layered
+from ostinato.viz.layout import Box, layered_layout
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOT = Condition("T", Call(">", (Attribute("~", "value"), Literal(40))))
@@ -140,7 +140,7 @@ def test_dot_has_every_transition() -> None:
 
 def test_layout_puts_nodes_left_to_right_and_routes_back_edges_backwards() -> None:
     box, label = Box(10, 5, 5), Box(20, 5, 5)
-    placed = layered([box] * 3, dict.fromkeys([(0, 1), (1, 2), (2, 1), (0, 2)], label), gap_x=5, gap_y=5)
+    placed = layered_layout([box] * 3, dict.fromkeys([(0, 1), (1, 2), (2, 1), (0, 2)], label), gap_x=5, gap_y=5)
     xs = [x for x, _ in placed.nodes]
     assert xs == sorted(xs) and len(set(xs)) == 3
     assert placed.routes[2, 1][0] == placed.nodes[2] and placed.routes[2, 1][-1] == placed.nodes[1]
@@ -151,7 +151,7 @@ def test_layout_puts_nodes_left_to_right_and_routes_back_edges_backwards() -> No
 def test_layout_of_a_diamond_has_no_crossing() -> None:
     box, label = Box(10, 5, 5), Box(10, 5, 5)
     # 1 and 2 each lead to the far one of 3 and 4 when left in the order given.
-    placed = layered(
+    placed = layered_layout(
         [box] * 6, dict.fromkeys([(0, 1), (0, 2), (1, 4), (2, 3), (3, 5), (4, 5)], label), gap_x=5, gap_y=5
     )
     y = [y for _, y in placed.nodes]

@@ -8,7 +8,16 @@ from xml.etree import ElementTree
 
 import pytest
 
-from ostinato.samples.documents import COMPANIES, DEEPEST, DOCUMENTS, auction, made, stock_lines, stocks, treebank
+from ostinato.samples.documents import (
+    COMPANIES,
+    DEEPEST,
+    DOCUMENTS,
+    auction,
+    ensure_document,
+    stock_lines,
+    stocks,
+    treebank,
+)
 
 
 def depth(element: ElementTree.Element) -> int:
@@ -17,12 +26,12 @@ def depth(element: ElementTree.Element) -> int:
 
 @pytest.mark.parametrize("kind", DOCUMENTS)
 def test_documents_have_the_size_asked_for_and_do_not_change(kind: str, tmp_path: Path) -> None:
-    path = made(tmp_path, kind, 200_000)
+    path = ensure_document(tmp_path, kind, 200_000)
     before = path.read_bytes()
     assert 180_000 < len(before) <= 200_000 + 100
-    assert made(tmp_path, kind, 200_000) == path and [path] == list(tmp_path.iterdir())
+    assert ensure_document(tmp_path, kind, 200_000) == path and [path] == list(tmp_path.iterdir())
     path.unlink()
-    assert made(tmp_path, kind, 200_000).read_bytes() == before
+    assert ensure_document(tmp_path, kind, 200_000).read_bytes() == before
 
 
 def test_a_longer_document_begins_like_a_shorter_one(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import ostinato
-from ostinato.samples.documents import made
+from ostinato.samples.documents import ensure_document
 from support import paths
 
 SCRIPTS = paths.ROOT / "benchmarks"
@@ -23,7 +23,7 @@ from xseq_peers import NEEDS, PEERS, asked  # noqa: E402
 @pytest.mark.parametrize(("peer", "query", "kind"), [*asked(), ("Saxon", "Figure 1", "stocks")])
 def test_others_count_the_same(peer: str, query: str, kind: str, tmp_path: Path) -> None:
     pytest.importorskip(NEEDS.get(peer, "xml"))
-    path = made(tmp_path, kind, 50_000 if query == "Figure 1" else 200_000)
+    path = ensure_document(tmp_path, kind, 50_000 if query == "Figure 1" else 200_000)
     named = {"root": "stocks", "record": "transaction"} if kind == "stock lines" else {}
     text = benchmark.QUERIES["S2" if query == "Figure 1" else query]
     assert PEERS[peer](query, path) == ostinato.xseq(text).count(path, **named) > 0

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ostinato.core.events import Binding
+from ostinato.core.events import EventColumns
 from ostinato.errors import DataError
 from ostinato.spark import sorting
 from ostinato.spark.sorting import Sorter
 
-BINDING = Binding("ts", None, ("n",))
+BINDING = EventColumns("ts", None, ("n",))
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,7 @@ from rich.console import Console
 from ostinato.cli.report import Results, note, progress, say_how_it_went, watched
 from ostinato.core.events import DEFAULT_TIME, DEFAULT_TYPE
 from ostinato.errors import DataError, LimitError, did_you_mean
-from ostinato.files import Reader, open_events
+from ostinato.files import EventReader, open_events
 from ostinato.files.reader import OnError
 from ostinato.forecast.forecaster import Forecaster
 from ostinato.forecast.model import ForecastModel
@@ -29,7 +29,7 @@ from ostinato.forecast.scorer import Scorer
 from ostinato.forecast.settings import Settings
 from ostinato.forecast.storage import check_place
 from ostinato.forecast.symbols.reader import Reader as SymbolReader
-from ostinato.viz.forecasts import readable
+from ostinato.viz.forecasts import narrow_forecasts
 
 if TYPE_CHECKING:
     from ostinato.spark.job import SparkJob
@@ -42,7 +42,7 @@ class _Forecasts(Results):
     """Results that are shortened before they are printed."""
 
     def show(self) -> None:
-        self.first = [readable(rows) for rows in self.first]
+        self.first = [narrow_forecasts(rows) for rows in self.first]
         super().show()
 
 
@@ -59,7 +59,7 @@ class Events:
     on_error: OnError = "raise"
     trained: bool = True  # by a model that is there: it remembers the columns
 
-    def open(self, pattern: Pattern, settings: Settings, *, whole: bool = False) -> Reader:
+    def open(self, pattern: Pattern, settings: Settings, *, whole: bool = False) -> EventReader:
         """With the columns that a model of the pattern reads, and no others unless `whole`."""
         with progress("finding types") as advance:
             schema = open_events(self.files, kinds=self.kinds, scanned=advance).schema
@@ -87,10 +87,10 @@ class Events:
             source = error.source or ", ".join(map(str, self.files))
             raise DataError(error.reason, source=source, row=error.row, fix=fix) from error
 
-    def loaded(self, reader: Reader) -> pa.Table:
+    def loaded(self, reader: EventReader) -> pa.Table:
         return pa.concat_tables([reader.schema.empty_table(), *watched(reader)])
 
-    def report(self, reader: Reader, began: float, found: str) -> None:
+    def report(self, reader: EventReader, began: float, found: str) -> None:
         say_how_it_went(
             reader,
             time.perf_counter() - began,
@@ -200,7 +200,7 @@ class ForecastJob:
             note(f"events of kinds that were never seen in training, read as the nearest: {scorer.unseen:,}")
         results.show()
 
-    def _in_order(self, reader: Reader, scorer: Scorer) -> Iterator[pa.Table]:
+    def _in_order(self, reader: EventReader, scorer: Scorer) -> Iterator[pa.Table]:
         """Piece by piece. Pieces are of any size, so what may be out of order must not depend on it: nothing may."""
         last = _NEVER
         for rows in watched(reader):

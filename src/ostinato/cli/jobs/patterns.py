@@ -16,13 +16,13 @@ import typer
 from ostinato.cli.report import Results, note, progress, say_how_it_went, watched
 from ostinato.core.events import DEFAULT_TIME, DEFAULT_TYPE
 from ostinato.errors import DataError, LimitError, did_you_mean
-from ostinato.files import Reader, open_events
+from ostinato.files import EventReader, open_events
 from ostinato.files.reader import OnError
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.query import PatternQuery
 from ostinato.patterns.runtime.count import OutOfOrder, cells_of, count_batches
 from ostinato.patterns.runtime.engine import Engine
-from ostinato.viz.table import told
+from ostinato.viz.table import format_count
 
 _MAX_CELLS = 16  # of the machine, so that counting takes little next to listing
 _MANY = 3  # tables of matches, of one batch of events, after which it is worth counting them before going on
@@ -135,15 +135,15 @@ class Job:
         self._report(reader, began, events=reader.rows_read, matches=total)
         print(total)
 
-    def _batches(self, reader: Reader) -> Iterator[pa.Table]:
+    def _batches(self, reader: EventReader) -> Iterator[pa.Table]:
         """All that is read, and before it a table without rows that tells the columns."""
         yield reader.schema.empty_table()
         yield from watched(reader)
 
-    def _loaded(self, reader: Reader) -> pa.Table:
+    def _loaded(self, reader: EventReader) -> pa.Table:
         return pa.concat_tables(self._batches(reader))
 
-    def _reader(self, *, whole_rows: bool) -> tuple[Reader, float]:
+    def _reader(self, *, whole_rows: bool) -> tuple[EventReader, float]:
         """The files, with no more columns than the query needs, once it is known to fit them; and when that began.
 
         To find the types of text files is part of the work. To load the kernels, which checking does first, is not.
@@ -160,12 +160,12 @@ class Job:
         reader = open_events(self.files, columns=wanted, on_error=self.on_error, kinds=self.kinds)
         return reader, time.perf_counter() - (opened - began)
 
-    def _report(self, reader: Reader, began: float, *, events: int, matches: int, late: int = 0) -> None:
+    def _report(self, reader: EventReader, began: float, *, events: int, matches: int, late: int = 0) -> None:
         say_how_it_went(
             reader,
             time.perf_counter() - began,
             events=events,
-            found=[told(matches)],
+            found=[format_count(matches)],
             late=late,
             list_bad=self.on_error == "collect",
         )

@@ -18,7 +18,7 @@ import typer
 
 from ostinato.cli.report import Results, note, progress, say_how_it_went, watched
 from ostinato.errors import DataError, did_you_mean
-from ostinato.files import Reader, open_events
+from ostinato.files import EventReader, open_events
 from ostinato.files.reader import OnError
 from ostinato.rules.incremental.engine import RuleEngine
 from ostinato.rules.program import RuleProgram
@@ -70,7 +70,9 @@ class RulesJob:
         self._report(reader, ran)
         results.show()
 
-    def _streamed(self, reader: Reader, results: Results, ran: _Ran, lateness: str | None, longest: str | None) -> None:
+    def _streamed(
+        self, reader: EventReader, results: Results, ran: _Ran, lateness: str | None, longest: str | None
+    ) -> None:
         """Push the files through an engine piece by piece; memory is bounded where the plan says so."""
         columns = self._resolved(reader)
         engine = self._engine(reader, lateness=lateness or 0, longest=longest)
@@ -86,7 +88,7 @@ class RulesJob:
         if reader.rows_read and columns.document is None:  # a document says its label itself
             ran.notes += unseen(self.program.incoming, ran.seen)
 
-    def _sorted(self, reader: Reader, results: Results, ran: _Ran) -> None:
+    def _sorted(self, reader: EventReader, results: Results, ran: _Ran) -> None:
         """Load everything and derive at once; events may come in any order."""
         table = pa.concat_tables([reader.schema.empty_table(), *watched(reader)])
         with self._placed(), warnings.catch_warnings(record=True) as warned:
@@ -94,18 +96,18 @@ class RulesJob:
             results.add(ran.add(self.program.detect(table, **self.columns)))
         ran.notes += [str(warning.message) for warning in warned]
 
-    def _answer_without_events(self, reader: Reader) -> pa.Table:
+    def _answer_without_events(self, reader: EventReader) -> pa.Table:
         """The columns of the answer, once the program is known to fit those of the files."""
         if not reader.schema.names:
             return self.program.detect([], **self.columns).slice(0, 0)
         with self._placed():
             return self._engine(reader).push(reader.schema.empty_table())
 
-    def _engine(self, reader: Reader, **options: Any) -> RuleEngine:
+    def _engine(self, reader: EventReader, **options: Any) -> RuleEngine:
         """The reader has found what all rows hold."""
         return self.program.engine(**self.columns, schema=reader.schema, **options)
 
-    def _reader(self) -> Reader:
+    def _reader(self) -> EventReader:
         with progress("finding types") as advance:
             reader = open_events(self.files, on_error=self.on_error, kinds=self.kinds, scanned=advance)
         for name in self.kinds if reader.schema.names else ():
@@ -115,7 +117,7 @@ class RulesJob:
                 )
         return reader
 
-    def _resolved(self, reader: Reader) -> Columns:
+    def _resolved(self, reader: EventReader) -> Columns:
         return Columns.resolve(reader.schema, labels=self.program.incoming, **self.columns)
 
     def _check_order(self, columns: Columns, rows: pa.Table, first_row: int, last: int) -> int:
@@ -144,7 +146,7 @@ class RulesJob:
                 raise
             raise DataError(error.reason, source=self._source, row=error.row, fix=error.fix) from error
 
-    def _report(self, reader: Reader, ran: _Ran) -> None:
+    def _report(self, reader: EventReader, ran: _Ran) -> None:
         say_how_it_went(
             reader,
             time.perf_counter() - ran.began,

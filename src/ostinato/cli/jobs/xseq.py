@@ -17,7 +17,7 @@ from ostinato.cli.report import Results, progress
 from ostinato.documents.sources import Document, Files, Rows
 from ostinato.errors import DataError, LimitError, QueryError
 from ostinato.files.reader import OnError
-from ostinato.viz.table import printable
+from ostinato.viz.table import escape_control
 from ostinato.xseq.answers import Answers, Bad, Gathered
 from ostinato.xseq.limits import XSeqLimits
 from ostinato.xseq.query import TreeQuery
@@ -126,7 +126,7 @@ class _Ran:
                 console.print(f"{_counted(count, what)} could not be read and {was} left out", style="yellow")
         shown = [*self.bad_documents, *self.bad_lines][:_BAD_SHOWN] if list_bad else []
         for bad in shown:
-            console.print(f"  {printable(bad)}")
+            console.print(f"  {escape_control(bad)}")
         if list_bad and (more := len(self.bad_documents) + lines - len(shown)):
             console.print(f"  … and {more:,} more")
 

@@ -84,14 +84,14 @@ def as_float(value: Value) -> Value:
 def _decimal_as_float(value: pa.Array) -> pa.Array:
     """The nearest float64, where the digits of all fit in one; Arrow multiplies by a tenth again and again."""
     wide = value.cast(pa.decimal128(38, value.type.scale)) if value.type.precision <= 38 else value
-    digits = unscaled(wide) if pa.types.is_decimal128(wide.type) else None
+    digits = unscaled_integers(wide) if pa.types.is_decimal128(wide.type) else None
     if digits is None or value.type.scale > _EXACT_POWER or (len(digits) and np.abs(digits).max() > _EXACT_DIGITS):
         return value.cast(pa.float64(), safe=False)
     numbers = digits.astype(np.float64) / 10.0**value.type.scale
     return pa.array(numbers, mask=np.asarray(value.is_null().to_numpy(zero_copy_only=False), bool))
 
 
-def unscaled(decimals: pa.Array) -> npt.NDArray[np.int64] | None:
+def unscaled_integers(decimals: pa.Array) -> npt.NDArray[np.int64] | None:
     """The digits of 128-bit decimals as integers, 0 for NULL; None where one has more than 64 bits."""
     data = decimals.buffers()[1]
     words = np.frombuffer(data, np.int64)[2 * decimals.offset : 2 * (decimals.offset + len(decimals))]
@@ -123,7 +123,7 @@ def _as_written(value: Value, other: Value) -> Value:
     return value
 
 
-def promoted(function: Callable[..., Any], *args: Value) -> Value:
+def promote(function: Callable[..., Any], *args: Value) -> Value:
     """Exact where Arrow can hold the result, float64 otherwise."""
     if any(is_null(arg) for arg in args):
         args = tuple(arg.cast(pa.float64()) if is_null(arg) else arg for arg in args)
@@ -140,7 +140,7 @@ def arithmetic(op: str, left: Value, right: Value) -> Value:
     if op in _EXACT:
         if pa.types.is_temporal(left.type) or pa.types.is_temporal(right.type):
             return _EXACT[op](left, right)
-        return promoted(_EXACT[op], left, right)
+        return promote(_EXACT[op], left, right)
     if op == "/":
         return pc.divide(as_float(left), _unless(as_float(right), lambda divisor: pc.equal(divisor, 0.0)))
     return _remainder(left, right)
@@ -234,7 +234,7 @@ def _round_floats(value: pa.Array, digits: int) -> pa.Array:
     return pc.if_else(pc.is_valid(value), pa.array(rounded), pa.scalar(None, pa.float64()))
 
 
-def whole(function: Callable[[Value], Value]) -> Callable[[Value], Value]:
+def round_whole(function: Callable[[Value], Value]) -> Callable[[Value], Value]:
     return lambda value: value if is_int(value) else function(_roomy(value))
 
 
@@ -266,7 +266,7 @@ def compare(op: str, left: Value, right: Value) -> Value:
     ):
         return _compare_exactly(op, left, Fraction(right.as_py()))
     if is_number(left) or is_number(right):
-        return promoted(COMPARE[op], left, _as_written(right, left))
+        return promote(COMPARE[op], left, _as_written(right, left))
     return COMPARE[op](left, right)
 
 
@@ -302,7 +302,7 @@ def _compare_moments(op: str, left: Value, right: Value) -> Value:
             else pa.nulls(len(a), pa.bool_())
         )
     finer = min(step_a, step_b)
-    return promoted(
+    return promote(
         COMPARE[op], arithmetic("*", a, pa.scalar(step_a // finer)), arithmetic("*", b, pa.scalar(step_b // finer))
     )
 

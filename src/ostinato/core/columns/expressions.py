@@ -1,4 +1,4 @@
-"""Expressions over Arrow columns, in SQL's three-valued logic. Numbers and times are handled in numbers.py."""
+"""Expressions over Arrow columns, in SQL's three-valued logic. Numbers and times are in arithmetic.py."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from ostinato.core.columns.arithmetic import (
     is_null,
     is_number,
     literal,
-    promoted,
+    promote,
     round_to,
-    whole,
+    round_whole,
 )
 from ostinato.core.expressions import ARITHMETIC, Attribute, Call, Expr, Literal, Variable, to_text
 from ostinato.errors import DataError
@@ -31,7 +31,7 @@ from ostinato.errors import DataError
 Fetch = Callable[[Attribute], pa.Array]
 
 
-class Program:
+class ColumnProgram:
     """Several expressions compiled to one list of steps, each distinct sub-expression once."""
 
     def __init__(self, exprs: Sequence[Expr]) -> None:
@@ -115,7 +115,7 @@ def _apply(op: str, args: list[Value]) -> Value:
     if op == "in":
         return _is_in(args[0], args[1:])
     if op == "coalesce":
-        return promoted(pc.coalesce, *args) if any(is_number(arg) for arg in args) else pc.coalesce(*args)
+        return promote(pc.coalesce, *args) if any(is_number(arg) for arg in args) else pc.coalesce(*args)
     if op == "concat":
         return pc.binary_join_element_wise(
             *(arg.cast(pa.large_string()) for arg in args), pa.scalar("", pa.large_string()), null_handling="emit_null"
@@ -183,10 +183,10 @@ _UNARY: dict[str, Callable[[Value], Value]] = {
     "not": lambda value: pc.invert(_boolean(value)),
     "is_null": pc.is_null,
     "is_true": lambda value: pc.fill_null(_boolean(value), False),
-    "neg": lambda value: promoted(pc.negate_checked, value),
-    "abs": lambda value: promoted(pc.abs_checked, value),
-    "floor": whole(pc.floor),
-    "ceil": whole(pc.ceil),
+    "neg": lambda value: promote(pc.negate_checked, value),
+    "abs": lambda value: promote(pc.abs_checked, value),
+    "floor": round_whole(pc.floor),
+    "ceil": round_whole(pc.ceil),
     "sqrt": lambda value: pc.sqrt(as_float(value)),
     "lower": _text(pc.utf8_lower),
     "upper": _text(pc.utf8_upper),

@@ -222,7 +222,7 @@ class Interner:
         return None if null < 0 else ids != null
 
 
-class Integers(Interner):
+class IntegerInterner(Interner):
     def encode(self, values: Ints, valid: UInt8 = NO_MASK) -> Ids:
         out = np.empty(values.size, np.int32)
         done = _intern_ints(values, valid, 0, self.table, self.hashed, self.state, out)
@@ -232,7 +232,7 @@ class Integers(Interner):
         return out
 
 
-class ByteStrings(Interner):
+class ByteStringInterner(Interner):
     def __init__(self) -> None:
         super().__init__()
         self.ends: Ints = np.zeros(self.hashed.size + 1, np.int64)

@@ -18,7 +18,7 @@ from ostinato.core.arrow import (
     Ids,
     Ints,
     byte_runs,
-    dictionary_places,
+    dictionary_indices,
     dictionary_values,
     is_bytes,
     is_text,
@@ -26,7 +26,7 @@ from ostinato.core.arrow import (
     raw_values,
     validity,
 )
-from ostinato.core.columns.intern import ByteStrings, Integers
+from ostinato.core.columns.intern import ByteStringInterner, IntegerInterner
 from ostinato.errors import DataError
 
 
@@ -41,8 +41,8 @@ class _Column:
             raise DataError(
                 f"cannot partition by `{name}`: its values are nested ({kind})", fix="partition by a plain attribute"
             )
-        self.ints = Integers()
-        self.bytes = ByteStrings()
+        self.ints = IntegerInterner()
+        self.bytes = ByteStringInterner()
 
     def encode(self, column: pa.ChunkedArray) -> Ids:
         parts = [self._chunk(chunk) for chunk in column.chunks if len(chunk)]
@@ -64,7 +64,7 @@ class _Column:
 
     def _dictionary(self, chunk: pa.DictionaryArray) -> Ids:
         """Encode the values that occur, each once."""
-        places, values = dictionary_places(chunk), dictionary_values(chunk)
+        places, values = dictionary_indices(chunk), dictionary_values(chunk)
         used = np.zeros(len(values), np.bool_)
         used[places] = True
         ids = np.zeros(len(values), np.int32)
@@ -98,7 +98,7 @@ class KeyTable:
 
     def __init__(self) -> None:
         self._columns: list[_Column] = []
-        self._pairs: list[Integers] = []
+        self._pairs: list[IntegerInterner] = []
 
     @property
     def size(self) -> int:
@@ -114,7 +114,7 @@ class KeyTable:
             self._columns = [
                 _Column(name, plain_type(column.type)) for name, column in zip(names, columns, strict=True)
             ]
-            self._pairs = [Integers() for _ in columns[1:]]
+            self._pairs = [IntegerInterner() for _ in columns[1:]]
         ids = self._columns[0].encode(columns[0])
         for values, column, pairs in zip(self._columns[1:], columns[1:], self._pairs, strict=True):
             ids = pairs.encode((ids.astype(np.int64) << 32) | values.encode(column))

@@ -17,10 +17,10 @@ import pyarrow as pa
 from numba import types
 
 from ostinato.core.arrays import UInt8
-from ostinato.core.arrow import NO_MASK, Ids, Ints, dictionary_places, dictionary_values, same_array
-from ostinato.core.columns.expressions import Program
-from ostinato.core.columns.intern import Integers
-from ostinato.core.columns.names import NameTable, look_up
+from ostinato.core.arrow import NO_MASK, Ids, Ints, dictionary_indices, dictionary_values, same_array
+from ostinato.core.columns.expressions import ColumnProgram
+from ostinato.core.columns.intern import IntegerInterner
+from ostinato.core.columns.name_matcher import NameMatcher, look_up
 from ostinato.core.conditions import Condition
 from ostinato.core.expressions import Call, Expr, Literal, attributes
 from ostinato.core.jit import array, kernel, view
@@ -61,7 +61,7 @@ def _add_bits(bits: UInt8, valid: UInt8, start: int, weight: Any, out: npt.NDArr
         row += 1
 
 
-class Encoder:
+class PredicateEncoder:
     """Codes of events: code c stands for one set of conditions that hold together.
 
     Codes are dense and given in order of first sight, so `minterms` of one encoder handed to another with the same
@@ -75,7 +75,7 @@ class Encoder:
             name: place
             for place, name in enumerate(dict.fromkeys(c.relation for c in conditions if c.relation is not None), 1)
         }
-        self._names = NameTable(list(self._relations))
+        self._names = NameMatcher(list(self._relations))
         self._only = self._relations.get(relation, 0) if relation is not None else 0
         predicates: dict[Expr, int] = {}
         self._needs: list[tuple[int, int, int]] = []  # per condition: relation (0: any), bits to be set, to be clear
@@ -91,7 +91,7 @@ class Encoder:
         width = self._predicates.count
         self._small = (len(self._relations) + 1) << width <= _SMALL
         self._table = np.full((len(self._relations) + 1) << width if self._small else 0, -1, np.int32)
-        self._groups = [] if self._small else [Integers() for _ in range(0, width, _GROUP)]
+        self._groups = [] if self._small else [IntegerInterner() for _ in range(0, width, _GROUP)]
 
     @property
     def size(self) -> int:
@@ -202,7 +202,7 @@ class _Predicates:
     def __init__(self, exprs: list[Expr]) -> None:
         self._exprs = exprs
         self._reads = [list(dict.fromkeys(node.name for node in attributes(expr))) for expr in exprs]
-        self._programs: dict[tuple[int, ...], Program] = {}
+        self._programs: dict[tuple[int, ...], ColumnProgram] = {}
         self._dictionaries: dict[tuple[str, tuple[int, ...]], tuple[pa.Array, list[UInt8]]] = {}
 
     @property
@@ -231,7 +231,7 @@ class _Predicates:
             weights = np.zeros(len(column.dictionary) + 1, out.dtype)
             for place, truth in zip(places, self._over_dictionary(name, tuple(places), column), strict=True):
                 weights[truth != 0] += 1 << (place - which.start)
-            _add_at(dictionary_places(column), weights, out)
+            _add_at(dictionary_indices(column), weights, out)
         if others:
             truths = self._program(tuple(others)).run(lambda attribute: part.column(attribute.name))
             for place, truth in zip(others, truths, strict=True):
@@ -249,9 +249,9 @@ class _Predicates:
             self._dictionaries[name, places] = known
         return known[1]
 
-    def _program(self, places: tuple[int, ...]) -> Program:
+    def _program(self, places: tuple[int, ...]) -> ColumnProgram:
         if places not in self._programs:
-            self._programs[places] = Program([self._exprs[place] for place in places])
+            self._programs[places] = ColumnProgram([self._exprs[place] for place in places])
         return self._programs[places]
 
 

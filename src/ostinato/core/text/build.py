@@ -22,7 +22,7 @@ from ostinato.core.expressions import (
     Variable,
     transform,
 )
-from ostinato.core.text.grammar import MAX_DEPTH, span_of, too_deep
+from ostinato.core.text.grammar import MAX_DEPTH, nesting_error, token_span
 from ostinato.core.text.units import LARGEST, nanoseconds
 from ostinato.core.window import Window
 from ostinato.errors import QueryError, Span, did_you_mean
@@ -59,7 +59,7 @@ class SharedBuilder:
             span = NOWHERE if node.meta.empty else Span(node.meta.start_pos, node.meta.end_pos)
             depth[id(node)] = 1 + max((depth.get(id(child), 0) for child in node.children), default=0)
             if depth[id(node)] > MAX_DEPTH:
-                raise too_deep(Span(span.start, span.start + 1))
+                raise nesting_error(Span(span.start, span.start + 1))
             parts = [built.get(id(child), child) for child in node.children]
             built[id(node)] = getattr(self, node.data)(span, *parts)
         return built[id(tree)]
@@ -67,41 +67,45 @@ class SharedBuilder:
     # Clauses.
 
     def names(self, _: Span, *tokens: Token) -> tuple[Token, ...]:
-        names = tuple(name_of(token) for token in tokens)
+        names = tuple(unquote_name(token) for token in tokens)
         for index, name in enumerate(names):
             if name in names[:index]:
-                raise QueryError(f"`{name}` is listed twice", span=span_of(tokens[index]), fix="remove one of the two")
+                raise QueryError(
+                    f"`{name}` is listed twice", span=token_span(tokens[index]), fix="remove one of the two"
+                )
         return tokens
 
     def partition(self, span: Span, _: Token, names: tuple[Token, ...]) -> Clause:
         return "PARTITION BY", span, {"partition_by": names}
 
     def within_attribute(self, span: Span, number: Token, attribute: Token) -> Clause:
-        amount = _number(number, span_of(number))
-        return _within(Window("attribute", amount, name_of(attribute), self._slice(number, attribute), span))
+        amount = _number(number, token_span(number))
+        return _within(Window("attribute", amount, unquote_name(attribute), self._slice(number, attribute), span))
 
     def within_unit(self, span: Span, number: Token, unit: Token) -> Clause:
         amount, text = _decimal(number), self._slice(number, unit)
         if unit.lower() in ("events", "event"):
             if not 0 < amount <= LARGEST or amount != int(amount):
                 reason = f"a window cannot be {number} events long"
-                raise QueryError(reason, span=span_of(number), fix=f"give a whole number from 1 to {LARGEST}")
+                raise QueryError(reason, span=token_span(number), fix=f"give a whole number from 1 to {LARGEST}")
             return _within(Window("events", int(amount), None, text, span))
-        length = nanoseconds(number, unit, span_of(unit))
+        length = nanoseconds(number, unit, token_span(unit))
         if length == 0 and amount:
-            raise QueryError(f"{text} is shorter than a nanosecond", span=span_of(number), fix="give a longer window")
+            raise QueryError(
+                f"{text} is shorter than a nanosecond", span=token_span(number), fix="give a longer window"
+            )
         return _within(Window("time", length, None, text, span))
 
     def _slice(self, first: Token, last: Token) -> str:
-        return " ".join(self.text[span_of(first).start : span_of(last).end].split())
+        return " ".join(self.text[token_span(first).start : token_span(last).end].split())
 
     # Expressions.
 
     def expr(self, span: Span, *args: Expr) -> Expr:
-        return join("or", args, span)
+        return flat_call("or", args, span)
 
     def conjunction(self, span: Span, *args: Expr) -> Expr:
-        return join("and", args, span)
+        return flat_call("and", args, span)
 
     def negated(self, span: Span, _: Token, arg: Expr) -> Expr:
         return Call("not", (arg,), span)
@@ -113,7 +117,7 @@ class SharedBuilder:
         return _maybe_not(negate, Call("in", (value, *among), span))
 
     def member_of_constants(self, span: Span, value: Expr, negate: Token | None, constants: Token) -> Expr:
-        at = span_of(constants).start
+        at = token_span(constants).start
         found = _CONSTANT.finditer(constants)
         among = [_constant(each[0], Span(at + each.start(), at + each.end())) for each in found]
         return self.member(span, value, negate, *among)
@@ -153,14 +157,14 @@ class SharedBuilder:
         return Literal({"TRUE": True, "FALSE": False, "NULL": None}[token.type], span)
 
     def whole(self, span: Span, name: Token) -> Expr:
-        return Variable(name_of(name), span)
+        return Variable(unquote_name(name), span)
 
     def attribute(self, span: Span, variable: Token, name: Token) -> Expr:
-        return Attribute(name_of(variable), name_of(name), span)
+        return Attribute(unquote_name(variable), unquote_name(name), span)
 
     def on_event(self, _: Span, variable: Token, predicate: Expr) -> Expr:
         """CORE's `x[a > 3 AND b = 1]`: bare names are attributes of x."""
-        owner = name_of(variable)
+        owner = unquote_name(variable)
 
         def own(node: Expr) -> Expr:
             return Attribute(owner, node.name, node.span) if isinstance(node, Variable) else node
@@ -170,7 +174,7 @@ class SharedBuilder:
     def call(self, span: Span, name: Token, *args: Expr) -> Expr:
         op = name.lower()
         if op not in FUNCTIONS:
-            raise QueryError(f"unknown function `{name}`", span=span_of(name), fix=did_you_mean(op, FUNCTIONS))
+            raise QueryError(f"unknown function `{name}`", span=token_span(name), fix=did_you_mean(op, FUNCTIONS))
         fewest, most = FUNCTIONS[op]
         if not fewest <= len(args) <= most:
             takes = "one argument" if most == 1 else "one or two arguments" if most == 2 else "at least one argument"
@@ -184,10 +188,10 @@ class SharedBuilder:
             raise QueryError(
                 "only first(x) and last(x) of a variable x have attributes", span=span, fix=f"write first(x).{name}"
             )
-        return Call(call.op, (Attribute(call.args[0].name, name_of(name), span),), span)
+        return Call(call.op, (Attribute(call.args[0].name, unquote_name(name), span),), span)
 
 
-def settings(clauses: Sequence[Clause]) -> dict[str, Any]:
+def merge_clauses(clauses: Sequence[Clause]) -> dict[str, Any]:
     """The fields that the clauses set, each clause at most once."""
     fields: dict[str, Any] = {}
     for name, span, setting in clauses:
@@ -197,11 +201,11 @@ def settings(clauses: Sequence[Clause]) -> dict[str, Any]:
     return fields
 
 
-def name_of(token: str) -> str:
+def unquote_name(token: str) -> str:
     return token[1:-1] if token.startswith("`") else str(token)
 
 
-def join(op: str, args: Sequence[Expr], span: Span | None = None) -> Expr:
+def flat_call(op: str, args: Sequence[Expr], span: Span | None = None) -> Expr:
     """One flat call: a AND (b AND c) has three arguments, so that long chains stay shallow."""
     flat = [part for arg in args for part in (arg.args if isinstance(arg, Call) and arg.op == op else (arg,))]
     return Call(op, tuple(flat), span or args[0].span.to(args[-1].span))
@@ -216,7 +220,7 @@ def _decimal(number: Token) -> Decimal:
         return Decimal(number)
     except InvalidOperation:
         reason, fix = "the number has too many digits", "give a number of a usual size"
-        raise QueryError(reason, span=span_of(number), fix=fix) from None
+        raise QueryError(reason, span=token_span(number), fix=fix) from None
 
 
 def _constant(text: str, span: Span) -> Literal:

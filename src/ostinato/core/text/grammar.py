@@ -19,7 +19,7 @@ MAX_DEPTH = 100  # levels of brackets, and of operators inside operators
 
 
 @cache
-def grammar(package: str, start: str) -> Lark:
+def load_parser(package: str, start: str) -> Lark:
     """The parser of a language: the grammar that all share, then its own, which may override rules of it.
 
     `package` is where its `grammar.lark` lies.
@@ -51,16 +51,16 @@ class _BracketLimit:
         for token in stream:
             depth += {"_LPAR": 1, "_LSQB": 1, "_RPAR": -1, "_RSQB": -1}.get(token.type, 0)
             if depth > MAX_DEPTH:
-                raise too_deep(span_of(token))
+                raise nesting_error(token_span(token))
             yield token
 
 
-def span_of(token: Token) -> Span:
+def token_span(token: Token) -> Span:
     start = token.start_pos or 0
     return Span(start, start + len(token))
 
 
-def too_deep(span: Span) -> QueryError:
+def nesting_error(span: Span) -> QueryError:
     return QueryError(
         f"the query nests more than {MAX_DEPTH} levels deep here",
         span=span,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ostinato.core.expressions import COMPARISONS, RESERVED
-from ostinato.core.text.grammar import grammar
+from ostinato.core.text.grammar import load_parser
 from ostinato.errors import QueryError, Span
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Language(NamedTuple):
         from lark.exceptions import UnexpectedInput
 
         try:
-            grammar(self.package, self.start).parse(text)
+            load_parser(self.package, self.start).parse(text)
         except (UnexpectedInput, QueryError):
             return False
         return True
@@ -105,7 +105,7 @@ class Advice(NamedTuple):
 Slip = Callable[[Place], Advice | None]
 
 
-def explain(text: str, error: UnexpectedInput, wording: Wording, slips: Iterable[Slip]) -> QueryError:
+def syntax_error(text: str, error: UnexpectedInput, wording: Wording, slips: Iterable[Slip]) -> QueryError:
     words = [match for match in wording.words.finditer(text) if not match[0].startswith(wording.comments)]
     if not words:
         return QueryError(f"the {wording.whole} is empty", text=text, span=Span(0, 1), fix=f"write {wording.example}")
@@ -148,14 +148,14 @@ def _place(words: list[re.Match[str]], error: UnexpectedInput, wording: Wording)
 # Slips: each looks at the place and either knows what was meant or says nothing. The first that knows speaks.
 
 
-def unclosed_quote(place: Place) -> Advice | None:
+def advise_unclosed_quote(place: Place) -> Advice | None:
     if place.found not in ("'", "`", '"'):
         return None
     kind, quote = ("name", "`") if place.found == "`" else ("string", "'")
     return Advice(f"the {kind} that starts here is never closed", f"end it with {quote}")
 
 
-def double_quotes(place: Place) -> Advice | None:
+def advise_double_quotes(place: Place) -> Advice | None:
     if place.found[:1] not in ('"', "“", "”"):
         return None
     inner, reason = place.found[1:-1], "double quotes are not used in queries"
@@ -164,7 +164,7 @@ def double_quotes(place: Place) -> Advice | None:
     return Advice(reason, f"use backticks for names: `{inner}`")
 
 
-def brackets(place: Place) -> Advice | None:
+def advise_brackets(place: Place) -> Advice | None:
     opened, where = place.open_brackets[-1] if place.open_brackets else ("", place.span)
     if place.found in OPENING and not opened:
         return Advice(place.reason, f"remove the `{place.found}`, or add the bracket it closes")
@@ -179,7 +179,7 @@ def brackets(place: Place) -> Advice | None:
     return None
 
 
-def within(place: Place) -> Advice | None:
+def advise_window(place: Place) -> Advice | None:
     if place.last() == "WITHIN":
         return Advice(place.reason, "give a number above 0 and a unit: WITHIN 10 seconds, WITHIN 100 EVENTS")
     if place.last(2) == "WITHIN":
@@ -189,13 +189,13 @@ def within(place: Place) -> Advice | None:
     return None
 
 
-def by(place: Place) -> Advice | None:
+def advise_missing_by(place: Place) -> Advice | None:
     if place.accepts == {"_BY"}:
         return Advice(place.reason, f"write {place.last()} BY {place.found}")
     return None
 
 
-def keyword_as_name(place: Place) -> Advice | None:
+def advise_keyword_as_name(place: Place) -> Advice | None:
     as_relation = place.after.upper() == "AS" and "ANY" in place.accepts
     as_variable = place.after in (".", *COMPARISONS) and "NUMBER" in place.accepts
     if place.found.lower() not in RESERVED or not (place.accepts == {"NAME"} or as_relation or as_variable):
@@ -204,7 +204,7 @@ def keyword_as_name(place: Place) -> Advice | None:
     return Advice(f"expected a name, found the keyword {place.found.upper()}", fix)
 
 
-def condition_slips(place: Place) -> Advice | None:
+def advise_condition(place: Place) -> Advice | None:
     if place.found in (*COMPARISONS, "<>") and place.in_condition:
         return Advice("comparisons cannot be chained", "write x.a BETWEEN 1 AND 5, or x.a > 1 AND x.a < 5")
     if place.found[:1] == "'" and place.in_condition and place.last() in ("DATE", "TIME", "DATETIME"):
@@ -214,7 +214,7 @@ def condition_slips(place: Place) -> Advice | None:
     return None
 
 
-def dangling(place: Place) -> Advice | None:
+def advise_dangling_operator(place: Place) -> Advice | None:
     if place.found in ("", ")", "]") and place.last() in (";", ":", ",", "OR", "AND"):
         return Advice(place.reason, f"remove the last `{place.before[-1]}`, or complete it")
     return None

@@ -100,7 +100,7 @@ def _curve(line: Line, colour: str, *, first: bool) -> str:
     drawn = [svg.element("polyline", points=path, fill="none", stroke=colour, stroke_width=2 if first else 1.2)]
     for (x, y), (said, happened, events) in zip(places, line.points, strict=True):
         tip = f"{line.name}: said {said:.3f}, happened {happened:.3f}, {events:,.0f} events"
-        told = svg.element("title", svg.words(tip))
+        told = svg.element("title", svg.escape_text(tip))
         drawn.append(svg.element("circle", told, cx=x, cy=y, r=3.5 if first else 2.5, fill=colour))
     return svg.element("g", *drawn)
 
@@ -110,7 +110,7 @@ def _histogram(line: Line, floor: float) -> str:
     bars = []
     for said, _, events in line.points:
         tall = _COUNTS * events / most
-        tip = svg.element("title", svg.words(f"{events:,.0f} events near {said:.3f}"))
+        tip = svg.element("title", svg.escape_text(f"{events:,.0f} events near {said:.3f}"))
         x, _ = _at(said, 0)
         bars.append(
             svg.element("rect", tip, x=x - 3, y=floor - tall, width=6, height=tall, fill=svg.MUTED, fill_opacity=0.6)

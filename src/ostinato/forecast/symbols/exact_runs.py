@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ostinato.core.arrays import Bools, Int32, Int64
-from ostinato.core.columns.predicates import Encoder
+from ostinato.core.columns.predicates import PredicateEncoder
 from ostinato.errors import LimitError
 from ostinato.forecast.pattern import Pattern
 from ostinato.forecast.symbols.automaton import Explorer
@@ -27,7 +27,7 @@ _MAX_RUNS = 1 << 20
 class Follower:
     """The runs of each key of one stream."""
 
-    def __init__(self, pattern: Pattern, schema: pa.Schema, encoder: Encoder) -> None:
+    def __init__(self, pattern: Pattern, schema: pa.Schema, encoder: PredicateEncoder) -> None:
         registers = Registers(pattern.compiled.transducer)
         self.terms = Terms(registers.terms, schema)
         self.acts = Acts(registers, self.terms.kinds, encoder.truth, lambda mark, first: 1, looked_up=False)

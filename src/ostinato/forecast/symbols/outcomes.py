@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ostinato.core.arrays import Bools, Int32, Int64
-from ostinato.core.columns.intern import Integers
+from ostinato.core.columns.intern import IntegerInterner
 from ostinato.errors import LimitError
 from ostinato.forecast.symbols.automaton import SymbolAutomaton
 
@@ -32,13 +32,13 @@ class Numbered:
 
     def __init__(self, known: Sequence[tuple[int, ...]] = ()) -> None:
         self.known: list[tuple[int, ...]] = []
-        self._chain: list[Integers] = []
+        self._chain: list[IntegerInterner] = []
         if known:
             self.encode(np.array(known, np.int64))
 
     def encode(self, rows: Int64) -> Int32:
         if not self._chain:
-            self._chain = [Integers() for _ in range(rows.shape[1])]
+            self._chain = [IntegerInterner() for _ in range(rows.shape[1])]
         ids = np.zeros(len(rows), np.int32)
         for column, interner in zip(rows.T, self._chain, strict=True):
             ids = interner.encode((ids.astype(np.int64) << 32) | column)

@@ -14,8 +14,8 @@ import pyarrow as pa
 from ostinato.core.arrays import Bools, Float64, Int32, Int64
 from ostinato.core.clock import Clock
 from ostinato.core.columns.keys import KeyTable
-from ostinato.core.columns.predicates import Encoder
-from ostinato.core.events import kinds, time_order, to_arrow
+from ostinato.core.columns.predicates import PredicateEncoder
+from ostinato.core.events import column_kinds, time_order, to_arrow
 from ostinato.errors import DataError
 from ostinato.forecast.pattern import Pattern
 from ostinato.forecast.symbols.age_grid import Walk
@@ -153,12 +153,12 @@ class Reader:
 
     def _bind(self, rows: pa.Table) -> None:
         rows, self.binding = bound(rows, self.pattern, self._told)
-        self.pattern.check_schema(kinds(rows.schema))
+        self.pattern.check_schema(column_kinds(rows.schema))
         self.clock = None if self.binding.time is None else Clock.of(rows.schema, self.binding.time)
         measure, grid = ruler(rows.schema, self.pattern, self.binding), self.symbols.grid
         if measure is not None and grid is not None:
             self.walk = Walk(grid, measure, grid.steps if self.learning else self.symbols.effects)
-        self.encoder = Encoder(
+        self.encoder = PredicateEncoder(
             self.pattern.conditions, relation=self.binding.relation, minterms=dict.fromkeys(self.symbols.minterms)
         )
         if self.pattern.correlated or measure is not None or not self.symbols.provides:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ostinato.core.reachability import reach
+from ostinato.core.reachability import reachable_states
 from ostinato.patterns.automata.from_formula import EpsilonTransducer
 from ostinato.patterns.automata.transducer import START_LOOP, Transducer, Transition
 
@@ -20,7 +20,7 @@ def remove_epsilon(built: EpsilonTransducer, accepting: int) -> Transducer:
     transitions: dict[Transition, None] = {}
     final = set()
     for state in range(built.states):
-        reached = reach([state], after)
+        reached = reachable_states([state], after)
         if accepting in reached and state:
             final.add(state)
         for inner in sorted(reached):
@@ -42,7 +42,7 @@ def trim(transducer: Transducer) -> Transducer:
     for transition in transducer.transitions:
         forward.setdefault(transition.source, []).append(transition.target)
         backward.setdefault(transition.target, []).append(transition.source)
-    useful = reach([0], forward) & (reach(sorted(transducer.final), backward) | {0})
+    useful = reachable_states([0], forward) & (reachable_states(sorted(transducer.final), backward) | {0})
     order = [state for state in _breadth_first(forward) if state in useful]
     return _renumber(transducer, {state: number for number, state in enumerate(order)})
 

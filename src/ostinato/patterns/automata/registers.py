@@ -21,11 +21,11 @@ from ostinato.core.expressions import (
     Expr,
     attributes,
     conjuncts,
-    on_current,
+    rename_to_current,
     to_text,
     transform,
 )
-from ostinato.core.reachability import reach
+from ostinato.core.reachability import reachable_states
 from ostinato.errors import LimitError, QueryError
 from ostinato.patterns.automata.transducer import Transducer, Transition
 from ostinato.patterns.theory.satisfiability import satisfiable
@@ -121,7 +121,7 @@ class Registers:
         owners = {attribute.variable for attribute in attributes(expr)}
         if len(owners) <= 1:
             owner = owners.pop() if owners else CURRENT
-            term = on_current(expr)
+            term = rename_to_current(expr)
             self._terms.setdefault(to_text(term), term)
             return Term(None if owner == CURRENT else owner, list(self._terms).index(to_text(term)))
         assert isinstance(expr, Call)
@@ -240,7 +240,7 @@ def contradiction(transducer: Transducer) -> Expr | None:
     for t in transducer.transitions:
         if t not in impossible:
             ways.setdefault(t.source, set()).add(t.target)
-    return impossible[0].test if impossible and not transducer.final & reach((0,), ways) else None
+    return impossible[0].test if impossible and not transducer.final & reachable_states((0,), ways) else None
 
 
 def _literals(transition: Transition) -> Iterator[tuple[Expr, bool]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ostinato.core.conditions import Condition, both_text
+from ostinato.core.conditions import Condition, format_condition
 from ostinato.core.expressions import CURRENT, Attribute, Expr, attributes, to_text
 
 
@@ -53,7 +53,7 @@ class Transition:
 
     def __str__(self) -> str:
         denied = [str(condition) for condition in self.unless]
-        denied += [both_text(condition, test) for condition, test in self.barred]
+        denied += [format_condition(condition, test) for condition, test in self.barred]
         within = "and" if denied or self.test is not None else None
         tests = [self.condition.text(within)] if self.condition is not None else []
         tests += [to_text(self.test, "and")] if self.test is not None else []

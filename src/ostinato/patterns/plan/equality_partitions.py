@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ostinato.core.expressions import Attribute, Call, Expr, both
+from ostinato.core.expressions import Attribute, Call, Expr, conjoin_optional
 from ostinato.patterns.syntax.nodes import Absent, Event, Filter, Formula, Query, Repeat, children, rebuild, shortest
 
 Tie = tuple[
@@ -94,7 +94,7 @@ def _without(formula: Formula, attribute: str) -> Formula:
     for conjunct in _conjuncts(formula.predicate):
         tied = _tie_of(conjunct)
         if tied is None or tied[0] != attribute:
-            kept = both(kept, conjunct)
+            kept = conjoin_optional(kept, conjunct)
     return formula.body if kept is None else replace(formula, predicate=kept)
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.core.arrays import Int64
-from ostinato.core.columns.expressions import Program
+from ostinato.core.columns.expressions import ColumnProgram
 from ostinato.core.expressions import CURRENT, Attribute, Call, Expr, conjuncts, variables
 from ostinato.patterns.runtime.absence import Waiting
 from ostinato.patterns.runtime.history import History
@@ -53,7 +53,7 @@ def _cancelled(test: Expr, fetch: Fetch, events: Int64, matches: Int64, first: I
     and within its window are those numbered from `first` to before `last`."""
     found = np.zeros(len(matches), np.bool_)
     left, right = _same_values(test, fetch, events, matches)
-    program = Program([test])
+    program = ColumnProgram([test])
     for match, event in _pairs(left, right, first, last):
         (truth,) = program.run(_paired(fetch, pa.array(match), pa.array(event)))
         if isinstance(truth, pa.Scalar):
@@ -75,7 +75,7 @@ def _same_values(test: Expr, fetch: Fetch, events: Int64, matches: Int64) -> tup
         sides = sorted(part.args, key=lambda side: CURRENT not in variables(side))
         if [variables(side) == {CURRENT} for side in sides] != [True, False] or CURRENT in variables(sides[1]):
             continue
-        ours, theirs = Program(sides).run(fetch)
+        ours, theirs = ColumnProgram(sides).run(fetch)
         if not isinstance(ours, pa.Array) or not isinstance(theirs, pa.Array) or len(variables(sides[1])) != 1:
             continue
         if ours.type != theirs.type:

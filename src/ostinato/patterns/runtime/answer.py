@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Int64
 from ostinato.core.arrow import plain_type
-from ostinato.core.columns.expressions import Program
+from ostinato.core.columns.expressions import ColumnProgram
 from ostinato.core.expressions import (
     AGGREGATES,
     CURRENT,
@@ -19,7 +19,7 @@ from ostinato.core.expressions import (
     Expr,
     Variable,
     attributes,
-    on_current,
+    rename_to_current,
     to_text,
     transform,
     variables,
@@ -137,7 +137,7 @@ class _Labelled:
         if isinstance(lifted, Attribute):
             return leaves[lifted.name]
         try:
-            (value,) = Program([lifted]).run(lambda attribute: leaves[attribute.name])
+            (value,) = ColumnProgram([lifted]).run(lambda attribute: leaves[attribute.name])
         except DataError as error:
             raise DataError(f"cannot evaluate {to_text(expr)}", fix=error.fix) from None
         if isinstance(value, pa.Scalar):
@@ -159,7 +159,9 @@ class _Labelled:
             values = self._values(positions, target.name)  # of their own type, which may have a zone
             values = values.cast(plain_type(values.type))
         else:
-            (values,) = Program([on_current(target)]).run(lambda attribute: self._values(positions, attribute.name))
+            (values,) = ColumnProgram([rename_to_current(target)]).run(
+                lambda attribute: self._values(positions, attribute.name)
+            )
         return aggregated(call, values, offsets)
 
     def _edge(self, attribute: Attribute, *, last: bool) -> pa.Array:

@@ -11,8 +11,8 @@ import pyarrow as pa
 from ostinato.core.arrays import Int32, Int64
 from ostinato.core.clock import Clock
 from ostinato.core.columns.keys import KeyTable
-from ostinato.core.columns.predicates import Encoder
-from ostinato.core.events import Binding, kinds
+from ostinato.core.columns.predicates import PredicateEncoder
+from ostinato.core.events import EventColumns, column_kinds
 from ostinato.errors import DataError
 from ostinato.patterns.compile import Compiled
 from ostinato.patterns.kernels import protocol
@@ -29,12 +29,14 @@ _NONE: Int64 = np.zeros(0, np.int64)
 class Stream:
     """Names and types are checked here, before any event is read."""
 
-    def __init__(self, compiled: Compiled, schema: pa.Schema, binding: Binding, minterms: Sequence[int] = ()) -> None:
+    def __init__(
+        self, compiled: Compiled, schema: pa.Schema, binding: EventColumns, minterms: Sequence[int] = ()
+    ) -> None:
         self.compiled, self.schema, self.binding = compiled, schema, binding
         query = compiled.query
-        check_schema(query, kinds(schema))
+        check_schema(query, column_kinds(schema))
         self.clock = Clock.of(schema, binding.time) if binding.time is not None else None
-        self.encoder = Encoder(compiled.conditions, relation=binding.relation, minterms=minterms)
+        self.encoder = PredicateEncoder(compiled.conditions, relation=binding.relation, minterms=minterms)
         registers = compiled.registers
         self.terms = Terms(registers.terms, schema) if registers is not None else None
         self.keys = KeyTable() if self.key_columns else None
@@ -82,7 +84,7 @@ class Stream:
         return pa.schema([pa.field(field.name, learnt.get(field.name, field.type)) for field in self.schema])
 
     def adopt(self, schema: pa.Schema) -> None:
-        check_schema(self.compiled.query, kinds(schema))
+        check_schema(self.compiled.query, column_kinds(schema))
         self.schema = schema
         if self.terms is not None:
             self.terms = self.terms.over(schema)

@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Int64
 from ostinato.core.arrow import plain_type
-from ostinato.core.events import DEFAULT_TYPE, Binding, time_order, to_arrow, with_columns
+from ostinato.core.events import DEFAULT_TYPE, EventColumns, time_order, to_arrow, with_columns
 from ostinato.core.expressions import attributes
 from ostinato.core.options import OnLate
-from ostinato.core.reorder import Released, Reorder
+from ostinato.core.reorder import ReleasedRows, ReorderBuffer
 from ostinato.errors import DataError, LimitError, OstinatoError
 from ostinato.patterns.compile import Compiled
 from ostinato.patterns.limits import Limits
@@ -112,13 +112,13 @@ class Engine:
         table = self._collected(self._read(self.take_whole(batch), more=False))
         return table if self.waiting is None else pa.concat_tables([table, self._remaining()])
 
-    def take_whole(self, batch: Any) -> Released:
+    def take_whole(self, batch: Any) -> ReleasedRows:
         """The rows of a whole stream and their order; this engine reads no other."""
         self._check_open()
         self.stopped = _ENDED
         rows = self.meet(to_arrow(batch))
         self.events = len(rows)
-        return Released(rows, np.arange(len(rows)), time_order(rows, self.stream.binding))
+        return ReleasedRows(rows, np.arange(len(rows)), time_order(rows, self.stream.binding))
 
     def advance(self, to: Any) -> pa.Table:
         """Say that time has reached `to`: nothing earlier will come. Returns what that completes."""
@@ -215,7 +215,7 @@ class Engine:
         """Meet the first batch: check names and types, and build everything that depends on them."""
         query = self.compiled.query
         needs_time = query.window is not None and query.window.kind == "time"
-        binding = Binding.resolve(
+        binding = EventColumns.resolve(
             rows.schema,
             **self.options.binding,
             needs_time=needs_time or self.options.lateness != 0,
@@ -237,7 +237,7 @@ class Engine:
         self.distinct = Distinct() if self.compiled.repeats else None
         self.history = History(self._kept_columns(rows.schema))
         self._nothing = self._no_matches(rows.schema)
-        self.reorder = Reorder(stream.clock, binding, rows.schema, self.options.lateness)
+        self.reorder = ReorderBuffer(stream.clock, binding, rows.schema, self.options.lateness)
         self._stream = stream
 
     def _adopt(self, schema: pa.Schema) -> None:
@@ -281,12 +281,12 @@ class Engine:
         """The answer before the columns are known."""
         return Engine(self.compiled, self.options).whole([])
 
-    def _read(self, released: Released, *, more: bool = True) -> Iterator[pa.Table]:
+    def _read(self, released: ReleasedRows, *, more: bool = True) -> Iterator[pa.Table]:
         """Until all is read, and if reading fails, this engine must not read on: what came after would be wrong."""
         stopped, self.stopped = self.stopped, _INCOMPLETE
         return self._matches_of(released, more=more, stopped=stopped)
 
-    def _matches_of(self, released: Released, *, more: bool, stopped: str) -> Iterator[pa.Table]:
+    def _matches_of(self, released: ReleasedRows, *, more: bool, stopped: str) -> Iterator[pa.Table]:
         stream = self.stream
         rows, positions, order = released.rows, released.positions, released.order
         events = stream.events(rows, positions, order)

@@ -12,8 +12,8 @@ import pyarrow as pa
 from ostinato.core.arrays import Bools, Int64
 from ostinato.core.arrow import NO_MASK, byte_runs, is_bytes, is_text, raw_values, validity
 from ostinato.core.columns.arithmetic import as_float
-from ostinato.core.columns.expressions import Program
-from ostinato.core.columns.intern import ByteStrings
+from ostinato.core.columns.expressions import ColumnProgram
+from ostinato.core.columns.intern import ByteStringInterner
 from ostinato.core.expressions import Expr, to_text
 from ostinato.errors import DataError
 from ostinato.patterns.runtime.transition_tables import Kind
@@ -26,8 +26,8 @@ class Terms:
 
     def __init__(self, exprs: Sequence[Expr], schema: pa.Schema) -> None:
         self._exprs = exprs
-        self._program = Program(exprs)
-        self.texts = ByteStrings()
+        self._program = ColumnProgram(exprs)
+        self.texts = ByteStringInterner()
         types = [value.type for value in self._values(schema.empty_table())]
         self.kinds: list[Kind] = [_kind(kind) for kind in types]
         units = [kind.unit for kind in types if hasattr(kind, "unit")]
@@ -118,7 +118,7 @@ class Terms:
 
     def set_texts(self, ends: Int64, store: npt.NDArray[np.uint8]) -> None:
         """The same ids again, since ids are given in order of first sight."""
-        self.texts = ByteStrings()
+        self.texts = ByteStringInterner()
         self.texts.encode(ends, store, NO_MASK)
 
 

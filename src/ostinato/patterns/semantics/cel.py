@@ -15,7 +15,7 @@ from itertools import groupby, product
 from typing import Any
 
 from ostinato.core.expressions import TRUE, Expr, variables
-from ostinato.core.interpret import Row, instant, passes
+from ostinato.core.interpret import Row, passes, to_instant
 from ostinato.errors import DataError, QueryError
 from ostinato.patterns.syntax import nodes
 from ostinato.patterns.syntax.nodes import Absent, Event, Filter, Formula, Never, Or, Query, Repeat, Strategy, vdef_plus
@@ -91,7 +91,7 @@ class _Stream:
 def nanoseconds(moment: date | float) -> int:
     """A point in time as a whole number; plain numbers count in seconds."""
     if isinstance(moment, date):
-        elapsed = instant(moment) - instant(datetime(1970, 1, 1))
+        elapsed = to_instant(moment) - to_instant(datetime(1970, 1, 1))
         return ((elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds) * 1_000
     return round(moment * 1_000_000_000)
 

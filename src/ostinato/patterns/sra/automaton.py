@@ -24,7 +24,7 @@ from ostinato.core.expressions import (
     walk,
 )
 from ostinato.core.interpret import Row
-from ostinato.core.reachability import reach
+from ostinato.core.reachability import reachable_states
 from ostinato.errors import DataError, QueryError
 from ostinato.patterns.semantics.srem import Valuation, satisfied
 
@@ -107,7 +107,7 @@ class Automaton:
 
     def enclose(self, state: int) -> frozenset[int]:
         """The state and all that ε-transitions lead to from it (Enclose of Algorithm 2)."""
-        return reach((state,), self._following)
+        return reachable_states((state,), self._following)
 
     @cached_property
     def _leaving(self) -> dict[int, list[Rule]]:

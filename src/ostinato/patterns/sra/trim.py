@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ostinato.core.expressions import FALSE
-from ostinato.core.reachability import reach
+from ostinato.core.reachability import reachable_states
 from ostinato.patterns.sra.automaton import Automaton, Rule
 from ostinato.patterns.sra.bisimulation import alike
 
@@ -26,8 +26,8 @@ def _useful(automaton: Automaton) -> Automaton:
         if rule.test != FALSE:
             forward.setdefault(rule.source, []).append(rule.target)
             backward.setdefault(rule.target, []).append(rule.source)
-    reached = reach([automaton.start], forward)
-    useful = (reached & reach(automaton.final, backward)) | {automaton.start}
+    reached = reachable_states([automaton.start], forward)
+    useful = (reached & reachable_states(automaton.final, backward)) | {automaton.start}
     order = [automaton.start, *sorted(useful - {automaton.start})]
     return _renumber(automaton, {state: number for number, state in enumerate(order)})
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ostinato.core.expressions import quote_name, to_text
-from ostinato.core.reachability import reach
+from ostinato.core.reachability import reachable_states
 from ostinato.errors import DataError, LimitError
 from ostinato.patterns.sra.automaton import Automaton, Rule
 from ostinato.patterns.sra.configurations import Configurations
@@ -82,10 +82,10 @@ def _of_nonempty(automaton: Automaton) -> Automaton:
 def _not_connected(automaton: Automaton) -> str | None:
     """No final state is reached by rules whose tests, each for itself, can hold."""
     possible = [rule for rule in automaton.rules if satisfiable([(rule.test, True)])]
-    reached = reach([automaton.start], _edges(possible, automaton.epsilons))
+    reached = reachable_states([automaton.start], _edges(possible, automaton.epsilons))
     if reached & automaton.final:
         return None
-    useful = reach(automaton.final, _edges(automaton.rules, automaton.epsilons, backward=True))
+    useful = reachable_states(automaton.final, _edges(automaton.rules, automaton.epsilons, backward=True))
     impossible = [rule for rule in automaton.rules if rule.source in reached and rule.target in useful - reached]
     tests = dict.fromkeys(f"[{to_text(rule.test)}]" for rule in impossible)
     return f"{_listed(tests)} cannot hold" if tests else "nothing leads from its start to an end"

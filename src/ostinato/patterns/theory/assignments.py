@@ -11,7 +11,7 @@ from itertools import pairwise, product
 from typing import Any, TypeGuard
 
 from ostinato.core.expressions import ARITHMETIC, COMPARISONS, CURRENT, Attribute, Call, Expr, Literal, attributes, walk
-from ostinato.core.interpret import value
+from ostinato.core.interpret import evaluate_expression
 from ostinato.patterns.theory.attribute_kinds import Kinds, kind_of
 from ostinato.patterns.theory.budget import Effort
 from ostinato.patterns.theory.comparisons import outcome, place
@@ -73,7 +73,7 @@ def _by_event(attribute: Attribute) -> tuple[bool, int, str, str]:
 
 def _outcome(atom: Expr, rows: Assignment) -> int:
     try:
-        return outcome(value(atom, rows))
+        return outcome(evaluate_expression(atom, rows))
     except _FAULTS:
         return 0
 
@@ -125,7 +125,7 @@ def _anchors_of(atom: Call, rows: Assignment) -> Iterator[Any]:
 def _known_value(side: Expr, rows: Assignment) -> Iterator[Any]:
     if all(node.name in rows[node.variable] for node in attributes(side)):
         try:
-            known = value(side, rows)
+            known = evaluate_expression(side, rows)
         except _FAULTS:
             return
         if place(known):

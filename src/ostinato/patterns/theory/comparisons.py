@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from ostinato.core.expressions import ARITHMETIC, NUMERIC_FUNCTIONS, Call, Expr, Literal
-from ostinato.core.interpret import as_written, instant, value
+from ostinato.core.interpret import evaluate_expression, to_instant, written_decimal
 from ostinato.patterns.theory.order_constraints import Order
 
 TRUE, FALSE, NULL = 1, 2, 4  # outcomes of a test; a set of them is their sum
@@ -193,7 +193,7 @@ def _evaluate(terms: Iterable[Term], order: Order[Term], before: Mapping[Term, L
             values[term] = before[term]
         elif _is_evaluable(term) and all(arg in values for arg in term.args):
             try:
-                new[term] = Literal(value(Call(term.op, tuple(values[arg] for arg in term.args)), {}))
+                new[term] = Literal(evaluate_expression(Call(term.op, tuple(values[arg] for arg in term.args)), {}))
             except (TypeError, ValueError, ArithmeticError):
                 continue
             values[term] = new[term]
@@ -224,5 +224,5 @@ def place(constant: Any) -> tuple[str, Any] | None:
     if isinstance(constant, str):
         return "text", constant
     if isinstance(constant, date):
-        return "time", instant(constant)
-    return "number", as_written(constant) if isinstance(constant, float) else Decimal(constant)
+        return "time", to_instant(constant)
+    return "number", written_decimal(constant) if isinstance(constant, float) else Decimal(constant)

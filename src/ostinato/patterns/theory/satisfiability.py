@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ostinato.core.expressions import Call, Expr, Literal, transform
-from ostinato.core.interpret import value
+from ostinato.core.interpret import evaluate_expression
 from ostinato.patterns.theory.assignments import Assignment, assign
 from ostinato.patterns.theory.attribute_kinds import Kinds
 from ostinato.patterns.theory.attribute_kinds import kinds as kinds_of
@@ -214,7 +214,7 @@ def _fold(expr: Expr) -> Expr:
     """Constants for calls of constants."""
     if isinstance(expr, Call) and all(isinstance(arg, Literal) for arg in expr.args):
         try:
-            return Literal(value(expr, {}))
+            return Literal(evaluate_expression(expr, {}))
         except (TypeError, ValueError, ArithmeticError):
             pass  # evaluating it fails everywhere, but that is for others to say
     return expr

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from ostinato.core.events import kinds
+from ostinato.core.events import column_kinds
 
 TERM: Any = None
 Kind: TypeAlias = Any  # an Arrow type, or TERM
@@ -35,7 +35,7 @@ class Attributes:
 
 def family(kind: Kind) -> str:
     """The kind of value as conditions see it (plan.types): TERM may be anything."""
-    return "unknown" if kind is TERM else kinds(pa.schema([("", kind)]))[""]
+    return "unknown" if kind is TERM else column_kinds(pa.schema([("", kind)]))[""]
 
 
 def plain(kind: pa.DataType) -> pa.DataType:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from ostinato.core.arrays import Int64
 from ostinato.core.clock import Clock
-from ostinato.core.events import DEFAULT_TIME, kinds
+from ostinato.core.events import DEFAULT_TIME, column_kinds
 from ostinato.errors import DataError, did_you_mean
 
 _UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
@@ -68,7 +68,7 @@ class Moments:
             raise DataError("an event has a begin and an end", fix="give both begin=… and end=…, or only time=…")
         first, last = begin or time, end or time
         if first is None or last is None:
-            likely = [name for name, kind in kinds(schema).items() if kind in ("timestamp", "date", "number")]
+            likely = [name for name, kind in column_kinds(schema).items() if kind in ("timestamp", "date", "number")]
             fix = f"name it: time={(likely or ['…'])[0]!r}, or begin=… and end=…"
             raise DataError("rules need to know when events happened: there is no `begin` and `end`, nor `ts`", fix=fix)
         return cls(first, last, *_common(schema, first, last, untold))

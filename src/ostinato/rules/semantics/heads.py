@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, TypeVar
 
 from ostinato.core.expressions import Expr, Variable, to_text, variables, walk
-from ostinato.core.interpret import value
+from ostinato.core.interpret import evaluate_expression
 from ostinato.errors import DataError
 from ostinato.rules.semantics.terms import Substitution
 from ostinato.rules.syntax.nodes import Aggregate, All, Combined, ConstructTerm, Make, Order, Value, While
@@ -40,7 +40,7 @@ def evaluate(expr: Expr, sigma: Substitution) -> Any:
     """The value of an expression; a variable without a binding is NULL, and so are NaN and what needs over 64 bits."""
     bindings: dict[str, Any] = {name: sigma.get(name) for name in variables(expr)}
     try:
-        found = value(expr, bindings, in_64_bits)
+        found = evaluate_expression(expr, bindings, in_64_bits)
     except TypeError as error:
         raise DataError(f"`{to_text(expr)}` does not fit {bindings}: {error}") from error
     return None if is_absent(found) else found

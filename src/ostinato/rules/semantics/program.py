@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TypedDict, Unpack
 
 from ostinato.core.expressions import Call, Literal
-from ostinato.core.interpret import value
+from ostinato.core.interpret import evaluate_expression
 from ostinato.errors import DataError, LimitError
 from ostinato.patterns.semantics.cel import nanoseconds
 from ostinato.rules.semantics.heads import Answer, construct, evaluate
@@ -184,7 +184,7 @@ class _Consequences:
         if isinstance(condition, Temporal):
             return self._related(condition, [trace[name] for name in condition.events])
         parts = tuple(Literal(self._holds(part, sigma, trace)) for part in condition.parts)
-        both: bool | None = value(Call(condition.op, parts), {})
+        both: bool | None = evaluate_expression(Call(condition.op, parts), {})
         return both
 
     def _related(self, condition: Temporal, events: Sequence[Event]) -> bool:

@@ -8,8 +8,8 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, cast
 
 from ostinato.core.expressions import AGGREGATES, LOGIC, Call, Expr, Literal, Variable, to_text, transform, walk
-from ostinato.core.text.build import FUNCTIONS, SharedBuilder, name_of
-from ostinato.core.text.grammar import span_of
+from ostinato.core.text.build import FUNCTIONS, SharedBuilder, unquote_name
+from ostinato.core.text.grammar import token_span
 from ostinato.core.text.units import nanoseconds
 from ostinato.errors import QueryError, Span, did_you_mean
 from ostinato.rules.syntax.nodes import (
@@ -89,7 +89,7 @@ class _Terms(SharedBuilder):
         return Const(token.type == "TRUE", span)
 
     def bind(self, span: Span, name: Token, term: QueryTerm | None) -> Bind:
-        return Bind(name_of(name), term, span)
+        return Bind(unquote_name(name), term, span)
 
     def desc(self, span: Span, term: QueryTerm) -> Desc:
         return Desc(term, span)
@@ -142,12 +142,12 @@ class _Terms(SharedBuilder):
         return keys
 
     def key(self, span: Span, name: Token, direction: Token | None) -> Order:
-        return Order(name_of(name), direction is not None and direction.type == "DESC", span)
+        return Order(unquote_name(name), direction is not None and direction.type == "DESC", span)
 
     # Expressions.
 
     def variable(self, span: Span, name: Token) -> Variable:
-        return Variable(name_of(name), span)
+        return Variable(unquote_name(name), span)
 
     def string(self, span: Span, token: Token) -> Expr:
         return Literal(unquoted(token), span)
@@ -159,7 +159,7 @@ class _Terms(SharedBuilder):
         if op not in AGGREGATES:
             known = f"aggregates are {', '.join(AGGREGATES)}"
             fix = known if op in _STATISTICS else did_you_mean(op, AGGREGATES) or known
-            raise QueryError(f"unknown aggregate `{name}`", span=span_of(name), fix=fix)
+            raise QueryError(f"unknown aggregate `{name}`", span=token_span(name), fix=fix)
         return Aggregate(op, _plain(expr, f"an argument of {op}"), order or (), span)
 
     def related(self, span: Span, left: Token, relation: Token, right: Token) -> Temporal:
@@ -169,8 +169,8 @@ class _Terms(SharedBuilder):
             raise QueryError(f"{known} is for a set of events and a time", span=span, fix=fix)
         if known not in RELATIONS:
             reason = f"unknown temporal relation `{relation}`"
-            raise QueryError(reason, span=span_of(relation), fix=did_you_mean(known, RELATIONS))
-        return Temporal(known, (name_of(left), name_of(right)), None, span)
+            raise QueryError(reason, span=token_span(relation), fix=did_you_mean(known, RELATIONS))
+        return Temporal(known, (unquote_name(left), unquote_name(right)), None, span)
 
     def spread(self, span: Span, *parts: Token | Duration) -> Temporal:
         *events, relation, duration = cast("tuple[Token, ...]", parts)
@@ -178,23 +178,23 @@ class _Terms(SharedBuilder):
         if known not in SPREADS:
             reason = f"a set of events is `within` a time or `apart-by` one, not `{relation}`"
             fix = f"write {events[0]} {known} {events[-1]}" if known in RELATIONS else did_you_mean(known, SPREADS)
-            raise QueryError(reason, span=span_of(relation), fix=fix)
-        _once([(name_of(event), span_of(event)) for event in events])
-        return Temporal(known, tuple(map(name_of, events)), cast(Duration, duration), span)
+            raise QueryError(reason, span=token_span(relation), fix=fix)
+        _once([(unquote_name(event), token_span(event)) for event in events])
+        return Temporal(known, tuple(map(unquote_name, events)), cast(Duration, duration), span)
 
     def duration(self, _: Span, number: Token, unit: Token) -> Duration:
         try:
             amount = Decimal(number)
         except InvalidOperation:
             fix = "give a number of a usual size"
-            raise QueryError("the number has too many digits", span=span_of(number), fix=fix) from None
-        length, text = nanoseconds(number, unit, span_of(unit)), self._slice(number, unit)
+            raise QueryError("the number has too many digits", span=token_span(number), fix=fix) from None
+        length, text = nanoseconds(number, unit, token_span(unit)), self._slice(number, unit)
         if length == 0 and amount:
-            raise QueryError(f"{text} is shorter than a nanosecond", span=span_of(number), fix="give a longer time")
+            raise QueryError(f"{text} is shorter than a nanosecond", span=token_span(number), fix="give a longer time")
         return Duration(length, text)
 
     def _signed(self, minus: Token | None, number: Token) -> int | float:
-        value = cast("int | float", cast(Literal, self.number(span_of(number), number)).value)
+        value = cast("int | float", cast(Literal, self.number(token_span(number), number)).value)
         return value if minus is None else -value
 
 
@@ -219,24 +219,24 @@ class Builder(_Terms):
         return Disjunction(parts, (), span)
 
     def bound(self, _: Span, name: Token) -> str:
-        return name_of(name)
+        return unquote_name(name)
 
     def event(self, span: Span, ident: Token, bound: str | None, term: Element) -> EventQuery:
-        return EventQuery(name_of(ident), term, bound, span)
+        return EventQuery(unquote_name(ident), term, bound, span)
 
     def columns(self, _: Span, brackets: Element) -> Element:
         return replace(brackets, label="match")
 
     def pattern(self, span: Span, ident: Token, text: Token, columns: Element | None) -> PatternQuery:
         term = columns or Element("match", span=span)
-        return PatternQuery(name_of(ident), unquoted(text), term, span_of(text), span)
+        return PatternQuery(unquote_name(ident), unquoted(text), term, token_span(text), span)
 
     def relative_timer(self, span: Span, ident: Token, kind: Token, anchor: Token, duration: Duration) -> RelativeTimer:
         known = _timer(kind)
         if known == "absolute":
             fix = 'write [0, 60] in seconds, or ["2026-01-31T08:00", "2026-01-31T09:00"]'
             raise QueryError("timer:absolute takes when it begins and when it ends", span=span, fix=fix)
-        return RelativeTimer(name_of(ident), known, name_of(anchor), duration, span)
+        return RelativeTimer(unquote_name(ident), known, unquote_name(anchor), duration, span)
 
     def absolute_timer(
         self, span: Span, ident: Token, kind: Token, begin: int | float | str, end: int | float | str
@@ -245,7 +245,7 @@ class Builder(_Terms):
         if known != "absolute":
             fix = f"write timer:{known} [event j, 12 sec]"
             raise QueryError(f"timer:{known} takes an event and a time", span=span, fix=fix)
-        return AbsoluteTimer(name_of(ident), begin, end, span)
+        return AbsoluteTimer(unquote_name(ident), begin, end, span)
 
     def instant(self, _: Span, *tokens: Token | None) -> int | float | str:
         *minus, token = tokens
@@ -257,16 +257,16 @@ class Builder(_Terms):
             datetime.fromisoformat(text)
         except ValueError as error:
             fix = 'write it as "2026-01-31T23:59:59.5", or as a number of seconds'
-            raise QueryError(f"not a time: {error}", span=span_of(token), fix=fix) from None
+            raise QueryError(f"not a time: {error}", span=token_span(token), fix=fix) from None
         return text
 
     def while_not(self, span: Span, window: Token, _: Token, term: Element) -> While:
         self._check_single(term, f"while {window}: not")
-        return While(name_of(window), term, True, span=span)
+        return While(unquote_name(window), term, True, span=span)
 
     def while_collect(self, span: Span, window: Token, ident: Token | None, bound: str | None, term: Element) -> While:
         self._check_single(term, f"while {window}: collect")
-        return While(name_of(window), term, False, None if ident is None else name_of(ident), bound, span)
+        return While(unquote_name(window), term, False, None if ident is None else unquote_name(ident), bound, span)
 
     def _check_single(self, term: Element, before: str) -> None:
         """`while i: not or { b {{ }}, c {{ }} }` reads as a label."""
@@ -285,7 +285,7 @@ class Builder(_Terms):
         what, timer = ("negation", "from-end") if negated else ("collection", "from-start-backward")
         raise QueryError(
             f"a {what} needs a time to be bounded by: without one it would never end",
-            span=span_of(word),
+            span=token_span(word),
             fix=f"name a time and use it: event i: timer:{timer} [event j, 10 sec], "
             f"while i: {word.lower()} {term.label} {{{{ … }}}}",
         )
@@ -310,7 +310,7 @@ def _given(parts: tuple[QueryTerm | None, ...] | tuple[ConstructTerm | None, ...
 def _timer(kind: Token) -> str:
     known = kind.lower()
     if known not in _TIMERS:
-        raise QueryError(f"unknown timer `{kind}`", span=span_of(kind), fix=did_you_mean(known, _TIMERS))
+        raise QueryError(f"unknown timer `{kind}`", span=token_span(kind), fix=did_you_mean(known, _TIMERS))
     return known
 
 

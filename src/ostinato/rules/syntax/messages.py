@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ostinato.core.expressions import ARITHMETIC, COMPARISONS
 from ostinato.core.text import messages as slips
-from ostinato.core.text.messages import Advice, Place, Slip, Wording, brackets, condition_slips
+from ostinato.core.text.messages import Advice, Place, Slip, Wording, advise_brackets, advise_condition
 from ostinato.errors import QueryError, Span
 from ostinato.patterns.syntax.languages import CEL
 
@@ -69,8 +69,8 @@ _KEYWORDS = {
 }
 
 
-def explain(text: str, error: UnexpectedInput) -> QueryError:
-    return slips.explain(text, error, _WORDING, _SLIPS)
+def syntax_error(text: str, error: UnexpectedInput) -> QueryError:
+    return slips.syntax_error(text, error, _WORDING, _SLIPS)
 
 
 def _in_head(place: Place) -> bool:
@@ -308,6 +308,6 @@ _SLIPS: tuple[Slip, ...] = (
     _single_pieces,
     _no_end,
     _separators,
-    brackets,
-    condition_slips,
+    advise_brackets,
+    advise_condition,
 )

@@ -6,7 +6,7 @@ rules_errors.py. lark is imported on first use only, so that importing the packa
 
 from __future__ import annotations
 
-from ostinato.core.text.grammar import grammar
+from ostinato.core.text.grammar import load_parser
 from ostinato.errors import QueryError
 from ostinato.rules.syntax.nodes import Program
 
@@ -19,12 +19,12 @@ def parse(text: str) -> Program:
     from lark.exceptions import UnexpectedInput
 
     from ostinato.rules.syntax.build import Builder
-    from ostinato.rules.syntax.messages import explain
+    from ostinato.rules.syntax.messages import syntax_error
 
     try:
-        program: Program = Builder(text).build(grammar(__package__, "program").parse(text))
+        program: Program = Builder(text).build(load_parser(__package__, "program").parse(text))
         return program
     except UnexpectedInput as error:
-        raise explain(text, error) from None
+        raise syntax_error(text, error) from None
     except QueryError as error:
         raise error.within(text) from None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ostinato.core.events import DEFAULT_TYPE, Binding
+from ostinato.core.events import DEFAULT_TYPE, EventColumns
 from ostinato.errors import OstinatoError
 from ostinato.forecast.pattern import Pattern
 from ostinato.forecast.settings import Settings
@@ -60,6 +60,6 @@ def rows_of(frame: DataFrame, pattern: Pattern, settings: Settings, *, whole: bo
     return Rows(frame, schema, replace(pattern), bound)
 
 
-def sorting(settings: Settings) -> Binding:
+def sorting(settings: Settings) -> EventColumns:
     """What the rows of a task are sorted by."""
-    return Binding(settings.time, None, settings.order_by)
+    return EventColumns(settings.time, None, settings.order_by)

@@ -15,7 +15,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from ostinato.core.clock import Clock
-from ostinato.core.reorder import Released, Reorder
+from ostinato.core.reorder import ReleasedRows, ReorderBuffer
 from ostinato.core.snapshot import Snapshot
 from ostinato.errors import DataError
 from ostinato.forecast.scorer import Scorer
@@ -61,7 +61,7 @@ class Bucket:
     """The state of one bucket. `timer` is the one that is set, in milliseconds."""
 
     scorer: Scorer
-    reorder: Reorder
+    reorder: ReorderBuffer
     timer: int | None = None
 
     @classmethod
@@ -70,7 +70,9 @@ class Bucket:
         model, schema = streaming.shipped.model, streaming.schema
         binding = sorting(model.settings)
         assert binding.time is not None
-        bucket = cls(Scorer(model, streaming.within), Reorder(Clock.of(schema, binding.time), binding, schema, None))
+        bucket = cls(
+            Scorer(model, streaming.within), ReorderBuffer(Clock.of(schema, binding.time), binding, schema, None)
+        )
         if state is not None:
             held = Snapshot.from_bytes(bytes(state[0]))
             bucket.scorer.restore(held.arrays["scorer"].tobytes())
@@ -100,7 +102,7 @@ class Bucket:
             found.append(self._pass(reorder.advance(ahead)))
         return [table for table in found if len(table)]
 
-    def _pass(self, released: Released) -> pa.Table:
+    def _pass(self, released: ReleasedRows) -> pa.Table:
         return beside(released.rows, self.scorer.push(released.rows)) if len(released.rows) else released.rows
 
     @property

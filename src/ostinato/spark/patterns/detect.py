@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from ostinato.core.options import bad_option, check_on_late, delay, name, names
+from ostinato.core.options import bad_option, check_column_name, check_column_names, check_on_late, parse_delay
 from ostinato.errors import OstinatoError
 from ostinato.patterns.query import PatternQuery
 from ostinato.spark.frames import default_buckets
@@ -63,10 +63,10 @@ def detect(
 
     return detect_stream(
         read,
-        lateness=None if lateness is None else delay(lateness),
+        lateness=None if lateness is None else parse_delay(lateness),
         on_late=check_on_late(on_late or "count"),
         buckets=buckets or default_buckets(frame),
-        metrics=name("metrics", metrics) or "ostinato",
+        metrics=check_column_name("metrics", metrics) or "ostinato",
     )
 
 
@@ -91,9 +91,9 @@ def prepare(
     return source(
         by_name,
         frame,
-        time=name("time", time),
-        type=name("type", type),
-        order_by=names("order_by", order_by),
+        time=check_column_name("time", time),
+        type=check_column_name("type", type),
+        order_by=check_column_names("order_by", order_by),
         events=events,
         limits=limits,
         named=many,

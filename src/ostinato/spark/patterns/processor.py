@@ -12,7 +12,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from ostinato.core.options import OnLate
-from ostinato.core.reorder import Reorder
+from ostinato.core.reorder import ReorderBuffer
 from ostinato.patterns.many import fitted
 from ostinato.patterns.runtime.engine import Statistics
 from ostinato.spark.checkpoint import STREAM, agreed
@@ -118,7 +118,7 @@ class Detector(StatefulProcessor):
         latest = pc.max(rows[reading.binding["time"]]).cast(pa.timestamp("us")).value // 1000
         return pa.scalar(latest - self.streaming.delay, pa.timestamp("ms"))
 
-    def _late(self, reading: Reading, rows: pa.Table, reorder: Reorder) -> list[pa.Table]:
+    def _late(self, reading: Reading, rows: pa.Table, reorder: ReorderBuffer) -> list[pa.Table]:
         """Where they are asked for, rows that come too late, each as a row of the output with nothing but itself."""
         if self.streaming.on_late != "collect" or reorder.clock is None:
             return []

@@ -14,8 +14,8 @@ from pyspark.sql.types import StructType
 from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult, PartitioningColumn, SelectedColumn
 from pyspark.util import PythonEvalType
 
-from ostinato.core.events import Binding
-from ostinato.core.options import bad_option, name, names
+from ostinato.core.events import EventColumns
+from ostinato.core.options import bad_option, check_column_name, check_column_names
 from ostinato.errors import DataError, OstinatoError
 from ostinato.patterns.query import CelQuery, PatternQuery, SremQuery
 from ostinato.spark.columns import quoted, spark_type
@@ -49,7 +49,7 @@ class Detect:
         assert analysis.reading is not None
         self.reading = analysis.reading
         told = self.reading.binding
-        self.sorter = Sorter(Binding(told["time"], None, told["order_by"]), BUDGET)
+        self.sorter = Sorter(EventColumns(told["time"], None, told["order_by"]), BUDGET)
         self.complete = bool(analysis.partitionBy) or analysis.withSinglePartition or _partitioned_in_sql()
 
     @staticmethod
@@ -109,8 +109,11 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
         raise bad_option("events", events, "true or false")
     if language not in tuple(_LANGUAGES):  # an array cannot be a key
         raise bad_option("language", language, " or ".join(map(repr, _LANGUAGES)))
-    found = {"time": name("time", options.get("time")), "type": name("type", options.get("type"))}
-    order_by = names("order_by", options.get("order_by", ()))
+    found = {
+        "time": check_column_name("time", options.get("time")),
+        "type": check_column_name("type", options.get("type")),
+    }
+    order_by = check_column_names("order_by", options.get("order_by", ()))
     return found | {"order_by": order_by, "events": events, "language": language}
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ostinato.core.backends import is_spark_frame
-from ostinato.core.options import bad_option, check_on_late, delay, name
+from ostinato.core.options import bad_option, check_column_name, check_on_late, parse_delay
 from ostinato.errors import OstinatoError
 from ostinato.rules.algebra.partition import describe
 from ostinato.rules.incremental.engine import RuleOptions
@@ -65,15 +65,15 @@ def detect_rules(
     check_count("buckets", buckets)
     from ostinato.spark.rules.stream import detect_stream
 
-    most = inf if longest is None else delay(longest)
+    most = inf if longest is None else parse_delay(longest)
     return detect_stream(
         program,
         fitted,
         frame,
         RuleOptions(columns, None, check_on_late(on_late or "count"), most),
-        lateness=None if lateness is None else delay(lateness),
+        lateness=None if lateness is None else parse_delay(lateness),
         buckets=buckets or 2 * shuffle_partitions(frame),
-        metrics=name("metrics", metrics) or "ostinato",
+        metrics=check_column_name("metrics", metrics) or "ostinato",
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ostinato.core.options import name, names
+from ostinato.core.options import check_column_name, check_column_names
 from ostinato.documents.columns import documents
 from ostinato.errors import DataError, did_you_mean
 from ostinato.spark.columns import arrow_schema, column, spark_type
@@ -46,7 +46,7 @@ class Columns:
 
 def columns_of(frame: DataFrame, answer: pa.Schema, *, given: Any, keep: Any, files: bool, errors: bool) -> Columns:
     """`answer` are the query's own columns; `errors`: there is one more, for what is wrong with a document."""
-    document = _document(frame, name("column", given) or ("path" if files else None), files=files)
+    document = _document(frame, check_column_name("column", given) or ("path" if files else None), files=files)
     kind = frame.schema[document].dataType
     written = _has_variant(kind)
     if not written:
@@ -92,7 +92,7 @@ def _kept(frame: DataFrame, keep: Any, document: str, *, files: bool) -> tuple[s
     others = tuple(each for each in frame.columns if files or each != document)
     if keep is None or keep == "*":
         return others
-    found = names("keep", keep)
+    found = check_column_names("keep", keep)
     for each in found:
         if each not in frame.columns:
             raise DataError(f"keep has `{each}`, but there is no such column", fix=did_you_mean(each, frame.columns))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ostinato.core.options import bad_option, names
+from ostinato.core.options import bad_option, check_column_names
 from ostinato.documents.sources import EXTENSIONS
 from ostinato.errors import DataError
 from ostinato.spark.xseq.task import SCHEME, local_path
@@ -39,7 +39,7 @@ def read_documents(
     """
     if not isinstance(path, str | os.PathLike):
         raise bad_option("path", path, "the path of a folder")
-    patterns = names("glob", glob)
+    patterns = check_column_names("glob", glob)
     if not patterns or not all(patterns):
         raise bad_option("glob", glob, "a pattern such as '*.xml'")
     where = os.fspath(path)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ostinato.errors import DataError
 from ostinato.spark.job import SparkJob, deliver
 from ostinato.spark.xseq.detect import run_folder
-from ostinato.viz.table import told
+from ostinato.viz.table import format_count
 from ostinato.xseq.query import TreeQuery
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class XSeqSparkJob:
     options: Mapping[str, Any]
     master: str | None = None
     limit: int | None = None
-    told: Callable[[int], str] = told
+    told: Callable[[int], str] = format_count
 
     def run(self, output: Path | None) -> None:
         for each in self.inputs:

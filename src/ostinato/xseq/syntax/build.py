@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ostinato.core.text.grammar import MAX_DEPTH, span_of, too_deep
+from ostinato.core.text.grammar import MAX_DEPTH, nesting_error, token_span
 from ostinato.errors import QueryError, Span, did_you_mean
 from ostinato.xseq.syntax.format import operand_text
 from ostinato.xseq.syntax.nodes import (
@@ -235,7 +235,7 @@ def _test(token: Token) -> tuple[NodeTest, str | None]:
     if token.type == "KIND":
         return NodeTest(Kind.TEXT if token.startswith("text") else Kind.NODE), None
     if token.type == "QUOTED" and not unquoted(token):
-        raise QueryError("this name is empty", span=span_of(token), fix="write a name between the quotes")
+        raise QueryError("this name is empty", span=token_span(token), fix="write a name between the quotes")
     return NodeTest(Kind.NAME, unquoted(token) if token.type == "QUOTED" else str(token)), None
 
 
@@ -246,14 +246,14 @@ def _axis_of(token: Token) -> Axis:
     if name in _AXES:
         return Axis(name)
     fix = _ELSEWHERE.get(name) or did_you_mean(name, _AXES)
-    raise QueryError(f"there is no axis `{token.rstrip(': ')}`", span=span_of(token), fix=fix)
+    raise QueryError(f"there is no axis `{token.rstrip(': ')}`", span=token_span(token), fix=fix)
 
 
 def _check_separator(token: Token) -> None:
     axis, colon, rest = token.partition(":")
     if token.type == "NAME" and colon and axis.replace("-", "_") in _AXES:
         reason = f"`{token}` is a name with a prefix"
-        raise QueryError(reason, span=span_of(token), fix=f"an axis ends with two colons: {axis}::{rest}")
+        raise QueryError(reason, span=token_span(token), fix=f"an axis ends with two colons: {axis}::{rest}")
 
 
 def _check_depth(tree: Tree[Any]) -> None:
@@ -262,4 +262,4 @@ def _check_depth(tree: Tree[Any]) -> None:
     for node in tree.iter_subtrees():
         depth[id(node)] = 1 + max((depth.get(id(child), 0) for child in node.children), default=0)
         if depth[id(node)] > MAX_DEPTH:
-            raise too_deep(Span(span_in(node).start, span_in(node).start + 1))
+            raise nesting_error(Span(span_in(node).start, span_in(node).start + 1))

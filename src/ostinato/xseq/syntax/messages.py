@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ostinato.core.text import messages as slips
-from ostinato.core.text.messages import CLOSING, Advice, Place, Slip, Wording, brackets
+from ostinato.core.text.messages import CLOSING, Advice, Place, Slip, Wording, advise_brackets
 from ostinato.errors import QueryError
 from ostinato.patterns.syntax.languages import CEL
 from ostinato.xseq.syntax.tokens import FUNCTIONS, KEYWORDS, NAME, RAW
@@ -48,8 +48,8 @@ _WORDING = Wording(
 )
 
 
-def explain(text: str, error: UnexpectedInput) -> QueryError:
-    return slips.explain(text, error, _WORDING, _SLIPS)
+def syntax_error(text: str, error: UnexpectedInput) -> QueryError:
+    return slips.syntax_error(text, error, _WORDING, _SLIPS)
 
 
 def _quote(place: Place) -> Advice | None:
@@ -216,6 +216,6 @@ _SLIPS: tuple[Slip, ...] = (
     _clauses,
     _missing_value,
     _predicate,
-    brackets,
+    advise_brackets,
     _keyword,
 )

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ostinato.core.expressions import NOWHERE
-from ostinato.core.text.grammar import span_of
+from ostinato.core.text.grammar import token_span
 from ostinato.core.text.units import LARGEST
 from ostinato.errors import QueryError, Span
 from ostinato.xseq.syntax.nodes import (
@@ -273,8 +273,8 @@ def _no_variable(node: Any) -> QueryError:
         following = node.children[1] if kind_of(node) == "concat" else None
         if following is not None and kind_of(following) == "group":
             fix = "there are tag, text, prev, first, last, max, min, count, sum, avg and not"
-            return QueryError(f"there is no function `{token}`", span=span_of(token), fix=fix)
-        return QueryError(f"`{token}` is no variable", span=span_of(token), fix=f"variables start with $: ${token}")
+            return QueryError(f"there is no function `{token}`", span=token_span(token), fix=fix)
+        return QueryError(f"`{token}` is no variable", span=token_span(token), fix=f"variables start with $: ${token}")
     fix = "bind the node in the path, and start with its variable: return $X@a from //$X"
     return QueryError("a value starts with a variable of the path", span=span_in(node), fix=fix)
 

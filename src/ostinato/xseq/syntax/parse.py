@@ -24,7 +24,7 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from ostinato.core.text.grammar import MAX_DEPTH, too_deep
+from ostinato.core.text.grammar import MAX_DEPTH, nesting_error
 from ostinato.errors import QueryError
 from ostinato.xseq.syntax.nodes import XSeqQuery
 from ostinato.xseq.syntax.tokens import Word, words
@@ -46,13 +46,13 @@ def parse(text: str) -> XSeqQuery:
     from lark.exceptions import UnexpectedInput
 
     from ostinato.xseq.syntax.build import Builder
-    from ostinato.xseq.syntax.messages import explain
+    from ostinato.xseq.syntax.messages import syntax_error
 
     try:
         defined = _path_variables(words(text))
         return Builder(defined).build(_grammar().parse(text))
     except UnexpectedInput as error:
-        raise explain(text, error) from None
+        raise syntax_error(text, error) from None
     except QueryError as error:
         raise error.within(text) from None
 
@@ -83,7 +83,7 @@ def _tokens(found: list[Word]) -> Iterator[Token]:
     for word in found:
         depth += {"LPAR": 1, "LSQB": 1, "RPAR": -1, "RSQB": -1}.get(word.type, 0)
         if depth > MAX_DEPTH:
-            raise too_deep(word.span)
+            raise nesting_error(word.span)
         kind = f"_{word.type}" if word.type in _SILENT else word.type
         yield Token(kind, word.text, word.start, end_pos=word.span.end)
 

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostinato.core.columns.expressions import Program
+from ostinato.core.columns.expressions import ColumnProgram
 from ostinato.core.expressions import Attribute, Call, Expr, Literal
-from ostinato.core.interpret import value as declared
+from ostinato.core.interpret import evaluate_expression as declared
 from ostinato.errors import DataError
 
 X = Attribute("~", "x")
@@ -30,7 +30,7 @@ def run(expr: Expr, x: Any, y: Any = None) -> list[Any]:
     """The expression over the columns x and y, as Python values."""
     columns = {"x": x if isinstance(x, pa.Array) else pa.array(x)}
     columns["y"] = pa.nulls(len(columns["x"])) if y is None else y if isinstance(y, pa.Array) else pa.array(y)
-    (found,) = Program([expr]).run(lambda attribute: columns[attribute.name])
+    (found,) = ColumnProgram([expr]).run(lambda attribute: columns[attribute.name])
     return [found.as_py()] * len(columns["x"]) if isinstance(found, pa.Scalar) else found.to_pylist()
 
 
@@ -203,7 +203,7 @@ def test_equal_sub_expressions_are_evaluated_once() -> None:
         return pa.array([1, 2])
 
     shared = call("+", X, 1)
-    first, second = Program([call(">", shared, 2), call("<", shared, 3)]).run(fetch)
+    first, second = ColumnProgram([call(">", shared, 2), call("<", shared, 3)]).run(fetch)
     assert (first.to_pylist(), second.to_pylist(), fetched) == ([False, True], [True, False], ["x"])
 
 
@@ -250,6 +250,6 @@ condition = exprs(
 def test_agrees_with_the_declarative_evaluator(expr: Expr, events: list[dict[str, Any]]) -> None:
     schema = pa.schema([("i", pa.int64()), ("f", pa.float64()), ("s", pa.string()), ("b", pa.bool_())])
     table = pa.Table.from_pylist(events, schema)
-    (found,) = Program([expr]).run(lambda attribute: table[attribute.name].combine_chunks())
+    (found,) = ColumnProgram([expr]).run(lambda attribute: table[attribute.name].combine_chunks())
     got = [found.as_py()] * len(events) if isinstance(found, pa.Scalar) else found.to_pylist()
     assert got == [declared(expr, {"~": event}) for event in events]

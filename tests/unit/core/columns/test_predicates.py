@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostinato.core.columns import predicates
-from ostinato.core.columns.predicates import Encoder
+from ostinato.core.columns.predicates import PredicateEncoder
 from ostinato.core.conditions import Condition
 from ostinato.core.expressions import Attribute, Call, Expr, Literal
 
@@ -27,7 +27,7 @@ def when(op: str, attribute: Attribute, value: Any) -> Call:
 def truths(
     conditions: tuple[Condition, ...], table: pa.Table, type_column: str | None = "type", **kwargs: Any
 ) -> list[tuple[bool, ...]]:
-    encoder = Encoder(conditions, **kwargs)
+    encoder = PredicateEncoder(conditions, **kwargs)
     codes = encoder.encode(table, type_column)
     assert codes.dtype == np.int32
     assert len(codes) == table.num_rows
@@ -166,7 +166,7 @@ def test_no_conditions_and_no_rows() -> None:
 
 
 def test_codes_are_given_once_for_each_combination() -> None:
-    encoder = Encoder((Condition("A"), Condition("B"), Condition(None)))
+    encoder = PredicateEncoder((Condition("A"), Condition("B"), Condition(None)))
     codes = encoder.encode(pa.table({"type": ["A", "C", "A", "D", "B"]}), "type")
     assert encoder.size == 3
     assert codes[0] == codes[2] != codes[1] == codes[3]
@@ -177,9 +177,9 @@ def test_codes_are_given_once_for_each_combination() -> None:
 @pytest.mark.parametrize("count", [3, 40, 75])
 def test_numbering_can_be_restored(count: int) -> None:
     conditions = tuple(Condition(None, when("<", V, bound)) for bound in range(count))
-    first = Encoder(conditions)
+    first = PredicateEncoder(conditions)
     codes = first.encode(pa.table({"v": [count // 2, 0, count]}), None)
-    restored = Encoder(conditions, minterms=first.minterms)
+    restored = PredicateEncoder(conditions, minterms=first.minterms)
     assert restored.minterms == first.minterms
     assert (
         restored.encode(pa.table({"v": [count, 1, count // 2, 0]}), None)[[0, 2, 3]].tolist()
@@ -225,7 +225,7 @@ def test_any_split_into_batches_gives_the_same_truths(events: list[Any], tests: 
     table = pa.table(
         {"type": pa.array([kind for kind, _ in events], pa.string()), "v": pa.array([v for _, v in events], pa.int64())}
     )
-    encoder = Encoder(conditions)
+    encoder = PredicateEncoder(conditions)
     codes = [*encoder.encode(table.slice(0, cut), "type"), *encoder.encode(table.slice(cut), "type")]
     assert [encoder.truth(code) for code in codes] == [
         tuple(holds(c, kind, v) for c in conditions) for kind, v in events

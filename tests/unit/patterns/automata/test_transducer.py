@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ostinato.core.conditions import Condition
-from ostinato.core.expressions import Expr, on_current
+from ostinato.core.expressions import Expr, rename_to_current
 from ostinato.patterns.automata.from_formula import construct, split_trailing
 from ostinato.patterns.automata.optimise import optimise
 from ostinato.patterns.automata.transducer import START_LOOP, Transducer, Transition
@@ -101,7 +101,7 @@ def test_what_a_transition_asks_is_bracketed_where_it_must_be() -> None:
 def parse_condition(text: str) -> Expr:
     formula = parse(f"A AS x FILTER x[{text}]").formula
     assert isinstance(formula, Filter)
-    return on_current(formula.predicate)
+    return rename_to_current(formula.predicate)
 
 
 def test_it_prints_itself() -> None:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from ostinato.core.expressions import Expr, to_text
-from ostinato.core.text.build import Clause, SharedBuilder, join, name_of, settings
-from ostinato.core.text.grammar import span_of
+from ostinato.core.text.build import Clause, SharedBuilder, flat_call, merge_clauses, unquote_name
+from ostinato.core.text.grammar import token_span
 from ostinato.errors import QueryError, Span
 from ostinato.patterns.syntax.item_names import ANSWER_COLUMNS, item_names
 from ostinato.patterns.syntax.nodes import Absent, Consume, Event, Filter, Formula, Item, Or, Query, Repeat, Strategy
@@ -38,7 +38,7 @@ class Builder(SharedBuilder):
             formula,
             cast(Strategy, strategy.upper() if strategy is not None else "ALL"),
             items,
-            tuple(map(name_of, relations or ())),
+            tuple(map(unquote_name, relations or ())),
             text=self.text,
             **_clauses(clauses, items),
         )
@@ -50,7 +50,7 @@ class Builder(SharedBuilder):
         return span, expr, name
 
     def items(self, _span: Span, *items: tuple[Span, Expr, Token | None]) -> tuple[Item, ...]:
-        given = [None if name is None else name_of(name) for _, _, name in items]
+        given = [None if name is None else unquote_name(name) for _, _, name in items]
         result: dict[str, Item] = {}
         for (span, expr, _), name in zip(items, item_names([expr for _, expr, _ in items], given), strict=True):
             if name in result:
@@ -65,14 +65,14 @@ class Builder(SharedBuilder):
     # Formulas.
 
     def event(self, span: Span, relation: Token, variable: str) -> Event:
-        return Event(name_of(relation), name_of(variable), span)
+        return Event(unquote_name(relation), unquote_name(variable), span)
 
     def any_event(self, span: Span, _: Token, variable: str) -> Event:
-        return Event(None, name_of(variable), span)
+        return Event(None, unquote_name(variable), span)
 
     def filter(self, span: Span, body: Formula, predicate: Expr) -> Formula:
         if isinstance(body, Absent):  # (NOT R AS x FILTER p): the condition of the event that must not come
-            own = predicate if body.predicate is None else join("and", (body.predicate, predicate))
+            own = predicate if body.predicate is None else flat_call("and", (body.predicate, predicate))
             return Absent(body.event, own, span)
         return Filter(body, predicate, span)
 
@@ -105,7 +105,7 @@ class Builder(SharedBuilder):
 
 def _clauses(clauses: Sequence[Clause], items: tuple[Item, ...] | None) -> dict[str, Any]:
     """The fields of Query that the clauses set, each clause at most once."""
-    fields = settings(clauses)
+    fields = merge_clauses(clauses)
     if "partition_by" in fields:
         fields["partition_by"] = tuple(_key(token, items) for token in fields["partition_by"])
     return fields
@@ -113,11 +113,11 @@ def _clauses(clauses: Sequence[Clause], items: tuple[Item, ...] | None) -> dict[
 
 def _key(token: Token, items: tuple[Item, ...] | None) -> str:
     """An attribute of PARTITION BY. It is a column of the answer of SELECT *, beside the columns that always are."""
-    name = name_of(token)
+    name = unquote_name(token)
     if items is None and name in ANSWER_COLUMNS:
         raise QueryError(
             f"the answer of SELECT * has a column `{name}` of its own, so the stream cannot be partitioned by `{name}`",
-            span=span_of(token),
+            span=token_span(token),
             fix="rename the column in the data, or list what to show: SELECT x, y.attr WHERE …",
         )
     return name

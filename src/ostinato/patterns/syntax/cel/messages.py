@@ -14,14 +14,14 @@ from ostinato.core.text.messages import (
     Place,
     Slip,
     Wording,
-    brackets,
-    by,
-    condition_slips,
-    dangling,
-    double_quotes,
-    keyword_as_name,
-    unclosed_quote,
-    within,
+    advise_brackets,
+    advise_condition,
+    advise_dangling_operator,
+    advise_double_quotes,
+    advise_keyword_as_name,
+    advise_missing_by,
+    advise_unclosed_quote,
+    advise_window,
 )
 from ostinato.errors import QueryError, did_you_mean
 from ostinato.patterns.syntax.languages import SREM
@@ -55,8 +55,8 @@ _ONLY = {"NAME": "a name", "NUMBER": "a number", "NONE": "NONE, PARTITION or ANY
 _WORDING = Wording(_EXPECTED, _ONLY, example="a formula, such as T AS x ; H AS y", other=SREM)
 
 
-def explain(text: str, error: UnexpectedInput) -> QueryError:
-    return slips.explain(text, error, _WORDING, _SLIPS)
+def syntax_error(text: str, error: UnexpectedInput) -> QueryError:
+    return slips.syntax_error(text, error, _WORDING, _SLIPS)
 
 
 def _in_formula(place: Place) -> bool:
@@ -179,22 +179,22 @@ def _out_of_order(place: Place) -> Advice | None:
 
 
 _SLIPS: tuple[Slip, ...] = (
-    unclosed_quote,
-    double_quotes,
+    advise_unclosed_quote,
+    advise_double_quotes,
     _foreign_operator,
     _select_list,
-    brackets,
-    within,
-    by,
+    advise_brackets,
+    advise_window,
+    advise_missing_by,
     _consume_mode,
-    keyword_as_name,
+    advise_keyword_as_name,
     _where_for_filter,
     _joined_events,
     _two_events,
     _after_filter,
     _repeat_after_filter,
     _count_star,
-    condition_slips,
-    dangling,
+    advise_condition,
+    advise_dangling_operator,
     _out_of_order,
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ostinato.core.text.grammar import grammar
+from ostinato.core.text.grammar import load_parser
 from ostinato.errors import QueryError
 from ostinato.patterns.syntax.nodes import Query
 
@@ -20,15 +20,15 @@ def parse(text: str) -> Query:
     from lark.exceptions import UnexpectedInput
 
     from ostinato.patterns.syntax.cel.build import Builder
-    from ostinato.patterns.syntax.cel.messages import explain
+    from ostinato.patterns.syntax.cel.messages import syntax_error
 
     try:
-        tree = grammar(__package__, "query").parse(text)
+        tree = load_parser(__package__, "query").parse(text)
         _name_bare_events(tree)
         query: Query = Builder(text).build(tree)
         return query
     except UnexpectedInput as error:
-        raise explain(text, error) from None
+        raise syntax_error(text, error) from None
     except QueryError as error:
         raise error.within(text) from None
 

@@ -19,8 +19,8 @@ from ostinato.core.expressions import (
     transform,
     walk,
 )
-from ostinato.core.text.build import Clause, SharedBuilder, name_of, settings
-from ostinato.core.text.grammar import span_of
+from ostinato.core.text.build import Clause, SharedBuilder, merge_clauses, unquote_name
+from ostinato.core.text.grammar import token_span
 from ostinato.errors import QueryError, Span
 from ostinato.patterns.syntax.item_names import ANSWER_COLUMNS
 from ostinato.patterns.syntax.srem.nodes import EPSILON, Concat, Either, Expression, Pattern, Plus, Star, Test
@@ -35,7 +35,7 @@ class Builder(SharedBuilder):
     """SREM's own rules. In a test, a name without an owner is an attribute of the current event."""
 
     def pattern(self, _: Span, expression: Expression, *clauses: Clause) -> Pattern:
-        fields = settings(clauses)
+        fields = merge_clauses(clauses)
         if "partition_by" in fields:
             fields["partition_by"] = tuple(map(_key, fields["partition_by"]))
         return Pattern(expression, text=self.text, **fields)
@@ -59,7 +59,7 @@ class Builder(SharedBuilder):
         return Concat((), span)
 
     def any_event(self, span: Span, true: Token, registers: tuple[Token, ...] | None) -> Expression:
-        return Test(Literal(True, span_of(true)), _registers(registers), span)
+        return Test(Literal(True, token_span(true)), _registers(registers), span)
 
     def one_event(self, span: Span, test: Expr, registers: tuple[Token, ...] | None) -> Expression:
         for node in walk(test):
@@ -87,15 +87,15 @@ def _no_condition(test: Expr) -> bool:
 
 
 def _registers(tokens: tuple[Token, ...] | None) -> tuple[str, ...]:
-    return tuple(sorted(map(name_of, tokens or ())))
+    return tuple(sorted(map(unquote_name, tokens or ())))
 
 
 def _key(token: Token) -> str:
-    name = name_of(token)
+    name = unquote_name(token)
     if name in ANSWER_COLUMNS:
         raise QueryError(
             f"the answer has a column `{name}` of its own, so the stream cannot be partitioned by `{name}`",
-            span=span_of(token),
+            span=token_span(token),
             fix="rename the column in the data",
         )
     return name

@@ -11,13 +11,13 @@ from ostinato.core.text.messages import (
     Place,
     Slip,
     Wording,
-    brackets,
-    by,
-    condition_slips,
-    double_quotes,
-    keyword_as_name,
-    unclosed_quote,
-    within,
+    advise_brackets,
+    advise_condition,
+    advise_double_quotes,
+    advise_keyword_as_name,
+    advise_missing_by,
+    advise_unclosed_quote,
+    advise_window,
 )
 from ostinato.errors import QueryError
 from ostinato.patterns.syntax.languages import CEL
@@ -48,8 +48,8 @@ _WORDING = Wording(
 )
 
 
-def explain(text: str, error: UnexpectedInput) -> QueryError:
-    return slips.explain(text, error, _WORDING, _SLIPS)
+def syntax_error(text: str, error: UnexpectedInput) -> QueryError:
+    return slips.syntax_error(text, error, _WORDING, _SLIPS)
 
 
 def _between_tests(place: Place) -> bool:
@@ -150,18 +150,18 @@ def _out_of_order(place: Place) -> Advice | None:
 
 
 _SLIPS: tuple[Slip, ...] = (
-    unclosed_quote,
-    double_quotes,
-    keyword_as_name,
+    advise_unclosed_quote,
+    advise_double_quotes,
+    advise_keyword_as_name,
     _of_cel,
     _stored_where,
     _negated,
     _foreign_operator,
-    brackets,
-    within,
-    by,
+    advise_brackets,
+    advise_window,
+    advise_missing_by,
     _bare_condition,
-    condition_slips,
+    advise_condition,
     _dangling,
     _out_of_order,
 )

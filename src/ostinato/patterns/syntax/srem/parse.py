@@ -7,7 +7,7 @@ srem_errors.py. lark is imported on first use only, so that importing the packag
 from __future__ import annotations
 
 from ostinato.core.expressions import attributes
-from ostinato.core.text.grammar import grammar
+from ostinato.core.text.grammar import load_parser
 from ostinato.errors import QueryError, did_you_mean
 from ostinato.patterns.syntax.srem.nodes import Concat, Expression, Pattern, Plus, Star, Test, children, written
 
@@ -17,14 +17,14 @@ def parse(text: str) -> Pattern:
     from lark.exceptions import UnexpectedInput
 
     from ostinato.patterns.syntax.srem.build import Builder
-    from ostinato.patterns.syntax.srem.messages import explain
+    from ostinato.patterns.syntax.srem.messages import syntax_error
 
     try:
-        pattern: Pattern = Builder(text).build(grammar(__package__, "pattern").parse(text))
+        pattern: Pattern = Builder(text).build(load_parser(__package__, "pattern").parse(text))
         _check_reads(pattern.expression, frozenset())
         return pattern
     except UnexpectedInput as error:
-        raise explain(text, error) from None
+        raise syntax_error(text, error) from None
     except QueryError as error:
         raise error.within(text) from None
 

@@ -21,7 +21,7 @@ from ostinato.core.expressions import (
     Expr,
     Literal,
     Variable,
-    on_current,
+    rename_to_current,
     to_text,
     transform,
     walk,
@@ -475,7 +475,7 @@ def test_long_queries() -> None:
 
 
 def test_the_grammar_and_the_printer_agree_on_reserved_words() -> None:
-    grammar = files("ostinato.lang").joinpath("shared.lark").read_text(encoding="utf-8")
+    grammar = files("ostinato.core.text").joinpath("shared.lark").read_text(encoding="utf-8")
     listed = re.search(r"^NAME: .*\(\?!\(\?:([a-z|]+)\)", grammar, re.MULTILINE)
     assert listed is not None
     assert set(listed[1].split("|")) == RESERVED
@@ -585,8 +585,8 @@ def test_round_trip_of_conditions(expr: Expr) -> None:
     type_test = Call("=", (Attribute("x", "type"), Attribute("x", "B")))
     own = transform(expr, lambda node: replace(node, variable="x") if isinstance(node, Attribute) else node)
     parts = own.args if isinstance(own, Call) and own.op == "and" else (own,)
-    assert predicate(f"x[{Condition('B', on_current(expr))}]") == Call("and", (type_test, *parts))
-    assert predicate(f"x[{Condition(None, on_current(expr))}]") == own
+    assert predicate(f"x[{Condition('B', rename_to_current(expr))}]") == Call("and", (type_test, *parts))
+    assert predicate(f"x[{Condition(None, rename_to_current(expr))}]") == own
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from ostinato.core.arrow import (
     Ids,
     Ints,
     byte_runs,
-    dictionary_places,
+    dictionary_indices,
     dictionary_values,
     is_text,
     same_array,
@@ -109,7 +109,7 @@ def look_up(places: Ids, table: Ids, out: Ids) -> Any:
     return lowest
 
 
-class NameTable:
+class NameMatcher:
     """Which of a few names a value is, from 1; 0 for none of them."""
 
     def __init__(self, names: list[str]) -> None:
@@ -151,4 +151,4 @@ class NameTable:
             texts = values if pa.types.is_large_string(values.type) else values.cast(pa.large_string())
             found = pc.index_in(texts, value_set=self._values).cast(pa.int32())
             self._of_dictionary = pc.add(found, 1).fill_null(0).cast(pa.int32()).to_numpy()
-        look_up(dictionary_places(column), self._of_dictionary, out)
+        look_up(dictionary_indices(column), self._of_dictionary, out)
