@@ -16,38 +16,8 @@ from ostinato.errors import OstinatoError, QueryError
 from ostinato.rules.plan.check import check
 from ostinato.rules.plan.normal_form import normalise
 from ostinato.rules.plan.strata import stratify
+from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.format import program_text, rule_text
-from ostinato.rules.syntax.nodes import (
-    RELATIONS,
-    RELATIVE_TIMERS,
-    AbsoluteTimer,
-    Aggregate,
-    All,
-    Bind,
-    Body,
-    Condition,
-    Conjunction,
-    Const,
-    ConstructTerm,
-    Data,
-    Desc,
-    Disjunction,
-    Duration,
-    Element,
-    EventQuery,
-    Formula,
-    Make,
-    Optional,
-    Order,
-    PatternQuery,
-    Program,
-    QueryTerm,
-    RelativeTimer,
-    Rule,
-    Temporal,
-    Value,
-    While,
-)
 from ostinato.rules.syntax.parse import parse
 from support import paths
 
@@ -63,7 +33,7 @@ labels = st.one_of(
     st.text(min_size=1, max_size=4),
 )
 numbers = st.one_of(st.integers(-WHOLE, WHOLE), st.integers(-3, 3), st.floats(allow_nan=False, allow_infinity=False))
-durations = st.builds(Duration, st.one_of(st.integers(0, 10**18), st.sampled_from([0, 10**9, 6 * 10**10])))
+durations = st.builds(n.Duration, st.one_of(st.integers(0, 10**18), st.sampled_from([0, 10**9, 6 * 10**10])))
 
 
 # Expressions: an `and` in an `and` is one with all their parts, as it is in a text.
@@ -96,35 +66,35 @@ expressions: st.SearchStrategy[Expr] = st.recursive(leaves, _larger, max_leaves=
 
 # Query terms.
 
-terms: st.SearchStrategy[QueryTerm] = st.recursive(
-    st.one_of(st.builds(Const, st.one_of(numbers, texts, st.booleans())), st.builds(Bind, names)),
+terms: st.SearchStrategy[n.QueryTerm] = st.recursive(
+    st.one_of(st.builds(n.Const, st.one_of(numbers, texts, st.booleans())), st.builds(n.Bind, names)),
     lambda inner: st.one_of(
-        st.builds(Element, labels, st.lists(inner, max_size=3).map(tuple), st.booleans(), st.booleans()),
-        st.builds(Bind, names, inner),
-        st.builds(Desc, inner),
-        st.builds(Optional, inner),
+        st.builds(n.Element, labels, st.lists(inner, max_size=3).map(tuple), st.booleans(), st.booleans()),
+        st.builds(n.Bind, names, inner),
+        st.builds(n.Desc, inner),
+        st.builds(n.Optional, inner),
     ),
     max_leaves=5,
 )
-elements = st.builds(Element, labels, st.lists(terms, max_size=3).map(tuple), st.booleans(), st.booleans())
-matches = st.builds(Element, st.just("match"), st.lists(terms, max_size=2).map(tuple), st.booleans(), st.booleans())
+elements = st.builds(n.Element, labels, st.lists(terms, max_size=3).map(tuple), st.booleans(), st.booleans())
+matches = st.builds(n.Element, st.just("match"), st.lists(terms, max_size=2).map(tuple), st.booleans(), st.booleans())
 
 
 # Construct terms.
 
-orders = st.lists(st.builds(Order, names, st.booleans()), max_size=2, unique_by=lambda order: order.name).map(tuple)
+orders = st.lists(st.builds(n.Order, names, st.booleans()), max_size=2, unique_by=lambda order: order.name).map(tuple)
 groups = st.lists(names, max_size=2, unique=True).map(tuple)
-values = st.builds(Value, expressions)
-aggregates = st.builds(Aggregate, st.sampled_from(AGGREGATES), expressions, orders)
+values = st.builds(n.Value, expressions)
+aggregates = st.builds(n.Aggregate, st.sampled_from(AGGREGATES), expressions, orders)
 
 
-def _made(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Make]:
-    return st.builds(Make, labels, st.lists(inner, max_size=3).map(tuple), st.booleans())
+def _made(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[n.Make]:
+    return st.builds(n.Make, labels, st.lists(inner, max_size=3).map(tuple), st.booleans())
 
 
-constructs: st.SearchStrategy[ConstructTerm] = st.recursive(
+constructs: st.SearchStrategy[n.ConstructTerm] = st.recursive(
     st.one_of(values, aggregates),
-    lambda inner: st.one_of(_made(inner), st.builds(All, st.one_of(values, _made(inner)), groups, orders)),
+    lambda inner: st.one_of(_made(inner), st.builds(n.All, st.one_of(values, _made(inner)), groups, orders)),
     max_leaves=4,
 )
 
@@ -132,31 +102,31 @@ constructs: st.SearchStrategy[ConstructTerm] = st.recursive(
 # Conditions: a connective over data alone is one Data, and none holds another of its own kind.
 
 temporals = st.one_of(
-    st.builds(Temporal, st.sampled_from(RELATIONS), st.tuples(names, names)),
+    st.builds(n.Temporal, st.sampled_from(n.RELATIONS), st.tuples(names, names)),
     st.builds(
-        Temporal,
+        n.Temporal,
         st.sampled_from(["within", "apart-by"]),
         st.lists(names, min_size=2, max_size=3, unique=True).map(tuple),
         durations,
     ),
 )
-datas = st.builds(Data, expressions)
+datas = st.builds(n.Data, expressions)
 
 
-def _formula(op: Any, first: Condition, rest: list[Condition]) -> Condition:
+def _formula(op: Any, first: n.Condition, rest: list[n.Condition]) -> n.Condition:
     parts = [first] if op == "not" else [first, *rest]
-    flat: list[Condition] = []
+    flat: list[n.Condition] = []
     for part in parts:
-        if isinstance(part, Formula) and part.op == op != "not":
+        if isinstance(part, n.Formula) and part.op == op != "not":
             flat += part.parts
-        elif isinstance(part, Data) and isinstance(part.expr, Call) and part.expr.op == op != "not":
-            flat += map(Data, part.expr.args)
+        elif isinstance(part, n.Data) and isinstance(part.expr, Call) and part.expr.op == op != "not":
+            flat += map(n.Data, part.expr.args)
         else:
             flat.append(part)
-    return Formula(op, tuple(flat))
+    return n.Formula(op, tuple(flat))
 
 
-conditions: st.SearchStrategy[Condition] = st.one_of(
+conditions: st.SearchStrategy[n.Condition] = st.one_of(
     datas,
     st.recursive(
         temporals,
@@ -176,39 +146,39 @@ conditions: st.SearchStrategy[Condition] = st.one_of(
 times = st.one_of(st.integers(-100, 10**10), st.floats(0, 1e9))
 isos = st.datetimes().map(lambda time: time.isoformat())
 bindings = st.none() | names
-atoms: st.SearchStrategy[Body] = st.one_of(
-    st.builds(EventQuery, names, elements, bindings),
-    st.builds(PatternQuery, names, texts, matches),
-    st.builds(RelativeTimer, names, st.sampled_from(RELATIVE_TIMERS), names, durations),
-    st.builds(AbsoluteTimer, names, times, times) | st.builds(AbsoluteTimer, names, isos, isos),
-    st.builds(While, names, elements, st.just(True)),
-    st.builds(While, names, elements, st.just(False), bindings, bindings),
+atoms: st.SearchStrategy[n.Body] = st.one_of(
+    st.builds(n.EventQuery, names, elements, bindings),
+    st.builds(n.PatternQuery, names, texts, matches),
+    st.builds(n.RelativeTimer, names, st.sampled_from(n.RELATIVE_TIMERS), names, durations),
+    st.builds(n.AbsoluteTimer, names, times, times) | st.builds(n.AbsoluteTimer, names, isos, isos),
+    st.builds(n.While, names, elements, st.just(True)),
+    st.builds(n.While, names, elements, st.just(False), bindings, bindings),
 )
 wheres = st.lists(conditions, max_size=2).map(tuple)
-bodies: st.SearchStrategy[Body] = st.recursive(
+bodies: st.SearchStrategy[n.Body] = st.recursive(
     atoms,
     lambda inner: st.builds(
         lambda kind, parts, where: kind(tuple(parts), where),
-        st.sampled_from([Conjunction, Disjunction]),
+        st.sampled_from([n.Conjunction, n.Disjunction]),
         st.lists(inner, min_size=1, max_size=3),
         wheres,
     ),
     max_leaves=4,
 )
 programs = st.lists(st.tuples(_made(constructs), bodies), min_size=1, max_size=2).map(
-    lambda rules: Program(tuple(Rule(head, body, number) for number, (head, body) in enumerate(rules, 1)))
+    lambda rules: n.Program(tuple(n.Rule(head, body, number) for number, (head, body) in enumerate(rules, 1)))
 )
 
 
 @settings(max_examples=45, deadline=None)
 @given(programs)
-def test_text_of_a_program_parses_to_it(program: Program) -> None:
+def test_text_of_a_program_parses_to_it(program: n.Program) -> None:
     assert parse(program_text(program)) == program
 
 
 @settings(max_examples=30, deadline=None)
 @given(programs)
-def test_branches_are_rules_of_their_own(program: Program) -> None:
+def test_branches_are_rules_of_their_own(program: n.Program) -> None:
     """A normal rule has a text too, and its normal form is itself."""
     try:
         rules = normalise(program)
@@ -223,7 +193,7 @@ def test_branches_are_rules_of_their_own(program: Program) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(programs)
-def test_a_program_is_checked_or_refused_with_a_reason(program: Program) -> None:
+def test_a_program_is_checked_or_refused_with_a_reason(program: n.Program) -> None:
     try:
         check(program)
         stratify(normalise(program))

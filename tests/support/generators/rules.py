@@ -17,36 +17,7 @@ from hypothesis import strategies as st
 
 from ostinato.core.expressions import COMPARISONS, Call, Expr, Literal, Variable
 from ostinato.rules.semantics.program import derived, fixpoint
-from ostinato.rules.syntax.nodes import (
-    RELATIONS,
-    RELATIVE_TIMERS,
-    AbsoluteTimer,
-    Aggregate,
-    All,
-    Bind,
-    Combined,
-    Condition,
-    Conjunction,
-    Const,
-    ConstructTerm,
-    Data,
-    Duration,
-    Element,
-    EventQuery,
-    Formula,
-    Make,
-    NormalRule,
-    Optional,
-    Order,
-    Program,
-    QueryTerm,
-    RelativeTimer,
-    Rule,
-    Temporal,
-    Value,
-    While,
-    outcome,
-)
+from ostinato.rules.syntax import nodes as n
 from ostinato.rules.terms.data import from_row
 from ostinato.rules.terms.event import Event
 from support.generators.terms import Draw, Row, nested_element, nested_streams, pick, record
@@ -92,8 +63,8 @@ def events_of(rows: Sequence[Row], ticks_per_second: int = 1) -> frozenset[Event
 
 # Programs -------------------------------------------------------------------------------------------------------------
 
-Strata = list[list[NormalRule]]
-Timer = RelativeTimer | AbsoluteTimer
+Strata = list[list[n.NormalRule]]
+Timer = n.RelativeTimer | n.AbsoluteTimer
 
 
 @st.composite
@@ -127,17 +98,17 @@ def _program(draw: Draw, known: frozenset[Event] | None, *, alls: bool, recursio
     return [[replace(rule, number=next(numbers)) for rule in rules] for rules in strata]
 
 
-def _more(rules: Sequence[NormalRule], known: frozenset[Event] | None) -> frozenset[Event] | None:
+def _more(rules: Sequence[n.NormalRule], known: frozenset[Event] | None) -> frozenset[Event] | None:
     return None if known is None else fixpoint([rules], known, ticks_per_second=1)
 
 
-def program(strata: Strata) -> Program:
+def program(strata: Strata) -> n.Program:
     """The same rules as a program that was read from a text."""
-    return Program(
+    return n.Program(
         tuple(
-            Rule(
+            n.Rule(
                 rule.head,
-                Conjunction((*rule.events, *rule.timers, *rule.collects, *rule.negations), rule.where),
+                n.Conjunction((*rule.events, *rule.timers, *rule.collects, *rule.negations), rule.where),
                 rule.number,
             )
             for rules in strata
@@ -146,16 +117,16 @@ def program(strata: Strata) -> Program:
     )
 
 
-def _columns(head: Make) -> list[str]:
-    return [child.label for child in head.children if isinstance(child, Make)]
+def _columns(head: n.Make) -> list[str]:
+    return [child.label for child in head.children if isinstance(child, n.Make)]
 
 
-def _idents(rule: NormalRule) -> list[str]:
+def _idents(rule: n.NormalRule) -> list[str]:
     return [literal.ident for literal in (*rule.events, *rule.timers)]
 
 
-def _duration(seconds: int) -> Duration:
-    return Duration(seconds * SECOND, f"{seconds} sec")
+def _duration(seconds: int) -> n.Duration:
+    return n.Duration(seconds * SECOND, f"{seconds} sec")
 
 
 @dataclass
@@ -169,8 +140,8 @@ class _Writer:
     bound: Bound = field(default_factory=lambda: {"k": [], "v": [], "w": [], "t": []})
     literals: int = 0
 
-    def rule(self, label: str, alls: bool) -> NormalRule:
-        rule = self._grown(NormalRule(Make(label), ()), self._with_event("i"))
+    def rule(self, label: str, alls: bool) -> n.NormalRule:
+        rule = self._grown(n.NormalRule(n.Make(label), ()), self._with_event("i"))
         for ident in ("j", "h")[: pick(self.draw, 1, 0, 1, 2)]:
             if ident == "h" and self._reads_derived(rule):  # the evaluator tries every combination of events
                 break
@@ -188,7 +159,7 @@ class _Writer:
             rule = self._grown(rule, self._with_condition)
         return replace(rule, head=self._head(label, alls))
 
-    def _grown(self, rule: NormalRule, grow: Callable[[NormalRule], NormalRule]) -> NormalRule:
+    def _grown(self, rule: n.NormalRule, grow: Callable[[n.NormalRule], n.NormalRule]) -> n.NormalRule:
         """The rule with one more part: one that lets it derive something, mostly."""
         for _ in range(3):
             before = {kind: list(names) for kind, names in self.bound.items()}
@@ -198,26 +169,26 @@ class _Writer:
             self.bound = before
         return rule if rule.events else grow(rule)
 
-    def _fires(self, rule: NormalRule) -> bool:
+    def _fires(self, rule: n.NormalRule) -> bool:
         return self.known is None or bool(derived([[rule]], self.known, ticks_per_second=1))
 
-    def _reads_derived(self, rule: NormalRule) -> bool:
-        return any(isinstance(event, EventQuery) and event.term.label in DERIVED for event in rule.events)
+    def _reads_derived(self, rule: n.NormalRule) -> bool:
+        return any(isinstance(event, n.EventQuery) and event.term.label in DERIVED for event in rule.events)
 
-    def recursive(self, label: str) -> NormalRule:
+    def recursive(self, label: str) -> n.NormalRule:
         """An event of the same kind from an earlier one and another event, only of values that are there."""
-        own = EventQuery("i", self._element(label))
-        near = Temporal("within", ("i", "j"), _duration(pick(self.draw, 10, 5, 20)))
+        own = n.EventQuery("i", self._element(label))
+        near = n.Temporal("within", ("i", "j"), _duration(pick(self.draw, 10, 5, 20)))
 
-        def grow(rule: NormalRule) -> NormalRule:
-            other = EventQuery("j", self._element(pick(self.draw, *INCOMING)))
-            relation = Temporal(pick(self.draw, "before", "meets", "overlaps", "before"), ("i", "j"))
+        def grow(rule: n.NormalRule) -> n.NormalRule:
+            other = n.EventQuery("j", self._element(pick(self.draw, *INCOMING)))
+            relation = n.Temporal(pick(self.draw, "before", "meets", "overlaps", "before"), ("i", "j"))
             return replace(rule, events=(own, other), where=(relation, near))
 
-        rule = self._grown(NormalRule(Make(label), ()), grow)
+        rule = self._grown(n.NormalRule(n.Make(label), ()), grow)
         attributes = [name for name in self.schema[label] if self.bound[name]]
-        children = tuple(Make(name, (Value(self._variable(name)),)) for name in attributes)
-        return replace(rule, head=Make(label, children))
+        children = tuple(n.Make(name, (n.Value(self._variable(name)),)) for name in attributes)
+        return replace(rule, head=n.Make(label, children))
 
     # Terms
 
@@ -225,7 +196,7 @@ class _Writer:
         labels = list(self.schema)
         return pick(self.draw, *INCOMING, labels[-1], labels[-1])
 
-    def _element(self, label: str) -> Element:
+    def _element(self, label: str) -> n.Element:
         self.literals += 1
         if self.nested and label in INCOMING:
             element, bound = nested_element(self.draw, label, str(self.literals))
@@ -237,71 +208,71 @@ class _Writer:
         optional = [name for name in self.schema[label] if name not in names]
         if optional and pick(self.draw, False, False, False, True):
             own = f"O{self.literals}"  # may join nothing, for it may have no value
-            children.append(Optional(Element(optional[0], (Bind(own),))))
+            children.append(n.Optional(n.Element(optional[0], (n.Bind(own),))))
             self.bound[optional[0]].append(own)
         form = pick(self.draw, "partial", "partial", "partial", "ordered", "total")
-        if form == "ordered" and not any(isinstance(child, Optional) for child in children):
-            return Element(label, tuple(children), ordered=True)
-        return Element(label, tuple(children), total=form == "total" and len(children) == len(self.schema[label]))
+        if form == "ordered" and not any(isinstance(child, n.Optional) for child in children):
+            return n.Element(label, tuple(children), ordered=True)
+        return n.Element(label, tuple(children), total=form == "total" and len(children) == len(self.schema[label]))
 
-    def _attribute(self, name: str) -> QueryTerm:
+    def _attribute(self, name: str) -> n.QueryTerm:
         if pick(self.draw, False, False, False, True):
-            return Element(name, (Const(pick(self.draw, *VALUES[name])),))
+            return n.Element(name, (n.Const(pick(self.draw, *VALUES[name])),))
         variable = pick(self.draw, *NAMES[name])
         if variable not in self.bound[name]:
             self.bound[name].append(variable)
-        return Element(name, (Bind(variable),), total=pick(self.draw, False, True))
+        return n.Element(name, (n.Bind(variable),), total=pick(self.draw, False, True))
 
     # Literals
 
-    def _with_event(self, ident: str) -> Callable[[NormalRule], NormalRule]:
-        return lambda rule: replace(rule, events=(*rule.events, EventQuery(ident, self._element(self._label()))))
+    def _with_event(self, ident: str) -> Callable[[n.NormalRule], n.NormalRule]:
+        return lambda rule: replace(rule, events=(*rule.events, n.EventQuery(ident, self._element(self._label()))))
 
-    def _with_timer(self, ident: str) -> Callable[[NormalRule], NormalRule]:
-        def grow(rule: NormalRule) -> NormalRule:
+    def _with_timer(self, ident: str) -> Callable[[n.NormalRule], n.NormalRule]:
+        def grow(rule: n.NormalRule) -> n.NormalRule:
             if pick(self.draw, *[False] * 9, True):
                 begin = self.draw(st.integers(0, 40))
-                timer: Timer = AbsoluteTimer(ident, begin, begin + pick(self.draw, 20, 5, 0))
+                timer: Timer = n.AbsoluteTimer(ident, begin, begin + pick(self.draw, 20, 5, 0))
             else:
-                kind, anchor = pick(self.draw, *RELATIVE_TIMERS), pick(self.draw, *_idents(rule))
-                timer = RelativeTimer(ident, kind, anchor, _duration(pick(self.draw, 5, 2, 10, 20)))
+                kind, anchor = pick(self.draw, *n.RELATIVE_TIMERS), pick(self.draw, *_idents(rule))
+                timer = n.RelativeTimer(ident, kind, anchor, _duration(pick(self.draw, 5, 2, 10, 20)))
             return replace(rule, timers=(*rule.timers, timer))
 
         return grow
 
-    def _with_collect(self, index: int) -> Callable[[NormalRule], NormalRule]:
-        def grow(rule: NormalRule) -> NormalRule:
+    def _with_collect(self, index: int) -> Callable[[n.NormalRule], n.NormalRule]:
+        def grow(rule: n.NormalRule) -> n.NormalRule:
             ident = f"c{index}" if pick(self.draw, False, True) else None
-            collect = While(self._window(rule), self._element(self._label()), negated=False, ident=ident)
+            collect = n.While(self._window(rule), self._element(self._label()), negated=False, ident=ident)
             return replace(rule, collects=(*rule.collects, collect))
 
         return grow
 
-    def _with_negation(self, rule: NormalRule) -> NormalRule:
+    def _with_negation(self, rule: n.NormalRule) -> n.NormalRule:
         before = {kind: list(names) for kind, names in self.bound.items()}
-        negation = While(self._window(rule), self._element(self._label()), negated=True)
+        negation = n.While(self._window(rule), self._element(self._label()), negated=True)
         self.bound = before  # what a negation binds is nobody's
         return replace(rule, negations=(*rule.negations, negation))
 
-    def _window(self, rule: NormalRule) -> str:
+    def _window(self, rule: n.NormalRule) -> str:
         return pick(self.draw, *([timer.ident for timer in rule.timers] or _idents(rule)))
 
     # Conditions
 
-    def _with_within(self, rule: NormalRule) -> NormalRule:
-        near = Temporal("within", tuple(_idents(rule)), _duration(pick(self.draw, 20, 10, 40)))
+    def _with_within(self, rule: n.NormalRule) -> n.NormalRule:
+        near = n.Temporal("within", tuple(_idents(rule)), _duration(pick(self.draw, 20, 10, 40)))
         return replace(rule, where=(*rule.where, near))
 
-    def _with_condition(self, rule: NormalRule) -> NormalRule:
+    def _with_condition(self, rule: n.NormalRule) -> n.NormalRule:
         return replace(rule, where=(*rule.where, self._condition(_idents(rule))))
 
-    def _with_relation(self, rule: NormalRule) -> NormalRule:
+    def _with_relation(self, rule: n.NormalRule) -> n.NormalRule:
         """Some relation that two of the events have: the rarer ones would not be met with by chance."""
         one, other = self._two(_idents(rule))
-        start = pick(self.draw, *range(len(RELATIONS)))
+        start = pick(self.draw, *range(len(n.RELATIONS)))
         related = [
-            replace(rule, where=(*rule.where, Temporal(relation, (one, other))))
-            for relation in (*RELATIONS[start:], *RELATIONS[:start])
+            replace(rule, where=(*rule.where, n.Temporal(relation, (one, other))))
+            for relation in (*n.RELATIONS[start:], *n.RELATIONS[:start])
         ]
         return next((each for each in related if self._fires(each)), rule)
 
@@ -309,26 +280,26 @@ class _Writer:
         one = pick(self.draw, *idents)
         return one, pick(self.draw, *(ident for ident in idents if ident != one))
 
-    def _condition(self, idents: Sequence[str]) -> Condition:
+    def _condition(self, idents: Sequence[str]) -> n.Condition:
         kind = pick(self.draw, "temporal", "data", "data", "temporal", "or", "not")
         if kind == "temporal" and len(idents) > 1:
             return self._temporal(idents)
         if kind in ("or", "not") and len(idents) > 1:
             if kind == "not":
-                return Formula("not", (self._temporal(idents),))
-            return Formula("or", (self._temporal(idents), Data(self._comparison())))
+                return n.Formula("not", (self._temporal(idents),))
+            return n.Formula("or", (self._temporal(idents), n.Data(self._comparison())))
         test = self._comparison()
         if pick(self.draw, False, False, False, True):
             test = Call("or", (test, Call("is_null", (test.args[0],))))
-        return Data(test)
+        return n.Data(test)
 
-    def _temporal(self, idents: Sequence[str]) -> Temporal:
+    def _temporal(self, idents: Sequence[str]) -> n.Temporal:
         one, other = self._two(idents)
-        relation = pick(self.draw, "before", *RELATIONS, "apart-by", "within")
+        relation = pick(self.draw, "before", *n.RELATIONS, "apart-by", "within")
         if relation in ("within", "apart-by"):
             events = (one,) if pick(self.draw, False, False, False, True) else (one, other)
-            return Temporal(relation, events, _duration(pick(self.draw, 5, 10, 1)))
-        return Temporal(relation, (one, other))
+            return n.Temporal(relation, events, _duration(pick(self.draw, 5, 10, 1)))
+        return n.Temporal(relation, (one, other))
 
     def _comparison(self) -> Call:
         kinds = [kind for kind in "vwk" if self.bound[kind]]
@@ -347,65 +318,65 @@ class _Writer:
 
     # Heads
 
-    def _head(self, label: str, alls: bool) -> Make:
-        children = [Make(name, (self._content(name),)) for name in "kvw" if pick(self.draw, True, True, False)]
+    def _head(self, label: str, alls: bool) -> n.Make:
+        children = [n.Make(name, (self._content(name),)) for name in "kvw" if pick(self.draw, True, True, False)]
         if self.bound["t"] and pick(self.draw, True, False):
-            children.append(Make("s", (Value(self._variable("t")),)))
+            children.append(n.Make("s", (n.Value(self._variable("t")),)))
         if alls and pick(self.draw, False, False, True):
-            children.append(Make("l", (self._all(),)))
-        return Make(label, tuple(children) or (Make("k", (self._content("k"),)),))
+            children.append(n.Make("l", (self._all(),)))
+        return n.Make(label, tuple(children) or (n.Make("k", (self._content("k"),)),))
 
-    def _content(self, name: str) -> ConstructTerm:
+    def _content(self, name: str) -> n.ConstructTerm:
         if name == "k":
-            return self._of("k", ("min", "max", "first", "last")) if self.bound["k"] else Value(Literal("x"))
+            return self._of("k", ("min", "max", "first", "last")) if self.bound["k"] else n.Value(Literal("x"))
         if name == "v":
             return self._of("v", ("sum", "min", "max", "first", "last")) if self.bound["v"] else self._count()
         if self.bound["w"]:
             return self._of("w", ("avg", "sum", "min", "max", "first", "last"))
-        return Aggregate("avg", self._variable("v")) if self.bound["v"] else Value(Literal(0.5))
+        return n.Aggregate("avg", self._variable("v")) if self.bound["v"] else n.Value(Literal(0.5))
 
-    def _of(self, kind: str, aggregates: Sequence[str]) -> ConstructTerm:
+    def _of(self, kind: str, aggregates: Sequence[str]) -> n.ConstructTerm:
         """A variable of the kind, something computed from it, or an aggregate."""
         variable: Expr = self._variable(kind)
         form = pick(self.draw, "plain", "plain", "aggregate", "computed", "aggregate", "counted")
         if form == "aggregate":
             name = pick(self.draw, *aggregates)
             order = (self._order(),) if name in ("first", "last") and pick(self.draw, False, True) else ()
-            aggregate = Aggregate(name, variable, order)
+            aggregate = n.Aggregate(name, variable, order)
             return self._combined(aggregate, kind) if kind != "k" and pick(self.draw, False, False, True) else aggregate
         if form == "counted" and kind == "v":
             return self._count()
         if form == "computed" and kind != "k":
-            return Value(Call(pick(self.draw, "+", "*"), (variable, Literal(2 if kind == "v" else 0.5))))
-        return Value(variable)
+            return n.Value(Call(pick(self.draw, "+", "*"), (variable, Literal(2 if kind == "v" else 0.5))))
+        return n.Value(variable)
 
-    def _combined(self, aggregate: Aggregate, kind: str) -> ConstructTerm:
+    def _combined(self, aggregate: n.Aggregate, kind: str) -> n.ConstructTerm:
         """The aggregate with another one, or with a variable outside of it."""
         other = self._variable(kind)
         op = pick(self.draw, "+", "-", "*")
         if pick(self.draw, False, True):
-            return Combined(Call(op, (Variable(outcome(0)), other)), (aggregate,))
-        two = aggregate, Aggregate(pick(self.draw, "count", "max"), other)
-        return Combined(Call(op, (Variable(outcome(0)), Variable(outcome(1)))), two)
+            return n.Combined(Call(op, (Variable(n.outcome(0)), other)), (aggregate,))
+        two = aggregate, n.Aggregate(pick(self.draw, "count", "max"), other)
+        return n.Combined(Call(op, (Variable(n.outcome(0)), Variable(n.outcome(1)))), two)
 
-    def _count(self) -> ConstructTerm:
+    def _count(self) -> n.ConstructTerm:
         kinds = [kind for kind in "kvw" if self.bound[kind]]
-        return Aggregate("count", self._variable(pick(self.draw, *kinds))) if kinds else Value(Literal(1))
+        return n.Aggregate("count", self._variable(pick(self.draw, *kinds))) if kinds else n.Value(Literal(1))
 
-    def _order(self) -> Order:
+    def _order(self) -> n.Order:
         kinds = [kind for kind in "vwk" if self.bound[kind]]
-        return Order(self._variable(pick(self.draw, *kinds)).name, pick(self.draw, False, True))
+        return n.Order(self._variable(pick(self.draw, *kinds)).name, pick(self.draw, False, True))
 
-    def _all(self) -> ConstructTerm:
+    def _all(self) -> n.ConstructTerm:
         kinds = [kind for kind in "kvw" if self.bound[kind]]
         if not kinds:
-            return Value(Literal("none"))
+            return n.Value(Literal("none"))
         one, other = pick(self.draw, *kinds), pick(self.draw, *kinds)
-        part = Make(one, (Value(self._variable(one)),))
+        part = n.Make(one, (n.Value(self._variable(one)),))
         term = pick(
             self.draw,
             part,
-            Make("item", (part, Make("n", (Aggregate("count", self._variable(other)),)))),
-            Make("item", (part, Make("m", (All(Make(other, (Value(self._variable(other)),))),)))),
+            n.Make("item", (part, n.Make("n", (n.Aggregate("count", self._variable(other)),)))),
+            n.Make("item", (part, n.Make("m", (n.All(n.Make(other, (n.Value(self._variable(other)),))),)))),
         )
-        return All(term, order_by=(self._order(),) if pick(self.draw, False, True) else ())
+        return n.All(term, order_by=(self._order(),) if pick(self.draw, False, True) else ())

@@ -12,19 +12,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from math import inf
 
-from ostinato.rules.algebra.nodes import (
-    AntiJoin,
-    Bound,
-    FixedStream,
-    Join,
-    Match,
-    Near,
-    Node,
-    TemporalJoin,
-    TimerStream,
-    inputs,
-    with_inputs,
-)
+from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.syntax.nodes import AbsoluteTimer, Condition, Formula, RelativeTimer, Temporal
 
 Time = tuple[str, str] | None  # an identifier and "begin" or "end"; None: the origin of time
@@ -78,7 +66,7 @@ class Bounds:
     `longest` says of a stream how long its events last at most.
     """
 
-    def __init__(self, node: Node, where: Iterable[Condition], longest: Callable[[str], float]) -> None:
+    def __init__(self, node: cera.Node, where: Iterable[Condition], longest: Callable[[str], float]) -> None:
         self._longest = longest
         self.contradictory = False  # whether no times can be as the rule says
         self._most: dict[tuple[Time, Time], float] = {}
@@ -96,17 +84,17 @@ class Bounds:
         named = list(events)
         return max(self.most((one, "end"), (other, "begin")) for one in named for other in named)
 
-    def _read(self, node: Node) -> None:
-        for below in inputs(node):
+    def _read(self, node: cera.Node) -> None:
+        for below in cera.inputs(node):
             self._read(below)
-        if isinstance(node, TimerStream):
+        if isinstance(node, cera.TimerStream):
             self._timer(node.timer)
-        elif isinstance(node, FixedStream):
+        elif isinstance(node, cera.FixedStream):
             self._fixed(node.timer)
-        elif isinstance(node, TemporalJoin | AntiJoin):
+        elif isinstance(node, cera.TemporalJoin | cera.AntiJoin):
             self._add((node.window, "begin"), (node.ident, "begin"), 0)
             self._add((node.ident, "end"), (node.window, "end"), 0)
-        elif isinstance(node, Match):
+        elif isinstance(node, cera.Match):
             self._event(node.ident)
             self._add((node.ident, "end"), (node.ident, "begin"), self._longest(node.stream))
 
@@ -166,16 +154,16 @@ class Bounds:
                             self.contradictory = self.contradictory or later == earlier
 
 
-def annotate(node: Node, bounds: Bounds) -> Node:
+def annotate(node: cera.Node, bounds: Bounds) -> cera.Node:
     """Every join with what is known about the times of its two sides."""
-    below = tuple(annotate(each, bounds) for each in inputs(node))
-    node = with_inputs(node, below)
-    if not isinstance(node, Join | TemporalJoin | AntiJoin) or isinstance(node.right, TimerStream | FixedStream):
+    below = tuple(annotate(each, bounds) for each in cera.inputs(node))
+    node = cera.with_inputs(node, below)
+    if not isinstance(node, cera.AnyJoin) or isinstance(node.right, cera.AnyTimer):
         return node
     left, right = node.left.schema.times, node.right.schema.times
     near = _nearest(left, right, bounds)
     keep_right = _keep(right, left, bounds)
-    if isinstance(node, Join):
+    if isinstance(node, cera.Join):
         return replace(node, near=near, keep_left=_keep(left, right, bounds), keep_right=keep_right)
     return replace(node, near=near, keep_right=keep_right)
 
@@ -184,18 +172,18 @@ def _sides(idents: Sequence[str]) -> list[tuple[str, str]]:
     return [(ident, side) for ident in idents for side in ("begin", "end")]
 
 
-def _nearest(left: Sequence[str], right: Sequence[str], bounds: Bounds) -> Near | None:
+def _nearest(left: Sequence[str], right: Sequence[str], bounds: Bounds) -> cera.Near | None:
     """The two times, one of each side, whose distance is known best."""
-    best: tuple[float, Near] | None = None
+    best: tuple[float, cera.Near] | None = None
     for one in _sides(left):
         for other in _sides(right):
             low, high = -bounds.most(one, other), bounds.most(other, one)
             if high - low < inf and (best is None or high - low < best[0]):
-                best = high - low, Near(one, other, int(low), int(high))
+                best = high - low, cera.Near(one, other, int(low), int(high))
     return None if best is None else best[1]
 
 
-def _keep(mine: Sequence[str], others: Sequence[str], bounds: Bounds) -> tuple[Bound, ...]:
+def _keep(mine: Sequence[str], others: Sequence[str], bounds: Bounds) -> tuple[cera.Bound, ...]:
     """For each event of the other side, how long after each of my times it may end."""
     kept = []
     for event in others:
@@ -205,5 +193,5 @@ def _keep(mine: Sequence[str], others: Sequence[str], bounds: Bounds) -> tuple[B
         for ident in mine:
             if known.get((ident, "begin"), inf) <= known.get((ident, "end"), -inf):
                 del known[ident, "end"]
-        kept.append(Bound(event, tuple(known.items())))
+        kept.append(cera.Bound(event, tuple(known.items())))
     return tuple(kept)

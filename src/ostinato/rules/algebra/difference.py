@@ -7,42 +7,27 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ostinato.rules.algebra.nodes import (
-    AntiJoin,
-    At,
-    FixedStream,
-    Join,
-    Match,
-    Node,
-    Part,
-    Point,
-    Rename,
-    TemporalJoin,
-    TimerStream,
-    Union,
-    inputs,
-    with_inputs,
-)
+from ostinato.rules.algebra import nodes as cera
 
 
-def difference(node: Node) -> Node:
+def difference(node: cera.Node) -> cera.Node:
     """ΔQ."""
-    if isinstance(node, Point | Match | FixedStream):
-        return At("Δ", node)
-    if isinstance(node, Join) and not isinstance(node.right, TimerStream | FixedStream):
+    if isinstance(node, cera.Point | cera.Match | cera.FixedStream):
+        return cera.At("Δ", node)
+    if isinstance(node, cera.Join) and not isinstance(node.right, cera.AnyTimer):
         left = replace(node, left=difference(node.left), right=_at("◦∪Δ", node.right))
         right = replace(node, left=_at("◦", node.left), right=difference(node.right))
-        return Union((left, right))
-    if isinstance(node, Join):
+        return cera.Union((left, right))
+    if isinstance(node, cera.Join):
         return replace(node, left=difference(node.left))
-    if isinstance(node, TemporalJoin | AntiJoin):
+    if isinstance(node, cera.TemporalJoin | cera.AntiJoin):
         return replace(node, left=difference(node.left), right=_at("◦∪Δ", node.right))
-    return with_inputs(node, (difference(inputs(node)[0]),))
+    return cera.with_inputs(node, (difference(cera.inputs(node)[0]),))
 
 
-def _at(part: Part, node: Node) -> Node:
+def _at(part: cera.Part, node: cera.Node) -> cera.Node:
     """A part of what a join looks up: a point, maybe renamed."""
-    if isinstance(node, Rename):
+    if isinstance(node, cera.Rename):
         return replace(node, input=_at(part, node.input))
-    assert isinstance(node, Point), "what is looked up again is materialised"
-    return At(part, node)
+    assert isinstance(node, cera.Point), "what is looked up again is materialised"
+    return cera.At(part, node)

@@ -2,24 +2,7 @@
 
 from __future__ import annotations
 
-from ostinato.rules.algebra.nodes import (
-    AntiJoin,
-    At,
-    Construct,
-    Definition,
-    FixedStream,
-    Join,
-    Match,
-    Merge,
-    Node,
-    Point,
-    Project,
-    Rename,
-    Select,
-    TemporalJoin,
-    TimerStream,
-    Union,
-)
+from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.algebra.translate import PATTERN
 from ostinato.rules.syntax.format import condition_text, construct_text, term_text
 from ostinato.rules.syntax.nodes import AbsoluteTimer, Condition, Data, Formula, Temporal
@@ -32,65 +15,65 @@ _ALLEN = {
 }
 
 
-def show(node: Node) -> str:
+def show(node: cera.Node) -> str:
     """One operator a line, as in Figure 4, down to the joins, which stay on one."""
     lines: list[str] = []
     closing = ""
-    while isinstance(node, Construct | Merge | Select | Project):
+    while isinstance(node, cera.Construct | cera.Merge | cera.Select | cera.Project):
         lines.append(f"{_head(node)}(")
         closing += ")"
         node = node.input
     return "\n".join([*lines, _inline(node) + closing])
 
 
-def show_definition(definition: Definition) -> str:
+def show_definition(definition: cera.Definition) -> str:
     """`name := expression`, indented under the name."""
     first, *rest = show(definition.node).split("\n")
     return "\n".join([f"{definition.name} := {first}", *(f"    {line}" for line in rest)])
 
 
-def _head(node: Construct | Merge | Select | Project) -> str:
-    if isinstance(node, Construct):
+def _head(node: cera.Construct | cera.Merge | cera.Select | cera.Project) -> str:
+    if isinstance(node, cera.Construct):
         return f"CX[ {construct_text(node.head)} ]"
-    if isinstance(node, Merge):
+    if isinstance(node, cera.Merge):
         return f"µ[[begin, end] ← {' ⊔ '.join(node.events)}]"
-    if isinstance(node, Select):
+    if isinstance(node, cera.Select):
         return f"σ[{' ∧ '.join(map(show_condition, node.conditions))}]"
     return f"π[{', '.join(node.data)}]"
 
 
-def _inline(node: Node) -> str:
-    if isinstance(node, Construct | Merge | Select | Project):
+def _inline(node: cera.Node) -> str:
+    if isinstance(node, cera.Construct | cera.Merge | cera.Select | cera.Project):
         return f"{_head(node)}({_inline(node.input)})"
-    if isinstance(node, Match):
+    if isinstance(node, cera.Match):
         shown = term_text(node.term)
         term = shown if not node.stream.startswith(PATTERN) else f'cel "{node.stream[len(PATTERN) :]}" {shown}'
         bound = "" if node.bound is None else f"var {node.bound} -> "
         return f"QX[ {node.ident}: {bound}{term} ](E)"
-    if isinstance(node, TimerStream):
+    if isinstance(node, cera.TimerStream):
         timer = node.timer
         return f"X[ {timer.ident}: {timer.kind}[{timer.anchor}, {timer.duration.text}] ](E)"
-    if isinstance(node, FixedStream):
+    if isinstance(node, cera.FixedStream):
         return f"X[ {node.timer.ident}: absolute{_span(node.timer)} ]"
-    if isinstance(node, Join):
+    if isinstance(node, cera.Join):
         return f"{_operand(node.left)} ⋈ {_operand(node.right)}"
-    if isinstance(node, TemporalJoin):
+    if isinstance(node, cera.TemporalJoin):
         return f"{_operand(node.left)} ⋈_{{{node.window}⊒{node.ident}}} {_operand(node.right)}"
-    if isinstance(node, AntiJoin):
+    if isinstance(node, cera.AntiJoin):
         return f"{_operand(node.left)} ▷_{{{node.window}⊒{node.ident}}} {_operand(node.right)}"
-    if isinstance(node, Rename):
+    if isinstance(node, cera.Rename):
         return f"ρ[{', '.join(f'{new} ← {old}' for new, old in (*node.events, *node.data))}]({_inline(node.input)})"
-    if isinstance(node, At):
+    if isinstance(node, cera.At):
         return f"{node.part}{_operand(node.input)}" if node.part != "◦∪Δ" else f"(◦∪Δ){_operand(node.input)}"
-    if isinstance(node, Union):
+    if isinstance(node, cera.Union):
         return " ∪ ".join(map(_operand, node.inputs))
-    assert isinstance(node, Point)
+    assert isinstance(node, cera.Point)
     return node.name
 
 
-def _operand(node: Node) -> str:
+def _operand(node: cera.Node) -> str:
     shown = _inline(node)
-    return f"({shown})" if isinstance(node, Join | TemporalJoin | AntiJoin | Union) else shown
+    return f"({shown})" if isinstance(node, cera.AnyJoin | cera.Union) else shown
 
 
 def show_condition(condition: Condition) -> str:

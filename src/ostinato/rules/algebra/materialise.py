@@ -9,96 +9,79 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.algebra.canonical_names import Renaming, renamed
-from ostinato.rules.algebra.nodes import (
-    AntiJoin,
-    Construct,
-    Definition,
-    FixedStream,
-    Join,
-    Match,
-    Merge,
-    Node,
-    Plan,
-    Point,
-    Project,
-    Rename,
-    Select,
-    TemporalJoin,
-    TimerStream,
-    walk,
-)
 
 FORWARD = ("from-end", "from-start", "extend", "shift-forward")  # timers that end after what they are anchored on
 
 
-def materialise(rules: Iterable[tuple[int, Node]]) -> Plan:
+def materialise(rules: Iterable[tuple[int, cera.Node]]) -> cera.Plan:
     """The plan of rules in evaluation order, each with its number."""
     made = _Points()
     for number, node in rules:
-        assert isinstance(node, Construct) and isinstance(node.input, Merge)
+        assert isinstance(node, cera.Construct) and isinstance(node.input, cera.Merge)
         body = replace(node.input, input=made.visit(node.input.input))
         made.add(f"{node.head.label}_{number}", replace(node, input=body), number)
-    return Plan(tuple(made.definitions))
+    return cera.Plan(tuple(made.definitions))
 
 
-def waits(node: Node) -> bool:
+def waits(node: cera.Node) -> bool:
     """Whether the node's tuples may end after all of what they are made from: a timer, or a time set in advance."""
-    if isinstance(node, Join) and isinstance(node.right, TimerStream):
+    if isinstance(node, cera.Join) and isinstance(node.right, cera.TimerStream):
         return node.right.timer.kind in FORWARD or waits(node.left)
-    if isinstance(node, Join) and isinstance(node.right, FixedStream):
+    if isinstance(node, cera.Join) and isinstance(node.right, cera.FixedStream):
         return True
-    return isinstance(node, Select | Project) and waits(node.input)
+    return isinstance(node, cera.Select | cera.Project) and waits(node.input)
 
 
 @dataclass
 class _Points:
-    definitions: list[Definition] = field(default_factory=list)
-    _known: dict[Node, tuple[Point, Renaming]] = field(default_factory=dict)
+    definitions: list[cera.Definition] = field(default_factory=list)
+    _known: dict[cera.Node, tuple[cera.Point, Renaming]] = field(default_factory=dict)
     _names: set[str] = field(default_factory=set)
 
-    def visit(self, node: Node, *, again: bool = False) -> Node:
+    def visit(self, node: cera.Node, *, again: bool = False) -> cera.Node:
         """The node over points; `again`: later steps look at it again, so it must be one itself."""
-        if isinstance(node, Match | FixedStream) or waits(node):
+        if isinstance(node, cera.Match | cera.FixedStream) or waits(node):
             return self._point(self._over_points(node))
         node = self._over_points(node)
-        return self._point(node) if again and not isinstance(node, Point | Rename) else node
+        return self._point(node) if again and not isinstance(node, cera.Point | cera.Rename) else node
 
-    def _over_points(self, node: Node) -> Node:
-        if isinstance(node, Join) and isinstance(node.right, TimerStream | FixedStream):
+    def _over_points(self, node: cera.Node) -> cera.Node:
+        if isinstance(node, cera.Join) and isinstance(node.right, cera.AnyTimer):
             # A chain of timers waits once, for the last of them.
             left = self._over_points(node.left) if waits(node.left) else self.visit(node.left)
             return replace(node, left=left)
-        if isinstance(node, Join):
+        if isinstance(node, cera.Join):
             return replace(node, left=self.visit(node.left, again=True), right=self.visit(node.right, again=True))
-        if isinstance(node, TemporalJoin | AntiJoin):
+        if isinstance(node, cera.TemporalJoin | cera.AntiJoin):
             return replace(node, left=self.visit(node.left), right=self.visit(node.right, again=True))
-        if isinstance(node, Select | Project):
+        if isinstance(node, cera.Select | cera.Project):
             below = self._over_points(node.input) if waits(node.input) else self.visit(node.input)
             return replace(node, input=below)
         return node
 
-    def _point(self, node: Node) -> Node:
+    def _point(self, node: cera.Node) -> cera.Node:
         plain, mine = renamed(node)
         if plain in self._known:
             point, theirs = self._known[plain]
             events = _pairs(mine.events, theirs.events, point.schema.times)
             data = _pairs(mine.data, theirs.data, point.schema.data)
-            return Rename(events, data, point) if events or data else point
-        point = Point(self._name(node), node.schema)
+            return cera.Rename(events, data, point) if events or data else point
+        point = cera.Point(self._name(node), node.schema)
         self._known[plain] = point, mine
-        self.definitions.append(Definition(point.name, node))
+        self.definitions.append(cera.Definition(point.name, node))
         return point
 
-    def add(self, name: str, node: Node, rule: int) -> None:
+    def add(self, name: str, node: cera.Node, rule: int) -> None:
         name = self._unique(name)
-        self.definitions.append(Definition(name, node, rule))
+        self.definitions.append(cera.Definition(name, node, rule))
 
-    def _name(self, node: Node) -> str:
+    def _name(self, node: cera.Node) -> str:
         """After the paper: Temp_t for the matches of event t, B_n,i for what is made of them."""
-        label = node.stream if isinstance(node, Match) else "timer" if isinstance(node, FixedStream) else None
+        label = node.stream if isinstance(node, cera.Match) else "timer" if isinstance(node, cera.FixedStream) else None
         if label is None:
-            label = "B" if any(isinstance(each, Join | TemporalJoin | AntiJoin) for each in walk(node)) else "A"
+            label = "B" if any(isinstance(each, cera.AnyJoin) for each in cera.walk(node)) else "A"
         elif not label.isidentifier():
             label = "pattern"
         return self._unique(f"{label}_{','.join(node.schema.times)}")

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Literal as OneOf
 
 from ostinato.errors import OstinatoError
-from ostinato.rules.syntax.nodes import AbsoluteTimer, Condition, Data, Element, Make, RelativeTimer, Temporal
+from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.variables import variables
 
 MERGED = ""  # the identifier of the one interval that merging leaves: its times are begin and end
@@ -36,7 +36,7 @@ class Match:
     """
 
     ident: str
-    term: Element
+    term: n.Element
     stream: str
     bound: str | None = None
 
@@ -49,7 +49,7 @@ class Match:
 class TimerStream:
     """X[ident: kind[anchor, d]](E): the relative timer events (Figure 3), to be joined by the anchor's reference."""
 
-    timer: RelativeTimer
+    timer: n.RelativeTimer
 
     @property
     def schema(self) -> Schema:
@@ -60,7 +60,7 @@ class TimerStream:
 class FixedStream:
     """The one event of an absolute timer."""
 
-    timer: AbsoluteTimer
+    timer: n.AbsoluteTimer
 
     @property
     def schema(self) -> Schema:
@@ -112,7 +112,7 @@ class Join:
 class Select:
     """σ[c1 ∧ …](input)."""
 
-    conditions: tuple[Condition, ...]
+    conditions: tuple[n.Condition, ...]
     input: Node
 
     @property
@@ -224,7 +224,7 @@ class Construct:
     apart.
     """
 
-    head: Make
+    head: n.Make
     input: Node
     traced: tuple[tuple[str, frozenset[str]], ...] = ()
     collected: tuple[Collected, ...] = ()
@@ -277,6 +277,8 @@ class Union:
         return self.inputs[0].schema
 
 
+AnyJoin = Join | TemporalJoin | AntiJoin
+AnyTimer = TimerStream | FixedStream
 Node = (
     Match | TimerStream | FixedStream | Join | Select | Project | TemporalJoin | AntiJoin
     | Merge | Rename | Construct | Point | At | Union
@@ -307,7 +309,7 @@ class Plan:
 
 
 def inputs(node: Node) -> tuple[Node, ...]:
-    if isinstance(node, Join | TemporalJoin | AntiJoin):
+    if isinstance(node, AnyJoin):
         return node.left, node.right
     if isinstance(node, Union):
         return node.inputs
@@ -318,7 +320,7 @@ def inputs(node: Node) -> tuple[Node, ...]:
 
 def with_inputs(node: Node, new: tuple[Node, ...]) -> Node:
     """The same operator over other inputs."""
-    if isinstance(node, Join | TemporalJoin | AntiJoin):
+    if isinstance(node, AnyJoin):
         return replace(node, left=new[0], right=new[1])
     if isinstance(node, Union):
         return replace(node, inputs=new)
@@ -334,11 +336,11 @@ def walk(node: Node) -> Iterator[Node]:
         yield from walk(below)
 
 
-def condition_events(condition: Condition) -> frozenset[str]:
+def condition_events(condition: n.Condition) -> frozenset[str]:
     """The event identifiers whose times a condition reads."""
-    if isinstance(condition, Temporal):
+    if isinstance(condition, n.Temporal):
         return frozenset(condition.events)
-    if isinstance(condition, Data):
+    if isinstance(condition, n.Data):
         return frozenset()
     return frozenset().union(*map(condition_events, condition.parts))
 

@@ -4,21 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.algebra.materialise import waits
-from ostinato.rules.algebra.nodes import (
-    AntiJoin,
-    Bound,
-    Definition,
-    FixedStream,
-    Join,
-    Node,
-    Plan,
-    Point,
-    Rename,
-    TemporalJoin,
-    TimerStream,
-    walk,
-)
 
 
 @dataclass(frozen=True)
@@ -26,7 +13,7 @@ class Use:
     """One join that looks a point up again: in which definition, and for how long a tuple matters to it."""
 
     user: str
-    bounds: tuple[Bound, ...]  # each in the names of the point
+    bounds: tuple[cera.Bound, ...]  # each in the names of the point
 
 
 @dataclass(frozen=True)
@@ -47,30 +34,30 @@ class Relevance:
         return tuple(dict.fromkeys(found))
 
 
-def relevance(plan: Plan) -> dict[str, Relevance]:
+def relevance(plan: cera.Plan) -> dict[str, Relevance]:
     """For every point of the plan that is not the result of a rule."""
     uses: dict[str, list[Use]] = {definition.name: [] for definition in plan.definitions if definition.rule is None}
     for definition in plan.definitions:
-        for node in walk(definition.node):
-            if isinstance(node, Join) and not isinstance(node.right, TimerStream | FixedStream):
+        for node in cera.walk(definition.node):
+            if isinstance(node, cera.Join) and not isinstance(node.right, cera.AnyTimer):
                 _note(definition, node.left, node.keep_left, uses)
-            if isinstance(node, TemporalJoin | AntiJoin | Join) and not isinstance(
-                node.right, TimerStream | FixedStream
-            ):
+            if isinstance(node, cera.AnyJoin) and not isinstance(node.right, cera.AnyTimer):
                 _note(definition, node.right, node.keep_right, uses)
     return {
         name: Relevance(
-            tuple(found), waits(plan.by_name[name].node) or isinstance(plan.by_name[name].node, FixedStream)
+            tuple(found), waits(plan.by_name[name].node) or isinstance(plan.by_name[name].node, cera.FixedStream)
         )
         for name, found in uses.items()
     }
 
 
-def _note(definition: Definition, node: Node, bounds: tuple[Bound, ...], uses: dict[str, list[Use]]) -> None:
+def _note(
+    definition: cera.Definition, node: cera.Node, bounds: tuple[cera.Bound, ...], uses: dict[str, list[Use]]
+) -> None:
     names: dict[str, str] = {}
-    if isinstance(node, Rename):
+    if isinstance(node, cera.Rename):
         names, node = dict(node.events), node.input
-    assert isinstance(node, Point), "what is looked up again is materialised"
+    assert isinstance(node, cera.Point), "what is looked up again is materialised"
     mine = tuple(
         replace(
             bound,

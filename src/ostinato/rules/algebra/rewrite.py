@@ -5,31 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ostinato.core.expressions import Call
-from ostinato.rules.algebra.nodes import (
-    AntiJoin,
-    Construct,
-    Join,
-    Match,
-    Merge,
-    Node,
-    Project,
-    Select,
-    TemporalJoin,
-    TimerStream,
-    condition_events,
-    inputs,
-    walk,
-    with_inputs,
-)
+from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.syntax.heads import groups
 from ostinato.rules.syntax.nodes import Condition, Data, Formula
 from ostinato.rules.syntax.variables import used
 
 
-def early_negation(node: Node) -> Node:
+def early_negation(node: cera.Node) -> cera.Node:
     """L ⋈ R ▷ S = L ▷ S ⋈ R where S shares nothing with what R adds: fewer tuples collect."""
-    node = with_inputs(node, tuple(map(early_negation, inputs(node))))
-    if isinstance(node, AntiJoin) and isinstance(node.left, TemporalJoin):
+    node = cera.with_inputs(node, tuple(map(early_negation, cera.inputs(node))))
+    if isinstance(node, cera.AntiJoin) and isinstance(node.left, cera.TemporalJoin):
         collect = node.left
         added = set(collect.right.schema.data) - set(collect.left.schema.data)
         if not added & set(node.right.schema.data):
@@ -37,15 +22,15 @@ def early_negation(node: Node) -> Node:
     return node
 
 
-def push_selections(node: Node) -> Node:
+def push_selections(node: cera.Node) -> cera.Node:
     """σ as near to its relations as it can be (section 3.4.2)."""
-    if isinstance(node, Select):
+    if isinstance(node, cera.Select):
         below = push_selections(node.input)
         for condition in node.conditions:
             for part in _conjuncts(condition):
                 below = _push(part, below)
         return below
-    return with_inputs(node, tuple(map(push_selections, inputs(node))))
+    return cera.with_inputs(node, tuple(map(push_selections, cera.inputs(node))))
 
 
 def _conjuncts(condition: Condition) -> list[Condition]:
@@ -56,74 +41,74 @@ def _conjuncts(condition: Condition) -> list[Condition]:
     return [condition]
 
 
-def _push(condition: Condition, node: Node) -> Node:
-    if isinstance(node, Select):
+def _push(condition: Condition, node: cera.Node) -> cera.Node:
+    if isinstance(node, cera.Select):
         below = _push(condition, node.input)
-        if below == Select((condition,), node.input):  # it can go no deeper
-            return Select((*node.conditions, condition), node.input)
+        if below == cera.Select((condition,), node.input):  # it can go no deeper
+            return cera.Select((*node.conditions, condition), node.input)
         return replace(node, input=below)
-    if isinstance(node, AntiJoin):
+    if isinstance(node, cera.AntiJoin):
         return replace(node, left=_push(condition, node.left))
-    if isinstance(node, Join | TemporalJoin):
+    if isinstance(node, cera.Join | cera.TemporalJoin):
         # A condition on shared variables goes to both sides. What is collected has lost its times.
         # When a timer goes off is known where it is joined with its event.
         left = _covers(node.left, condition)
-        right = _covers(node.right, condition) and (isinstance(node, Join) or not condition_events(condition))
-        right = right and not isinstance(node.right, TimerStream)
+        right = _covers(node.right, condition) and (isinstance(node, cera.Join) or not cera.condition_events(condition))
+        right = right and not isinstance(node.right, cera.TimerStream)
         if left or right:
             return replace(
                 node,
                 left=_push(condition, node.left) if left else node.left,
                 right=_push(condition, node.right) if right else node.right,
             )
-    return Select((condition,), node)
+    return cera.Select((condition,), node)
 
 
-def _covers(node: Node, condition: Condition) -> bool:
+def _covers(node: cera.Node, condition: Condition) -> bool:
     schema = node.schema
     read = frozenset(used(condition))
     # A condition without variables (1 = 1) has no better place than where it is.
     return (
-        condition_events(condition) <= set(schema.times)
+        cera.condition_events(condition) <= set(schema.times)
         and read <= set(schema.data)
-        and bool(read or condition_events(condition))
+        and bool(read or cera.condition_events(condition))
     )
 
 
-def narrow(node: Node, wanted: frozenset[str] = frozenset()) -> Node:
+def narrow(node: cera.Node, wanted: frozenset[str] = frozenset()) -> cera.Node:
     """π: variables that nobody above reads are not kept."""
-    if isinstance(node, Construct):
+    if isinstance(node, cera.Construct):
         wanted = frozenset(used(node.head))
         if groups(node.head):
             wanted |= _decisive(node.input) & node.trace
         return replace(node, input=narrow(node.input, wanted))
-    if isinstance(node, Merge):
+    if isinstance(node, cera.Merge):
         return replace(node, input=narrow(node.input, wanted))
-    if isinstance(node, Select):
+    if isinstance(node, cera.Select):
         read = frozenset().union(*map(used, node.conditions))
         return _project(replace(node, input=narrow(node.input, wanted | read)), wanted)
-    if isinstance(node, AntiJoin):
+    if isinstance(node, cera.AntiJoin):
         shared = frozenset(node.right.schema.data) & frozenset(node.left.schema.data)
         left = narrow(node.left, wanted | shared)
         return replace(node, left=left, right=narrow(node.right, shared))
-    if isinstance(node, Join | TemporalJoin):
+    if isinstance(node, cera.Join | cera.TemporalJoin):
         shared = frozenset(node.right.schema.data) & frozenset(node.left.schema.data)
         return replace(node, left=narrow(node.left, wanted | shared), right=narrow(node.right, wanted | shared))
-    return _project(node, wanted) if isinstance(node, Match) else node
+    return _project(node, wanted) if isinstance(node, cera.Match) else node
 
 
-def _decisive(node: Node) -> frozenset[str]:
+def _decisive(node: cera.Node) -> frozenset[str]:
     """What decides, beside the times, about what is collected: where these differ, so do the groups."""
     found: frozenset[str] = frozenset()
-    if not any(isinstance(below, TemporalJoin) for below in walk(node)):
+    if not any(isinstance(below, cera.TemporalJoin) for below in cera.walk(node)):
         return found
-    if isinstance(node, Select):
+    if isinstance(node, cera.Select):
         found = frozenset().union(*map(used, node.conditions))
-    elif isinstance(node, TemporalJoin | AntiJoin):
+    elif isinstance(node, cera.TemporalJoin | cera.AntiJoin):
         found = frozenset(node.right.schema.data) & frozenset(node.left.schema.data)
-    return found.union(*map(_decisive, inputs(node)))
+    return found.union(*map(_decisive, cera.inputs(node)))
 
 
-def _project(node: Node, wanted: frozenset[str]) -> Node:
+def _project(node: cera.Node, wanted: frozenset[str]) -> cera.Node:
     kept = tuple(name for name in node.schema.data if name in wanted)
-    return node if kept == node.schema.data else Project(kept, node)
+    return node if kept == node.schema.data else cera.Project(kept, node)

@@ -10,22 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ostinato.core.expressions import Literal, Variable
-from ostinato.rules.algebra.nodes import (
-    AntiJoin,
-    At,
-    Definition,
-    FixedStream,
-    Join,
-    Match,
-    Node,
-    Part,
-    Point,
-    TemporalJoin,
-    TimerStream,
-    Union,
-    inputs,
-    with_inputs,
-)
+from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.syntax.nodes import Make, Value
 
 
@@ -34,7 +19,7 @@ class Rounds:
     """What a round computes: of each definition that recursion adds to, what it adds; of a match, the match itself."""
 
     labels: tuple[str, ...]  # what the recursion derives
-    additions: tuple[tuple[Definition, Node], ...]
+    additions: tuple[tuple[cera.Definition, cera.Node], ...]
     looked_up: frozenset[str]  # points that rounds read again and again
 
     @property
@@ -42,14 +27,14 @@ class Rounds:
         return frozenset(definition.name for definition, _ in self.additions)
 
 
-def rounds_of(definitions: Sequence[Definition], labels: Iterable[str]) -> Rounds:
+def rounds_of(definitions: Sequence[cera.Definition], labels: Iterable[str]) -> Rounds:
     """Of the definitions of a recursive group, in order."""
     derived = tuple(sorted(labels))
     moving: set[str] = set()
-    additions: list[tuple[Definition, Node]] = []
+    additions: list[tuple[cera.Definition, cera.Node]] = []
     for definition in definitions:
         node = definition.node
-        added = _added(node, moving) if not isinstance(node, Match) else node if node.stream in derived else None
+        added = _added(node, moving) if not isinstance(node, cera.Match) else node if node.stream in derived else None
         if added is not None:
             moving.add(definition.name)
             additions.append((definition, added))
@@ -76,37 +61,37 @@ def _is_copied(term: Value, plain: frozenset[str]) -> bool:
     return isinstance(term.expr, Literal) or (isinstance(term.expr, Variable) and term.expr.name in plain)
 
 
-def _added(node: Node, moving: set[str]) -> Node | None:
+def _added(node: cera.Node, moving: set[str]) -> cera.Node | None:
     """What the round adds to a node; None where that is nothing."""
-    if isinstance(node, Point):
-        return At("Δ", node) if node.name in moving else None
-    if isinstance(node, Match | FixedStream | TimerStream):
+    if isinstance(node, cera.Point):
+        return cera.At("Δ", node) if node.name in moving else None
+    if isinstance(node, cera.Match | cera.FixedStream | cera.TimerStream):
         return None
-    if isinstance(node, AntiJoin) or (isinstance(node, Join) and isinstance(node.right, TimerStream | FixedStream)):
+    if isinstance(node, cera.AntiJoin) or (isinstance(node, cera.Join) and isinstance(node.right, cera.AnyTimer)):
         left = _added(node.left, moving)  # what is negated is complete (plan.rules_strata)
         return None if left is None else replace(node, left=left)
-    if isinstance(node, Join | TemporalJoin):
+    if isinstance(node, cera.Join | cera.TemporalJoin):
         left, right = _added(node.left, moving), _added(node.right, moving)
-        arms: list[Node] = []
+        arms: list[cera.Node] = []
         if left is not None:
             arms.append(replace(node, left=left, right=_part("◦∪Δ", node.right, moving)))
         if right is not None:
             arms.append(replace(node, left=_part("◦", node.left, moving), right=right))
-        return None if not arms else arms[0] if len(arms) == 1 else Union(tuple(arms))
-    below = _added(inputs(node)[0], moving)
-    return None if below is None else with_inputs(node, (below,))
+        return None if not arms else arms[0] if len(arms) == 1 else cera.Union(tuple(arms))
+    below = _added(cera.inputs(node)[0], moving)
+    return None if below is None else cera.with_inputs(node, (below,))
 
 
-def _part(part: Part, node: Node, moving: set[str]) -> Node:
+def _part(part: cera.Part, node: cera.Node, moving: set[str]) -> cera.Node:
     """The node over that part of what moves."""
-    if isinstance(node, Point):
-        return At(part, node) if node.name in moving else node
-    return with_inputs(node, tuple(_part(part, below, moving) for below in inputs(node)))
+    if isinstance(node, cera.Point):
+        return cera.At(part, node) if node.name in moving else node
+    return cera.with_inputs(node, tuple(_part(part, below, moving) for below in cera.inputs(node)))
 
 
-def _looked_up(node: Node) -> set[str]:
-    if isinstance(node, At):
-        return set() if node.part == "Δ" or not isinstance(node.input, Point) else {node.input.name}
-    if isinstance(node, Point):
+def _looked_up(node: cera.Node) -> set[str]:
+    if isinstance(node, cera.At):
+        return set() if node.part == "Δ" or not isinstance(node.input, cera.Point) else {node.input.name}
+    if isinstance(node, cera.Point):
         return {node.name}
-    return {name for below in inputs(node) for name in _looked_up(below)}
+    return {name for below in cera.inputs(node) for name in _looked_up(below)}

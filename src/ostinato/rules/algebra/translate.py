@@ -4,60 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ostinato.rules.algebra.nodes import (
-    AntiJoin,
-    Collected,
-    Construct,
-    FixedStream,
-    Join,
-    Match,
-    Merge,
-    Node,
-    Select,
-    TemporalJoin,
-    TimerStream,
-)
+from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.syntax.heads import asks_for_ends
 from ostinato.rules.syntax.nodes import EventQuery, NormalRule, PatternQuery, RelativeTimer, While
 
 PATTERN = "cel "  # what the name of a stream begins with that is not a label but the matches of a CEL query
 
 
-def translate(rule: NormalRule) -> Construct:
+def translate(rule: NormalRule) -> cera.Construct:
     """Q := C^X[h](µ[[begin, end] ← j1 ⊔ … ⊔ jl](σ[c1 ∧ … ∧ ck](Bn)))."""
     fresh = _fresh_names(rule)
-    node: Node | None = None
+    node: cera.Node | None = None
     traced: list[tuple[str, frozenset[str]]] = []
     for query in _connected(rule.events):
         match = event_match(query)
         traced.append((match.ident, frozenset(match.schema.data)))
-        node = match if node is None else Join(node, match)
+        node = match if node is None else cera.Join(node, match)
     for timer in rule.timers:
-        stream = TimerStream(timer) if isinstance(timer, RelativeTimer) else FixedStream(timer)
-        node = stream if node is None else Join(node, stream)
+        stream = cera.TimerStream(timer) if isinstance(timer, RelativeTimer) else cera.FixedStream(timer)
+        node = stream if node is None else cera.Join(node, stream)
     assert node is not None, "a rule without an event to begin with is refused when it is checked"
-    collected: list[Collected] = []
+    collected: list[cera.Collected] = []
     timed = asks_for_ends(rule.head)
     for collect in rule.collects:
         match = _while_match(collect, fresh)
-        node = TemporalJoin(collect.window, match.ident, node, match, named=collect.ident is not None, timed=timed)
-        collected.append(Collected(match.ident, collect.ident is not None, frozenset(match.schema.data)))
+        node = cera.TemporalJoin(collect.window, match.ident, node, match, named=collect.ident is not None, timed=timed)
+        collected.append(cera.Collected(match.ident, collect.ident is not None, frozenset(match.schema.data)))
     for negation in rule.negations:
         match = _while_match(negation, fresh)
-        node = AntiJoin(negation.window, match.ident, node, match)
+        node = cera.AntiJoin(negation.window, match.ident, node, match)
     if rule.where:
-        node = Select(rule.where, node)
-    return Construct(rule.head, Merge(node.schema.times, node), tuple(traced), tuple(collected))
+        node = cera.Select(rule.where, node)
+    return cera.Construct(rule.head, cera.Merge(node.schema.times, node), tuple(traced), tuple(collected))
 
 
-def event_match(query: EventQuery | PatternQuery) -> Match:
+def event_match(query: EventQuery | PatternQuery) -> cera.Match:
     if isinstance(query, PatternQuery):
-        return Match(query.ident, query.term, PATTERN + query.query)
-    return Match(query.ident, query.term, query.term.label, query.bound)
+        return cera.Match(query.ident, query.term, PATTERN + query.query)
+    return cera.Match(query.ident, query.term, query.term.label, query.bound)
 
 
-def _while_match(query: While, fresh: Iterator[str]) -> Match:
-    return Match(query.ident or next(fresh), query.term, query.term.label, query.bound)
+def _while_match(query: While, fresh: Iterator[str]) -> cera.Match:
+    return cera.Match(query.ident or next(fresh), query.term, query.term.label, query.bound)
 
 
 def _connected(events: Iterable[EventQuery | PatternQuery]) -> list[EventQuery | PatternQuery]:

@@ -13,23 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.algebra.bounds import TIMERS
 from ostinato.rules.algebra.difference import difference
-from ostinato.rules.algebra.nodes import (
-    AntiJoin,
-    At,
-    Construct,
-    Join,
-    Match,
-    Merge,
-    Node,
-    Point,
-    Project,
-    Rename,
-    Select,
-    TemporalJoin,
-    TimerStream,
-)
 from ostinato.rules.algebra.translate import PATTERN
 from ostinato.rules.relational.comparisons import comparison, is_comparable
 from ostinato.rules.relational.kinds import TERM, Attributes, Kind
@@ -53,12 +39,12 @@ class Few:
         self._ends: dict[str, list[int]] = {}
         for definition in program.plan.plan.definitions:
             name, node = definition.name, definition.node
-            if isinstance(node, Match):
+            if isinstance(node, cera.Match):
                 if (match := _compiled(program.binding.matchings[name], program)) is not None:
                     self._matches[name] = match
             elif (change := self._change(difference(node))) is not None:
                 self._changes[name] = change
-            if not isinstance(node, Construct):
+            if not isinstance(node, cera.Construct):
                 ends = [self.generator.names.time(ident, "end") for ident in node.schema.times]
                 self._ends[name] = [self.generator.columns(node).index(end) for end in ends]
 
@@ -80,31 +66,31 @@ class Few:
         """When each of the tuples ends."""
         return [max(row[place] for place in self._ends[name]) for row in rows]
 
-    def _change(self, node: Node) -> _Change | None:
+    def _change(self, node: cera.Node) -> _Change | None:
         """What a step adds, as made of what it adds to one point; None where that does not tell all."""
-        if isinstance(node, At):
-            return self._source(node.input) if node.part == "Δ" and isinstance(node.input, Point) else None
-        if isinstance(node, Select | Project | Rename | Merge | Construct):
+        if isinstance(node, cera.At):
+            return self._source(node.input) if node.part == "Δ" and isinstance(node.input, cera.Point) else None
+        if isinstance(node, cera.Select | cera.Project | cera.Rename | cera.Merge | cera.Construct):
             below = self._change(node.input)
-        elif isinstance(node, TemporalJoin | AntiJoin | Join):
+        elif isinstance(node, cera.AnyJoin):
             below = self._change(node.left)
         else:
             return None
         if below is None:
             return None
-        if isinstance(node, Select):
+        if isinstance(node, cera.Select):
             return self._selected(below, node)
-        if isinstance(node, Project):
+        if isinstance(node, cera.Project):
             kept = self.generator.columns(node)
             return replace(below, columns={name: below.columns[name] for name in kept if name in below.columns})
-        if isinstance(node, Rename):
+        if isinstance(node, cera.Rename):
             names = dict(zip(self.generator.columns(node.input), self.generator.columns(node), strict=True))
             return replace(below, columns={names[name]: place for name, place in below.columns.items()})
-        if isinstance(node, Join) and isinstance(node.right, TimerStream):
+        if isinstance(node, cera.Join) and isinstance(node.right, cera.TimerStream):
             return self._timed(below, node.right.timer)
         return replace(below, exact=False)
 
-    def _source(self, point: Point) -> _Change | None:
+    def _source(self, point: cera.Point) -> _Change | None:
         name = point.name
         known = name in self._matches or (name in self._changes and self._changes[name].exact)
         # What waits is not added when it is found, but when it ends.
@@ -112,7 +98,7 @@ class Few:
             return None
         return _Change(name, {column: (place, 0) for place, column in enumerate(self.generator.columns(point))})
 
-    def _selected(self, below: _Change, node: Select) -> _Change:
+    def _selected(self, below: _Change, node: cera.Select) -> _Change:
         kinds = self.generator.binding.of(node.input)
         tests, exact = list(below.tests), below.exact
         for condition in node.conditions:

@@ -7,8 +7,8 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import cast
 
+from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.algebra.difference import difference
-from ostinato.rules.algebra.nodes import At, Construct, Definition, Match, Node, Point, Union, inputs, walk, with_inputs
 from ostinato.rules.algebra.translate import PATTERN
 from ostinato.rules.relational.dialects import write
 from ostinato.rules.relational.select import NOW, PREVIOUS, Generator
@@ -37,14 +37,14 @@ class Statement:
 class Statements:
     """Made when they are first needed."""
 
-    def __init__(self, definitions: Iterable[Definition], generator: Generator, session: DuckSession) -> None:
+    def __init__(self, definitions: Iterable[cera.Definition], generator: Generator, session: DuckSession) -> None:
         self.generator, self.session = generator, session
         self._near = copy(generator)  # joins by buckets of time: worth it where a step has many events
         self._near.near = True
         self._driving = {each.name: _driving(each) for each in definitions}
         self._made: dict[tuple[str, frozenset[str], bool], Statement | None] = {}
 
-    def of(self, definition: Definition, active: set[str], *, large: bool) -> Statement | None:
+    def of(self, definition: cera.Definition, active: set[str], *, large: bool) -> Statement | None:
         """What computes the change of the definition, given what has changed; None where that is nothing."""
         changed = frozenset(self._driving[definition.name] & active)
         key = definition.name, changed, large
@@ -52,12 +52,12 @@ class Statements:
             self._made[key] = self._prepared(definition, changed, self._near if large else self.generator)
         return self._made[key]
 
-    def _prepared(self, definition: Definition, active: frozenset[str], generator: Generator) -> Statement | None:
+    def _prepared(self, definition: cera.Definition, active: frozenset[str], generator: Generator) -> Statement | None:
         name, node = definition.name, definition.node
-        changed = node if isinstance(node, Match) else _pruned(difference(node), active)
+        changed = node if isinstance(node, cera.Match) else _pruned(difference(node), active)
         if changed is None:
             return None
-        if isinstance(changed, Construct):
+        if isinstance(changed, cera.Construct):
             text = write(generator.construct(name, changed), "duckdb")
         elif name in generator.stored:
             text = f"INSERT INTO {quoted(name)} {write(generator.select(changed), 'duckdb')}"
@@ -71,51 +71,51 @@ class Statements:
         self.session.run(f"PREPARE {prepared} AS {text}")
         return Statement(text, prepared, parameters, reads_events=self._reads_events(changed))
 
-    def _reads_events(self, node: Node) -> bool:
+    def _reads_events(self, node: cera.Node) -> bool:
         """Whether the node reads events, and not only points."""
-        return any(isinstance(part, Match) or self._reads_events_below(part) for part in walk(node))
+        return any(isinstance(part, cera.Match) or self._reads_events_below(part) for part in cera.walk(node))
 
-    def _reads_events_below(self, part: Node) -> bool:
-        inlined = isinstance(part, Point) and part.name not in self.generator.stored
-        return inlined and self._reads_events(self.generator.definitions[cast(Point, part).name])
+    def _reads_events_below(self, part: cera.Node) -> bool:
+        inlined = isinstance(part, cera.Point) and part.name not in self.generator.stored
+        return inlined and self._reads_events(self.generator.definitions[cast(cera.Point, part).name])
 
-    def _reads_registered(self, node: Node) -> bool:
+    def _reads_registered(self, node: cera.Node) -> bool:
         """Whether the node reads what Python matched, and not only tables."""
-        return any(self._is_registered(part) for part in walk(node))
+        return any(self._is_registered(part) for part in cera.walk(node))
 
-    def _is_registered(self, part: Node) -> bool:
-        if isinstance(part, Match):
+    def _is_registered(self, part: cera.Node) -> bool:
+        if isinstance(part, cera.Match):
             found = next(each for each in self.generator.binding.matchings.values() if each.match is part)
             return found.flat is None or part.stream.startswith(PATTERN)
-        inlined = isinstance(part, Point) and part.name not in self.generator.stored
-        return inlined and self._reads_registered(self.generator.definitions[cast(Point, part).name])
+        inlined = isinstance(part, cera.Point) and part.name not in self.generator.stored
+        return inlined and self._reads_registered(self.generator.definitions[cast(cera.Point, part).name])
 
 
-def _driving(definition: Definition) -> set[str]:
+def _driving(definition: cera.Definition) -> set[str]:
     """The points whose Δ the difference of a definition reads; a match reads events."""
-    if isinstance(definition.node, Match):
+    if isinstance(definition.node, cera.Match):
         return {definition.name}
     parts = _parts(difference(definition.node))
-    return {each.input.name for each in parts if isinstance(each.input, Point) and each.part == "Δ"}
+    return {each.input.name for each in parts if isinstance(each.input, cera.Point) and each.part == "Δ"}
 
 
-def _parts(node: Node) -> Iterator[At]:
-    if isinstance(node, At):
+def _parts(node: cera.Node) -> Iterator[cera.At]:
+    if isinstance(node, cera.At):
         yield node
     else:
-        for below in inputs(node):
+        for below in cera.inputs(node):
             yield from _parts(below)
 
 
-def _pruned(node: Node, active: frozenset[str]) -> Node | None:
+def _pruned(node: cera.Node, active: frozenset[str]) -> cera.Node | None:
     """Without the arms whose Δ is empty; None where all are."""
-    if isinstance(node, At):
-        changed = node.part != "Δ" or (isinstance(node.input, Point) and node.input.name in active)
+    if isinstance(node, cera.At):
+        changed = node.part != "Δ" or (isinstance(node.input, cera.Point) and node.input.name in active)
         return node if changed else None
-    if isinstance(node, Union):
+    if isinstance(node, cera.Union):
         arms = [arm for each in node.inputs if (arm := _pruned(each, active)) is not None]
         return None if not arms else arms[0] if len(arms) == 1 else replace(node, inputs=tuple(arms))
-    below = [_pruned(each, active) for each in inputs(node)]
+    below = [_pruned(each, active) for each in cera.inputs(node)]
     if any(each is None for each in below):
         return None
-    return with_inputs(node, tuple(each for each in below if each is not None))
+    return cera.with_inputs(node, tuple(each for each in below if each is not None))

@@ -15,29 +15,12 @@ from ostinato.core.types import check_expression
 from ostinato.errors import QueryError, Span, did_you_mean
 from ostinato.rules.plan.cel_patterns import check_pattern
 from ostinato.rules.plan.normal_form import normalise
-from ostinato.rules.syntax.nodes import (
-    AbsoluteTimer,
-    Aggregate,
-    All,
-    Atom,
-    Combined,
-    Condition,
-    ConstructTerm,
-    Data,
-    Formula,
-    Make,
-    NormalRule,
-    PatternQuery,
-    Program,
-    RelativeTimer,
-    Temporal,
-    Value,
-)
+from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.parse import parse
 from ostinato.rules.syntax.variables import Names, bound, maybe, used
 
 
-def parse_checked(text: str) -> Program:
+def parse_checked(text: str) -> n.Program:
     """The program that `text` states, checked. Raises QueryError with the place, the reason and a likely fix."""
     program = parse(text)
     try:
@@ -47,7 +30,7 @@ def parse_checked(text: str) -> Program:
     return program
 
 
-def check(program: Program) -> None:
+def check(program: n.Program) -> None:
     """Raise QueryError for the first fault, with its place in the text of the program."""
     for _, rules in groupby(normalise(program), lambda rule: rule.number):
         branches = [_Branch(rule) for rule in rules]
@@ -62,7 +45,7 @@ def check(program: Program) -> None:
             branch.check_joins()
             branch.check_bound(somewhere)
         patterns = {
-            event: None for branch in branches for event in branch.rule.events if isinstance(event, PatternQuery)
+            event: None for branch in branches for event in branch.rule.events if isinstance(event, n.PatternQuery)
         }
         for pattern in patterns:
             check_pattern(pattern)
@@ -70,10 +53,10 @@ def check(program: Program) -> None:
 
 @dataclass(frozen=True)
 class _Branch:
-    rule: NormalRule
+    rule: n.NormalRule
 
     @property
-    def literals(self) -> tuple[Atom, ...]:
+    def literals(self) -> tuple[n.Atom, ...]:
         return (*self.rule.events, *self.rule.timers, *self.rule.collects, *self.rule.negations)
 
     @cached_property
@@ -100,21 +83,21 @@ class _Branch:
             fix = "choose another label"
             raise QueryError("`match` is what CEL queries give, and no rule may derive it", span=head.span, fix=fix)
         for child in head.children:
-            made = child.term if isinstance(child, All) else child
-            if isinstance(made, Make) and made.label.lower() in ("type", "begin", "end"):
+            made = child.term if isinstance(child, n.All) else child
+            if isinstance(made, n.Make) and made.label.lower() in ("type", "begin", "end"):
                 reason = f"`{made.label}` is a column of the answer already"
                 raise QueryError(reason, span=made.span, fix="give the element another label")
         for term in _terms(head):
-            if isinstance(term, Value | Aggregate | Combined):
+            if isinstance(term, n.Value | n.Aggregate | n.Combined):
                 check_expression(term.expr, condition=False)
-            if isinstance(term, All | Aggregate) and not used(term) and not self.collected:
-                what = "all" if isinstance(term, All) else f"{term.name}(all …)"
-                fix = "name one: all var X" if isinstance(term, All) else f"name one: {term.name}(all var X)"
+            if isinstance(term, n.All | n.Aggregate) and not used(term) and not self.collected:
+                what = "all" if isinstance(term, n.All) else f"{term.name}(all …)"
+                fix = "name one: all var X" if isinstance(term, n.All) else f"name one: {term.name}(all var X)"
                 raise QueryError(f"`{what}` goes over no variable", span=term.span, fix=fix)
 
     def check_idents(self) -> None:
         rule = self.rule
-        if not rule.events and not any(isinstance(timer, AbsoluteTimer) for timer in rule.timers):
+        if not rule.events and not any(isinstance(timer, n.AbsoluteTimer) for timer in rule.timers):
             raise QueryError(
                 f"rule {rule.number} ({rule.head.label}) has no event to begin with",
                 span=self.literals[0].span,
@@ -130,7 +113,7 @@ class _Branch:
 
     def check_timers(self, named: frozenset[str]) -> None:
         for timer in self.rule.timers:
-            if isinstance(timer, RelativeTimer):
+            if isinstance(timer, n.RelativeTimer):
                 self._known(timer.anchor, timer.span, "a timer can be anchored on", named)
             else:
                 _check_interval(timer)
@@ -142,9 +125,9 @@ class _Branch:
     def check_conditions(self, named: frozenset[str]) -> None:
         for condition in self.rule.where:
             for part in _conditions(condition):
-                if isinstance(part, Data):
+                if isinstance(part, n.Data):
                     check_expression(part.expr, condition=True)
-                elif isinstance(part, Temporal):
+                elif isinstance(part, n.Temporal):
                     for ident in part.events:
                         self._known(ident, part.span, "a temporal condition can name", named)
                     if len(set(part.events)) < len(part.events):
@@ -177,7 +160,7 @@ class _Branch:
 
     def check_bound(self, somewhere: set[str]) -> None:
         """Range restriction: what a head or a condition uses is bound by an event or a collection of this branch."""
-        places: Sequence[tuple[str, ConstructTerm | Condition]] = [
+        places: Sequence[tuple[str, n.ConstructTerm | n.Condition]] = [
             ("the head", self.rule.head),
             *(("where", condition) for condition in self.rule.where),
         ]
@@ -199,7 +182,7 @@ class _Branch:
                 raise QueryError(f"`var {name}` is not bound by any event of the rule", span=span, fix=fix)
 
 
-def _check_interval(timer: AbsoluteTimer) -> None:
+def _check_interval(timer: n.AbsoluteTimer) -> None:
     begin, end = timer.begin, timer.end
     try:
         if isinstance(begin, str) and isinstance(end, str):
@@ -216,22 +199,22 @@ def _check_interval(timer: AbsoluteTimer) -> None:
         raise QueryError("the timer ends before it begins", span=timer.span, fix="exchange the two times")
 
 
-def _terms(term: ConstructTerm) -> Iterator[ConstructTerm]:
+def _terms(term: n.ConstructTerm) -> Iterator[n.ConstructTerm]:
     """The term and all below it."""
     yield term
-    below: tuple[ConstructTerm, ...] = ()
-    if isinstance(term, Make):
+    below: tuple[n.ConstructTerm, ...] = ()
+    if isinstance(term, n.Make):
         below = term.children
-    elif isinstance(term, All | Combined):
-        below = (term.term,) if isinstance(term, All) else term.aggregates
+    elif isinstance(term, n.All | n.Combined):
+        below = (term.term,) if isinstance(term, n.All) else term.aggregates
     for child in below:
         yield from _terms(child)
 
 
-def _conditions(condition: Condition) -> Iterator[Condition]:
+def _conditions(condition: n.Condition) -> Iterator[n.Condition]:
     """The condition and all below it."""
     yield condition
-    if isinstance(condition, Formula):
+    if isinstance(condition, n.Formula):
         for part in condition.parts:
             yield from _conditions(part)
 

@@ -10,33 +10,19 @@ from itertools import product
 from math import prod
 
 from ostinato.errors import LimitError, QueryError
-from ostinato.rules.syntax.nodes import (
-    AbsoluteTimer,
-    Atom,
-    Body,
-    Condition,
-    Conjunction,
-    Disjunction,
-    EventQuery,
-    NormalRule,
-    PatternQuery,
-    Program,
-    RelativeTimer,
-    Rule,
-    While,
-)
+from ostinato.rules.syntax import nodes as n
 
 MAX_BRANCHES = 1_000  # of one rule
 
-_Branch = tuple[tuple[Atom, ...], tuple[Condition, ...]]  # all of these literals, under all of these conditions
+_Branch = tuple[tuple[n.Atom, ...], tuple[n.Condition, ...]]  # all of these literals, under all of these conditions
 
 
-def normalise(program: Program) -> tuple[NormalRule, ...]:
+def normalise(program: n.Program) -> tuple[n.NormalRule, ...]:
     """One rule for each branch of each rule, in the order of the text."""
     return tuple(branch for rule in program.rules for branch in _branches_of(rule))
 
 
-def _branches_of(rule: Rule) -> list[NormalRule]:
+def _branches_of(rule: n.Rule) -> list[n.NormalRule]:
     if (count := _count(rule.body)) > MAX_BRANCHES:
         raise LimitError(
             "branches",
@@ -47,16 +33,16 @@ def _branches_of(rule: Rule) -> list[NormalRule]:
     return [_normal(rule, literals, where) for literals, where in _branches(rule.body)]
 
 
-def _count(body: Body) -> int:
-    if isinstance(body, Conjunction):
+def _count(body: n.Body) -> int:
+    if isinstance(body, n.Conjunction):
         return prod(map(_count, body.parts))
-    return sum(map(_count, body.parts)) if isinstance(body, Disjunction) else 1
+    return sum(map(_count, body.parts)) if isinstance(body, n.Disjunction) else 1
 
 
-def _branches(body: Body) -> list[_Branch]:
-    if isinstance(body, Disjunction):
+def _branches(body: n.Body) -> list[_Branch]:
+    if isinstance(body, n.Disjunction):
         found = [branch for part in body.parts for branch in _branches(part)]
-    elif isinstance(body, Conjunction):
+    elif isinstance(body, n.Conjunction):
         found = [_together(parts) for parts in product(*map(_branches, body.parts))]
     else:
         return [((body,), ())]
@@ -70,12 +56,12 @@ def _together(parts: Sequence[_Branch]) -> _Branch:
     )
 
 
-def _normal(rule: Rule, literals: Sequence[Atom], where: tuple[Condition, ...]) -> NormalRule:
-    whiles = [literal for literal in literals if isinstance(literal, While)]
-    timers = [literal for literal in literals if isinstance(literal, RelativeTimer | AbsoluteTimer)]
-    return NormalRule(
+def _normal(rule: n.Rule, literals: Sequence[n.Atom], where: tuple[n.Condition, ...]) -> n.NormalRule:
+    whiles = [literal for literal in literals if isinstance(literal, n.While)]
+    timers = [literal for literal in literals if isinstance(literal, n.RelativeTimer | n.AbsoluteTimer)]
+    return n.NormalRule(
         rule.head,
-        events=tuple(literal for literal in literals if isinstance(literal, EventQuery | PatternQuery)),
+        events=tuple(literal for literal in literals if isinstance(literal, n.EventQuery | n.PatternQuery)),
         timers=_sorted(timers),
         collects=tuple(literal for literal in whiles if not literal.negated),
         negations=tuple(literal for literal in whiles if literal.negated),
@@ -85,21 +71,21 @@ def _normal(rule: Rule, literals: Sequence[Atom], where: tuple[Condition, ...]) 
     )
 
 
-def _sorted(timers: Sequence[RelativeTimer | AbsoluteTimer]) -> tuple[RelativeTimer | AbsoluteTimer, ...]:
+def _sorted(timers: Sequence[n.RelativeTimer | n.AbsoluteTimer]) -> tuple[n.RelativeTimer | n.AbsoluteTimer, ...]:
     """Each timer after the one that it is anchored on, otherwise as written."""
-    done: list[RelativeTimer | AbsoluteTimer] = []
+    done: list[n.RelativeTimer | n.AbsoluteTimer] = []
     left = list(timers)
     while left:
         waiting = {timer.ident for timer in left}
-        ready = [timer for timer in left if isinstance(timer, AbsoluteTimer) or timer.anchor not in waiting]
+        ready = [timer for timer in left if isinstance(timer, n.AbsoluteTimer) or timer.anchor not in waiting]
         if not ready:
-            raise _circular([timer for timer in left if isinstance(timer, RelativeTimer)])
+            raise _circular([timer for timer in left if isinstance(timer, n.RelativeTimer)])
         done += ready
         left = [timer for timer in left if timer not in ready]
     return tuple(done)
 
 
-def _circular(timers: Sequence[RelativeTimer]) -> QueryError:
+def _circular(timers: Sequence[n.RelativeTimer]) -> QueryError:
     """Every one of these waits for another of them, so following the anchors comes back somewhere."""
     anchors = {timer.ident: timer for timer in timers}
     path = [timers[0].ident]

@@ -9,23 +9,7 @@ import pyarrow as pa
 
 from ostinato.core.types import check_expression
 from ostinato.errors import QueryError, Span
-from ostinato.rules.algebra.nodes import (
-    AntiJoin,
-    Construct,
-    Definition,
-    FixedStream,
-    Join,
-    Match,
-    Node,
-    Plan,
-    Point,
-    Project,
-    Rename,
-    Select,
-    TemporalJoin,
-    inputs,
-    walk,
-)
+from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.algebra.query_plan import RulePlan
 from ostinato.rules.algebra.translate import PATTERN
 from ostinato.rules.relational.head_types import Part, parts
@@ -44,25 +28,25 @@ class Binding:
     parts: dict[str, list[Part]] = field(default_factory=dict)  # by the definition of the rule
     derived: dict[str, dict[str, Kind]] = field(default_factory=dict)  # label -> attributes
 
-    def of(self, node: Node) -> Mapping[str, Kind]:
+    def of(self, node: cera.Node) -> Mapping[str, Kind]:
         """What the variables of a node hold."""
-        if isinstance(node, Point):
+        if isinstance(node, cera.Point):
             return self.kinds[node.name]
-        if isinstance(node, Rename):
+        if isinstance(node, cera.Rename):
             names = {old: new for new, old in node.data}
             return {names.get(name, name): kind for name, kind in self.of(node.input).items()}
-        if isinstance(node, Join | TemporalJoin):
+        if isinstance(node, cera.Join | cera.TemporalJoin):
             left, right = self.of(node.left), self.of(node.right)
             # A typed value that equals a TERM says more than it.
             return {
                 name: left[name] if left.get(name) is not TERM else right.get(name, TERM) for name in node.schema.data
             }
-        if isinstance(node, AntiJoin):
+        if isinstance(node, cera.AntiJoin):
             return self.of(node.left)
-        if isinstance(node, Project):
+        if isinstance(node, cera.Project):
             of = self.of(node.input)
             return {name: of[name] for name in node.data}
-        below = inputs(node)
+        below = cera.inputs(node)
         return self.of(below[0]) if below else {}
 
 
@@ -74,11 +58,11 @@ def bind(plan: RulePlan, incoming: Attributes, patterns: Mapping[str, Attributes
     recursive = {rule.head.label for group in plan.groups if group.recursive for rule in group.rules}
     patient = True  # what comes in under the label of a recursive rule tells less than what the rule derives
     while waiting:
-        later: list[Definition] = []
+        later: list[cera.Definition] = []
         failed: QueryError | None = None
         for definition in waiting:
             node = definition.node
-            if patient and isinstance(node, Match) and node.stream in recursive - binding.derived.keys():
+            if patient and isinstance(node, cera.Match) and node.stream in recursive - binding.derived.keys():
                 later.append(definition)
                 continue
             try:
@@ -103,13 +87,13 @@ def bind(plan: RulePlan, incoming: Attributes, patterns: Mapping[str, Attributes
 
 def _bind_one(
     binding: Binding,
-    definition: Definition,
+    definition: cera.Definition,
     incoming: Attributes,
     patterns: Mapping[str, Attributes],
     named: frozenset[str],
 ) -> None:
     node = definition.node
-    if isinstance(node, Match):
+    if isinstance(node, cera.Match):
         attributes = patterns.get(node.stream[len(PATTERN) :]) or _stream(
             binding, node.stream, incoming, node.term.span
         )
@@ -118,12 +102,12 @@ def _bind_one(
         binding.matchings[definition.name] = found
         binding.kinds[definition.name] = found.kinds
         return
-    if isinstance(node, FixedStream):
+    if isinstance(node, cera.FixedStream):
         binding.kinds[definition.name] = {}
         return
-    for below in walk(node):
+    for below in cera.walk(node):
         _check(binding, below)
-    if isinstance(node, Construct):
+    if isinstance(node, cera.Construct):
         made = parts(node.head, binding.of(node.input))
         binding.parts[definition.name] = made
         known = binding.derived.setdefault(node.head.label, {})
@@ -134,19 +118,19 @@ def _bind_one(
         binding.kinds[definition.name] = binding.of(node)
 
 
-def _named(plan: Plan) -> frozenset[str]:
+def _named(plan: cera.Plan) -> frozenset[str]:
     """The points of matches whose events count each on its own, somewhere."""
     found: set[str] = set()
     for definition in plan.definitions:
-        for node in walk(definition.node):
-            if isinstance(node, TemporalJoin) and node.named:
+        for node in cera.walk(definition.node):
+            if isinstance(node, cera.TemporalJoin) and node.named:
                 found |= _points(plan, node.right)
     return frozenset(found)
 
 
-def _points(plan: Plan, node: Node) -> set[str]:
+def _points(plan: cera.Plan, node: cera.Node) -> set[str]:
     """Every point that the node is made of, directly or not."""
-    direct = {below.name for below in walk(node) if isinstance(below, Point)}
+    direct = {below.name for below in cera.walk(node) if isinstance(below, cera.Point)}
     return direct.union(*(_points(plan, plan.by_name[name].node) for name in direct))
 
 
@@ -174,20 +158,20 @@ def _agreed(name: str, left: Kind, right: Kind, span: Span) -> Kind:
     return kind
 
 
-def _check(binding: Binding, node: Node) -> None:
-    if isinstance(node, Join | TemporalJoin | AntiJoin):
+def _check(binding: Binding, node: cera.Node) -> None:
+    if isinstance(node, cera.AnyJoin):
         left, right = binding.of(node.left), binding.of(node.right)
         for name in left.keys() & right.keys():
             one, other = family(left[name]), family(right[name])
             if "unknown" not in (one, other) and "null" not in (one, other) and one != other and not _times(one, other):
-                points = [each.name for each in walk(node) if isinstance(each, Point)]
+                points = [each.name for each in cera.walk(node) if isinstance(each, cera.Point)]
                 matches = [binding.matchings[each].match.term.span for each in points if each in binding.matchings]
                 raise QueryError(
                     f"`var {name}` is a {one} in one event and a {other} in another: they are never equal",
                     span=matches[0] if matches else None,
                     fix="use two variables, and compare them with a conversion",
                 )
-    elif isinstance(node, Select):
+    elif isinstance(node, cera.Select):
         kinds = {name: family(kind) for name, kind in binding.of(node.input).items()}
         for condition in node.conditions:
             _check_condition(condition, kinds)

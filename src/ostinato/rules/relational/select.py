@@ -9,26 +9,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from ostinato.errors import QueryError
+from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.algebra.bounds import TIMERS, absolute_nanoseconds
 from ostinato.rules.algebra.difference import difference
-from ostinato.rules.algebra.nodes import (
-    AntiJoin,
-    At,
-    Bound,
-    Construct,
-    FixedStream,
-    Join,
-    Match,
-    Near,
-    Node,
-    Point,
-    Project,
-    Rename,
-    Select,
-    TemporalJoin,
-    TimerStream,
-    Union,
-)
 from ostinato.rules.relational.binding import Binding
 from ostinato.rules.relational.expressions import (
     Expressions,
@@ -106,7 +89,7 @@ class Generator:
         self,
         binding: Binding,
         ticks_per_second: int,
-        definitions: Mapping[str, Node],
+        definitions: Mapping[str, cera.Node],
         *,
         stored: Iterable[str] = (),
         near: bool = False,
@@ -133,51 +116,51 @@ class Generator:
     def time(self, ident: str, side: str, table: str | None = None) -> exp.Column:
         return column(self.names.time(ident, side), table)
 
-    def end(self, node: Node, table: str | None = None) -> Sql:
+    def end(self, node: cera.Node, table: str | None = None) -> Sql:
         """END_Q of Definition 0.5."""
         return most([self.time(ident, "end", table) for ident in node.schema.times])
 
     # Columns
 
-    def columns(self, node: Node) -> list[str]:
+    def columns(self, node: cera.Node) -> list[str]:
         """Every column of a node's SELECT: times, variables, references where they are needed, hidden times."""
-        if isinstance(node, Point):
+        if isinstance(node, cera.Point):
             return self.columns(self.definitions[node.name])
-        if isinstance(node, Match):
+        if isinstance(node, cera.Match):
             found = self._times([node.ident])
             found += [self.names.variable(name) for name in node.schema.data]
             return [*found, *([self.names.time(node.ident, REF)] if self._referenced(node) else [])]
-        if isinstance(node, TimerStream | FixedStream):
+        if isinstance(node, cera.AnyTimer):
             return self._times([node.timer.ident])
-        if isinstance(node, Join):
+        if isinstance(node, cera.Join):
             return list(dict.fromkeys([*self.columns(node.left), *self.columns(node.right)]))
-        if isinstance(node, TemporalJoin):
+        if isinstance(node, cera.TemporalJoin):
             own = set(self._times([node.ident])) if not node.timed else set()
             dropped = own | (set() if node.named else {self.names.time(node.ident, REF)})
             right = [name for name in self.columns(node.right) if name not in dropped]
             return list(dict.fromkeys([*self.columns(node.left), *right]))
-        if isinstance(node, Project):
+        if isinstance(node, cera.Project):
             dropped = {self.names.variable(name) for name in node.input.schema.data if name not in node.data}
             return [name for name in self.columns(node.input) if name not in dropped]
-        if isinstance(node, Rename):
+        if isinstance(node, cera.Rename):
             names = self._renamed(node)
             return [names.get(name, name) for name in self.columns(node.input)]
-        if isinstance(node, AntiJoin):
+        if isinstance(node, cera.AntiJoin):
             return self.columns(node.left)
-        assert isinstance(node, Select | At | Union)
-        return self.columns(node.inputs[0] if isinstance(node, Union) else node.input)
+        assert isinstance(node, cera.Select | cera.At | cera.Union)
+        return self.columns(node.inputs[0] if isinstance(node, cera.Union) else node.input)
 
     def _times(self, idents: Iterable[str]) -> list[str]:
         return [self.names.time(ident, side) for ident in idents for side in ("begin", "end")]
 
-    def _referenced(self, match: Match) -> bool:
+    def _referenced(self, match: cera.Match) -> bool:
         return self._matching(match).referenced
 
-    def _matching(self, match: Match) -> Matching:
+    def _matching(self, match: cera.Match) -> Matching:
         # The very node: to Python, matches of 1 and of true are equal.
         return next(found for found in self.binding.matchings.values() if found.match is match)
 
-    def _renamed(self, node: Rename) -> dict[str, str]:
+    def _renamed(self, node: cera.Rename) -> dict[str, str]:
         names = {self.names.variable(old): self.names.variable(new) for new, old in node.data}
         for new, old in node.events:
             names |= {self.names.time(old, side): self.names.time(new, side) for side in ("begin", "end", REF)}
@@ -185,42 +168,42 @@ class Generator:
 
     # Operators
 
-    def select(self, node: Node) -> exp.Query:
-        if isinstance(node, Point):
+    def select(self, node: cera.Node) -> exp.Query:
+        if isinstance(node, cera.Point):
             return self._all(node, table(node.name))
-        if isinstance(node, At):
+        if isinstance(node, cera.At):
             return self._part(node)
-        if isinstance(node, Union):
+        if isinstance(node, cera.Union):
             return exp.union(*(self.select(each) for each in node.inputs), distinct=False, copy=False)
-        if isinstance(node, Match):
+        if isinstance(node, cera.Match):
             return self._match(node)
-        if isinstance(node, FixedStream):
+        if isinstance(node, cera.FixedStream):
             return self._fixed(node.timer)
-        if isinstance(node, Select):
+        if isinstance(node, cera.Select):
             return self._all(node, self._over(node.input)).where(self._conditions(node))
-        if isinstance(node, Project):
+        if isinstance(node, cera.Project):
             return self._all(node, self._over(node.input))
-        if isinstance(node, Rename):
+        if isinstance(node, cera.Rename):
             names = self._renamed(node)
             shown = [exp.alias_(column(name), names.get(name, name), quoted=True) for name in self.columns(node.input)]
             return exp.select(*shown).from_(self._over(node.input))
-        if isinstance(node, Join) and isinstance(node.right, TimerStream | FixedStream):
+        if isinstance(node, cera.Join) and isinstance(node.right, cera.AnyTimer):
             return self._timer(node)
-        assert isinstance(node, Join | TemporalJoin | AntiJoin)
+        assert isinstance(node, cera.AnyJoin)
         return self._join(node)
 
-    def _all(self, node: Node, source: exp.Expr) -> exp.Select:
+    def _all(self, node: cera.Node, source: exp.Expr) -> exp.Select:
         return exp.select(*(column(name) for name in self.columns(node))).from_(source)
 
-    def _over(self, node: Node, alias: str = "q") -> exp.Expr:
-        if isinstance(node, Point):
+    def _over(self, node: cera.Node, alias: str = "q") -> exp.Expr:
+        if isinstance(node, cera.Point):
             return exp.alias_(table(node.name), alias, table=True)
         return self.select(node).subquery(alias)
 
-    def _part(self, node: At) -> exp.Query:
+    def _part(self, node: cera.At) -> exp.Query:
         """Δ, ◦ or both of a point: by the time at which its tuples end."""
         point = node.input
-        if not isinstance(point, Point):
+        if not isinstance(point, cera.Point):
             return self.select(point)
         if self.rounds:
             new, old = self._all(point, table(new_table(point.name))), self._all(point, table(point.name))
@@ -236,13 +219,13 @@ class Generator:
         }[node.part]
         return self._all(point, table(point.name)).where(*told)
 
-    def _conditions(self, node: Select) -> Sql:
+    def _conditions(self, node: cera.Select) -> Sql:
         kinds = self.binding.of(node.input)
         expressions = Expressions(kinds, lambda name: column(self.names.variable(name)))
         told = [condition_sql(each, expressions, self.time, self.ticks) for each in node.conditions]
         return exp.and_(*told)
 
-    def _match(self, match: Match) -> exp.Select:
+    def _match(self, match: cera.Match) -> exp.Select:
         found = self._matching(match)
         point = next(name for name, each in self.binding.matchings.items() if each is found)
         as_read = new_table if self.rounds else str
@@ -318,14 +301,14 @@ class Generator:
                     reason = f"{moment} is too far away for the times of the events"
                     raise QueryError(reason, span=timer.span, fix="give a time within some 10,000 years")
 
-    def _timer(self, node: Join) -> exp.Select:
+    def _timer(self, node: cera.Join) -> exp.Select:
         """A join with timer events by their reference: each tuple has one, with the times that the timer says."""
         query = self._all(node.left, self._over(node.left))
-        if isinstance(node.right, FixedStream):
+        if isinstance(node.right, cera.FixedStream):
             timer = node.right.timer
             times = [self._moment(timer.begin), self._moment(timer.end)]
             return query.select(*self._named_times(timer.ident, times))
-        assert isinstance(node.right, TimerStream)
+        assert isinstance(node.right, cera.TimerStream)
         relative = node.right.timer
         amount = self.exact_ticks(relative)
         times = [plus(self.time(relative.anchor, of), sign * amount) for of, sign in TIMERS[relative.kind]]
@@ -338,11 +321,11 @@ class Generator:
             for side, value in zip(("begin", "end"), times, strict=True)
         ]
 
-    def _join(self, node: Join | TemporalJoin | AntiJoin) -> exp.Select:
+    def _join(self, node: cera.AnyJoin) -> exp.Select:
         left, right = self._over(node.left, "l"), self._over(node.right, "r")
         shared = self._shared(node)
         told = list(shared)
-        if not isinstance(node, Join):
+        if not isinstance(node, cera.Join):
             window, ident = node.window, node.ident
             told.append(compare("<=", self.time(window, "begin", "l"), self.time(ident, "begin", "r")))
             told.append(compare("<=", self.time(ident, "end", "r"), self.time(window, "end", "l")))
@@ -353,7 +336,7 @@ class Generator:
             told += self._range(node.near)
         kinds = self.binding.of(node.left)
         # A typed value that equals a TERM takes its place.
-        typed = self.binding.of(node.right) if not isinstance(node, AntiJoin) else {}
+        typed = self.binding.of(node.right) if not isinstance(node, cera.AntiJoin) else {}
         better = {
             self.names.variable(name)
             for name, kind in kinds.items()
@@ -361,10 +344,10 @@ class Generator:
         }
         mine = set(self.columns(node.left)) - better
         shown = [column(name, "l" if name in mine else "r") for name in self.columns(node)]
-        kind = "anti" if isinstance(node, AntiJoin) else "cross" if not told else ""
+        kind = "anti" if isinstance(node, cera.AntiJoin) else "cross" if not told else ""
         return exp.select(*shown).from_(left).join(right, on=every(told), join_type=kind)
 
-    def _shared(self, node: Join | TemporalJoin | AntiJoin) -> list[Sql]:
+    def _shared(self, node: cera.AnyJoin) -> list[Sql]:
         left, right = self.binding.of(node.left), self.binding.of(node.right)
         told = []
         for name in node.left.schema.data:
@@ -373,7 +356,7 @@ class Generator:
                 told.append(equal(one, left.get(name, TERM), other, right.get(name, TERM)))
         return told
 
-    def _range(self, near: Near) -> list[Sql]:
+    def _range(self, near: cera.Near) -> list[Sql]:
         """What the conditions imply, said so that the join can go along the order of times."""
         left, right = self.time(*near.left, "l"), self.time(*near.right, "r")
         return [
@@ -383,14 +366,14 @@ class Generator:
 
     # Joins of near times: equal buckets of time instead of all pairs of a key
 
-    def _bucket(self, near: Near) -> Sql:
+    def _bucket(self, near: cera.Near) -> Sql:
         width = self._width(near)
         return exp.IntDiv(this=self.time(*near.left, "l"), expression=number(width))
 
-    def _width(self, near: Near) -> int:
+    def _width(self, near: cera.Near) -> int:
         return max(1, self.ticks(near.high - near.low))
 
-    def _spread(self, node: Node, near: Near) -> exp.Subquery:
+    def _spread(self, node: cera.Node, near: cera.Near) -> exp.Subquery:
         """Every tuple of the right side once for each bucket that its partners may be in."""
         time = self.time(*near.right)
         width = number(self._width(near))
@@ -404,7 +387,7 @@ class Generator:
 
     # Forgetting
 
-    def expired(self, point: Point, uses: Iterable[tuple[Bound, ...]]) -> Sql | None:
+    def expired(self, point: cera.Point, uses: Iterable[tuple[cera.Bound, ...]]) -> Sql | None:
         """What a tuple of the point fulfils once nothing new can be made of it; None: it may matter for ever."""
         deadlines: list[Sql] = [self.end(point)]
         for bounds in uses:
@@ -418,7 +401,7 @@ class Generator:
         ticks = -self.ticks(-offset)
         return number(ticks) if time is None else plus(self.time(*time), ticks)
 
-    def construct(self, name: str, node: Construct) -> exp.Query:
+    def construct(self, name: str, node: cera.Construct) -> exp.Query:
         """The derived events of a rule: begin, end and one column for each child of its head."""
         from ostinato.rules.relational.heads import construct
 

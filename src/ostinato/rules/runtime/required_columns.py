@@ -15,7 +15,7 @@ from ostinato.rules.algebra.query_plan import RulePlan
 from ostinato.rules.algebra.translate import PATTERN
 from ostinato.rules.relational.kinds import is_list
 from ostinato.rules.runtime.times import BEGIN, END, UNTOLD
-from ostinato.rules.syntax.nodes import AbsoluteTimer, Bind, Desc, Element, Make, Optional, QueryTerm
+from ostinato.rules.syntax import nodes as n
 
 # Once they are there, they say when events happen and what they are.
 _TELLING = (DEFAULT_TIME, BEGIN, END, DEFAULT_TYPE)
@@ -36,7 +36,7 @@ class Asked:
         shapes: dict[str, pa.DataType] = {}
         needed: set[tuple[str, str]] = set()
         made = [rule.head for group in plan.groups if group.recursive for rule in group.rules]
-        recursive = {each.label for head in made for each in head.children if isinstance(each, Make)}
+        recursive = {each.label for head in made for each in head.children if isinstance(each, n.Make)}
         for definition in plan.plan.definitions:
             if not isinstance(node := definition.node, Match):
                 continue
@@ -47,7 +47,7 @@ class Asked:
                 for child in node.term.children:
                     for label, shape in _shapes(child):
                         shapes[label] = _filled(shapes.get(label, pa.null()), shape)
-                        if not isinstance(child, Optional | Desc):
+                        if not isinstance(child, n.Optional | n.Desc):
                             needed.add((node.stream, label))
         return cls(shapes, frozenset(needed), frozenset(recursive - {*_TELLING}))
 
@@ -61,12 +61,12 @@ class Asked:
         return pa.schema(list(types.items()))
 
 
-def _shapes(term: QueryTerm) -> Iterator[tuple[str, pa.DataType]]:
+def _shapes(term: n.QueryTerm) -> Iterator[tuple[str, pa.DataType]]:
     """The elements that a child query asks for, directly or (`desc`) somewhere, and what they must have inside."""
-    if isinstance(term, Bind | Optional | Desc):
+    if isinstance(term, n.Bind | n.Optional | n.Desc):
         if term.term is not None:
             yield from _shapes(term.term)
-    elif isinstance(term, Element):
+    elif isinstance(term, n.Element):
         inside: dict[str, pa.DataType] = {}
         for child in term.children:
             for label, shape in _shapes(child):
@@ -90,7 +90,7 @@ def _filled(kind: pa.DataType, shape: pa.DataType) -> pa.DataType:
 
 def time_type(plan: RulePlan) -> pa.DataType:
     """What the times of events are, as far as the rules tell: numbers, if a timer of a fixed time is."""
-    timers = [timer for each in plan.translated for timer in each.rule.timers if isinstance(timer, AbsoluteTimer)]
+    timers = [timer for each in plan.translated for timer in each.rule.timers if isinstance(timer, n.AbsoluteTimer)]
     numbers = [not isinstance(moment, str) for timer in timers for moment in (timer.begin, timer.end)]
     return pa.int64() if numbers and all(numbers) else UNTOLD
 

@@ -12,7 +12,7 @@ from ostinato.core.expressions import Expr, Variable, to_text, variables, walk
 from ostinato.core.interpret import evaluate_expression
 from ostinato.errors import DataError
 from ostinato.rules.semantics.terms import Substitution
-from ostinato.rules.syntax.nodes import Aggregate, All, Combined, ConstructTerm, Make, Order, Value, While
+from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.variables import variables as bound_by
 from ostinato.rules.terms.data import Child, Term, is_absent, sort_key, to_json
 from ostinato.rules.terms.event import Event
@@ -28,7 +28,7 @@ class Answer:
     collected: tuple[Event, ...] = ()
 
 
-def construct(head: Make, answers: Iterable[Answer], collects: Sequence[While]) -> set[Term]:
+def construct(head: n.Make, answers: Iterable[Answer], collects: Sequence[n.While]) -> set[Term]:
     """One term for each binding of the variables outside `all` (explicit grouping)."""
     return {
         Term(head.label, tuple(child for part in head.children for child in _built(part, group, collects)))
@@ -50,29 +50,29 @@ def in_64_bits(found: Any) -> Any:
     return None if isinstance(found, int) and not -(2**63) <= found < 2**63 else found
 
 
-def free(term: ConstructTerm) -> tuple[str, ...]:
+def free(term: n.ConstructTerm) -> tuple[str, ...]:
     """The variables of a construct term outside `all` and aggregates, in the order of the text."""
-    if isinstance(term, Value):
+    if isinstance(term, n.Value):
         return tuple(dict.fromkeys(node.name for node in walk(term.expr) if isinstance(node, Variable)))
-    if isinstance(term, Make):
+    if isinstance(term, n.Make):
         return tuple(dict.fromkeys(name for child in term.children for name in free(child)))
-    if isinstance(term, Combined):
-        return tuple(name for name in free(Value(term.expr)) if name not in term.outcomes)
+    if isinstance(term, n.Combined):
+        return tuple(name for name in free(n.Value(term.expr)) if name not in term.outcomes)
     return ()
 
 
-def _built(term: ConstructTerm, group: Sequence[Answer], collects: Sequence[While]) -> list[Child]:
+def _built(term: n.ConstructTerm, group: Sequence[Answer], collects: Sequence[n.While]) -> list[Child]:
     """What the term adds to the children of its parent: nothing, where all of its content is unbound."""
-    if isinstance(term, Make):
+    if isinstance(term, n.Make):
         children = tuple(child for part in term.children for child in _built(part, group, collects))
         return [Term(term.label, children)] if children or not term.children else []
-    if isinstance(term, All):
+    if isinstance(term, n.All):
         return [child for each in _instances(term, group) for child in _built(term.term, each, collects)]
-    if isinstance(term, Aggregate):
+    if isinstance(term, n.Aggregate):
         found = _aggregate(term, group, collects)
     else:
         sigma = dict(group[0].sigma)
-        if isinstance(term, Combined):
+        if isinstance(term, n.Combined):
             made = {name: _aggregate(each, group, collects) for name, each in term.outcomes.items()}
             sigma |= {name: value for name, value in made.items() if value is not None}
         found = evaluate(term.expr, sigma)
@@ -94,11 +94,11 @@ def _binding(answer: Answer, names: Iterable[str]) -> tuple[str | None, ...]:
 # all ------------------------------------------------------------------------------------------------------------------
 
 
-def _instances(term: All, group: Sequence[Answer]) -> list[list[Answer]]:
+def _instances(term: n.All, group: Sequence[Answer]) -> list[list[Answer]]:
     """One instance for each binding: by `order by`, then by the values of its own variables."""
     own = tuple(dict.fromkeys((*free(term.term), *term.group_by)))
 
-    def ranked(order: Order) -> Callable[[list[Answer]], Child | None]:
+    def ranked(order: n.Order) -> Callable[[list[Answer]], Child | None]:
         """The first of the values that the instance has under the order."""
 
         def get(instance: list[Answer]) -> Child | None:
@@ -107,7 +107,7 @@ def _instances(term: All, group: Sequence[Answer]) -> list[list[Answer]]:
 
         return get
 
-    keys = [(ranked(order), order.descending) for order in (*term.order_by, *map(Order, own))]
+    keys = [(ranked(order), order.descending) for order in (*term.order_by, *map(n.Order, own))]
     return _ordered(_groups(group, own), keys)
 
 
@@ -123,7 +123,7 @@ def _ordered(items: Sequence[T], keys: Sequence[tuple[Callable[[T], Child | None
 # Aggregates -----------------------------------------------------------------------------------------------------------
 
 
-def _aggregate(term: Aggregate, group: Sequence[Answer], collects: Sequence[While]) -> Any:
+def _aggregate(term: n.Aggregate, group: Sequence[Answer], collects: Sequence[n.While]) -> Any:
     """Over the distinct bindings of the argument's variables; `collect event w` lets each event count on its own."""
     names = sorted(variables(term.expr))
     sources = [index for index, collect in enumerate(collects) if not names or _binds(collect, names)]
@@ -146,7 +146,7 @@ def _aggregate(term: Aggregate, group: Sequence[Answer], collects: Sequence[Whil
     return _AGGREGATES[term.name](list(_values(term.expr, distinct.values())))
 
 
-def _binds(collect: While, names: Iterable[str]) -> bool:
+def _binds(collect: n.While, names: Iterable[str]) -> bool:
     return not set(names).isdisjoint(bound_by(collect.term, collect.bound))
 
 

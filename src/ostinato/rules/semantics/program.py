@@ -19,34 +19,22 @@ from ostinato.errors import DataError, LimitError
 from ostinato.patterns.semantics.cel import nanoseconds
 from ostinato.rules.semantics.heads import Answer, construct, evaluate
 from ostinato.rules.semantics.terms import Substitution, consistent, substitutions
-from ostinato.rules.syntax.nodes import (
-    AbsoluteTimer,
-    Bind,
-    Condition,
-    Data,
-    Duration,
-    Element,
-    EventQuery,
-    NormalRule,
-    PatternQuery,
-    RelativeTimer,
-    Temporal,
-)
+from ostinato.rules.syntax import nodes as n
 from ostinato.rules.terms.data import Term
 from ostinato.rules.terms.event import Event
 
 __all__ = ["Event", "derived", "fixpoint"]
 
-Strata = Sequence[Sequence[NormalRule]]  # P_1, …, P_n
+Strata = Sequence[Sequence[n.NormalRule]]  # P_1, …, P_n
 Trace = Mapping[str, Event]  # τ
-Patterns = Callable[[PatternQuery], Iterable[Event]]
+Patterns = Callable[[n.PatternQuery], Iterable[Event]]
 Found = Sequence[tuple[Event, Substitution]]  # events that a query term simulates into, with each substitution
 
 SECOND = 1_000_000_000
 _TIMER = Term("timer")
 
 
-def _no_patterns(query: PatternQuery) -> Iterable[Event]:
+def _no_patterns(query: n.PatternQuery) -> Iterable[Event]:
     raise DataError("a rule with a cel pattern needs its matches", fix=f"say what `{query.query}` matches")
 
 
@@ -96,10 +84,10 @@ class _Consequences:
     patterns: Patterns
     ticks_per_second: int
 
-    def of(self, rules: Iterable[NormalRule]) -> frozenset[Event]:
+    def of(self, rules: Iterable[n.NormalRule]) -> frozenset[Event]:
         return frozenset(event for rule in rules for event in self._derived(rule))
 
-    def _derived(self, rule: NormalRule) -> Iterator[Event]:
+    def _derived(self, rule: n.NormalRule) -> Iterator[Event]:
         """h ← B (Figure 12): Σ_τ(h) for each τ, over the interval t that covers all events of τ."""
         collected = [self._found(each.term, each.bound) for each in rule.collects]
         negated = [self._found(each.term, each.bound) for each in rule.negations]
@@ -115,13 +103,13 @@ class _Consequences:
 
     # Event queries and timers: Figures 12 and 13
 
-    def _found(self, query: Element, bound: str | None, events: Iterable[Event] | None = None) -> Found:
+    def _found(self, query: n.Element, bound: str | None, events: Iterable[Event] | None = None) -> Found:
         """I, σ, τ ⊨ q^t: the events that q simulates into, among all that happen."""
-        whole = query if bound is None else Bind(bound, query)
+        whole = query if bound is None else n.Bind(bound, query)
         among = self.happening if events is None else events
         return [(event, sigma) for event in among for sigma in substitutions(whole, event.term)]
 
-    def _traces(self, rule: NormalRule) -> Iterator[tuple[Trace, list[Substitution]]]:
+    def _traces(self, rule: n.NormalRule) -> Iterator[tuple[Trace, list[Substitution]]]:
         """Every τ under which the events of the rule happen, with the substitutions under which they match."""
         traces: list[tuple[Trace, list[Substitution]]] = [({}, [{}])]
         for query in rule.events:
@@ -143,14 +131,14 @@ class _Consequences:
             else:
                 yield trace, sigmas
 
-    def _matching(self, query: EventQuery | PatternQuery) -> Found:
-        if isinstance(query, PatternQuery):
+    def _matching(self, query: n.EventQuery | n.PatternQuery) -> Found:
+        if isinstance(query, n.PatternQuery):
             return self._found(query.term, None, self.patterns(query))
         return self._found(query.term, query.bound)
 
-    def _timer(self, timer: RelativeTimer | AbsoluteTimer, trace: Trace) -> tuple[int, int]:
+    def _timer(self, timer: n.RelativeTimer | n.AbsoluteTimer, trace: Trace) -> tuple[int, int]:
         """Figure 13, for every kind of timer."""
-        if isinstance(timer, AbsoluteTimer):
+        if isinstance(timer, n.AbsoluteTimer):
             return self._moment(timer.begin), self._moment(timer.end)
         begin, end, d = trace[timer.anchor].begin, trace[timer.anchor].end, self._ticks(timer.duration)
         return {
@@ -166,7 +154,7 @@ class _Consequences:
             "shift-backward": (begin - d, end - d),
         }[timer.kind]
 
-    def _ticks(self, duration: Duration) -> int:
+    def _ticks(self, duration: n.Duration) -> int:
         return duration.nanoseconds * self.ticks_per_second // SECOND
 
     def _moment(self, moment: int | float | str) -> int:
@@ -176,18 +164,18 @@ class _Consequences:
 
     # Conditions: Figure 14
 
-    def _holds(self, condition: Condition, sigma: Substitution, trace: Trace) -> bool | None:
+    def _holds(self, condition: n.Condition, sigma: Substitution, trace: Trace) -> bool | None:
         """W_{σ,τ}(C), in SQL's three-valued logic."""
-        if isinstance(condition, Data):
+        if isinstance(condition, n.Data):
             truth: bool | None = evaluate(condition.expr, sigma)
             return truth
-        if isinstance(condition, Temporal):
+        if isinstance(condition, n.Temporal):
             return self._related(condition, [trace[name] for name in condition.events])
         parts = tuple(Literal(self._holds(part, sigma, trace)) for part in condition.parts)
         both: bool | None = evaluate_expression(Call(condition.op, parts), {})
         return both
 
-    def _related(self, condition: Temporal, events: Sequence[Event]) -> bool:
+    def _related(self, condition: n.Temporal, events: Sequence[Event]) -> bool:
         begins, ends = [each.begin for each in events], [each.end for each in events]
         if condition.relation == "within":
             assert condition.duration is not None

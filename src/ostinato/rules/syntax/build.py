@@ -12,45 +12,13 @@ from ostinato.core.text.build import FUNCTIONS, SharedBuilder, unquote_name
 from ostinato.core.text.grammar import token_span
 from ostinato.core.text.units import nanoseconds
 from ostinato.errors import QueryError, Span, did_you_mean
-from ostinato.rules.syntax.nodes import (
-    RELATIONS,
-    RELATIVE_TIMERS,
-    AbsoluteTimer,
-    Aggregate,
-    All,
-    Bind,
-    Body,
-    Combined,
-    Condition,
-    Conjunction,
-    Const,
-    ConstructTerm,
-    Data,
-    Desc,
-    Disjunction,
-    Duration,
-    Element,
-    EventQuery,
-    Formula,
-    Make,
-    Optional,
-    Order,
-    PatternQuery,
-    Program,
-    QueryTerm,
-    RelativeTimer,
-    Rule,
-    Temporal,
-    Value,
-    While,
-    outcome,
-)
+from ostinato.rules.syntax import nodes as n
 
 if TYPE_CHECKING:
     from lark import Token
 
 SPREADS = ("within", "apart-by")  # of a set of events
-_TIMERS = (*RELATIVE_TIMERS, "absolute")
+_TIMERS = (*n.RELATIVE_TIMERS, "absolute")
 _STATISTICS = ("median", "mode", "percentile", "quantile", "stddev", "stdev", "std", "variance", "var")
 
 
@@ -64,85 +32,85 @@ class _Terms(SharedBuilder):
     def label(self, _: Span, token: Token) -> str:
         return token[1:-1].replace("``", "`") if token.startswith("`") else str(token)
 
-    def element(self, span: Span, label: str, brackets: Element) -> Element:
+    def element(self, span: Span, label: str, brackets: n.Element) -> n.Element:
         return replace(brackets, label=label, span=span)
 
-    def total_unordered(self, span: Span, *terms: QueryTerm | None) -> Element:
-        return Element("", _given(terms), True, False, span)
+    def total_unordered(self, span: Span, *terms: n.QueryTerm | None) -> n.Element:
+        return n.Element("", _given(terms), True, False, span)
 
-    def partial_unordered(self, span: Span, *terms: QueryTerm | None) -> Element:
-        return Element("", _given(terms), False, False, span)
+    def partial_unordered(self, span: Span, *terms: n.QueryTerm | None) -> n.Element:
+        return n.Element("", _given(terms), False, False, span)
 
-    def total_ordered(self, span: Span, *terms: QueryTerm | None) -> Element:
-        return Element("", _given(terms), True, True, span)
+    def total_ordered(self, span: Span, *terms: n.QueryTerm | None) -> n.Element:
+        return n.Element("", _given(terms), True, True, span)
 
-    def partial_ordered(self, span: Span, *terms: QueryTerm | None) -> Element:
-        return Element("", _given(terms), False, True, span)
+    def partial_ordered(self, span: Span, *terms: n.QueryTerm | None) -> n.Element:
+        return n.Element("", _given(terms), False, True, span)
 
-    def const_number(self, span: Span, minus: Token | None, number: Token) -> Const:
-        return Const(self._signed(minus, number), span)
+    def const_number(self, span: Span, minus: Token | None, number: Token) -> n.Const:
+        return n.Const(self._signed(minus, number), span)
 
-    def const_string(self, span: Span, token: Token) -> Const:
-        return Const(unquoted(token), span)
+    def const_string(self, span: Span, token: Token) -> n.Const:
+        return n.Const(unquoted(token), span)
 
-    def const_truth(self, span: Span, token: Token) -> Const:
-        return Const(token.type == "TRUE", span)
+    def const_truth(self, span: Span, token: Token) -> n.Const:
+        return n.Const(token.type == "TRUE", span)
 
-    def bind(self, span: Span, name: Token, term: QueryTerm | None) -> Bind:
-        return Bind(unquote_name(name), term, span)
+    def bind(self, span: Span, name: Token, term: n.QueryTerm | None) -> n.Bind:
+        return n.Bind(unquote_name(name), term, span)
 
-    def desc(self, span: Span, term: QueryTerm) -> Desc:
-        return Desc(term, span)
+    def desc(self, span: Span, term: n.QueryTerm) -> n.Desc:
+        return n.Desc(term, span)
 
-    def optional(self, span: Span, term: QueryTerm) -> Optional:
-        return Optional(term, span)
+    def optional(self, span: Span, term: n.QueryTerm) -> n.Optional:
+        return n.Optional(term, span)
 
     # Construct terms.
 
-    def made(self, span: Span, label: str, *parts: ConstructTerm | None) -> Make:
-        return Make(label, _given(parts), False, span)
+    def made(self, span: Span, label: str, *parts: n.ConstructTerm | None) -> n.Make:
+        return n.Make(label, _given(parts), False, span)
 
-    def made_ordered(self, span: Span, label: str, *parts: ConstructTerm | None) -> Make:
-        return Make(label, _given(parts), True, span)
+    def made_ordered(self, span: Span, label: str, *parts: n.ConstructTerm | None) -> n.Make:
+        return n.Make(label, _given(parts), True, span)
 
-    def computed(self, span: Span, expr: Expr | Aggregate | Temporal) -> Value | Aggregate | Combined:
-        if isinstance(expr, Aggregate):
+    def computed(self, span: Span, expr: Expr | n.Aggregate | n.Temporal) -> n.Value | n.Aggregate | n.Combined:
+        if isinstance(expr, n.Aggregate):
             return expr
-        found: list[Aggregate] = []
+        found: list[n.Aggregate] = []
 
-        def taken_out(node: Expr | Aggregate) -> Expr:
-            if not isinstance(node, Aggregate):
+        def taken_out(node: Expr | n.Aggregate) -> Expr:
+            if not isinstance(node, n.Aggregate):
                 return node
             found.append(node)
-            return Variable(outcome(len(found) - 1), node.span)
+            return Variable(n.outcome(len(found) - 1), node.span)
 
         over = transform(cast(Expr, expr), taken_out) if isinstance(expr, Call) else cast(Expr, expr)
         plain = _plain(over, "a value of the derived event")
-        return Combined(plain, tuple(found), span) if found else Value(plain, span)
+        return n.Combined(plain, tuple(found), span) if found else n.Value(plain, span)
 
     def all(
         self,
         span: Span,
-        term: Make | Value | Aggregate | Combined,
+        term: n.Make | n.Value | n.Aggregate | n.Combined,
         group: tuple[str, ...] | None,
-        order: tuple[Order, ...] | None,
-    ) -> All:
-        if isinstance(term, Aggregate | Combined):
-            name = term.name if isinstance(term, Aggregate) else term.aggregates[0].name
+        order: tuple[n.Order, ...] | None,
+    ) -> n.All:
+        if isinstance(term, n.Aggregate | n.Combined):
+            name = term.name if isinstance(term, n.Aggregate) else term.aggregates[0].name
             fix = f"leave the outer `all` out: {name}(all …)"
             raise QueryError(f"{name}(…) is a single value, and `all` is for several", span=span, fix=fix)
-        return All(term, group or (), order or (), span)
+        return n.All(term, group or (), order or (), span)
 
     def group(self, _: Span, *variables: Variable) -> tuple[str, ...]:
         _once([(variable.name, variable.span) for variable in variables])
         return tuple(variable.name for variable in variables)
 
-    def order(self, _: Span, *keys: Order) -> tuple[Order, ...]:
+    def order(self, _: Span, *keys: n.Order) -> tuple[n.Order, ...]:
         _once([(key.name, key.span) for key in keys])
         return keys
 
-    def key(self, span: Span, name: Token, direction: Token | None) -> Order:
-        return Order(unquote_name(name), direction is not None and direction.type == "DESC", span)
+    def key(self, span: Span, name: Token, direction: Token | None) -> n.Order:
+        return n.Order(unquote_name(name), direction is not None and direction.type == "DESC", span)
 
     # Expressions.
 
@@ -152,7 +120,7 @@ class _Terms(SharedBuilder):
     def string(self, span: Span, token: Token) -> Expr:
         return Literal(unquoted(token), span)
 
-    def aggregate(self, span: Span, name: Token, expr: Expr, order: tuple[Order, ...] | None) -> Aggregate:
+    def aggregate(self, span: Span, name: Token, expr: Expr, order: tuple[n.Order, ...] | None) -> n.Aggregate:
         op = name.lower()
         if op in FUNCTIONS and op not in AGGREGATES:
             raise QueryError(f"{op} takes one value, not `all` of them", span=span, fix=f"leave `all` out: {op}(var X)")
@@ -160,29 +128,29 @@ class _Terms(SharedBuilder):
             known = f"aggregates are {', '.join(AGGREGATES)}"
             fix = known if op in _STATISTICS else did_you_mean(op, AGGREGATES) or known
             raise QueryError(f"unknown aggregate `{name}`", span=token_span(name), fix=fix)
-        return Aggregate(op, _plain(expr, f"an argument of {op}"), order or (), span)
+        return n.Aggregate(op, _plain(expr, f"an argument of {op}"), order or (), span)
 
-    def related(self, span: Span, left: Token, relation: Token, right: Token) -> Temporal:
+    def related(self, span: Span, left: Token, relation: Token, right: Token) -> n.Temporal:
         known = relation.lower()
         if known in SPREADS:
             fix = f"write {{{left}, {right}}} {known} 1 min"
             raise QueryError(f"{known} is for a set of events and a time", span=span, fix=fix)
-        if known not in RELATIONS:
+        if known not in n.RELATIONS:
             reason = f"unknown temporal relation `{relation}`"
-            raise QueryError(reason, span=token_span(relation), fix=did_you_mean(known, RELATIONS))
-        return Temporal(known, (unquote_name(left), unquote_name(right)), None, span)
+            raise QueryError(reason, span=token_span(relation), fix=did_you_mean(known, n.RELATIONS))
+        return n.Temporal(known, (unquote_name(left), unquote_name(right)), None, span)
 
-    def spread(self, span: Span, *parts: Token | Duration) -> Temporal:
+    def spread(self, span: Span, *parts: Token | n.Duration) -> n.Temporal:
         *events, relation, duration = cast("tuple[Token, ...]", parts)
         known = relation.lower()
         if known not in SPREADS:
             reason = f"a set of events is `within` a time or `apart-by` one, not `{relation}`"
-            fix = f"write {events[0]} {known} {events[-1]}" if known in RELATIONS else did_you_mean(known, SPREADS)
+            fix = f"write {events[0]} {known} {events[-1]}" if known in n.RELATIONS else did_you_mean(known, SPREADS)
             raise QueryError(reason, span=token_span(relation), fix=fix)
         _once([(unquote_name(event), token_span(event)) for event in events])
-        return Temporal(known, tuple(map(unquote_name, events)), cast(Duration, duration), span)
+        return n.Temporal(known, tuple(map(unquote_name, events)), cast(n.Duration, duration), span)
 
-    def duration(self, _: Span, number: Token, unit: Token) -> Duration:
+    def duration(self, _: Span, number: Token, unit: Token) -> n.Duration:
         try:
             amount = Decimal(number)
         except InvalidOperation:
@@ -191,7 +159,7 @@ class _Terms(SharedBuilder):
         length, text = nanoseconds(number, unit, token_span(unit)), self._slice(number, unit)
         if length == 0 and amount:
             raise QueryError(f"{text} is shorter than a nanosecond", span=token_span(number), fix="give a longer time")
-        return Duration(length, text)
+        return n.Duration(length, text)
 
     def _signed(self, minus: Token | None, number: Token) -> int | float:
         value = cast("int | float", cast(Literal, self.number(token_span(number), number)).value)
@@ -201,51 +169,53 @@ class _Terms(SharedBuilder):
 class Builder(_Terms):
     """Rules, their bodies and conditions."""
 
-    def program(self, _: Span, *rules: Rule) -> Program:
-        return Program(tuple(replace(rule, number=number) for number, rule in enumerate(rules, 1)))
+    def program(self, _: Span, *rules: n.Rule) -> n.Program:
+        return n.Program(tuple(replace(rule, number=number) for number, rule in enumerate(rules, 1)))
 
-    def rule(self, span: Span, head: Make, body: Body) -> Rule:
-        return Rule(head, body, span=span)
+    def rule(self, span: Span, head: n.Make, body: n.Body) -> n.Rule:
+        return n.Rule(head, body, span=span)
 
-    def conditioned(self, span: Span, body: Body, where: tuple[Condition, ...]) -> Body:
-        if isinstance(body, Conjunction | Disjunction):
+    def conditioned(self, span: Span, body: n.Body, where: tuple[n.Condition, ...]) -> n.Body:
+        if isinstance(body, n.Conjunction | n.Disjunction):
             return replace(body, where=where, span=span)
-        return Conjunction((body,), where, span)
+        return n.Conjunction((body,), where, span)
 
-    def all_of(self, span: Span, *parts: Body) -> Body:
-        return Conjunction(parts, (), span)
+    def all_of(self, span: Span, *parts: n.Body) -> n.Body:
+        return n.Conjunction(parts, (), span)
 
-    def any_of(self, span: Span, *parts: Body) -> Body:
-        return Disjunction(parts, (), span)
+    def any_of(self, span: Span, *parts: n.Body) -> n.Body:
+        return n.Disjunction(parts, (), span)
 
     def bound(self, _: Span, name: Token) -> str:
         return unquote_name(name)
 
-    def event(self, span: Span, ident: Token, bound: str | None, term: Element) -> EventQuery:
-        return EventQuery(unquote_name(ident), term, bound, span)
+    def event(self, span: Span, ident: Token, bound: str | None, term: n.Element) -> n.EventQuery:
+        return n.EventQuery(unquote_name(ident), term, bound, span)
 
-    def columns(self, _: Span, brackets: Element) -> Element:
+    def columns(self, _: Span, brackets: n.Element) -> n.Element:
         return replace(brackets, label="match")
 
-    def pattern(self, span: Span, ident: Token, text: Token, columns: Element | None) -> PatternQuery:
-        term = columns or Element("match", span=span)
-        return PatternQuery(unquote_name(ident), unquoted(text), term, token_span(text), span)
+    def pattern(self, span: Span, ident: Token, text: Token, columns: n.Element | None) -> n.PatternQuery:
+        term = columns or n.Element("match", span=span)
+        return n.PatternQuery(unquote_name(ident), unquoted(text), term, token_span(text), span)
 
-    def relative_timer(self, span: Span, ident: Token, kind: Token, anchor: Token, duration: Duration) -> RelativeTimer:
+    def relative_timer(
+        self, span: Span, ident: Token, kind: Token, anchor: Token, duration: n.Duration
+    ) -> n.RelativeTimer:
         known = _timer(kind)
         if known == "absolute":
             fix = 'write [0, 60] in seconds, or ["2026-01-31T08:00", "2026-01-31T09:00"]'
             raise QueryError("timer:absolute takes when it begins and when it ends", span=span, fix=fix)
-        return RelativeTimer(unquote_name(ident), known, unquote_name(anchor), duration, span)
+        return n.RelativeTimer(unquote_name(ident), known, unquote_name(anchor), duration, span)
 
     def absolute_timer(
         self, span: Span, ident: Token, kind: Token, begin: int | float | str, end: int | float | str
-    ) -> AbsoluteTimer:
+    ) -> n.AbsoluteTimer:
         known = _timer(kind)
         if known != "absolute":
             fix = f"write timer:{known} [event j, 12 sec]"
             raise QueryError(f"timer:{known} takes an event and a time", span=span, fix=fix)
-        return AbsoluteTimer(unquote_name(ident), begin, end, span)
+        return n.AbsoluteTimer(unquote_name(ident), begin, end, span)
 
     def instant(self, _: Span, *tokens: Token | None) -> int | float | str:
         *minus, token = tokens
@@ -260,15 +230,17 @@ class Builder(_Terms):
             raise QueryError(f"not a time: {error}", span=token_span(token), fix=fix) from None
         return text
 
-    def while_not(self, span: Span, window: Token, _: Token, term: Element) -> While:
+    def while_not(self, span: Span, window: Token, _: Token, term: n.Element) -> n.While:
         self._check_single(term, f"while {window}: not")
-        return While(unquote_name(window), term, True, span=span)
+        return n.While(unquote_name(window), term, True, span=span)
 
-    def while_collect(self, span: Span, window: Token, ident: Token | None, bound: str | None, term: Element) -> While:
+    def while_collect(
+        self, span: Span, window: Token, ident: Token | None, bound: str | None, term: n.Element
+    ) -> n.While:
         self._check_single(term, f"while {window}: collect")
-        return While(unquote_name(window), term, False, None if ident is None else unquote_name(ident), bound, span)
+        return n.While(unquote_name(window), term, False, None if ident is None else unquote_name(ident), bound, span)
 
-    def _check_single(self, term: Element, before: str) -> None:
+    def _check_single(self, term: n.Element, before: str) -> None:
         """`while i: not or { b {{ }}, c {{ }} }` reads as a label."""
         word = term.label.lower()
         if word not in ("and", "or") or self.text[term.span.start] == "`":
@@ -280,7 +252,7 @@ class Builder(_Terms):
         reason = f"`{before}` takes one term, and no `{word} {{ … }}`"
         raise QueryError(reason, span=term.span, fix=fix)
 
-    def unbounded(self, span: Span, word: Token, _: Token | None, bound: str | None, term: Element) -> Body:
+    def unbounded(self, span: Span, word: Token, _: Token | None, bound: str | None, term: n.Element) -> n.Body:
         negated = word.type == "NOT"
         what, timer = ("negation", "from-end") if negated else ("collection", "from-start-backward")
         raise QueryError(
@@ -290,10 +262,10 @@ class Builder(_Terms):
             f"while i: {word.lower()} {term.label} {{{{ … }}}}",
         )
 
-    def where(self, _: Span, *conditions: Condition) -> tuple[Condition, ...]:
+    def where(self, _: Span, *conditions: n.Condition) -> tuple[n.Condition, ...]:
         return conditions
 
-    def condition(self, _: Span, expr: Expr | Temporal) -> Condition:
+    def condition(self, _: Span, expr: Expr | n.Temporal) -> n.Condition:
         return _condition(expr)
 
 
@@ -302,7 +274,7 @@ def unquoted(token: str) -> str:
     return token[1:-1].replace(token[0] * 2, token[0])
 
 
-def _given(parts: tuple[QueryTerm | None, ...] | tuple[ConstructTerm | None, ...]) -> tuple:  # type: ignore[type-arg]
+def _given(parts: tuple[n.QueryTerm | None, ...] | tuple[n.ConstructTerm | None, ...]) -> tuple:  # type: ignore[type-arg]
     """Without the placeholder of an empty pair of brackets."""
     return tuple(part for part in parts if part is not None)
 
@@ -320,22 +292,22 @@ def _once(names: list[tuple[str, Span]]) -> None:
             raise QueryError(f"`{name}` is listed twice", span=span, fix="remove one of the two")
 
 
-def _condition(expr: Expr | Temporal) -> Condition:
+def _condition(expr: Expr | n.Temporal) -> n.Condition:
     """Connectives above temporal conditions become a Formula; what speaks of data alone stays one expression."""
-    if isinstance(expr, Temporal):
+    if isinstance(expr, n.Temporal):
         return expr
-    if isinstance(expr, Call) and expr.op in LOGIC and any(isinstance(node, Temporal) for node in walk(expr)):
-        return Formula(expr.op, tuple(map(_condition, expr.args)), expr.span)  # type: ignore[arg-type]
-    return Data(_plain(expr, "a condition on data"), expr.span)
+    if isinstance(expr, Call) and expr.op in LOGIC and any(isinstance(node, n.Temporal) for node in walk(expr)):
+        return n.Formula(expr.op, tuple(map(_condition, expr.args)), expr.span)  # type: ignore[arg-type]
+    return n.Data(_plain(expr, "a condition on data"), expr.span)
 
 
-def _plain(expr: Expr | Aggregate | Temporal, what: str) -> Expr:
+def _plain(expr: Expr | n.Aggregate | n.Temporal, what: str) -> Expr:
     """The expression, which has neither temporal conditions nor aggregates in it."""
     for node in walk(cast(Expr, expr)):
-        if isinstance(node, Temporal):
+        if isinstance(node, n.Temporal):
             reason = f"a temporal condition cannot stand in {what}"
             raise QueryError(reason, span=node.span, fix="combine it in where { … }, with `and`, `or` and `not`")
-        if isinstance(node, Aggregate):
+        if isinstance(node, n.Aggregate):
             raise QueryError(
                 f"{node.name}(all …) cannot stand in {what}",
                 span=node.span,

@@ -8,74 +8,46 @@ from collections.abc import Mapping
 from ostinato.core.expressions import RESERVED, Expr, literal_text, quote_name
 from ostinato.core.expressions import to_text as expression_text
 from ostinato.patterns.syntax.format import duration_text
-from ostinato.rules.syntax.nodes import (
-    AbsoluteTimer,
-    Aggregate,
-    All,
-    Atom,
-    Bind,
-    Body,
-    Combined,
-    Condition,
-    Conjunction,
-    Const,
-    ConstructTerm,
-    Data,
-    Disjunction,
-    Duration,
-    Element,
-    EventQuery,
-    Make,
-    NormalRule,
-    Optional,
-    Order,
-    PatternQuery,
-    Program,
-    QueryTerm,
-    RelativeTimer,
-    Rule,
-    Temporal,
-    Value,
-)
+from ostinato.rules.syntax import nodes as n
 
 _PLAIN_LABEL = re.compile(r"@?[^\W\d]\w*(?:[.-]\w+)*")
 _WORDS = RESERVED | {"var", "desc", "optional", "all", "event"}  # labels and identifiers only in backticks
 
 
-def program_text(program: Program) -> str:
+def program_text(program: n.Program) -> str:
     return "\n\n".join(map(rule_text, program.rules))
 
 
-def rule_text(rule: Rule | NormalRule) -> str:
+def rule_text(rule: n.Rule | n.NormalRule) -> str:
     """DETECT, ON and END on lines of their own, and one line for each query of the body."""
-    body = rule.body if isinstance(rule, Rule) else _body_of(rule)
+    body = rule.body if isinstance(rule, n.Rule) else _body_of(rule)
     return f"DETECT {construct_text(rule.head)}\nON {_body(body, ' ' * 3)}\nEND"
 
 
-def _body_of(rule: NormalRule) -> Conjunction:
-    return Conjunction((*rule.events, *rule.timers, *rule.collects, *rule.negations), rule.where)
+def _body_of(rule: n.NormalRule) -> n.Conjunction:
+    return n.Conjunction((*rule.events, *rule.timers, *rule.collects, *rule.negations), rule.where)
 
 
-def _body(body: Body, indent: str) -> str:
-    if not isinstance(body, Conjunction | Disjunction):
+def _body(body: n.Body, indent: str) -> str:
+    if not isinstance(body, n.Conjunction | n.Disjunction):
         return atom_text(body)
-    word = "and" if isinstance(body, Conjunction) else "or"
+    word = "and" if isinstance(body, n.Conjunction) else "or"
     inner = f"{indent}{' ' * len(word)}   "
     parts = f",\n{inner}".join(_body(part, inner) for part in body.parts)
     where = f"\n{indent}where {{ {', '.join(map(condition_text, body.where))} }}" if body.where else ""
     return f"{word} {{ {parts} }}{where}"
 
 
-def atom_text(atom: Atom) -> str:
+def atom_text(atom: n.Atom) -> str:
     """`event i: …` or `while i: …`."""
-    if isinstance(atom, EventQuery):
+    if isinstance(atom, n.EventQuery):
         return f"event {_ident(atom.ident)}: {_bound(atom.bound)}{term_text(atom.term)}"
-    if isinstance(atom, PatternQuery):
+    if isinstance(atom, n.PatternQuery):
         return f"event {_ident(atom.ident)}: cel {_quoted(atom.query)} {_brackets(atom.term)}"
-    if isinstance(atom, RelativeTimer):
+    if isinstance(atom, n.RelativeTimer):
         spec = f"event {_ident(atom.anchor)}, {_duration(atom.duration)}"
         return f"event {_ident(atom.ident)}: timer:{atom.kind} [ {spec} ]"
-    if isinstance(atom, AbsoluteTimer):
+    if isinstance(atom, n.AbsoluteTimer):
         times = ", ".join(_quoted(time) if isinstance(time, str) else str(time) for time in (atom.begin, atom.end))
         return f"event {_ident(atom.ident)}: timer:absolute [ {times} ]"
     named = f"event {_ident(atom.ident)}: " if atom.ident is not None else ""
@@ -83,29 +55,29 @@ def atom_text(atom: Atom) -> str:
     return f"while {_ident(atom.window)}: {word} {named}{_bound(atom.bound)}{term_text(atom.term)}"
 
 
-def term_text(term: QueryTerm) -> str:
+def term_text(term: n.QueryTerm) -> str:
     """A query term, on one line."""
-    if isinstance(term, Const):
+    if isinstance(term, n.Const):
         return _quoted(term.value) if isinstance(term.value, str) else literal_text(term.value).lower()
-    if isinstance(term, Element):
+    if isinstance(term, n.Element):
         return f"{_label(term.label)} {_brackets(term)}"
-    if isinstance(term, Bind):
+    if isinstance(term, n.Bind):
         return _variable(term.name) if term.term is None else f"{_bound(term.name)}{term_text(term.term)}"
-    return f"{'optional' if isinstance(term, Optional) else 'desc'} {term_text(term.term)}"
+    return f"{'optional' if isinstance(term, n.Optional) else 'desc'} {term_text(term.term)}"
 
 
-def construct_text(term: ConstructTerm) -> str:
+def construct_text(term: n.ConstructTerm) -> str:
     """A construct term, on one line."""
-    if isinstance(term, Make):
+    if isinstance(term, n.Make):
         opening, closing = "[]" if term.ordered else "{}"
         return " ".join([_label(term.label), opening, *_listed(map(construct_text, term.children)), closing])
-    if isinstance(term, Value):
+    if isinstance(term, n.Value):
         return _expression(term.expr)
-    if isinstance(term, Aggregate):
+    if isinstance(term, n.Aggregate):
         return f"{term.name}(all {_expression(term.expr)}{_order(term.order_by)})"
-    if isinstance(term, Combined):
+    if isinstance(term, n.Combined):
         return _expression(term.expr, outcomes=term.outcomes)
-    assert isinstance(term, All)
+    assert isinstance(term, n.All)
     group = f" group by {{{', '.join(map(_variable, term.group_by))}}}" if term.group_by else ""
     return f"all {construct_text(term.term)}{group}{_order(term.order_by)}"
 
@@ -113,15 +85,15 @@ def construct_text(term: ConstructTerm) -> str:
 _STRENGTH = {"or": 1, "and": 2, "not": 3}
 
 
-def condition_text(condition: Condition) -> str:
+def condition_text(condition: n.Condition) -> str:
     """A condition of where, on one line."""
     return _condition(condition, None)
 
 
-def _condition(condition: Condition, within: str | None) -> str:
-    if isinstance(condition, Data):
+def _condition(condition: n.Condition, within: str | None) -> str:
+    if isinstance(condition, n.Data):
         return _expression(condition.expr, within)
-    if isinstance(condition, Temporal):
+    if isinstance(condition, n.Temporal):
         if condition.duration is None:
             return f" {condition.relation} ".join(map(_ident, condition.events))
         events = ", ".join(map(_ident, condition.events))
@@ -131,14 +103,14 @@ def _condition(condition: Condition, within: str | None) -> str:
     return f"({text})" if within is not None and _STRENGTH[condition.op] < _STRENGTH[within] else text
 
 
-def _expression(expr: Expr, within: str | None = None, outcomes: Mapping[str, Aggregate] | None = None) -> str:
+def _expression(expr: Expr, within: str | None = None, outcomes: Mapping[str, n.Aggregate] | None = None) -> str:
     def shown(name: str) -> str:
         return construct_text(outcomes[name]) if outcomes and name in outcomes else _variable(name)
 
     return expression_text(expr, within, variable=shown)
 
 
-def _brackets(term: Element) -> str:
+def _brackets(term: n.Element) -> str:
     opening, closing = "[]" if term.ordered else "{}"
     count = 1 if term.total else 2
     return " ".join([opening * count, *_listed(map(term_text, term.children)), closing * count])
@@ -150,7 +122,7 @@ def _listed(texts: map[str]) -> list[str]:
     return [text] if text else []
 
 
-def _order(keys: tuple[Order, ...]) -> str:
+def _order(keys: tuple[n.Order, ...]) -> str:
     shown = ", ".join(f"{_variable(key.name)}{' desc' if key.descending else ''}" for key in keys)
     return f" order by [{shown}]" if keys else ""
 
@@ -177,5 +149,5 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _duration(duration: Duration) -> str:
+def _duration(duration: n.Duration) -> str:
     return duration.text or duration_text(duration.nanoseconds)

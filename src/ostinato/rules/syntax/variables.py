@@ -6,93 +6,73 @@ from collections.abc import Iterator
 
 from ostinato.core.expressions import Variable, walk
 from ostinato.errors import Span
-from ostinato.rules.syntax.nodes import (
-    AbsoluteTimer,
-    Aggregate,
-    All,
-    Atom,
-    Bind,
-    Combined,
-    Condition,
-    Const,
-    ConstructTerm,
-    Data,
-    Desc,
-    Element,
-    Formula,
-    Make,
-    Optional,
-    PatternQuery,
-    QueryTerm,
-    RelativeTimer,
-    Value,
-)
+from ostinato.rules.syntax import nodes as n
 
 Names = dict[str, Span]  # variable -> its first place
 
 
-def bound(literal: Atom) -> Names:
+def bound(literal: n.Atom) -> Names:
     """The variables that a literal binds, those of optional terms among them."""
     return {**definite(literal), **maybe(literal)}
 
 
-def definite(literal: Atom) -> Names:
+def definite(literal: n.Atom) -> Names:
     """Those that have a value whenever the literal matches."""
     return {name: span for name, span, optional in _binds_of(literal) if not optional}
 
 
-def maybe(literal: Atom) -> Names:
+def maybe(literal: n.Atom) -> Names:
     """Those that stand in optional terms alone, and may be left without a value."""
     sure = definite(literal)
     return {name: span for name, span, _ in _binds_of(literal) if name not in sure}
 
 
-def _binds_of(literal: Atom) -> Iterator[tuple[str, Span, bool]]:
-    if isinstance(literal, RelativeTimer | AbsoluteTimer):
+def _binds_of(literal: n.Atom) -> Iterator[tuple[str, Span, bool]]:
+    if isinstance(literal, n.RelativeTimer | n.AbsoluteTimer):
         return
-    if not isinstance(literal, PatternQuery) and literal.bound is not None:
+    if not isinstance(literal, n.PatternQuery) and literal.bound is not None:
         yield literal.bound, literal.span, False
     yield from _binds(literal.term, False)
 
 
-def variables(term: QueryTerm, bound: str | None = None) -> tuple[str, ...]:
+def variables(term: n.QueryTerm, bound: str | None = None) -> tuple[str, ...]:
     """Every variable that a term may bind, in the order of the text; `bound` is X of `var X -> term`."""
     names = (name for name, _, _ in _binds(term, False))
     return tuple(dict.fromkeys([*([] if bound is None else [bound]), *names]))
 
 
-def _binds(term: QueryTerm, optional: bool) -> Iterator[tuple[str, Span, bool]]:
-    if isinstance(term, Const):
+def _binds(term: n.QueryTerm, optional: bool) -> Iterator[tuple[str, Span, bool]]:
+    if isinstance(term, n.Const):
         return
-    if isinstance(term, Element):
+    if isinstance(term, n.Element):
         for child in term.children:
             yield from _binds(child, optional)
         return
-    if isinstance(term, Bind):
+    if isinstance(term, n.Bind):
         yield term.name, term.span, optional
-    if isinstance(term, Desc | Optional) or term.term is not None:
+    if isinstance(term, n.Desc | n.Optional) or term.term is not None:
         assert term.term is not None
-        yield from _binds(term.term, optional or isinstance(term, Optional))
+        yield from _binds(term.term, optional or isinstance(term, n.Optional))
 
 
-def used(term: ConstructTerm | Condition) -> Names:
+def used(term: n.ConstructTerm | n.Condition) -> Names:
     """The variables that a head or a condition mentions."""
     return dict(reversed(list(_uses(term))))
 
 
-def _uses(term: ConstructTerm | Condition) -> Iterator[tuple[str, Span]]:
-    if isinstance(term, Value | Data | Aggregate):
+def _uses(term: n.ConstructTerm | n.Condition) -> Iterator[tuple[str, Span]]:
+    if isinstance(term, n.Value | n.Data | n.Aggregate):
         yield from ((node.name, node.span) for node in walk(term.expr) if isinstance(node, Variable))
-    if isinstance(term, Combined):
+    if isinstance(term, n.Combined):
         own = (node for node in walk(term.expr) if isinstance(node, Variable) and node.name not in term.outcomes)
         yield from ((node.name, node.span) for node in own)
         for aggregate in term.aggregates:
             yield from _uses(aggregate)
-    if isinstance(term, Make | Formula):
-        for part in term.children if isinstance(term, Make) else term.parts:
+    if isinstance(term, n.Make | n.Formula):
+        for part in term.children if isinstance(term, n.Make) else term.parts:
             yield from _uses(part)
-    if isinstance(term, All):
+    if isinstance(term, n.All):
         yield from _uses(term.term)
         yield from ((name, term.span) for name in term.group_by)
-    if isinstance(term, All | Aggregate):
+    if isinstance(term, n.All | n.Aggregate):
         yield from ((order.name, order.span) for order in term.order_by)

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from ostinato.errors import OstinatoError
+from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.algebra.difference import difference
 from ostinato.rules.algebra.format import show, show_definition
-from ostinato.rules.algebra.nodes import Construct, Definition, Join, Match, Plan, Project, Rename, TemporalJoin, walk
 from ostinato.rules.algebra.query_plan import RulePlan, plan_program
 from ostinato.rules.explain import explain_program
 from ostinato.rules.syntax.parse import parse
@@ -27,7 +27,7 @@ def paper() -> RulePlan:
     return planned(VECTOR["program"])
 
 
-def definition(plan: Plan, name: str) -> Definition:
+def definition(plan: cera.Plan, name: str) -> cera.Definition:
     return plan.by_name[name]
 
 
@@ -58,12 +58,12 @@ def test_figure_10_pushes_selections_shares_and_materialises(paper: RulePlan) ->
     assert show(definition(plan, "B_n,i").node) == "π[S](σ[T > 40](temp_n)) ⋈ X[ i: from-end[n, 12 sec] ](E)"
     # Temp_v of the second rule is Temp_m of the third, and Temp_n of the second is Temp_w of the third.
     third = definition(plan, "avg_temp_3").node
-    renamed = [node for node in walk(third) if isinstance(node, Rename)]
+    renamed = [node for node in cera.walk(third) if isinstance(node, cera.Rename)]
     assert {(node.input.name, node.events) for node in renamed} == {  # type: ignore[union-attr]
         ("temp_temp'", (("m", "temp'"),)),
         ("temp_n", (("temp'", "n"),)),
     }
-    assert sum(isinstance(each.node, Match) for each in plan.definitions) == 4
+    assert sum(isinstance(each.node, cera.Match) for each in plan.definitions) == 4
 
 
 def test_figure_11(paper: RulePlan) -> None:
@@ -91,7 +91,7 @@ def test_how_long_events_last_bounds_what_is_kept() -> None:
 def test_equal_constants_of_different_kinds_are_different_points() -> None:
     text = "DETECT x { k { var K } } ON event i: a {{ v {{ %s }}, k {{ var K }} }} END\n"
     plan = planned("".join(text % value for value in ("1", "true", "1.0")))
-    assert sum(isinstance(each.node, Match) for each in plan.plan.definitions) == 3
+    assert sum(isinstance(each.node, cera.Match) for each in plan.plan.definitions) == 3
 
 
 def test_variables_of_other_names_share_a_point() -> None:
@@ -100,7 +100,7 @@ def test_variables_of_other_names_share_a_point() -> None:
         "DETECT y { k { var B } } ON event j: a {{ k {{ var B }} }} END"
     )
     plan = planned(text).plan
-    assert sum(isinstance(each.node, Match) for each in plan.definitions) == 1
+    assert sum(isinstance(each.node, cera.Match) for each in plan.definitions) == 1
     assert "ρ[j ← i, B ← A](a_i)" in show(definition(plan, "y_2").node)
 
 
@@ -109,7 +109,7 @@ def test_relations_are_joined_along_shared_variables() -> None:
         "DETECT x { k { var K } } ON and { event i: a {{ k {{ var K }} }}, event j: b {{ v {{ var V }} }},"
         " event h: c {{ k {{ var K }}, v {{ var V }} }} } where { {i, j, h} within 1 min } END"
     )
-    joins = [node for node in walk(plan.translated[0].node) if isinstance(node, Join)]
+    joins = [node for node in cera.walk(plan.translated[0].node) if isinstance(node, cera.Join)]
     assert all(set(node.left.schema.data) & set(node.right.schema.data) for node in joins)
 
 
@@ -138,22 +138,22 @@ def test_what_decides_about_groups_is_not_projected_away() -> None:
         " where { var T < var V } END"
     )
     construct = plan.translated[0].improved
-    assert isinstance(construct, Construct)
+    assert isinstance(construct, cera.Construct)
     assert set(construct.input.schema.data) == {"V", "T"}
 
 
 def test_projection_may_not_drop_times_or_references() -> None:
     plan = planned("DETECT x { k { var K } } ON event i: a {{ k {{ var K }}, v {{ var V }} }} END")
     match = plan.plan.definitions[0].node
-    projected = Project(("K",), match)
+    projected = cera.Project(("K",), match)
     assert projected.schema.times == match.schema.times
     assert projected.schema.refs == match.schema.refs
     with pytest.raises(OstinatoError, match=r"i\.begin"):
-        Project(("i.begin",), match)
+        cera.Project(("i.begin",), match)
 
 
 def test_temporal_joins_drop_what_they_collect(paper: RulePlan) -> None:
-    (join,) = [node for node in walk(paper.translated[2].node) if isinstance(node, TemporalJoin)]
+    (join,) = [node for node in cera.walk(paper.translated[2].node) if isinstance(node, cera.TemporalJoin)]
     assert set(join.schema.times) == {"m", "i"}
     assert join.ident not in join.schema.refs
     assert "T" in join.schema.data

@@ -11,6 +11,7 @@ import pytest
 
 import ostinato
 from ostinato.errors import DataError, OstinatoError
+from ostinato.rules.incremental import engine as engine_module
 from ostinato.rules.incremental.engine import RuleEngine
 from ostinato.rules.incremental.steps import Steps
 from support import paths
@@ -138,7 +139,7 @@ def test_memory_is_bounded_by_what_can_still_matter() -> None:
 def test_a_large_batch_is_taken_in_several_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [point("ab"[number % 2], number // 3, "xyz"[number % 3]) for number in range(300)]
     whole = intervals(ostinato.rules(PAIR).detect(rows))
-    monkeypatch.setattr("ostinato.rules.incremental.engine._ROWS", 7)
+    monkeypatch.setattr(engine_module, "_ROWS", 7)
     engine = ostinato.rules(PAIR).engine()
     found = intervals(engine.push(list(reversed(rows)))) + intervals(engine.flush())
     assert sorted(found) == sorted(whole)
@@ -254,7 +255,7 @@ def test_a_step_that_fails_leaves_all_as_it_was(program: str, monkeypatch: pytes
 
 
 def test_what_was_derived_before_a_step_failed_is_given_by_the_next_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ostinato.rules.incremental.engine._ROWS", 2)
+    monkeypatch.setattr(engine_module, "_ROWS", 2)
     failing_once(monkeypatch, fails_at=2)
     engine = ostinato.rules(PAIR).engine()
     with pytest.raises(DataError, match="cannot be used"):

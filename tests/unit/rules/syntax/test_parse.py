@@ -10,36 +10,7 @@ import pytest
 
 from ostinato.core.expressions import Call, Expr, Literal, Variable
 from ostinato.errors import Span
-from ostinato.rules.syntax.nodes import (
-    RELATIONS,
-    RELATIVE_TIMERS,
-    AbsoluteTimer,
-    Aggregate,
-    All,
-    Atom,
-    Bind,
-    Body,
-    Condition,
-    Conjunction,
-    Const,
-    ConstructTerm,
-    Data,
-    Desc,
-    Disjunction,
-    Duration,
-    Element,
-    EventQuery,
-    Formula,
-    Make,
-    Optional,
-    Order,
-    PatternQuery,
-    QueryTerm,
-    RelativeTimer,
-    Temporal,
-    Value,
-    While,
-)
+from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.parse import parse
 from support import paths
 
@@ -48,29 +19,29 @@ VECTOR = paths.VECTORS / "rules.json"
 X, Y = Variable("X"), Variable("Y")
 
 
-def some(label: str, *children: QueryTerm) -> Element:
-    return Element(label, children)
+def some(label: str, *children: n.QueryTerm) -> n.Element:
+    return n.Element(label, children)
 
 
-def body(text: str) -> Body:
+def body(text: str) -> n.Body:
     return parse(f"DETECT a {{ }} ON {text} END").rules[0].body
 
 
-def term(text: str) -> QueryTerm:
+def term(text: str) -> n.QueryTerm:
     query = body(f"event i: e {{ {text} }}")
-    assert isinstance(query, EventQuery)
+    assert isinstance(query, n.EventQuery)
     (child,) = query.term.children
     return child
 
 
-def construct(text: str) -> ConstructTerm:
+def construct(text: str) -> n.ConstructTerm:
     (child,) = parse(f"DETECT a {{ {text} }} ON event i: e {{{{ }}}} END").rules[0].head.children
     return child
 
 
-def condition(text: str) -> Condition:
+def condition(text: str) -> n.Condition:
     query = body(f"event i: e {{{{ }}}} where {{ {text} }}")
-    assert isinstance(query, Conjunction)
+    assert isinstance(query, n.Conjunction)
     (found,) = query.where
     return found
 
@@ -81,30 +52,30 @@ def more(left: Expr, right: int) -> Call:
 
 def test_the_program_of_the_paper() -> None:
     fire, burnt_down, avg_temp = parse(json.loads(VECTOR.read_text(encoding="utf-8"))["program"]).rules
-    a, s, t, value = some("area", Bind("A")), Bind("S"), Bind("T"), "value"
-    assert fire.head == Make("fire", (Make("area", (Value(Variable("A")),)),))
-    assert fire.body == Conjunction(
-        (EventQuery("s", some("smoke", a)), EventQuery("t", some("temp", a, some(value, t)))),
+    a, s, t, value = some("area", n.Bind("A")), n.Bind("S"), n.Bind("T"), "value"
+    assert fire.head == n.Make("fire", (n.Make("area", (n.Value(Variable("A")),)),))
+    assert fire.body == n.Conjunction(
+        (n.EventQuery("s", some("smoke", a)), n.EventQuery("t", some("temp", a, some(value, t)))),
         (
-            Temporal("before", ("s", "t")),
-            Temporal("within", ("s", "t"), Duration(60 * SECOND)),
-            Data(more(Variable("T"), 40)),
+            n.Temporal("before", ("s", "t")),
+            n.Temporal("within", ("s", "t"), n.Duration(60 * SECOND)),
+            n.Data(more(Variable("T"), 40)),
         ),
     )
-    assert burnt_down.body == Conjunction(
+    assert burnt_down.body == n.Conjunction(
         (
-            EventQuery("n", some("temp", some("sensor", s), some(value, t))),
-            RelativeTimer("i", "from-end", "n", Duration(12 * SECOND)),
-            While("i", some("temp", some("sensor", s)), negated=True),
+            n.EventQuery("n", some("temp", some("sensor", s), some(value, t))),
+            n.RelativeTimer("i", "from-end", "n", n.Duration(12 * SECOND)),
+            n.While("i", some("temp", some("sensor", s)), negated=True),
         ),
-        (Data(more(Variable("T"), 40)),),
+        (n.Data(more(Variable("T"), 40)),),
     )
-    assert avg_temp.head.children[1] == Make(value, (Aggregate("avg", Variable("T")),))
-    assert avg_temp.body == Conjunction(
+    assert avg_temp.head.children[1] == n.Make(value, (n.Aggregate("avg", Variable("T")),))
+    assert avg_temp.body == n.Conjunction(
         (
-            EventQuery("m", some("temp", some("sensor", s))),
-            RelativeTimer("i", "from-start-backward", "m", Duration(60 * SECOND)),
-            While("i", some("temp", some("sensor", s), some(value, t)), negated=False),
+            n.EventQuery("m", some("temp", some("sensor", s))),
+            n.RelativeTimer("i", "from-start-backward", "m", n.Duration(60 * SECOND)),
+            n.While("i", some("temp", some("sensor", s), some(value, t)), negated=False),
         )
     )
     assert [rule.number for rule in (fire, burnt_down, avg_temp)] == [1, 2, 3]
@@ -116,104 +87,104 @@ def test_the_program_of_the_paper() -> None:
 @pytest.mark.parametrize(
     ("text", "meant"),
     [
-        ("b { }", Element("b", total=True)),
-        ("b {}", Element("b", total=True)),
-        ("b {{ }}", Element("b")),
-        ("b {{}}", Element("b")),
-        ("b [ ]", Element("b", total=True, ordered=True)),
-        ("b [[ ]]", Element("b", ordered=True)),
-        ("b {{ var X, c { 1 } }}", some("b", Bind("X"), Element("c", (Const(1),), total=True))),
-        ("b {{c {{var X}}}}", some("b", some("c", Bind("X")))),
-        ("b {c {{var X}}}", Element("b", (some("c", Bind("X")),), total=True)),
-        ("b {{c {var X}}}", some("b", Element("c", (Bind("X"),), total=True))),
-        ("b [[c [var X]]]", Element("b", (Element("c", (Bind("X"),), True, True),), ordered=True)),
-        ("40", Const(40)),
-        ("-1.5", Const(-1.5)),
-        ("true", Const(True)),
-        ("FALSE", Const(False)),
-        ('"it\'s ""so"""', Const('it\'s "so"')),
-        ("'it''s'", Const("it's")),
-        ("var X", Bind("X")),
-        ("var X -> b {{ }}", Bind("X", Element("b"))),
-        ("var X->b{{}}", Bind("X", Element("b"))),
-        ("var `a b` -> 3", Bind("a b", Const(3))),
-        ("desc b {{ }}", Desc(Element("b"))),
-        ("optional var X -> b {{ }}", Optional(Bind("X", Element("b")))),
-        ("@id { 1 }", Element("@id", (Const(1),), total=True)),
-        ("a-b.c_d { }", Element("a-b.c_d", total=True)),
-        ("`x:y ``z``` { }", Element("x:y `z`", total=True)),
-        ("desc { }", Element("desc", total=True)),
-        ("var-x [ ]", Element("var-x", total=True, ordered=True)),
-        ("true {{ }}", Element("true")),
-        ("timer {{ }}", Element("timer")),
+        ("b { }", n.Element("b", total=True)),
+        ("b {}", n.Element("b", total=True)),
+        ("b {{ }}", n.Element("b")),
+        ("b {{}}", n.Element("b")),
+        ("b [ ]", n.Element("b", total=True, ordered=True)),
+        ("b [[ ]]", n.Element("b", ordered=True)),
+        ("b {{ var X, c { 1 } }}", some("b", n.Bind("X"), n.Element("c", (n.Const(1),), total=True))),
+        ("b {{c {{var X}}}}", some("b", some("c", n.Bind("X")))),
+        ("b {c {{var X}}}", n.Element("b", (some("c", n.Bind("X")),), total=True)),
+        ("b {{c {var X}}}", some("b", n.Element("c", (n.Bind("X"),), total=True))),
+        ("b [[c [var X]]]", n.Element("b", (n.Element("c", (n.Bind("X"),), True, True),), ordered=True)),
+        ("40", n.Const(40)),
+        ("-1.5", n.Const(-1.5)),
+        ("true", n.Const(True)),
+        ("FALSE", n.Const(False)),
+        ('"it\'s ""so"""', n.Const('it\'s "so"')),
+        ("'it''s'", n.Const("it's")),
+        ("var X", n.Bind("X")),
+        ("var X -> b {{ }}", n.Bind("X", n.Element("b"))),
+        ("var X->b{{}}", n.Bind("X", n.Element("b"))),
+        ("var `a b` -> 3", n.Bind("a b", n.Const(3))),
+        ("desc b {{ }}", n.Desc(n.Element("b"))),
+        ("optional var X -> b {{ }}", n.Optional(n.Bind("X", n.Element("b")))),
+        ("@id { 1 }", n.Element("@id", (n.Const(1),), total=True)),
+        ("a-b.c_d { }", n.Element("a-b.c_d", total=True)),
+        ("`x:y ``z``` { }", n.Element("x:y `z`", total=True)),
+        ("desc { }", n.Element("desc", total=True)),
+        ("var-x [ ]", n.Element("var-x", total=True, ordered=True)),
+        ("true {{ }}", n.Element("true")),
+        ("timer {{ }}", n.Element("timer")),
     ],
 )
-def test_query_terms(text: str, meant: QueryTerm) -> None:
+def test_query_terms(text: str, meant: n.QueryTerm) -> None:
     assert term(text) == meant
 
 
 @pytest.mark.parametrize(
     ("text", "meant"),
     [
-        ("b { }", Make("b")),
-        ("b [ var X, 2 ]", Make("b", (Value(X), Value(Literal(2))), ordered=True)),
-        ("var X", Value(X)),
-        ('"text"', Value(Literal("text"))),
-        ("var X * 2 + 1", Value(Call("+", (Call("*", (X, Literal(2))), Literal(1))))),
-        ("var X-1", Value(Call("-", (X, Literal(1))))),
-        ("round(var X, 2)", Value(Call("round", (X, Literal(2))))),
-        ("all b { var X }", All(Make("b", (Value(X),)))),
-        ("all var X", All(Value(X))),
-        ("all (var X + 1)", All(Value(Call("+", (X, Literal(1)))))),
+        ("b { }", n.Make("b")),
+        ("b [ var X, 2 ]", n.Make("b", (n.Value(X), n.Value(Literal(2))), ordered=True)),
+        ("var X", n.Value(X)),
+        ('"text"', n.Value(Literal("text"))),
+        ("var X * 2 + 1", n.Value(Call("+", (Call("*", (X, Literal(2))), Literal(1))))),
+        ("var X-1", n.Value(Call("-", (X, Literal(1))))),
+        ("round(var X, 2)", n.Value(Call("round", (X, Literal(2))))),
+        ("all b { var X }", n.All(n.Make("b", (n.Value(X),)))),
+        ("all var X", n.All(n.Value(X))),
+        ("all (var X + 1)", n.All(n.Value(Call("+", (X, Literal(1)))))),
         (
             "all b { var X } group by {var X, var Y} order by [var Y desc, var X asc]",
-            All(Make("b", (Value(X),)), ("X", "Y"), (Order("Y", True), Order("X"))),
+            n.All(n.Make("b", (n.Value(X),)), ("X", "Y"), (n.Order("Y", True), n.Order("X"))),
         ),
-        ("all var X order by [ var X ]", All(Value(X), (), (Order("X"),))),
-        ("avg(all var X)", Aggregate("avg", X)),
-        ("LAST(all var X * 2 order by [var Y])", Aggregate("last", Call("*", (X, Literal(2))), (Order("Y"),))),
-        ("count { 1 }", Make("count", (Value(Literal(1)),))),
-        ("all { }", Make("all")),
+        ("all var X order by [ var X ]", n.All(n.Value(X), (), (n.Order("X"),))),
+        ("avg(all var X)", n.Aggregate("avg", X)),
+        ("LAST(all var X * 2 order by [var Y])", n.Aggregate("last", Call("*", (X, Literal(2))), (n.Order("Y"),))),
+        ("count { 1 }", n.Make("count", (n.Value(Literal(1)),))),
+        ("all { }", n.Make("all")),
     ],
 )
-def test_construct_terms(text: str, meant: ConstructTerm) -> None:
+def test_construct_terms(text: str, meant: n.ConstructTerm) -> None:
     assert construct(text) == meant
 
 
 # Queries --------------------------------------------------------------------------------------------------------------
 
-B = Element("b")
+B = n.Element("b")
 
 
 @pytest.mark.parametrize(
     ("text", "meant"),
     [
-        ("event i: b {{ }}", EventQuery("i", B)),
-        ("EVENT i : var X -> b {{ }}", EventQuery("i", B, "X")),
-        ("event event: event {{ }}", EventQuery("event", Element("event"))),
-        ("event i: cel {{ }}", EventQuery("i", Element("cel"))),
-        ('event i: cel "T AS x ; H AS y"', PatternQuery("i", "T AS x ; H AS y", Element("match"))),
-        ("event i: cel 'T' [ var X ]", PatternQuery("i", "T", Element("match", (Bind("X"),), True, True))),
-        ("event i: timer:absolute [0, 60]", AbsoluteTimer("i", 0, 60)),
-        ("event i: timer:absolute [-1.5, 2]", AbsoluteTimer("i", -1.5, 2)),
+        ("event i: b {{ }}", n.EventQuery("i", B)),
+        ("EVENT i : var X -> b {{ }}", n.EventQuery("i", B, "X")),
+        ("event event: event {{ }}", n.EventQuery("event", n.Element("event"))),
+        ("event i: cel {{ }}", n.EventQuery("i", n.Element("cel"))),
+        ('event i: cel "T AS x ; H AS y"', n.PatternQuery("i", "T AS x ; H AS y", n.Element("match"))),
+        ("event i: cel 'T' [ var X ]", n.PatternQuery("i", "T", n.Element("match", (n.Bind("X"),), True, True))),
+        ("event i: timer:absolute [0, 60]", n.AbsoluteTimer("i", 0, 60)),
+        ("event i: timer:absolute [-1.5, 2]", n.AbsoluteTimer("i", -1.5, 2)),
         (
             'event i: timer:absolute ["2026-01-31", "2026-02-01T08:00"]',
-            AbsoluteTimer("i", "2026-01-31", "2026-02-01T08:00"),
+            n.AbsoluteTimer("i", "2026-01-31", "2026-02-01T08:00"),
         ),
-        ("while i: not b {{ }}", While("i", B, True)),
-        ("while i: collect b {{ }}", While("i", B, False)),
-        ("while i: collect event w: b {{ }}", While("i", B, False, "w")),
-        ("while i: collect var X -> b {{ }}", While("i", B, False, None, "X")),
-        ("while i: collect event w: var X -> b {{ }}", While("i", B, False, "w", "X")),
+        ("while i: not b {{ }}", n.While("i", B, True)),
+        ("while i: collect b {{ }}", n.While("i", B, False)),
+        ("while i: collect event w: b {{ }}", n.While("i", B, False, "w")),
+        ("while i: collect var X -> b {{ }}", n.While("i", B, False, None, "X")),
+        ("while i: collect event w: var X -> b {{ }}", n.While("i", B, False, "w", "X")),
     ],
 )
-def test_queries(text: str, meant: Atom) -> None:
+def test_queries(text: str, meant: n.Atom) -> None:
     assert body(text) == meant
 
 
-@pytest.mark.parametrize("kind", RELATIVE_TIMERS)
+@pytest.mark.parametrize("kind", n.RELATIVE_TIMERS)
 def test_relative_timers(kind: str) -> None:
-    meant = RelativeTimer("i", kind, "j", Duration(90 * SECOND))
+    meant = n.RelativeTimer("i", kind, "j", n.Duration(90 * SECOND))
     assert body(f"event i: timer:{kind} [ event j, 1.5 min ]") == meant
     assert body(f"event i: TIMER : {kind.upper()} [j, 90 seconds]") == meant
 
@@ -222,49 +193,49 @@ def test_nested_bodies_and_their_conditions() -> None:
     text = """and { event i: b {{ }},
                     or { event j: b {{ }} where { i before j }, and { event k: b {{ }} } } where { var X > 1 }
                   } WHERE { var Y > 2, var X > 3 }"""
-    i, j, k = (EventQuery(ident, B) for ident in "ijk")
-    branches = Disjunction(
-        (Conjunction((j,), (Temporal("before", ("i", "j")),)), Conjunction((k,))), (Data(more(X, 1)),)
+    i, j, k = (n.EventQuery(ident, B) for ident in "ijk")
+    branches = n.Disjunction(
+        (n.Conjunction((j,), (n.Temporal("before", ("i", "j")),)), n.Conjunction((k,))), (n.Data(more(X, 1)),)
     )
-    assert body(text) == Conjunction((i, branches), (Data(more(Y, 2)), Data(more(X, 3))))
+    assert body(text) == n.Conjunction((i, branches), (n.Data(more(Y, 2)), n.Data(more(X, 3))))
 
 
 # Conditions -----------------------------------------------------------------------------------------------------------
 
-BEFORE = Temporal("before", ("i", "j"))
+BEFORE = n.Temporal("before", ("i", "j"))
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("relation", n.RELATIONS)
 def test_temporal_relations(relation: str) -> None:
-    assert condition(f"i {relation} j") == Temporal(relation, ("i", "j"))
+    assert condition(f"i {relation} j") == n.Temporal(relation, ("i", "j"))
 
 
 @pytest.mark.parametrize(
     ("text", "meant"),
     [
-        ("{i,j} within 1 min", Temporal("within", ("i", "j"), Duration(60 * SECOND))),
-        ("{ i, j, k } apart-by 2 hours", Temporal("apart-by", ("i", "j", "k"), Duration(7200 * SECOND))),
+        ("{i,j} within 1 min", n.Temporal("within", ("i", "j"), n.Duration(60 * SECOND))),
+        ("{ i, j, k } apart-by 2 hours", n.Temporal("apart-by", ("i", "j", "k"), n.Duration(7200 * SECOND))),
         ("i BEFORE j", BEFORE),
-        ("`in` before var2", Temporal("before", ("in", "var2"))),
-        ("var X > 40", Data(more(X, 40))),
-        ("var X in (1, 2)", Data(Call("in", (X, Literal(1), Literal(2))))),
-        ("var X in (\"a\", 'b')", Data(Call("in", (X, Literal("a"), Literal("b"))))),
-        ("var X like 'a%'", Data(Call("like", (X, Literal("a%"))))),
-        ("var X between 1 and 2", Data(Call("and", (Call(">=", (X, Literal(1))), Call("<=", (X, Literal(2))))))),
-        ("var X is not null", Data(Call("not", (Call("is_null", (X,)),)))),
-        ("var X > 1 and var Y > 2", Data(Call("and", (more(X, 1), more(Y, 2))))),
-        ("not (var X > 1 or var Y > 2)", Data(Call("not", (Call("or", (more(X, 1), more(Y, 2))),)))),
-        ("i before j and var X > 1 and var Y > 2", Formula("and", (BEFORE, Data(more(X, 1)), Data(more(Y, 2))))),
+        ("`in` before var2", n.Temporal("before", ("in", "var2"))),
+        ("var X > 40", n.Data(more(X, 40))),
+        ("var X in (1, 2)", n.Data(Call("in", (X, Literal(1), Literal(2))))),
+        ("var X in (\"a\", 'b')", n.Data(Call("in", (X, Literal("a"), Literal("b"))))),
+        ("var X like 'a%'", n.Data(Call("like", (X, Literal("a%"))))),
+        ("var X between 1 and 2", n.Data(Call("and", (Call(">=", (X, Literal(1))), Call("<=", (X, Literal(2))))))),
+        ("var X is not null", n.Data(Call("not", (Call("is_null", (X,)),)))),
+        ("var X > 1 and var Y > 2", n.Data(Call("and", (more(X, 1), more(Y, 2))))),
+        ("not (var X > 1 or var Y > 2)", n.Data(Call("not", (Call("or", (more(X, 1), more(Y, 2))),)))),
+        ("i before j and var X > 1 and var Y > 2", n.Formula("and", (BEFORE, n.Data(more(X, 1)), n.Data(more(Y, 2))))),
         (
             "i before j or (var X > 1 and var Y > 2)",
-            Formula("or", (BEFORE, Data(Call("and", (more(X, 1), more(Y, 2)))))),
+            n.Formula("or", (BEFORE, n.Data(Call("and", (more(X, 1), more(Y, 2)))))),
         ),
-        ("not i before j", Formula("not", (BEFORE,))),
+        ("not i before j", n.Formula("not", (BEFORE,))),
         ("(i before j)", BEFORE),
-        ("not (i before j or var X > 1)", Formula("not", (Formula("or", (BEFORE, Data(more(X, 1)))),))),
+        ("not (i before j or var X > 1)", n.Formula("not", (n.Formula("or", (BEFORE, n.Data(more(X, 1)))),))),
     ],
 )
-def test_conditions(text: str, meant: Condition) -> None:
+def test_conditions(text: str, meant: n.Condition) -> None:
     assert condition(text) == meant
 
 
@@ -286,9 +257,9 @@ def test_spans_are_exact() -> None:
         'DETECT a { x { avg(all var T) } }\nON and { event i: cel "T AS x" {{ v { var T } }} } where { i before i } END'
     )
     (rule,) = parse(text).rules
-    assert isinstance(rule.body, Conjunction)
+    assert isinstance(rule.body, n.Conjunction)
     (pattern,) = rule.body.parts
-    assert isinstance(pattern, PatternQuery)
+    assert isinstance(pattern, n.PatternQuery)
     aggregate = rule.head.children[0].children[0]  # type: ignore[union-attr]
 
     def shown(span: Span) -> str:
@@ -305,7 +276,7 @@ def test_spans_are_exact() -> None:
 
 def test_a_duration_remembers_how_it_was_written() -> None:
     query = body("event i: timer:extend [j, 12  sec]")
-    assert isinstance(query, RelativeTimer)
+    assert isinstance(query, n.RelativeTimer)
     assert query.duration.text == "12 sec"
 
 
