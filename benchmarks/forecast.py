@@ -32,7 +32,7 @@ from ostinato.forecast.chain.machine import completed
 from ostinato.forecast.chain.waiting import Float32, waiting_times
 from ostinato.forecast.learn.truth import Truth
 from ostinato.forecast.model import ForecastModel
-from ostinato.forecast.score.evaluation import Contender, Evaluation, evaluate
+from ostinato.forecast.score.evaluation import Contender, Evaluation, compare
 from ostinato.forecast.score.scores import Distances, likely, outcomes
 from ostinato.forecast.symbols.reader import Read, Reader
 from ostinato.samples import CARD_FEATURES, CARD_PATTERN, transactions
@@ -81,7 +81,7 @@ class Judged:
         product = self.model.machine.product
         distances = Distances(self.model.automaton.distance(), product.pattern[self.states])
         contender = Contender("model", self.model.machine.waiting, self.states, nominal=self.model.nominal)
-        return evaluate([contender], self.truth, within=WITHIN, threshold=THRESHOLD, distances=distances)
+        return compare([contender], self.truth, within=WITHIN, threshold=THRESHOLD, distances=distances)
 
     def calibration_errors(self, waiting: Float32, states: Int32) -> dict[str, float]:
         return {

@@ -243,12 +243,12 @@ def forecast(
             usage("--sort is not for --engine spark, which orders all events itself")
         if not stream and (once or checkpoint):
             usage("--once and --checkpoint are for --stream")
-        from ostinato.spark.forecast.job import Scored
+        from ostinato.spark.forecast.job import ForecastQuery
         from ostinato.spark.job import SparkJob
         from ostinato.viz.forecasts import narrow_forecasts
 
-        scored = Scored(found, alert, whole, ahead)
-        job = SparkJob(scored, files, master, kinds, on_error.value, told=told, shown=narrow_forecasts)
+        query = ForecastQuery(found, alert, whole, ahead)
+        job = SparkJob(query, files, master, kinds, on_error.value, told=told, shown=narrow_forecasts)
         if stream:
             job.stream(output, form, checkpoint=checkpoint, once=once)
         else:

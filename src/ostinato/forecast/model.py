@@ -26,7 +26,7 @@ from ostinato.forecast.pattern import Pattern
 from ostinato.forecast.score.answer import per_state
 from ostinato.forecast.score.baselines import mean_rate, trees
 from ostinato.forecast.score.calibrate import Calibration
-from ostinato.forecast.score.evaluation import Contender, Evaluation, evaluate
+from ostinato.forecast.score.evaluation import Contender, Evaluation, compare
 from ostinato.forecast.score.interval_checks import Judgement
 from ostinato.forecast.score.scores import Distances
 from ostinato.forecast.scorer import Scorer
@@ -151,7 +151,7 @@ class ForecastModel:
                 contenders.append(Contender(name, machine.waiting, machine.states(read), loss))
             except LimitError:  # longer chains are larger still
                 break
-        return evaluate(
+        return compare(
             contenders,
             truth,
             within=within,

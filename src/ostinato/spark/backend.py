@@ -68,6 +68,6 @@ def forecast(model: ForecastModel, events: DataFrame, /, **options: Any) -> Data
 
 
 def evaluate(model: ForecastModel, holdout: DataFrame, /, **options: Any) -> Evaluation:
-    from ostinato.spark.forecast.evaluate import scores
+    from ostinato.spark.forecast.evaluate import evaluate
 
-    return scores(model, holdout, **options)
+    return evaluate(model, holdout, **options)

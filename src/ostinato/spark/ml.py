@@ -18,7 +18,7 @@ from pyspark.ml.util import (
 
 from ostinato.forecast import model as plain
 from ostinato.patterns.query import PatternQuery
-from ostinato.spark.forecast import files
+from ostinato.spark.forecast import storage
 from ostinato.spark.forecast.fit import fit
 from ostinato.spark.forecast.params import ForecastParams
 from ostinato.spark.forecast.score import score
@@ -57,10 +57,10 @@ class Forecaster(ForecastParams, Estimator[ForecastModel], DefaultParamsReadable
     def __init__(self, query: PatternQuery | str | None = None, **options: Any) -> None:
         super().__init__()
         self._set_defaults()
-        self._told(query, options)
+        self._set_options(query, options)
 
     def setParams(self, query: PatternQuery | str | None = None, **options: Any) -> Forecaster:
-        self._told(query, options)
+        self._set_options(query, options)
         return self
 
     def _fit(self, dataset: DataFrame) -> ForecastModel:
@@ -77,14 +77,14 @@ class _ModelWriter(MLWriter):
 
     def saveImpl(self, path: str) -> None:
         DefaultParamsWriter.saveMetadata(self.instance, path, self.sparkSession)
-        files.write(self.instance.model, path, self.sparkSession)
+        storage.write_model(self.instance.model, path, self.sparkSession)
 
 
 class _ModelReader(MLReader[ForecastModel]):
     """Also of a folder that `ostinato.ForecastModel.save` wrote, where pyspark.ml knows nothing of it."""
 
     def load(self, path: str) -> ForecastModel:
-        found = ForecastModel(files.read(path, self.sparkSession))
-        if not files.exists(path, "metadata", self.sparkSession):
+        found = ForecastModel(storage.read_model(path, self.sparkSession))
+        if not storage.file_exists(path, "metadata", self.sparkSession):
             return found
         return found._resetUid(DefaultParamsReader.loadMetadata(path, self.sparkSession)["uid"])

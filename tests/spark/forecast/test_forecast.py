@@ -16,6 +16,7 @@ from ostinato.errors import DataError, OstinatoError, QueryError
 from ostinato.forecast.model import ForecastModel
 from ostinato.samples.cards import CARD_FEATURES, CARD_PATTERN, transactions
 from ostinato.spark import ml
+from support.spark.forecast import counts_by_meaning
 from support.spark.patterns import Feed, cut
 
 KEYS = [("card", "ascending"), ("ts", "ascending")]
@@ -45,19 +46,10 @@ def spread(spark: Any, table: pa.Table) -> Any:
     return spark.createDataFrame(table.take(pa.array(order))).repartition(3)
 
 
-def grams(model: ForecastModel) -> dict[tuple[Any, ...], float]:
-    """Counts by what the symbols mean, not by their numbers."""
-    symbols = model.learnt.symbols
-    told = symbols.outcomes if model.pattern.correlated else None
-    meaning = [(minterm, told[effect] if told else effect) for minterm, effect in symbols.pairs]
-    spelt = [tuple(None if place < 0 else meaning[place] for place in gram) for gram in model.learnt.counts.grams]
-    return dict(zip(spelt, model.learnt.counts.weights.tolist(), strict=True))
-
-
 def test_the_same_model(spark: Any, history: pa.Table) -> None:
     forecaster = ost.Forecaster(CARD_PATTERN, horizon=40, features=CARD_FEATURES)
     ours, found = forecaster.fit(history), forecaster.fit(spread(spark, history))
-    assert grams(found) == grams(ours)
+    assert counts_by_meaning(found.learnt) == counts_by_meaning(ours.learnt)
     assert found.order == ours.order
     assert (found.learnt.events, found.learnt.completions) == (ours.learnt.events, ours.learnt.completions)
     assert np.allclose(np.sort(found.learnt.gaps.sums, axis=0), np.sort(ours.learnt.gaps.sums, axis=0), rtol=1e-9)
@@ -103,7 +95,10 @@ def test_the_same_of_any_pattern(spark: Any, text: str, language: str, order_by:
     query = getattr(ost, language)(text)
     forecaster = ost.Forecaster(query, order=1, horizon=10, holdout=0, order_by=order_by)
     ours, found = forecaster.fit(rows), forecaster.fit(spread(spark, rows))
-    assert grams(found) == grams(ours) and found.learnt.symbols.grid == ours.learnt.symbols.grid
+    assert (
+        counts_by_meaning(found.learnt) == counts_by_meaning(ours.learnt)
+        and found.learnt.symbols.grid == ours.learnt.symbols.grid
+    )
     assert found.learnt.completions == ours.learnt.completions > 0
     scored = found.forecast(spread(spark, rows)).toArrow().sort_by("n")
     expected = found.forecast(rows)
@@ -118,7 +113,8 @@ def test_estimator_and_pipeline(spark: Any, history: pa.Table, model: ForecastMo
     fitted = Pipeline(stages=[forecaster]).fit(frame, {forecaster.horizon: 40})
     assert forecaster.getOrDefault("horizon") == 7
     (stage,) = fitted.stages
-    assert isinstance(stage, ml.ForecastModel) and grams(stage.model) == grams(model)
+    assert isinstance(stage, ml.ForecastModel)
+    assert counts_by_meaning(stage.model.learnt) == counts_by_meaning(model.learnt)
     fitted.write().overwrite().save(f"file:{tmp_path}/pipeline")
     loaded = PipelineModel.load(f"file:{tmp_path}/pipeline")
     assert loaded.stages[0].uid == fitted.stages[0].uid
@@ -135,9 +131,11 @@ def test_one_format(spark: Any, model: ForecastModel, tmp_path: Path) -> None:
     """What the one saves the other loads."""
     wrapped = ml.ForecastModel(model)
     wrapped.save(str(tmp_path / "spark"))
-    assert grams(ForecastModel.load(tmp_path / "spark")) == grams(model)
+    assert counts_by_meaning(ForecastModel.load(tmp_path / "spark").learnt) == counts_by_meaning(model.learnt)
     model.save(tmp_path / "plain")
-    assert grams(ml.ForecastModel.load(str(tmp_path / "plain")).model) == grams(model)
+    assert counts_by_meaning(ml.ForecastModel.load(str(tmp_path / "plain")).model.learnt) == counts_by_meaning(
+        model.learnt
+    )
     wrapped.write().overwrite().save(str(tmp_path / "spark"))
     assert ml.ForecastModel.load(str(tmp_path / "spark")).uid == wrapped.uid
     with pytest.raises(DataError, match="there is no saved model in"):

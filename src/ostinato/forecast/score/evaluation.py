@@ -120,7 +120,7 @@ class Evaluation:
         return f"<div>{table}<p>{html.escape(self.caption)}</p>{self.reliability.svg()}</div>"
 
 
-def evaluate(
+def compare(
     contenders: Sequence[Contender],
     truth: Truth,
     *,

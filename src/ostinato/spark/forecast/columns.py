@@ -1,4 +1,4 @@
-"""What a forecast reads of a DataFrame: checked before any job starts."""
+"""What forecasting reads of a DataFrame: checked before any job starts."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Rows of a DataFrame that fit a pattern. `settings` name the time, and what orders rows of equal time."""
+class EventFrame:
+    """A DataFrame whose rows fit a pattern. `settings` name the time column and what orders rows of equal time."""
 
     frame: DataFrame
     schema: pa.Schema
@@ -39,27 +39,27 @@ class Rows:
         return self.frame.repartition(*map(column, keys)) if keys else self.frame.repartition(1)
 
 
-def rows_of(frame: DataFrame, pattern: Pattern, settings: Settings, *, whole: bool) -> Rows:
-    """The columns that are read, or the `whole` rows. Raises what is wrong with them, as it is without Spark."""
+def event_frame(frame: DataFrame, pattern: Pattern, settings: Settings, *, all_columns: bool) -> EventFrame:
+    """The columns that the pattern reads, or all of them. Raises the same errors as reading the rows without Spark."""
     check_names(frame)
     time = time_column(settings.time, frame.schema)
     read = {settings.type or DEFAULT_TYPE, *settings.order_by, *pattern.columns}
     schema = arrow_schema(frame.schema, read | {time})
-    told = {**settings.binding, "time": time}
+    binding = {**settings.binding, "time": time}
     try:
-        Reader(pattern, told).read(schema.empty_table())
+        Reader(pattern, binding).read(schema.empty_table())
     except OstinatoError:
-        # Where all columns are at hand, the message can name the one that was meant.
-        Reader(pattern, told).read(names_only(frame.columns, schema).empty_table())
+        # With the names of all columns at hand, the message can suggest the one that was meant.
+        Reader(pattern, binding).read(names_only(frame.columns, schema).empty_table())
         raise
-    if whole:
+    if all_columns:
         schema = arrow_schema(frame.schema)
     else:
         frame = frame.select(*(column(name) for name in schema.names))
     bound = replace(settings, time=time, order_by=ties(read, schema, settings.order_by, time))
-    return Rows(frame, schema, replace(pattern), bound)
+    return EventFrame(frame, schema, replace(pattern), bound)
 
 
-def sorting(settings: Settings) -> EventColumns:
+def sort_columns(settings: Settings) -> EventColumns:
     """What the rows of a task are sorted by."""
     return EventColumns(settings.time, None, settings.order_by)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from ostinato.core.clock import Clock
 from ostinato.errors import DataError, OstinatoError
@@ -15,38 +19,42 @@ from ostinato.forecast.pattern import Pattern
 from ostinato.forecast.score.baselines import HIGHEST_ORDER
 from ostinato.forecast.score.interval_checks import Intervals, judge
 from ostinato.forecast.settings import Settings
+from ostinato.forecast.symbols.age_grid import Pace
 from ostinato.forecast.symbols.encoder import Symbols
-from ostinato.spark.columns import column
+from ostinato.forecast.symbols.pace import Pacer
+from ostinato.spark.columns import column, spark_type
 from ostinato.spark.failures import told_plainly
-from ostinato.spark.forecast.columns import Rows, rows_of
-from ostinato.spark.forecast.count import counted
-from ostinato.spark.forecast.pace import paced
-from ostinato.spark.forecast.trial import tried
+from ostinato.spark.forecast.columns import EventFrame, event_frame
+from ostinato.spark.forecast.counts import count_events
+from ostinato.spark.forecast.evaluate import backtest
+from ostinato.spark.frames import map_in_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _ACCURACY = 10_000  # a cut in time is off by at most one event in so many
+_PACE = pa.schema([("gaps", pa.int64()), ("total", pa.float64()), ("pulses", pa.int64()), ("pulse", pa.float64())])
 
 
 def fit(pattern: Pattern, settings: Settings, frame: DataFrame) -> ForecastModel:
     """The model that `Forecaster(…).fit` learns from the same events without Spark.
 
-    The history is read three times: where its end begins that is held out, what follows what, and how the earlier
-    events foretold the later ones; where a window is along time or an attribute, also how far events are apart.
+    The history is read three times: to find where the held-out end begins, to count what follows what, and to test a
+    model of the earlier events on the later ones. Under a window along time or an attribute it is read once more, to
+    measure how far events are apart.
     """
     if frame.isStreaming:
         raise OstinatoError("a model is learned from a DataFrame that is read whole, and this one streams\nfix: give "
                             "one of spark.read, and forecast the stream with the model")  # fmt: skip
-    rows = rows_of(frame, pattern, settings, whole=False)
+    events = event_frame(frame, pattern, settings, all_columns=False)
     with told_plainly():
-        return _fit(rows, settings)
+        return _fit(events, settings)
 
 
-def _fit(rows: Rows, settings: Settings) -> ForecastModel:
-    cuts = _cuts(rows, settings.holdout) if settings.holdout else [math.inf]
+def _fit(events: EventFrame, settings: Settings) -> ForecastModel:
+    cuts = _holdout_cuts(events, settings.holdout) if settings.holdout else [math.inf]
     order = LARGEST if settings.order == "auto" else settings.order
-    head, tail = counted(rows, _symbols(rows), max(order, HIGHEST_ORDER), cuts[0])
+    head, tail = count_events(events, _symbols(events), max(order, HIGHEST_ORDER), cuts[0])
     if not head.events + tail.events:
         raise _no_events()
     choice = None
@@ -56,37 +64,59 @@ def _fit(rows: Rows, settings: Settings) -> ForecastModel:
         kept = max(order, HIGHEST_ORDER)  # what baselines need
         head, tail = head.lowered(kept), tail.lowered(kept)
     held_out = bool(head.events and tail.events)
-    judged = ForecastModel(settings, head if held_out else head.merge(tail), order)
-    trial = tried(judged, rows, cuts, spans=settings.calibrate)
+    tested = ForecastModel(settings, head if held_out else head.merge(tail), order)
+    found = backtest(tested, events, cuts, spans=settings.calibrate)
     judgement = alarm = None
     if held_out:
-        alarm = DriftAlarm.of(trial.losses, trial.sizes)
+        alarm = DriftAlarm.of(found.losses, found.sizes)
         if settings.calibrate:
-            judgement = judge(judged.machine, Intervals.of(judged.machine, trial.states), trial.truth, trial.held)
-    learnt = replace(head.merge(tail), completions=float(sum(trial.completions)))
+            judgement = judge(tested.machine, Intervals.of(tested.machine, found.states), found.truth, found.covered)
+    learnt = replace(head.merge(tail), completions=float(sum(found.completions)))
     return ForecastModel(settings, learnt, order, judgement, alarm, choice)
 
 
-def _symbols(rows: Rows) -> Symbols:
-    """None yet, but with the grid that ages are counted by: that of an embedded run."""
-    symbols = Symbols(rows.pattern)
-    return symbols.with_grid(paced(rows), rows.settings.limits.pattern_states) if symbols.measured else symbols
+def _symbols(events: EventFrame) -> Symbols:
+    """None yet, but with the grid that ages are counted by: the same as without Spark."""
+    symbols = Symbols(events.pattern)
+    if not symbols.measured:
+        return symbols
+    return symbols.with_grid(_measure_pace(events), events.settings.limits.pattern_states)
 
 
-def _cuts(rows: Rows, holdout: float) -> list[float]:
-    """Seconds: after the first lie the events that are held out, and the others part these into batches."""
+def _holdout_cuts(events: EventFrame, holdout: float) -> list[float]:
+    """In seconds: the events after the first cut are held out, and the other cuts part these into batches."""
     from pyspark.sql import functions as f
 
     shares = [1 - holdout + holdout * place / BATCHES for place in range(BATCHES)]
-    time = column(rows.time)
-    found = rows.frame.select(f.count(f.lit(1)), f.percentile_approx(time, shares, _ACCURACY)).toArrow()
+    time = column(events.time)
+    found = events.frame.select(f.count(f.lit(1)), f.percentile_approx(time, shares, _ACCURACY)).toArrow()
     if not found[0][0].as_py():
         raise _no_events()
     if not found[1][0].is_valid:
         return [math.inf]  # no row has a time: whoever reads them says so
-    clock = Clock.of(rows.schema, rows.time)
+    clock = Clock.of(events.schema, events.time)
     return [float(cut) for cut in clock.measured(clock.ticks(found[1].combine_chunks().flatten())) / 1e9]
 
 
 def _no_events() -> DataError:
     return DataError("the history has no events", fix="give events to learn from")
+
+
+@dataclass(frozen=True)
+class PaceTask:
+    """Measures how the events of the task's keys follow each other along what a window is measured in."""
+
+    pattern: Pattern
+    settings: Settings
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        pacer = Pacer(self.pattern, self.settings.binding)
+        for batch in batches:
+            pacer.add(pa.Table.from_batches([batch]))
+        yield pa.RecordBatch.from_arrays([[value] for value in astuple(pacer.pace)], schema=_PACE)
+
+
+def _measure_pace(events: EventFrame) -> Pace:
+    """Of all keys; the order of events does not matter."""
+    found = map_in_arrow(events.by_key(), PaceTask(events.pattern, events.settings), spark_type(_PACE)).toArrow()
+    return reduce(Pace.merge, (Pace(**row) for row in found.to_pylist()), Pace())

@@ -21,16 +21,16 @@ def train(forecaster: Forecaster, job: SparkJob) -> ForecastModel:
 
 
 @dataclass(frozen=True)
-class Scored:
-    """A model in the place of a query: what it finds in a frame are forecasts.
+class ForecastQuery:
+    """A model in the place of a query: it finds forecasts in a frame.
 
-    `alert`: only those of at least this probability; `whole`: with all columns of their event, not only those that tell
-    which it is; `within`: with the probability within so many events.
+    `alert`: only forecasts of at least this probability; `all_columns`: with all columns of the event, not only its
+    time and key; `within`: with the probability of a completion within so many events.
     """
 
     model: ForecastModel
     alert: float | None = None
-    whole: bool = False
+    all_columns: bool = False
     within: tuple[int, ...] = ()
 
     def detect(self, frame: DataFrame, /, **options: Any) -> DataFrame:
@@ -42,7 +42,7 @@ class Scored:
             given = f.col("probability") >= (self.alert or 0.0)
             counts = {"matches": given, "late": f.isnull("probability"), "rows": f.lit(True)}
             made = made.observe("ostinato", *(f.count(f.when(each, 1)).alias(name) for name, each in counts.items()))
-        if not self.whole:
+        if not self.all_columns:
             own = (self.model.settings.time or DEFAULT_TIME, *self.model.pattern.partition_by)
             other = [name for name in frame.columns if name not in own]
             made = made.drop(*(f.col(f"`{name}`") for name in other))

@@ -58,7 +58,7 @@ class ForecastParams(Params):
         told = {name: getattr(known, name) for name in plain} | asdict(known.learning) | asdict(known.limits)
         self._setDefault(language="cel", features=[], order_by=[], **told)
 
-    def _told(self, query: PatternQuery | str | None, options: dict[str, Any]) -> None:
+    def _set_options(self, query: PatternQuery | str | None, options: dict[str, Any]) -> None:
         """Set what was given; a query of ours brings its language along."""
         if isinstance(query, PatternQuery):
             options = options | {"query": query.text, "language": query.language}

@@ -1,5 +1,5 @@
-"""The stateful step of a stream of forecasts: where the keys of a bucket stand, and the rows that wait for their turn,
-kept in Spark's state store."""
+"""The stateful step of a stream of forecasts: Spark's state store keeps where the keys of a bucket stand, and the rows
+that wait for their turn."""
 
 from __future__ import annotations
 
@@ -20,23 +20,22 @@ from ostinato.core.snapshot import Snapshot
 from ostinato.errors import DataError
 from ostinato.forecast.scorer import Scorer
 from ostinato.spark.checkpoint import STREAM, agreed
-from ostinato.spark.forecast.columns import sorting
-from ostinato.spark.forecast.score import beside
-from ostinato.spark.forecast.task import Shipped
+from ostinato.spark.forecast.columns import sort_columns
+from ostinato.spark.forecast.task import ShippedModel, join_columns
 from ostinato.spark.packing import ROWS, pack, unpack
 
 if TYPE_CHECKING:
     import pandas as pd
 
-GIVEN = "rows binary"
+OUTPUT = "rows binary"
 _STATE = StructType([StructField("held", BinaryType())])
 
 
 @dataclass(frozen=True)
-class ForecastStreaming:
-    """What the stateful step knows: the model, the columns that come in, the columns that go out."""
+class StreamPlan:
+    """What the stateful step knows: the model, the columns that come in, and the columns that go out."""
 
-    shipped: Shipped
+    shipped: ShippedModel
     fingerprint: str
     schema: pa.Schema
     output: pa.Schema
@@ -45,8 +44,9 @@ class ForecastStreaming:
     delay: int | None = None
     within: tuple[int, ...] = ()
 
-    def begun(self, before: bytes | None) -> bytes:
-        """What to keep of how the checkpoint was begun; DataError where it was begun otherwise."""
+    def check_checkpoint(self, before: bytes | None) -> bytes:
+        """What the checkpoint keeps of how it was begun. Raises DataError if that was with another model or number of
+        buckets."""
         if before is not None and json.loads(before)["model"] != self.fingerprint:
             raise DataError(
                 "the checkpoint was begun with another model",
@@ -57,28 +57,26 @@ class ForecastStreaming:
 
 
 @dataclass
-class Bucket:
-    """The state of one bucket. `timer` is the one that is set, in milliseconds."""
+class BucketState:
+    """The state of one bucket of keys. `timer` is the one that is set, in milliseconds."""
 
     scorer: Scorer
     reorder: ReorderBuffer
     timer: int | None = None
 
     @classmethod
-    def load(cls, state: tuple[bytes] | None, streaming: ForecastStreaming) -> Bucket:
-        """As it was held; empty at first."""
-        model, schema = streaming.shipped.model, streaming.schema
-        binding = sorting(model.settings)
+    def load(cls, state: tuple[bytes] | None, plan: StreamPlan) -> BucketState:
+        """As it was stored; empty at first."""
+        model, schema = plan.shipped.model, plan.schema
+        binding = sort_columns(model.settings)
         assert binding.time is not None
-        bucket = cls(
-            Scorer(model, streaming.within), ReorderBuffer(Clock.of(schema, binding.time), binding, schema, None)
-        )
+        bucket = cls(Scorer(model, plan.within), ReorderBuffer(Clock.of(schema, binding.time), binding, schema, None))
         if state is not None:
-            held = Snapshot.from_bytes(bytes(state[0]))
-            bucket.scorer.restore(held.arrays["scorer"].tobytes())
-            bucket.reorder.rows = held.tables["waiting"].cast(schema)
+            stored = Snapshot.from_bytes(bytes(state[0]))
+            bucket.scorer.restore(stored.arrays["scorer"].tobytes())
+            bucket.reorder.rows = stored.tables["waiting"].cast(schema)
             bucket.reorder.positions = np.zeros(len(bucket.reorder.rows), np.int64)
-            bucket.reorder.watermark, bucket.timer = held.meta["watermark"], held.meta["timer"]
+            bucket.reorder.watermark, bucket.timer = stored.meta["watermark"], stored.meta["timer"]
         return bucket
 
     def dump(self) -> bytes:
@@ -103,7 +101,7 @@ class Bucket:
         return [table for table in found if len(table)]
 
     def _pass(self, released: ReleasedRows) -> pa.Table:
-        return beside(released.rows, self.scorer.push(released.rows)) if len(released.rows) else released.rows
+        return join_columns(released.rows, self.scorer.push(released.rows)) if len(released.rows) else released.rows
 
     @property
     def due(self) -> int | None:
@@ -114,11 +112,11 @@ class Bucket:
         return 1 + int(reorder.clock.ticks(reorder.rows[reorder.clock.column]).min()) // 1000
 
 
-class StreamScorer(StatefulProcessor):
+class ForecastProcessor(StatefulProcessor):
     """Rows wait as long as earlier ones may come; then each moves its key on."""
 
-    def __init__(self, streaming: ForecastStreaming) -> None:
-        self.streaming = streaming
+    def __init__(self, plan: StreamPlan) -> None:
+        self.plan = plan
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self.handle = handle
@@ -127,14 +125,14 @@ class StreamScorer(StatefulProcessor):
     def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:
         if key[0] == STREAM:
             state = self.state.get()
-            self.state.update((self.streaming.begun(bytes(state[0]) if state is not None else None),))
+            self.state.update((self.plan.check_checkpoint(bytes(state[0]) if state is not None else None),))
             return
-        batches = [unpack(data, self.streaming.schema) for frame in rows for data in frame[ROWS]]
-        yield from self._step(pa.Table.from_batches(batches, self.streaming.schema), timerValues)
+        batches = [unpack(data, self.plan.schema) for frame in rows for data in frame[ROWS]]
+        yield from self._step(pa.Table.from_batches(batches, self.plan.schema), timerValues)
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[pd.DataFrame]:
         # Spark takes away a timer that went off.
-        yield from self._step(self.streaming.schema.empty_table(), timerValues, timer_is_set=False)
+        yield from self._step(self.plan.schema.empty_table(), timerValues, timer_is_set=False)
 
     def close(self) -> None:
         """All that lasts is in the state store."""
@@ -143,8 +141,8 @@ class StreamScorer(StatefulProcessor):
         import pandas as pd
 
         watermark = timer_values.getCurrentWatermarkInMs()
-        bucket = Bucket.load(self.state.get(), self.streaming)
-        found = bucket.step(rows, watermark, self.streaming.delay)
+        bucket = BucketState.load(self.state.get(), self.plan)
+        found = bucket.step(rows, watermark, self.plan.delay)
         before = bucket.timer if timer_is_set else None
         bucket.timer = None if bucket.due is None else max(bucket.due, watermark + 1)
         if bucket.timer != before:
@@ -154,11 +152,11 @@ class StreamScorer(StatefulProcessor):
                 self.handle.registerTimer(bucket.timer)
         self.state.update((bucket.dump(),))
         if found:
-            yield pd.DataFrame({ROWS: [pack(self._given(table)) for table in found]})
+            yield pd.DataFrame({ROWS: [pack(self._output_rows(table)) for table in found]})
 
-    def _given(self, table: pa.Table) -> pa.Table:
+    def _output_rows(self, table: pa.Table) -> pa.Table:
         """With all columns of the output, NULL where there is no forecast."""
-        output = self.streaming.output
+        output = self.plan.output
         columns = [
             table[each.name].cast(each.type) if each.name in table.column_names else pa.nulls(len(table), each.type)
             for each in output

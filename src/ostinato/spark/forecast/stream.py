@@ -1,5 +1,5 @@
-"""Forecasts of a streaming DataFrame: rows are packed by bucket of keys, and pass the state of their bucket in order of
-time."""
+"""Forecasts of a streaming DataFrame: rows are packed by bucket of keys, pass the state of their bucket in the order of
+time, and are unpacked again."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from ostinato.spark.checkpoint import STREAM
 from ostinato.spark.columns import column, spark_type
-from ostinato.spark.forecast.columns import Rows
-from ostinato.spark.forecast.processor import GIVEN, ForecastStreaming, StreamScorer
-from ostinato.spark.forecast.task import Shipped
+from ostinato.spark.forecast.columns import EventFrame
+from ostinato.spark.forecast.processor import OUTPUT, ForecastProcessor, StreamPlan
+from ostinato.spark.forecast.task import ShippedModel
 from ostinato.spark.frames import map_in_arrow
 from ostinato.spark.packing import BUCKET, PACKED, SPLIT, Pack, Unpack, bucket_column
 from ostinato.spark.patterns.stream import need_timestamp, watermarked
@@ -26,22 +26,21 @@ _ONLY = "forecast"  # all buckets are of one split
 
 
 def score_stream(
-    model: ForecastModel, rows: Rows, added: pa.Schema, within: tuple[int, ...], buckets: int
+    model: ForecastModel, events: EventFrame, added: pa.Schema, within: tuple[int, ...], buckets: int
 ) -> DataFrame:
-    """In append mode. The frame's watermark says how long a row may come after later ones; without one, not at all."""
+    """In append mode. The frame's watermark says how far a row may lag behind later ones; without one, not at all."""
     from pyspark.sql import functions as f
 
-    need_rocksdb(rows.frame.sparkSession)
-    need_timestamp(rows.schema, rows.time)
-    frame, behind = watermarked(rows.frame, rows.time, None)
-    keys = rows.pattern.partition_by
+    need_rocksdb(events.frame.sparkSession)
+    need_timestamp(events.schema, events.time)
+    frame, behind = watermarked(events.frame, events.time, None)
+    keys = events.pattern.partition_by
     number = f.pmod(f.xxhash64(*map(column, keys)), f.lit(buckets)).cast("int") if keys else f.lit(0)
-    packed = map_in_arrow(frame.withColumn(bucket_column(0), number), Pack((_ONLY,), rows.schema, STREAM), PACKED)
-    output = pa.schema([*rows.schema, *added])
-    streaming = ForecastStreaming(
-        Shipped.of(model, rows.settings), model.fingerprint, rows.schema, output, buckets, behind, within
+    packed = map_in_arrow(frame.withColumn(bucket_column(0), number), Pack((_ONLY,), events.schema, STREAM), PACKED)
+    output = pa.schema([*events.schema, *added])
+    shipped = ShippedModel.of(model, events.settings)
+    plan = StreamPlan(shipped, model.fingerprint, events.schema, output, buckets, behind, within)
+    found = packed.groupBy(SPLIT, BUCKET).transformWithStateInPandas(
+        ForecastProcessor(plan), OUTPUT, outputMode="append", timeMode="EventTime"
     )
-    given = packed.groupBy(SPLIT, BUCKET).transformWithStateInPandas(
-        StreamScorer(streaming), GIVEN, outputMode="append", timeMode="EventTime"
-    )
-    return given.mapInArrow(Unpack(output), spark_type(output))
+    return found.mapInArrow(Unpack(output), spark_type(output))

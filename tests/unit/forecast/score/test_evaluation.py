@@ -10,7 +10,7 @@ import ostinato as ost
 from ostinato.errors import QueryError
 from ostinato.forecast.learn.truth import Truth
 from ostinato.forecast.score.baselines import mean_rate
-from ostinato.forecast.score.evaluation import SCORES, Contender, Evaluation, evaluate
+from ostinato.forecast.score.evaluation import SCORES, Contender, Evaluation, compare
 from ostinato.forecast.score.scores import Distances
 
 HORIZON = 40
@@ -30,7 +30,7 @@ def evaluation() -> Evaluation:
         Contender("mean rate", mean_rate(float(rates.mean()), HORIZON), np.zeros_like(modes)),
     ]
     distances = Distances(np.arange(1, 21, dtype=np.int32), (np.arange(len(keys)) % 20).astype(np.int32))
-    return evaluate(contenders, truth, within=5, threshold=0.8, distances=distances)
+    return compare(contenders, truth, within=5, threshold=0.8, distances=distances)
 
 
 def test_one_row_per_model_and_one_column_per_score(evaluation: Evaluation) -> None:
@@ -81,22 +81,22 @@ def test_intervals_are_made_with_the_nominal_threshold() -> None:
     truth = Truth.of(np.random.default_rng(1).random(5_000) < 0.2)
     table, states = mean_rate(0.2, HORIZON), np.zeros(5_000, np.int32)
     plain, wider = (Contender(str(nominal), table, states, nominal=nominal) for nominal in (None, 0.95))
-    scored = evaluate([plain, wider], truth, threshold=0.5).table
+    scored = compare([plain, wider], truth, threshold=0.5).table
     narrow, wide = scored["coverage"].to_pylist()
     assert narrow < 0.7 and wide > 0.9
     assert scored["auc_near"].null_count == 2
-    assert evaluate([plain], truth).distances.num_rows == 0
+    assert compare([plain], truth).distances.num_rows == 0
 
 
 def test_no_farther_than_was_learned() -> None:
     truth = Truth.of(np.array([0, 1, 0], np.bool_))
     with pytest.raises(QueryError, match="within=41 is not a whole number from 1 to 40"):
-        evaluate([Contender("m", mean_rate(0.2, HORIZON), np.zeros(3, np.int32))], truth, within=41)
+        compare([Contender("m", mean_rate(0.2, HORIZON), np.zeros(3, np.int32))], truth, within=41)
 
 
 def test_too_few_events_tell_nothing() -> None:
     truth = Truth.of(np.array([0, 1, 0], np.bool_))
-    found = evaluate([Contender("m", mean_rate(0.2, HORIZON), np.zeros(3, np.int32))], truth)
+    found = compare([Contender("m", mean_rate(0.2, HORIZON), np.zeros(3, np.int32))], truth)
     assert found.table["auc"].to_pylist() == [None]
     assert "–" in str(found) and "<svg" in found._repr_html_()
 

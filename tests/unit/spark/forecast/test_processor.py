@@ -15,8 +15,8 @@ import ostinato as ost
 from ostinato.errors import DataError
 from ostinato.forecast.model import ForecastModel
 from ostinato.forecast.score import answer
-from ostinato.spark.forecast.processor import Bucket, ForecastStreaming
-from ostinato.spark.forecast.task import Shipped
+from ostinato.spark.forecast.processor import BucketState, StreamPlan
+from ostinato.spark.forecast.task import ShippedModel
 
 SCHEMA = pa.schema({"ts": pa.timestamp("us", tz="UTC"), "type": pa.string(), "k": pa.int64(), "v": pa.int64()})
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -45,27 +45,27 @@ def model(name: str) -> ForecastModel:
     return MODELS[name]
 
 
-def streaming(of: ForecastModel, buckets: int = 3) -> ForecastStreaming:
+def streaming(of: ForecastModel, buckets: int = 3) -> StreamPlan:
     output = pa.schema([*SCHEMA, *answer.schema(timed=True)])
-    return ForecastStreaming(Shipped.of(of, of.settings), of.fingerprint, SCHEMA, output, buckets, 0)
+    return StreamPlan(ShippedModel.of(of, of.settings), of.fingerprint, SCHEMA, output, buckets, 0)
 
 
 class Job:
     """A bucket over its life: every batch is read by a new process, which knows only the store."""
 
-    def __init__(self, known: ForecastStreaming) -> None:
+    def __init__(self, known: StreamPlan) -> None:
         self.known, self.state, self.watermark = known, None, 0
         self.found: list[dict[str, Any]] = []
 
     def batch(self, rows: pa.Table) -> None:
-        bucket = Bucket.load(self.state, self.known)
+        bucket = BucketState.load(self.state, self.known)
         for table in bucket.step(rows, self.watermark, self.known.delay):
             self.found += table.to_pylist()
         self.state = (bucket.dump(),)  # type: ignore[assignment]
         for time in rows["ts"].to_pylist():
             self.watermark = max(self.watermark, int(time.timestamp() * 1000))
 
-    def told(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, Any]]:
         return sorted(self.found, key=lambda row: row["ts"])
 
 
@@ -82,7 +82,7 @@ def test_any_cuts(name: str, kinds: list[tuple[str, int, int]], cuts: list[int])
         job.batch(rows.slice(begin, max(0, min(end, len(rows)) - begin)))
     job.batch(events([("end", 0, 0)] * 100).slice(99))
     expected = model(name).forecast(rows)
-    assert job.told()[: len(rows)] == [
+    assert job.rows()[: len(rows)] == [
         row | forecast for row, forecast in zip(rows.to_pylist(), expected.to_pylist(), strict=True)
     ]
 
@@ -94,7 +94,7 @@ def test_a_late_row_is_given_without_a_forecast_and_moves_nothing() -> None:
     job.batch(rows.slice(0, 1))
     job.batch(rows.slice(3, 1))
     job.batch(events([("end", 0, 0)] * 100).slice(99))
-    late, *others = job.told()[:3]
+    late, *others = job.rows()[:3]
     assert late == rows.slice(0, 1).to_pylist()[0]
     alone = model("key").forecast(rows.slice(2))
     assert [row["probability"] for row in others] == alone["probability"].to_pylist()
@@ -102,12 +102,12 @@ def test_a_late_row_is_given_without_a_forecast_and_moves_nothing() -> None:
 
 def test_a_checkpoint_goes_on_with_its_model_and_its_buckets() -> None:
     known = streaming(model("key"))
-    begun = known.begun(None)
-    assert known.begun(begun) == begun
+    begun = known.check_checkpoint(None)
+    assert known.check_checkpoint(begun) == begun
     with pytest.raises(DataError, match="begun with another model"):
-        streaming(model("no key")).begun(begun)
+        streaming(model("no key")).check_checkpoint(begun)
     with pytest.raises(DataError, match="begun with buckets=3, now it is 4"):
-        streaming(model("key"), buckets=4).begun(begun)
+        streaming(model("key"), buckets=4).check_checkpoint(begun)
 
 
 def test_a_model_that_was_loaded_is_the_same(tmp_path: Any) -> None:

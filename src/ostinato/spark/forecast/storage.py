@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def write(model: ForecastModel, path: str, spark: SparkSession) -> None:
+def write_model(model: ForecastModel, path: str, spark: SparkSession) -> None:
     """Into a folder; files of these names must not be there."""
     for name, content in to_files(model).items():
         where, files = _file(spark, path, name)
@@ -24,7 +24,7 @@ def write(model: ForecastModel, path: str, spark: SparkSession) -> None:
             stream.close()
 
 
-def read(path: str, spark: SparkSession) -> ForecastModel:
+def read_model(path: str, spark: SparkSession) -> ForecastModel:
     found: dict[str, bytes] = {}
     for name in FILES:
         where, files = _file(spark, path, name)
@@ -38,7 +38,7 @@ def read(path: str, spark: SparkSession) -> ForecastModel:
     return of_files(found, source=path)
 
 
-def exists(path: str, name: str, spark: SparkSession) -> bool:
+def file_exists(path: str, name: str, spark: SparkSession) -> bool:
     where, files = _file(spark, path, name)
     return bool(files.exists(where))
 
