@@ -10,7 +10,7 @@ from ostinato.core.expressions import Attribute, Call, Expr, Variable, variables
 from ostinato.patterns.compile import compile_query
 from ostinato.patterns.runtime.engine import Engine, Options
 from ostinato.patterns.semantics.cel import evaluate
-from ostinato.patterns.syntax.nodes import Query, repeated
+from ostinato.patterns.syntax.nodes import Query, repeated_variables
 from support.generators.cel import Row, table
 
 BINDING = {"time": None, "type": None, "order_by": ()}
@@ -26,7 +26,7 @@ def expected(query: Query, rows: list[Row]) -> list[Any]:
     if query.items is None:
         return sorted(result.positions())
     names = sorted(frozenset().union(*(variables(item.expr) for item in query.items)))
-    many = repeated(query.formula)
+    many = repeated_variables(query.formula)
     return sorted(
         repr([item_value(item.expr, labels, rows, many) for item in query.items]) for labels in result.labelled(names)
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from ostinato.core.expressions import variables
 from ostinato.patterns.compile import compile_text
 from ostinato.patterns.semantics.cel import evaluate
-from ostinato.patterns.syntax.nodes import repeated
+from ostinato.patterns.syntax.nodes import repeated_variables
 from ostinato.rules.plan.cel_patterns import columns, whole_matches
 from ostinato.rules.syntax.nodes import PatternQuery
 from ostinato.rules.terms.data import from_row
@@ -22,7 +22,7 @@ def cel_patterns(rows: list[Row], ticks_per_second: int = 1) -> Callable[[Patter
 
     def patterns(pattern: PatternQuery) -> Iterable[Event]:
         query = compile_text(whole_matches(pattern.query), "cel").query
-        many = repeated(query.formula)
+        many = repeated_variables(query.formula)
         items = query.items or ()
         names = sorted(frozenset().union(*(variables(item.expr) for item in items)))
         for match in evaluate(query, stream, time="end").matches:

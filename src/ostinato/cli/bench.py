@@ -98,7 +98,7 @@ def uniform(events: int, *, keys: int = 0, seed: int = 7) -> pa.Table:
 def update_only(text: str, table: pa.Table, mode: int = protocol.NOTICE, query: type[PatternQuery] = CelQuery) -> int:
     """From Arrow table to done, predicates included, without writing matches; WALK visits each of them."""
     engine = query(text).engine()
-    released = engine.take_whole(table)
+    released = engine.order_batch(table)
     events = engine.stream.events(released.rows, released.positions, released.order)
     for _ in engine.matcher.run(events, mode):
         pass
@@ -236,7 +236,7 @@ def _prepared_update(text: str, table: pa.Table) -> Callable[[], int]:
     @cache
     def prepared() -> tuple[Matcher, Events]:
         engine = CelQuery(text).engine()
-        released = engine.take_whole(table)
+        released = engine.order_batch(table)
         return engine.matcher, engine.stream.events(released.rows, released.positions, released.order)
 
     def run() -> int:

@@ -9,9 +9,9 @@ from functools import cached_property
 from ostinato.core.conditions import Condition
 from ostinato.core.options import bad_option
 from ostinato.errors import QueryError, Span
-from ostinato.patterns.compile import Compiled, compile_query, compile_text
+from ostinato.patterns.compile import CompiledPattern, compile_query, compile_text
 from ostinato.patterns.plan.check import check_schema
-from ostinato.patterns.plan.required_columns import attributes_read
+from ostinato.patterns.plan.required_columns import required_attributes
 from ostinato.patterns.query import CelQuery, PatternQuery, SremQuery
 from ostinato.patterns.syntax.nodes import Language
 
@@ -74,7 +74,7 @@ class Pattern:
         return _LANGUAGES[self.language](self.text)
 
     @cached_property
-    def compiled(self) -> Compiled:
+    def compiled(self) -> CompiledPattern:
         """Equalities between all events stay comparisons: partitions would split the stream that is forecast."""
         compiled = self.query._compiled
         if compiled.tied_by is None:
@@ -106,7 +106,7 @@ class Pattern:
         return None
 
     @cached_property
-    def feature_queries(self) -> tuple[Compiled, ...]:
+    def feature_queries(self) -> tuple[CompiledPattern, ...]:
         return tuple(map(_feature, self.features))
 
     @property
@@ -141,10 +141,10 @@ class Pattern:
     def columns(self) -> set[str]:
         """The attributes that are read, besides time and type."""
         queries = (self.compiled, *self.feature_queries)
-        return set().union(*(attributes_read(compiled.query) for compiled in queries)) | set(self.partition_by)
+        return set().union(*(required_attributes(compiled.query) for compiled in queries)) | set(self.partition_by)
 
 
-def _feature(text: object) -> Compiled:
+def _feature(text: object) -> CompiledPattern:
     if not isinstance(text, str) or not text.strip():
         raise QueryError(f"a feature is a condition on one event, not {text!r}", fix="such as 'speed > 3'")
     _check_condition(text)
@@ -152,7 +152,7 @@ def _feature(text: object) -> Compiled:
         compiled = compile_text(_FEATURE.format(text))
     except QueryError as error:
         raise _of_feature(error, text) from None
-    if not attributes_read(compiled.query):
+    if not required_attributes(compiled.query):
         reason = "this feature reads no attribute, so that it holds for every event or for none"
         raise QueryError(reason, text=text, span=Span(0, len(text)), fix="leave it out")
     return compiled

@@ -9,31 +9,31 @@ from functools import cached_property
 from ostinato.core.conditions import Condition
 from ostinato.core.expressions import CURRENT, attributes, variables
 from ostinato.errors import QueryError
-from ostinato.patterns.automata.deferred_equalities import defer
-from ostinato.patterns.automata.determinise import AllMachine, Alphabet, Machine, MaxMachine, OrderMachine
-from ostinato.patterns.automata.from_formula import Barred, barred, construct, split_trailing
+from ostinato.patterns.automata.deferred_equalities import defer_equalities
+from ostinato.patterns.automata.determinise import AllMachine, Alphabet, MaxMachine, OrderMachine, StrategyMachine
+from ostinato.patterns.automata.from_formula import Barred, barred_event, build_transducer, split_trailing
 from ostinato.patterns.automata.nested_matches import never_nested
 from ostinato.patterns.automata.optimise import optimise, trim
-from ostinato.patterns.automata.registers import Registers, ambiguous, check_written
+from ostinato.patterns.automata.registers import Registers, check_written, is_ambiguous
 from ostinato.patterns.automata.transducer import Transducer
-from ostinato.patterns.plan.check import check
-from ostinato.patterns.plan.equality_partitions import tie
+from ostinato.patterns.plan.check import check_query
+from ostinato.patterns.plan.equality_partitions import partition_by_equalities
 from ostinato.patterns.plan.passes import normalise
 from ostinato.patterns.plan.types import check_types
-from ostinato.patterns.sra.definite_registers import definite
-from ostinato.patterns.sra.from_srem import construct as construct_sra
-from ostinato.patterns.sra.segments import detector
+from ostinato.patterns.sra.definite_registers import make_registers_definite
+from ostinato.patterns.sra.from_srem import build_sra as construct_sra
+from ostinato.patterns.sra.segments import segment_detector
 from ostinato.patterns.syntax.cel.parse import parse
-from ostinato.patterns.syntax.nodes import Absent, Language, Query, Segment, Strategy, repeated
+from ostinato.patterns.syntax.nodes import Absent, Language, Query, Segment, Strategy, repeated_variables
 from ostinato.patterns.syntax.srem import parse as srem
-from ostinato.patterns.syntax.srem.nodes import Pattern
+from ostinato.patterns.syntax.srem.nodes import SremPattern
 
 _MAX_SYMBOLS = 254
 _MAX_RANKED = 64  # states; a key then has up to half as many lists as the square of this
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompiledPattern:
     """A query and everything derived from it before any event is seen."""
 
     query: Query
@@ -99,7 +99,7 @@ class Compiled:
     @cached_property
     def ambiguous(self) -> bool:
         """Whether runs with different registers can find the same complex event."""
-        return self.registers is not None and ambiguous(self.transducer)
+        return self.registers is not None and is_ambiguous(self.transducer)
 
     @property
     def selects_late(self) -> bool:
@@ -139,7 +139,7 @@ class Compiled:
             return "correlated"
         return "ranked" if self.ranked else "replay" if self.replayed else "match"
 
-    def machine(self, truth: Callable[[int], tuple[bool, ...]]) -> Machine:
+    def machine(self, truth: Callable[[int], tuple[bool, ...]]) -> StrategyMachine:
         alphabet = Alphabet(self.transducer, truth, self.symbol())
         strategy = "ALL" if self.selects_late else self.strategy
         if strategy == "MAX":
@@ -164,7 +164,7 @@ class Compiled:
         return lambda mark, first: symbols.get(mark, first_hidden if first else 0)
 
 
-def compile_text(text: str, language: Language = "cel") -> Compiled:
+def compile_text(text: str, language: Language = "cel") -> CompiledPattern:
     """Raises QueryError with the place in the text."""
     compiled = {"cel": lambda: compile_query(parse(text)), "srem": lambda: compile_pattern(srem.parse(text))}
     try:
@@ -173,7 +173,7 @@ def compile_text(text: str, language: Language = "cel") -> Compiled:
         raise error.within(text) from None
 
 
-def compile_pattern(pattern: Pattern) -> Compiled:
+def compile_pattern(pattern: SremPattern) -> CompiledPattern:
     """Of an SREM: an SRA, and a transducer that finds its strings in a stream."""
     query = Query(
         Segment(pattern.expression),
@@ -183,27 +183,29 @@ def compile_pattern(pattern: Pattern) -> Compiled:
         language="srem",
     )
     check_types(query, None)
-    return _checked(Compiled(query, (), detector(definite(construct_sra(pattern.expression))), ()))
+    return _checked(
+        CompiledPattern(query, (), segment_detector(make_registers_definite(construct_sra(pattern.expression))), ())
+    )
 
 
-def compile_query(query: Query, *, ties: bool = True) -> Compiled:
+def compile_query(query: Query, *, ties: bool = True) -> CompiledPattern:
     """Without `ties`, equalities between all events are compared by registers, not turned into partitions."""
-    check(query)
-    tied = tie(query) if ties else query
+    check_query(query)
+    tied = partition_by_equalities(query) if ties else query
     stages = (("tie", tied), *normalise(tied))
     formula, trailing = split_trailing(stages[-1][1].formula)
-    built, accepting = construct(formula)
-    transducer = trim(defer(optimise(built, accepting, contiguous=query.strategy == "STRICT")))
+    built, accepting = build_transducer(formula)
+    transducer = trim(defer_equalities(optimise(built, accepting, contiguous=query.strategy == "STRICT")))
     check_written(transducer)
     _check_watched(query, trailing)
-    return _checked(Compiled(query, stages, transducer, tuple(map(barred, trailing))))
+    return _checked(CompiledPattern(query, stages, transducer, tuple(map(barred_event, trailing))))
 
 
 def _check_watched(query: Query, trailing: tuple[Absent, ...]) -> None:
     """A match tells its events apart by their names, so a NOT at the end cannot mean one of two of a name."""
     for absent in trailing:
         for node in attributes(absent.predicate) if absent.predicate is not None else ():
-            if node.variable in repeated(query.formula):
+            if node.variable in repeated_variables(query.formula):
                 raise QueryError(
                     f"`{node.variable}` is an event outside and one inside the +, and this NOT is about the first",
                     span=node.span,
@@ -211,7 +213,7 @@ def _check_watched(query: Query, trailing: tuple[Absent, ...]) -> None:
                 )
 
 
-def _checked(compiled: Compiled) -> Compiled:
+def _checked(compiled: CompiledPattern) -> CompiledPattern:
     if len(compiled.labels) + len(compiled.watched) > _MAX_SYMBOLS:
         raise QueryError(f"SELECT shows {len(compiled.labels)} variables; at most {_MAX_SYMBOLS} can be told apart")
     _ = compiled.registers  # so that what no register can do is told now

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ostinato.core.conditions import Condition
 from ostinato.core.expressions import Expr, conjoin_optional, to_text
-from ostinato.patterns.automata.transducer import Transducer, Transition, label
+from ostinato.patterns.automata.transducer import Transducer, Transition, format_mark
 from ostinato.viz import svg
 from ostinato.viz.layout import Box, Layout, Point, layered_layout
 
@@ -79,7 +79,7 @@ def _short(condition: Condition, test: Expr | None) -> str:
 
 def _mark(transition: Transition) -> str:
     """How an event is marked, and the registers that then hold it."""
-    return " ".join([label(transition.mark), *(f"→ {register}" for register in transition.writes)])
+    return " ".join([format_mark(transition.mark), *(f"→ {register}" for register in transition.writes)])
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from ostinato.core.conditions import format_condition
 from ostinato.patterns.automata.registers import Registers
-from ostinato.patterns.compile import Compiled
-from ostinato.patterns.syntax.format import pretty, to_text
+from ostinato.patterns.compile import CompiledPattern
+from ostinato.patterns.syntax.format import pretty_print, to_text
 
 
-def explain(compiled: Compiled) -> str:
-    sections = [("query", pretty(compiled.query))]
+def explain_pattern(compiled: CompiledPattern) -> str:
+    sections = [("query", pretty_print(compiled.query))]
     before = to_text(compiled.query.formula)
     for name, query in compiled.stages:
         after = to_text(query.formula)
@@ -22,7 +22,7 @@ def explain(compiled: Compiled) -> str:
     return "\n\n".join(f"-- {title}\n{_indent(text)}" for title, text in sections)
 
 
-def _evaluation(compiled: Compiled) -> list[str]:
+def _evaluation(compiled: CompiledPattern) -> list[str]:
     query = compiled.query
     lines = []
     if compiled.strategy != query.strategy:

@@ -21,7 +21,7 @@ def detect_many(queries: Mapping[str, PatternQuery], data: Any, /, **options: An
         return spark_backend().detect(queries, data, **options)
     found = {name: query.detect(data, **options) for name, query in queries.items()}
     schema = joint_schema({name: table.schema for name, table in found.items()})
-    return pa.concat_tables([fitted(name, table, schema) for name, table in found.items()])
+    return pa.concat_tables([fit_to_schema(name, table, schema) for name, table in found.items()])
 
 
 def _check(queries: Any) -> None:
@@ -48,7 +48,7 @@ def joint_schema(answers: Mapping[str, pa.Schema]) -> pa.Schema:
     return pa.schema(list(fields.values()))
 
 
-def fitted(name: str, matches: pa.Table, schema: pa.Schema) -> pa.Table:
+def fit_to_schema(name: str, matches: pa.Table, schema: pa.Schema) -> pa.Table:
     """Matches of the query `name` with the columns of `schema`, NULL where its answer has none."""
     columns: Sequence[Any] = [
         _retyped(matches[field.name], field.type)

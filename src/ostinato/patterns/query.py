@@ -11,7 +11,7 @@ from ostinato.core.backends import is_spark_frame, spark_backend
 from ostinato.core.compile_notice import announce_compilation
 from ostinato.core.options import bad_option, check_column_name, check_column_names, check_on_late, parse_delay
 from ostinato.errors import QueryError
-from ostinato.patterns.compile import Compiled, compile_text
+from ostinato.patterns.compile import CompiledPattern, compile_text
 from ostinato.patterns.syntax.nodes import Language, Segment
 
 if TYPE_CHECKING:
@@ -33,18 +33,18 @@ class PatternQuery:
         if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
             raise QueryError("the query has bytes in it that are not text", fix="write it in UTF-8")
         self.text = text
-        self._compiled: Compiled = compile_text(text, self.language)
+        self._compiled: CompiledPattern = compile_text(text, self.language)
 
     @property
     def warnings(self) -> list[str]:
         """What is legal but probably not meant."""
         from ostinato.core.expressions import to_text
-        from ostinato.patterns.automata.registers import contradiction
-        from ostinato.patterns.plan.check import warnings
+        from ostinato.patterns.automata.registers import find_contradiction
+        from ostinato.patterns.plan.check import find_warnings
 
-        test = contradiction(self._compiled.transducer)
+        test = find_contradiction(self._compiled.transducer)
         never = [] if test is None else [f"the formula can never match: no events pass {to_text(test)}"]
-        return never + warnings(self._compiled.query)
+        return never + find_warnings(self._compiled.query)
 
     def detect(
         self,
@@ -72,7 +72,7 @@ class PatternQuery:
         if spark:
             option = min(spark)
             raise bad_option(option, spark[option], f"{option} only for a Spark DataFrame; a table is read whole")
-        return self.engine(events=bool(events), **options).whole(data)
+        return self.engine(events=bool(events), **options).run_batch(data)
 
     def count(
         self,
@@ -130,18 +130,18 @@ class PatternQuery:
 
     def columns(self) -> set[str] | None:
         """The columns the query reads besides time and type; None when it gives whole rows."""
-        from ostinato.patterns.plan.required_columns import columns_read
+        from ostinato.patterns.plan.required_columns import required_columns
 
-        return columns_read(self._compiled.query)
+        return required_columns(self._compiled.query)
 
     def explain(self, frame: Any = None, /, **options: Any) -> str:
         """Every stage as text: the formula after each pass, the automaton, and how it will be evaluated.
 
         With a Spark DataFrame, and the options that `detect` would get, also what Spark does around it.
         """
-        from ostinato.patterns.explain import explain
+        from ostinato.patterns.explain import explain_pattern
 
-        text = explain(self._compiled)
+        text = explain_pattern(self._compiled)
         if frame is None:
             return text
         return f"{text}\n\n{spark_backend().explain(self, frame, **options)}"
@@ -177,17 +177,17 @@ class SremQuery(PatternQuery):
     @cached_property
     def automaton(self) -> Automaton:
         """The symbolic register automaton of the expression; WITHIN n EVENTS is its window."""
-        from ostinato.patterns.sra.epsilon import eliminate
+        from ostinato.patterns.sra.epsilon import eliminate_epsilon
         from ostinato.patterns.sra.trim import trim
 
-        return trim(eliminate(self._constructed))
+        return trim(eliminate_epsilon(self._constructed))
 
     @property
     def _constructed(self) -> Automaton:
-        from ostinato.patterns.sra.from_srem import construct
+        from ostinato.patterns.sra.from_srem import build_sra
 
         query = self._compiled.query
         assert isinstance(query.formula, Segment)
         window = query.window
         width = int(window.amount) if window is not None and window.kind == "events" else None
-        return construct(query.formula.expression, width)
+        return build_sra(query.formula.expression, width)

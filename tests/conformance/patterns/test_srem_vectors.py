@@ -9,7 +9,7 @@ import pytest
 
 import ostinato as ost
 from ostinato.patterns.semantics.srem import detect
-from ostinato.patterns.sra.from_srem import construct
+from ostinato.patterns.sra.from_srem import build_sra
 from ostinato.patterns.syntax.srem.parse import parse
 from support import paths
 
@@ -22,7 +22,7 @@ def test_vector(case: dict[str, Any]) -> None:
     matches = sorted(map(tuple, case["matches"]))
     assert sorted(detect(pattern, rows)) == matches
     window = None if pattern.window is None else int(pattern.window.amount)
-    automaton = construct(pattern.expression, window)
+    automaton = build_sra(pattern.expression, window)
     segments = [(first, last) for last in range(len(rows)) for first in range(last + 1)]
     assert [(first, last) for first, last in sorted(segments) if automaton.accepts(rows[first : last + 1])] == matches
     assert sorted(map(tuple, ost.srem(case["query"]).detect(rows)["positions"].to_pylist())) == matches

@@ -35,7 +35,7 @@ def running(query: Query, **options: Any) -> Engine:
 @settings(max_examples=90)
 @given(correlated_queries() | correlated_queries(reuse=True), streams())
 def test_whole_stream(query: Query, rows: list[Row]) -> None:
-    assert answer(query, [running(query).whole(table(rows))]) == expected(query, rows)
+    assert answer(query, [running(query).run_batch(table(rows))]) == expected(query, rows)
 
 
 @settings(max_examples=45)

@@ -36,4 +36,4 @@ def test_any_batching_gives_the_count_of_the_whole(
 
     places = [0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]
     batches = [table(rows[begin:end]) for begin, end in pairwise(places)]
-    assert count.count_batches(engine(), batches) == len(engine().whole(table(rows)))
+    assert count.count_batches(engine(), batches) == len(engine().run_batch(table(rows)))

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from ostinato.core.expressions import Attribute, Call
-from ostinato.patterns.plan.equality_partitions import tie
+from ostinato.patterns.plan.equality_partitions import partition_by_equalities
 from ostinato.patterns.runtime.count import count_whole
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.syntax.nodes import Event, Filter, Formula, Or, Query, Repeat, Sequence, bound, rebuild
@@ -26,7 +26,7 @@ def tied_queries(draw: Any) -> Query:
     query = draw(queries(absent=False, items=False, partitions=False))
     formula = all_named(query.formula)
     tied = replace(query, formula=with_ties(formula, None))
-    assume(tie(tied).tied_by == "k")
+    assume(partition_by_equalities(tied).tied_by == "k")
     return tied
 
 
@@ -52,7 +52,7 @@ def with_ties(formula: Formula, root: str | None) -> Formula:
 @settings(max_examples=90)
 @given(queries(**OPTIONS), streams())
 def test_whole_stream(query: Query, rows: list[Row]) -> None:
-    assert answer(query, [engine(query).whole(table(rows))]) == expected(query, rows)
+    assert answer(query, [engine(query).run_batch(table(rows))]) == expected(query, rows)
 
 
 @settings(max_examples=60)
@@ -69,7 +69,7 @@ def test_max_where_it_chooses_nothing(query: Query, rows: list[Row], cut: int) -
 @settings(max_examples=30)
 @given(queries(wider_filters=True, reuse=True), streams())
 def test_variables_used_again(query: Query, rows: list[Row]) -> None:
-    assert answer(query, [engine(query).whole(table(rows))]) == expected(query, rows)
+    assert answer(query, [engine(query).run_batch(table(rows))]) == expected(query, rows)
 
 
 @settings(max_examples=45)

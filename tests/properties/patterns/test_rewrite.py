@@ -8,8 +8,8 @@ from hypothesis import assume, given, settings
 
 from ostinato.core.expressions import Attribute, Call, variables
 from ostinato.errors import LimitError, QueryError
-from ostinato.patterns.plan.check import check
-from ostinato.patterns.plan.equality_partitions import tie
+from ostinato.patterns.plan.check import check_query
+from ostinato.patterns.plan.equality_partitions import partition_by_equalities
 from ostinato.patterns.plan.passes import normalise
 from ostinato.patterns.semantics.cel import evaluate
 from ostinato.patterns.syntax.nodes import Event, Filter, Formula, Query, Sequence, bound, children, rebuild, vdef_plus
@@ -17,7 +17,7 @@ from support.generators.cel import Row, correlated_queries, queries, streams
 
 
 def stages(query: Query) -> list[tuple[str, Query]]:
-    check(query)
+    check_query(query)
     try:
         return list(normalise(query))
     except LimitError:
@@ -85,4 +85,4 @@ def test_equality_filters_made_a_tie(query: Query, s: list[Row]) -> None:
     roots = sorted(bound(query.formula))
     assume(roots)
     query = replace(query, formula=tied(query.formula, roots[0]), partition_by=())
-    assert evaluate(tie(query), s, time="ts") == evaluate(query, s, time="ts")
+    assert evaluate(partition_by_equalities(query), s, time="ts") == evaluate(query, s, time="ts")

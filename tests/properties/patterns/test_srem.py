@@ -13,11 +13,11 @@ from ostinato.core.expressions import TRUE
 from ostinato.errors import LimitError, QueryError
 from ostinato.patterns.semantics.srem import accepts, detect
 from ostinato.patterns.sra.automaton import Automaton
-from ostinato.patterns.sra.definite_registers import definite
-from ostinato.patterns.sra.epsilon import eliminate
-from ostinato.patterns.sra.from_srem import construct
+from ostinato.patterns.sra.definite_registers import make_registers_definite
+from ostinato.patterns.sra.epsilon import eliminate_epsilon
+from ostinato.patterns.sra.from_srem import build_sra
 from ostinato.patterns.sra.trim import trim
-from ostinato.patterns.syntax.srem.nodes import Concat, Expression, Pattern, Star, Test, to_text
+from ostinato.patterns.syntax.srem.nodes import Concat, Expression, SremPattern, Star, Test, to_text
 from ostinato.patterns.syntax.srem.parse import parse
 from support.generators.srem import REGISTERS, alike_streams, expressions, patterns
 
@@ -40,22 +40,22 @@ windows = st.sampled_from([None, None, 1, 2, 3])
 
 @st.composite
 def automata(draw: Callable[[st.SearchStrategy[Any]], Any]) -> Automaton:
-    return construct(draw(expressions(max_depth=2)), draw(windows))
+    return build_sra(draw(expressions(max_depth=2)), draw(windows))
 
 
 @settings(max_examples=60)
 @given(expressions(), alike_streams(max_size=5))
 def test_every_form_has_the_same_strings(expression: Expression, rows: list[Row]) -> None:
     meant = language(expression, rows)
-    built = construct(expression)
+    built = build_sra(expression)
     assert segments(built.accepts, rows) == meant
-    without = eliminate(built)
+    without = eliminate_epsilon(built)
     assert not without.epsilons
     assert segments(without.accepts, rows) == meant
     single = built.single_register()
     assert all(len(rule.writes) <= 1 for rule in single.rules)
     assert segments(single.accepts, rows) == meant
-    assert segments(definite(built).accepts, rows) == meant
+    assert segments(make_registers_definite(built).accepts, rows) == meant
     try:
         back = built.to_srem()
     except LimitError:
@@ -66,7 +66,7 @@ def test_every_form_has_the_same_strings(expression: Expression, rows: list[Row]
 @settings(max_examples=60)
 @given(expressions())
 def test_a_definite_automaton_reads_what_it_has_written(expression: Expression) -> None:
-    automaton = definite(construct(expression))
+    automaton = make_registers_definite(build_sra(expression))
     held: dict[int, frozenset[str]] = {automaton.start: frozenset()}
     todo = [automaton.start]
     while todo:  # the registers that are written on every way to a state
@@ -92,7 +92,7 @@ def test_a_streaming_expression_ends_where_the_expression_does(expression: Expre
 @settings(max_examples=45)
 @given(expressions())
 def test_trimming_is_done_after_once(expression: Expression) -> None:
-    trimmed = eliminate(construct(expression))
+    trimmed = eliminate_epsilon(build_sra(expression))
     assert trim(trimmed) == trimmed
 
 
@@ -123,7 +123,7 @@ def joined(left: Segments, right: Segments) -> Segments:
 @given(automata(), alike_streams(max_size=5))
 def test_windows_survive_every_form(automaton: Automaton, rows: list[Row]) -> None:
     meant = segments(automaton.accepts, rows)
-    for form in (eliminate(automaton), definite(automaton), automaton.single_register()):
+    for form in (eliminate_epsilon(automaton), make_registers_definite(automaton), automaton.single_register()):
         assert segments(form.accepts, rows) == meant
     back = automaton.to_srem()
     assert language(parse(to_text(back)).expression, rows) == meant
@@ -131,8 +131,8 @@ def test_windows_survive_every_form(automaton: Automaton, rows: list[Row]) -> No
 
 @settings(max_examples=60)
 @given(patterns(), alike_streams(max_size=6))
-def test_detection_is_acceptance_of_segments(pattern: Pattern, rows: list[Row]) -> None:
-    automaton = construct(pattern.expression)
+def test_detection_is_acceptance_of_segments(pattern: SremPattern, rows: list[Row]) -> None:
+    automaton = build_sra(pattern.expression)
     partitions: dict[tuple[Any, ...], list[int]] = {}
     for position, row in enumerate(rows):
         partitions.setdefault(tuple(row[key] for key in pattern.partition_by), []).append(position)
@@ -145,7 +145,7 @@ def test_detection_is_acceptance_of_segments(pattern: Pattern, rows: list[Row]) 
     assert detect(pattern, rows, time="ts") == sorted(found, key=lambda match: (match[1], match[0]))
 
 
-def in_window(pattern: Pattern, segment: list[Row]) -> bool:
+def in_window(pattern: SremPattern, segment: list[Row]) -> bool:
     window = pattern.window
     if window is None:
         return True
@@ -165,7 +165,7 @@ def test_text_reads_back(expression: Expression) -> None:
 
 @settings(max_examples=60)
 @given(patterns())
-def test_clauses_read_back(pattern: Pattern) -> None:
+def test_clauses_read_back(pattern: SremPattern) -> None:
     text = to_text(pattern.expression)
     if pattern.partition_by:
         text += f" PARTITION BY {', '.join(pattern.partition_by)}"

@@ -10,13 +10,13 @@ from ostinato.patterns.compile import compile_pattern
 from ostinato.patterns.runtime.count import count_whole
 from ostinato.patterns.runtime.engine import Engine, Options
 from ostinato.patterns.semantics.srem import detect
-from ostinato.patterns.syntax.srem.nodes import Pattern
+from ostinato.patterns.syntax.srem.nodes import SremPattern
 from support.answers import BINDING
 from support.generators.cel import Row, table
 from support.generators.srem import alike_streams, patterns
 
 
-def engine(pattern: Pattern) -> Engine:
+def engine(pattern: SremPattern) -> Engine:
     return Engine(compile_pattern(pattern), Options(dict(BINDING)))
 
 
@@ -27,14 +27,14 @@ def segments(found: list[pa.Table]) -> list[tuple[int, int]]:
 
 @settings(max_examples=90)
 @given(patterns(), alike_streams())
-def test_whole_stream(pattern: Pattern, rows: list[Row]) -> None:
-    assert segments([engine(pattern).whole(table(rows))]) == sorted(detect(pattern, rows, time="ts"))
+def test_whole_stream(pattern: SremPattern, rows: list[Row]) -> None:
+    assert segments([engine(pattern).run_batch(table(rows))]) == sorted(detect(pattern, rows, time="ts"))
     assert count_whole(engine(pattern), table(rows)) == len(detect(pattern, rows, time="ts"))
 
 
 @settings(max_examples=60)
 @given(patterns(), alike_streams(), st.integers(0, 6))
-def test_any_batching_and_restart(pattern: Pattern, rows: list[Row], cut: int) -> None:
+def test_any_batching_and_restart(pattern: SremPattern, rows: list[Row], cut: int) -> None:
     first = engine(pattern)
     found = [first.push(table(rows[:cut]))]
     second = Engine.restore(first.snapshot())

@@ -15,12 +15,12 @@ from ostinato.core.interpret import passes
 from ostinato.errors import LimitError
 from ostinato.patterns.sra.automaton import Automaton, Rule
 from ostinato.patterns.sra.determinise import determinise, is_deterministic, powerset
-from ostinato.patterns.sra.from_srem import construct
+from ostinato.patterns.sra.from_srem import build_sra
 from ostinato.patterns.sra.unroll import unroll
 from ostinato.patterns.sra.witness import reason_empty, witness
 from ostinato.patterns.syntax.srem.nodes import Expression
-from ostinato.patterns.theory.minterms import minterm_test, minterms
-from ostinato.patterns.theory.satisfiability import model, satisfiable
+from ostinato.patterns.theory.minterms import minterm_test, satisfiable_minterms
+from ostinato.patterns.theory.satisfiability import find_model, is_satisfiable
 from support.generators.cel import streams
 from support.generators.srem import expressions
 
@@ -78,14 +78,14 @@ def meets(wanted: list[tuple[Expr, bool]], events: dict[str, dict[str, Any]]) ->
 @given(st.lists(conditions((CURRENT, "r"), arithmetic=True), min_size=1, max_size=5), assignments())
 @settings(max_examples=60)
 def test_the_literals_of_an_event_are_satisfiable(several: list[Expr], events: dict[str, dict[str, Any]]) -> None:
-    assert satisfiable((test, passes(test, events)) for test in several)
+    assert is_satisfiable((test, passes(test, events)) for test in several)
 
 
 @given(st.lists(conditions((CURRENT, "r")), min_size=1, max_size=5), assignments())
 @settings(max_examples=60)
 def test_a_model_is_found_and_meets_what_it_is_for(several: list[Expr], events: dict[str, dict[str, Any]]) -> None:
     wanted = [(test, passes(test, events)) for test in several]
-    found = model(wanted)
+    found = find_model(wanted)
     if not any(isinstance(value, float) and math.isnan(value) for row in events.values() for value in row.values()):
         assert found is not None
     if found is not None:
@@ -95,7 +95,7 @@ def test_a_model_is_found_and_meets_what_it_is_for(several: list[Expr], events: 
 @given(st.lists(conditions((CURRENT, "r")), min_size=1, max_size=4, unique=True), assignments())
 @settings(max_examples=30)
 def test_exactly_one_minterm_holds(several: list[Expr], events: dict[str, dict[str, Any]]) -> None:
-    found = minterms(several)
+    found = satisfiable_minterms(several)
     holding = [holds for holds in found if passes(minterm_test(several, holds), events)]
     assert holding == [tuple(passes(test, events) for test in several)]
 
@@ -178,7 +178,7 @@ def test_a_window_is_given(automaton: Automaton, window: int, sample: list[Any])
 @given(expressions(), st.integers(1, 4), st.lists(streams(max_size=5), min_size=5, max_size=10))
 @settings(max_examples=30)
 def test_random_expressions(expression: Expression, window: int, sample: list[Any]) -> None:
-    automaton = construct(expression, window)
+    automaton = build_sra(expression, window)
     walks, result, opposite = unroll(automaton), determinise(automaton), ~automaton
     assert is_deterministic(result)
     for string in sample:
@@ -234,7 +234,7 @@ def test_a_witness_is_accepted_and_without_one_nothing_is(automaton: Automaton, 
 @given(expressions(), st.integers(1, 4), st.lists(streams(max_size=5), min_size=5, max_size=10))
 @settings(max_examples=30)
 def test_where_no_segment_can_be_found_none_is(expression: Expression, window: int, sample: list[Any]) -> None:
-    automaton = construct(expression, window)
+    automaton = build_sra(expression, window)
     reason = reason_empty(automaton, nonempty=True)
     if reason is not None:
         assert not any(automaton.accepts(string) for string in sample if string)

@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 
 from ostinato.core.expressions import COMPARISONS, CURRENT, TRUE, Attribute, Call, Expr, transform
 from ostinato.core.window import Window
-from ostinato.patterns.syntax.srem.nodes import EPSILON, Concat, Either, Expression, Pattern, Plus, Star, Test, written
+from ostinato.patterns.syntax.srem.nodes import (
+    EPSILON,
+    Concat,
+    Either,
+    Expression,
+    Plus,
+    SremPattern,
+    Star,
+    Test,
+    written_registers,
+)
 from support.generators.cel import SECOND, Row, predicate
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
@@ -114,11 +124,11 @@ def legalised(expression: Expression, before: frozenset[str] = frozenset()) -> E
         parts = []
         for part in expression.parts:
             parts.append(legalised(part, before))
-            before |= written(part)
+            before |= written_registers(part)
         return Concat(tuple(parts))
     if isinstance(expression, Either):
         return Either(tuple(legalised(part, before) for part in expression.parts))
-    return replace(expression, body=legalised(expression.body, before | written(expression)))
+    return replace(expression, body=legalised(expression.body, before | written_registers(expression)))
 
 
 def _held(node: Expr, before: frozenset[str]) -> Expr:
@@ -126,18 +136,20 @@ def _held(node: Expr, before: frozenset[str]) -> Expr:
 
 
 @st.composite
-def patterns(draw: Draw, *, max_depth: int = 3) -> Pattern:
+def patterns(draw: Draw, *, max_depth: int = 3) -> SremPattern:
     """A legal expression with clauses; the time is in `ts`, as in the streams of `generators`."""
     expression = draw(expressions(max_depth=max_depth, legal=True))
     partition_by: tuple[str, ...] = _pick(draw, (), (), ("k",), ("k", "s"))
     kind = _pick(draw, None, None, "events", "time", "attribute")
     amount = _pick(draw, 4, 3, 2, 1, 5)
     if kind is None:
-        return Pattern(expression, partition_by)
+        return SremPattern(expression, partition_by)
     if kind == "events":
-        return Pattern(expression, partition_by, Window("events", amount, text=f"{amount} EVENTS"))
+        return SremPattern(expression, partition_by, Window("events", amount, text=f"{amount} EVENTS"))
     if kind == "time":
-        return Pattern(expression, partition_by, Window("time", amount * SECOND, text=f"{amount} seconds"))
+        return SremPattern(expression, partition_by, Window("time", amount * SECOND, text=f"{amount} seconds"))
     # m never goes back among the events of one k, n among all
     attribute = "m" if partition_by else "n"
-    return Pattern(expression, partition_by, Window("attribute", amount, attribute, text=f"{amount} ON {attribute}"))
+    return SremPattern(
+        expression, partition_by, Window("attribute", amount, attribute, text=f"{amount} ON {attribute}")
+    )

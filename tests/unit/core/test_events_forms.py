@@ -11,7 +11,7 @@ import pytest
 import ostinato
 from ostinato.core.events import to_arrow, with_columns
 from ostinato.errors import DataError
-from ostinato.patterns.many import fitted
+from ostinato.patterns.many import fit_to_schema
 
 TABLE = pa.table({"ts": [1, 2], "type": ["A", "B"]})
 
@@ -68,7 +68,7 @@ def test_answers_in_another_zone_with_null_at_every_depth(start: int) -> None:
         [None, {"x": inner, "all": [], "n": None}],
     ]
     matches = pa.table({"events": pa.array(rows, kind("Asia/Tokyo"))}).slice(start)
-    found = fitted("a", matches, pa.schema([("query", pa.string()), ("events", kind("UTC")), ("v", pa.int64())]))
+    found = fit_to_schema("a", matches, pa.schema([("query", pa.string()), ("events", kind("UTC")), ("v", pa.int64())]))
     found.validate(full=True)
     assert found.to_pylist() == [{"query": "a", "events": row, "v": None} for row in rows[start:]]
 

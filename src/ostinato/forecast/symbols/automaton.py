@@ -18,7 +18,7 @@ from ostinato.core.arrays import Bools, Int32
 from ostinato.core.arrow import read_only
 from ostinato.core.conditions import Condition
 from ostinato.errors import LimitError
-from ostinato.patterns.automata.transducer import Transducer, label
+from ostinato.patterns.automata.transducer import Transducer, format_mark
 
 _WEIGHTS = 0x9E3779B97F4A7C15  # an odd number whose powers spread the classes of a row over 64 bits
 _ROOM = 1 << 12  # states that there is room for at first
@@ -185,7 +185,7 @@ class Explorer:
 
     def _part(self, state: int) -> str:
         entering = [t for t in self.transducer.transitions if t.target == state and t.mark is not None]
-        names = {label(t.mark).removeprefix("• ") for t in entering}
+        names = {format_mark(t.mark).removeprefix("• ") for t in entering}
         if not names or "•" in names:  # events without a name are told by what is asked of them
             names = {str(t.condition) for t in entering}
         return " or ".join(f"`{name}`" for name in sorted(names)) or f"state {state}"

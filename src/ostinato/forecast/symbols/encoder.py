@@ -20,7 +20,7 @@ from ostinato.forecast.pattern import Pattern
 from ostinato.forecast.symbols.age_grid import Grid, Pace, chosen
 from ostinato.forecast.symbols.automaton import Explorer, Reading, SymbolAutomaton, reading
 from ostinato.forecast.symbols.outcomes import Outcome, explore
-from ostinato.patterns.theory.minterms import minterms
+from ostinato.patterns.theory.minterms import satisfiable_minterms
 
 MAX_SYMBOLS = 4096
 _MAX_UNSEEN = 256  # kinds of events that were never observed, but are provided for
@@ -181,7 +181,7 @@ class Symbols:
 def _satisfiable(conditions: tuple[Condition, ...]) -> tuple[int, ...]:
     """Minterms of all kinds of events there can be; none where they are too many to provide for."""
     try:
-        found = minterms([_test(condition) for condition in conditions], _MAX_UNSEEN)
+        found = satisfiable_minterms([_test(condition) for condition in conditions], _MAX_UNSEEN)
     except LimitError:
         return ()
     return tuple(sum(1 << place for place, held in enumerate(holds) if held) for holds in found)

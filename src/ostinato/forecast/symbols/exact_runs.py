@@ -18,7 +18,7 @@ from ostinato.forecast.symbols.outcomes import NO_RUN
 from ostinato.patterns.automata.registers import Registers
 from ostinato.patterns.kernels.register_tests import STACK
 from ostinato.patterns.kernels.runs import CELLS, DEAD
-from ostinato.patterns.runtime.register_terms import Terms
+from ostinato.patterns.runtime.register_terms import TermEncoder
 from ostinato.patterns.runtime.transition_tables import Acts
 
 _MAX_RUNS = 1 << 20
@@ -29,7 +29,7 @@ class Follower:
 
     def __init__(self, pattern: Pattern, schema: pa.Schema, encoder: PredicateEncoder) -> None:
         registers = Registers(pattern.compiled.transducer)
-        self.terms = Terms(registers.terms, schema)
+        self.terms = TermEncoder(registers.terms, schema)
         self.acts = Acts(registers, self.terms.kinds, encoder.truth, lambda mark, first: 1, looked_up=False)
         self.encoder = encoder
         self.consume = pattern.compiled.query.consume != "NONE"

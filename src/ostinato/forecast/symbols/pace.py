@@ -13,7 +13,7 @@ from ostinato.core.columns.keys import KeyTable
 from ostinato.core.events import DEFAULT_TYPE, EventColumns, with_columns
 from ostinato.forecast.pattern import Pattern
 from ostinato.forecast.symbols.age_grid import Pace
-from ostinato.patterns.syntax.nodes import relations
+from ostinato.patterns.syntax.nodes import event_types
 
 
 def bound(rows: pa.Table, pattern: Pattern, told: Mapping[str, Any]) -> tuple[pa.Table, EventColumns]:
@@ -25,7 +25,7 @@ def bound(rows: pa.Table, pattern: Pattern, told: Mapping[str, Any]) -> tuple[pa
         rows.schema,
         **told,
         needs_time=query.window is not None and query.window.kind == "time",
-        relations=[name for name in relations(query.formula) if name is not None] or query.relations,
+        relations=[name for name in event_types(query.formula) if name is not None] or query.relations,
     )
     return rows, binding
 

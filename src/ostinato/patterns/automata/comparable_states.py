@@ -9,7 +9,7 @@ from ostinato.patterns.automata.transducer import Transducer, Transition
 
 
 @lru_cache(maxsize=16)  # both halves ask
-def kin(transducer: Transducer, *, latest: bool) -> tuple[int, ...]:
+def comparable_states(transducer: Transducer, *, latest: bool) -> tuple[int, ...]:
     """The kin of each state. NXT: what two strings may reach that are equal so far; LAST: what they may come from.
 
     The same kin for two states means the same for wherever one event may take them (back): a congruence.

@@ -26,7 +26,7 @@ class _Equality:
     first: str
 
 
-def defer(transducer: Transducer) -> Transducer:
+def defer_equalities(transducer: Transducer) -> Transducer:
     """The same with such equalities turned into ones that read only what has been written."""
     deferred = {t: list(_equalities(t)) for t in transducer.transitions if t.mark is not None}
     late = _unwritten(transducer)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from ostinato.core.conditions import Condition
-from ostinato.patterns.automata.comparable_states import kin
+from ostinato.patterns.automata.comparable_states import comparable_states
 from ostinato.patterns.automata.transducer import Transducer
 
 BOTTOM = -1  # the source that holds the empty partial match: no event marked yet
@@ -26,7 +26,7 @@ Config = tuple[Cell, ...]  # cell 0 is the run without marks; its list is BOTTOM
 
 
 @dataclass(frozen=True)
-class Move:
+class ListMove:
     """The list of slot `source` joins that of slot cell `target`, both counted without the run that has no marks.
 
     A `symbol` other than 0 marks the event on the way.
@@ -38,16 +38,16 @@ class Move:
 
 
 @dataclass(frozen=True)
-class Step:
+class MachineStep:
     """Reading one event in one configuration. `emits` are (source, symbol) of the lists that complete."""
 
     config: Config
-    moves: tuple[Move, ...]
+    moves: tuple[ListMove, ...]
     emits: tuple[tuple[int, int], ...]
 
 
 @dataclass
-class Moves:
+class StateMoves:
     """What each state can do on one event code, as target masks."""
 
     shown: list[dict[int, int]]  # per state: symbol -> targets
@@ -62,7 +62,7 @@ class Alphabet:
     transducer: Transducer
     truth: Callable[[int], tuple[bool, ...]]  # which of transducer.conditions() hold for a code
     symbol: Callable[[str, bool], int]  # symbol of a mark; the flag says whether it is the first of its match
-    cache: dict[int, Moves] = field(default_factory=dict)
+    cache: dict[int, StateMoves] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.number: dict[Condition, int] = {c: n for n, c in enumerate(self.transducer.conditions())}
@@ -70,14 +70,14 @@ class Alphabet:
         # A state nothing leaves matters only at the moment it is entered.
         self.lasting = _mask({t.source for t in self.transducer.transitions})
 
-    def moves(self, code: int) -> Moves:
+    def moves(self, code: int) -> StateMoves:
         if code not in self.cache:
             self.cache[code] = self._moves(self.truth(code))
         return self.cache[code]
 
-    def _moves(self, truth: tuple[bool, ...]) -> Moves:
+    def _moves(self, truth: tuple[bool, ...]) -> StateMoves:
         states = self.transducer.states
-        moves = Moves([{} for _ in range(states)], [0] * states, [0] * states)
+        moves = StateMoves([{} for _ in range(states)], [0] * states, [0] * states)
         for t in self.transducer.transitions:
             if t.condition is not None and not truth[self.number[t.condition]]:
                 continue
@@ -97,7 +97,7 @@ class Alphabet:
         moves = self.moves(code)
         return all(
             not moves.shown[state] and not moves.hidden[state] and moves.skipped[state] == 1 << state
-            for state in bits(self.lasting)
+            for state in iterate_bits(self.lasting)
         )
 
     def closes(self, code: int) -> bool:
@@ -109,7 +109,7 @@ class Alphabet:
         )
 
 
-class Machine(ABC):
+class StrategyMachine(ABC):
     """A selection strategy as a deterministic machine over configurations."""
 
     def __init__(self, alphabet: Alphabet) -> None:
@@ -121,11 +121,11 @@ class Machine(ABC):
         """Nothing read, nothing marked."""
 
     @abstractmethod
-    def step(self, config: Config, code: int) -> Step:
+    def step(self, config: Config, code: int) -> MachineStep:
         """Read one event."""
 
 
-class AllMachine(Machine):
+class AllMachine(StrategyMachine):
     """ALL, and STRICT after the transducer was restricted: I/O-determinisation by subsets (Proposition 1).
 
     A cell is one subset of states; two runs share it exactly when they show the same output, so no complex event is
@@ -136,7 +136,7 @@ class AllMachine(Machine):
     def initial(self) -> Config:
         return ((1,),)
 
-    def step(self, config: Config, code: int) -> Step:
+    def step(self, config: Config, code: int) -> MachineStep:
         moves = self.alphabet.moves(code)
         final, lasting = self.alphabet.final, self.alphabet.lasting
         plan = _Plan()
@@ -144,7 +144,7 @@ class AllMachine(Machine):
             slot = source - 1
             targets: dict[int, int] = {}
             unseen = kept = 0
-            for state in bits(states):
+            for state in iterate_bits(states):
                 for symbol, mask in moves.shown[state].items():
                     targets[symbol] = targets.get(symbol, 0) | mask
                 unseen |= moves.hidden[state]
@@ -159,7 +159,7 @@ class AllMachine(Machine):
         return plan.step()
 
 
-class MaxMachine(Machine):
+class MaxMachine(StrategyMachine):
     """MAX (appendix C.3.4): a cell is (S, E, T).
 
     S: states of runs with this very output; E: states of runs with the same positions, whatever their variables;
@@ -170,21 +170,21 @@ class MaxMachine(Machine):
     def initial(self) -> Config:
         return ((1, 1, 0),)
 
-    def step(self, config: Config, code: int) -> Step:
+    def step(self, config: Config, code: int) -> MachineStep:
         moves = self.alphabet.moves(code)
         final, lasting = self.alphabet.final, self.alphabet.lasting
         plan = _Plan()
         for source, (exact, same, more) in enumerate(config):
             slot = source - 1
-            same_marked = _union(_marked(moves, state) for state in bits(same))
-            more_marked = _union(_marked(moves, state) for state in bits(more))
-            more_kept = _union(moves.skipped[state] for state in bits(more))
+            same_marked = _union(_marked(moves, state) for state in iterate_bits(same))
+            more_marked = _union(_marked(moves, state) for state in iterate_bits(more))
+            more_kept = _union(moves.skipped[state] for state in iterate_bits(more))
             beaten = more_marked | more_kept | same_marked
-            kept = _union(moves.skipped[state] for state in bits(exact)) & ~beaten
-            same_kept = _union(moves.skipped[state] for state in bits(same)) & ~beaten
+            kept = _union(moves.skipped[state] for state in iterate_bits(exact)) & ~beaten
+            same_kept = _union(moves.skipped[state] for state in iterate_bits(same)) & ~beaten
             plan.move(slot, (kept & lasting, same_kept & lasting, beaten & lasting), 0)
             targets: dict[int, int] = {}
-            for state in bits(exact):
+            for state in iterate_bits(exact):
                 for symbol, mask in moves.shown[state].items():
                     targets[symbol] = targets.get(symbol, 0) | mask
             same_next = same_marked & ~more_marked & lasting
@@ -195,7 +195,7 @@ class MaxMachine(Machine):
         return plan.step()
 
 
-class OrderMachine(Machine):
+class OrderMachine(StrategyMachine):
     """NXT and LAST (appendix C.3.2, C.3.3, D.3): cells in a total preorder, best complex event first.
 
     A cell is (states, kin, rank). Ranks order the cells of one kin; those of different kin are never compared. Cells of
@@ -206,14 +206,14 @@ class OrderMachine(Machine):
     def __init__(self, alphabet: Alphabet, *, latest: bool) -> None:
         super().__init__(alphabet)
         self.latest = latest
-        names = kin(alphabet.transducer, latest=True) if latest else (0,) * alphabet.transducer.states
+        names = comparable_states(alphabet.transducer, latest=True) if latest else (0,) * alphabet.transducer.states
         self.kins = {name: _mask(s for s, other in enumerate(names) if other == name) for name in sorted(set(names))}
 
     @property
     def initial(self) -> Config:
         return ((1, 0, 0),)
 
-    def step(self, config: Config, code: int) -> Step:
+    def step(self, config: Config, code: int) -> MachineStep:
         moves = self.alphabet.moves(code)
         final, lasting = self.alphabet.final, self.alphabet.lasting
         plan = _Plan(bottom=self.initial[0])
@@ -223,10 +223,10 @@ class OrderMachine(Machine):
             produced: list[tuple[int, int, int]] = []
             for source, states in group:
                 if not marking:
-                    produced.append((source - 1, 0, _union(moves.skipped[state] for state in bits(states))))
+                    produced.append((source - 1, 0, _union(moves.skipped[state] for state in iterate_bits(states))))
                     continue
                 targets: dict[int, int] = {}
-                for state in bits(states):
+                for state in iterate_bits(states):
                     for symbol, mask in moves.shown[state].items():
                         targets[symbol] = targets.get(symbol, 0) | mask
                 produced += [(source - 1, symbol, mask) for symbol, mask in sorted(targets.items())]
@@ -264,7 +264,7 @@ class _Plan:
 
     cells: dict[Cell, int] = field(default_factory=dict)
     bottom: Cell | None = None
-    moves: list[Move] = field(default_factory=list)
+    moves: list[ListMove] = field(default_factory=list)
     emits: list[tuple[int, int]] = field(default_factory=list)
 
     def move(self, slot: int, cell: Cell, symbol: int) -> None:
@@ -272,18 +272,18 @@ class _Plan:
         if slot == BOTTOM and symbol == 0:
             self.bottom = cell
         elif cell[0]:
-            self.moves.append(Move(slot, self.cells.setdefault(cell, len(self.cells)), symbol))
+            self.moves.append(ListMove(slot, self.cells.setdefault(cell, len(self.cells)), symbol))
 
-    def step(self) -> Step:
+    def step(self) -> MachineStep:
         assert self.bottom is not None
         # Sorted, so that a configuration is the same whatever order its cells were found in.
         cells = sorted(self.cells)
         place = {self.cells[cell]: number for number, cell in enumerate(cells)}
         moves = tuple(replace(move, target=place[move.target]) for move in self.moves)
-        return Step((self.bottom, *cells), moves, tuple(self.emits))
+        return MachineStep((self.bottom, *cells), moves, tuple(self.emits))
 
 
-def bits(mask: int) -> Iterator[int]:
+def iterate_bits(mask: int) -> Iterator[int]:
     while mask:
         low = mask & -mask
         yield low.bit_length() - 1
@@ -301,5 +301,5 @@ def _union(masks: Iterable[int]) -> int:
     return result
 
 
-def _marked(moves: Moves, state: int) -> int:
+def _marked(moves: StateMoves, state: int) -> int:
     return _union(moves.shown[state].values()) | moves.hidden[state]

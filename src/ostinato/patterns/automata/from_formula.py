@@ -54,7 +54,7 @@ class EpsilonTransducer:
 
     def _event(self, event: Event, predicate: Expr | None) -> Fragment:
         entry, exit_ = self.state(), self.state()
-        condition, test = tests_of(event, predicate, self.registers)
+        condition, test = split_event_predicate(event, predicate, self.registers)
         writes = (self.registers.get(event.variable, event.variable),)
         self.transitions.append(Transition(entry, exit_, condition, mark=event.variable, test=test, writes=writes))
         return entry, exit_
@@ -70,7 +70,7 @@ class EpsilonTransducer:
         absents: tuple[Barred, ...] = ()
         for part in sequence.parts[1:]:
             if isinstance(part, Absent):
-                absents += (tests_of(part.event, part.predicate, self.registers),)
+                absents += (split_event_predicate(part.event, part.predicate, self.registers),)
                 continue
             part_entry, part_exit = self.fragment(part)
             self.epsilons.append((exit_ if sequence.contiguous else self._gap(exit_, absents), part_entry))
@@ -97,7 +97,7 @@ class EpsilonTransducer:
         return self.gaps[before, absents]
 
 
-def tests_of(event: Event, predicate: Expr | None, registers: Mapping[str, str]) -> Barred:
+def split_event_predicate(event: Event, predicate: Expr | None, registers: Mapping[str, str]) -> Barred:
     """The part of a predicate that needs only the event, and the part that reads registers."""
 
     def owned(node: Expr) -> Expr:
@@ -119,9 +119,9 @@ def split_test(test: Expr) -> Barred:
     return Condition(None, alone), compared
 
 
-def barred(absent: Absent) -> Barred:
+def barred_event(absent: Absent) -> Barred:
     """What must not come."""
-    return tests_of(absent.event, absent.predicate, {})
+    return split_event_predicate(absent.event, absent.predicate, {})
 
 
 def split_trailing(formula: Formula) -> tuple[Formula, tuple[Absent, ...]]:
@@ -135,7 +135,7 @@ def split_trailing(formula: Formula) -> tuple[Formula, tuple[Absent, ...]]:
     return (parts[0] if len(parts) == 1 else Sequence(tuple(parts))), tuple(reversed(trailing))
 
 
-def construct(formula: Formula) -> tuple[EpsilonTransducer, int]:
+def build_transducer(formula: Formula) -> tuple[EpsilonTransducer, int]:
     """The ε-transducer of a formula and its single accepting state."""
     built = EpsilonTransducer()
     entry, exit_ = built.fragment(formula)

@@ -11,11 +11,11 @@ import numpy as np
 from ostinato.core.arrays import Int32
 from ostinato.patterns.automata.determinise import Alphabet
 from ostinato.patterns.automata.ranked import BackMachine, FrontMachine, best_join
-from ostinato.patterns.automata.tables import Placed, Rows, Tables
+from ostinato.patterns.automata.tables import GrowingTable, PlacedConfiguration, StepTables
 from ostinato.patterns.kernels.protocol import NO_LIST, NOTHING, UNKNOWN
 
 
-class BackTables(Tables):
+class BackTables(StepTables):
     """In `entries`, instead of a range of emits, stands the number of the ending (EMIT_BEGIN and EMIT_END)."""
 
     def __init__(self, machine: BackMachine, *, max_states: int) -> None:
@@ -27,7 +27,7 @@ class BackTables(Tables):
         return number, number
 
 
-class FrontTables(Tables):
+class FrontTables(StepTables):
     """The slots listed of a configuration are those of row 0, best first; `opening` says what they offer.
 
     Opening 0 is that of an empty front half, and thus of the initial configuration.
@@ -35,12 +35,12 @@ class FrontTables(Tables):
 
     def __init__(self, machine: FrontMachine, *, max_states: int) -> None:
         self.openings: dict[tuple[int, ...], int] = {}
-        self.opening = Rows(1)
+        self.opening = GrowingTable(1)
         self.row_0 = (1 << machine.states) - 1  # the paths of row 0 are the first
         self.lists = 0  # the most slots listed of a configuration
         super().__init__(machine, max_states=max_states)
 
-    def listed(self, placed: Placed) -> tuple[int, ...]:
+    def listed(self, placed: PlacedConfiguration) -> tuple[int, ...]:
         unmarked, *marked = (paths & self.row_0 for (paths,) in placed.config)
         slots = tuple(slot for slot, states in zip(placed.slots, marked, strict=True) if states)
         opening = (*(states for states in marked if states), unmarked)

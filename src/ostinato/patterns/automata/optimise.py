@@ -29,7 +29,7 @@ def remove_epsilon(built: EpsilonTransducer, accepting: int) -> Transducer:
     return Transducer(built.states, tuple(transitions), frozenset(final))
 
 
-def strict(transducer: Transducer) -> Transducer:
+def make_contiguous(transducer: Transducer) -> Transducer:
     """STRICT (appendix C.3.1): once an event is marked, nothing may be skipped."""
     kept = tuple(t for t in transducer.transitions if t.mark is not None or t == START_LOOP)
     return replace(transducer, transitions=kept)
@@ -78,7 +78,7 @@ def merge_alike(transducer: Transducer) -> Transducer:
 def optimise(built: EpsilonTransducer, accepting: int, *, contiguous: bool) -> Transducer:
     """The whole sequence; `contiguous` applies STRICT."""
     transducer = remove_epsilon(built, accepting)
-    return trim(merge_alike(trim(strict(transducer) if contiguous else transducer)))
+    return trim(merge_alike(trim(make_contiguous(transducer) if contiguous else transducer)))
 
 
 def _breadth_first(edges: dict[int, list[int]]) -> list[int]:

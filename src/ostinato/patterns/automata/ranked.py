@@ -17,13 +17,20 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from itertools import product
 
-from ostinato.patterns.automata.comparable_states import kin
-from ostinato.patterns.automata.determinise import Alphabet, Config, Machine, Move, Step, bits
+from ostinato.patterns.automata.comparable_states import comparable_states
+from ostinato.patterns.automata.determinise import (
+    Alphabet,
+    Config,
+    ListMove,
+    MachineStep,
+    StrategyMachine,
+    iterate_bits,
+)
 
 Emits = tuple[tuple[int, int], ...]
 
 
-class HalfMachine(Machine):
+class HalfMachine(StrategyMachine):
     """What both halves share. `latest`: LAST, else NXT. The path from row r to state q is bit r · states + q."""
 
     prepends: bool
@@ -32,8 +39,8 @@ class HalfMachine(Machine):
         super().__init__(alphabet)
         self.latest = latest
         self.states = alphabet.transducer.states
-        self.lasting = list(bits(alphabet.lasting))
-        names = kin(alphabet.transducer, latest=latest)
+        self.lasting = list(iterate_bits(alphabet.lasting))
+        names = comparable_states(alphabet.transducer, latest=latest)
         # NXT compares what comes from kin rows, LAST what leads to kin states.
         self.kin = [names[state if latest else row] for row in range(self.states) for state in range(self.states)]
         self._followers: dict[int, list[tuple[tuple[int, int], ...]]] = {}
@@ -43,12 +50,12 @@ class HalfMachine(Machine):
         """No event yet: each row is where it was."""
         return ((sum(1 << state * (self.states + 1) for state in self.lasting),),)
 
-    def step(self, config: Config, code: int) -> Step:
+    def step(self, config: Config, code: int) -> MachineStep:
         followers = self.followers(code)
         found: dict[tuple[int, int, int], list[int]] = {}  # how good a string is -> source cell, mark, paths
         for source, (paths,) in enumerate(config):
             rank = source or len(config)  # the string without marks is the worst of all, though it is cell 0
-            for path in bits(paths):
+            for path in iterate_bits(paths):
                 for mark, follower in followers[path]:
                     better = (rank, -mark) if self.latest == self.prepends else (-mark, rank)
                     entry = found.setdefault((self.kin[follower], *better), [source, mark, 0])
@@ -69,7 +76,7 @@ class HalfMachine(Machine):
         skipped, marked = self.alphabet.moves(code).skipped, self.marked(code)
         for source in self.lasting:
             for mark, targets in enumerate((skipped[source], marked[source])):
-                yield from ((source, mark, target) for target in bits(targets & self.alphabet.lasting))
+                yield from ((source, mark, target) for target in iterate_bits(targets & self.alphabet.lasting))
 
     def marked(self, code: int) -> list[int]:
         """Per state the targets of marking the event."""
@@ -98,7 +105,7 @@ class BackMachine(HalfMachine):
         best: dict[int, int] = {}
         if closing:
             for source in (*range(1, len(config)), 0):
-                for path in bits(config[source][0]):
+                for path in iterate_bits(config[source][0]):
                     row, state = divmod(path, self.states)
                     if state in closing:
                         best.setdefault(row, source)
@@ -137,17 +144,17 @@ def best_join(front: tuple[int, ...], emits: Emits, *, latest: bool) -> tuple[in
     return None
 
 
-def _ranked(found: dict[tuple[int, int, int], list[int]], emits: Emits) -> Step:
+def _ranked(found: dict[tuple[int, int, int], list[int]], emits: Emits) -> MachineStep:
     """Drop what is beaten, and number the strings that are left."""
     cells: list[tuple[int]] = []
-    moves: list[Move] = []
+    moves: list[ListMove] = []
     taken = unmarked = 0
     for key in sorted(found):
         source, mark, paths = found[key]
         if source == mark == 0:
             unmarked |= paths  # has no list of its own, and may stand in several kins: the last of each
         elif paths & ~taken:
-            moves.append(Move(source - 1, len(cells), mark))
+            moves.append(ListMove(source - 1, len(cells), mark))
             cells.append((paths & ~taken,))
             taken |= paths
-    return Step(((unmarked & ~taken,), *cells), tuple(moves), emits)
+    return MachineStep(((unmarked & ~taken,), *cells), tuple(moves), emits)

@@ -28,7 +28,7 @@ from ostinato.core.expressions import (
 from ostinato.core.reachability import reachable_states
 from ostinato.errors import LimitError, QueryError
 from ostinato.patterns.automata.transducer import Transducer, Transition
-from ostinato.patterns.theory.satisfiability import satisfiable
+from ostinato.patterns.theory.satisfiability import is_satisfiable
 
 MAX_CELLS = 62  # one bit of an integer each says which are NULL
 # What can put together values of different events.
@@ -36,7 +36,7 @@ _MIXES = {*COMPARISONS, *ARITHMETIC, *LOGIC, "is_null", "is_true", "neg", "abs",
 
 
 @dataclass(frozen=True)
-class Term:
+class EventTerm:
     """A term of the current event (`register` is None), or of the event in a register."""
 
     register: str | None
@@ -51,7 +51,7 @@ class Apply:
     args: tuple[Tree, ...]
 
 
-Tree = Term | Apply
+Tree = EventTerm | Apply
 Cell = tuple[str, int]  # a register, and the number of a term of its event
 Equality = tuple[Cell, int]  # with a term of the current event
 
@@ -98,7 +98,7 @@ class Registers:
             if t.source != state:
                 continue
             for trees in ([] if t.stays else [self.tests[t]]) + [own for _, own in self.barred[t]]:
-                cells = {found[0] for tree in trees if (found := equality(tree)) is not None and usable(found)}
+                cells = {found[0] for tree in trees if (found := as_equality(tree)) is not None and usable(found)}
                 shared = cells if shared is None else shared & cells
         return tuple(cell for cell in self.cells if cell in (shared or ()))
 
@@ -123,7 +123,7 @@ class Registers:
             owner = owners.pop() if owners else CURRENT
             term = rename_to_current(expr)
             self._terms.setdefault(to_text(term), term)
-            return Term(None if owner == CURRENT else owner, list(self._terms).index(to_text(term)))
+            return EventTerm(None if owner == CURRENT else owner, list(self._terms).index(to_text(term)))
         assert isinstance(expr, Call)
         if expr.op == "in":
             needle, *choices = expr.args
@@ -140,15 +140,15 @@ class Registers:
     def _reads(self, transition: Transition) -> Iterator[Cell]:
         for tests in (self.tests[transition], *(tests for _, tests in self.barred[transition])):
             for test in tests:
-                yield from cells_of(test)
+                yield from find_cells(test)
 
 
-def equality(tree: Tree) -> Equality | None:
+def as_equality(tree: Tree) -> Equality | None:
     """A cell and a term of the current event that the tree says are equal."""
     if not isinstance(tree, Apply) or tree.op != "=":
         return None
     left, right = tree.args
-    if not isinstance(left, Term) or not isinstance(right, Term):
+    if not isinstance(left, EventTerm) or not isinstance(right, EventTerm):
         return None
     if left.register is None:
         left, right = right, left
@@ -161,10 +161,10 @@ def _owned_by(register: str, node: Expr) -> Expr:
     return replace(node, variable=register.partition("#")[0]) if isinstance(node, Attribute) else node
 
 
-def cells_of(tree: Tree) -> Iterator[Cell]:
+def find_cells(tree: Tree) -> Iterator[Cell]:
     if isinstance(tree, Apply):
         for arg in tree.args:
-            yield from cells_of(arg)
+            yield from find_cells(arg)
     elif tree.register is not None:
         yield tree.register, tree.number
 
@@ -204,7 +204,7 @@ def _too_early(transition: Transition, attribute: Attribute) -> QueryError:
     )
 
 
-def ambiguous(transducer: Transducer) -> bool:
+def is_ambiguous(transducer: Transducer) -> bool:
     """Whether two runs may mark the same events, and so find the same complex event twice, whatever the tests say."""
     leaving: dict[int, list[Transition]] = {}
     for t in transducer.transitions:
@@ -233,9 +233,9 @@ def _exclude(one: Transition, other: Transition) -> bool:
     return len(relations) > 1
 
 
-def contradiction(transducer: Transducer) -> Expr | None:
+def find_contradiction(transducer: Transducer) -> Expr | None:
     """A test that no events can pass, if because of such tests there is no way to a final state."""
-    impossible = [t for t in transducer.transitions if t.test is not None and not satisfiable(_literals(t))]
+    impossible = [t for t in transducer.transitions if t.test is not None and not is_satisfiable(_literals(t))]
     ways: dict[int, set[int]] = {}
     for t in transducer.transitions:
         if t not in impossible:

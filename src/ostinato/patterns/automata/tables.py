@@ -11,7 +11,7 @@ import numpy as np
 
 from ostinato.core.arrays import Int32
 from ostinato.errors import LimitError
-from ostinato.patterns.automata.determinise import Config, Machine, Step
+from ostinato.patterns.automata.determinise import Config, MachineStep, StrategyMachine
 from ostinato.patterns.kernels.protocol import UNKNOWN
 
 # Columns of `entries`: next configuration, range of `ops`, range of `emits`.
@@ -19,34 +19,34 @@ NEXT, OP_BEGIN, OP_END, EMIT_BEGIN, EMIT_END = range(5)
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedConfiguration:
     """A configuration and the slot of each of its cells (the run without marks, cell 0, needs none)."""
 
     config: Config
     slots: tuple[int, ...]
 
 
-class Tables:
+class StepTables:
     """The lazily determinised machine as arrays. `ops` rows are (source slot, symbol, destination slot).
 
     Rows of one destination follow each other, unmarked sources first; only the last of them names the destination.
     """
 
-    def __init__(self, machine: Machine, *, max_states: int) -> None:
+    def __init__(self, machine: StrategyMachine, *, max_states: int) -> None:
         self.machine = machine
         self.max_states = max_states
-        self.placed: list[Placed] = []
+        self.placed: list[PlacedConfiguration] = []
         self.index: dict[Config, int] = {}
         self.stride = 8
         self.entries: Int32 = np.full((0, 5), UNKNOWN, np.int32)
-        self.ops = Rows(3)
-        self.emits = Rows(2)
-        self.slot_ends = Rows(1)  # where the slots of each configuration end in slot_list
-        self.slot_list = Rows(1)
+        self.ops = GrowingTable(3)
+        self.emits = GrowingTable(2)
+        self.slot_ends = GrowingTable(1)  # where the slots of each configuration end in slot_list
+        self.slot_list = GrowingTable(1)
         self.width = 1  # slots a key needs
-        self.place(Placed(machine.initial, ()))
+        self.place(PlacedConfiguration(machine.initial, ()))
 
-    def place(self, placed: Placed) -> int:
+    def place(self, placed: PlacedConfiguration) -> int:
         """The number of a configuration, adding it when new."""
         known = self.index.get(placed.config)
         if known is not None:
@@ -69,7 +69,7 @@ class Tables:
             self._resize(2 * len(self.placed), self.stride)
         return number
 
-    def listed(self, placed: Placed) -> tuple[int, ...]:
+    def listed(self, placed: PlacedConfiguration) -> tuple[int, ...]:
         """The slots a kernel must know of: all that hold a list."""
         return placed.slots
 
@@ -79,10 +79,10 @@ class Tables:
             self._resize(len(self.placed), 1 << code.bit_length())
         placed = self.placed[number]
         step = self.machine.step(placed.config, code)
-        target = self.place(Placed(step.config, self._assign(step, placed)))
+        target = self.place(PlacedConfiguration(step.config, self._assign(step, placed)))
         self._write(self.entries[number * self.stride + code], step, placed, target)
 
-    def _assign(self, step: Step, before: Placed) -> tuple[int, ...]:
+    def _assign(self, step: MachineStep, before: PlacedConfiguration) -> tuple[int, ...]:
         """Slots for the cells of a new configuration: a list that only waits stays where it is."""
         cells = len(step.config) - 1
         slots = [-1] * cells
@@ -92,7 +92,7 @@ class Tables:
         free = iter(slot for slot in range(cells) if slot not in slots)
         return tuple(slot if slot >= 0 else next(free) for slot in slots)
 
-    def _write(self, entry: Int32, step: Step, before: Placed, target: int) -> None:
+    def _write(self, entry: Int32, step: MachineStep, before: PlacedConfiguration, target: int) -> None:
         after = self.placed[target].slots
         op_begin = len(self.ops)
         arriving: list[list[tuple[int, int]]] = [[] for _ in after]
@@ -124,7 +124,7 @@ class Tables:
         self.entries, self.stride = entries.reshape(-1, 5), stride
 
 
-class Rows:
+class GrowingTable:
     """An int32 table that grows by doubling; `array` is always contiguous."""
 
     def __init__(self, columns: int) -> None:

@@ -59,10 +59,10 @@ class Transition:
         tests += [to_text(self.test, "and")] if self.test is not None else []
         tests += [f"NOT ({text})" for text in denied]
         writes = "".join(f" → {register}" for register in self.writes)
-        return f"{self.source} --[{' AND '.join(tests) or 'TRUE'}]/{label(self.mark)}{writes}--> {self.target}"
+        return f"{self.source} --[{' AND '.join(tests) or 'TRUE'}]/{format_mark(self.mark)}{writes}--> {self.target}"
 
 
-def label(mark: str | None) -> str:
+def format_mark(mark: str | None) -> str:
     """How a mark is shown: ∘ skips, • marks for a variable without a name, • x marks for x."""
     if mark is None:
         return "∘"

@@ -36,9 +36,9 @@ from ostinato.patterns.syntax.nodes import (
     Sequence,
     bound,
     children,
-    relations,
-    repeated,
-    shortest,
+    event_types,
+    repeated_variables,
+    shortest_match,
     subformulas,
     vdef,
     vdef_plus,
@@ -47,7 +47,7 @@ from ostinato.patterns.syntax.nodes import (
 _STRATEGIES = ("ALL", "STRICT", "NXT", "LAST", "MAX")
 
 
-def check(query: Query) -> None:
+def check_query(query: Query) -> None:
     """Raise QueryError for the first structural fault."""
     try:
         _check_predicates(query.formula)
@@ -74,7 +74,7 @@ def check_schema(query: Query, kinds: Mapping[str, str], types: Collection[str] 
         raise error.within(query.text) from None
 
 
-def warnings(query: Query) -> list[str]:
+def find_warnings(query: Query) -> list[str]:
     """What is legal but probably not meant, one sentence each."""
     found = []
     formula = normalise(query)[-1][1].formula
@@ -83,11 +83,11 @@ def warnings(query: Query) -> list[str]:
     repeats = any(isinstance(part, Repeat) for part in subformulas(query.formula))
     if query.window is None and query.strategy == "ALL" and repeats:
         found.append("without WITHIN, state grows with the stream and matches can be exponentially many; add WITHIN")
-    fewest = shortest(query.formula)
+    fewest = shortest_match(query.formula)
     if query.window is not None and query.window.kind == "events" and query.window.amount < fewest:
         found.append(f"a match has at least {fewest} events, so WITHIN {query.window.amount} EVENTS can never match")
     for relation in query.relations:
-        if relation not in relations(query.formula) and None not in relations(query.formula):
+        if relation not in event_types(query.formula) and None not in event_types(query.formula):
             found.append(f"FROM names {relation}, but the formula does not use it")
     for test in (test for part in subformulas(query.formula) for test in _tests(part)):
         for node in walk(test):
@@ -220,7 +220,7 @@ def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
 
 
 def _check_items(query: Query) -> None:
-    many, known = repeated(query.formula), vdef(query.formula)
+    many, known = repeated_variables(query.formula), vdef(query.formula)
     absent = {part.event.variable for part in subformulas(query.formula) if isinstance(part, Absent)}
     for item in query.items or ():
         for node in walk(item.expr):

@@ -11,18 +11,28 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ostinato.core.expressions import Attribute, Call, Expr, conjoin_optional
-from ostinato.patterns.syntax.nodes import Absent, Event, Filter, Formula, Query, Repeat, children, rebuild, shortest
+from ostinato.patterns.syntax.nodes import (
+    Absent,
+    Event,
+    Filter,
+    Formula,
+    Query,
+    Repeat,
+    children,
+    rebuild,
+    shortest_match,
+)
 
 Tie = tuple[
     str, str, str
 ]  # attribute, a variable, and another that has the same value of it whenever the first is bound
 
 
-def tie(query: Query) -> Query:
+def partition_by_equalities(query: Query) -> Query:
     """The query without its equality filters, and `tied_by` set, where they tie all its variables together."""
     if query.partition_by or _has_absent(query.formula):
         return query  # what must be absent is not tied, and a partition would have to be split further
-    if shortest(query.formula) < 2:
+    if shortest_match(query.formula) < 2:
         return query  # a match of one event compares nothing, so its attribute may even be NULL
     definitions = Counter(_definitions(query.formula))
     variables = {variable for variable, _ in definitions}

@@ -1,7 +1,7 @@
 """From any well-formed formula to a safe one in LP-normal form (CEL paper, section 5), in visible passes.
 
 Every pass keeps both the complex events and the variable that labels each of their positions. Afterwards every filter
-stands directly on the event it tests. A filter's predicate may be a conjunction; from `split` on, each conjunct
+stands directly on the event it tests. A filter's predicate may be a conjunction; from `split_filters` on, each conjunct
 mentions one variable, or compares events with each other. Such a test stands in the end on the last of its events (RMA
 paper, Theorem 8): the others are then known, unless they come later, which patterns/automata/registers.py refuses.
 """
@@ -11,8 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ostinato.patterns.plan.push_filters import lift, push_down
-from ostinato.patterns.plan.rewrite import flatten, flatten_top, limit, make_safe, size, split, split_tail, with_tail
+from ostinato.patterns.plan.push_filters import lift_filters, push_filters
+from ostinato.patterns.plan.rewrite import (
+    append_tail,
+    check_node_limit,
+    count_nodes,
+    flatten,
+    flatten_top,
+    make_safe,
+    split_filters,
+    split_tail,
+)
 from ostinato.patterns.syntax.nodes import Formula, Query
 
 
@@ -29,7 +38,7 @@ def normalise(query: Query) -> tuple[tuple[str, Query], ...]:
     stages: list[tuple[str, Query]] = []
     for step in PASSES:
         query = step.run(query)
-        limit(size(query.formula))
+        check_node_limit(count_nodes(query.formula))
         stages.append((step.name, query))
     return tuple(stages)
 
@@ -39,16 +48,16 @@ def _on_core(change: Callable[[Formula], Formula]) -> Callable[[Query], Query]:
 
     def run(query: Query) -> Query:
         core, tail = split_tail(query.formula)
-        return replace(query, formula=with_tail(change(core), tail))
+        return replace(query, formula=append_tail(change(core), tail))
 
     return run
 
 
 PASSES: tuple[Pass, ...] = (
     Pass("flatten", lambda query: replace(query, formula=flatten_top(query.formula))),
-    Pass("split filters", _on_core(split)),
+    Pass("split filters", _on_core(split_filters)),
     Pass("make safe", _on_core(make_safe)),
-    Pass("push filters down", _on_core(push_down)),
-    Pass("lift filters from a wider scope", _on_core(lift)),
+    Pass("push filters down", _on_core(push_filters)),
+    Pass("lift filters from a wider scope", _on_core(lift_filters)),
     Pass("merge", lambda query: replace(query, formula=flatten(query.formula))),
 )

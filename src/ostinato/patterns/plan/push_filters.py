@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ostinato.core.expressions import TRUE, Call, Expr, conjoin, conjuncts, variables
 from ostinato.errors import QueryError
-from ostinato.patterns.plan.rewrite import alternatives_of, limit, one_filter, simplify, size
+from ostinato.patterns.plan.rewrite import check_node_limit, count_nodes, expand_alternatives, merge_filters, simplify
 from ostinato.patterns.syntax.nodes import (
     Event,
     Filter,
@@ -27,10 +27,10 @@ from ostinato.patterns.syntax.nodes import (
 )
 
 
-def push_down(formula: Formula) -> Formula:
+def push_filters(formula: Formula) -> Formula:
     """Theorem 2, step 2: move each test onto the definitions of its variable, where they lie below the filter; a test
     over several onto the last event that defines one of them."""
-    formula = rebuild(formula, push_down)
+    formula = rebuild(formula, push_filters)
     if not isinstance(formula, Filter):
         return formula
     below = vdef_plus(formula.body)
@@ -51,7 +51,7 @@ def push_down(formula: Formula) -> Formula:
     body = _push_everywhere(_push(formula.body, tests), everywhere)
     for test in last:
         body = _push_last(body, test)
-    return one_filter(replace(formula, body=body, predicate=conjoin(rest))) if rest else body
+    return merge_filters(replace(formula, body=body, predicate=conjoin(rest))) if rest else body
 
 
 def _variable(test: Expr) -> str:
@@ -99,10 +99,10 @@ def _push_last(formula: Formula, test: Expr) -> Formula:
 
 def _on_event(formula: Formula, tests: list[Expr]) -> Formula:
     """More tests on an event, which may have some already."""
-    return one_filter(Filter(formula, conjoin(tests), formula.span)) if tests else formula
+    return merge_filters(Filter(formula, conjoin(tests), formula.span)) if tests else formula
 
 
-def lift(formula: Formula) -> Formula:
+def lift_filters(formula: Formula) -> Formula:
     """Theorem 2, step 1, for a test inside the formula on a variable that is bound only in a wider scope; a test over
     several variables only where one of them is bound later than where the test stands.
 
@@ -119,8 +119,8 @@ class _Copies:
         self.nodes = 0
 
     def add(self, formula: Formula) -> None:
-        self.nodes += size(formula)
-        limit(self.nodes)
+        self.nodes += count_nodes(formula)
+        check_node_limit(self.nodes)
 
 
 def _lift(formula: Formula, copies: _Copies) -> Formula:
@@ -137,7 +137,7 @@ def _lift(formula: Formula, copies: _Copies) -> Formula:
         own = variables(test) & vdef_plus(current.parts[place])
         if not own <= bound(current.parts[place]):
             # The other branches of an OR do not have the event, so they are other sequences.
-            for choice in alternatives_of(current.parts[place], own):
+            for choice in expand_alternatives(current.parts[place], own):
                 copies.add(current)
                 parts = (*current.parts[:place], choice, *current.parts[place + 1 :])
                 pending.append(replace(current, parts=parts))

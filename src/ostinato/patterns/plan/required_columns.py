@@ -10,7 +10,7 @@ from ostinato.patterns.syntax.nodes import Absent, Filter, Formula, Query, Segme
 from ostinato.patterns.syntax.srem.nodes import tests
 
 
-def columns_read(query: Query) -> set[str] | None:
+def required_columns(query: Query) -> set[str] | None:
     """Columns besides time and type; None when SELECT gives whole rows (`SELECT x`), so that all are read."""
     items = [item.expr for item in query.items or ()]
     if any(isinstance(expr, Variable) for expr in items):
@@ -22,9 +22,9 @@ def columns_read(query: Query) -> set[str] | None:
     return names
 
 
-def attributes_read(query: Query) -> set[str]:
+def required_attributes(query: Query) -> set[str]:
     """The same, apart from whole rows that it gives."""
-    return columns_read(query) or columns_read(replace(query, items=None)) or set()
+    return required_columns(query) or required_columns(replace(query, items=None)) or set()
 
 
 def _predicates(formula: Formula) -> Iterator[Expr]:

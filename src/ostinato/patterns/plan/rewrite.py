@@ -17,12 +17,12 @@ from ostinato.patterns.syntax.nodes import Absent, Filter, Formula, Never, Or, S
 MAX_NODES = 20_000
 
 
-def size(formula: Formula) -> int:
+def count_nodes(formula: Formula) -> int:
     """Nodes of the formula, filters included, predicates not."""
-    return 1 + sum(size(child) for child in children(formula))
+    return 1 + sum(count_nodes(child) for child in children(formula))
 
 
-def limit(nodes: int) -> None:
+def check_node_limit(nodes: int) -> None:
     if nodes > MAX_NODES:
         raise LimitError(
             "formula_nodes",
@@ -49,10 +49,10 @@ def flatten(formula: Formula) -> Formula:
                 _spliced(formula.parts, lambda part: isinstance(part, Sequence) and part.contiguous == contiguous)
             ),
         )
-    return one_filter(formula)
+    return merge_filters(formula)
 
 
-def one_filter(formula: Formula) -> Formula:
+def merge_filters(formula: Formula) -> Formula:
     if not isinstance(formula, Filter) or not isinstance(formula.body, Filter):
         return formula
     inner = formula.body
@@ -73,7 +73,7 @@ def flatten_top(formula: Formula) -> Formula:
     if isinstance(formula, Filter):
         core, tail = split_tail(formula.body)
         if tail:
-            return with_tail(replace(formula, body=core), tail)
+            return append_tail(replace(formula, body=core), tail)
     return formula
 
 
@@ -90,23 +90,23 @@ def split_tail(formula: Formula) -> tuple[Formula, tuple[Formula, ...]]:
     return parts[0] if end == 1 else replace(formula, parts=parts), tail
 
 
-def with_tail(core: Formula, tail: tuple[Formula, ...]) -> Formula:
+def append_tail(core: Formula, tail: tuple[Formula, ...]) -> Formula:
     return core if not tail or isinstance(core, Never) else Sequence((core, *tail), span=core.span.to(tail[-1].span))
 
 
 # split --------------------------------------------------------------------------------------------------------------
 
 
-def split(formula: Formula) -> Formula:
+def split_filters(formula: Formula) -> Formula:
     """Resolve AND, OR and NOT over several variables into filters on one variable each (section 3).
 
     A condition that compares events with each other anywhere stays whole.
     """
-    formula = rebuild(formula, split)
+    formula = rebuild(formula, split_filters)
     if not isinstance(formula, Filter):
         return formula
     alternatives = split_predicate(formula.predicate)
-    limit(len(alternatives) * size(formula.body))
+    check_node_limit(len(alternatives) * count_nodes(formula.body))
     body, span = formula.body, formula.span
     parts = [Filter(body, conjoin(tests), span) if tests else body for tests in alternatives]
     return parts[0] if len(parts) == 1 else Or(tuple(parts), span) if parts else Never(span)
@@ -139,7 +139,7 @@ def _alternatives(expr: Expr, *, positive: bool) -> list[list[Expr]]:
     count = 1
     for choice in choices:
         count *= len(choice)
-        limit(count)
+        check_node_limit(count)
     return [[test for tests in picked for test in tests] for picked in product(*choices)]
 
 
@@ -186,30 +186,30 @@ def make_safe(formula: Formula) -> Formula:
         return formula
     kept: list[tuple[tuple[Formula, ...], frozenset[str]]] = [((), frozenset())]
     for part in formula.parts:
-        choices = [(choice, vdef_plus(choice) & shared) for choice in alternatives_of(part, shared)]
+        choices = [(choice, vdef_plus(choice) & shared) for choice in expand_alternatives(part, shared)]
         kept = [
             ((*parts, choice), names | new) for parts, names in kept for choice, new in choices if names.isdisjoint(new)
         ]
-        limit(len(kept) * len(formula.parts))
-    limit(sum(size(part) for parts, _ in kept for part in parts))
+        check_node_limit(len(kept) * len(formula.parts))
+    check_node_limit(sum(count_nodes(part) for parts, _ in kept for part in parts))
     return simplify(Or(tuple(replace(formula, parts=parts) for parts, _ in kept), formula.span))
 
 
-def alternatives_of(formula: Formula, shared: frozenset[str]) -> list[Formula]:
+def expand_alternatives(formula: Formula, shared: frozenset[str]) -> list[Formula]:
     """The formula as alternatives, each of which binds every shared variable that it defines outside a +."""
     if vdef_plus(formula).isdisjoint(shared):
         return [formula]
     if isinstance(formula, Or):
         groups: dict[frozenset[str], list[Formula]] = {}
         for part in formula.parts:
-            for choice in alternatives_of(part, shared):
+            for choice in expand_alternatives(part, shared):
                 groups.setdefault(vdef_plus(choice) & shared, []).append(choice)
         return [parts[0] if len(parts) == 1 else Or(tuple(parts), formula.span) for parts in groups.values()]
-    below = [alternatives_of(child, shared) for child in children(formula)]
+    below = [expand_alternatives(child, shared) for child in children(formula)]
     count = 1
     for choices in below:
         count *= len(choices)
-        limit(count)
+        check_node_limit(count)
     if isinstance(formula, Filter):
         return [replace(formula, body=choice) for choice in below[0]]
     if isinstance(formula, Sequence):

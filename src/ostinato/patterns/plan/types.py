@@ -9,7 +9,7 @@ from ostinato.core.expressions import Variable
 from ostinato.core.types import ANY_KIND, TIMES, KindChecker, check_kind
 from ostinato.errors import QueryError, Span, did_you_mean
 from ostinato.patterns.syntax.nodes import Absent, Event, Filter, Formula, Query, Segment, children
-from ostinato.patterns.syntax.srem.nodes import tests, written
+from ostinato.patterns.syntax.srem.nodes import tests, written_registers
 
 
 def check_types(query: Query, kinds: Mapping[str, str] | None) -> None:
@@ -50,7 +50,7 @@ def _check_formula(formula: Formula, checker: KindChecker) -> None:
 
 def _registers(formula: Formula) -> frozenset[str]:
     """The registers of an SREM; a query holds at most one."""
-    return written(formula.expression) if isinstance(formula, Segment) else frozenset()
+    return written_registers(formula.expression) if isinstance(formula, Segment) else frozenset()
 
 
 def _column(name: str, kinds: Mapping[str, str], query: Query, clause: str) -> str:

@@ -13,13 +13,13 @@ import numpy.typing as npt
 
 from ostinato.core.arrays import Int64
 from ostinato.patterns.runtime.matches import Matches
-from ostinato.patterns.runtime.strategies import select
+from ostinato.patterns.runtime.strategies import select_matches
 from ostinato.patterns.syntax.nodes import Strategy
 
 Bool = npt.NDArray[np.bool_]
 
 
-class Waiting:
+class WaitingMatches:
     """Matches whose absence is not yet certain."""
 
     def __init__(self, strategy: Strategy) -> None:
@@ -76,7 +76,7 @@ class Waiting:
         order = np.flatnonzero(due)
         order = order[np.argsort(self.starts[order], kind="stable")]
         if self.strategy in ("NXT", "LAST", "MAX"):
-            order = select(self.strategy, order, self.groups, self.matches.offsets, self.places)
+            order = select_matches(self.strategy, order, self.groups, self.matches.offsets, self.places)
         ready = self.matches.pick(order)
         self._keep(~due)
         return ready

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from ostinato.core.arrays import Int64
 from ostinato.core.columns.expressions import ColumnProgram
 from ostinato.core.expressions import CURRENT, Attribute, Call, Expr, conjuncts, variables
-from ostinato.patterns.runtime.absence import Waiting
+from ostinato.patterns.runtime.absence import WaitingMatches
 from ostinato.patterns.runtime.history import History
 
 Bool = npt.NDArray[np.bool_]
@@ -22,7 +22,7 @@ _PAIRS = 1 << 20  # of a match and an event, looked at together
 
 
 def forget_cancelled(
-    waiting: Waiting,
+    waiting: WaitingMatches,
     history: History,
     test: Expr,
     watched: Mapping[str, int],

@@ -13,7 +13,7 @@ from ostinato.core.expressions import Call, to_text
 from ostinato.errors import DataError
 
 
-def aggregated(call: Call, values: pa.Array, offsets: Int64) -> pa.Array:
+def aggregate(call: Call, values: pa.Array, offsets: Int64) -> pa.Array:
     """One value for each stretch of `values` between two offsets; NULL where it holds none."""
     try:
         if call.op == "sum":

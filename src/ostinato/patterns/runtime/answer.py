@@ -26,14 +26,14 @@ from ostinato.core.expressions import (
     walk,
 )
 from ostinato.errors import DataError
-from ostinato.patterns.runtime.aggregates import aggregated
+from ostinato.patterns.runtime.aggregates import aggregate
 from ostinato.patterns.runtime.history import History
 from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.syntax.nodes import Item
 
 
 @dataclass(frozen=True)
-class Answer:
+class AnswerBuilder:
     """How to write matches down. `labels` are the variables of symbols 1, 2, …; `columns` the user's own columns."""
 
     items: tuple[Item, ...] | None
@@ -95,7 +95,7 @@ class Answer:
 class _Labelled:
     """The columns of one batch of labelled matches; the events of each variable are looked up once."""
 
-    answer: Answer
+    answer: AnswerBuilder
     matches: Matches
     history: History
     found: dict[str, tuple[Int64, Int64]] = field(default_factory=dict)
@@ -162,7 +162,7 @@ class _Labelled:
             (values,) = ColumnProgram([rename_to_current(target)]).run(
                 lambda attribute: self._values(positions, attribute.name)
             )
-        return aggregated(call, values, offsets)
+        return aggregate(call, values, offsets)
 
     def _edge(self, attribute: Attribute, *, last: bool) -> pa.Array:
         """The attribute of the first or last event of a variable; null where the variable is unbound."""
@@ -179,7 +179,7 @@ class _Labelled:
         return _flat(_rows(self.history, positions, [attribute])[attribute])
 
 
-def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
+def cast_answer(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """The table with the types the query's columns had from the start, whatever its values made of them."""
     try:
         return table.cast(schema)

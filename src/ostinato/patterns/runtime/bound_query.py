@@ -14,23 +14,23 @@ from ostinato.core.columns.keys import KeyTable
 from ostinato.core.columns.predicates import PredicateEncoder
 from ostinato.core.events import EventColumns, column_kinds
 from ostinato.errors import DataError
-from ostinato.patterns.compile import Compiled
+from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.kernels import protocol
 from ostinato.patterns.plan.check import check_schema
-from ostinato.patterns.runtime.equality_partitions import Ties
-from ostinato.patterns.runtime.last_per_key import Latest
+from ostinato.patterns.runtime.equality_partitions import EqualityPartitions
+from ostinato.patterns.runtime.last_per_key import LastPerKey
 from ostinato.patterns.runtime.matcher import Events
-from ostinato.patterns.runtime.register_terms import Terms
+from ostinato.patterns.runtime.register_terms import TermEncoder
 
 _CONSUME = {"NONE": protocol.CONSUME_NONE, "PARTITION": protocol.CONSUME_PARTITION, "ANY": protocol.CONSUME_ANY}
 _NONE: Int64 = np.zeros(0, np.int64)
 
 
-class Stream:
+class BoundQuery:
     """Names and types are checked here, before any event is read."""
 
     def __init__(
-        self, compiled: Compiled, schema: pa.Schema, binding: EventColumns, minterms: Sequence[int] = ()
+        self, compiled: CompiledPattern, schema: pa.Schema, binding: EventColumns, minterms: Sequence[int] = ()
     ) -> None:
         self.compiled, self.schema, self.binding = compiled, schema, binding
         query = compiled.query
@@ -38,10 +38,10 @@ class Stream:
         self.clock = Clock.of(schema, binding.time) if binding.time is not None else None
         self.encoder = PredicateEncoder(compiled.conditions, relation=binding.relation, minterms=minterms)
         registers = compiled.registers
-        self.terms = Terms(registers.terms, schema) if registers is not None else None
+        self.terms = TermEncoder(registers.terms, schema) if registers is not None else None
         self.keys = KeyTable() if self.key_columns else None
-        self.ties = Ties() if compiled.tied_by is not None else None
-        self.last_tick = Latest(protocol.FOREVER)  # along WITHIN … ON
+        self.ties = EqualityPartitions() if compiled.tied_by is not None else None
+        self.last_tick = LastPerKey(protocol.FOREVER)  # along WITHIN … ON
         self.width = self.event_width = 0  # WITHIN n EVENTS, counted by the kernel or (event_width) along with ties
         self.window = protocol.NO_WINDOW
         self.ruler: Clock | None = None  # what WITHIN measures along
@@ -70,7 +70,7 @@ class Stream:
         # Without PARTITION BY the whole stream is one partition, however it is evaluated.
         return protocol.CONSUME_ANY if consume and not self.compiled.query.partition_by else consume
 
-    def grown(self, schema: pa.Schema) -> pa.Schema | None:
+    def with_new_types(self, schema: pa.Schema) -> pa.Schema | None:
         """The stream's schema with types for columns that so far held nothing but NULL; None when there are none."""
         empty = [field.name for field in self.schema if pa.types.is_null(field.type) and field.name in schema.names]
         learnt = {name: schema.field(name).type for name in empty if not pa.types.is_null(schema.field(name).type)}
@@ -83,13 +83,13 @@ class Stream:
             )
         return pa.schema([pa.field(field.name, learnt.get(field.name, field.type)) for field in self.schema])
 
-    def adopt(self, schema: pa.Schema) -> None:
+    def adopt_schema(self, schema: pa.Schema) -> None:
         check_schema(self.compiled.query, column_kinds(schema))
         self.schema = schema
         if self.terms is not None:
             self.terms = self.terms.over(schema)
 
-    def aligned(self, batch: pa.Table) -> pa.Table:
+    def align(self, batch: pa.Table) -> pa.Table:
         """A later batch with the columns and types of the first."""
         missing = [name for name in self.schema.names if name not in batch.schema.names]
         if missing:
@@ -130,7 +130,9 @@ class Stream:
             events = replace(events, terms=terms, present=present)
         return events if self.ties is None else self._tied(self.ties, events, rows, positions, order)
 
-    def _tied(self, ties: Ties, events: Events, rows: pa.Table, positions: Int64, order: Int64 | None) -> Events:
+    def _tied(
+        self, ties: EqualityPartitions, events: Events, rows: pa.Table, positions: Int64, order: Int64 | None
+    ) -> Events:
         column = rows[self.key_columns[0]]
         comparable = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), bool)
         if pa.types.is_floating(column.type):

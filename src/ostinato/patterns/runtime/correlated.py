@@ -15,7 +15,7 @@ from ostinato.patterns.kernels.best_match import NO_CHOICE
 from ostinato.patterns.kernels.correlated import run_correlated
 from ostinato.patterns.kernels.register_tests import STACK
 from ostinato.patterns.runtime.matcher import Arrays, Events, Matcher, Meta, Scope, doubled, extended
-from ostinato.patterns.runtime.register_terms import Terms
+from ostinato.patterns.runtime.register_terms import TermEncoder
 from ostinato.patterns.runtime.transition_tables import Acts
 
 _FIRST_RUNS = 1 << 10
@@ -28,7 +28,7 @@ class Correlated(Matcher):
     KEYED = ("key_count", "killed")
     ARRAYS = ("cursor", *KEYED, "nodes", "runs", "text_ends", "texts")
 
-    def __init__(self, acts: Acts, terms: Terms, scope: Scope, choice: int) -> None:
+    def __init__(self, acts: Acts, terms: TermEncoder, scope: Scope, choice: int) -> None:
         super().__init__(scope)
         self.choice = choice
         self.acts, self.terms = acts, terms
@@ -91,7 +91,7 @@ class Correlated(Matcher):
             self._target = np.zeros_like(self.path)
         return self._target
 
-    def adopt(self, terms: Terms | None) -> None:
+    def adopt(self, terms: TermEncoder | None) -> None:
         assert terms is not None
         self.terms = terms
         self.acts = self.acts.over(terms.kinds)

@@ -16,7 +16,7 @@ from ostinato.core.arrays import Int32, Int64
 from ostinato.core.events import time_order, to_arrow
 from ostinato.errors import DataError, OstinatoError
 from ostinato.patterns.automata.determinise import AllMachine
-from ostinato.patterns.compile import Compiled
+from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.kernels import protocol
 from ostinato.patterns.kernels.count import count_runs, count_windows
 from ostinato.patterns.limits import Limits
@@ -24,7 +24,7 @@ from ostinato.patterns.runtime.linear_maps import Cells, from_remainders, moduli
 from ostinato.patterns.runtime.matcher import Direct, Events, Matcher, extended
 
 if TYPE_CHECKING:
-    from ostinato.patterns.runtime.bound_query import Stream
+    from ostinato.patterns.runtime.bound_query import BoundQuery
     from ostinato.patterns.runtime.engine import Engine
 
 
@@ -38,8 +38,8 @@ class OutOfOrder(DataError):
 
 
 def count_whole(engine: Engine, data: Any) -> int:
-    """The number of rows `engine.whole(data)` would have."""
-    rows = engine.meet(to_arrow(data))
+    """The number of rows `engine.run_batch(data)` would have."""
+    rows = engine.conform(to_arrow(data))
     in_order = time_order(rows, engine.stream.binding) is None
     size = _SLICE if in_order else len(rows)
     return count_batches(engine, (rows.slice(at, size) for at in range(0, len(rows), max(1, size))))
@@ -73,7 +73,7 @@ class Counter:
             return  # an empty list of events names no columns
         if not self.engine.bound or not rows.schema.equals(self.engine.stream.schema):
             self.engine.push(rows.slice(0, 0))  # meets the columns and their types
-            rows = self.engine.stream.aligned(rows)
+            rows = self.engine.stream.align(rows)
         if not len(rows):
             return
         order = self._order(rows)
@@ -147,7 +147,7 @@ def cells_of(engine: Engine, most: int) -> Cells | None:
     return cells if cells.extend(engine.stream.encoder.size, most) else None
 
 
-def _lists(compiled: Compiled) -> bool:
+def _lists(compiled: CompiledPattern) -> bool:
     """Only a list of what was found can tell which answers look the same, or were cancelled later."""
     return compiled.hides_variables or compiled.ambiguous or compiled.keeps_matches
 
@@ -182,7 +182,7 @@ class _Walked(_Tally):
 class _Runs(_Tally):
     """Without a window: how many partial matches each key has in each cell, as floats and modulo enough numbers."""
 
-    def __init__(self, cells: Cells, stream: Stream, limits: Limits) -> None:
+    def __init__(self, cells: Cells, stream: BoundQuery, limits: Limits) -> None:
         self.cells, self.stream, self.limits = cells, stream, limits
         self.count = 0
         self.divisors = moduli(0)
@@ -265,7 +265,7 @@ class _Windows(_Tally):
     the batches are.
     """
 
-    def __init__(self, cells: Cells, stream: Stream, limits: Limits) -> None:
+    def __init__(self, cells: Cells, stream: BoundQuery, limits: Limits) -> None:
         self.cells, self.stream, self.limits = cells, stream, limits
         self.count = 0
         self.seen: Int64 = np.zeros(0, np.int64)  # events per key, where windows are measured in them

@@ -17,19 +17,19 @@ from ostinato.core.expressions import attributes
 from ostinato.core.options import OnLate
 from ostinato.core.reorder import ReleasedRows, ReorderBuffer
 from ostinato.errors import DataError, LimitError, OstinatoError
-from ostinato.patterns.compile import Compiled
+from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.limits import Limits
-from ostinato.patterns.plan.required_columns import attributes_read
-from ostinato.patterns.runtime.absence import Waiting
+from ostinato.patterns.plan.required_columns import required_attributes
+from ostinato.patterns.runtime.absence import WaitingMatches
 from ostinato.patterns.runtime.absence_tests import forget_cancelled
-from ostinato.patterns.runtime.answer import Answer, fitted
-from ostinato.patterns.runtime.bound_query import Stream
+from ostinato.patterns.runtime.answer import AnswerBuilder, cast_answer
+from ostinato.patterns.runtime.bound_query import BoundQuery
 from ostinato.patterns.runtime.distinct import Distinct
 from ostinato.patterns.runtime.history import History
-from ostinato.patterns.runtime.matchers import matcher_for
+from ostinato.patterns.runtime.matchers import build_matcher
 from ostinato.patterns.runtime.matches import Matches
-from ostinato.patterns.runtime.strategies import select
-from ostinato.patterns.syntax.nodes import relations, repeated
+from ostinato.patterns.runtime.strategies import select_matches
+from ostinato.patterns.syntax.nodes import event_types, repeated_variables
 
 _INCOMPLETE = "this engine stopped in the middle of a batch: its state is incomplete\nfix: restore it from a snapshot"
 _ENDED = "this engine was flushed: its stream has ended\nfix: build a new one with query.engine()"
@@ -69,13 +69,13 @@ class Statistics:
 class Engine:
     """State of one query over one stream. Build it with `query.engine()`."""
 
-    def __init__(self, compiled: Compiled, options: Options) -> None:
+    def __init__(self, compiled: CompiledPattern, options: Options) -> None:
         self.compiled, self.options = compiled, options
         self.events = self.read = self.matches = self.late = 0  # read: events that had their turn
         self.late_rows: list[pa.Table] = []
         self.stopped = ""  # why nothing more can be read
         self.low = np.iinfo(np.int64).min  # what started before this tick has left the window of any further event
-        self._stream: Stream | None = None
+        self._stream: BoundQuery | None = None
 
     # -- the life of an engine
 
@@ -92,7 +92,7 @@ class Engine:
         rows = to_arrow(batch)
         if self._stream is None and not rows.num_columns:
             return iter(())  # an empty list of events names no columns: they are still to be met
-        rows = self.meet(rows)
+        rows = self.conform(rows)
         if self.options.on_late == "raise" and (late_rows := self.reorder.late(rows)):
             raise DataError(
                 f"{late_rows} of {len(rows)} events came later than events that were already read; none was taken",
@@ -107,16 +107,16 @@ class Engine:
                 self.late_rows.append(late)
         return self._read(released)
 
-    def whole(self, batch: Any) -> pa.Table:
+    def run_batch(self, batch: Any) -> pa.Table:
         """The whole stream at once, sorted if need be; nothing is kept for later."""
-        table = self._collected(self._read(self.take_whole(batch), more=False))
+        table = self._collected(self._read(self.order_batch(batch), more=False))
         return table if self.waiting is None else pa.concat_tables([table, self._remaining()])
 
-    def take_whole(self, batch: Any) -> ReleasedRows:
+    def order_batch(self, batch: Any) -> ReleasedRows:
         """The rows of a whole stream and their order; this engine reads no other."""
         self._check_open()
         self.stopped = _ENDED
-        rows = self.meet(to_arrow(batch))
+        rows = self.conform(to_arrow(batch))
         self.events = len(rows)
         return ReleasedRows(rows, np.arange(len(rows)), time_order(rows, self.stream.binding))
 
@@ -201,15 +201,15 @@ class Engine:
 
     # -- reading
 
-    def meet(self, rows: pa.Table) -> pa.Table:
+    def conform(self, rows: pa.Table) -> pa.Table:
         """The rows with the columns and types of the stream, which the first of them tell."""
         if self._stream is None:
             told = self.options.binding
-            names = {told["type"] or DEFAULT_TYPE, *told["order_by"], *attributes_read(self.compiled.query)}
+            names = {told["type"] or DEFAULT_TYPE, *told["order_by"], *required_attributes(self.compiled.query)}
             self.bind(with_columns(rows, names, time=told["time"]))
-        elif rows.num_columns and (grown := self._stream.grown(rows.schema)):
+        elif rows.num_columns and (grown := self._stream.with_new_types(rows.schema)):
             self._adopt(grown)
-        return self.stream.aligned(rows) if rows.num_columns else self.stream.schema.empty_table()
+        return self.stream.align(rows) if rows.num_columns else self.stream.schema.empty_table()
 
     def bind(self, rows: pa.Table, *, minterms: Sequence[int] = ()) -> None:
         """Meet the first batch: check names and types, and build everything that depends on them."""
@@ -219,21 +219,21 @@ class Engine:
             rows.schema,
             **self.options.binding,
             needs_time=needs_time or self.options.lateness != 0,
-            relations=[name for name in relations(query.formula) if name is not None] or query.relations,
+            relations=[name for name in event_types(query.formula) if name is not None] or query.relations,
         )
-        stream = Stream(self.compiled, rows.schema, binding, minterms)
-        self.matcher = matcher_for(self.compiled, stream, self.options.limits)
-        self._answers = Answer(
+        stream = BoundQuery(self.compiled, rows.schema, binding, minterms)
+        self.matcher = build_matcher(self.compiled, stream, self.options.limits)
+        self._answers = AnswerBuilder(
             items=query.items,
             labels=self.compiled.labels,
-            repeated=repeated(query.formula),
+            repeated=repeated_variables(query.formula),
             partition_by=query.partition_by,
             time=binding.time,
             columns=tuple(rows.schema.names),
             with_events=self.options.events,
             ends=self.options.ends,
         )
-        self.waiting = Waiting(query.strategy) if self.compiled.trailing else None
+        self.waiting = WaitingMatches(query.strategy) if self.compiled.trailing else None
         self.distinct = Distinct() if self.compiled.repeats else None
         self.history = History(self._kept_columns(rows.schema))
         self._nothing = self._no_matches(rows.schema)
@@ -242,9 +242,9 @@ class Engine:
 
     def _adopt(self, schema: pa.Schema) -> None:
         """Go on with types for columns that held only NULL until now."""
-        self.stream.adopt(schema)
+        self.stream.adopt_schema(schema)
         self.matcher.adopt(self.stream.terms)
-        self.history.adopt(self._kept_columns(schema))
+        self.history.adopt_schema(self._kept_columns(schema))
         self.reorder.rows = self.reorder.rows.cast(schema)
         self._nothing = self._no_matches(schema)
 
@@ -279,7 +279,7 @@ class Engine:
 
     def _no_events(self) -> pa.Table:
         """The answer before the columns are known."""
-        return Engine(self.compiled, self.options).whole([])
+        return Engine(self.compiled, self.options).run_batch([])
 
     def _read(self, released: ReleasedRows, *, more: bool = True) -> Iterator[pa.Table]:
         """Until all is read, and if reading fails, this engine must not read on: what came after would be wrong."""
@@ -349,7 +349,7 @@ class Engine:
     def _chosen(self, matches: Matches) -> Matches:
         places = self.history.rows(matches.positions, [_PLACE])[_PLACE].to_numpy()
         every = np.arange(len(matches))
-        return matches.pick(select(self.compiled.strategy, every, matches.origins, matches.offsets, places))
+        return matches.pick(select_matches(self.compiled.strategy, every, matches.origins, matches.offsets, places))
 
     def _answer(self, matches: Matches) -> pa.Table:
         if self.distinct is not None:
@@ -358,7 +358,7 @@ class Engine:
         if not len(matches):
             return self._nothing
         table = self._answers.table(matches, self.history, list(self.stream.key_values(matches.keys)))
-        return table if table.schema.equals(self._nothing.schema) else fitted(table, self._nothing.schema)
+        return table if table.schema.equals(self._nothing.schema) else cast_answer(table, self._nothing.schema)
 
     def _close_history(self, *, prune: bool = False) -> None:
         """Keep the rows just read; now and then, or when told to `prune`, forget all that can no longer matter."""
@@ -399,7 +399,7 @@ class Engine:
         return self._stream is not None
 
     @property
-    def stream(self) -> Stream:
+    def stream(self) -> BoundQuery:
         """The query bound to its columns; known from the first batch on."""
         if self._stream is None:
             raise DataError("no events were pushed yet", fix="push a batch (it may be empty) first")

@@ -12,18 +12,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.core.arrays import Int64
-from ostinato.patterns.runtime.last_per_key import Latest
+from ostinato.patterns.runtime.last_per_key import LastPerKey
 from ostinato.patterns.runtime.matcher import Events
 
 Bool = npt.NDArray[np.bool_]
 
 
-class Ties:
+class EqualityPartitions:
     """Remembers how far the stream has been read, and where each key was last seen."""
 
     def __init__(self) -> None:
         self.read = 0
-        self.last_seen = Latest(-1)
+        self.last_seen = LastPerKey(-1)
 
     def split(self, events: Events, comparable: Bool, positions: Int64, *, filler: int | None, width: int) -> Events:
         """Only events that can equal others (`comparable`), with fillers of code `filler` where one is needed.

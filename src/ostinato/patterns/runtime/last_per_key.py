@@ -7,7 +7,7 @@ import numpy as np
 from ostinato.core.arrays import Int32, Int64
 
 
-class Latest:
+class LastPerKey:
     """One value per key, `none` where the key has not been seen."""
 
     def __init__(self, none: int) -> None:

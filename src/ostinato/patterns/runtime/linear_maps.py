@@ -17,7 +17,7 @@ from ostinato.patterns.limits import Limits
 
 
 @dataclass(frozen=True)
-class Maps:
+class LinearMaps:
     """Every event code as a linear map over cells: `edges[edge_ends[c-1]:edge_ends[c]]`, and what it completes."""
 
     edges: npt.NDArray[np.int32]
@@ -43,7 +43,7 @@ class Cells:
         self.numbers: dict[Cell, int] = {self.start: 0}
         self.arrows: list[list[tuple[int, int]]] = []  # per code: from cell to cell
         self.completed: list[tuple[int, int]] = []  # code, cell
-        self.built: Maps | None = None
+        self.built: LinearMaps | None = None
 
     def extend(self, codes: int, most: int) -> bool:
         """Meet the codes up to `codes` that are new; False when that takes more than `most` cells."""
@@ -71,7 +71,7 @@ class Cells:
             yield cell  # the run without marks goes on
         yield from (step.config[move.target + 1] for move in step.moves if move.source == source)
 
-    def maps(self, codes: int, limits: Limits) -> Maps:
+    def maps(self, codes: int, limits: Limits) -> LinearMaps:
         """For the codes below `codes`, and any that were met before."""
         if not self.extend(codes, limits.states):
             reason = "counting this query needs too many deterministic states"
@@ -80,7 +80,7 @@ class Cells:
             self.built = self._build()
         return self.built
 
-    def _build(self) -> Maps:
+    def _build(self) -> LinearMaps:
         codes, cells = len(self.arrows), len(self.numbers)
         completions = np.zeros((codes, cells), np.int64)
         for code, number in self.completed:
@@ -88,7 +88,7 @@ class Cells:
         loops = [(number, number) for number in range(cells)]
         idle = np.array([sorted(self.arrows[c]) == loops and not completions[c].any() for c in range(codes)], bool)
         edges = np.array([arrow for leaving in self.arrows for arrow in leaving], np.int32).reshape(-1, 2)
-        return Maps(edges, np.cumsum([len(leaving) for leaving in self.arrows]), completions, idle)
+        return LinearMaps(edges, np.cumsum([len(leaving) for leaving in self.arrows]), completions, idle)
 
 
 def moduli(size: float) -> list[int]:

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from ostinato.core.arrays import Bools, Int32, Int64
 from ostinato.patterns.automata.determinise import Config
-from ostinato.patterns.automata.tables import Placed, Tables
+from ostinato.patterns.automata.tables import PlacedConfiguration, StepTables
 from ostinato.patterns.kernels import match, protocol
 from ostinato.patterns.limits import Limits
-from ostinato.patterns.runtime.register_terms import Terms
+from ostinato.patterns.runtime.register_terms import TermEncoder
 
 Meta = dict[str, Any]
 Arrays = dict[str, npt.NDArray[Any]]
@@ -131,7 +131,7 @@ class Matcher(ABC):
             assert status == protocol.NEED_STACK
             self.stack, self.path = doubled(self.stack), doubled(self.path)
 
-    def adopt(self, terms: Terms | None) -> None:
+    def adopt(self, terms: TermEncoder | None) -> None:
         """Columns that held only NULL have types now: that matters only where terms are compared."""
         assert terms is None
 
@@ -209,7 +209,7 @@ class Stepped(Matcher):
     KEYED = (*Matcher.KEYED, "key_epoch")
     ARRAYS = ("cursor", *KEYED)
 
-    def __init__(self, tables: Tables, scope: Scope) -> None:
+    def __init__(self, tables: StepTables, scope: Scope) -> None:
         super().__init__(scope)
         self.tables = tables
         self.key_epoch: Int64 = np.zeros(0, np.int64)
@@ -250,7 +250,7 @@ class Direct(Stepped):
     KEYED = (*Stepped.KEYED, "key_config", "slots")
     ARRAYS = ("cursor", *KEYED, "nodes")
 
-    def __init__(self, tables: Tables, scope: Scope) -> None:
+    def __init__(self, tables: StepTables, scope: Scope) -> None:
         super().__init__(tables, scope)
         self.key_config: Int32 = np.zeros(0, np.int32)
         self.slots: Int32 = np.full((0, 1), protocol.NIL, np.int32)
@@ -299,19 +299,19 @@ class Direct(Stepped):
         return int(self.cursor[protocol.USED])
 
 
-def layout(tables: Tables) -> list[Any]:
+def layout(tables: StepTables) -> list[Any]:
     return [tables.slot_ends.array.ravel(), tables.slot_list.array.ravel()]
 
 
-def placed_as_json(tables: Tables) -> list[Any]:
+def placed_as_json(tables: StepTables) -> list[Any]:
     return [[placed.config, placed.slots] for placed in tables.placed]
 
 
-def place_all(tables: Tables, saved: list[Any]) -> None:
+def place_all(tables: StepTables, saved: list[Any]) -> None:
     """Give the configurations of a snapshot their old numbers and slots."""
     for cells, slots in saved:
         config: Config = tuple(tuple(cell) for cell in cells)
-        tables.place(Placed(config, tuple(slots)))
+        tables.place(PlacedConfiguration(config, tuple(slots)))
 
 
 def doubled(array: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ostinato.core.arrays import Int32, Int64
 from ostinato.errors import LimitError
 from ostinato.patterns.automata.join_tables import Joins
-from ostinato.patterns.automata.tables import Tables
+from ostinato.patterns.automata.tables import StepTables
 from ostinato.patterns.kernels import protocol, ranked
 from ostinato.patterns.kernels import window_events as window
 from ostinato.patterns.kernels import window_halves as halves
@@ -42,7 +42,7 @@ class Ranked(Replayed):
     KEYED = (*Replayed.KEYED, "key_config", "key_slots")
     ARRAYS = ("cursor", *KEYED, "records", "nodes")
 
-    def __init__(self, tables: Tables, scope: Scope, *, latest: bool) -> None:
+    def __init__(self, tables: StepTables, scope: Scope, *, latest: bool) -> None:
         self.joins: Joins | None = Joins(
             tables.machine.alphabet, latest=latest, max_states=min(MAX_STATES, scope.limits.states)
         )

@@ -21,7 +21,7 @@ from ostinato.patterns.runtime.transition_tables import Kind
 _EXACT = 2**53  # up to here a float64 tells all whole numbers apart
 
 
-class Terms:
+class TermEncoder:
     """Expressions over one event each, bound to the columns of a stream. Texts get ids, which all terms share."""
 
     def __init__(self, exprs: Sequence[Expr], schema: pa.Schema) -> None:
@@ -37,9 +37,9 @@ class Terms:
     def __len__(self) -> int:
         return len(self._exprs)
 
-    def over(self, schema: pa.Schema) -> Terms:
+    def over(self, schema: pa.Schema) -> TermEncoder:
         """The same over other types, with the same ids of texts."""
-        terms = Terms(self._exprs, schema)
+        terms = TermEncoder(self._exprs, schema)
         terms.texts = self.texts
         return terms
 

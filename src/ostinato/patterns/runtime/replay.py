@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ostinato.core.arrays import Bools, Int32, Int64
-from ostinato.patterns.automata.tables import Tables
+from ostinato.patterns.automata.tables import StepTables
 from ostinato.patterns.kernels import protocol
 from ostinato.patterns.kernels import window_events as window
 from ostinato.patterns.kernels.replay import run_replay
@@ -18,7 +18,7 @@ class Replayed(Stepped):
     KEYED = (*Stepped.KEYED, "heads", "tails")
     ARRAYS = ("cursor", *KEYED, "records")
 
-    def __init__(self, tables: Tables, scope: Scope) -> None:
+    def __init__(self, tables: StepTables, scope: Scope) -> None:
         super().__init__(tables, scope)
         self.heads: Int32 = np.zeros(0, np.int32)
         self.tails: Int32 = np.zeros(0, np.int32)

@@ -13,7 +13,7 @@ from ostinato.patterns.syntax.nodes import Strategy
 Places = tuple[int, ...]
 
 
-def select(strategy: Strategy, numbers: Int64, groups: Int64, offsets: Int64, places: Int64) -> Int64:
+def select_matches(strategy: Strategy, numbers: Int64, groups: Int64, offsets: Int64, places: Int64) -> Int64:
     """Of the matches `numbers`, those the strategy chooses among the matches of one group: of one last event.
 
     `offsets` cut `places`, the events of each match as places in the stream, in ascending order.

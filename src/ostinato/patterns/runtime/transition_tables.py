@@ -11,8 +11,8 @@ import numpy as np
 from ostinato.core.conditions import Condition
 from ostinato.core.expressions import COMPARISONS, MIRROR
 from ostinato.errors import LimitError
-from ostinato.patterns.automata.registers import Apply, Equality, Registers, Term, Tree, equality
-from ostinato.patterns.automata.tables import Rows
+from ostinato.patterns.automata.registers import Apply, Equality, EventTerm, Registers, Tree, as_equality
+from ostinato.patterns.automata.tables import GrowingTable
 from ostinato.patterns.automata.transducer import START_LOOP, Transition
 from ostinato.patterns.kernels import correlated
 from ostinato.patterns.kernels import register_tests as tests
@@ -62,9 +62,14 @@ class Acts:
         self.fragile = {state: number for number, state in enumerate(fragile, start=1)}
         states = range(transducer.states if looked_up else 0)
         self.index = [registers.index(state, self._same_kind) for state in states] or [()] * transducer.states
-        self.codes, self.acts, self.kills = Rows(4), Rows(9), Rows(1)
-        self.probes, self.tests, self.steps, self.writes = Rows(2), Rows(4), Rows(2), Rows(2)
-        self.cells = Rows(1)
+        self.codes, self.acts, self.kills = GrowingTable(4), GrowingTable(9), GrowingTable(1)
+        self.probes, self.tests, self.steps, self.writes = (
+            GrowingTable(2),
+            GrowingTable(4),
+            GrowingTable(2),
+            GrowingTable(2),
+        )
+        self.cells = GrowingTable(1)
         self.states = np.array([self._state(state) for state in range(transducer.states)], np.int32)
         self.floating = np.array([kinds[term] == "float" for _, term in registers.cells] or [False], np.bool_)
 
@@ -156,7 +161,7 @@ class Acts:
             term, tree = next(
                 (found[1], tree)
                 for tree in tested
-                if (found := equality(tree)) is not None and found[0] == cell and self._same_kind(found)
+                if (found := as_equality(tree)) is not None and found[0] == cell and self._same_kind(found)
             )
             tested.remove(tree)
             self.probes.add(term, int(self.kinds[term] == "float"))
@@ -177,9 +182,14 @@ class Acts:
     def _test(self, tree: Tree) -> None:
         if isinstance(tree, Apply) and tree.op in COMPARISONS:
             op, (left, right) = tree.op, tree.args
-            if isinstance(left, Term) and left.register is None:
+            if isinstance(left, EventTerm) and left.register is None:
                 op, left, right = MIRROR[op], right, left
-            if isinstance(left, Term) and left.register and isinstance(right, Term) and right.register is None:
+            if (
+                isinstance(left, EventTerm)
+                and left.register
+                and isinstance(right, EventTerm)
+                and right.register is None
+            ):
                 kind = _comparison(self.kinds[left.number], self.kinds[right.number], op)
                 cell = self.column[left.register, left.number]
                 self.tests.add(kind, cell, right.number, tests.OUTCOMES[op])
@@ -194,7 +204,7 @@ class Acts:
 
     def _steps(self, tree: Tree) -> Kind:
         """Append the steps that leave the tree's value on the stack."""
-        if isinstance(tree, Term):
+        if isinstance(tree, EventTerm):
             kind = self.kinds[tree.number]
             floating = kind == "float"
             if tree.register is None:
@@ -229,7 +239,7 @@ def _comparison(cell: Kind, term: Kind, op: str) -> int:
 
 def _depth(tree: Tree) -> int:
     """How many values its evaluation holds at once: that of the first argument, then one beside each further one."""
-    if isinstance(tree, Term):
+    if isinstance(tree, EventTerm):
         return 1
     first, *rest = map(_depth, tree.args)
     return max([first, *(1 + depth for depth in rest)])

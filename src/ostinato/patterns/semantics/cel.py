@@ -85,10 +85,10 @@ class _Stream:
         """The event's time in nanoseconds."""
         if self.time is None:
             raise DataError("WITHIN a time needs a time column", fix="name it, or use WITHIN n EVENTS")
-        return nanoseconds(self.rows[position][self.time])
+        return to_nanoseconds(self.rows[position][self.time])
 
 
-def nanoseconds(moment: date | float) -> int:
+def to_nanoseconds(moment: date | float) -> int:
     """A point in time as a whole number; plain numbers count in seconds."""
     if isinstance(moment, date):
         elapsed = to_instant(moment) - to_instant(datetime(1970, 1, 1))

@@ -11,14 +11,14 @@ from typing import Any
 from ostinato.core.expressions import CURRENT, Expr, to_text, variables
 from ostinato.core.interpret import Row, passes
 from ostinato.errors import DataError
-from ostinato.patterns.semantics.cel import nanoseconds
-from ostinato.patterns.syntax.srem.nodes import Concat, Either, Expression, Pattern, Plus, Star, Test
+from ostinato.patterns.semantics.cel import to_nanoseconds
+from ostinato.patterns.syntax.srem.nodes import Concat, Either, Expression, Plus, SremPattern, Star, Test
 
 # v (Definition 3.10): the position of the event that each written register holds, by register.
 Valuation = tuple[tuple[str, int], ...]
 
 
-def satisfied(test: Expr, row: Row, registers: Mapping[str, Row]) -> bool:
+def satisfies(test: Expr, row: Row, registers: Mapping[str, Row]) -> bool:
     """(u, v) ⊨ φ (Definition 3.11): every register that the test reads holds an event, and the test is TRUE."""
     if not variables(test) <= {CURRENT, *registers}:
         return False
@@ -30,15 +30,15 @@ def satisfied(test: Expr, row: Row, registers: Mapping[str, Row]) -> bool:
 
 def accepts(expression: Expression, rows: Sequence[Row]) -> bool:
     """Whether the whole string is in L(e) (Definition 3.14)."""
-    return bool(inferred(expression, rows, ()))
+    return bool(infer(expression, rows, ()))
 
 
-def inferred(expression: Expression, rows: Sequence[Row], valuation: Valuation) -> set[Valuation]:
+def infer(expression: Expression, rows: Sequence[Row], valuation: Valuation) -> set[Valuation]:
     """Every v' with (e, S, v) ⊢ v' (Definition 3.13), where S is the whole of `rows`."""
     return set(_Inference(rows).of(expression, 0, len(rows), valuation))
 
 
-def detect(pattern: Pattern, rows: Sequence[Row], *, time: str | None = None) -> list[tuple[int, int]]:
+def detect(pattern: SremPattern, rows: Sequence[Row], *, time: str | None = None) -> list[tuple[int, int]]:
     """Every (first, last) position whose segment is in the language (Definition 6.1), ordered by last, then first.
 
     The segments are those of a partition's sub-stream; the positions are those of the whole stream. Empty segments are
@@ -73,7 +73,7 @@ class _Inference:
     def _infer(self, expression: Expression, begin: int, end: int, v: Valuation) -> Iterator[Valuation]:
         if isinstance(expression, Test):  # cases 2 and 3
             registers = {register: self.rows[position] for register, position in v}
-            if end == begin + 1 and satisfied(expression.test, self.rows[begin], registers):
+            if end == begin + 1 and satisfies(expression.test, self.rows[begin], registers):
                 yield tuple(sorted({**dict(v), **dict.fromkeys(expression.writes, begin)}.items()))
         elif isinstance(expression, Either):  # case 5
             for part in expression.parts:
@@ -101,7 +101,7 @@ class _Inference:
                 yield from self.of(rest, cut, end, between)
 
 
-def _partitions(pattern: Pattern, rows: Sequence[Row]) -> list[list[int]]:
+def _partitions(pattern: SremPattern, rows: Sequence[Row]) -> list[list[int]]:
     """The positions of each sub-stream; NULL is a key like any other, so is NaN."""
     keys: dict[tuple[Any, ...], list[int]] = {}
     for position, row in enumerate(rows):
@@ -110,7 +110,7 @@ def _partitions(pattern: Pattern, rows: Sequence[Row]) -> list[list[int]]:
     return list(keys.values())
 
 
-def _in_window(pattern: Pattern, stream: Sequence[Row], first: int, last: int, time: str | None) -> bool:
+def _in_window(pattern: SremPattern, stream: Sequence[Row], first: int, last: int, time: str | None) -> bool:
     window = pattern.window
     if window is None:
         return True
@@ -119,6 +119,6 @@ def _in_window(pattern: Pattern, stream: Sequence[Row], first: int, last: int, t
     if window.kind == "time":
         if time is None:
             raise DataError("WITHIN a time needs a time column", fix="name it, or use WITHIN n EVENTS")
-        return nanoseconds(stream[last][time]) - nanoseconds(stream[first][time]) <= window.amount
+        return to_nanoseconds(stream[last][time]) - to_nanoseconds(stream[first][time]) <= window.amount
     assert window.attribute is not None
     return bool(stream[last][window.attribute] - stream[first][window.attribute] <= window.amount)

@@ -26,7 +26,7 @@ from ostinato.core.expressions import (
 from ostinato.core.interpret import Row
 from ostinato.core.reachability import reachable_states
 from ostinato.errors import DataError, QueryError
-from ostinato.patterns.semantics.srem import Valuation, satisfied
+from ostinato.patterns.semantics.srem import Valuation, satisfies
 
 if TYPE_CHECKING:
     from ostinato.patterns.syntax.srem.nodes import Expression
@@ -95,7 +95,7 @@ class Automaton:
             for state, valuation in before:
                 registers = {register: string[held] for register, held in valuation}
                 for rule in self.leaving(state):
-                    if satisfied(rule.test, row, registers):
+                    if satisfies(rule.test, row, registers):
                         now = {**dict(valuation), **dict.fromkeys(rule.writes, position)}
                         kept = tuple(sorted(now.items()))
                         configurations |= {(target, kept) for target in self.enclose(rule.target)}

@@ -9,7 +9,7 @@ from ostinato.patterns.sra.automaton import Automaton
 Move = tuple[int, int]  # the number of a test with its writes, and a target
 
 
-def alike(automaton: Automaton) -> list[int]:
+def bisimulation_blocks(automaton: Automaton) -> list[int]:
     """The block of each state: states of one block have the same finality, and the same moves to the same blocks.
 
     Blocks are split until nothing changes. Only states with a move to a block that was split are looked at again, and

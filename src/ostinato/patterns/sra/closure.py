@@ -10,23 +10,23 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ostinato.patterns.sra.automaton import Automaton
-from ostinato.patterns.sra.definite_registers import definite
-from ostinato.patterns.sra.epsilon import eliminate
+from ostinato.patterns.sra.definite_registers import make_registers_definite
+from ostinato.patterns.sra.epsilon import eliminate_epsilon
 from ostinato.patterns.sra.explore import Move, explore
-from ostinato.patterns.sra.rename_registers import apart
+from ostinato.patterns.sra.rename_registers import rename_apart
 from ostinato.patterns.sra.trim import trim
 from ostinato.patterns.theory.conjunction import conjunction
-from ostinato.patterns.theory.satisfiability import satisfiable
+from ostinato.patterns.theory.satisfiability import is_satisfiable
 
 
 def union(left: Automaton, right: Automaton) -> Automaton:
     """L(left) ∪ L(right). A run is in one of the two from its start, so that they may share registers."""
     window = left.window if left.window == right.window else None
     if window is None:
-        left, right = counted(left), counted(right)
+        left, right = count_events_in_states(left), count_events_in_states(right)
     both = _side_by_side(left, right)
     start, offset = both.states, left.states
-    return eliminate(
+    return eliminate_epsilon(
         replace(
             both,
             states=both.states + 1,
@@ -43,13 +43,13 @@ def intersection(left: Automaton, right: Automaton) -> Automaton:
 
     Rules whose tests exclude each other never fire together; without them whole parts of the product are not reached.
     """
-    left, right = eliminate(left), eliminate(apart(right, left.registers))
+    left, right = eliminate_epsilon(left), eliminate_epsilon(rename_apart(right, left.registers))
 
     def moves(state: tuple[int, int]) -> Iterator[Move[tuple[int, int]]]:
         for one in left.leaving(state[0]):
             for other in right.leaving(state[1]):
                 test = conjunction((one.test, other.test))
-                if satisfiable([(test, True)]):
+                if is_satisfiable([(test, True)]):
                     yield test, tuple(sorted({*one.writes, *other.writes})), (one.target, other.target)
 
     def final(state: tuple[int, int]) -> bool:
@@ -61,9 +61,9 @@ def intersection(left: Automaton, right: Automaton) -> Automaton:
 
 def concatenation(left: Automaton, right: Automaton) -> Automaton:
     """L(left) · L(right). The right side has registers of its own, so that it starts with empty ones."""
-    left, right = counted(left), counted(apart(right, left.registers))
+    left, right = count_events_in_states(left), count_events_in_states(rename_apart(right, left.registers))
     both, offset = _side_by_side(left, right), left.states
-    return eliminate(
+    return eliminate_epsilon(
         replace(
             both,
             start=left.start,
@@ -79,9 +79,9 @@ def star(automaton: Automaton) -> Automaton:
     The definite automaton reads only what the same round has written, so that what is left of the round before it
     makes no difference.
     """
-    inner = definite(counted(automaton))
+    inner = make_registers_definite(count_events_in_states(automaton))
     start = inner.states
-    return eliminate(
+    return eliminate_epsilon(
         replace(
             inner,
             states=inner.states + 1,
@@ -92,11 +92,11 @@ def star(automaton: Automaton) -> Automaton:
     )
 
 
-def counted(automaton: Automaton) -> Automaton:
+def count_events_in_states(automaton: Automaton) -> Automaton:
     """The same strings without a window: the states count the events, and those of the last one have no rules."""
     if automaton.window is None:
         return automaton
-    width, automaton = automaton.window, eliminate(automaton)
+    width, automaton = automaton.window, eliminate_epsilon(automaton)
 
     def moves(state: tuple[int, int]) -> Iterator[Move[tuple[int, int]]]:
         here, count = state

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from ostinato.core.expressions import Expr
 from ostinato.patterns.sra.automaton import Automaton, Rule
-from ostinato.patterns.sra.epsilon import eliminate
-from ostinato.patterns.sra.live_registers import live
-from ostinato.patterns.sra.rename_registers import renamed
-from ostinato.patterns.theory.satisfiability import satisfiable
+from ostinato.patterns.sra.epsilon import eliminate_epsilon
+from ostinato.patterns.sra.live_registers import live_registers
+from ostinato.patterns.sra.rename_registers import rename_registers
+from ostinato.patterns.theory.satisfiability import is_satisfiable
 
 
 class Configuration(NamedTuple):
@@ -38,11 +38,11 @@ class Configurations:
     """The configurations of an automaton and the moves between them. Rules that can never fire are left out."""
 
     def __init__(self, automaton: Automaton) -> None:
-        automaton = eliminate(automaton)
-        rules = tuple(rule for rule in automaton.rules if satisfiable([(rule.test, True)]))
+        automaton = eliminate_epsilon(automaton)
+        rules = tuple(rule for rule in automaton.rules if is_satisfiable([(rule.test, True)]))
         self.automaton = replace(automaton, rules=rules)
         self.start = Configuration(automaton.start)
-        self._live = live(self.automaton)
+        self._live = live_registers(self.automaton)
         self._distance = _distance(self.automaton)
 
     def is_final(self, configuration: Configuration) -> bool:
@@ -65,7 +65,7 @@ class Configurations:
             if rule.reads <= held.keys() and distance is not None and (left is None or distance <= left):
                 after = {**held, **dict.fromkeys(rule.writes, place)}
                 kept = tuple(sorted((name, at) for name, at in after.items() if name in self._live[rule.target]))
-                yield rule, renamed(rule.test, names), Configuration(rule.target, kept)
+                yield rule, rename_registers(rule.test, names), Configuration(rule.target, kept)
 
 
 def _distance(automaton: Automaton) -> dict[int, int]:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ostinato.patterns.sra.automaton import Automaton
-from ostinato.patterns.sra.epsilon import eliminate
+from ostinato.patterns.sra.epsilon import eliminate_epsilon
 from ostinato.patterns.sra.explore import Move, explore
-from ostinato.patterns.sra.live_registers import without_idle_writes
+from ostinato.patterns.sra.live_registers import drop_idle_writes
 from ostinato.patterns.sra.trim import trim
 
 
-def definite(automaton: Automaton) -> Automaton:
+def make_registers_definite(automaton: Automaton) -> Automaton:
     """The same strings, where every register that a rule reads has been written on every way to the rule.
 
     A state becomes a pair of a state and the registers that have been written on the way to it; a rule that reads
     another one cannot be satisfied (Definition 3.11) and goes. Events that are never read are not stored.
     """
-    automaton = without_idle_writes(eliminate(automaton))
+    automaton = drop_idle_writes(eliminate_epsilon(automaton))
 
     def moves(state: tuple[int, frozenset[str]]) -> Iterator[Move[tuple[int, frozenset[str]]]]:
         here, held = state
@@ -28,4 +28,4 @@ def definite(automaton: Automaton) -> Automaton:
     told_apart = explore(
         (automaton.start, frozenset[str]()), moves, lambda state: state[0] in automaton.final, automaton.window
     )
-    return trim(without_idle_writes(trim(told_apart)))
+    return trim(drop_idle_writes(trim(told_apart)))

@@ -10,11 +10,11 @@ from ostinato.errors import LimitError
 from ostinato.patterns.sra.automaton import Automaton
 from ostinato.patterns.sra.configurations import Configuration, Configurations, place_name
 from ostinato.patterns.sra.explore import Move, explore
-from ostinato.patterns.sra.live_registers import without_idle_writes
+from ostinato.patterns.sra.live_registers import drop_idle_writes
 from ostinato.patterns.sra.trim import trim
-from ostinato.patterns.sra.unroll import window_of
-from ostinato.patterns.theory.minterms import minterm_test, minterms
-from ostinato.patterns.theory.satisfiability import satisfiable
+from ostinato.patterns.sra.unroll import narrower_window
+from ostinato.patterns.theory.minterms import minterm_test, satisfiable_minterms
+from ostinato.patterns.theory.satisfiability import is_satisfiable
 
 MAX_STATES = 10_000
 
@@ -36,7 +36,7 @@ def powerset(automaton: Automaton, window: int | None = None) -> Automaton:
     subsets after T T and after T x T are the same one. A configuration is in the next subset iff one of the rules into
     it fires, so that the minterms are those of these disjunctions: as few as there are next subsets.
     """
-    width = window_of(automaton, window, "made deterministic")
+    width = narrower_window(automaton, window, "made deterministic")
     configurations = Configurations(automaton)
     start: Subset = frozenset({configurations.start})
     depths = {start: 0}  # of the shortest strings into each subset: what is too far from a final state there can go
@@ -52,7 +52,7 @@ def powerset(automaton: Automaton, window: int | None = None) -> Automaton:
         targets: dict[Expr, list[Configuration]] = {}
         for target, tests in ways.items():
             targets.setdefault(_some(tests), []).append(target)
-        for holds in minterms(tuple(targets)):
+        for holds in satisfiable_minterms(tuple(targets)):
             reached = [target for group, held in zip(targets.values(), holds, strict=True) if held for target in group]
             subset, writes = _stored(reached)
             if depths.setdefault(subset, depth) == depth and len(depths) > MAX_STATES:
@@ -60,13 +60,13 @@ def powerset(automaton: Automaton, window: int | None = None) -> Automaton:
             yield minterm_test(tuple(targets), holds), writes, subset
 
     subsets = explore(start, moves, lambda subset: any(map(configurations.is_final, subset)), width)
-    return without_idle_writes(subsets)
+    return drop_idle_writes(subsets)
 
 
 def is_deterministic(automaton: Automaton) -> bool:
     """Whether it is certain that no two rules of a state fire on the same event and registers (Definition 5.7)."""
     return not automaton.epsilons and not any(
-        satisfiable([(one.test, True), (other.test, True)])
+        is_satisfiable([(one.test, True), (other.test, True)])
         for state in range(automaton.states)
         for one, other in combinations(automaton.leaving(state), 2)
     )

@@ -9,7 +9,7 @@ from ostinato.patterns.sra.explore import Move, explore
 from ostinato.patterns.sra.trim import trim
 
 
-def eliminate(automaton: Automaton) -> Automaton:
+def eliminate_epsilon(automaton: Automaton) -> Automaton:
     """The same strings without ε-transitions. A new state is the enclosure of an old one."""
     if not automaton.epsilons:
         return automaton

@@ -10,10 +10,10 @@ from ostinato.core.expressions import CURRENT, Expr, variables
 from ostinato.errors import LimitError
 from ostinato.patterns.sra.automaton import Automaton, Rule
 from ostinato.patterns.sra.configurations import Configuration, Configurations, place_name
-from ostinato.patterns.sra.rename_registers import renamed
-from ostinato.patterns.theory.attribute_kinds import Kinds, kinds
+from ostinato.patterns.sra.rename_registers import rename_registers
+from ostinato.patterns.theory.attribute_kinds import Kinds, attribute_kinds
 from ostinato.patterns.theory.budget import Effort
-from ostinato.patterns.theory.satisfiability import decide, model
+from ostinato.patterns.theory.satisfiability import decide, find_model
 
 MAX_STEPS = 200_000
 
@@ -28,7 +28,7 @@ class Path:
 
     def longer(self, rule: Rule, test: Expr, end: Configuration) -> Path:
         current = place_name(len(self.rules) + 1)
-        return Path(end, (*self.rules, rule), (*self.tests, renamed(test, {CURRENT: current})))
+        return Path(end, (*self.rules, rule), (*self.tests, rename_registers(test, {CURRENT: current})))
 
     def decide(self) -> tuple[bool, int]:
         """Whether its tests can hold together if those before the last one can, and the steps it takes to say so."""
@@ -37,7 +37,7 @@ class Path:
 
     def rows(self, kinds: Kinds, effort: Effort) -> list[dict[str, Any]] | None:
         """Events that pass all tests, where some can be found."""
-        found = model(((test, True) for test in self.tests), kinds, effort)
+        found = find_model(((test, True) for test in self.tests), kinds, effort)
         return None if found is None else [found.get(place_name(at + 1), {}) for at in range(len(self.rules))]
 
     def key(self) -> tuple[Configuration, frozenset[Expr]]:
@@ -48,7 +48,7 @@ class Path:
         number = {old: new for new, old in enumerate(order)}
         names = {place_name(old): place_name(new) for old, new in number.items()}
         held = tuple((register, number[place]) for register, place in self.end.held)
-        return Configuration(self.end.state, held), frozenset(renamed(test, names) for test in tests)
+        return Configuration(self.end.state, held), frozenset(rename_registers(test, names) for test in tests)
 
     def _bearing(self, events: set[str]) -> set[Expr]:
         """The tests on these events, and on events compared with them."""
@@ -70,7 +70,7 @@ class Search:
         self.configurations = Configurations(automaton)
         self.steps = steps
         self._effort = Effort(steps)
-        self._kinds = kinds(rule.test for rule in self.configurations.automaton.rules)
+        self._kinds = attribute_kinds(rule.test for rule in self.configurations.automaton.rules)
         self.dead_ends: list[Path] = []  # paths whose last test cannot hold after those before it
 
     def paths(self) -> Iterator[Path]:

@@ -55,7 +55,7 @@ class _Construction:
         return parts[0][0], parts[-1][1]
 
 
-def construct(expression: Expression, window: int | None = None) -> Automaton:
+def build_sra(expression: Expression, window: int | None = None) -> Automaton:
     """The ε-automaton of an expression; with a window, of its strings of at most that many events (Definition 5.12)."""
     built = _Construction()
     start, final = built.fragment(expression)

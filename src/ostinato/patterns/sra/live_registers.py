@@ -7,7 +7,7 @@ from dataclasses import replace
 from ostinato.patterns.sra.automaton import Automaton
 
 
-def live(automaton: Automaton) -> tuple[frozenset[str], ...]:
+def live_registers(automaton: Automaton) -> tuple[frozenset[str], ...]:
     """For each state, the registers whose contents can still make a difference."""
     assert not automaton.epsilons, "ε-transitions are eliminated first"
     found = [frozenset[str]()] * automaton.states
@@ -21,9 +21,9 @@ def live(automaton: Automaton) -> tuple[frozenset[str], ...]:
     return tuple(found)
 
 
-def without_idle_writes(automaton: Automaton) -> Automaton:
+def drop_idle_writes(automaton: Automaton) -> Automaton:
     """The same strings; an event is stored only where it may be read."""
-    read = live(automaton)
+    read = live_registers(automaton)
     rules = (
         replace(rule, writes=tuple(name for name in rule.writes if name in read[rule.target]))
         for rule in automaton.rules

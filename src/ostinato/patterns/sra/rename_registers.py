@@ -9,7 +9,7 @@ from ostinato.core.expressions import Attribute, Expr, transform
 from ostinato.patterns.sra.automaton import Automaton
 
 
-def renamed(test: Expr, names: Mapping[str, str]) -> Expr:
+def rename_registers(test: Expr, names: Mapping[str, str]) -> Expr:
     """The test with other registers in place of those that have a new name."""
 
     def rename(node: Expr) -> Expr:
@@ -18,7 +18,7 @@ def renamed(test: Expr, names: Mapping[str, str]) -> Expr:
     return transform(test, rename)
 
 
-def apart(automaton: Automaton, taken: Iterable[str]) -> Automaton:
+def rename_apart(automaton: Automaton, taken: Iterable[str]) -> Automaton:
     """The same automaton with registers that are none of `taken`: r becomes r_2, or r_3, …"""
     used = set(taken)
     names = {}
@@ -30,7 +30,9 @@ def apart(automaton: Automaton, taken: Iterable[str]) -> Automaton:
         names[register] = name
         used.add(name)
     rules = (
-        replace(rule, test=renamed(rule.test, names), writes=tuple(sorted(names[name] for name in rule.writes)))
+        replace(
+            rule, test=rename_registers(rule.test, names), writes=tuple(sorted(names[name] for name in rule.writes))
+        )
         for rule in automaton.rules
     )
     return replace(automaton, rules=tuple(rules))

@@ -19,7 +19,7 @@ from ostinato.patterns.sra.automaton import Automaton, Rule
 FIRST, LAST = "#first", "#last"
 
 
-def detector(automaton: Automaton) -> Transducer:
+def segment_detector(automaton: Automaton) -> Transducer:
     """The automaton has no ε, and writes every register before it reads it (definite.py)."""
     end = automaton.states + 1
     transitions = [START_LOOP, *(t for rule in automaton.rules for t in _transitions(rule, automaton, end))]

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from ostinato.core.expressions import conjuncts
 from ostinato.patterns.sra.automaton import Automaton
-from ostinato.patterns.sra.epsilon import eliminate
+from ostinato.patterns.sra.epsilon import eliminate_epsilon
 from ostinato.patterns.sra.explore import Move, explore
-from ostinato.patterns.sra.rename_registers import renamed
+from ostinato.patterns.sra.rename_registers import rename_registers
 from ostinato.patterns.sra.trim import trim
 from ostinato.patterns.theory.conjunction import conjunction
 
@@ -19,14 +19,14 @@ def single_register(automaton: Automaton) -> Automaton:
     """The same strings, where no rule writes to more than one register. A state is paired with a partition p."""
     if all(len(rule.writes) <= 1 for rule in automaton.rules):
         return automaton
-    automaton = eliminate(automaton)
+    automaton = eliminate_epsilon(automaton)
     registers = sorted(automaton.registers)
 
     def moves(state: tuple[int, Partition]) -> Iterator[Move[tuple[int, Partition]]]:
         here, partition = state
         standing = {old: new for new, olds in zip(registers, partition, strict=True) for old in olds}
         for rule in automaton.leaving(here):
-            test = conjunction(conjuncts(renamed(rule.test, standing)))
+            test = conjunction(conjuncts(rename_registers(rule.test, standing)))
             if not rule.writes:
                 yield test, (), (rule.target, partition)
                 continue

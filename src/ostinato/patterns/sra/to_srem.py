@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 from ostinato.errors import LimitError
 from ostinato.patterns.sra.automaton import Automaton
-from ostinato.patterns.sra.closure import counted
-from ostinato.patterns.sra.definite_registers import definite
+from ostinato.patterns.sra.closure import count_events_in_states
+from ostinato.patterns.sra.definite_registers import make_registers_definite
 from ostinato.patterns.syntax.srem.nodes import EMPTY, EPSILON, Concat, Either, Expression, Plus, Star, Test, children
 
 # Elimination may double an expression with every state; beyond these bounds nobody can read it, nor the parser nest it.
@@ -23,7 +23,7 @@ def to_srem(automaton: Automaton) -> Expression:
 
     Events that are never read are not stored, and no branch reads what was not: the text of such a one is refused.
     """
-    automaton = definite(counted(automaton))
+    automaton = make_registers_definite(count_events_in_states(automaton))
     start, final = automaton.states, automaton.states + 1
     generalised = _Generalised()
     generalised.add(start, automaton.start, EPSILON)

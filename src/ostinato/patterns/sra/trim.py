@@ -7,7 +7,7 @@ from dataclasses import replace
 from ostinato.core.expressions import FALSE
 from ostinato.core.reachability import reachable_states
 from ostinato.patterns.sra.automaton import Automaton, Rule
-from ostinato.patterns.sra.bisimulation import alike
+from ostinato.patterns.sra.bisimulation import bisimulation_blocks
 
 
 def trim(automaton: Automaton) -> Automaton:
@@ -33,7 +33,7 @@ def _useful(automaton: Automaton) -> Automaton:
 
 
 def _merge_alike(automaton: Automaton) -> Automaton:
-    block = alike(automaton)
+    block = bisimulation_blocks(automaton)
     first = dict.fromkeys(block)  # blocks are numbered by their first state, so that the start stays 0
     number = {name: index for index, name in enumerate(first)}
     return _renumber(automaton, {state: number[name] for state, name in enumerate(block)})

@@ -8,7 +8,7 @@ from ostinato.errors import OstinatoError
 from ostinato.patterns.sra.automaton import Automaton, check_window
 from ostinato.patterns.sra.configurations import Configuration, Configurations, place_name
 from ostinato.patterns.sra.explore import Move, explore
-from ostinato.patterns.sra.live_registers import without_idle_writes
+from ostinato.patterns.sra.live_registers import drop_idle_writes
 from ostinato.patterns.sra.trim import trim
 
 Walk = tuple[Configuration, int]  # where a walk has led, and its length
@@ -21,7 +21,7 @@ def unroll(automaton: Automaton, window: int | None = None) -> Automaton:
     the register is named after the position, e1, e2, …: walks that lead to the same state with the same events in the
     same registers then meet again, and a graph takes the place of the paper's tree. No rule writes two registers.
     """
-    width = window_of(automaton, window, "unrolled")
+    width = narrower_window(automaton, window, "unrolled")
     configurations = Configurations(automaton)
 
     def moves(walk: Walk) -> Iterator[Move[Walk]]:
@@ -32,10 +32,10 @@ def unroll(automaton: Automaton, window: int | None = None) -> Automaton:
                 yield test, writes, (target, length + 1)
 
     walks = explore((configurations.start, 0), moves, lambda walk: configurations.is_final(walk[0]), width)
-    return trim(without_idle_writes(walks))
+    return trim(drop_idle_writes(walks))
 
 
-def window_of(automaton: Automaton, window: int | None, purpose: str) -> int:
+def narrower_window(automaton: Automaton, window: int | None, purpose: str) -> int:
     """The narrower of the automaton's own window and the one given: both limit its strings."""
     check_window(window)
     width = min((each for each in (automaton.window, window) if each is not None), default=None)

@@ -11,9 +11,9 @@ from ostinato.core.reachability import reachable_states
 from ostinato.errors import DataError, LimitError
 from ostinato.patterns.sra.automaton import Automaton, Rule
 from ostinato.patterns.sra.configurations import Configurations
-from ostinato.patterns.sra.epsilon import eliminate
+from ostinato.patterns.sra.epsilon import eliminate_epsilon
 from ostinato.patterns.sra.feasible_paths import MAX_STEPS, Path, Search
-from ostinato.patterns.theory.satisfiability import satisfiable
+from ostinato.patterns.theory.satisfiability import is_satisfiable
 
 MAX_STEPS_TO_WARN = 20_000  # a pattern is looked at whenever it is used: an answer that takes longer is not worth it
 
@@ -60,7 +60,7 @@ def reason_empty(automaton: Automaton, nonempty: bool = False) -> str | None:
     if only_empty and not automaton.rules:
         reason = "it describes the empty segment alone, which is nowhere in a stream"
     else:
-        reason = _not_connected(automaton) or _too_long(eliminate(automaton)) or _blocked(automaton)
+        reason = _not_connected(automaton) or _too_long(eliminate_epsilon(automaton)) or _blocked(automaton)
     return f"this pattern can never match, because {reason}"
 
 
@@ -81,7 +81,7 @@ def _of_nonempty(automaton: Automaton) -> Automaton:
 
 def _not_connected(automaton: Automaton) -> str | None:
     """No final state is reached by rules whose tests, each for itself, can hold."""
-    possible = [rule for rule in automaton.rules if satisfiable([(rule.test, True)])]
+    possible = [rule for rule in automaton.rules if is_satisfiable([(rule.test, True)])]
     reached = reachable_states([automaton.start], _edges(possible, automaton.epsilons))
     if reached & automaton.final:
         return None
@@ -122,7 +122,7 @@ def _conflict(path: Path) -> str:
     needed = list(range(len(before)))
     for index in list(needed):
         others = [other for other in needed if other != index]
-        if not satisfiable((test, True) for test in [*(before[other] for other in others), last]):
+        if not is_satisfiable((test, True) for test in [*(before[other] for other in others), last]):
             needed = others
     steps = dict.fromkeys(_step(path.rules[index]) for index in needed)
     return f"[{to_text(path.rules[-1].test)}] cannot hold after {_listed(steps)}"

@@ -22,7 +22,7 @@ def to_text(node: Query | Formula) -> str:
     return " ".join([*([head, "WHERE"] if head else []), _formula(node.formula, _FILTER), *_clauses(node)])
 
 
-def pretty(query: Query) -> str:
+def pretty_print(query: Query) -> str:
     """Several lines: SELECT, the formula with one line per FILTER, one line per clause."""
     formula, filters = query.formula, []
     while isinstance(formula, Filter):

@@ -171,21 +171,21 @@ def subformulas(formula: Formula) -> Iterator[Formula]:
         yield from subformulas(child)
 
 
-def repeated(formula: Formula) -> frozenset[str]:
+def repeated_variables(formula: Formula) -> frozenset[str]:
     """Variables that are defined somewhere inside a +, and so stand for lists of events."""
     repeats = (part for part in subformulas(formula) if isinstance(part, Repeat))
     return frozenset().union(*(vdef(part) for part in repeats))
 
 
-def relations(formula: Formula) -> frozenset[str | None]:
+def event_types(formula: Formula) -> frozenset[str | None]:
     """Every event type the formula asks for; None for ANY."""
     events = (part.event if isinstance(part, Absent) else part for part in subformulas(formula))
     return frozenset(event.relation for event in events if isinstance(event, Event))
 
 
-def shortest(formula: Formula) -> int:
+def shortest_match(formula: Formula) -> int:
     """The fewest events a match can have."""
     if isinstance(formula, Event):
         return 1
-    lengths = [shortest(child) for child in children(formula)]
+    lengths = [shortest_match(child) for child in children(formula)]
     return min(lengths) if isinstance(formula, Or) else sum(lengths)

@@ -12,9 +12,9 @@ from typing import Any, TypeGuard
 
 from ostinato.core.expressions import ARITHMETIC, COMPARISONS, CURRENT, Attribute, Call, Expr, Literal, attributes, walk
 from ostinato.core.interpret import evaluate_expression
-from ostinato.patterns.theory.attribute_kinds import Kinds, kind_of
+from ostinato.patterns.theory.attribute_kinds import Kinds, constant_kind
 from ostinato.patterns.theory.budget import Effort
-from ostinato.patterns.theory.comparisons import outcome, place
+from ostinato.patterns.theory.comparisons import outcome_bit, sort_place
 
 Assignment = dict[str, dict[str, Any]]  # variable -> row
 
@@ -28,7 +28,7 @@ _FREE: dict[str | None, tuple[Any, ...]] = {  # values of each kind, for what is
 _FAULTS = (TypeError, ValueError, ArithmeticError, AttributeError)  # a value that does not fit its operator
 
 
-def assign(facts: Mapping[Expr, int], kinds: Kinds, effort: Effort) -> Assignment | None:
+def find_assignment(facts: Mapping[Expr, int], kinds: Kinds, effort: Effort) -> Assignment | None:
     """Rows for all variables, attribute by attribute, each from values that its tests make interesting.
 
     Also a test that may have any outcome has to have one: its values must fit its operators. None also where the
@@ -73,7 +73,7 @@ def _by_event(attribute: Attribute) -> tuple[bool, int, str, str]:
 
 def _outcome(atom: Expr, rows: Assignment) -> int:
     try:
-        return outcome(evaluate_expression(atom, rows))
+        return outcome_bit(evaluate_expression(atom, rows))
     except _FAULTS:
         return 0
 
@@ -88,11 +88,11 @@ def _candidates(
     kind = kinds.get(attribute.name)
     anchors = dict.fromkeys(_anchors(attribute, near, rows))
     spread = [*anchors, *_around(anchors)]
-    fitting = [each for each in spread if kind in (None, kind_of(each))]
+    fitting = [each for each in spread if kind in (None, constant_kind(each))]
     yield from fitting
     if not fitting or kind == "boolean":
         yield from _FREE[kind]
-    yield from (each for each in spread if kind not in (None, kind_of(each)))
+    yield from (each for each in spread if kind not in (None, constant_kind(each)))
     yield from (None, math.nan)
 
 
@@ -128,7 +128,7 @@ def _known_value(side: Expr, rows: Assignment) -> Iterator[Any]:
             known = evaluate_expression(side, rows)
         except _FAULTS:
             return
-        if place(known):
+        if sort_place(known):
             yield known
 
 
@@ -143,7 +143,7 @@ def _undone(side: Call, atom: Call, rows: Assignment) -> Iterator[Any]:
 def _around(anchors: Iterable[Any]) -> Iterator[Any]:
     """Below the least, above the greatest and between neighbours, for each kind of value."""
     kinds: dict[str, list[Any]] = {}
-    for kind, spot in sorted({spot for anchor in anchors if (spot := place(anchor))}):
+    for kind, spot in sorted({spot for anchor in anchors if (spot := sort_place(anchor))}):
         kinds.setdefault(kind, []).append(spot)
     for number in _spread([spot for spot in kinds.get("number", ()) if spot.is_finite()], Decimal(1)):
         yield int(number) if number == number.to_integral_value() else float(number)

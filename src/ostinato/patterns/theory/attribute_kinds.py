@@ -15,7 +15,7 @@ from ostinato.core.expressions import (
     Literal,
     walk,
 )
-from ostinato.patterns.theory.comparisons import place
+from ostinato.patterns.theory.comparisons import sort_place
 
 Kinds = dict[str, str]  # attribute -> "text", "number", "time" or "boolean"
 
@@ -26,7 +26,7 @@ _OPERANDS = {
 }
 
 
-def kinds(tests: Iterable[Expr]) -> Kinds:
+def attribute_kinds(tests: Iterable[Expr]) -> Kinds:
     """The kinds that tests force on attributes, if by comparisons with other ones; not where they force several."""
     forced: dict[str, set[str]] = {}
     links: list[tuple[str, str]] = []
@@ -46,9 +46,9 @@ def kinds(tests: Iterable[Expr]) -> Kinds:
     return {name: next(iter(found)) for name, found in forced.items() if len(found) == 1}
 
 
-def kind_of(constant: Any) -> str | None:
+def constant_kind(constant: Any) -> str | None:
     """None for NULL and NaN, which every column may have."""
-    spot = place(constant)
+    spot = sort_place(constant)
     return "boolean" if isinstance(constant, bool) else spot and spot[0]
 
 
@@ -69,7 +69,7 @@ def _read(call: Call, forced: dict[str, set[str]], links: list[tuple[str, str]])
 
 def _kinds_of(side: Expr) -> Iterator[str]:
     """The kind of values of one side of a comparison, where it shows."""
-    if isinstance(side, Literal) and (kind := kind_of(side.value)):
+    if isinstance(side, Literal) and (kind := constant_kind(side.value)):
         yield kind
     elif isinstance(side, Call) and side.op in (*NUMERIC_FUNCTIONS, *STRING_FUNCTIONS):
         yield "number" if side.op in (*NUMERIC_FUNCTIONS, "length") else "text"

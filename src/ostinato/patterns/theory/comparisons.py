@@ -26,28 +26,28 @@ _EXACT = 2**53  # up to here an integer is the same number as int, float and Dec
 
 
 @dataclass(eq=False, slots=True)
-class Term:
+class KnownTerm:
     """An expression, and what is known of it: that it is NULL, that it is not, that moreover it is ordered."""
 
     expr: Expr
     op: str
-    args: tuple[Term, ...]
+    args: tuple[KnownTerm, ...]
     null: bool = False
     present: bool = False
     ordered: bool = False
 
 
-Edge = tuple[Term, Term, bool]
+Edge = tuple[KnownTerm, KnownTerm, bool]
 
 
-def consistent(facts: Mapping[Expr, int]) -> bool:
+def is_consistent(facts: Mapping[Expr, int]) -> bool:
     """False only if no values can give every atom one of its outcomes. Comparisons are given as =, < and <= alone."""
-    terms: dict[Expr, Term] = {}
+    terms: dict[Expr, KnownTerm] = {}
     outcomes = {_term(atom, terms): possible for atom, possible in facts.items()}
     if not _settle(outcomes, terms.values()):
         return False
     edges, unequal = _relations(outcomes)
-    evaluated: dict[Term, Literal] = {}
+    evaluated: dict[KnownTerm, Literal] = {}
     while True:
         order = Order([*edges, *_fixed_edges(edges, unequal)])
         if order.contradicts_itself() or any(len(_kinds(part)) > 1 for part in order.parts()):
@@ -55,32 +55,32 @@ def consistent(facts: Mapping[Expr, int]) -> bool:
         if any(left.ordered if left is right else order.equal(left, right) for left, right in unequal):
             return False  # (only NaN differs from itself)
         new = _evaluate(terms.values(), order, evaluated)
-        if any(not outcomes[test] & outcome(result.value) for test, result in new.items() if test in outcomes):
+        if any(not outcomes[test] & outcome_bit(result.value) for test, result in new.items() if test in outcomes):
             return False
-        results = [(term, _term(result, terms)) for term, result in new.items() if place(result.value)]
+        results = [(term, _term(result, terms)) for term, result in new.items() if sort_place(result.value)]
         if not results:
             return True
         evaluated |= new
         edges += [edge for left, right in results for edge in ((left, right, False), (right, left, False))]
 
 
-def _term(expr: Expr, terms: dict[Expr, Term]) -> Term:
+def _term(expr: Expr, terms: dict[Expr, KnownTerm]) -> KnownTerm:
     """The term of an expression, after the terms of its arguments."""
     if (known := terms.get(expr)) is not None:
         return known
     args = tuple(_term(arg, terms) for arg in expr.args) if isinstance(expr, Call) else ()
-    term = terms[expr] = Term(expr, expr.op if isinstance(expr, Call) else "", args)
+    term = terms[expr] = KnownTerm(expr, expr.op if isinstance(expr, Call) else "", args)
     if isinstance(expr, Literal):
         term.null = expr.value is None
         term.present = not term.null
-        term.ordered = place(expr.value) is not None
+        term.ordered = sort_place(expr.value) is not None
     return term
 
 
 # NULL and NaN ---------------------------------------------------------------------------------------------------------
 
 
-def _settle(outcomes: dict[Term, int], terms: Iterable[Term]) -> bool:
+def _settle(outcomes: dict[KnownTerm, int], terms: Iterable[KnownTerm]) -> bool:
     """Draw conclusions until none is new; False on a contradiction."""
     size = -1
     while size != (size := sum(term.null + term.present + term.ordered for term in terms)):
@@ -90,10 +90,12 @@ def _settle(outcomes: dict[Term, int], terms: Iterable[Term]) -> bool:
             _pass_through(term)
         if any(term.null and term.present for term in terms) or not all(outcomes.values()):
             return False
-    return not any(isinstance(term.expr, Literal) and term.ordered and place(term.expr.value) is None for term in terms)
+    return not any(
+        isinstance(term.expr, Literal) and term.ordered and sort_place(term.expr.value) is None for term in terms
+    )
 
 
-def _conclude(atom: Term, possible: int) -> int:
+def _conclude(atom: KnownTerm, possible: int) -> int:
     """The outcomes that are left, and what they say about the terms."""
     if atom.op == "is_null":
         atom.args[0].null |= possible == TRUE
@@ -111,7 +113,7 @@ def _conclude(atom: Term, possible: int) -> int:
     return possible
 
 
-def _pass_through(call: Term) -> None:
+def _pass_through(call: KnownTerm) -> None:
     """A strict call has a value only if its arguments do; arithmetic makes nothing ordered out of NaN."""
     if not call.args or call.op in _NOT_STRICT:
         return
@@ -126,7 +128,7 @@ def _pass_through(call: Term) -> None:
 # Equality and order ---------------------------------------------------------------------------------------------------
 
 
-def _relations(outcomes: Mapping[Term, int]) -> tuple[list[Edge], list[tuple[Term, Term]]]:
+def _relations(outcomes: Mapping[KnownTerm, int]) -> tuple[list[Edge], list[tuple[KnownTerm, KnownTerm]]]:
     """The order between terms, and pairs known to differ."""
     edges: list[Edge] = []
     unequal = []
@@ -145,20 +147,20 @@ def _relations(outcomes: Mapping[Term, int]) -> tuple[list[Edge], list[tuple[Ter
     return edges, unequal
 
 
-def _fixed_edges(edges: list[Edge], unequal: list[tuple[Term, Term]]) -> Iterator[Edge]:
+def _fixed_edges(edges: list[Edge], unequal: list[tuple[KnownTerm, KnownTerm]]) -> Iterator[Edge]:
     """The order between constants, and between `t`, `t + 1`, `t + 2`, whatever t is.
 
     Rounding keeps `t + 1 <= t + 2`, but not `<`.
     """
     terms = dict.fromkeys([term for edge in edges for term in edge[:2]] + [term for pair in unequal for term in pair])
-    places = {term: spot for term in terms if isinstance(term.expr, Literal) if (spot := place(term.expr.value))}
+    places = {term: spot for term in terms if isinstance(term.expr, Literal) if (spot := sort_place(term.expr.value))}
     for left, right in pairwise(sorted(places, key=places.__getitem__)):
         if places[left][0] == places[right][0]:
             strict = places[left] != places[right]
             yield left, right, strict
             if not strict:
                 yield right, left, False
-    by_base: dict[Term, list[tuple[Decimal, Term]]] = {}
+    by_base: dict[KnownTerm, list[tuple[Decimal, KnownTerm]]] = {}
     for term in terms:
         base, shift = _offset(term)
         by_base.setdefault(base, []).append((shift, term))
@@ -167,27 +169,29 @@ def _fixed_edges(edges: list[Edge], unequal: list[tuple[Term, Term]]) -> Iterato
             yield lower, upper, False
 
 
-def _offset(term: Term) -> tuple[Term, Decimal]:
+def _offset(term: KnownTerm) -> tuple[KnownTerm, Decimal]:
     """`t + 5` as t and 5; any other term as itself and 0."""
     if term.op in ("+", "-") and len(term.args) == 2:
         base, shift = term.args[::-1] if term.op == "+" and isinstance(term.args[0].expr, Literal) else term.args
-        spot = place(shift.expr.value) if isinstance(shift.expr, Literal) else None
+        spot = sort_place(shift.expr.value) if isinstance(shift.expr, Literal) else None
         if spot and spot[0] == "number" and spot[1].is_finite():
             return base, spot[1] if term.op == "+" else -spot[1]
     return term, Decimal(0)
 
 
-def _kinds(part: Iterable[Term]) -> set[str]:
-    return {spot[0] for term in part if isinstance(term.expr, Literal) if (spot := place(term.expr.value))}
+def _kinds(part: Iterable[KnownTerm]) -> set[str]:
+    return {spot[0] for term in part if isinstance(term.expr, Literal) if (spot := sort_place(term.expr.value))}
 
 
-def _evaluate(terms: Iterable[Term], order: Order[Term], before: Mapping[Term, Literal]) -> dict[Term, Literal]:
+def _evaluate(
+    terms: Iterable[KnownTerm], order: Order[KnownTerm], before: Mapping[KnownTerm, Literal]
+) -> dict[KnownTerm, Literal]:
     """The values of calls, not yet evaluated, of texts and integers: other numbers round by how they are stored."""
     if not any(_is_evaluable(term) for term in terms):
         return {}
     constants = [term for term in terms if isinstance(term.expr, Literal) and _is_exact(term.expr.value)]
-    values: dict[Term, Expr] = {}
-    new: dict[Term, Literal] = {}
+    values: dict[KnownTerm, Expr] = {}
+    new: dict[KnownTerm, Literal] = {}
     for term in terms:  # arguments come before their calls
         if term in before:
             values[term] = before[term]
@@ -202,7 +206,7 @@ def _evaluate(terms: Iterable[Term], order: Order[Term], before: Mapping[Term, L
     return new
 
 
-def _is_evaluable(term: Term) -> bool:
+def _is_evaluable(term: KnownTerm) -> bool:
     return bool(term.args) and term.op not in (*_RELATIONS, *_NOT_STRICT)
 
 
@@ -213,11 +217,11 @@ def _is_exact(constant: Any) -> bool:
 # Values ---------------------------------------------------------------------------------------------------------------
 
 
-def outcome(result: Any) -> int:
+def outcome_bit(result: Any) -> int:
     return TRUE if result is True else NULL if result is None else FALSE
 
 
-def place(constant: Any) -> tuple[str, Any] | None:
+def sort_place(constant: Any) -> tuple[str, Any] | None:
     """The kind of a constant and what to sort it by; None where it has no place in an order."""
     if constant is None or (isinstance(constant, float | Decimal) and math.isnan(constant)):
         return None

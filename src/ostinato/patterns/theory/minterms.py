@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from ostinato.core.expressions import Call, Expr
 from ostinato.errors import LimitError
 from ostinato.patterns.theory.conjunction import conjunction
-from ostinato.patterns.theory.satisfiability import satisfiable
+from ostinato.patterns.theory.satisfiability import is_satisfiable
 
 MAX_MINTERMS = 4096
 
 
-def minterms(tests: Sequence[Expr], limit: int = MAX_MINTERMS) -> list[tuple[bool, ...]]:
+def satisfiable_minterms(tests: Sequence[Expr], limit: int = MAX_MINTERMS) -> list[tuple[bool, ...]]:
     """For each satisfiable minterm, whether each test holds.
 
     The tests are taken one by one, and what cannot be is dropped at once, so that there are as many steps as minterms
@@ -24,7 +24,7 @@ def minterms(tests: Sequence[Expr], limit: int = MAX_MINTERMS) -> list[tuple[boo
             longer
             for shorter in found
             for longer in ((*shorter, True), (*shorter, False))
-            if satisfiable(zip(tests[:count], longer, strict=True))
+            if is_satisfiable(zip(tests[:count], longer, strict=True))
         ]
         if len(found) > limit:
             raise LimitError(
@@ -45,7 +45,7 @@ def minterm_test(tests: Sequence[Expr], holds: Sequence[bool]) -> Expr:
     literals = list(zip(tests, holds, strict=True))
     for literal in [literal for literal in literals if not literal[1]]:
         others = [other for other in literals if other != literal]
-        if not satisfiable([*others, (literal[0], True)]):
+        if not is_satisfiable([*others, (literal[0], True)]):
             literals = others
     return conjunction(test if positive else _fails(test) for test, positive in literals)
 

@@ -16,11 +16,11 @@ from functools import lru_cache
 
 from ostinato.core.expressions import Call, Expr, Literal, transform
 from ostinato.core.interpret import evaluate_expression
-from ostinato.patterns.theory.assignments import Assignment, assign
+from ostinato.patterns.theory.assignments import Assignment, find_assignment
 from ostinato.patterns.theory.attribute_kinds import Kinds
-from ostinato.patterns.theory.attribute_kinds import kinds as kinds_of
+from ostinato.patterns.theory.attribute_kinds import attribute_kinds as kinds_of
 from ostinato.patterns.theory.budget import Effort
-from ostinato.patterns.theory.comparisons import FALSE, NULL, TRUE, consistent
+from ostinato.patterns.theory.comparisons import FALSE, NULL, TRUE, is_consistent
 
 Literals = tuple[tuple[Expr, bool], ...]  # each test, and whether it holds
 
@@ -29,7 +29,7 @@ _STEPS = 50_000  # before the answer is "maybe"
 _STEPS_PER_FACT = 10
 
 
-def satisfiable(literals: Iterable[tuple[Expr, bool]]) -> bool:
+def is_satisfiable(literals: Iterable[tuple[Expr, bool]]) -> bool:
     """False only if no events can make every positive test TRUE and no negative one."""
     return decide(literals)[0]
 
@@ -49,7 +49,7 @@ def _decide(literals: Literals) -> tuple[bool, int]:
     return possible, _STEPS - effort.left
 
 
-def model(
+def find_model(
     literals: Iterable[tuple[Expr, bool]], kinds: Kinds | None = None, effort: Effort | None = None
 ) -> Assignment | None:
     """For each variable a row such that all literals hold, or None where none was found."""
@@ -59,7 +59,7 @@ def model(
     whole = {test: TRUE if holds else FALSE | NULL for test, holds in wanted}
     try:
         for world in _worlds(wanted, effort):
-            if (found := assign({**whole, **world}, kinds, effort)) is not None:
+            if (found := find_assignment({**whole, **world}, kinds, effort)) is not None:
                 return found
     except _GaveUp:
         pass
@@ -127,7 +127,7 @@ def _resolved(demand: _Demand, effort: Effort) -> Iterator[Mapping[Expr, int]]:
         if merged is None:
             return
         demand, narrowest = merged, []
-    if not consistent(demand.facts):
+    if not is_consistent(demand.facts):
         return
     if not narrowest:
         yield demand.facts

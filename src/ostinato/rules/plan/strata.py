@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from ostinato.errors import QueryError, Span
 from ostinato.patterns.syntax.cel.parse import parse
-from ostinato.patterns.syntax.nodes import relations
+from ostinato.patterns.syntax.nodes import event_types
 from ostinato.rules.syntax.heads import groups
 from ostinato.rules.syntax.nodes import NormalRule, PatternQuery, RelativeTimer
 
@@ -66,7 +66,7 @@ def uses(rule: NormalRule) -> Iterator[Use]:
     anchors = _anchors(rule)
     for event in rule.events:
         if isinstance(event, PatternQuery):
-            for label in sorted(label for label in relations(parse(event.query).formula) if label is not None):
+            for label in sorted(label for label in event_types(parse(event.query).formula) if label is not None):
                 yield Use(label, event.query_span, _PATTERN, "pattern over ")
         else:
             yield Use(event.term.label, event.span, *(_TEMPORAL if event.ident in anchors else grouped))

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.errors import DataError
-from ostinato.patterns.compile import Compiled, compile_text
+from ostinato.patterns.compile import CompiledPattern, compile_text
 from ostinato.patterns.runtime.engine import Engine, Options
 from ostinato.patterns.syntax.item_names import ANSWER_COLUMNS
 from ostinato.rules.plan.cel_patterns import whole_matches
@@ -33,7 +33,7 @@ class Pattern:
     ticks_per_second: int
 
     @cached_property
-    def _compiled(self) -> Compiled:
+    def _compiled(self) -> CompiledPattern:
         return compile_text(whole_matches(self.query), "cel")
 
     @cached_property
@@ -61,7 +61,7 @@ class Pattern:
             known, given = field.type, schema.field(field.name).type
             if known != given and not pa.types.is_null(known) and not pa.types.is_nested(known):
                 raise DataError(f"`{field.name}` was {known} until now, and a pattern of cel has gone by that")
-        engine.stream.grown(schema)
+        engine.stream.with_new_types(schema)
 
     def whole(self, events: pa.Table) -> pa.Table:
         """All matches of a whole stream."""

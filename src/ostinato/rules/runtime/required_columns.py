@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ostinato.core.events import DEFAULT_TIME, DEFAULT_TYPE
 from ostinato.patterns.compile import compile_text
-from ostinato.patterns.plan.required_columns import attributes_read
+from ostinato.patterns.plan.required_columns import required_attributes
 from ostinato.rules.algebra.nodes import Match
 from ostinato.rules.algebra.query_plan import RulePlan
 from ostinato.rules.algebra.translate import PATTERN
@@ -41,7 +41,7 @@ class Asked:
             if not isinstance(node := definition.node, Match):
                 continue
             if node.stream.startswith(PATTERN):
-                names = attributes_read(compile_text(node.stream[len(PATTERN) :], "cel").query)
+                names = required_attributes(compile_text(node.stream[len(PATTERN) :], "cel").query)
                 shapes |= {name: shapes.get(name, pa.null()) for name in sorted(names)}
             elif node.stream in plan.strata.incoming:
                 for child in node.term.children:

@@ -16,7 +16,7 @@ from typing import TypedDict, Unpack
 from ostinato.core.expressions import Call, Literal
 from ostinato.core.interpret import evaluate_expression
 from ostinato.errors import DataError, LimitError
-from ostinato.patterns.semantics.cel import nanoseconds
+from ostinato.patterns.semantics.cel import to_nanoseconds
 from ostinato.rules.semantics.heads import Answer, construct, evaluate
 from ostinato.rules.semantics.terms import Substitution, consistent, substitutions
 from ostinato.rules.syntax import nodes as n
@@ -159,7 +159,7 @@ class _Consequences:
 
     def _moment(self, moment: int | float | str) -> int:
         """Numbers count seconds; a text is a date and time."""
-        since = nanoseconds(datetime.fromisoformat(moment) if isinstance(moment, str) else moment)
+        since = to_nanoseconds(datetime.fromisoformat(moment) if isinstance(moment, str) else moment)
         return since * self.ticks_per_second // SECOND
 
     # Conditions: Figure 14

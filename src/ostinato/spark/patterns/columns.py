@@ -11,7 +11,7 @@ import pyarrow as pa
 from ostinato.core.events import DEFAULT_TYPE, EventColumns
 from ostinato.errors import OstinatoError
 from ostinato.patterns.limits import Limits
-from ostinato.patterns.plan.required_columns import columns_read
+from ostinato.patterns.plan.required_columns import required_columns
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.syntax.nodes import Language, Query
 from ostinato.spark.columns import arrow_schema, names_only, ties, time_column
@@ -48,7 +48,7 @@ def check(
     query, kind = compiled(text, language).query, type or DEFAULT_TYPE
     wanted = _columns(query, table.names, {time, kind, *order_by}, events=events)
     schema = arrow_schema(table, wanted)
-    read = {kind, *(columns_read(query) or ())}
+    read = {kind, *(required_columns(query) or ())}
     binding = {"time": time, "type": type, "order_by": ties(read, schema, order_by, time)}
     reading = Reading(name, text, binding, events, limits or Limits(), tuple(schema.names), pa.schema([]), language)
     engine = reading.engine()
@@ -78,5 +78,5 @@ def _split_by(engine: Engine) -> tuple[str, ...]:
 
 def _columns(query: Query, names: Sequence[str], told: set[str], *, events: bool) -> set[str]:
     """The columns that a query reads; all of them where it gives whole rows."""
-    read = None if events and query.items is None else columns_read(query)
+    read = None if events and query.items is None else required_columns(query)
     return set(names) if read is None else read | told

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ostinato.core.conditions import Condition
 from ostinato.core.events import EventColumns
 from ostinato.core.expressions import Attribute, Call, Expr, Literal
-from ostinato.patterns.compile import Compiled
+from ostinato.patterns.compile import CompiledPattern
 from ostinato.spark.columns import column
 
 if TYPE_CHECKING:
@@ -27,21 +27,21 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 _FLIPPED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def may_skip(compiled: Compiled) -> bool:
+def may_skip(compiled: CompiledPattern) -> bool:
     """Whether events that fit no condition change nothing."""
     window = compiled.query.window
     counts = window is not None and window.kind == "events"
     return not (counts or compiled.contiguous or compiled.query.strategy == "STRICT")
 
 
-def prefilter(queries: Iterable[Compiled], binding: EventColumns, schema: StructType) -> Column | None:
+def prefilter(queries: Iterable[CompiledPattern], binding: EventColumns, schema: StructType) -> Column | None:
     """True at least wherever a row can matter to one of the queries; None when every row may."""
     tests = [_query(compiled, binding, schema) for compiled in queries]
     known = [test for test in tests if test is not None]
     return reduce(operator.or_, known) if len(known) == len(tests) else None
 
 
-def _query(compiled: Compiled, binding: EventColumns, schema: StructType) -> Column | None:
+def _query(compiled: CompiledPattern, binding: EventColumns, schema: StructType) -> Column | None:
     if not may_skip(compiled):
         return None
     tests = [_condition(condition, binding, schema) for condition in compiled.conditions]

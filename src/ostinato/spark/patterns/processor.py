@@ -13,7 +13,7 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 
 from ostinato.core.options import OnLate
 from ostinato.core.reorder import ReorderBuffer
-from ostinato.patterns.many import fitted
+from ostinato.patterns.many import fit_to_schema
 from ostinato.patterns.runtime.engine import Statistics
 from ostinato.spark.checkpoint import STREAM, agreed
 from ostinato.spark.packing import ROWS, pack, unpack
@@ -123,7 +123,7 @@ class Detector(StatefulProcessor):
         if self.streaming.on_late != "collect" or reorder.clock is None:
             return []
         late = rows.filter(pa.array(reorder.clock.ticks(rows[reorder.clock.column]) < reorder.watermark))
-        return [fitted(reading.name, pa.table({LATE: late.to_struct_array()}), self.streaming.output)]
+        return [fit_to_schema(reading.name, pa.table({LATE: late.to_struct_array()}), self.streaming.output)]
 
 
 def _counted(reading: Reading, matches: pa.Table, before: Statistics, after: Statistics) -> dict[str, Any]:

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from ostinato.core.clock import Clock
 from ostinato.core.events import EventColumns
 from ostinato.core.options import OnLate
-from ostinato.patterns.compile import Compiled, compile_text
+from ostinato.patterns.compile import CompiledPattern, compile_text
 from ostinato.patterns.limits import Limits
-from ostinato.patterns.many import fitted
+from ostinato.patterns.many import fit_to_schema
 from ostinato.patterns.runtime.engine import Engine, Options
 from ostinato.patterns.syntax.nodes import Language
 from ostinato.spark.sorting import Sorter
@@ -45,8 +45,8 @@ class Reading:
     language: Language = "cel"
 
     @property
-    def compiled(self) -> Compiled:
-        found: Compiled = compiled(self.text, self.language)
+    def compiled(self) -> CompiledPattern:
+        found: CompiledPattern = compiled(self.text, self.language)
         return found
 
     def engine(self, lateness: int | None = 0, on_late: OnLate = "count") -> Engine:
@@ -58,7 +58,7 @@ class Reading:
 
     def given(self, matches: pa.Table, output: pa.Schema) -> pa.Table:
         """Matches with the columns of the output."""
-        return fitted(self.name, matches.select(self.answer.names), output)
+        return fit_to_schema(self.name, matches.select(self.answer.names), output)
 
 
 UNIT = "#unit"

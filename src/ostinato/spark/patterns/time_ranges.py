@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ostinato.core.clock import Clock
-from ostinato.patterns.compile import Compiled
+from ostinato.patterns.compile import CompiledPattern
 from ostinato.spark.columns import column
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Range:
     end: int | None
 
 
-def may_split(compiled: Compiled, clock: Clock) -> bool:
+def may_split(compiled: CompiledPattern, clock: Clock) -> bool:
     """Whether what lies more than a few windows back cannot matter, and Spark can count the ticks of the column."""
     query = compiled.query
     # Events of one partition are counted there: how far back so many of them lie, rows of the whole stream do not tell.
@@ -45,7 +45,7 @@ def may_split(compiled: Compiled, clock: Clock) -> bool:
     return bounded and known and not compiled.trailing and always_shows(compiled)
 
 
-def always_shows(compiled: Compiled) -> bool:
+def always_shows(compiled: CompiledPattern) -> bool:
     """Whether every answer shows some event: an answer that shows none is given once in the whole stream."""
     if not compiled.hides_variables:
         return True
@@ -90,7 +90,7 @@ def _integer(time: Column, clock: Clock) -> Column:
 _TICKS = {"timestamp": _timestamp, "date32": _date} | dict.fromkeys(("int8", "int16", "int32", "int64"), _integer)
 
 
-def split(frame: DataFrame, queries: Sequence[Compiled], clock: Clock, count: int) -> list[Range]:
+def split(frame: DataFrame, queries: Sequence[CompiledPattern], clock: Clock, count: int) -> list[Range]:
     """About `count` ranges of equally many rows. Runs a small job: quantiles of the time column, and row counts."""
     from pyspark.sql import functions as f
 
@@ -103,7 +103,7 @@ def split(frame: DataFrame, queries: Sequence[Compiled], clock: Clock, count: in
 
 
 def between(
-    cuts: list[int], sizes: dict[int, int], queries: Sequence[Compiled], clock: Clock, count: int
+    cuts: list[int], sizes: dict[int, int], queries: Sequence[CompiledPattern], clock: Clock, count: int
 ) -> list[Range]:
     """Ranges that begin at some of the cuts. `sizes` are the numbers of rows up to each cut, from the one before."""
     step = max(1, (len(cuts) + 1) // count)
@@ -117,7 +117,7 @@ def between(
     return ranges
 
 
-def _counts_events(query: Compiled) -> bool:
+def _counts_events(query: CompiledPattern) -> bool:
     return query.query.window is not None and query.query.window.kind == "events"
 
 
@@ -130,7 +130,7 @@ def _sizes(ticks: DataFrame, cuts: list[int]) -> dict[int, int]:
     return {row[0]: row[1] for row in ticks.groupBy(piece.alias("p")).count().collect()}
 
 
-def _reach(query: Compiled, clock: Clock, cuts: list[int], sizes: dict[int, int], begin: int) -> int | None:
+def _reach(query: CompiledPattern, clock: Clock, cuts: list[int], sizes: dict[int, int], begin: int) -> int | None:
     """How far back a range must read; None: to the start of the stream."""
     window = query.query.window
     assert window is not None

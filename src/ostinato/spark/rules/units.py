@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ostinato.patterns.many import fitted as retyped
+from ostinato.patterns.many import fit_to_schema as retyped
 from ostinato.rules.algebra.partition import Unit, partition
 from ostinato.rules.plan.normal_form import normalise
 from ostinato.rules.relational.kinds import TERM, Kind, family

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from ostinato.errors import LimitError
-from ostinato.patterns.automata.determinise import AllMachine, Machine, MaxMachine, Move, OrderMachine
-from ostinato.patterns.automata.tables import Tables
+from ostinato.patterns.automata.determinise import AllMachine, ListMove, MaxMachine, OrderMachine, StrategyMachine
+from ostinato.patterns.automata.tables import StepTables
 from ostinato.patterns.compile import compile_text
 
 
-def machine(text: str, letters: str = "ABCD") -> Machine:
+def machine(text: str, letters: str = "ABCD") -> StrategyMachine:
     """Code i is an event of the i-th type."""
     compiled = compile_text(text)
     conditions = compiled.conditions
@@ -22,7 +22,7 @@ def test_reading_an_event_that_fits_nothing_moves_nothing() -> None:
     assert isinstance(found, AllMachine)
     after = found.step(found.initial, 0).config
     assert found.step(after, 2).config == after
-    assert found.step(after, 2).moves == (Move(0, 0, 0),)
+    assert found.step(after, 2).moves == (ListMove(0, 0, 0),)
 
 
 def test_the_final_state_is_not_kept_but_emitted() -> None:
@@ -56,7 +56,7 @@ def test_max_drops_what_is_beaten() -> None:
 
 
 def test_tables_keep_waiting_lists_in_their_slots() -> None:
-    tables = Tables(machine("A AS x ; B AS y ; C AS z"), max_states=100)
+    tables = StepTables(machine("A AS x ; B AS y ; C AS z"), max_states=100)
     tables.fill(0, 0)
     tables.fill(1, 1)
     assert tables.placed[1].slots == (0,)
@@ -66,7 +66,7 @@ def test_tables_keep_waiting_lists_in_their_slots() -> None:
 
 def test_tables_grow_with_codes_and_configurations() -> None:
     letters = "ABCDEFGHIJKLMNOP"
-    tables = Tables(machine("A AS x : B AS y : C AS z", letters), max_states=100)
+    tables = StepTables(machine("A AS x : B AS y : C AS z", letters), max_states=100)
     for code in range(len(letters)):
         for number in range(len(tables.placed)):
             tables.fill(number, code)
@@ -76,7 +76,7 @@ def test_tables_grow_with_codes_and_configurations() -> None:
 
 def test_a_machine_that_grows_too_far_is_stopped() -> None:
     bomb = machine("A AS x : " + " : ".join(f"ANY AS a{n}" for n in range(12)) + " : B AS y")
-    tables = Tables(bomb, max_states=50)
+    tables = StepTables(bomb, max_states=50)
     with pytest.raises(LimitError, match="states=50"):
         for number in range(51):
             tables.fill(number, 0)

@@ -8,8 +8,8 @@ from itertools import product
 import pytest
 
 from ostinato.core.conditions import Condition
-from ostinato.patterns.automata.comparable_states import kin
-from ostinato.patterns.automata.determinise import Alphabet, Step, bits
+from ostinato.patterns.automata.comparable_states import comparable_states
+from ostinato.patterns.automata.determinise import Alphabet, MachineStep, iterate_bits
 from ostinato.patterns.automata.ranked import BackMachine, FrontMachine, HalfMachine, best_join
 from ostinato.patterns.automata.transducer import START_LOOP, Transducer, Transition
 from ostinato.patterns.compile import compile_text
@@ -70,7 +70,7 @@ class Half:
         self.machine, self.config, self.lists = machine, machine.initial, list[String]()
         self.length = 0
 
-    def read(self, code: int) -> Step:
+    def read(self, code: int) -> MachineStep:
         step = self.machine.step(self.config, code)
         lists = []
         assert [move.target for move in step.moves] == list(range(len(step.config) - 1))
@@ -86,7 +86,7 @@ class Half:
     def strings(self) -> dict[tuple[int, int], String]:
         found: dict[tuple[int, int], String] = {}
         for number, (paths,) in enumerate(self.config):
-            for path in bits(paths):
+            for path in iterate_bits(paths):
                 assert divmod(path, self.machine.states) not in found
                 found[divmod(path, self.machine.states)] = self.string(number)
         return found
@@ -147,10 +147,10 @@ def test_the_best_match_is_joined_from_both_halves(latest: bool) -> None:
 def test_a_sequence_compares_no_strings_of_different_rows() -> None:
     transducer = compile_text("A AS x ; B AS y ; C AS z ; D AS w").transducer
     for latest in (False, True):
-        assert len(set(kin(transducer, latest=latest))) == transducer.states
+        assert len(set(comparable_states(transducer, latest=latest))) == transducer.states
 
 
 def test_states_that_one_string_reaches_are_kin() -> None:
     transducer = compile_text("(A AS x ; B AS y) OR (ANY AS u ; C AS v)").transducer
-    names = kin(transducer, latest=False)
+    names = comparable_states(transducer, latest=False)
     assert len(set(names)) < transducer.states

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import ostinato as ost
-from ostinato.patterns.automata.registers import ambiguous
+from ostinato.patterns.automata.registers import is_ambiguous
 from ostinato.patterns.compile import compile_text
 
 
@@ -73,7 +73,7 @@ def test_a_variable_under_a_plus_is_another_one() -> None:
     ],
 )
 def test_ambiguity(text: str, twice: bool) -> None:
-    assert ambiguous(compile_text(text).transducer) is twice
+    assert is_ambiguous(compile_text(text).transducer) is twice
 
 
 def test_a_complex_event_that_two_runs_find_is_given_once() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from ostinato.core.conditions import Condition
 from ostinato.core.expressions import Expr, rename_to_current
-from ostinato.patterns.automata.from_formula import construct, split_trailing
+from ostinato.patterns.automata.from_formula import build_transducer, split_trailing
 from ostinato.patterns.automata.optimise import optimise
 from ostinato.patterns.automata.transducer import START_LOOP, Transducer, Transition
 from ostinato.patterns.compile import compile_text
@@ -73,7 +73,7 @@ def test_the_trailing_absences_are_split_off_in_order() -> None:
 
 
 def test_trimming_drops_what_leads_nowhere() -> None:
-    built, accepting = construct(Sequence((Event("A", "x"), Event("B", "y"))))
+    built, accepting = build_transducer(Sequence((Event("A", "x"), Event("B", "y"))))
     built.transitions.append(Transition(built.state(), built.state(), Condition("Z"), mark="z"))
     assert optimise(built, accepting, contiguous=False).states == 3
 

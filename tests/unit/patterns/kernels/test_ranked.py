@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ostinato
-from ostinato.patterns.automata.tables import Tables
+from ostinato.patterns.automata.tables import StepTables
 from ostinato.patterns.compile import compile_text
 from ostinato.patterns.kernels import protocol
 from ostinato.patterns.kernels import window_events as window
@@ -30,7 +30,7 @@ def matcher(text: str, width: int, kind: type[Matcher] = Ranked) -> Matcher:
     compiled = compile_text(f"{text} WITHIN {width} EVENTS")
     conditions = compiled.conditions
     machine = compiled.machine(lambda code: tuple(c.relation in (None, LETTERS[code]) for c in conditions))
-    tables = Tables(machine, max_states=1000)
+    tables = StepTables(machine, max_states=1000)
     scope = Scope(protocol.EVENT_WINDOW, width, protocol.CONSUME_NONE, Limits())
     if kind is Ranked:
         return Ranked(tables, scope, latest=compiled.query.strategy == "LAST")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ostinato.errors import QueryError
-from ostinato.patterns.plan.check import check, check_schema, warnings
+from ostinato.patterns.plan.check import check_query, check_schema, find_warnings
 from ostinato.patterns.syntax.cel.parse import parse
 
 KINDS = {
@@ -100,7 +100,7 @@ FAULTS = [
 def test_faults(marked: str, reason: str, fix: str) -> None:
     query = parse(plain(marked))
     with pytest.raises(QueryError) as caught:
-        check(query)
+        check_query(query)
     assert_fault(caught.value, marked, reason, fix)
 
 
@@ -127,7 +127,7 @@ def test_faults(marked: str, reason: str, fix: str) -> None:
     ],
 )
 def test_legal(text: str) -> None:
-    check(parse(text))
+    check_query(parse(text))
 
 
 SCHEMA_FAULTS = [
@@ -193,7 +193,7 @@ def test_schema_faults(marked: str, reason: str, fix: str) -> None:
     ],
 )
 def test_legal_for_the_schema(text: str) -> None:
-    check(parse(text))
+    check_query(parse(text))
     check_schema(parse(text), KINDS)
 
 
@@ -228,7 +228,7 @@ def test_long_sums_are_checked_once() -> None:
 )
 def test_warnings(text: str, expected: list[str]) -> None:
     query = parse(text)
-    check(query)
-    found = warnings(query)
+    check_query(query)
+    found = find_warnings(query)
     assert len(found) == len(expected)
     assert all(part in warning for part, warning in zip(expected, found, strict=True))

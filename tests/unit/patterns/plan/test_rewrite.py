@@ -9,7 +9,7 @@ import pytest
 from ostinato.core.expressions import TRUE, Attribute, Call, Expr, Literal
 from ostinato.errors import LimitError
 from ostinato.patterns.plan.passes import PASSES, Pass, normalise
-from ostinato.patterns.plan.rewrite import MAX_NODES, size, split_predicate
+from ostinato.patterns.plan.rewrite import MAX_NODES, count_nodes, split_predicate
 from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.patterns.syntax.format import to_text
 from ostinato.patterns.syntax.nodes import Absent, Never, Query, Sequence
@@ -106,9 +106,9 @@ def test_long_formulas_are_no_problem() -> None:
     formula = final(f"({parts}) FILTER {tests}").formula
     assert isinstance(formula, Sequence)
     assert len(formula.parts) == 2_000
-    assert size(formula) == 4_001
+    assert count_nodes(formula) == 4_001
     either = final(" OR ".join(f"(A AS x{index} FILTER x{index}.v = 1)" for index in range(2_000))).formula
-    assert size(either) == 4_001
+    assert count_nodes(either) == 4_001
 
 
 def test_deep_formulas_are_no_problem() -> None:

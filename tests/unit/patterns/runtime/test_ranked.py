@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
-from ostinato.patterns.compile import Compiled
+from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.runtime import matcher as matcher_module
 from ostinato.patterns.runtime import ranked as ranked_module
 from ostinato.patterns.runtime.engine import Engine
@@ -39,7 +39,7 @@ def positions(tables: list[pa.Table]) -> list[tuple[int, ...]]:
 
 def replayed(text: str, events: pa.Table) -> list[tuple[int, ...]]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Compiled, "ranked", False)
+        patch.setattr(CompiledPattern, "ranked", False)
         engine = ost.cel(text).engine()
         found = positions([engine.push(events), engine.flush()])
     assert type(engine.matcher) is Replayed

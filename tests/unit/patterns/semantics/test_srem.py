@@ -9,7 +9,7 @@ import pytest
 
 from ostinato.core.expressions import CURRENT, TRUE, Attribute, Call, Literal
 from ostinato.errors import DataError
-from ostinato.patterns.semantics.srem import accepts, detect, inferred, satisfied
+from ostinato.patterns.semantics.srem import accepts, detect, infer, satisfies
 from ostinato.patterns.syntax.srem.nodes import EMPTY, EPSILON, Star, Test
 from ostinato.patterns.syntax.srem.parse import parse
 
@@ -46,9 +46,9 @@ def letters(text: str) -> list[Row]:
 
 def test_example_3_8_conditions() -> None:
     same_id = Call("=", (Attribute(CURRENT, "id"), Attribute("r1", "id")))
-    assert satisfied(same_id, SENSORS[3], {"r1": SENSORS[0]})
-    assert not satisfied(same_id, SENSORS[2], {"r1": SENSORS[0]})
-    assert satisfied(TRUE, SENSORS[0], {})
+    assert satisfies(same_id, SENSORS[3], {"r1": SENSORS[0]})
+    assert not satisfies(same_id, SENSORS[2], {"r1": SENSORS[0]})
+    assert satisfies(TRUE, SENSORS[0], {})
 
 
 def test_example_3_15() -> None:
@@ -57,7 +57,7 @@ def test_example_3_15() -> None:
     assert not in_language(E1, SENSORS[:3])
     assert not in_language(E1, SENSORS)
     # e1 infers the valuation in which r1 holds the first event
-    assert inferred(parse(E1).expression, SENSORS[:4], ()) == {(("r1", 0),)}
+    assert infer(parse(E1).expression, SENSORS[:4], ()) == {(("r1", 0),)}
 
 
 def test_example_5_2() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ostinato.core.expressions import TRUE
 from ostinato.patterns.sra.automaton import Automaton, Rule
-from ostinato.patterns.sra.bisimulation import alike
+from ostinato.patterns.sra.bisimulation import bisimulation_blocks
 
 STATES = 8
 states = st.integers(0, STATES - 1)
@@ -30,7 +30,7 @@ def naive(automaton: Automaton) -> list[int]:
 @given(st.frozensets(states), st.lists(rules, max_size=14))
 def test_blocks_are_as_few_as_can_be(final: frozenset[int], drawn: list[Rule]) -> None:
     automaton = Automaton(STATES, 0, final, tuple(drawn))
-    blocks, meant = alike(automaton), naive(automaton)
+    blocks, meant = bisimulation_blocks(automaton), naive(automaton)
     pairs = [(one, other) for one in range(STATES) for other in range(one)]
     assert [blocks[one] == blocks[other] for one, other in pairs] == [
         meant[one] == meant[other] for one, other in pairs

@@ -8,15 +8,15 @@ import pytest
 
 from ostinato.errors import LimitError
 from ostinato.patterns.sra.automaton import Automaton
-from ostinato.patterns.sra.from_srem import construct
-from ostinato.patterns.sra.rename_registers import apart
+from ostinato.patterns.sra.from_srem import build_sra
+from ostinato.patterns.sra.rename_registers import rename_apart
 from ostinato.patterns.syntax.srem.parse import parse
 
 Row = dict[str, Any]
 
 
 def built(text: str, window: int | None = None) -> Automaton:
-    return construct(parse(text).expression, window)
+    return build_sra(parse(text).expression, window)
 
 
 def values(*numbers: int) -> list[Row]:
@@ -131,7 +131,7 @@ def test_a_huge_window_is_refused_where_it_would_be_counted() -> None:
 
 def test_new_names_do_not_clash() -> None:
     automaton = built("true -> r, r_2 . [v = r.v AND v = r_2.v]")
-    moved = apart(automaton, {"r", "r_3"})
+    moved = rename_apart(automaton, {"r", "r_3"})
     assert moved.registers == {"r_2", "r_4"}
     assert moved.accepts(values(1, 1))
-    assert apart(automaton, {"x"}) == automaton
+    assert rename_apart(automaton, {"x"}) == automaton

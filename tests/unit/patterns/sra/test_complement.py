@@ -7,14 +7,14 @@ import pytest
 from ostinato.errors import OstinatoError
 from ostinato.patterns.sra.automaton import Automaton
 from ostinato.patterns.sra.determinise import is_deterministic
-from ostinato.patterns.sra.from_srem import construct
+from ostinato.patterns.sra.from_srem import build_sra
 from ostinato.patterns.syntax.srem.parse import parse
 
 SAME_TYPE_TWICE = "true* . [true] -> r . true* . [type = r.type] . true*"  # Figure 8
 
 
 def automaton(text: str, window: int | None = None) -> Automaton:
-    return construct(parse(text).expression, window)
+    return build_sra(parse(text).expression, window)
 
 
 def test_figure_8_needs_a_window() -> None:

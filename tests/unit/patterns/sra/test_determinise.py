@@ -10,7 +10,7 @@ from ostinato.errors import LimitError, OstinatoError
 from ostinato.patterns.sra import determinise as module
 from ostinato.patterns.sra.automaton import Automaton, Rule
 from ostinato.patterns.sra.determinise import determinise, is_deterministic, powerset
-from ostinato.patterns.sra.from_srem import construct
+from ostinato.patterns.sra.from_srem import build_sra
 from ostinato.patterns.syntax.srem.parse import parse
 
 T_THEN_H = "[type = 'T'] -> r1 . true* . [type = 'H' and id = r1.id]"
@@ -22,7 +22,7 @@ CARDS = (
 
 
 def automaton(text: str, window: int | None = None) -> Automaton:
-    return construct(parse(text).expression, window)
+    return build_sra(parse(text).expression, window)
 
 
 def row(kind: str, key: int) -> dict[str, Any]:

@@ -11,10 +11,10 @@ from ostinato.core.expressions import CURRENT, FALSE, TRUE, Attribute, Call, Lit
 from ostinato.errors import LimitError
 from ostinato.patterns.sra import explore
 from ostinato.patterns.sra.automaton import Automaton, Rule
-from ostinato.patterns.sra.definite_registers import definite
-from ostinato.patterns.sra.epsilon import eliminate
-from ostinato.patterns.sra.from_srem import construct
-from ostinato.patterns.sra.live_registers import live, without_idle_writes
+from ostinato.patterns.sra.definite_registers import make_registers_definite
+from ostinato.patterns.sra.epsilon import eliminate_epsilon
+from ostinato.patterns.sra.from_srem import build_sra
+from ostinato.patterns.sra.live_registers import drop_idle_writes, live_registers
 from ostinato.patterns.sra.single_write import after_writing, free_register, single_register
 from ostinato.patterns.sra.to_srem import concat, either, star
 from ostinato.patterns.sra.trim import trim
@@ -28,7 +28,7 @@ E2 = "([type = 'T' AND value < -40] -> r1 | [type = 'T' AND value > 50] -> r1) .
 
 
 def built(text: str, window: int | None = None) -> Automaton:
-    return construct(parse(text).expression, window)
+    return build_sra(parse(text).expression, window)
 
 
 def values(*numbers: int | None) -> list[Row]:
@@ -39,7 +39,7 @@ def values(*numbers: int | None) -> list[Row]:
 
 
 def test_figure_1() -> None:
-    assert str(eliminate(built(E1))) == (
+    assert str(eliminate_epsilon(built(E1))) == (
         "states 0 … 2, start 0, final [2], registers r1\n"
         "  0 --[type = 'T'] ↓ r1--> 1\n"
         "  1 --[TRUE]--> 1\n"
@@ -56,7 +56,7 @@ def test_figure_3_basic_automata_joined_by_epsilons() -> None:
 
 
 def test_example_5_2_without_epsilons() -> None:
-    assert str(eliminate(built(E2))) == (
+    assert str(eliminate_epsilon(built(E2))) == (
         "states 0 … 2, start 0, final [2], registers r1\n"
         "  0 --[type = 'T' AND value < -40] ↓ r1--> 1\n"
         "  0 --[type = 'T' AND value > 50] ↓ r1--> 1\n"
@@ -65,7 +65,7 @@ def test_example_5_2_without_epsilons() -> None:
 
 
 def test_figure_4a() -> None:
-    assert [str(rule) for rule in eliminate(built(f"true* . {E1}", 3)).rules] == [
+    assert [str(rule) for rule in eliminate_epsilon(built(f"true* . {E1}", 3)).rules] == [
         "0 --[TRUE]--> 0",
         "0 --[type = 'T'] ↓ r1--> 1",
         "1 --[TRUE]--> 1",
@@ -74,12 +74,12 @@ def test_figure_4a() -> None:
 
 
 def test_a_window_is_kept() -> None:
-    for form in (eliminate, definite, single_register):
+    for form in (eliminate_epsilon, make_registers_definite, single_register):
         assert form(built("true -> r, s . [r.v = s.v]", 7)).window == 7
 
 
 def test_epsilon_loops_end() -> None:
-    automaton = eliminate(built("((()*)*)* . (true*)*"))
+    automaton = eliminate_epsilon(built("((()*)*)* . (true*)*"))
     assert str(automaton) == "states 0 … 0, start 0, final [0]\n  0 --[TRUE]--> 0"
 
 
@@ -107,18 +107,18 @@ def test_long_chains_are_merged_quickly() -> None:
 
 
 def test_registers_live_until_their_last_read() -> None:
-    automaton = eliminate(built("true -> r . true -> s . [v = r.v] . [v = s.v] -> r . true"))
-    assert live(automaton) == tuple(map(frozenset, ("", "r", "rs", "s", "", "")))
-    assert [rule.writes for rule in without_idle_writes(automaton).rules] == [("r",), ("s",), (), (), ()]
+    automaton = eliminate_epsilon(built("true -> r . true -> s . [v = r.v] . [v = s.v] -> r . true"))
+    assert live_registers(automaton) == tuple(map(frozenset, ("", "r", "rs", "s", "", "")))
+    assert [rule.writes for rule in drop_idle_writes(automaton).rules] == [("r",), ("s",), (), (), ()]
 
 
 def test_a_register_that_is_overwritten_first_is_not_live() -> None:
-    automaton = eliminate(built("true -> r . true -> r . [v = r.v]"))
-    assert [rule.writes for rule in without_idle_writes(automaton).rules] == [(), ("r",), ()]
+    automaton = eliminate_epsilon(built("true -> r . true -> r . [v = r.v]"))
+    assert [rule.writes for rule in drop_idle_writes(automaton).rules] == [(), ("r",), ()]
 
 
 def test_definite_states_know_what_is_written() -> None:
-    assert str(definite(built("([v = 1] -> r | [v = 2] -> s) . ([v = r.v] | [v = s.v])"))) == (
+    assert str(make_registers_definite(built("([v = 1] -> r | [v = 2] -> s) . ([v = r.v] | [v = s.v])"))) == (
         "states 0 … 3, start 0, final [3], registers r, s\n"
         "  0 --[v = 1] ↓ r--> 1\n"
         "  0 --[v = 2] ↓ s--> 2\n"
@@ -133,7 +133,7 @@ def test_growth_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     writes = " | ".join(f"[v = {index}] -> {name}" for index, name in enumerate(registers))
     reads = " AND ".join(f"{name}.v = 1" for name in registers)
     with pytest.raises(LimitError, match="states=1,000"):
-        definite(built(f"({writes})* . [{reads}]"))
+        make_registers_definite(built(f"({writes})* . [{reads}]"))
 
 
 # Lemma 5.5 ------------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 from ostinato.core.expressions import CURRENT, Attribute, Call, Literal
 from ostinato.errors import OstinatoError
 from ostinato.patterns.sra.automaton import Automaton, Rule
-from ostinato.patterns.sra.from_srem import construct
+from ostinato.patterns.sra.from_srem import build_sra
 from ostinato.patterns.sra.unroll import unroll
 from ostinato.patterns.syntax.srem.parse import parse
 
@@ -16,7 +16,7 @@ STREAMING = f"true* . {T_THEN_H}"  # expression (5)
 
 
 def automaton(text: str, window: int | None = None) -> Automaton:
-    return construct(parse(text).expression, window)
+    return build_sra(parse(text).expression, window)
 
 
 def row(kind: str, key: int) -> dict[str, Any]:

@@ -8,14 +8,14 @@ import pytest
 from ostinato.core.expressions import CURRENT, Attribute, Call
 from ostinato.errors import LimitError
 from ostinato.patterns.sra.automaton import Automaton, Rule
-from ostinato.patterns.sra.from_srem import construct
+from ostinato.patterns.sra.from_srem import build_sra
 from ostinato.patterns.sra.witness import reason_empty, witness
 from ostinato.patterns.syntax.srem.parse import parse
 
 
 def automaton(text: str) -> Automaton:
     pattern = parse(text)
-    return construct(pattern.expression, None if pattern.window is None else int(pattern.window.amount))
+    return build_sra(pattern.expression, None if pattern.window is None else int(pattern.window.amount))
 
 
 def test_a_string_is_found() -> None:

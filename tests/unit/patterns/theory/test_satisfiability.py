@@ -11,7 +11,7 @@ from ostinato.core.interpret import passes
 from ostinato.patterns.syntax.srem.nodes import Concat, Test
 from ostinato.patterns.syntax.srem.parse import parse
 from ostinato.patterns.theory import satisfiability as satisfy
-from ostinato.patterns.theory.satisfiability import model, satisfiable
+from ostinato.patterns.theory.satisfiability import find_model, is_satisfiable
 
 
 def test(text: str) -> Expr:
@@ -68,8 +68,8 @@ test.__test__ = False  # type: ignore[attr-defined]
     ],
 )
 def test_cannot_hold(holding: str) -> None:
-    assert not satisfiable([(test(holding), True)])
-    assert model([(test(holding), True)]) is None
+    assert not is_satisfiable([(test(holding), True)])
+    assert find_model([(test(holding), True)]) is None
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ def test_cannot_hold(holding: str) -> None:
     ],
 )
 def test_can_hold(holding: str) -> None:
-    found = model([(test(holding), True)])
-    assert satisfiable([(test(holding), True)])
+    found = find_model([(test(holding), True)])
+    assert is_satisfiable([(test(holding), True)])
     assert found is not None and passes(test(holding), {CURRENT: {}, **found})
 
 
@@ -130,8 +130,8 @@ def test_can_hold(holding: str) -> None:
 )
 def test_a_test_that_does_not_hold_is_false_or_null(holding: str, failing: str, possible: bool) -> None:
     wanted = [(test(holding), True), (test(failing), False)]
-    assert satisfiable(wanted) is possible
-    found = model(wanted)
+    assert is_satisfiable(wanted) is possible
+    found = find_model(wanted)
     assert (found is not None) is possible
     if found is not None:
         assert passes(test(holding), {CURRENT: {}, "r": {}, **found})
@@ -141,16 +141,16 @@ def test_a_test_that_does_not_hold_is_false_or_null(holding: str, failing: str, 
 def test_a_negation_in_a_condition_is_sqls_own() -> None:
     """NOT p is TRUE where p is FALSE, and a literal that does not hold may also be NULL."""
     negation, absent = test("NOT (x > 5)"), test("x IS NULL")
-    assert not satisfiable([(negation, True), (absent, True)])
-    assert satisfiable([(test("x > 5"), False), (absent, True)])
-    assert satisfiable([(negation, False), (absent, True)])
+    assert not is_satisfiable([(negation, True), (absent, True)])
+    assert is_satisfiable([(test("x > 5"), False), (absent, True)])
+    assert is_satisfiable([(negation, False), (absent, True)])
 
 
 def test_nan_is_like_no_number() -> None:
     x, nan = Attribute(CURRENT, "x"), Literal(math.nan)
-    assert not satisfiable([(Call("=", (x, nan)), True)])
-    assert not satisfiable([(Call("<", (x, nan)), True)])
-    assert satisfiable([(Call("!=", (x, nan)), True)])
+    assert not is_satisfiable([(Call("=", (x, nan)), True)])
+    assert not is_satisfiable([(Call("<", (x, nan)), True)])
+    assert is_satisfiable([(Call("!=", (x, nan)), True)])
 
 
 def test_constants_of_several_types_are_one_order() -> None:
@@ -159,16 +159,16 @@ def test_constants_of_several_types_are_one_order() -> None:
     def equal(constant: int | float | Decimal | datetime) -> tuple[Expr, bool]:
         return Call("=", (x, Literal(constant))), True
 
-    assert satisfiable([equal(1), equal(True), equal(1.0), equal(Decimal("1.0"))])
-    assert satisfiable([equal(0.1), equal(Decimal("0.1"))])
-    assert not satisfiable([equal(1), equal(Decimal("1.01"))])
-    assert not satisfiable([equal(1), equal(datetime(2024, 1, 1))])
-    assert satisfiable([equal(math.inf), (Call(">", (x, Literal(10**300))), True)])
+    assert is_satisfiable([equal(1), equal(True), equal(1.0), equal(Decimal("1.0"))])
+    assert is_satisfiable([equal(0.1), equal(Decimal("0.1"))])
+    assert not is_satisfiable([equal(1), equal(Decimal("1.01"))])
+    assert not is_satisfiable([equal(1), equal(datetime(2024, 1, 1))])
+    assert is_satisfiable([equal(math.inf), (Call(">", (x, Literal(10**300))), True)])
 
 
 def test_values_are_chosen_to_be_read() -> None:
     holding = test("type = 'H' AND id = r.id AND value > 40 AND r.type = 'T'")
-    assert model([(holding, True)]) == {
+    assert find_model([(holding, True)]) == {
         CURRENT: {"type": "H", "id": 0, "value": 41},
         "r": {"type": "T", "id": 0},
     }
@@ -179,9 +179,9 @@ def test_too_many_alternatives_may_hold(monkeypatch: pytest.MonkeyPatch) -> None
     names = ["a", "b", "c", "d"]
     ranges = " AND ".join(f"{name} IN (1, 2, 3)" for name in names)
     different = " AND ".join(f"{one} != {other}" for one in names for other in names if one < other)
-    assert not satisfiable([(test(f"{ranges} AND {different}"), True)])
+    assert not is_satisfiable([(test(f"{ranges} AND {different}"), True)])
     monkeypatch.setattr(satisfy, "_STEPS", 500)
     satisfy._decide.cache_clear()
-    assert satisfiable([(test(f"{ranges} AND {different}"), True)])
-    assert model([(test(f"{ranges} AND {different}"), True)]) is None
+    assert is_satisfiable([(test(f"{ranges} AND {different}"), True)])
+    assert find_model([(test(f"{ranges} AND {different}"), True)]) is None
     satisfy._decide.cache_clear()

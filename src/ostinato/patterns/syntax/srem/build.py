@@ -23,7 +23,7 @@ from ostinato.core.text.build import Clause, SharedBuilder, merge_clauses, unquo
 from ostinato.core.text.grammar import token_span
 from ostinato.errors import QueryError, Span
 from ostinato.patterns.syntax.item_names import ANSWER_COLUMNS
-from ostinato.patterns.syntax.srem.nodes import EPSILON, Concat, Either, Expression, Pattern, Plus, Star, Test
+from ostinato.patterns.syntax.srem.nodes import EPSILON, Concat, Either, Expression, Plus, SremPattern, Star, Test
 
 if TYPE_CHECKING:
     from lark import Token
@@ -34,11 +34,11 @@ _NEVER_TRUE_OR_FALSE = (*ARITHMETIC, *NUMERIC_FUNCTIONS, *STRING_FUNCTIONS)
 class Builder(SharedBuilder):
     """SREM's own rules. In a test, a name without an owner is an attribute of the current event."""
 
-    def pattern(self, _: Span, expression: Expression, *clauses: Clause) -> Pattern:
+    def pattern(self, _: Span, expression: Expression, *clauses: Clause) -> SremPattern:
         fields = merge_clauses(clauses)
         if "partition_by" in fields:
             fields["partition_by"] = tuple(map(_key, fields["partition_by"]))
-        return Pattern(expression, text=self.text, **fields)
+        return SremPattern(expression, text=self.text, **fields)
 
     def either(self, span: Span, *parts: Expression) -> Expression:
         return Either(parts, span)

@@ -92,7 +92,7 @@ EMPTY = Test(FALSE)  # ∅: no string
 
 
 @dataclass(frozen=True)
-class Pattern:
+class SremPattern:
     """A whole SREM query: the expression and its clauses."""
 
     expression: Expression
@@ -115,7 +115,7 @@ def tests(expression: Expression) -> Iterator[Test]:
         yield from tests(child)
 
 
-def written(expression: Expression) -> frozenset[str]:
+def written_registers(expression: Expression) -> frozenset[str]:
     """The registers that it writes anywhere."""
     return frozenset(register for test in tests(expression) for register in test.writes)
 

@@ -9,10 +9,19 @@ from __future__ import annotations
 from ostinato.core.expressions import attributes
 from ostinato.core.text.grammar import load_parser
 from ostinato.errors import QueryError, did_you_mean
-from ostinato.patterns.syntax.srem.nodes import Concat, Expression, Pattern, Plus, Star, Test, children, written
+from ostinato.patterns.syntax.srem.nodes import (
+    Concat,
+    Expression,
+    Plus,
+    SremPattern,
+    Star,
+    Test,
+    children,
+    written_registers,
+)
 
 
-def parse(text: str) -> Pattern:
+def parse(text: str) -> SremPattern:
     """The pattern that `text` states. Raises QueryError with the place, the reason and a likely fix."""
     from lark.exceptions import UnexpectedInput
 
@@ -20,7 +29,7 @@ def parse(text: str) -> Pattern:
     from ostinato.patterns.syntax.srem.messages import syntax_error
 
     try:
-        pattern: Pattern = Builder(text).build(load_parser(__package__, "pattern").parse(text))
+        pattern: SremPattern = Builder(text).build(load_parser(__package__, "pattern").parse(text))
         _check_reads(pattern.expression, frozenset())
         return pattern
     except UnexpectedInput as error:
@@ -37,10 +46,10 @@ def _check_reads(expression: Expression, before: frozenset[str]) -> None:
     elif isinstance(expression, Concat):
         for part in expression.parts:
             _check_reads(part, before)
-            before |= written(part)
+            before |= written_registers(part)
     else:
         if isinstance(expression, Star | Plus):  # one round may read what the round before it wrote
-            before |= written(expression)
+            before |= written_registers(expression)
         for child in children(expression):
             _check_reads(child, before)
 

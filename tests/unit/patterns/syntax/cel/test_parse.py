@@ -571,7 +571,7 @@ def starts_with_a_bracket(query: Query) -> bool:
 @given(queries.filter(lambda query: query.strategy not in ("LAST", "MAX") or not starts_with_a_bracket(query)))
 def test_round_trip(query: Query) -> None:
     assert parse(format.to_text(query)) == query
-    assert parse(format.pretty(query)) == query
+    assert parse(format.pretty_print(query)) == query
 
 
 @given(exprs)
@@ -617,7 +617,7 @@ def test_text_has_no_more_brackets_than_needed(before: str, after: str | None) -
 
 def test_pretty() -> None:
     text = "SELECT MAX x, y.v WHERE (A AS x ; B AS y OR B AS y) FILTER y.v > 1 PARTITION BY k WITHIN 10 minutes"
-    assert format.pretty(parse(text)).splitlines() == [
+    assert format.pretty_print(parse(text)).splitlines() == [
         "SELECT MAX x, y.v",
         "WHERE",
         "  A AS x ; B AS y",

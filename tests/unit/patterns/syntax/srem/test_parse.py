@@ -12,7 +12,17 @@ from ostinato.core.expressions import CURRENT, TRUE, Attribute, Call, Expr, Lite
 from ostinato.core.text.grammar import MAX_DEPTH
 from ostinato.core.window import Window
 from ostinato.errors import QueryError
-from ostinato.patterns.syntax.srem.nodes import EPSILON, Concat, Either, Expression, Pattern, Plus, Star, Test, to_text
+from ostinato.patterns.syntax.srem.nodes import (
+    EPSILON,
+    Concat,
+    Either,
+    Expression,
+    Plus,
+    SremPattern,
+    Star,
+    Test,
+    to_text,
+)
 from ostinato.patterns.syntax.srem.parse import parse
 
 ANY = Test(TRUE)
@@ -41,7 +51,7 @@ def test_the_example_of_the_paper() -> None:
     both = Call("and", (equal(own("type"), "H"), equal(own("id"), Attribute("r1", "id"))))
     text = "[type = 'T'] -> r1 . true* . [type = 'H' and id = r1.id]  WITHIN 10 EVENTS"
     first = Test(equal(own("type"), "T"), ("r1",))
-    assert parse(text) == Pattern(Concat((first, Star(ANY), Test(both))), (), Window("events", 10))
+    assert parse(text) == SremPattern(Concat((first, Star(ANY), Test(both))), (), Window("events", 10))
 
 
 @pytest.mark.parametrize(
@@ -116,7 +126,7 @@ def test_comments_and_backticks() -> None:
 
 
 def test_clauses() -> None:
-    assert parse("true PARTITION BY a, `b c` WITHIN 2 minutes") == Pattern(
+    assert parse("true PARTITION BY a, `b c` WITHIN 2 minutes") == SremPattern(
         ANY, ("a", "b c"), Window("time", 120_000_000_000)
     )
     assert parse("true WITHIN 2.5 ON price").window == Window("attribute", 2.5, "price")
