@@ -4,6 +4,8 @@
 #   make test    lint, types and every test
 #   make lint    style, types and the import contract only
 #   make bench   the benchmarks, as one table
+#   make dist    build the wheel and the source distribution, and try each in a fresh environment
+#   make hooks   let git run the checks of `make lint` before each commit
 #   make clean   remove the environment and everything made
 
 # The first interpreter that is new enough; override with `make PYTHON=/path/to/python`.
@@ -12,7 +14,7 @@ PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 pytho
 BIN := .venv/bin
 MAKEFLAGS += -j2
 
-.PHONY: help demo test lint warm bench clean
+.PHONY: help demo test lint warm bench dist hooks clean
 .DEFAULT_GOAL := help
 
 help:
@@ -39,6 +41,20 @@ warm: .venv/dev.stamp
 	echo '<a/>' | $(BIN)/ostinato xseq '//a/parent::b' --input - > /dev/null; \
 	echo '<a/>' | $(BIN)/ostinato xseq 'return $$X@p from /a /$$Y \$$X (\$$X)* where $$X@p > prev($$X)@p' --input - > /dev/null; \
 	echo '{}' | $(BIN)/ostinato xseq '//a' --format json --input - > /dev/null; wait
+
+# Each file must install and answer by itself, away from the sources.
+dist: .venv/dev.stamp
+	rm -rf dist
+	$(BIN)/python -m build --quiet
+	@for file in dist/*.whl dist/*.tar.gz; do \
+	  rm -rf build/try && $(BIN)/python -m venv build/try && build/try/bin/python -m pip install --quiet --disable-pip-version-check $$file && \
+	  (cd build && try/bin/ostinato check --query 'A AS x ; B AS y FILTER x.v < y.v' && \
+	   try/bin/python -c 'import ostinato as o; assert o.cel("A ; B").count([{"type": t} for t in "AB"]) == 1') && \
+	  echo "$$file installs and answers" || exit 1; done
+	@rm -rf build/try
+
+hooks: .venv/dev.stamp
+	$(BIN)/pre-commit install
 
 clean:
 	rm -rf .venv demo-data examples/data build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
