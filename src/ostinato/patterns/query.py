@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from ostinato.core.backends import is_spark_frame, spark_backend
 from ostinato.core.compile_notice import announce_compilation
@@ -15,6 +15,9 @@ from ostinato.patterns.compile import CompiledPattern, compile_text
 from ostinato.patterns.syntax.nodes import Language, Segment
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ostinato.core.frames import Frame, SparkFrame, TableLike
     from ostinato.core.options import OnLate
     from ostinato.patterns.diagram import Diagram
     from ostinato.patterns.limits import Limits
@@ -46,6 +49,37 @@ class PatternQuery:
         never = [] if test is None else [f"the formula can never match: no events pass {to_text(test)}"]
         return never + find_warnings(self._compiled.query)
 
+    @overload
+    def detect(
+        self,
+        data: Frame,
+        /,
+        *,
+        time: str | None = None,
+        type: str | None = None,
+        order_by: Sequence[str] = (),
+        events: bool | None = None,
+        limits: Limits | None = None,
+        lateness: str | float | timedelta | None = None,
+        on_late: OnLate | None = None,
+        buckets: int | None = None,
+        parallel: int | None = None,
+        metrics: str | None = None,
+    ) -> Frame: ...
+
+    @overload
+    def detect(
+        self,
+        data: TableLike,
+        /,
+        *,
+        time: str | None = None,
+        type: str | None = None,
+        order_by: Sequence[str] = (),
+        events: bool | None = None,
+        limits: Limits | None = None,
+    ) -> pa.Table: ...
+
     def detect(
         self,
         data: Any,
@@ -56,27 +90,50 @@ class PatternQuery:
         order_by: Sequence[str] = (),
         events: bool | None = None,
         limits: Limits | None = None,
-        **spark: Any,
+        lateness: str | float | timedelta | None = None,
+        on_late: OnLate | None = None,
+        buckets: int | None = None,
+        parallel: int | None = None,
+        metrics: str | None = None,
     ) -> Any:
-        """All matches in a table (pyarrow, pandas, polars, a list of dicts), in order of completion; of a Spark
-        DataFrame, batch or streaming, a DataFrame.
+        """All matches, in order of completion.
 
-        `time` and `type` name the columns for event time and event type (default: `ts` and `type` where they exist).
-        Rows are taken in time order, stable for ties; `order_by` adds tie-breakers. Positions are row numbers of the
-        data as given. `events=True` adds the matched rows themselves; on Spark, where rows have no positions, it is
-        the default. `spark` are the options of `ostinato.spark.detect`: lateness, on_late, parallel, buckets.
+        Parameters
+        ----------
+        data
+            A table (pyarrow, pandas, polars, a list of dicts), or a Spark DataFrame, batch or streaming. Rows are taken
+            in time order; rows of equal time stay in the order given.
+        time, type
+            The columns of event time and event type (default: `ts` and `type` where they exist).
+        order_by
+            Columns that put rows of equal time in order.
+        events
+            Add the matched rows themselves in a column `events`. On Spark, where rows have no positions, this is the
+            default.
+        limits
+            Bounds on matches, states and memory.
+        lateness, on_late, buckets, parallel, metrics
+            For Spark DataFrames only: see `ostinato.spark.detect`.
+
+        Returns
+        -------
+        pyarrow.Table, or a Spark DataFrame for a Spark DataFrame
+            For `SELECT *` the columns of PARTITION BY, `start`, `end` and `positions`: row numbers of `data`.
         """
         options: dict[str, Any] = {"time": time, "type": type, "order_by": order_by, "limits": limits}
+        on_spark = {
+            "lateness": lateness, "on_late": on_late, "buckets": buckets, "parallel": parallel, "metrics": metrics
+        }  # fmt: skip
         if is_spark_frame(data):
-            return spark_backend().detect(self, data, events=events is not False, **options, **spark)
-        if spark:
-            option = min(spark)
-            raise bad_option(option, spark[option], f"{option} only for a Spark DataFrame; a table is read whole")
+            return spark_backend().detect(self, data, events=events is not False, **options, **on_spark)
+        for option, value in on_spark.items():
+            if value is not None:
+                raise bad_option(option, value, f"{option} only for a Spark DataFrame; a table is read whole")
         return self.engine(events=bool(events), **options).run_batch(data)
 
     def count(
         self,
-        data: Any,
+        data: TableLike | SparkFrame,
         /,
         *,
         time: str | None = None,
@@ -84,7 +141,10 @@ class PatternQuery:
         order_by: Sequence[str] = (),
         limits: Limits | None = None,
     ) -> int:
-        """How many rows `detect` would return, without building them (on Spark, by counting them)."""
+        """How many rows `detect` would return, without building them (on Spark, by counting them).
+
+        Parameters are those of `detect`.
+        """
         if is_spark_frame(data):
             options: dict[str, Any] = {"time": time, "type": type, "order_by": order_by, "limits": limits}
             return int(spark_backend().detect(self, data, events=False, **options).count())
@@ -103,10 +163,18 @@ class PatternQuery:
         events: bool = False,
         limits: Limits | None = None,
     ) -> Engine:
-        """An engine to push batches into.
+        """An engine to push batches into: `push(batch)` returns the matches that the batch completes.
 
-        `lateness` ("30 seconds", a number of seconds or a timedelta) is how long an event may come after later ones;
-        events later than that are counted (`on_late="count"`), kept beside ("collect") or refused ("raise").
+        Parameters
+        ----------
+        time, type, order_by, limits
+            As for `detect`.
+        lateness
+            How long an event may come after later ones: "30 seconds", a number of seconds or a timedelta.
+        on_late
+            What to do with events later than that: "count" them, "collect" them in `late_events`, or "raise".
+        events
+            Add the matched rows themselves in a column `events`.
         """
         announce_compilation(f"ostinato.patterns.kernels.{self._compiled.kernel}", takes="some seconds")
         from ostinato.patterns.limits import Limits

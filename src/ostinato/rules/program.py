@@ -5,23 +5,21 @@ from __future__ import annotations
 import warnings
 from datetime import timedelta
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from ostinato.core.backends import is_spark_frame, spark_backend
 from ostinato.core.options import bad_option, check_column_name, check_on_late, parse_delay
-from ostinato.errors import OstinatoError, QueryError, did_you_mean
+from ostinato.errors import QueryError
 from ostinato.rules.algebra.query_plan import RulePlan, plan_program
 from ostinato.rules.plan.check import parse_checked
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from ostinato.core.frames import Frame, TableLike
     from ostinato.core.options import OnLate
     from ostinato.rules.incremental.engine import RuleEngine
     from ostinato.rules.limits import RuleLimits
-
-
-_STREAMING = ("lateness", "on_late", "buckets", "longest", "metrics")
 
 
 class RuleProgram:
@@ -58,6 +56,38 @@ class RuleProgram:
             if each.bounds.contradictory
         ] + endless_patterns(self._plan)
 
+    @overload
+    def detect(
+        self,
+        data: Frame,
+        /,
+        *,
+        begin: str | None = None,
+        end: str | None = None,
+        time: str | None = None,
+        type: str | None = None,
+        document: str | None = None,
+        lateness: str | float | timedelta | None = None,
+        on_late: OnLate | None = None,
+        buckets: int | None = None,
+        longest: str | float | timedelta | None = None,
+        metrics: str | None = None,
+    ) -> Frame: ...
+
+    @overload
+    def detect(
+        self,
+        data: TableLike,
+        /,
+        *,
+        begin: str | None = None,
+        end: str | None = None,
+        time: str | None = None,
+        type: str | None = None,
+        document: str | None = None,
+        limits: RuleLimits | None = None,
+    ) -> pa.Table: ...
+
     def detect(
         self,
         data: Any,
@@ -69,17 +99,39 @@ class RuleProgram:
         type: str | None = None,
         document: str | None = None,
         limits: RuleLimits | None = None,
-        **spark: Any,
+        lateness: str | float | timedelta | None = None,
+        on_late: OnLate | None = None,
+        buckets: int | None = None,
+        longest: str | float | timedelta | None = None,
+        metrics: str | None = None,
     ) -> Any:
-        """All derived events of a table (pyarrow, pandas, polars, a list of dicts), in order of their end; of a Spark
-        DataFrame, batch or streaming, a DataFrame.
+        """All derived events, in order of their end (on Spark, in no order).
 
-        `begin` and `end` name the columns of event times (default: `begin` and `end`, or `ts` for events that happen at
-        once; `time` names the latter), `type` that of labels (default `type`). `document` names a column whose JSON or
-        XML texts are the events themselves. `limits` bounds recursion. `spark` are the options of
-        `ostinato.spark.detect_rules`.
+        Parameters
+        ----------
+        data
+            A table (pyarrow, pandas, polars, a list of dicts), or a Spark DataFrame, batch or streaming.
+        begin, end
+            The columns of when events begin and end (default: `begin` and `end`).
+        time
+            The column of the time of events that happen at once (default: `ts`).
+        type
+            The column of event labels (default: `type`).
+        document
+            A column whose JSON or XML texts are the events themselves.
+        limits
+            Bounds on recursion, for tables.
+        lateness, on_late, buckets, longest, metrics
+            For Spark streams only: see `ostinato.spark.detect_rules`.
+
+        Returns
+        -------
+        pyarrow.Table, or a Spark DataFrame for a Spark DataFrame
         """
         options = _options(begin=begin, end=end, time=time, type=type, document=document)
+        on_stream = {
+            "lateness": lateness, "on_late": on_late, "buckets": buckets, "longest": longest, "metrics": metrics
+        }  # fmt: skip
         from ostinato.rules.limits import RuleLimits
 
         if limits is not None and not isinstance(limits, RuleLimits):
@@ -87,14 +139,10 @@ class RuleProgram:
         if is_spark_frame(data):
             if limits is not None:
                 raise bad_option("limits", limits, "limits only for a table; on Spark they are those of RuleLimits()")
-            return spark_backend().detect_rules(self, data, **options, **spark)
-        if spark:
-            option = min(spark)
-            if option not in _STREAMING:
-                raise OstinatoError(
-                    f"detect has no option `{option}`\nfix: {did_you_mean(option, [*options, 'limits', *_STREAMING])}"
-                )
-            raise bad_option(option, spark[option], f"{option} only for a stream on Spark; a table is read whole")
+            return spark_backend().detect_rules(self, data, **options, **on_stream)
+        for option, value in on_stream.items():
+            if value is not None:
+                raise bad_option(option, value, f"{option} only for a stream on Spark; a table is read whole")
         from ostinato.core.events import to_arrow
         from ostinato.rules.runtime.batch import detect_whole, fit
         from ostinato.rules.runtime.required_columns import no_events
@@ -123,10 +171,19 @@ class RuleProgram:
     ) -> RuleEngine:
         """An engine to push batches into; timers go off as time advances.
 
-        `lateness` is how long an event may come after events that end later; events later than that are counted
-        (`on_late="count"`), kept beside ("collect") or refused ("raise"). `longest` is how long an event lasts at most:
-        with it the engine may forget what a longer event would still need, and a longer one is as good as late.
-        `schema` (of pyarrow) says what the columns are; without it the first batch does.
+        Parameters
+        ----------
+        begin, end, time, type, document
+            As for `detect`.
+        lateness
+            How long an event may come after events that end later: "30 seconds", a number of seconds or a timedelta.
+        on_late
+            What to do with events later than that: "count" them, "collect" them in `late_events`, or "raise".
+        longest
+            How long an event lasts at most. The engine may then forget what only a longer event would need; a longer
+            event counts as late.
+        schema
+            The columns, as a pyarrow.Schema; without it the first batch says what they are.
         """
         from ostinato.rules.incremental.engine import RuleEngine, RuleOptions
 

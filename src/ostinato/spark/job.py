@@ -41,7 +41,8 @@ _HIDE = "spark.sql.execution.pyspark.udf.hideTraceback.enabled"
 class Detects(Protocol):
     """A query, a program of rules, or a model that stands in for one."""
 
-    def detect(self, frame: Any, /, **options: Any) -> Any: ...
+    @property
+    def detect(self) -> Callable[..., Any]: ...
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -65,7 +66,7 @@ def test_a_lone_carriage_return_in_the_header_is_an_error(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("row", [{"type": "A", 1: 1}, {"type": "A", "v": 2**70}, {"type": "A", "s": "\ud800"}])
-def test_what_is_no_event_is_a_data_error(row: dict[object, object]) -> None:
+def test_what_is_no_event_is_a_data_error(row: dict[Any, Any]) -> None:
     with pytest.raises(DataError):
         ostinato.cel("A AS x").detect([row])
 
