@@ -8,20 +8,20 @@ from ostinato.core.expressions import variables
 from ostinato.patterns.compile import compile_text
 from ostinato.patterns.semantics.cel import evaluate
 from ostinato.patterns.syntax.nodes import repeated_variables
-from ostinato.rules.plan.cel_patterns import columns, whole_matches
-from ostinato.rules.syntax.nodes import PatternQuery
+from ostinato.rules.plan.embedded_cel import match_columns, select_all_variables
+from ostinato.rules.syntax.nodes import CelPattern
 from ostinato.rules.terms.data import from_row
 from ostinato.rules.terms.event import Event
 from support.answers import item_value
 from support.generators.cel import Row
 
 
-def cel_patterns(rows: list[Row], ticks_per_second: int = 1) -> Callable[[PatternQuery], Iterable[Event]]:
+def cel_patterns(rows: list[Row], ticks_per_second: int = 1) -> Callable[[CelPattern], Iterable[Event]]:
     """The matches over incoming rows, by end: `match { column { … } }` from the first event to the last."""
     stream = sorted(rows, key=lambda row: row["end"])
 
-    def patterns(pattern: PatternQuery) -> Iterable[Event]:
-        query = compile_text(whole_matches(pattern.query), "cel").query
+    def patterns(pattern: CelPattern) -> Iterable[Event]:
+        query = compile_text(select_all_variables(pattern.query), "cel").query
         many = repeated_variables(query.formula)
         items = query.items or ()
         names = sorted(frozenset().union(*(variables(item.expr) for item in items)))
@@ -31,7 +31,7 @@ def cel_patterns(rows: list[Row], ticks_per_second: int = 1) -> Callable[[Patter
             values = {name: first.get(name) for name in query.partition_by} if query.items is None else {}
             values |= {item.name: item_value(item.expr, labels, stream, many) for item in items}
             term = from_row(
-                "match", {name: values[name] for name in columns(query) if not name.startswith("#")}, without=()
+                "match", {name: values[name] for name in match_columns(query) if not name.startswith("#")}, without=()
             )
             yield Event(first["begin"] * ticks_per_second, last["end"] * ticks_per_second, term)
 

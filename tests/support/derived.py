@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ostinato.rules.terms.data import Child, Term, from_canonical, from_row
+from ostinato.rules.terms.data import Child, DataTerm, from_canonical, from_row
 from ostinato.rules.terms.event import Event
 
 
@@ -18,15 +18,15 @@ def events_in(answer: pa.Table) -> frozenset[Event]:
     )
 
 
-def _with_terms(term: Term) -> Term:
-    return Term(term.label, tuple(_read(child) for child in term.children))
+def _with_terms(term: DataTerm) -> DataTerm:
+    return DataTerm(term.label, tuple(_read(child) for child in term.children))
 
 
 def _read(child: Child) -> Child:
-    if isinstance(child, Term) and len(child.children) == 1:
+    if isinstance(child, DataTerm) and len(child.children) == 1:
         (value,) = child.children
         if isinstance(value, str) and value.startswith('{"'):
-            return Term(child.label, (from_canonical(value),))
+            return DataTerm(child.label, (from_canonical(value),))
     return child
 
 
@@ -36,12 +36,16 @@ def compared(events: Iterable[Event]) -> set[Any]:
 
 
 def _shape(child: Child) -> Any:
-    if not isinstance(child, Term):
+    if not isinstance(child, DataTerm):
         return round(child, 9) if isinstance(child, float) else child
     by_label: dict[str, list[Any]] = {}
     for each in child.children:
-        if isinstance(each, Term) and len(each.children) > 1 and not any(isinstance(v, Term) for v in each.children):
+        if (
+            isinstance(each, DataTerm)
+            and len(each.children) > 1
+            and not any(isinstance(v, DataTerm) for v in each.children)
+        ):
             by_label.setdefault(each.label, []).extend((each.label, (("", (_shape(v),)),)) for v in each.children)
         else:
-            by_label.setdefault(each.label if isinstance(each, Term) else "", []).append(_shape(each))
+            by_label.setdefault(each.label if isinstance(each, DataTerm) else "", []).append(_shape(each))
     return child.label, tuple(sorted(((label, tuple(found)) for label, found in by_label.items()), key=repr))

@@ -180,12 +180,12 @@ def checked_rules(
 def _read(program: RuleProgram) -> set[str]:
     """The columns that query terms ask incoming events for."""
     from ostinato.rules.plan.normal_form import normalise
-    from ostinato.rules.syntax.nodes import Bind, Element, Optional, PatternQuery, QueryTerm
+    from ostinato.rules.syntax.nodes import Bind, CelPattern, Element, Optional, QueryTerm
 
     asked: list[QueryTerm] = []
     for rule in normalise(program.program):
         for literal in (*rule.events, *rule.collects, *rule.negations):
-            if not isinstance(literal, PatternQuery) and literal.term.label in program.incoming:
+            if not isinstance(literal, CelPattern) and literal.term.label in program.incoming:
                 asked += literal.term.children
     inner = [term.term if isinstance(term, Bind | Optional) else term for term in asked]
     return {term.label for term in inner if isinstance(term, Element)}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.patterns.syntax.format import duration_text
 from ostinato.rules.algebra.difference import difference
-from ostinato.rules.algebra.format import show, show_definition
-from ostinato.rules.algebra.nodes import Bound, Definition, Match
+from ostinato.rules.algebra.format import format_definition, format_node
+from ostinato.rules.algebra.nodes import Definition, Match, RelevanceBound
 from ostinato.rules.algebra.query_plan import RulePlan
 from ostinato.rules.algebra.relevance import Relevance
-from ostinato.rules.syntax.nodes import PatternQuery
+from ostinato.rules.syntax.nodes import CelPattern
 
 _MICROSECOND = 1_000  # nanoseconds; less comes of `before` and the like, and would tell nobody anything
 
@@ -17,25 +17,31 @@ _MICROSECOND = 1_000  # nanoseconds; less comes of `before` and the like, and wo
 def explain_program(plan: RulePlan) -> str:
     sections = [
         ("strata", "\n".join(_strata(plan))),
-        ("rules in CERA", "\n\n".join(f"rule {each.rule.number}:\n{show(each.node)}" for each in plan.translated)),
-        ("query plan", "\n".join(show_definition(definition) for definition in plan.plan.definitions)),
+        (
+            "rules in CERA",
+            "\n\n".join(f"rule {each.rule.number}:\n{format_node(each.node)}" for each in plan.translated),
+        ),
+        ("query plan", "\n".join(format_definition(definition) for definition in plan.query_plan.definitions)),
         (
             "each step adds",
-            "\n".join(_step(definition) for definition in plan.plan.definitions if _computed(definition)),
+            "\n".join(_step(definition) for definition in plan.query_plan.definitions if _computed(definition)),
         ),
         (
             "kept",
             "\n".join(
-                [*(f"{name}: {_kept(found)}" for name, found in plan.relevance.items()), *endless_patterns(plan)]
+                [
+                    *(f"{name}: {_kept(found)}" for name, found in plan.relevance.items()),
+                    *unbounded_pattern_warnings(plan),
+                ]
             ),
         ),
     ]
     return "\n\n".join(f"-- {title}\n{_indent(text)}" for title, text in sections)
 
 
-def endless_patterns(plan: RulePlan) -> list[str]:
+def unbounded_pattern_warnings(plan: RulePlan) -> list[str]:
     """What to say of CEL queries whose partial matches nothing bounds."""
-    patterns = [event for each in plan.translated for event in each.rule.events if isinstance(event, PatternQuery)]
+    patterns = [event for each in plan.translated for event in each.rule.events if isinstance(event, CelPattern)]
     return [
         f"the partial matches of `{query}` are kept for ever: give the query a WITHIN"
         for query in dict.fromkeys(pattern.query for pattern in patterns)
@@ -60,7 +66,7 @@ def _computed(definition: Definition) -> bool:
 
 
 def _step(definition: Definition) -> str:
-    return f"Δ{show_definition(Definition(definition.name, difference(definition.node)))}"
+    return f"Δ{format_definition(Definition(definition.name, difference(definition.node)))}"
 
 
 def _kept(found: Relevance) -> str:
@@ -74,7 +80,7 @@ def _kept(found: Relevance) -> str:
     return f"until {' and '.join(dict.fromkeys(waits))}"
 
 
-def _until(bound: Bound) -> str:
+def _until(bound: RelevanceBound) -> str:
     told = []
     for time, offset in bound.until:
         at = "the origin of time" if time is None else f"{time[0]}.{time[1]}"

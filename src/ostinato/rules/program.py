@@ -11,7 +11,7 @@ from ostinato.core.backends import is_spark_frame, spark_backend
 from ostinato.core.options import bad_option, check_column_name, check_on_late, parse_delay
 from ostinato.errors import QueryError
 from ostinato.rules.algebra.query_plan import RulePlan, plan_program
-from ostinato.rules.plan.check import parse_checked
+from ostinato.rules.plan.check import parse_and_check
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,7 +29,7 @@ class RuleProgram:
         if not isinstance(text, str):
             raise QueryError(f"a program of rules is text, not {type(text).__name__}")
         self.text = text
-        self.program = parse_checked(text)
+        self.program = parse_and_check(text)
         try:
             self._plan: RulePlan = plan_program(self.program)
         except QueryError as error:
@@ -48,13 +48,13 @@ class RuleProgram:
     @property
     def warnings(self) -> list[str]:
         """What is legal but probably not meant."""
-        from ostinato.rules.explain import endless_patterns
+        from ostinato.rules.explain import unbounded_pattern_warnings
 
         return [
             f"rule {each.rule.number} ({each.rule.head.label}) can never hold: its times contradict each other"
             for each in self._plan.translated
             if each.bounds.contradictory
-        ] + endless_patterns(self._plan)
+        ] + unbounded_pattern_warnings(self._plan)
 
     @overload
     def detect(
@@ -144,17 +144,18 @@ class RuleProgram:
             if value is not None:
                 raise bad_option(option, value, f"{option} only for a stream on Spark; a table is read whole")
         from ostinato.core.events import to_arrow
-        from ostinato.rules.runtime.batch import detect_whole, fit
-        from ostinato.rules.runtime.required_columns import no_events
-        from ostinato.rules.runtime.unknown_labels import labels_of, unseen
+        from ostinato.rules.runtime.batch import detect_table
+        from ostinato.rules.runtime.bound_program import bind_program
+        from ostinato.rules.runtime.required_columns import empty_events
+        from ostinato.rules.runtime.unknown_labels import read_labels, unknown_label_warnings
 
         rows = to_arrow(data)
         if not rows.num_columns:  # an empty list of events names no columns
-            rows = no_events(self._plan, options)
-        fitted = fit(self.program, self.text, rows.schema, options, near=True)
-        for told in unseen(self.incoming, labels_of(rows, fitted.columns)) if len(rows) else ():
+            rows = empty_events(self._plan, options)
+        bound = bind_program(self.program, self.text, rows.schema, options, near=True)
+        for told in unknown_label_warnings(self.incoming, read_labels(rows, bound.columns)) if len(rows) else ():
             warnings.warn(told, stacklevel=2)
-        return detect_whole(fitted, rows, limits=limits)
+        return detect_table(bound, rows, limits=limits)
 
     def engine(
         self,

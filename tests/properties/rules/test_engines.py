@@ -13,7 +13,7 @@ import ostinato
 from ostinato.errors import QueryError
 from ostinato.rules.incremental.engine import RuleEngine
 from ostinato.rules.program import RuleProgram
-from ostinato.rules.semantics.program import fixpoint
+from ostinato.rules.semantics.fixpoint import fixpoint
 from ostinato.rules.syntax.format import program_text
 from support.derived import compared, events_in
 from support.generators.rules import DERIVED, SCHEMA, Strata, cases, events_of, program

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostinato.rules.plan.check import check
+from ostinato.rules.plan.check import check_program
 from ostinato.rules.plan.normal_form import normalise
 from ostinato.rules.plan.strata import stratify
-from ostinato.rules.semantics.program import derived, fixpoint
+from ostinato.rules.semantics.fixpoint import derived_events, fixpoint
 from ostinato.rules.syntax.format import program_text
 from ostinato.rules.syntax.parse import parse
 from support.generators.rules import Strata, cases, events_of, program, programs
@@ -21,7 +21,7 @@ Case = tuple[Strata, list[Row]]
 @given(programs() | programs(nested=True))
 def test_random_programs_are_legal_and_can_be_written(strata: Strata) -> None:
     whole = program(strata)
-    check(whole)
+    check_program(whole)
     rules = [rule for each in strata for rule in each]
     assert list(normalise(whole)) == rules
     assert list(normalise(parse(program_text(whole)))) == rules
@@ -45,7 +45,7 @@ def test_the_fixpoint_is_a_model(case: Case) -> None:
     events = events_of(rows)
     model = fixpoint(strata, events, ticks_per_second=1)
     assert events <= model
-    assert not derived([[rule for rules in strata for rule in rules]], model, ticks_per_second=1)
+    assert not derived_events([[rule for rules in strata for rule in rules]], model, ticks_per_second=1)
 
 
 @settings(max_examples=30)
@@ -55,16 +55,16 @@ def test_temporal_preservation(case: Case, now: int) -> None:
     strata, rows = case
     events = events_of(rows)
     until = [event for event in events if event.end <= now]
-    early = {event for event in derived(strata, until, ticks_per_second=1) if event.end <= now}
-    assert {event for event in derived(strata, events, ticks_per_second=1) if event.end <= now} == early
+    early = {event for event in derived_events(strata, until, ticks_per_second=1) if event.end <= now}
+    assert {event for event in derived_events(strata, events, ticks_per_second=1) if event.end <= now} == early
 
 
 @settings(max_examples=40)
 @given(cases())
 def test_ticks_are_only_a_scale(case: Case) -> None:
     strata, rows = case
-    seconds = derived(strata, events_of(rows), ticks_per_second=1)
-    finer = derived(strata, events_of(rows, 1_000), ticks_per_second=1_000)
+    seconds = derived_events(strata, events_of(rows), ticks_per_second=1)
+    finer = derived_events(strata, events_of(rows, 1_000), ticks_per_second=1_000)
     assert {(event.begin * 1_000, event.end * 1_000, event.term) for event in seconds} == {
         (event.begin, event.end, event.term) for event in finer
     }

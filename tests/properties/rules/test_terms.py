@@ -11,9 +11,9 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostinato.rules.semantics.terms import substitutions
+from ostinato.rules.semantics.simulation import substitutions
 from ostinato.rules.syntax.nodes import Bind, Element
-from ostinato.rules.terms.data import Child, Term, from_canonical, from_json, from_row, same, sort_key, to_json
+from ostinato.rules.terms.data import Child, DataTerm, from_canonical, from_json, from_row, same, sort_key, to_json
 from ostinato.rules.terms.document import parse_document
 from ostinato.rules.terms.match import compile_term
 from support.generators.terms import NESTED_SCHEMA, Row, asked, nested_element, nested_streams, pick, terms
@@ -25,7 +25,7 @@ def texts(found: list[dict[str, Child]]) -> list[list[tuple[str, str]]]:
 
 @settings(max_examples=180)
 @given(asked(), st.sampled_from([None, None, "X", "W"]))
-def test_the_matcher_finds_what_the_definition_says(case: tuple[Element, Term], bound: str | None) -> None:
+def test_the_matcher_finds_what_the_definition_says(case: tuple[Element, DataTerm], bound: str | None) -> None:
     query, data = case
     expected = substitutions(query if bound is None else Bind(bound, query), data)
     assert texts(compile_term(query, bound)(data)) == texts(expected)
@@ -80,11 +80,11 @@ def test_values_are_equal_just_where_their_texts_are(left: Child, right: Child) 
     assert same(left, right) == (to_json(left) == to_json(right))
     assert same(left, from_canonical(to_json(left)))
     assert to_json(from_canonical(to_json(left))) == to_json(left)
-    sorted([left, right, Term("a", (left,)), None], key=sort_key)
+    sorted([left, right, DataTerm("a", (left,)), None], key=sort_key)
 
 
 @given(terms())
-def test_canonical_text_keeps_terms(term: Term) -> None:
+def test_canonical_text_keeps_terms(term: DataTerm) -> None:
     back = from_canonical(to_json(term))
     assert back == term
     assert hash(back) == hash(term)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ostinato.core.expressions import AGGREGATES, COMPARISONS, Call, Expr, Literal, Variable
 from ostinato.core.text.build import flat_call
 from ostinato.errors import OstinatoError, QueryError
-from ostinato.rules.plan.check import check
+from ostinato.rules.plan.check import check_program
 from ostinato.rules.plan.normal_form import normalise
 from ostinato.rules.plan.strata import stratify
 from ostinato.rules.syntax import nodes as n
@@ -148,7 +148,7 @@ isos = st.datetimes().map(lambda time: time.isoformat())
 bindings = st.none() | names
 atoms: st.SearchStrategy[n.Body] = st.one_of(
     st.builds(n.EventQuery, names, elements, bindings),
-    st.builds(n.PatternQuery, names, texts, matches),
+    st.builds(n.CelPattern, names, texts, matches),
     st.builds(n.RelativeTimer, names, st.sampled_from(n.RELATIVE_TIMERS), names, durations),
     st.builds(n.AbsoluteTimer, names, times, times) | st.builds(n.AbsoluteTimer, names, isos, isos),
     st.builds(n.While, names, elements, st.just(True)),
@@ -166,19 +166,19 @@ bodies: st.SearchStrategy[n.Body] = st.recursive(
     max_leaves=4,
 )
 programs = st.lists(st.tuples(_made(constructs), bodies), min_size=1, max_size=2).map(
-    lambda rules: n.Program(tuple(n.Rule(head, body, number) for number, (head, body) in enumerate(rules, 1)))
+    lambda rules: n.Ruleset(tuple(n.Rule(head, body, number) for number, (head, body) in enumerate(rules, 1)))
 )
 
 
 @settings(max_examples=45, deadline=None)
 @given(programs)
-def test_text_of_a_program_parses_to_it(program: n.Program) -> None:
+def test_text_of_a_program_parses_to_it(program: n.Ruleset) -> None:
     assert parse(program_text(program)) == program
 
 
 @settings(max_examples=30, deadline=None)
 @given(programs)
-def test_branches_are_rules_of_their_own(program: n.Program) -> None:
+def test_branches_are_rules_of_their_own(program: n.Ruleset) -> None:
     """A normal rule has a text too, and its normal form is itself."""
     try:
         rules = normalise(program)
@@ -193,9 +193,9 @@ def test_branches_are_rules_of_their_own(program: n.Program) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(programs)
-def test_a_program_is_checked_or_refused_with_a_reason(program: n.Program) -> None:
+def test_a_program_is_checked_or_refused_with_a_reason(program: n.Ruleset) -> None:
     try:
-        check(program)
+        check_program(program)
         stratify(normalise(program))
     except OstinatoError as error:
         assert str(error)
@@ -246,7 +246,7 @@ def test_no_text_makes_the_parser_stumble(chance: random.Random, edits: int) -> 
     text = "".join(pieces)
     try:
         program = parse(text)
-        check(program)
+        check_program(program)
     except QueryError as error:
         assert error.span is not None
         assert 0 <= error.span.start <= len(text)

@@ -16,12 +16,12 @@ from hypothesis import Phase, given, seed, settings
 import ostinato as ost
 from ostinato.errors import DataError, OstinatoError, QueryError
 from ostinato.rules.program import RuleProgram
-from ostinato.rules.runtime.batch import fit
+from ostinato.rules.runtime.bound_program import bind_program
 from ostinato.rules.syntax.format import program_text
 from ostinato.spark import detect_rules
 from ostinato.spark.columns import arrow_schema
 from ostinato.spark.failures import told_by_spark
-from ostinato.spark.rules.events import answer
+from ostinato.spark.rules.events import to_answer
 from ostinato.spark.rules.sql import run_in_sql
 from support import paths
 from support.generators.rules import SCHEMA as PLAIN
@@ -46,8 +46,8 @@ def few_tasks(spark: Any) -> Iterator[None]:
 
 def in_sql(rules: RuleProgram, given: Any, **columns: Any) -> Any:
     """Without tasks, whatever keys there are."""
-    fitted = fit(rules.program, rules.text, arrow_schema(given.schema), columns, near=True)
-    return answer(run_in_sql(fitted, given), fitted)
+    bound = bind_program(rules.program, rules.text, arrow_schema(given.schema), columns, near=True)
+    return to_answer(run_in_sql(bound, given), bound)
 
 
 def test_every_rule_derives_something() -> None:

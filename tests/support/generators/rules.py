@@ -16,7 +16,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from ostinato.core.expressions import COMPARISONS, Call, Expr, Literal, Variable
-from ostinato.rules.semantics.program import derived, fixpoint
+from ostinato.rules.semantics.fixpoint import derived_events, fixpoint
 from ostinato.rules.syntax import nodes as n
 from ostinato.rules.terms.data import from_row
 from ostinato.rules.terms.event import Event
@@ -102,9 +102,9 @@ def _more(rules: Sequence[n.NormalRule], known: frozenset[Event] | None) -> froz
     return None if known is None else fixpoint([rules], known, ticks_per_second=1)
 
 
-def program(strata: Strata) -> n.Program:
+def program(strata: Strata) -> n.Ruleset:
     """The same rules as a program that was read from a text."""
-    return n.Program(
+    return n.Ruleset(
         tuple(
             n.Rule(
                 rule.head,
@@ -170,7 +170,7 @@ class _Writer:
         return rule if rule.events else grow(rule)
 
     def _fires(self, rule: n.NormalRule) -> bool:
-        return self.known is None or bool(derived([[rule]], self.known, ticks_per_second=1))
+        return self.known is None or bool(derived_events([[rule]], self.known, ticks_per_second=1))
 
     def _reads_derived(self, rule: n.NormalRule) -> bool:
         return any(isinstance(event, n.EventQuery) and event.term.label in DERIVED for event in rule.events)
@@ -355,9 +355,9 @@ class _Writer:
         other = self._variable(kind)
         op = pick(self.draw, "+", "-", "*")
         if pick(self.draw, False, True):
-            return n.Combined(Call(op, (Variable(n.outcome(0)), other)), (aggregate,))
+            return n.Combined(Call(op, (Variable(n.aggregate_variable(0)), other)), (aggregate,))
         two = aggregate, n.Aggregate(pick(self.draw, "count", "max"), other)
-        return n.Combined(Call(op, (Variable(n.outcome(0)), Variable(n.outcome(1)))), two)
+        return n.Combined(Call(op, (Variable(n.aggregate_variable(0)), Variable(n.aggregate_variable(1)))), two)
 
     def _count(self) -> n.ConstructTerm:
         kinds = [kind for kind in "kvw" if self.bound[kind]]

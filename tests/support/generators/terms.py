@@ -10,7 +10,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from ostinato.rules.syntax.nodes import Bind, Const, Desc, Element, Optional, QueryTerm
-from ostinato.rules.terms.data import Child, Term
+from ostinato.rules.terms.data import Child, DataTerm
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 Row = dict[str, Any]
@@ -28,20 +28,20 @@ def pick(draw: Draw, *options: Any) -> Any:
 
 
 @st.composite
-def terms(draw: Draw, max_depth: int = 3) -> Term:
+def terms(draw: Draw, max_depth: int = 3) -> DataTerm:
     return _term(draw, max_depth)
 
 
-def _term(draw: Draw, depth: int) -> Term:
+def _term(draw: Draw, depth: int) -> DataTerm:
     count = pick(draw, 2, 1, 3, 0, 2)
     children: tuple[Child, ...] = tuple(
         _term(draw, depth - 1) if depth > 1 and pick(draw, True, False) else pick(draw, *SCALARS) for _ in range(count)
     )
-    return Term(pick(draw, *LABELS), children)
+    return DataTerm(pick(draw, *LABELS), children)
 
 
 @st.composite
-def asked(draw: Draw, max_depth: int = 3) -> tuple[Element, Term]:
+def asked(draw: Draw, max_depth: int = 3) -> tuple[Element, DataTerm]:
     """A data term and a query term made out of it, or out of another one."""
     data = _term(draw, max_depth)
     source = pick(draw, data, data, data, _term(draw, max_depth))
@@ -49,7 +49,7 @@ def asked(draw: Draw, max_depth: int = 3) -> tuple[Element, Term]:
     return replace(query, label=pick(draw, data.label, data.label, data.label, query.label)), data
 
 
-def _element(draw: Draw, source: Term) -> Element:
+def _element(draw: Draw, source: DataTerm) -> Element:
     total, ordered = pick(draw, False, False, True), pick(draw, False, True)
     kept = [child for child in source.children if total or pick(draw, True, True, False)]
     if not ordered and pick(draw, False, True):
@@ -71,7 +71,7 @@ def _query(draw: Draw, source: Child) -> QueryTerm:
         return Bind(_name(draw))
     if kind == "desc":
         below = source
-        while isinstance(below, Term) and below.children and pick(draw, True, True, False):
+        while isinstance(below, DataTerm) and below.children and pick(draw, True, True, False):
             below = below.children[pick(draw, *range(len(below.children)))]
         return Desc(_same(draw, below))
     if kind == "other":
@@ -80,7 +80,7 @@ def _query(draw: Draw, source: Child) -> QueryTerm:
 
 
 def _same(draw: Draw, source: Child) -> QueryTerm:
-    if isinstance(source, Term):
+    if isinstance(source, DataTerm):
         return _element(draw, source)
     assert isinstance(source, bool | int | float | str)
     return Const(source)

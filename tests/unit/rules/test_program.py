@@ -11,7 +11,7 @@ import pytest
 
 import ostinato
 from ostinato.errors import DataError, QueryError
-from ostinato.rules.runtime.duck import DuckSession
+from ostinato.rules.runtime.duckdb_store import DuckDBStore
 
 
 def detect(text: str, rows: list[dict[str, Any]], **options: Any) -> list[dict[str, Any]]:
@@ -112,13 +112,13 @@ def test_or_gives_a_rule_for_each_branch() -> None:
 
 def test_what_many_branches_derive_is_put_together_once(monkeypatch: pytest.MonkeyPatch) -> None:
     defined: list[str] = []
-    define = DuckSession.define
+    define = DuckDBStore.define
 
-    def noted(session: DuckSession, name: str, query: Any, *, kept: bool) -> None:
+    def noted(session: DuckDBStore, name: str, query: Any, *, kept: bool) -> None:
         defined.append(name)
         define(session, name, query, kept=kept)
 
-    monkeypatch.setattr(DuckSession, "define", noted)
+    monkeypatch.setattr(DuckDBStore, "define", noted)
     choices = ", ".join(f"or {{ event {i}: a {{{{ }}}}, event {i}: b {{{{ }}}} }}" for i in "ijkl")
     rows = [{"type": "a", "ts": 0}, {"type": "b", "ts": 1}]
     found = detect(f"DETECT x {{ }} ON and {{ {choices} }} END", rows)

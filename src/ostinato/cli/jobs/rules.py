@@ -22,8 +22,8 @@ from ostinato.files import EventReader, open_events
 from ostinato.files.reader import OnError
 from ostinato.rules.incremental.engine import RuleEngine
 from ostinato.rules.program import RuleProgram
-from ostinato.rules.runtime.ingest import Columns
-from ostinato.rules.runtime.unknown_labels import labels_of, unseen
+from ostinato.rules.runtime.ingest import EventColumns
+from ostinato.rules.runtime.unknown_labels import read_labels, unknown_label_warnings
 
 _NEVER = np.iinfo(np.int64).min
 
@@ -82,11 +82,11 @@ class RulesJob:
                 if lateness is None:
                     last = self._check_order(columns, rows, reader.rows_read - len(rows), last)
                 results.add(ran.add(engine.push(rows)))
-            ran.seen |= labels_of(rows, columns) or set()
+            ran.seen |= read_labels(rows, columns) or set()
         results.add(ran.add(engine.flush()))
         ran.late = engine.stats().late
         if reader.rows_read and columns.document is None:  # a document says its label itself
-            ran.notes += unseen(self.program.incoming, ran.seen)
+            ran.notes += unknown_label_warnings(self.program.incoming, ran.seen)
 
     def _sorted(self, reader: EventReader, results: Results, ran: _Ran) -> None:
         """Load everything and derive at once; events may come in any order."""
@@ -117,16 +117,16 @@ class RulesJob:
                 )
         return reader
 
-    def _resolved(self, reader: EventReader) -> Columns:
-        return Columns.resolve(reader.schema, labels=self.program.incoming, **self.columns)
+    def _resolved(self, reader: EventReader) -> EventColumns:
+        return EventColumns.resolve(reader.schema, labels=self.program.incoming, **self.columns)
 
-    def _check_order(self, columns: Columns, rows: pa.Table, first_row: int, last: int) -> int:
+    def _check_order(self, columns: EventColumns, rows: pa.Table, first_row: int, last: int) -> int:
         """Files are read in pieces of any size, so what may be out of order must not depend on it: nothing may."""
-        _, ends = columns.moments.ticks(rows, first_row=first_row)
+        _, ends = columns.times.ticks(rows, first_row=first_row)
         ticks = np.concatenate([np.array([last]), ends])
         if (ticks[1:] < ticks[:-1]).any():
             raise DataError(
-                f"the events are not in order of their end (`{columns.moments.end}`)",
+                f"the events are not in order of their end (`{columns.times.end}`)",
                 row=first_row + int(np.argmax(ticks[1:] < ticks[:-1])),
                 fix="--lateness '5 minutes' if none comes later than that, or --sort to read all into memory",
             )

@@ -60,7 +60,7 @@ def absolute_nanoseconds(moment: int | float | str) -> int:
     return (since.days * 86_400 + since.seconds) * _SECOND + since.microseconds * 1_000
 
 
-class Bounds:
+class DifferenceBounds:
     """`most(x, y)` is the least c that the rule is known to imply for x - y <= c.
 
     `longest` says of a stream how long its events last at most.
@@ -154,9 +154,9 @@ class Bounds:
                             self.contradictory = self.contradictory or later == earlier
 
 
-def annotate(node: cera.Node, bounds: Bounds) -> cera.Node:
+def annotate_joins(node: cera.Node, bounds: DifferenceBounds) -> cera.Node:
     """Every join with what is known about the times of its two sides."""
-    below = tuple(annotate(each, bounds) for each in cera.inputs(node))
+    below = tuple(annotate_joins(each, bounds) for each in cera.inputs(node))
     node = cera.with_inputs(node, below)
     if not isinstance(node, cera.AnyJoin) or isinstance(node.right, cera.AnyTimer):
         return node
@@ -172,7 +172,7 @@ def _sides(idents: Sequence[str]) -> list[tuple[str, str]]:
     return [(ident, side) for ident in idents for side in ("begin", "end")]
 
 
-def _nearest(left: Sequence[str], right: Sequence[str], bounds: Bounds) -> cera.Near | None:
+def _nearest(left: Sequence[str], right: Sequence[str], bounds: DifferenceBounds) -> cera.Near | None:
     """The two times, one of each side, whose distance is known best."""
     best: tuple[float, cera.Near] | None = None
     for one in _sides(left):
@@ -183,7 +183,7 @@ def _nearest(left: Sequence[str], right: Sequence[str], bounds: Bounds) -> cera.
     return None if best is None else best[1]
 
 
-def _keep(mine: Sequence[str], others: Sequence[str], bounds: Bounds) -> tuple[cera.Bound, ...]:
+def _keep(mine: Sequence[str], others: Sequence[str], bounds: DifferenceBounds) -> tuple[cera.RelevanceBound, ...]:
     """For each event of the other side, how long after each of my times it may end."""
     kept = []
     for event in others:
@@ -193,5 +193,5 @@ def _keep(mine: Sequence[str], others: Sequence[str], bounds: Bounds) -> tuple[c
         for ident in mine:
             if known.get((ident, "begin"), inf) <= known.get((ident, "end"), -inf):
                 del known[ident, "end"]
-        kept.append(cera.Bound(event, tuple(known.items())))
+        kept.append(cera.RelevanceBound(event, tuple(known.items())))
     return tuple(kept)

@@ -66,9 +66,9 @@ class Renaming:
         (left, one), (right, other) = near.left, near.right
         return replace(near, left=(self.event(left), one), right=(self.event(right), other))
 
-    def bounds(self, bounds: tuple[cera.Bound, ...]) -> tuple[cera.Bound, ...]:
+    def bounds(self, bounds: tuple[cera.RelevanceBound, ...]) -> tuple[cera.RelevanceBound, ...]:
         return tuple(
-            cera.Bound(
+            cera.RelevanceBound(
                 self.event(bound.event),
                 tuple((None if time is None else (self.event(time[0]), time[1]), most) for time, most in bound.until),
             )
@@ -97,7 +97,7 @@ class Renaming:
         return replace(expr, name=self.variable(expr.name)) if isinstance(expr, Variable) else expr
 
 
-def renamed(node: cera.Node) -> tuple[cera.Node, Renaming]:
+def canonicalise(node: cera.Node) -> tuple[cera.Node, Renaming]:
     """The node with numbers for names, and the names."""
     renaming = Renaming()
     return renaming.node(node), renaming

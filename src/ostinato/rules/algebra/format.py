@@ -15,7 +15,7 @@ _ALLEN = {
 }
 
 
-def show(node: cera.Node) -> str:
+def format_node(node: cera.Node) -> str:
     """One operator a line, as in Figure 4, down to the joins, which stay on one."""
     lines: list[str] = []
     closing = ""
@@ -26,9 +26,9 @@ def show(node: cera.Node) -> str:
     return "\n".join([*lines, _inline(node) + closing])
 
 
-def show_definition(definition: cera.Definition) -> str:
+def format_definition(definition: cera.Definition) -> str:
     """`name := expression`, indented under the name."""
-    first, *rest = show(definition.node).split("\n")
+    first, *rest = format_node(definition.node).split("\n")
     return "\n".join([f"{definition.name} := {first}", *(f"    {line}" for line in rest)])
 
 
@@ -38,7 +38,7 @@ def _head(node: cera.Construct | cera.Merge | cera.Select | cera.Project) -> str
     if isinstance(node, cera.Merge):
         return f"µ[[begin, end] ← {' ⊔ '.join(node.events)}]"
     if isinstance(node, cera.Select):
-        return f"σ[{' ∧ '.join(map(show_condition, node.conditions))}]"
+        return f"σ[{' ∧ '.join(map(format_condition, node.conditions))}]"
     return f"π[{', '.join(node.data)}]"
 
 
@@ -76,7 +76,7 @@ def _operand(node: cera.Node) -> str:
     return f"({shown})" if isinstance(node, cera.AnyJoin | cera.Union) else shown
 
 
-def show_condition(condition: Condition) -> str:
+def format_condition(condition: Condition) -> str:
     """Temporal relations as comparisons of times, as in Figure 4."""
     if isinstance(condition, Temporal) and condition.relation in _ALLEN:
         return _ALLEN[condition.relation].format(*condition.events)
@@ -86,7 +86,7 @@ def show_condition(condition: Condition) -> str:
             return f"max{{{ends}}} - min{{{begins}}} ≤ {condition.duration.text}"
         return f"max{{{begins}}} - min{{{ends}}} ≥ {condition.duration.text}"
     if isinstance(condition, Formula):
-        shown = [show_condition(part) for part in condition.parts]
+        shown = [format_condition(part) for part in condition.parts]
         return f"¬({shown[0]})" if condition.op == "not" else f" {'∧∨'[condition.op == 'or']} ".join(shown).join("()")
     return condition_text(condition).replace("var ", "") if isinstance(condition, Data) else condition_text(condition)
 

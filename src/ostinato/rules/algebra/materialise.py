@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ostinato.rules.algebra import nodes as cera
-from ostinato.rules.algebra.canonical_names import Renaming, renamed
+from ostinato.rules.algebra.canonical_names import Renaming, canonicalise
 
 FORWARD = ("from-end", "from-start", "extend", "shift-forward")  # timers that end after what they are anchored on
 
@@ -25,13 +25,13 @@ def materialise(rules: Iterable[tuple[int, cera.Node]]) -> cera.Plan:
     return cera.Plan(tuple(made.definitions))
 
 
-def waits(node: cera.Node) -> bool:
+def waits_for_time(node: cera.Node) -> bool:
     """Whether the node's tuples may end after all of what they are made from: a timer, or a time set in advance."""
     if isinstance(node, cera.Join) and isinstance(node.right, cera.TimerStream):
-        return node.right.timer.kind in FORWARD or waits(node.left)
+        return node.right.timer.kind in FORWARD or waits_for_time(node.left)
     if isinstance(node, cera.Join) and isinstance(node.right, cera.FixedStream):
         return True
-    return isinstance(node, cera.Select | cera.Project) and waits(node.input)
+    return isinstance(node, cera.Select | cera.Project) and waits_for_time(node.input)
 
 
 @dataclass
@@ -42,7 +42,7 @@ class _Points:
 
     def visit(self, node: cera.Node, *, again: bool = False) -> cera.Node:
         """The node over points; `again`: later steps look at it again, so it must be one itself."""
-        if isinstance(node, cera.Match | cera.FixedStream) or waits(node):
+        if isinstance(node, cera.Match | cera.FixedStream) or waits_for_time(node):
             return self._point(self._over_points(node))
         node = self._over_points(node)
         return self._point(node) if again and not isinstance(node, cera.Point | cera.Rename) else node
@@ -50,19 +50,19 @@ class _Points:
     def _over_points(self, node: cera.Node) -> cera.Node:
         if isinstance(node, cera.Join) and isinstance(node.right, cera.AnyTimer):
             # A chain of timers waits once, for the last of them.
-            left = self._over_points(node.left) if waits(node.left) else self.visit(node.left)
+            left = self._over_points(node.left) if waits_for_time(node.left) else self.visit(node.left)
             return replace(node, left=left)
         if isinstance(node, cera.Join):
             return replace(node, left=self.visit(node.left, again=True), right=self.visit(node.right, again=True))
         if isinstance(node, cera.TemporalJoin | cera.AntiJoin):
             return replace(node, left=self.visit(node.left), right=self.visit(node.right, again=True))
         if isinstance(node, cera.Select | cera.Project):
-            below = self._over_points(node.input) if waits(node.input) else self.visit(node.input)
+            below = self._over_points(node.input) if waits_for_time(node.input) else self.visit(node.input)
             return replace(node, input=below)
         return node
 
     def _point(self, node: cera.Node) -> cera.Node:
-        plain, mine = renamed(node)
+        plain, mine = canonicalise(node)
         if plain in self._known:
             point, theirs = self._known[plain]
             events = _pairs(mine.events, theirs.events, point.schema.times)

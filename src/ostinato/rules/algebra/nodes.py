@@ -14,7 +14,7 @@ from typing import Literal as OneOf
 
 from ostinato.errors import OstinatoError
 from ostinato.rules.syntax import nodes as n
-from ostinato.rules.syntax.variables import variables
+from ostinato.rules.syntax.variables import term_variables
 
 MERGED = ""  # the identifier of the one interval that merging leaves: its times are begin and end
 
@@ -42,7 +42,7 @@ class Match:
 
     @cached_property
     def schema(self) -> Schema:
-        return Schema((self.ident,), (self.ident,), variables(self.term, self.bound))
+        return Schema((self.ident,), (self.ident,), term_variables(self.term, self.bound))
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Near:
 
 
 @dataclass(frozen=True)
-class Bound:
+class RelevanceBound:
     """How long a tuple of one side of a join may wait for `event` of the other side to end.
 
     Until the earliest of its own times, each with an offset in nanoseconds; for ever where there is none. A time is an
@@ -99,8 +99,8 @@ class Join:
     left: Node
     right: Node
     near: Near | None = None
-    keep_left: tuple[Bound, ...] = ()
-    keep_right: tuple[Bound, ...] = ()
+    keep_left: tuple[RelevanceBound, ...] = ()
+    keep_right: tuple[RelevanceBound, ...] = ()
 
     @cached_property
     def schema(self) -> Schema:
@@ -151,7 +151,7 @@ class TemporalJoin:
     named: bool = False
     timed: bool = False
     near: Near | None = None
-    keep_right: tuple[Bound, ...] = ()
+    keep_right: tuple[RelevanceBound, ...] = ()
 
     @cached_property
     def schema(self) -> Schema:
@@ -168,7 +168,7 @@ class AntiJoin:
     left: Node
     right: Node
     near: Near | None = None
-    keep_right: tuple[Bound, ...] = ()
+    keep_right: tuple[RelevanceBound, ...] = ()
 
     @property
     def schema(self) -> Schema:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import islice, product
 
 from ostinato.core.expressions import Variable
-from ostinato.rules.plan.strata import uses
-from ostinato.rules.syntax.nodes import Bind, Element, Make, NormalRule, PatternQuery, Value
+from ostinato.rules.plan.strata import label_uses
+from ostinato.rules.syntax.nodes import Bind, CelPattern, Element, Make, NormalRule, Value
 
 _MOST = 1_000  # ways to choose a key that are looked at
 
@@ -21,7 +21,7 @@ Choice = Mapping[str, str]  # label -> the attribute whose value goes by
 
 
 @dataclass(frozen=True)
-class Unit:
+class RuleUnit:
     """Rules that are evaluated together. `rules` are their numbers, `labels` what they read; None: all, for a pattern.
 
     `keys` are attributes of each label, as many of each: events that differ in one of them never meet. Without any, all
@@ -33,7 +33,7 @@ class Unit:
     keys: Mapping[str, tuple[str, ...]]
 
 
-def partition(rules: Sequence[NormalRule], plain: Collection[str]) -> tuple[Unit, ...]:
+def partition_rules(rules: Sequence[NormalRule], plain: Collection[str]) -> tuple[RuleUnit, ...]:
     """The units of a program, those with a key first. `plain` are the attributes of incoming events with one value."""
     made: list[tuple[list[NormalRule], list[Choice]]] = []
     whole: list[NormalRule] = []
@@ -47,7 +47,7 @@ def partition(rules: Sequence[NormalRule], plain: Collection[str]) -> tuple[Unit
     return tuple(units) + ((_unit(whole, []),) if whole else ())
 
 
-def describe(units: Iterable[Unit]) -> list[str]:
+def describe_units(units: Iterable[RuleUnit]) -> list[str]:
     """A line for each unit, for `explain`."""
     told = []
     for unit in units:
@@ -60,16 +60,16 @@ def describe(units: Iterable[Unit]) -> list[str]:
     return told
 
 
-def _unit(rules: Iterable[NormalRule], choices: Sequence[Choice]) -> Unit:
+def _unit(rules: Iterable[NormalRule], choices: Sequence[Choice]) -> RuleUnit:
     members = list(rules)
-    patterns = any(isinstance(event, PatternQuery) for rule in members for event in rule.events)
-    labels = None if patterns else frozenset(use.label for rule in members for use in uses(rule))
+    patterns = any(isinstance(event, CelPattern) for rule in members for event in rule.events)
+    labels = None if patterns else frozenset(use.label for rule in members for use in label_uses(rule))
     chosen: list[Choice] = []
     for choice in choices:  # two variables in one attribute of some label say no more than one
         if all(attribute != other[label] for other in chosen for label, attribute in choice.items()):
             chosen.append(choice)
     keys = {label: tuple(choice[label] for choice in chosen) for label in sorted(chosen[0] if chosen else ())}
-    return Unit(tuple(sorted({rule.number for rule in members})), labels, keys)
+    return RuleUnit(tuple(sorted({rule.number for rule in members})), labels, keys)
 
 
 def _components(rules: Sequence[NormalRule]) -> Iterator[list[NormalRule]]:
@@ -87,12 +87,12 @@ def _components(rules: Sequence[NormalRule]) -> Iterator[list[NormalRule]]:
 
 
 def _derived_labels(rule: NormalRule, derived: Collection[str]) -> set[str]:
-    return {rule.head.label} | {use.label for use in uses(rule) if use.label in derived}
+    return {rule.head.label} | {use.label for use in label_uses(rule) if use.label in derived}
 
 
 def _choices(rule: NormalRule, component: Sequence[NormalRule], plain: Collection[str]) -> list[Choice]:
     """The keys that the rule can go by: for each variable, attributes of its literals and its head."""
-    if not rule.events or any(isinstance(event, PatternQuery) for event in rule.events):
+    if not rule.events or any(isinstance(event, CelPattern) for event in rule.events):
         return []
     derived = {other.head.label for other in component}
     literals = [query.term for query in (*rule.events, *rule.collects, *rule.negations)]

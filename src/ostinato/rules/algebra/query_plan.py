@@ -7,32 +7,32 @@ from dataclasses import dataclass
 from math import inf
 
 from ostinato.patterns.syntax.cel.parse import parse
-from ostinato.rules.algebra.bounds import Bounds, annotate
+from ostinato.rules.algebra.bounds import DifferenceBounds, annotate_joins
 from ostinato.rules.algebra.materialise import materialise
 from ostinato.rules.algebra.nodes import Construct, Node, Plan
-from ostinato.rules.algebra.relevance import Relevance, relevance
-from ostinato.rules.algebra.rewrite import early_negation, narrow, push_selections
+from ostinato.rules.algebra.relevance import Relevance, temporal_relevance
+from ostinato.rules.algebra.rewrite import push_antijoins, push_projections, push_selections
 from ostinato.rules.algebra.translate import PATTERN, translate
 from ostinato.rules.plan.normal_form import normalise
 from ostinato.rules.plan.strata import Group, Strata, stratify
-from ostinato.rules.syntax.nodes import NormalRule, Program
+from ostinato.rules.syntax.nodes import NormalRule, Ruleset
 
 
 @dataclass(frozen=True)
-class Translated:
+class TranslatedRule:
     """A rule, its CERA expression (Figure 8), and the same after all rewrites."""
 
     rule: NormalRule
     node: Construct
-    improved: Node
-    bounds: Bounds
+    rewritten: Node
+    bounds: DifferenceBounds
 
 
 @dataclass(frozen=True)
 class RulePlan:
     strata: Strata
-    translated: tuple[Translated, ...]  # in the order of evaluation
-    plan: Plan
+    translated: tuple[TranslatedRule, ...]  # in the order of evaluation
+    query_plan: Plan
     relevance: Mapping[str, Relevance]
 
     @property
@@ -40,7 +40,7 @@ class RulePlan:
         return self.strata.groups
 
 
-def plan_program(program: Program, longest: float = inf) -> RulePlan:
+def plan_program(program: Ruleset, longest: float = inf) -> RulePlan:
     """`longest`: how many nanoseconds an incoming event lasts at most, where that is known."""
     strata = stratify(normalise(program))
     durations: dict[str, float] = {}
@@ -51,7 +51,7 @@ def plan_program(program: Program, longest: float = inf) -> RulePlan:
             return longest + window.amount if window is not None and window.kind == "time" else inf
         return durations.get(stream, longest)
 
-    translated: list[Translated] = []
+    translated: list[TranslatedRule] = []
     for group in strata.groups:
         made = [_translated(rule, lasts) for rule in group.rules]
         translated += made
@@ -60,12 +60,12 @@ def plan_program(program: Program, longest: float = inf) -> RulePlan:
             known = inf if group.recursive else each.bounds.longest(events)
             # Events of a label that rules derive may also come in.
             durations[label] = max(known, durations.get(label, longest))
-    plan = materialise((each.rule.number, each.improved) for each in translated)
-    return RulePlan(strata, tuple(translated), plan, relevance(plan))
+    plan = materialise((each.rule.number, each.rewritten) for each in translated)
+    return RulePlan(strata, tuple(translated), plan, temporal_relevance(plan))
 
 
-def _translated(rule: NormalRule, lasts: Callable[[str], float]) -> Translated:
+def _translated(rule: NormalRule, lasts: Callable[[str], float]) -> TranslatedRule:
     node = translate(rule)
-    bounds = Bounds(node, rule.where, lasts)
-    improved = annotate(narrow(push_selections(early_negation(node))), bounds)
-    return Translated(rule, node, improved, bounds)
+    bounds = DifferenceBounds(node, rule.where, lasts)
+    rewritten = annotate_joins(push_projections(push_selections(push_antijoins(node))), bounds)
+    return TranslatedRule(rule, node, rewritten, bounds)

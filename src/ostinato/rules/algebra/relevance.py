@@ -5,22 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ostinato.rules.algebra import nodes as cera
-from ostinato.rules.algebra.materialise import waits
+from ostinato.rules.algebra.materialise import waits_for_time
 
 
 @dataclass(frozen=True)
-class Use:
+class PointUse:
     """One join that looks a point up again: in which definition, and for how long a tuple matters to it."""
 
     user: str
-    bounds: tuple[cera.Bound, ...]  # each in the names of the point
+    bounds: tuple[cera.RelevanceBound, ...]  # each in the names of the point
 
 
 @dataclass(frozen=True)
 class Relevance:
     """What a point is kept for. Without a use, its tuples only wait for their own end."""
 
-    uses: tuple[Use, ...]
+    uses: tuple[PointUse, ...]
     waits: bool
 
     @property
@@ -34,9 +34,11 @@ class Relevance:
         return tuple(dict.fromkeys(found))
 
 
-def relevance(plan: cera.Plan) -> dict[str, Relevance]:
+def temporal_relevance(plan: cera.Plan) -> dict[str, Relevance]:
     """For every point of the plan that is not the result of a rule."""
-    uses: dict[str, list[Use]] = {definition.name: [] for definition in plan.definitions if definition.rule is None}
+    uses: dict[str, list[PointUse]] = {
+        definition.name: [] for definition in plan.definitions if definition.rule is None
+    }
     for definition in plan.definitions:
         for node in cera.walk(definition.node):
             if isinstance(node, cera.Join) and not isinstance(node.right, cera.AnyTimer):
@@ -45,14 +47,18 @@ def relevance(plan: cera.Plan) -> dict[str, Relevance]:
                 _note(definition, node.right, node.keep_right, uses)
     return {
         name: Relevance(
-            tuple(found), waits(plan.by_name[name].node) or isinstance(plan.by_name[name].node, cera.FixedStream)
+            tuple(found),
+            waits_for_time(plan.by_name[name].node) or isinstance(plan.by_name[name].node, cera.FixedStream),
         )
         for name, found in uses.items()
     }
 
 
 def _note(
-    definition: cera.Definition, node: cera.Node, bounds: tuple[cera.Bound, ...], uses: dict[str, list[Use]]
+    definition: cera.Definition,
+    node: cera.Node,
+    bounds: tuple[cera.RelevanceBound, ...],
+    uses: dict[str, list[PointUse]],
 ) -> None:
     names: dict[str, str] = {}
     if isinstance(node, cera.Rename):
@@ -65,4 +71,4 @@ def _note(
         )
         for bound in bounds
     )
-    uses[node.name].append(Use(definition.name, mine))
+    uses[node.name].append(PointUse(definition.name, mine))

@@ -6,19 +6,19 @@ from dataclasses import replace
 
 from ostinato.core.expressions import Call
 from ostinato.rules.algebra import nodes as cera
-from ostinato.rules.syntax.heads import groups
+from ostinato.rules.syntax.grouping import has_grouping
 from ostinato.rules.syntax.nodes import Condition, Data, Formula
-from ostinato.rules.syntax.variables import used
+from ostinato.rules.syntax.variables import used_variables
 
 
-def early_negation(node: cera.Node) -> cera.Node:
+def push_antijoins(node: cera.Node) -> cera.Node:
     """L ⋈ R ▷ S = L ▷ S ⋈ R where S shares nothing with what R adds: fewer tuples collect."""
-    node = cera.with_inputs(node, tuple(map(early_negation, cera.inputs(node))))
+    node = cera.with_inputs(node, tuple(map(push_antijoins, cera.inputs(node))))
     if isinstance(node, cera.AntiJoin) and isinstance(node.left, cera.TemporalJoin):
         collect = node.left
         added = set(collect.right.schema.data) - set(collect.left.schema.data)
         if not added & set(node.right.schema.data):
-            return replace(collect, left=early_negation(replace(node, left=collect.left)))
+            return replace(collect, left=push_antijoins(replace(node, left=collect.left)))
     return node
 
 
@@ -66,7 +66,7 @@ def _push(condition: Condition, node: cera.Node) -> cera.Node:
 
 def _covers(node: cera.Node, condition: Condition) -> bool:
     schema = node.schema
-    read = frozenset(used(condition))
+    read = frozenset(used_variables(condition))
     # A condition without variables (1 = 1) has no better place than where it is.
     return (
         cera.condition_events(condition) <= set(schema.times)
@@ -75,25 +75,27 @@ def _covers(node: cera.Node, condition: Condition) -> bool:
     )
 
 
-def narrow(node: cera.Node, wanted: frozenset[str] = frozenset()) -> cera.Node:
+def push_projections(node: cera.Node, wanted: frozenset[str] = frozenset()) -> cera.Node:
     """π: variables that nobody above reads are not kept."""
     if isinstance(node, cera.Construct):
-        wanted = frozenset(used(node.head))
-        if groups(node.head):
+        wanted = frozenset(used_variables(node.head))
+        if has_grouping(node.head):
             wanted |= _decisive(node.input) & node.trace
-        return replace(node, input=narrow(node.input, wanted))
+        return replace(node, input=push_projections(node.input, wanted))
     if isinstance(node, cera.Merge):
-        return replace(node, input=narrow(node.input, wanted))
+        return replace(node, input=push_projections(node.input, wanted))
     if isinstance(node, cera.Select):
-        read = frozenset().union(*map(used, node.conditions))
-        return _project(replace(node, input=narrow(node.input, wanted | read)), wanted)
+        read = frozenset().union(*map(used_variables, node.conditions))
+        return _project(replace(node, input=push_projections(node.input, wanted | read)), wanted)
     if isinstance(node, cera.AntiJoin):
         shared = frozenset(node.right.schema.data) & frozenset(node.left.schema.data)
-        left = narrow(node.left, wanted | shared)
-        return replace(node, left=left, right=narrow(node.right, shared))
+        left = push_projections(node.left, wanted | shared)
+        return replace(node, left=left, right=push_projections(node.right, shared))
     if isinstance(node, cera.Join | cera.TemporalJoin):
         shared = frozenset(node.right.schema.data) & frozenset(node.left.schema.data)
-        return replace(node, left=narrow(node.left, wanted | shared), right=narrow(node.right, wanted | shared))
+        return replace(
+            node, left=push_projections(node.left, wanted | shared), right=push_projections(node.right, wanted | shared)
+        )
     return _project(node, wanted) if isinstance(node, cera.Match) else node
 
 
@@ -103,7 +105,7 @@ def _decisive(node: cera.Node) -> frozenset[str]:
     if not any(isinstance(below, cera.TemporalJoin) for below in cera.walk(node)):
         return found
     if isinstance(node, cera.Select):
-        found = frozenset().union(*map(used, node.conditions))
+        found = frozenset().union(*map(used_variables, node.conditions))
     elif isinstance(node, cera.TemporalJoin | cera.AntiJoin):
         found = frozenset(node.right.schema.data) & frozenset(node.left.schema.data)
     return found.union(*map(_decisive, cera.inputs(node)))

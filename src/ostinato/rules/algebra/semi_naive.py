@@ -27,7 +27,7 @@ class Rounds:
         return frozenset(definition.name for definition, _ in self.additions)
 
 
-def rounds_of(definitions: Sequence[cera.Definition], labels: Iterable[str]) -> Rounds:
+def plan_rounds(definitions: Sequence[cera.Definition], labels: Iterable[str]) -> Rounds:
     """Of the definitions of a recursive group, in order."""
     derived = tuple(sorted(labels))
     moving: set[str] = set()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ostinato.rules.algebra import nodes as cera
-from ostinato.rules.syntax.heads import asks_for_ends
-from ostinato.rules.syntax.nodes import EventQuery, NormalRule, PatternQuery, RelativeTimer, While
+from ostinato.rules.syntax.grouping import needs_event_times
+from ostinato.rules.syntax.nodes import CelPattern, EventQuery, NormalRule, RelativeTimer, While
 
 PATTERN = "cel "  # what the name of a stream begins with that is not a label but the matches of a CEL query
 
@@ -25,7 +25,7 @@ def translate(rule: NormalRule) -> cera.Construct:
         node = stream if node is None else cera.Join(node, stream)
     assert node is not None, "a rule without an event to begin with is refused when it is checked"
     collected: list[cera.Collected] = []
-    timed = asks_for_ends(rule.head)
+    timed = needs_event_times(rule.head)
     for collect in rule.collects:
         match = _while_match(collect, fresh)
         node = cera.TemporalJoin(collect.window, match.ident, node, match, named=collect.ident is not None, timed=timed)
@@ -38,8 +38,8 @@ def translate(rule: NormalRule) -> cera.Construct:
     return cera.Construct(rule.head, cera.Merge(node.schema.times, node), tuple(traced), tuple(collected))
 
 
-def event_match(query: EventQuery | PatternQuery) -> cera.Match:
-    if isinstance(query, PatternQuery):
+def event_match(query: EventQuery | CelPattern) -> cera.Match:
+    if isinstance(query, CelPattern):
         return cera.Match(query.ident, query.term, PATTERN + query.query)
     return cera.Match(query.ident, query.term, query.term.label, query.bound)
 
@@ -48,10 +48,10 @@ def _while_match(query: While, fresh: Iterator[str]) -> cera.Match:
     return cera.Match(query.ident or next(fresh), query.term, query.term.label, query.bound)
 
 
-def _connected(events: Iterable[EventQuery | PatternQuery]) -> list[EventQuery | PatternQuery]:
+def _connected(events: Iterable[EventQuery | CelPattern]) -> list[EventQuery | CelPattern]:
     """As written, but where it can be each shares a variable with those before it: products of relations grow fast."""
     left = list(events)
-    ordered: list[EventQuery | PatternQuery] = []
+    ordered: list[EventQuery | CelPattern] = []
     known: set[str] = set()
     while left:
         linked = (query for query in left if known & set(event_match(query).schema.data))

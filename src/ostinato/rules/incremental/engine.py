@@ -18,17 +18,17 @@ from ostinato.core.events import to_arrow
 from ostinato.core.options import OnLate
 from ostinato.core.snapshot import Snapshot
 from ostinato.errors import DataError, OstinatoError
-from ostinato.rules.incremental.bound_program import Bound, Source
-from ostinato.rules.incremental.migrate_state import adopt
-from ostinato.rules.incremental.steps import Derived, Steps
-from ostinato.rules.incremental.widening import conformed, moved
-from ostinato.rules.plan.check import parse_checked
+from ostinato.rules.incremental.migrate_state import migrate_state
+from ostinato.rules.incremental.steps import Derived, StepEvaluator
+from ostinato.rules.incremental.stream_binding import StreamBinding, UnboundProgram
+from ostinato.rules.incremental.widening import conform_rows, widen_events
+from ostinato.rules.plan.check import parse_and_check
 from ostinato.rules.relational.kinds import TERM, Attributes
-from ostinato.rules.relational.select import SECOND
-from ostinato.rules.runtime.batch import Fitted, typed
+from ostinato.rules.relational.operators import SECOND
+from ostinato.rules.runtime.bound_program import BoundProgram, cast_column
 from ostinato.rules.runtime.ingest import LABEL, untag
-from ostinato.rules.runtime.times import Moments
-from ostinato.rules.syntax.nodes import Program
+from ostinato.rules.runtime.times import TimeColumns
+from ostinato.rules.syntax.nodes import Ruleset
 from ostinato.rules.terms.data import to_json
 
 _BEFORE, _AFTER = -(2**62), 2**62  # before and after all times
@@ -64,7 +64,7 @@ class RuleStatistics:
 class RuleEngine:
     """State of one program over one stream. Build it with `rules.engine()`."""
 
-    def __init__(self, program: Program, text: str, options: RuleOptions, schema: pa.Schema | None = None) -> None:
+    def __init__(self, program: Ruleset, text: str, options: RuleOptions, schema: pa.Schema | None = None) -> None:
         self.program, self.text, self.options = program, text, options
         self.events = self.derived = self.late = self.unread = 0
         self.now = _BEFORE  # all that ends up to this tick is done
@@ -73,11 +73,11 @@ class RuleEngine:
         self._waiting: pa.Table = pa.table({})
         self._ready: list[pa.Table] = []  # derived by a call that failed later
         self._told: set[tuple[str, str]] = set()
-        self._source = Source(program, text, options.columns, options.longest)
-        self._bound: Bound | None = None
-        self._steps: Steps
+        self._unbound = UnboundProgram(program, text, options.columns, options.longest)
+        self._binding: StreamBinding | None = None
+        self._steps: StepEvaluator
         if schema is not None:
-            self._bind(Bound.of(self._source, schema, final=True))
+            self._bind(StreamBinding.of(self._unbound, schema, final=True))
 
     # -- the life of an engine
 
@@ -86,12 +86,12 @@ class RuleEngine:
         self._check_open()
         rows, dicts = to_arrow(batch), isinstance(batch, list)
         if not rows.num_columns:
-            return pa.table({}) if self._bound is None else self._answer({})
-        bound = self._meet(rows.schema, dicts=dicts)
-        rows = bound.rows(rows, dicts=dicts)
-        read = bound.fitted.columns.read(rows, first_row=self.events)
+            return pa.table({}) if self._binding is None else self._answer({})
+        binding = self._meet(rows.schema, dicts=dicts)
+        rows = binding.rows(rows, dicts=dicts)
+        read = binding.program.columns.read(rows, first_row=self.events)
         ends = read["end"].to_numpy()
-        late = self._late(bound.fitted.columns.moments, read["begin"].to_numpy(), ends)
+        late = self._late(binding.program.columns.times, read["begin"].to_numpy(), ends)
         if late.any() and self.options.on_late == "raise":
             raise DataError(
                 f"{int(late.sum())} of {len(rows)} events came after time had passed their end, or lasted longer than "
@@ -99,8 +99,8 @@ class RuleEngine:
                 row=self.events + int(np.argmax(late)),
                 fix="sort the events by their end, or allow lateness=…",
             )
-        if bound is not self._bound:
-            self._bind(bound)
+        if binding is not self._binding:
+            self._bind(binding)
         self._warn(read[LABEL])
         self.events += len(rows)
         if self._steps.labels is not None:
@@ -114,42 +114,42 @@ class RuleEngine:
         if not len(ends) or self.options.lateness is None:
             return self._answer({})
         # Events of the same end wait for each other: what ends now may still come.
-        lateness = -(-self.options.lateness * self.fitted.columns.moments.ticks_per_second // SECOND)
+        lateness = -(-self.options.lateness * self.bound_program.columns.times.ticks_per_second // SECOND)
         return self._advance(int(ends.max()) - lateness - 1)
 
     def advance(self, to: Any) -> pa.Table:
         """Say that time has passed `to`: nothing that ends up to then will come. Returns what that completes."""
         self._check_open()
-        return self._advance(self.fitted.columns.moments.tick(to))
+        return self._advance(self.bound_program.columns.times.tick(to))
 
     def flush(self) -> pa.Table:
         """The stream has ended: returns everything that was still waiting, timers included."""
         self._check_open()
-        if self._bound is None:
-            self._bind(Bound.of(self._source, self._source.without_events()))
+        if self._binding is None:
+            self._bind(StreamBinding.of(self._unbound, self._unbound.without_events()))
         answer = self._advance(_AFTER)
         self.stopped = _ENDED
         return answer
 
     def due(self) -> Any:
         """The time that must pass before `advance` has something to do; None when nothing waits."""
-        if self._bound is None:
+        if self._binding is None:
             return None
         ticks = [] if self._steps.due is None else [self._steps.due]
         if len(self._waiting):
             ticks.append(int(self._waiting["end"].to_numpy().min()))
         if not ticks:
             return None
-        whole = self.fitted.whole_seconds
-        return self.fitted.columns.moments.values(pa.array([min(ticks)]), whole=whole)[0].as_py()
+        whole = self.bound_program.whole_seconds
+        return self.bound_program.columns.times.values(pa.array([min(ticks)]), whole=whole)[0].as_py()
 
     def late_events(self) -> pa.Table:
         """The rows that came too late, under on_late="collect"."""
         seen = self._seen
-        return pa.concat_tables([seen.empty_table(), *(conformed(rows, seen) for rows in self._late_rows)])
+        return pa.concat_tables([seen.empty_table(), *(conform_rows(rows, seen) for rows in self._late_rows)])
 
     def stats(self) -> RuleStatistics:
-        if self._bound is None:
+        if self._binding is None:
             return RuleStatistics(self.events, self.derived, self.late, self.unread, 0, {})
         counts = self.events, self.derived, self.late, self.unread
         return RuleStatistics(*counts, len(self._waiting), dict(self._steps.sizes))
@@ -197,10 +197,10 @@ class RuleEngine:
 
     def _answer(self, found: Derived) -> pa.Table:
         """Derived events in the columns of the answer."""
-        output = self.fitted.program.output
+        output = self.bound_program.sql.output
         tables = []
         for label, rows in found.items():
-            kinds = self.fitted.program.binding.derived[label]
+            kinds = self.bound_program.sql.plan_types.derived[label]
             columns = Attributes.of(kinds).columns
             data = {"type": pa.array([label] * len(rows), pa.string()), "begin": rows["begin"], "end": rows["end"]}
             for field in output:
@@ -209,48 +209,52 @@ class RuleEngine:
                 elif kinds[field.name] is TERM:
                     data[field.name] = pa.array(map(_as_text, rows[columns[field.name]].to_pylist()), pa.string())
                 else:
-                    data[field.name] = typed(rows[columns[field.name]], field.type)
+                    data[field.name] = cast_column(rows[columns[field.name]], field.type)
             tables.append(pa.table(data))
             self.derived += len(rows)
-        answer = self.fitted.answer(pa.concat_tables(tables)) if tables else self.fitted.answer_schema.empty_table()
-        assert self._bound is not None
-        for name in self._bound.untyped:
+        answer = (
+            self.bound_program.answer(pa.concat_tables(tables))
+            if tables
+            else self.bound_program.answer_schema.empty_table()
+        )
+        assert self._binding is not None
+        for name in self._binding.untyped:
             answer = answer.set_column(answer.schema.get_field_index(name), name, pa.nulls(len(answer)))
         return answer
 
     # -- columns
 
-    def _meet(self, schema: pa.Schema, *, dicts: bool) -> Bound:
+    def _meet(self, schema: pa.Schema, *, dicts: bool) -> StreamBinding:
         """What the program is bound to for rows of these columns. Nothing changes yet."""
-        if self._bound is not None:
-            return self._bound.for_rows(schema)
-        return Bound.of(self._source, schema, assuming=dicts and self.options.columns.get("document") is None)
+        if self._binding is not None:
+            return self._binding.for_rows(schema)
+        return StreamBinding.of(self._unbound, schema, assuming=dicts and self.options.columns.get("document") is None)
 
-    def _bind(self, bound: Bound) -> None:
+    def _bind(self, binding: StreamBinding) -> None:
         """Go on with columns that were met, which may be wider than those before."""
-        steps = Steps(bound.fitted)
-        columns = bound.fitted.columns
-        if self._bound is None or (not self.events and self.now == _BEFORE):
-            self._waiting = columns.read(bound.schema.empty_table())
+        steps = StepEvaluator(binding.program)
+        columns = binding.program.columns
+        if self._binding is None or (not self.events and self.now == _BEFORE):
+            self._waiting = columns.read(binding.schema.empty_table())
         else:
-            adopt(steps, self._steps, self.now)
-            self._waiting = moved(self._waiting, self.fitted.columns.attributes, columns.attributes)
-        self._bound, self._steps = bound, steps
+            migrate_state(steps, self._steps, self.now)
+            self._waiting = widen_events(self._waiting, self.bound_program.columns.attributes, columns.attributes)
+        self._binding, self._steps = binding, steps
 
     def is_late(self, begins: Int64, ends: Int64) -> npt.NDArray[np.bool_]:
         """Which events of these ticks come too late, or last too long."""
-        return self._late(self.fitted.columns.moments, begins, ends)
+        return self._late(self.bound_program.columns.times, begins, ends)
 
-    def _late(self, moments: Moments, begins: Int64, ends: Int64) -> npt.NDArray[np.bool_]:
+    def _late(self, times: TimeColumns, begins: Int64, ends: Int64) -> npt.NDArray[np.bool_]:
         late = ends <= self.now
-        if self.options.longest < inf and not moments.points:
-            late |= ends - begins > self.options.longest * moments.ticks_per_second // SECOND
+        if self.options.longest < inf and not times.points:
+            late |= ends - begins > self.options.longest * times.ticks_per_second // SECOND
         return np.asarray(late)
 
     def _warn(self, labels: pa.ChunkedArray) -> None:
         """Say what rules ask of events that have come, and none of them had: it may be misspelt."""
-        assert self._bound is not None
-        untold = {each: told for each, told in self._bound.untold.items() if each not in self._told}
+        assert self._binding is not None
+        untold = {each: told for each, told in self._binding.missing.items() if each not in self._told}
         came = set(pc.unique(labels).to_pylist()) if untold else set()
         for each, told in untold.items():
             if each[0] in came:
@@ -258,19 +262,19 @@ class RuleEngine:
                 warnings.warn(told, stacklevel=3)
 
     @property
-    def fitted(self) -> Fitted:
+    def bound_program(self) -> BoundProgram:
         """The program bound to its columns; known from the first batch on."""
-        if self._bound is None:
+        if self._binding is None:
             raise DataError("no events were pushed yet", fix="push a batch (it may be empty, with its columns) first")
-        return self._bound.fitted
+        return self._binding.program
 
     @property
     def _seen(self) -> pa.Schema:
-        return pa.schema([]) if self._bound is None else self._bound.seen
+        return pa.schema([]) if self._binding is None else self._binding.seen
 
     @property
-    def bound(self) -> bool:
-        return self._bound is not None
+    def is_bound(self) -> bool:
+        return self._binding is not None
 
     def _check_open(self) -> None:
         if self.stopped:
@@ -283,12 +287,12 @@ class RuleEngine:
         if self.stopped == _STOPPED:
             raise OstinatoError(_STOPPED)
         options = asdict(self.options)
-        meta = {"program": self.text, "options": options, "now": self.now, "bound": self.bound}
+        meta = {"program": self.text, "options": options, "now": self.now, "bound": self.is_bound}
         meta |= {"events": self.events, "derived": self.derived, "late": self.late, "stopped": self.stopped}
         meta["unread"] = self.unread
-        if self._bound is None:
+        if self._binding is None:
             return Snapshot(meta, {}, {}).to_bytes()
-        meta |= {"final": self._bound.final, "assuming": self._bound.assuming}
+        meta |= {"final": self._binding.final, "assuming": self._binding.assuming}
         self._steps.forget(self.now, all_of_it=True)
         tables = {f"point {name}": rows for name, rows in self._steps.tables().items()}
         tables |= {"schema": self._seen.empty_table(), "waiting": self._waiting.combine_chunks()}
@@ -309,13 +313,13 @@ class RuleEngine:
         if "program" not in saved.meta:
             raise DataError("this is a snapshot of another engine", fix="restore it with ostinato.Engine.restore")
         meta = dict(saved.meta)
-        engine = cls(parse_checked(meta["program"]), meta["program"], RuleOptions(**meta["options"]))
+        engine = cls(parse_and_check(meta["program"]), meta["program"], RuleOptions(**meta["options"]))
         engine.now, engine.stopped = meta["now"], meta["stopped"]
         engine.events, engine.derived, engine.late = meta["events"], meta["derived"], meta["late"]
         engine.unread = meta.get("unread", 0)
         if meta["bound"]:
             told = {option: meta.get(option, False) for option in ("final", "assuming")}
-            engine._bind(Bound.of(engine._source, saved.tables["schema"].schema, **told))
+            engine._bind(StreamBinding.of(engine._unbound, saved.tables["schema"].schema, **told))
             engine._waiting = saved.tables["waiting"]
             points = {
                 name.removeprefix("point "): rows for name, rows in saved.tables.items() if name.startswith("point ")

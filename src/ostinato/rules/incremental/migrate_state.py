@@ -7,15 +7,15 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from ostinato.errors import DataError
-from ostinato.rules.incremental.steps import Steps
-from ostinato.rules.incremental.widening import carried
+from ostinato.rules.incremental.steps import StepEvaluator
+from ostinato.rules.incremental.widening import widen_column
 from ostinato.rules.relational.kinds import REF, TERM, Kind
 from ostinato.rules.runtime.ingest import tag
 
 FROM_THE_START = "say what all columns hold from the start: rules.engine(schema=pyarrow.schema(…))"
 
 
-def adopt(after: Steps, before: Steps, now: int) -> None:
+def migrate_state(after: StepEvaluator, before: StepEvaluator, now: int) -> None:
     """Let `after` go on from `before`. Raises DataError where what was kept does not tell enough."""
     before.forget(now, all_of_it=True)
     points = {name: _point(name, rows, after, before) for name, rows in before.tables().items()}
@@ -23,15 +23,15 @@ def adopt(after: Steps, before: Steps, now: int) -> None:
     for query, engine in before.engines.items():
         if engine.events:
             try:
-                after.fitted.patterns[query].check_readable(engine)
+                after.bound.patterns[query].check_readable(engine)
             except DataError as error:
                 raise DataError(error.reason, fix=FROM_THE_START) from None
             after.engines[query] = engine
 
 
-def _point(name: str, rows: pa.Table, after: Steps, before: Steps) -> pa.Table:
+def _point(name: str, rows: pa.Table, after: StepEvaluator, before: StepEvaluator) -> pa.Table:
     """The tuples of a point in the columns that it has now: in the same order, for the plan is the same."""
-    kinds, old = after.program.binding.kinds[name], before.program.binding.kinds[name]
+    kinds, old = after.program.plan_types.kinds[name], before.program.plan_types.kinds[name]
     variables = {after.generator.names.variable(each): each for each in kinds}
     others = iter([column for column in rows.column_names if not _is_reference(column, before, old)])
     columns: dict[str, pa.ChunkedArray | pa.Array] = {}
@@ -47,10 +47,10 @@ def _point(name: str, rows: pa.Table, after: Steps, before: Steps) -> pa.Table:
         if each is not None and kinds[each] is TERM and old[each] is not TERM:
             values = pa.array([None if value is None else tag(value) for value in values.to_pylist()], pa.string())
         elif each is not None and kinds[each] != old[each]:
-            values = carried(values, kinds[each], f"var {each}")  # DuckDB would round them
+            values = widen_column(values, kinds[each], f"var {each}")  # DuckDB would round them
         columns[column] = values
     return pa.table(columns)
 
 
-def _is_reference(column: str, steps: Steps, kinds: Mapping[str, Kind]) -> bool:
+def _is_reference(column: str, steps: StepEvaluator, kinds: Mapping[str, Kind]) -> bool:
     return column.endswith(f".{REF}") and column not in map(steps.generator.names.variable, kinds)

@@ -17,30 +17,30 @@ from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.algebra.bounds import TIMERS
 from ostinato.rules.algebra.difference import difference
 from ostinato.rules.algebra.translate import PATTERN
-from ostinato.rules.relational.comparisons import comparison, is_comparable
+from ostinato.rules.relational.constant_comparisons import as_constant_comparison, is_comparable
 from ostinato.rules.relational.kinds import TERM, Attributes, Kind
-from ostinato.rules.relational.matching import Flat, Matching
-from ostinato.rules.relational.program import BoundProgram
+from ostinato.rules.relational.match_plan import FlatMatch, MatchPlan
+from ostinato.rules.relational.sql_program import SqlProgram
 from ostinato.rules.runtime.ingest import LABEL
 from ostinato.rules.syntax.nodes import RelativeTimer
 
-FEW = 8  # events
-Rows = list[tuple[Any, ...]]  # tuples of a point, in the order of its columns
+SMALL_STEP = 8  # events
+PointTuples = list[tuple[Any, ...]]  # tuples of a point, in the order of its columns
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 
 
-class Few:
+class SmallSteps:
     """What Python can tell of the points of a program."""
 
-    def __init__(self, program: BoundProgram) -> None:
+    def __init__(self, program: SqlProgram) -> None:
         self.program, self.generator = program, program.generator
         self._matches: dict[str, _Match] = {}
         self._changes: dict[str, _Change] = {}
         self._ends: dict[str, list[int]] = {}
-        for definition in program.plan.plan.definitions:
+        for definition in program.plan.query_plan.definitions:
             name, node = definition.name, definition.node
             if isinstance(node, cera.Match):
-                if (match := _compiled(program.binding.matchings[name], program)) is not None:
+                if (match := _compiled(program.plan_types.match_plans[name], program)) is not None:
                     self._matches[name] = match
             elif (change := self._change(difference(node))) is not None:
                 self._changes[name] = change
@@ -48,7 +48,7 @@ class Few:
                 ends = [self.generator.names.time(ident, "end") for ident in node.schema.times]
                 self._ends[name] = [self.generator.columns(node).index(end) for end in ends]
 
-    def found(self, events: pa.Table) -> dict[str, Rows]:
+    def found(self, events: pa.Table) -> dict[str, PointTuples]:
         """What the events add to each point that Python can tell of."""
         columns = events.to_pydict()
         rows = {name: match(columns) for name, match in self._matches.items()}
@@ -57,12 +57,12 @@ class Few:
                 rows[name] = change.rows(rows[change.source])
         return rows
 
-    def adds_nothing(self, name: str, found: Mapping[str, Rows]) -> bool:
+    def adds_nothing(self, name: str, found: Mapping[str, PointTuples]) -> bool:
         """Whether nothing is surely added to a point, given what is to others. False tells nothing."""
         change = self._changes.get(name)
         return change is not None and change.source in found and not any(map(change.passes, found[change.source]))
 
-    def ends(self, name: str, rows: Rows) -> list[int]:
+    def ends(self, name: str, rows: PointTuples) -> list[int]:
         """When each of the tuples ends."""
         return [max(row[place] for place in self._ends[name]) for row in rows]
 
@@ -99,10 +99,10 @@ class Few:
         return _Change(name, {column: (place, 0) for place, column in enumerate(self.generator.columns(point))})
 
     def _selected(self, below: _Change, node: cera.Select) -> _Change:
-        kinds = self.generator.binding.of(node.input)
+        kinds = self.generator.plan_types.kinds_of(node.input)
         tests, exact = list(below.tests), below.exact
         for condition in node.conditions:
-            test = comparison(condition, kinds)
+            test = as_constant_comparison(condition, kinds)
             place = None if test is None else below.columns.get(self.generator.names.variable(test.name))
             if test is None or place is None:
                 exact = False
@@ -131,7 +131,7 @@ class _Change:
     def passes(self, row: tuple[Any, ...]) -> bool:
         return all(row[place] is not None and compare(row[place], value) for place, compare, value in self.tests)
 
-    def rows(self, of: Rows) -> Rows:
+    def rows(self, of: PointTuples) -> PointTuples:
         places = self.columns.values()
         return [
             tuple(row[place] + offset if offset else row[place] for place, offset in places)
@@ -151,7 +151,7 @@ class _Match:
     equal: Sequence[tuple[str, Any]]
     alike: Sequence[tuple[str, str]]
 
-    def __call__(self, events: Mapping[str, list[Any]]) -> Rows:
+    def __call__(self, events: Mapping[str, list[Any]]) -> PointTuples:
         return [self._row(events, place) for place in range(len(events[LABEL])) if self._fits(events, place)]
 
     def _fits(self, events: Mapping[str, list[Any]], place: int) -> bool:
@@ -172,13 +172,13 @@ def _value(value: Any) -> Any:
     return value if value == value else None
 
 
-def _compiled(found: Matching, program: BoundProgram) -> _Match | None:
+def _compiled(found: MatchPlan, program: SqlProgram) -> _Match | None:
     """None where SQL has to match."""
     match, flat = found.match, found.flat
     derived = match.stream in program.rules_of or match.stream.startswith(PATTERN)
     if flat is None or found.referenced or derived:
         return None
-    attributes, incoming = program.binding.attributes[match.stream], program.incoming.types
+    attributes, incoming = program.plan_types.attributes[match.stream], program.incoming.types
     paths = _paths(flat)
     if any(len(path) > 1 or not _is_plain(attributes, incoming, path[0]) for path in paths):
         return None
@@ -198,7 +198,7 @@ def _compiled(found: Matching, program: BoundProgram) -> _Match | None:
     )
 
 
-def _paths(flat: Flat) -> list[tuple[str, ...]]:
+def _paths(flat: FlatMatch) -> list[tuple[str, ...]]:
     variables = [path for paths in flat.variables.values() for path in paths]
     return [*variables, *flat.present, *flat.absent, *(path for path, _ in flat.equal)]
 

@@ -10,9 +10,10 @@ from typing import cast
 from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.algebra.difference import difference
 from ostinato.rules.algebra.translate import PATTERN
-from ostinato.rules.relational.dialects import write
-from ostinato.rules.relational.select import NOW, PREVIOUS, Generator
-from ostinato.rules.runtime.duck import DuckSession, quoted
+from ostinato.rules.relational.dialects import write_sql
+from ostinato.rules.relational.head_sql import construct_sql
+from ostinato.rules.relational.operators import NOW, PREVIOUS, SqlGenerator
+from ostinato.rules.runtime.duckdb_store import DuckDBStore, quote_identifier
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,8 @@ class Statement:
 class Statements:
     """Made when they are first needed."""
 
-    def __init__(self, definitions: Iterable[cera.Definition], generator: Generator, session: DuckSession) -> None:
-        self.generator, self.session = generator, session
+    def __init__(self, definitions: Iterable[cera.Definition], generator: SqlGenerator, store: DuckDBStore) -> None:
+        self.generator, self.store = generator, store
         self._near = copy(generator)  # joins by buckets of time: worth it where a step has many events
         self._near.near = True
         self._driving = {each.name: _driving(each) for each in definitions}
@@ -52,15 +53,17 @@ class Statements:
             self._made[key] = self._prepared(definition, changed, self._near if large else self.generator)
         return self._made[key]
 
-    def _prepared(self, definition: cera.Definition, active: frozenset[str], generator: Generator) -> Statement | None:
+    def _prepared(
+        self, definition: cera.Definition, active: frozenset[str], generator: SqlGenerator
+    ) -> Statement | None:
         name, node = definition.name, definition.node
         changed = node if isinstance(node, cera.Match) else _pruned(difference(node), active)
         if changed is None:
             return None
         if isinstance(changed, cera.Construct):
-            text = write(generator.construct(name, changed), "duckdb")
+            text = write_sql(construct_sql(generator, name, changed), "duckdb")
         elif name in generator.stored:
-            text = f"INSERT INTO {quoted(name)} {write(generator.select(changed), 'duckdb')}"
+            text = f"INSERT INTO {quote_identifier(name)} {write_sql(generator.select(changed), 'duckdb')}"
         else:
             return Statement("")  # it is put in where it is used
         parameters = tuple(each for each in (PREVIOUS, NOW) if f"${each}" in text)
@@ -68,7 +71,7 @@ class Statements:
         if not parameters or self._reads_registered(changed):
             return Statement(text, None, parameters, reads_events=True)
         prepared = f"s{len(self._made)}"
-        self.session.run(f"PREPARE {prepared} AS {text}")
+        self.store.run(f"PREPARE {prepared} AS {text}")
         return Statement(text, prepared, parameters, reads_events=self._reads_events(changed))
 
     def _reads_events(self, node: cera.Node) -> bool:
@@ -85,7 +88,7 @@ class Statements:
 
     def _is_registered(self, part: cera.Node) -> bool:
         if isinstance(part, cera.Match):
-            found = next(each for each in self.generator.binding.matchings.values() if each.match is part)
+            found = next(each for each in self.generator.plan_types.match_plans.values() if each.match is part)
             return found.flat is None or part.stream.startswith(PATTERN)
         inlined = isinstance(part, cera.Point) and part.name not in self.generator.stored
         return inlined and self._reads_registered(self.generator.definitions[cast(cera.Point, part).name])

@@ -19,14 +19,15 @@ from ostinato.errors import LimitError
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.rules.algebra.nodes import Construct, Definition, FixedStream, Match, Point
 from ostinato.rules.algebra.translate import PATTERN
-from ostinato.rules.incremental.small_steps import FEW, Few, Rows
+from ostinato.rules.incremental.small_steps import SMALL_STEP, PointTuples, SmallSteps
 from ostinato.rules.incremental.statements import Statements
-from ostinato.rules.relational.dialects import write
+from ostinato.rules.relational.dialects import write_sql
 from ostinato.rules.relational.kinds import TERM, Attributes
-from ostinato.rules.relational.program import INCOMING, MAX_ROUNDS, derived_table
-from ostinato.rules.relational.select import NOW, PREVIOUS, matched_table, stream_table
-from ostinato.rules.runtime.batch import Fitted
-from ostinato.rules.runtime.duck import DuckSession, column_type, connect, quoted
+from ostinato.rules.relational.operators import NOW, PREVIOUS
+from ostinato.rules.relational.sql_names import INCOMING, derived_table, matched_table, stream_table
+from ostinato.rules.relational.sql_program import MAX_ROUNDS
+from ostinato.rules.runtime.bound_program import BoundProgram
+from ostinato.rules.runtime.duckdb_store import DuckDBStore, column_type, connect, quote_identifier
 from ostinato.rules.runtime.ingest import LABEL, TermMatcher
 
 _MANY = 1_000  # fewer tuples are not worth looking through for what to forget, fewer events not worth buckets of time
@@ -34,63 +35,63 @@ _SCRATCH = 5_000  # events of steps that are done, in a table of events
 Derived = dict[str, pa.Table]  # label -> events: begin, end and the attributes of the label
 
 
-class Steps:
+class StepEvaluator:
     """The state of a program over one stream."""
 
-    def __init__(self, fitted: Fitted) -> None:
-        self.fitted, self.program = fitted, fitted.program
+    def __init__(self, bound: BoundProgram) -> None:
+        self.bound, self.program = bound, bound.sql
         self.plan = self.program.plan
         self.generator = copy(self.program.generator)
         self.generator.stepwise = True
         self._large = False
-        self.session = DuckSession(connect(threads=1), self.generator.names)
+        self.store = DuckDBStore(connect(threads=1), self.generator.names)
         self.sizes: dict[str, int] = {}  # tuples of each stored point
         self._kept: dict[str, int] = {}  # how many there were when the point was last looked through
         self.waiting: dict[str, int | None] = {}  # of each point that waits, the next time at which a tuple ends
         self._matchers: dict[str, TermMatcher] = {}
         self._expired: dict[str, str | None] = {}
-        self._few = Few(self.program)
-        self._found: dict[str, Rows] = {}  # what the step adds to points, as far as Python has found it
+        self._few = SmallSteps(self.program)
+        self._found: dict[str, PointTuples] = {}  # what the step adds to points, as far as Python has found it
         self._empty = {label: self._nothing(label) for label in self.program.rules_of}
-        self._statements = Statements(self.plan.plan.definitions, self.generator, self.session)
-        for definition in self.plan.plan.definitions:
+        self._statements = Statements(self.plan.query_plan.definitions, self.generator, self.store)
+        for definition in self.plan.query_plan.definitions:
             self._prepare(definition)
-        self.engines = {query: pattern.engine() for query, pattern in fitted.patterns.items()}
+        self.engines = {query: pattern.engine() for query, pattern in bound.patterns.items()}
         # The labels that something reads; None where a pattern may read all.
-        streams = [stream for stream in self.program.binding.attributes if not stream.startswith(PATTERN)]
+        streams = [stream for stream in self.program.plan_types.attributes if not stream.startswith(PATTERN)]
         self.labels = None if self.engines else pa.array(streams, pa.string())
         # Tables of events, of which only those of the step count; emptied now and then.
         self._events: dict[str, int] = {}
         self._incoming: pa.Table | None = None  # the events of the step, until a statement needs them
         self._create(INCOMING, self._no_events().schema)
-        for stream in self.program.binding.attributes:
+        for stream in self.program.plan_types.attributes:
             if not stream.startswith(PATTERN):
                 self._prepare_stream(stream)
 
     def _prepare(self, definition: Definition) -> None:
         name, node = definition.name, definition.node
         if isinstance(node, Match):
-            found = self.program.binding.matchings[name]
+            found = self.program.plan_types.match_plans[name]
             if found.flat is None:
-                attributes = self.program.binding.attributes[node.stream]
+                attributes = self.program.plan_types.attributes[node.stream]
                 self._matchers[name] = TermMatcher(found, attributes, self.generator.names)
         if isinstance(node, Construct) or not (relevance := self.plan.relevance[name]).stored:
             return
-        kinds = self.program.binding.kinds[name]
+        kinds = self.program.plan_types.kinds[name]
         types = {self.generator.names.variable(each): column_type(kind) for each, kind in kinds.items()}
         columns = [
-            f"{quoted(column)} {types.get(column, 'TEXT' if column.endswith('.ref') else 'BIGINT')}"
+            f"{quote_identifier(column)} {types.get(column, 'TEXT' if column.endswith('.ref') else 'BIGINT')}"
             for column in self.generator.columns(node)
         ]
-        self.session.run(f"CREATE TABLE {quoted(name)} ({', '.join(columns)})")
+        self.store.run(f"CREATE TABLE {quote_identifier(name)} ({', '.join(columns)})")
         self.sizes[name] = self._kept[name] = 0
         point = Point(name, node.schema)
         gone = self.generator.expired(point, [use.bounds for use in relevance.uses])
-        self._expired[name] = None if gone is None else write(gone, "duckdb")
+        self._expired[name] = None if gone is None else write_sql(gone, "duckdb")
         if relevance.waits:
             self.waiting[name] = None
         if isinstance(node, FixedStream):
-            self.session.run(f"INSERT INTO {quoted(name)} {write(self.generator.select(node), 'duckdb')}")
+            self.store.run(f"INSERT INTO {quote_identifier(name)} {write_sql(self.generator.select(node), 'duckdb')}")
             self.sizes[name] = 1
             self.waiting[name] = self._next(name, None)
 
@@ -99,11 +100,13 @@ class Steps:
         derived = stream in self.program.rules_of
         if derived:
             self._create(derived_table(stream), self._nothing(stream).schema)
-        self.session.define(stream_table(stream), self.program.stream(stream, derived=derived), kept=False)
+        self.store.define(stream_table(stream), self.program.stream(stream, derived=derived), kept=False)
 
     def _create(self, table: str, schema: pa.Schema) -> None:
-        columns = [f"{quoted(field.name)} {column_type(field.type, unread=table == INCOMING)}" for field in schema]
-        self.session.run(f"CREATE TABLE {quoted(table)} ({', '.join(columns)})")
+        columns = [
+            f"{quote_identifier(field.name)} {column_type(field.type, unread=table == INCOMING)}" for field in schema
+        ]
+        self.store.run(f"CREATE TABLE {quote_identifier(table)} ({', '.join(columns)})")
         self._events[table] = 0
 
     def _no_events(self) -> pa.Table:
@@ -111,7 +114,7 @@ class Steps:
         return pa.schema([(LABEL, pa.string()), *_fields(attributes)]).empty_table()
 
     def _nothing(self, label: str) -> pa.Table:
-        return pa.schema(_fields(Attributes.of(self.program.binding.derived[label]))).empty_table()
+        return pa.schema(_fields(Attributes.of(self.program.plan_types.derived[label]))).empty_table()
 
     # One step
 
@@ -133,12 +136,12 @@ class Steps:
     def _undo(self, sizes: dict[str, int], previous: int) -> None:
         """Take back what a step has added. (A transaction for each would cost a tenth of small ones.)"""
         for table in self._events:
-            self.session.run(f'DELETE FROM {quoted(table)} WHERE "end" > {previous}')
+            self.store.run(f'DELETE FROM {quote_identifier(table)} WHERE "end" > {previous}')
         for name, size in sizes.items():
-            added = self.session.count(name) - size
+            added = self.store.count(name) - size
             if added:  # a step only appends
-                last = f"SELECT rowid FROM {quoted(name)} ORDER BY rowid DESC LIMIT {added}"
-                self.session.run(f"DELETE FROM {quoted(name)} WHERE rowid IN ({last})")
+                last = f"SELECT rowid FROM {quote_identifier(name)} ORDER BY rowid DESC LIMIT {added}"
+                self.store.run(f"DELETE FROM {quote_identifier(name)} WHERE rowid IN ({last})")
         self.sizes = sizes
 
     @property
@@ -150,11 +153,11 @@ class Steps:
         labels = set(pc.unique(events[LABEL]).to_pylist()) if len(events) else set()
         self._large = len(events) >= _MANY
         self._incoming = events if labels else None
-        self._found = self._few.found(events) if len(events) <= FEW else {}
+        self._found = self._few.found(events) if len(events) <= SMALL_STEP else {}
         for query, engine in self.engines.items():
-            matches = self.fitted.patterns[query].matches(engine, events, now)
+            matches = self.bound.patterns[query].matches(engine, events, now)
             if len(matches):
-                self.session.connection.register(stream_table(PATTERN + query), matches)
+                self.store.connection.register(stream_table(PATTERN + query), matches)
                 labels.add(PATTERN + query)
         times = {PREVIOUS: previous, NOW: now}
         active = {name for name, due in self.waiting.items() if due is not None and due <= now}
@@ -198,7 +201,7 @@ class Steps:
                 if len(rows):
                     made[name] = rows
             elif name in self.sizes:
-                count = int(self.session.run(*statement.call(times))[0][0])
+                count = int(self.store.run(*statement.call(times))[0][0])
                 self.sizes[name] += count
                 if count:
                     active.add(name)
@@ -209,7 +212,7 @@ class Steps:
     def _enter(self) -> None:
         """Let statements see the events of the step."""
         if self._incoming is not None:
-            self.session.insert(INCOMING, self._incoming)
+            self.store.insert(INCOMING, self._incoming)
             self._events[INCOMING] += len(self._incoming)
             self._incoming = None
 
@@ -219,7 +222,7 @@ class Steps:
         if not rows:
             return
         if name in self.sizes:
-            self.session.insert_rows(name, rows)
+            self.store.insert_rows(name, rows)
             self.sizes[name] += len(rows)
         ends = self._few.ends(name, rows) if name in self.waiting else [now]
         if min(ends) <= now:
@@ -230,12 +233,12 @@ class Steps:
 
     def _derive(self, node: Construct, call: tuple[str, dict[str, int]]) -> pa.Table:
         if self._large or len(self.program.rules_of[node.head.label]) > 1:
-            return self.session.arrow(*call)
+            return self.store.arrow(*call)
         # Few rows, and mostly none: Arrow would take longer to set up than they take to make.
         schema = self._empty[node.head.label].schema
         if any(pa.types.is_nested(field.type) or pa.types.is_temporal(field.type) for field in schema):
-            return self.session.arrow(*call)
-        columns = list(zip(*self.session.run(*call), strict=True))
+            return self.store.arrow(*call)
+        columns = list(zip(*self.store.run(*call), strict=True))
         if not columns:
             return self._empty[node.head.label]
         arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
@@ -243,9 +246,9 @@ class Steps:
 
     def _match(self, name: str, node: Match, times: Mapping[str, int]) -> None:
         self._enter()
-        table = quoted(stream_table(node.stream))
-        events = self.session.arrow(f'SELECT * FROM {table} WHERE "end" > ${PREVIOUS} AND "end" <= ${NOW}', times)
-        self.session.connection.register(matched_table(name), self._matchers[name](events))
+        table = quote_identifier(stream_table(node.stream))
+        events = self.store.arrow(f'SELECT * FROM {table} WHERE "end" > ${PREVIOUS} AND "end" <= ${NOW}', times)
+        self.store.connection.register(matched_table(name), self._matchers[name](events))
 
     # What rules derive
 
@@ -264,26 +267,26 @@ class Steps:
 
     def _show(self, changed: set[str], found: Derived, labels: set[str], previous: int) -> None:
         """Let later rules see what was derived."""
-        for label in changed & self.program.binding.attributes.keys():
+        for label in changed & self.program.plan_types.attributes.keys():
             table = derived_table(label)
             if label in labels:  # some of it may be there already
-                self.session.run(f'DELETE FROM {quoted(table)} WHERE "end" > {previous}')
-            self.session.insert(table, found[label])
+                self.store.run(f'DELETE FROM {quote_identifier(table)} WHERE "end" > {previous}')
+            self.store.insert(table, found[label])
             self._events[table] += len(found[label])
             labels.add(label)
 
     def _as_derived(self, label: str, rule: str, rows: pa.Table) -> pa.Table:
         """What one rule makes in the columns of its label."""
         if len(self.program.rules_of[label]) > 1:
-            self.session.connection.register(rule, rows)
-            text = write(self.program.derived(label, [rule]), "duckdb")
-            rows = self.session.arrow(text)
+            self.store.connection.register(rule, rows)
+            text = write_sql(self.program.derived(label, [rule]), "duckdb")
+            rows = self.store.arrow(text)
         wanted = self._empty[label].schema
         return rows if rows.schema.equals(wanted) else rows.cast(wanted)
 
     def _distinct(self, rows: pa.Table) -> pa.Table:
-        self.session.connection.register("#rows", rows)
-        return self.session.arrow('SELECT DISTINCT * FROM "#rows"').cast(rows.schema)
+        self.store.connection.register("#rows", rows)
+        return self.store.arrow('SELECT DISTINCT * FROM "#rows"').cast(rows.schema)
 
     def _fixpoint(
         self, number: int, labels: set[str], active: set[str], times: Mapping[str, int], found: Derived
@@ -318,14 +321,14 @@ class Steps:
             nonlocal undone
             undone = True
 
-        self.session.run("BEGIN")
+        self.store.run("BEGIN")
         try:
             yield undo
         except BaseException:
             undo()
             raise
         finally:
-            self.session.run("ROLLBACK" if undone else "COMMIT")
+            self.store.run("ROLLBACK" if undone else "COMMIT")
             if undone:
                 self.sizes = sizes
 
@@ -338,10 +341,10 @@ class Steps:
 
     def _next(self, name: str, now: int | None) -> int | None:
         node = self.generator.definitions[name]
-        end = write(self.generator.end(node), "duckdb")
+        end = write_sql(self.generator.end(node), "duckdb")
         told = {} if now is None else {NOW: now}
         where = "" if now is None else f" WHERE {end} > ${NOW}"
-        found = self.session.run(f"SELECT min({end}) FROM {quoted(name)}{where}", told)[0][0]
+        found = self.store.run(f"SELECT min({end}) FROM {quote_identifier(name)}{where}", told)[0][0]
         return None if found is None else int(found)
 
     @property
@@ -351,36 +354,31 @@ class Steps:
     # Forgetting
 
     def forget(self, now: int, *, all_of_it: bool = False) -> None:
-        """Drop tuples that no later event can meet, once they may be half of a point; or now, `all_of_it`.
-
-        Tables are written anew: DuckDB does not give back the room of deleted rows.
-        """
+        """Drop tuples that no later event can meet, once they may be half of a point; or now, `all_of_it`."""
         for table, size in self._events.items():
             if size > _SCRATCH or all_of_it:
-                self.session.run(
-                    f"CREATE OR REPLACE TABLE {quoted(table)} AS SELECT * FROM {quoted(table)} WHERE false"
-                )
+                self.store.clear(table)
                 self._events[table] = 0
         for name, size in self.sizes.items():
             gone = self._expired[name]
             if gone is None or (not all_of_it and size < 2 * self._kept[name] + _MANY):
                 continue
-            kept = f"SELECT * FROM {quoted(name)} WHERE NOT ({gone})"
-            rows = self.session.arrow(kept, {NOW: now})
-            self.session.run(f"CREATE OR REPLACE TABLE {quoted(name)} AS SELECT * FROM {quoted(name)} WHERE false")
-            self.session.insert(name, rows)
+            kept = f"SELECT * FROM {quote_identifier(name)} WHERE NOT ({gone})"
+            rows = self.store.arrow(kept, {NOW: now})
+            self.store.clear(name)
+            self.store.insert(name, rows)
             self.sizes[name] = self._kept[name] = len(rows)
 
     # Saving
 
     def tables(self) -> dict[str, pa.Table]:
-        return {name: self.session.arrow(f"SELECT * FROM {quoted(name)}") for name in self.sizes}
+        return {name: self.store.arrow(f"SELECT * FROM {quote_identifier(name)}") for name in self.sizes}
 
     def restore(self, tables: Mapping[str, pa.Table], patterns: Mapping[str, bytes], now: int) -> None:
         self.engines |= {query: Engine.restore(saved) for query, saved in patterns.items()}
         for name, rows in tables.items():
-            self.session.run(f"DELETE FROM {quoted(name)}")
-            self.session.insert(name, rows)
+            self.store.run(f"DELETE FROM {quote_identifier(name)}")
+            self.store.insert(name, rows)
             self.sizes[name] = self._kept[name] = len(rows)
         for name in self.waiting:
             self.waiting[name] = self._next(name, now)

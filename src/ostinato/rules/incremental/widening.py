@@ -11,14 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.errors import DataError
-from ostinato.rules.relational.kinds import TERM, Attributes, family, is_list, plain
+from ostinato.rules.relational.kinds import TERM, Attributes, is_list, logical_type, type_family
 
 _MISFITS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
 _MOST_DIGITS = 38  # of a decimal, in SQL
 _FIX = "give every column values of one type: convert them, or use another column for the others"
 
 
-def widened(known: pa.Schema, given: pa.Schema) -> pa.Schema:
+def widen_schema(known: pa.Schema, given: pa.Schema) -> pa.Schema:
     """The columns that were known, wide enough for those that are given, and then the new ones.
 
     Raises DataError where a column cannot hold both.
@@ -41,13 +41,17 @@ def _wider(name: str, known: pa.DataType, given: pa.DataType) -> pa.DataType:
         return pa.struct(list(fields.items()))
     if is_list(known) and is_list(given):
         return pa.list_(_wider(name, known.value_type, given.value_type))
-    if pa.types.is_map(known) and pa.types.is_map(given) and plain(known.key_type) == plain(given.key_type):
+    if (
+        pa.types.is_map(known)
+        and pa.types.is_map(given)
+        and logical_type(known.key_type) == logical_type(given.key_type)
+    ):
         return pa.map_(known.key_type, _wider(name, known.item_type, given.item_type))
-    one, other = plain(known), plain(given)
-    if family(one) == family(other) == "number" and one != other:
+    one, other = logical_type(known), logical_type(given)
+    if type_family(one) == type_family(other) == "number" and one != other:
         return _number(name, one, other)
     # Times are cast to the unit and the zone that were there first: they are the same times.
-    if one == other or family(one) == family(other) in ("timestamp", "date") or one.id == other.id:
+    if one == other or type_family(one) == type_family(other) in ("timestamp", "date") or one.id == other.id:
         return known
     raise _clash(name, *(_told(kind) for kind in (other, one)))
 
@@ -86,10 +90,10 @@ def _clash(name: str, given: str, known: str) -> DataError:
 def _told(kind: pa.DataType) -> str:
     if is_list(kind):
         return "list"
-    return "struct" if pa.types.is_struct(kind) else "map" if pa.types.is_map(kind) else family(kind)
+    return "struct" if pa.types.is_struct(kind) else "map" if pa.types.is_map(kind) else type_family(kind)
 
 
-def conformed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+def conform_rows(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """The rows in these columns, which are wide enough for them; what the rows do not have is NULL."""
     if rows.schema.equals(schema):
         return rows
@@ -133,7 +137,7 @@ def _widened(array: pa.Array, kind: pa.DataType) -> pa.Array:
     return array.cast(kind)
 
 
-def carried(column: pa.ChunkedArray, kind: pa.DataType, name: str) -> pa.ChunkedArray:
+def widen_column(column: pa.ChunkedArray, kind: pa.DataType, name: str) -> pa.ChunkedArray:
     """Values that are there already, as of the wider type that this batch brings."""
     try:
         return _cast(column, kind)
@@ -142,34 +146,34 @@ def carried(column: pa.ChunkedArray, kind: pa.DataType, name: str) -> pa.Chunked
         raise DataError(reason, fix=_FIX) from error
 
 
-def signed(kind: pa.DataType) -> pa.DataType:
+def signed_type(kind: pa.DataType) -> pa.DataType:
     """The type as rules compute with it: of integers, SQL has those of 64 bits with a sign."""
     if pa.types.is_uint64(kind):
         return pa.int64()
     if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(signed(field.type)) for field in kind])
+        return pa.struct([field.with_type(signed_type(field.type)) for field in kind])
     if is_list(kind):
-        return pa.list_(signed(kind.value_type))
-    return pa.map_(kind.key_type, signed(kind.item_type)) if pa.types.is_map(kind) else kind
+        return pa.list_(signed_type(kind.value_type))
+    return pa.map_(kind.key_type, signed_type(kind.item_type)) if pa.types.is_map(kind) else kind
 
 
 def check_signed(column: pa.ChunkedArray, name: str) -> None:
     """Raise DataError where a number is too large for rules."""
     try:
-        _cast(column, signed(column.type))
+        _cast(column, signed_type(column.type))
     except _MISFITS as error:
         reason = f"`{name}` has a number over {2**63 - 1}, the largest that rules compute with"
         raise DataError(reason, fix="make the column decimals or text, or leave it out") from error
 
 
-def moved(events: pa.Table, before: Attributes, after: Attributes) -> pa.Table:
+def widen_events(events: pa.Table, before: Attributes, after: Attributes) -> pa.Table:
     """Events as `Columns.read` gives them, in the columns of wider attributes."""
     own = [name for name in events.column_names if name not in before.columns.values()]
     columns = {name: events[name] for name in own}
     for name, kind in after.types.items():
         wanted = pa.string() if kind is TERM else kind
         if name in before.types:
-            columns[after.columns[name]] = carried(events[before.columns[name]], wanted, name)
+            columns[after.columns[name]] = widen_column(events[before.columns[name]], wanted, name)
         else:
             columns[after.columns[name]] = pa.nulls(len(events), wanted)
     return pa.table(columns)

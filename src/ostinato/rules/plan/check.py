@@ -13,24 +13,24 @@ from itertools import groupby
 
 from ostinato.core.types import check_expression
 from ostinato.errors import QueryError, Span, did_you_mean
-from ostinato.rules.plan.cel_patterns import check_pattern
+from ostinato.rules.plan.embedded_cel import check_pattern
 from ostinato.rules.plan.normal_form import normalise
 from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.parse import parse
-from ostinato.rules.syntax.variables import Names, bound, maybe, used
+from ostinato.rules.syntax.variables import Names, bound_variables, optional_variables, used_variables
 
 
-def parse_checked(text: str) -> n.Program:
+def parse_and_check(text: str) -> n.Ruleset:
     """The program that `text` states, checked. Raises QueryError with the place, the reason and a likely fix."""
     program = parse(text)
     try:
-        check(program)
+        check_program(program)
     except QueryError as error:
         raise error.within(text) from None
     return program
 
 
-def check(program: n.Program) -> None:
+def check_program(program: n.Ruleset) -> None:
     """Raise QueryError for the first fault, with its place in the text of the program."""
     for _, rules in groupby(normalise(program), lambda rule: rule.number):
         branches = [_Branch(rule) for rule in rules]
@@ -45,7 +45,7 @@ def check(program: n.Program) -> None:
             branch.check_joins()
             branch.check_bound(somewhere)
         patterns = {
-            event: None for branch in branches for event in branch.rule.events if isinstance(event, n.PatternQuery)
+            event: None for branch in branches for event in branch.rule.events if isinstance(event, n.CelPattern)
         }
         for pattern in patterns:
             check_pattern(pattern)
@@ -71,11 +71,11 @@ class _Branch:
     @cached_property
     def positive(self) -> Names:
         """The variables that events and collections bind."""
-        return _first(bound(literal) for literal in (*self.rule.events, *self.rule.collects))
+        return _first(bound_variables(literal) for literal in (*self.rule.events, *self.rule.collects))
 
     @cached_property
     def negative(self) -> Names:
-        return _first(map(bound, self.rule.negations))
+        return _first(map(bound_variables, self.rule.negations))
 
     def check_head(self) -> None:
         head = self.rule.head
@@ -90,7 +90,7 @@ class _Branch:
         for term in _terms(head):
             if isinstance(term, n.Value | n.Aggregate | n.Combined):
                 check_expression(term.expr, condition=False)
-            if isinstance(term, n.All | n.Aggregate) and not used(term) and not self.collected:
+            if isinstance(term, n.All | n.Aggregate) and not used_variables(term) and not self.collected:
                 what = "all" if isinstance(term, n.All) else f"{term.name}(all …)"
                 fix = "name one: all var X" if isinstance(term, n.All) else f"name one: {term.name}(all var X)"
                 raise QueryError(f"`{what}` goes over no variable", span=term.span, fix=fix)
@@ -150,8 +150,8 @@ class _Branch:
     def check_joins(self) -> None:
         """A variable that may have no value joins nothing: nobody could say what it should equal."""
         for literal in self.literals:
-            for name, span in maybe(literal).items():
-                if any(name in bound(other) for other in self.literals if other is not literal):
+            for name, span in optional_variables(literal).items():
+                if any(name in bound_variables(other) for other in self.literals if other is not literal):
                     raise QueryError(
                         f"`var {name}` stands in an optional term, and another query of the rule binds it too",
                         span=span,
@@ -165,7 +165,7 @@ class _Branch:
             *(("where", condition) for condition in self.rule.where),
         ]
         for place, part in places:
-            for name, span in used(part).items():
+            for name, span in used_variables(part).items():
                 if name in self.positive:
                     continue
                 if name in somewhere:

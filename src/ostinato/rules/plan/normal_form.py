@@ -17,7 +17,7 @@ MAX_BRANCHES = 1_000  # of one rule
 _Branch = tuple[tuple[n.Atom, ...], tuple[n.Condition, ...]]  # all of these literals, under all of these conditions
 
 
-def normalise(program: n.Program) -> tuple[n.NormalRule, ...]:
+def normalise(program: n.Ruleset) -> tuple[n.NormalRule, ...]:
     """One rule for each branch of each rule, in the order of the text."""
     return tuple(branch for rule in program.rules for branch in _branches_of(rule))
 
@@ -61,7 +61,7 @@ def _normal(rule: n.Rule, literals: Sequence[n.Atom], where: tuple[n.Condition, 
     timers = [literal for literal in literals if isinstance(literal, n.RelativeTimer | n.AbsoluteTimer)]
     return n.NormalRule(
         rule.head,
-        events=tuple(literal for literal in literals if isinstance(literal, n.EventQuery | n.PatternQuery)),
+        events=tuple(literal for literal in literals if isinstance(literal, n.EventQuery | n.CelPattern)),
         timers=_sorted(timers),
         collects=tuple(literal for literal in whiles if not literal.negated),
         negations=tuple(literal for literal in whiles if literal.negated),

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from ostinato.errors import QueryError, Span
 from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.patterns.syntax.nodes import event_types
-from ostinato.rules.syntax.heads import groups
-from ostinato.rules.syntax.nodes import NormalRule, PatternQuery, RelativeTimer
+from ostinato.rules.syntax.grouping import has_grouping
+from ostinato.rules.syntax.nodes import CelPattern, NormalRule, RelativeTimer
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Strata:
 
 
 @dataclass(frozen=True)
-class Use:
+class LabelUse:
     """A rule reads events of a label. `strict` says why those must be complete first; `word` shows it in a cycle."""
 
     label: str
@@ -60,20 +60,20 @@ _TEMPORAL = ("a timer", "timer on ")
 _PATTERN = "a pattern"
 
 
-def uses(rule: NormalRule) -> Iterator[Use]:
+def label_uses(rule: NormalRule) -> Iterator[LabelUse]:
     """What the rule reads, in the order of its literals."""
-    grouped = _GROUPING if groups(rule.head) else (None, "")
+    grouped = _GROUPING if has_grouping(rule.head) else (None, "")
     anchors = _anchors(rule)
     for event in rule.events:
-        if isinstance(event, PatternQuery):
+        if isinstance(event, CelPattern):
             for label in sorted(label for label in event_types(parse(event.query).formula) if label is not None):
-                yield Use(label, event.query_span, _PATTERN, "pattern over ")
+                yield LabelUse(label, event.query_span, _PATTERN, "pattern over ")
         else:
-            yield Use(event.term.label, event.span, *(_TEMPORAL if event.ident in anchors else grouped))
+            yield LabelUse(event.term.label, event.span, *(_TEMPORAL if event.ident in anchors else grouped))
     for collect in rule.collects:
-        yield Use(collect.term.label, collect.span, *grouped)
+        yield LabelUse(collect.term.label, collect.span, *grouped)
     for negation in rule.negations:
-        yield Use(negation.term.label, negation.span, "negation", "not ")
+        yield LabelUse(negation.term.label, negation.span, "negation", "not ")
 
 
 def _anchors(rule: NormalRule) -> frozenset[str]:
@@ -83,7 +83,7 @@ def _anchors(rule: NormalRule) -> frozenset[str]:
 
 def stratify(rules: Sequence[NormalRule]) -> Strata:
     """Raises QueryError where a rule depends on its own result through a strict step."""
-    reads = [list(uses(rule)) for rule in rules]
+    reads = [list(label_uses(rule)) for rule in rules]
     makers: dict[str, list[int]] = {}
     for number, rule in enumerate(rules):
         makers.setdefault(rule.head.label, []).append(number)
@@ -156,7 +156,7 @@ def _check_steps(
     component: Sequence[int],
     members: frozenset[int],
     rules: Sequence[NormalRule],
-    reads: Sequence[Sequence[Use]],
+    reads: Sequence[Sequence[LabelUse]],
     makers: Mapping[str, Sequence[int]],
 ) -> None:
     for number in component:
@@ -178,11 +178,11 @@ def _way(
     sources: Sequence[int],
     target: int,
     members: frozenset[int],
-    reads: Sequence[Sequence[Use]],
+    reads: Sequence[Sequence[LabelUse]],
     makers: Mapping[str, Sequence[int]],
-) -> list[Use]:
+) -> list[LabelUse]:
     """The fewest uses that lead from one of the sources to the target, inside a component."""
-    ways: dict[int, list[Use]] = {source: [] for source in sources}
+    ways: dict[int, list[LabelUse]] = {source: [] for source in sources}
     queue = deque(sources)
     while target not in ways:
         number = queue.popleft()

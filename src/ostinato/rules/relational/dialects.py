@@ -24,14 +24,14 @@ class ListElement(exp.Expression, exp.Func):
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "place": True}
 
 
-class Whole(exp.Expression, exp.Func):
+class Int64Arithmetic(exp.Expression, exp.Func):
     """Whole numbers calculated with in 64 bits, however narrow they come: `op` is +, -, * or %. NULL where that is not
     enough."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "op": True, "expression": True}
 
 
-class WholeSum(exp.Expression, exp.AggFunc):
+class Int64Sum(exp.Expression, exp.AggFunc):
     """The sum of whole numbers; NULL where it does not fit 64 bits."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True}
@@ -40,23 +40,23 @@ class WholeSum(exp.Expression, exp.AggFunc):
 _TRY = {"+": "TRY_ADD", "-": "TRY_SUBTRACT", "*": "TRY_MULTIPLY"}
 
 
-def _duck_whole(generator: Any, node: Whole) -> str:
+def _duck_whole(generator: Any, node: Int64Arithmetic) -> str:
     """By way of 128 bits: TRY would go through the rows of a failure one by one."""
     left, right = generator.sql(node, "this"), generator.sql(node, "expression")
     return f"TRY_CAST(CAST({left} AS HUGEINT) {node.args['op']} {right} AS BIGINT)"
 
 
-def _spark_whole(generator: Any, node: Whole) -> str:
+def _spark_whole(generator: Any, node: Int64Arithmetic) -> str:
     left, right, op = generator.sql(node, "this"), generator.sql(node, "expression"), node.args["op"]
     wide = f"CAST({left} AS BIGINT)"
     return f"({wide} % {right})" if op == "%" else f"{_TRY[op]}({wide}, {right})"
 
 
-def _duck_sum(generator: Any, node: WholeSum) -> str:
+def _duck_sum(generator: Any, node: Int64Sum) -> str:
     return f"TRY_CAST(SUM({generator.sql(node, 'this')}) AS BIGINT)"
 
 
-def _spark_sum(generator: Any, node: WholeSum) -> str:
+def _spark_sum(generator: Any, node: Int64Sum) -> str:
     """Parts of a sum may be larger than all of it."""
     return f"TRY_CAST(SUM(CAST({generator.sql(node, 'this')} AS DECIMAL(38, 0))) AS BIGINT)"
 
@@ -100,8 +100,8 @@ class _DuckGenerator(DuckDBGenerator):
         **DuckDBGenerator.TRANSFORMS,
         OrderedList: _duck_list,
         ListElement: _element("LIST_EXTRACT"),
-        Whole: _duck_whole,
-        WholeSum: _duck_sum,
+        Int64Arithmetic: _duck_whole,
+        Int64Sum: _duck_sum,
     }
 
 
@@ -110,13 +110,13 @@ class _SparkGenerator(SparkGenerator):
         **SparkGenerator.TRANSFORMS,
         OrderedList: _spark_list,
         ListElement: _element("TRY_ELEMENT_AT"),
-        Whole: _spark_whole,
-        WholeSum: _spark_sum,
+        Int64Arithmetic: _spark_whole,
+        Int64Sum: _spark_sum,
         exp.TryCast: _spark_try_cast,
     }
 
 
-def write(query: exp.Expr, target: Target) -> str:
+def write_sql(query: exp.Expr, target: Target) -> str:
     """SQL text."""
     made = _DuckGenerator(dialect="duckdb") if target == "duckdb" else _SparkGenerator(dialect="spark")
     return made.generate(query)

@@ -15,9 +15,9 @@ from sqlglot import exp
 
 from ostinato.core.expressions import ARITHMETIC, COMPARISONS, LOGIC, STRING_FUNCTIONS, Call, Expr, Literal, Variable
 from ostinato.rules.algebra.bounds import RELATIONS
-from ostinato.rules.relational.dialects import Whole
+from ostinato.rules.relational.dialects import Int64Arithmetic
 from ostinato.rules.relational.head_types import value_kind
-from ostinato.rules.relational.kinds import TERM, Kind, family, is_list
+from ostinato.rules.relational.kinds import TERM, Kind, is_list, type_family
 from ostinato.rules.syntax.nodes import Condition, Data, Temporal
 
 Sql = exp.Expr
@@ -42,7 +42,7 @@ def table(name: str) -> exp.Table:
     return exp.Table(this=exp.to_identifier(name, quoted=True))
 
 
-def number(value: int) -> Sql:
+def integer(value: int) -> Sql:
     return exp.Literal.number(value) if value >= 0 else exp.Neg(this=exp.Literal.number(-value))
 
 
@@ -50,12 +50,12 @@ def compare(op: str, left: Sql, right: Sql) -> Sql:
     return _COMPARE[op](this=left, expression=right)
 
 
-def every(conditions: Sequence[Sql]) -> Sql | None:
+def conjunction(conditions: Sequence[Sql]) -> Sql | None:
     """AND over all; None where there is none."""
     return exp.and_(*conditions) if conditions else None
 
 
-def most(values: list[Sql]) -> Sql:
+def greatest(values: list[Sql]) -> Sql:
     """The greatest of values that are never NULL."""
     return values[0] if len(values) == 1 else exp.Anonymous(this="GREATEST", expressions=values)
 
@@ -64,13 +64,13 @@ def least(values: list[Sql]) -> Sql:
     return values[0] if len(values) == 1 else exp.Anonymous(this="LEAST", expressions=values)
 
 
-def plus(value: Sql, offset: int) -> Sql:
+def add_offset(value: Sql, offset: int) -> Sql:
     if not offset:
         return value
-    return (exp.Add if offset > 0 else exp.Sub)(this=value, expression=number(abs(offset)))
+    return (exp.Add if offset > 0 else exp.Sub)(this=value, expression=integer(abs(offset)))
 
 
-class Expressions:
+class ExpressionSql:
     """Variables stand for columns: `kinds` says what they hold."""
 
     def __init__(self, kinds: Mapping[str, Kind], of: Callable[[str], Sql]) -> None:
@@ -112,11 +112,15 @@ class Expressions:
         whole = wanted is not None and all(map(self._is_whole, expr.args))
         if expr.op in _CALCULATE:
             if whole:
-                return Whole(this=left, op=expr.op, expression=right)
+                return Int64Arithmetic(this=left, op=expr.op, expression=right)
             return _CALCULATE[expr.op](this=left, expression=right)
-        divisor = exp.Nullif(this=right, expression=number(0))
+        divisor = exp.Nullif(this=right, expression=integer(0))
         if expr.op == "%":
-            return Whole(this=left, op="%", expression=divisor) if whole else exp.Mod(this=left, expression=divisor)
+            return (
+                Int64Arithmetic(this=left, op="%", expression=divisor)
+                if whole
+                else exp.Mod(this=left, expression=divisor)
+            )
         dividend, by = (exp.Cast(this=side, to=_DOUBLE) for side in (left, divisor))
         return exp.Div(this=dividend, expression=by, typed=False, safe=False)
 
@@ -133,7 +137,7 @@ class Expressions:
             return self._number(op, args, whole=self._is_whole(expr.args[0]))
         if op == "sqrt":
             root = exp.Sqrt(this=args[0])
-            return exp.Case(ifs=[exp.If(this=compare(">=", args[0].copy(), number(0)), true=root)])
+            return exp.Case(ifs=[exp.If(this=compare(">=", args[0].copy(), integer(0)), true=root)])
         if op == "concat":
             return exp.Paren(this=reduce(lambda left, right: exp.DPipe(this=left, expression=right), args))
         return exp.Anonymous(this=op.upper(), expressions=args)
@@ -143,11 +147,11 @@ class Expressions:
         value = args[0]
         called = exp.Anonymous(this=op.upper(), expressions=args)
         if whole and op in ("neg", "abs"):
-            negated = Whole(this=number(0), op="-", expression=exp.Paren(this=value))
+            negated = Int64Arithmetic(this=integer(0), op="-", expression=exp.Paren(this=value))
             if op == "neg":
                 return negated
             return exp.Case(
-                ifs=[exp.If(this=compare("<", value.copy(), number(0)), true=negated)], default=value.copy()
+                ifs=[exp.If(this=compare("<", value.copy(), integer(0)), true=negated)], default=value.copy()
             )
         if whole:
             return exp.Anonymous(this=op.upper(), expressions=[exp.Cast(this=value, to=_WHOLE), *args[1:]])
@@ -163,7 +167,7 @@ class Expressions:
     def _ordered(self, expr: Call) -> Sql:
         """Two TERMs in order: as numbers where both are, else as texts."""
         tests = [
-            compare(expr.op, *(untagged(self.value(arg), kind) for arg in expr.args)) for kind in ("number", "string")
+            compare(expr.op, *(untag_sql(self.value(arg), kind) for arg in expr.args)) for kind in ("number", "string")
         ]
         return exp.Coalesce(this=tests[0], expressions=tests[1:])
 
@@ -176,14 +180,14 @@ class Expressions:
     def _as(self, wanted: str, expr: Expr) -> Sql:
         value = self.value(expr)
         if isinstance(expr, Variable) and self.kinds[expr.name] is TERM:
-            return untagged(value, wanted)
+            return untag_sql(value, wanted)
         return value
 
     def _family(self, expr: Expr) -> str:
         if isinstance(expr, Literal):
             return _family_of(expr.value)
         if isinstance(expr, Variable):
-            return family(self.kinds[expr.name])
+            return type_family(self.kinds[expr.name])
         assert isinstance(expr, Call)
         if expr.op in (*COMPARISONS, *LOGIC, "in", "like", "is_null", "is_true"):
             return "boolean"
@@ -195,7 +199,7 @@ class Expressions:
         return "string" if expr.op in STRING_FUNCTIONS and expr.op != "length" else "number"
 
 
-def untagged(value: Sql, wanted: str) -> Sql:
+def untag_sql(value: Sql, wanted: str) -> Sql:
     """A TERM as a plain value; NULL where it is not one of that kind."""
     if wanted == "number":
         return exp.TryCast(this=value, to=_DOUBLE)
@@ -208,27 +212,27 @@ def untagged(value: Sql, wanted: str) -> Sql:
     return exp.TryCast(this=_part(value, 2), to=exp.DataType.build("timestamp"))
 
 
-def tagged(value: Sql, kind: Kind) -> Sql:
+def tag_sql(value: Sql, kind: Kind) -> Sql:
     """A plain text or boolean as a TERM. Numbers are compared as numbers instead: they have many spellings."""
     if kind is TERM:
         return value
-    if family(kind) == "string":
+    if type_family(kind) == "string":
         return exp.DPipe(this=exp.Literal.string('"'), expression=value)  # unlike CONCAT it is NULL where a part is
     return exp.Cast(this=value, to=_TEXT)
 
 
 def sort_keys(value: Sql, kind: Kind) -> list[Sql]:
     """What puts values in order: TERMs that are numbers by their value, before all others."""
-    return [value] if kind is not TERM else [untagged(value, "number"), value.copy()]
+    return [value] if kind is not TERM else [untag_sql(value, "number"), value.copy()]
 
 
-def shown_text(value: Sql) -> Sql:
+def display_text(value: Sql) -> Sql:
     """A TERM as the text that users see."""
     quoted = exp.EQ(this=_part(value, 1, 1), expression=exp.Literal.string('"'))
     return exp.Case(ifs=[exp.If(this=quoted, true=_part(value, 2))], default=value)
 
 
-def equal(left: Sql, left_kind: Kind, right: Sql, right_kind: Kind) -> Sql:
+def equality(left: Sql, left_kind: Kind, right: Sql, right_kind: Kind) -> Sql:
     """left = right, where one of them may be a TERM."""
     if (left_kind is TERM) == (right_kind is TERM):
         same = exp.EQ(this=left, expression=right)
@@ -238,11 +242,11 @@ def equal(left: Sql, left_kind: Kind, right: Sql, right_kind: Kind) -> Sql:
         whole, double = (left, right) if pa.types.is_integer(left_kind) else (right, left)
         return exp.and_(same, exp.EQ(this=whole.copy(), expression=exp.TryCast(this=double.copy(), to=_WHOLE)))
     if left_kind is TERM:
-        return equal(right, right_kind, left, left_kind)
-    wanted = family(left_kind)
+        return equality(right, right_kind, left, left_kind)
+    wanted = type_family(left_kind)
     if wanted in ("string", "boolean"):
-        return exp.EQ(this=tagged(left, left_kind), expression=right)
-    return exp.EQ(this=left, expression=untagged(right, wanted))
+        return exp.EQ(this=tag_sql(left, left_kind), expression=right)
+    return exp.EQ(this=left, expression=untag_sql(right, wanted))
 
 
 def _loses_digits(one: Kind, other: Kind) -> bool:
@@ -251,7 +255,7 @@ def _loses_digits(one: Kind, other: Kind) -> bool:
 
 
 def _part(value: Sql, start: int, length: int | None = None) -> Sql:
-    sizes = [number(start)] if length is None else [number(start), number(length)]
+    sizes = [integer(start)] if length is None else [integer(start), integer(length)]
     return exp.Anonymous(this="SUBSTRING", expressions=[value.copy(), *sizes])
 
 
@@ -275,12 +279,14 @@ def constant(value: object) -> Sql:
     if isinstance(value, datetime):
         return exp.Cast(this=exp.Literal.string(value.isoformat(sep=" ")), to=exp.DataType.build("timestamp"))
     if isinstance(value, int):
-        return number(value)
+        return integer(value)
     # An exponent makes it a double: a plain 0.1 would be a decimal.
     return exp.Cast(this=exp.Literal.string(repr(float(str(value)))), to=_DOUBLE)
 
 
-def condition_sql(condition: Condition, expressions: Expressions, time: Callable[[str, str], Sql], ticks: Ticks) -> Sql:
+def condition_sql(
+    condition: Condition, expressions: ExpressionSql, time: Callable[[str, str], Sql], ticks: Ticks
+) -> Sql:
     """A condition of where; `time(i, "end")` is the column of that time."""
     if isinstance(condition, Data):
         return expressions.condition(condition.expr)
@@ -303,10 +309,10 @@ def _temporal(condition: Temporal, time: Callable[[str, str], Sql], ticks: Ticks
     assert condition.duration is not None
     begins, ends = ([time(event, side) for event in condition.events] for side in ("begin", "end"))
     if condition.relation == "within":
-        between = exp.Sub(this=most(ends), expression=least(begins))
-        return compare("<=", between, number(ticks(condition.duration.nanoseconds)))
-    between = exp.Sub(this=most(begins), expression=least(ends))
-    return compare(">=", between, number(-ticks(-condition.duration.nanoseconds)))
+        between = exp.Sub(this=greatest(ends), expression=least(begins))
+        return compare("<=", between, integer(ticks(condition.duration.nanoseconds)))
+    between = exp.Sub(this=greatest(begins), expression=least(ends))
+    return compare(">=", between, integer(-ticks(-condition.duration.nanoseconds)))
 
 
 def sql_type(kind: Kind) -> exp.DataType:
@@ -335,4 +341,4 @@ def sql_type(kind: Kind) -> exp.DataType:
         return exp.DataType.build("date")
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return exp.DataType.build("varbinary")
-    return exp.DataType.build("double" if family(kind) == "number" else "text")
+    return exp.DataType.build("double" if type_family(kind) == "number" else "text")

@@ -15,12 +15,12 @@ import pyarrow as pa
 from ostinato.core.expressions import ARITHMETIC, NUMERIC_FUNCTIONS, Call, Expr, Literal, Variable
 from ostinato.core.types import check_expression
 from ostinato.errors import QueryError
-from ostinato.rules.relational.kinds import TERM, Kind, common, family
+from ostinato.rules.relational.kinds import TERM, Kind, common_type, type_family
 from ostinato.rules.syntax.nodes import Aggregate, All, Combined, ConstructTerm, Make, Value
 
 
 @dataclass(frozen=True)
-class Part:
+class HeadColumn:
     """What stands under one label of an element: the terms that make it, each once or many times."""
 
     label: str
@@ -33,7 +33,7 @@ class Part:
         return pa.list_(pa.string() if self.kind is TERM else self.kind) if self.many else self.kind
 
 
-def parts(make: Make, kinds: Mapping[str, Kind]) -> list[Part]:
+def head_columns(make: Make, kinds: Mapping[str, Kind]) -> list[HeadColumn]:
     """The children of an element, by label in the order of the text. `kinds` are those of the variables."""
     by_label: dict[str, list[ConstructTerm]] = {}
     for child in make.children:
@@ -50,19 +50,19 @@ def parts(make: Make, kinds: Mapping[str, Kind]) -> list[Part]:
     return [_part(label, terms, kinds) for label, terms in by_label.items()]
 
 
-def contents(make: Make) -> tuple[ConstructTerm, ...] | None:
+def element_values(make: Make) -> tuple[ConstructTerm, ...] | None:
     """The values in an element; None where it holds elements."""
     made = [child.term if isinstance(child, All) else child for child in make.children]
     return None if any(isinstance(each, Make) for each in made) else make.children
 
 
-def _part(label: str, terms: Sequence[ConstructTerm], kinds: Mapping[str, Kind]) -> Part:
+def _part(label: str, terms: Sequence[ConstructTerm], kinds: Mapping[str, Kind]) -> HeadColumn:
     """Values come out of their elements: `a { all var T }` and `all a { var T }` are the same row."""
     spread: list[ConstructTerm] = []
     for term in terms:
         make = term.term if isinstance(term, All) else term
         assert isinstance(make, Make)
-        values = contents(make)
+        values = element_values(make)
         if not make.children:
             raise QueryError(f"`{label}` has nothing in it", span=make.span, fix=f"give it a value: {label} {{ … }}")
         if values is None or isinstance(term, All):
@@ -72,35 +72,35 @@ def _part(label: str, terms: Sequence[ConstructTerm], kinds: Mapping[str, Kind])
     found = [_kind(term, kinds) for term in spread]
     kind = found[0]
     for other in found[1:]:
-        kind = common(kind, other)
+        kind = common_type(kind, other)
         if kind is TERM and TERM not in found:
             reason = f"`{label}` holds values of different kinds"
             raise QueryError(reason, span=terms[0].span, fix="give them different labels")
     many = len(spread) > 1 or isinstance(spread[0], All) or _holds_many(spread[0])
-    return Part(label, tuple(spread), kind, many)
+    return HeadColumn(label, tuple(spread), kind, many)
 
 
 def _holds_many(term: ConstructTerm) -> bool:
-    return isinstance(term, Make) and (values := contents(term)) is not None and len(values) > 1
+    return isinstance(term, Make) and (values := element_values(term)) is not None and len(values) > 1
 
 
 def _kind(term: ConstructTerm, kinds: Mapping[str, Kind]) -> Kind:
     if isinstance(term, All):
         return _kind(term.term, kinds)
     if isinstance(term, Make):
-        values = contents(term)
+        values = element_values(term)
         if values is None:
-            return pa.struct([(part.label, text_for_terms(part.type)) for part in parts(term, kinds)])
+            return pa.struct([(part.label, text_for_terms(part.type)) for part in head_columns(term, kinds)])
         if len(values) != 1 or isinstance(values[0], All):
             reason = f"each `{term.label}` of `all` holds several values"
             raise QueryError(reason, span=term.span, fix="put each of them into an element of its own")
         return _kind(values[0], kinds)
     if isinstance(term, Combined):
-        kinds = with_outcomes(term, kinds)
-    families = {name: family(kind) for name, kind in kinds.items()}
+        kinds = with_aggregate_kinds(term, kinds)
+    families = {name: type_family(kind) for name, kind in kinds.items()}
     check_expression(_as_call(term), condition=False, kinds=families)
     kind = aggregate_kind(term, kinds) if isinstance(term, Aggregate) else value_kind(term.expr, kinds)
-    if kind is not TERM and family(kind) == "duration":
+    if kind is not TERM and type_family(kind) == "duration":
         what = "times of day" if pa.types.is_time(kind) else "durations"
         fix = "make the column a number of seconds, or a text"
         raise QueryError(f"rules derive no {what}", span=term.span, fix=fix)
@@ -116,9 +116,9 @@ def _as_call(term: Value | Aggregate | Combined) -> Expr:
     return Call(term.name, (term.expr,), term.span) if isinstance(term, Aggregate) else term.expr
 
 
-def with_outcomes(term: Combined, kinds: Mapping[str, Kind]) -> Mapping[str, Kind]:
+def with_aggregate_kinds(term: Combined, kinds: Mapping[str, Kind]) -> Mapping[str, Kind]:
     """The kinds of variables, and of what the aggregates of the term give."""
-    return {**kinds, **{name: _kind(aggregate, kinds) for name, aggregate in term.outcomes.items()}}
+    return {**kinds, **{name: _kind(aggregate, kinds) for name, aggregate in term.by_variable.items()}}
 
 
 def aggregate_kind(term: Aggregate, kinds: Mapping[str, Kind]) -> Kind:
@@ -146,7 +146,7 @@ def value_kind(expr: Expr, kinds: Mapping[str, Kind]) -> Kind:
     if expr.op in ("length", "floor", "ceil"):
         return pa.int64()
     if expr.op in ARITHMETIC or expr.op in NUMERIC_FUNCTIONS:
-        if any(kind is not TERM and family(kind) not in ("number", "null") for kind in inner):
+        if any(kind is not TERM and type_family(kind) not in ("number", "null") for kind in inner):
             raise QueryError("times can be compared in rules, not calculated with", span=expr.span)
         whole = all(kind is not TERM and pa.types.is_integer(kind) for kind in inner)
         return pa.int64() if whole else pa.float64()
@@ -160,5 +160,5 @@ def value_kind(expr: Expr, kinds: Mapping[str, Kind]) -> Kind:
 def _common(kinds: Iterable[Kind]) -> Kind:
     first, *rest = kinds
     for kind in rest:
-        first = common(first, kind)
+        first = common_type(first, kind)
     return first

@@ -33,30 +33,30 @@ class Attributes:
         return cls(types, {name: f"c{place}" for place, name in enumerate(types)})
 
 
-def family(kind: Kind) -> str:
+def type_family(kind: Kind) -> str:
     """The kind of value as conditions see it (plan.types): TERM may be anything."""
     return "unknown" if kind is TERM else column_kinds(pa.schema([("", kind)]))[""]
 
 
-def plain(kind: pa.DataType) -> pa.DataType:
+def logical_type(kind: pa.DataType) -> pa.DataType:
     """The type without the ways in which Arrow stores it."""
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
-        return plain(kind.value_type)
+        return logical_type(kind.value_type)
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return pa.string()
     if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(plain(field.type)) for field in kind])
+        return pa.struct([field.with_type(logical_type(field.type)) for field in kind])
     if is_list(kind):
-        return pa.list_(plain(kind.value_type))
-    return pa.map_(plain(kind.key_type), plain(kind.item_type)) if pa.types.is_map(kind) else kind
+        return pa.list_(logical_type(kind.value_type))
+    return pa.map_(logical_type(kind.key_type), logical_type(kind.item_type)) if pa.types.is_map(kind) else kind
 
 
-def untyped_as_text(kind: pa.DataType) -> pa.DataType:
+def null_as_text(kind: pa.DataType) -> pa.DataType:
     """The type as answers have it: values that never came are texts."""
     if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(untyped_as_text(field.type)) for field in kind])
+        return pa.struct([field.with_type(null_as_text(field.type)) for field in kind])
     if is_list(kind):
-        return pa.list_(untyped_as_text(kind.value_type))
+        return pa.list_(null_as_text(kind.value_type))
     return pa.string() if pa.types.is_null(kind) else kind
 
 
@@ -70,27 +70,27 @@ def is_nested(kind: Kind) -> bool:
     return kind is TERM or pa.types.is_nested(kind)
 
 
-def common(left: Kind, right: Kind) -> Kind:
+def common_type(left: Kind, right: Kind) -> Kind:
     """One type for values of both; TERM where there is none."""
     if left is TERM or right is TERM or left == right:
         return left if left == right else TERM
     if pa.types.is_null(left) or pa.types.is_null(right):
         return right if pa.types.is_null(left) else left
-    if family(left) == family(right) == "number":
+    if type_family(left) == type_family(right) == "number":
         whole = pa.types.is_integer(left) and pa.types.is_integer(right)
         return pa.int64() if whole else pa.float64()
-    if family(left) == family(right) in ("timestamp", "string"):
+    if type_family(left) == type_family(right) in ("timestamp", "string"):
         return left
     if pa.types.is_struct(left) and pa.types.is_struct(right):
         names = list(dict.fromkeys([*(field.name for field in left), *(field.name for field in right)]))
         both = {name: _either(left, right, name) for name in names}
         return TERM if TERM in both.values() else pa.struct(list(both.items()))
     if is_list(left) and is_list(right):
-        inner = common(left.value_type, right.value_type)
+        inner = common_type(left.value_type, right.value_type)
         return TERM if inner is TERM else pa.list_(inner)
     return TERM
 
 
 def _either(left: pa.StructType, right: pa.StructType, name: str) -> Kind:
     found = [kind.field(name).type for kind in (left, right) if kind.get_field_index(name) >= 0]
-    return common(found[0], found[-1])
+    return common_type(found[0], found[-1])

@@ -14,13 +14,14 @@ from ostinato.errors import LimitError
 from ostinato.rules.algebra.nodes import Construct, Definition, Match
 from ostinato.rules.limits import RuleLimits
 from ostinato.rules.relational.expressions import table
-from ostinato.rules.relational.program import BoundProgram, Session, define, derived_table, rules_among
-from ostinato.rules.relational.select import matched_table, new_table, stream_table
+from ostinato.rules.relational.head_sql import construct_sql
+from ostinato.rules.relational.sql_names import derived_table, matched_table, new_table, stream_table
+from ostinato.rules.relational.sql_program import RelationStore, SqlProgram, define, deriving_rules
 
 
 def run_rounds(
-    program: BoundProgram,
-    session: Session,
+    program: SqlProgram,
+    store: RelationStore,
     group: int,
     made: dict[str, list[str]],
     limits: RuleLimits,
@@ -29,9 +30,9 @@ def run_rounds(
 ) -> None:
     """T_P until nothing new is derived (Definition 0.10), once the definitions of the group are there.
 
-    `natively`: the session runs recursive queries.
+    `natively`: the store runs recursive queries.
     """
-    rounds = _Rounds(program, session, group)
+    rounds = _Rounds(program, store, group)
     finite = program.is_finite(group)
     if natively and finite and rounds.is_linear:
         rounds.run_natively(made)
@@ -55,8 +56,8 @@ def run_rounds(
 class _Rounds:
     """All queries are made once: a round only runs them."""
 
-    def __init__(self, program: BoundProgram, session: Session, group: int) -> None:
-        self.program, self.session = program, session
+    def __init__(self, program: SqlProgram, store: RelationStore, group: int) -> None:
+        self.program, self.store = program, store
         self.rounds = program.rounds[group]
         self.labels = self.rounds.labels
         self.definitions = program.definitions_of(group)
@@ -66,7 +67,7 @@ class _Rounds:
         self._queries: dict[str, exp.Query] = {}
         for definition, node in self.rounds.additions:
             if isinstance(node, Construct):
-                self._queries[definition.name] = generator.construct(definition.name, node)
+                self._queries[definition.name] = construct_sql(generator, definition.name, node)
             else:
                 self._queries[definition.name] = generator.select(node)
         self._streams = {label: program.made(label, new_table(derived_table(label))) for label in self._read()}
@@ -81,7 +82,7 @@ class _Rounds:
     def is_linear(self) -> bool:
         """Whether a round needs nothing of the recursion but what the last one derived, and SQL alone."""
         matched = [
-            self.program.binding.matchings[each.name].flat
+            self.program.plan_types.match_plans[each.name].flat
             for each, node in self.rounds.additions
             if isinstance(node, Match)
         ]
@@ -90,7 +91,7 @@ class _Rounds:
     def run_natively(self, made: dict[str, list[str]]) -> None:
         """All rounds as one recursive query, in which Δ is what the last round derived."""
         (label,) = self.labels
-        rules = rules_among(self.definitions, label)
+        rules = deriving_rules(self.definitions, label)
         known = [_whole(derived_table(label))] if label in made else []
         first = exp.union(*known, self.program.derived(label, rules), distinct=True) if known else None
         start = (first or self.program.derived(label, rules)).subquery("start")
@@ -101,7 +102,7 @@ class _Rounds:
             following = following.with_(_named(new_table(name)), as_=query)
         latest = new_table(derived_table(label))
         rounds = exp.union(exp.select("*").from_(start), exp.select("*").from_(following.subquery("following")))
-        self.session.define(
+        self.store.define(
             derived_table(label), _whole(latest).with_(_named(latest), as_=rounds, recursive=True), kept=True
         )
         made.setdefault(label, []).extend(rules)
@@ -113,7 +114,7 @@ class _Rounds:
 
     def _except(self, label: str, *, new: bool = True) -> exp.Query:
         """What the rules of the group derive that was not known."""
-        derived = self.program.derived(label, rules_among(self.definitions, label), new=new)
+        derived = self.program.derived(label, deriving_rules(self.definitions, label), new=new)
         return exp.except_(exp.select("*").from_(derived.subquery("new")), _whole(derived_table(label)))
 
     def _found(self, label: str) -> str:
@@ -124,55 +125,55 @@ class _Rounds:
     def begin(self, made: dict[str, list[str]]) -> int:
         """What the rules derive of what is there; gives how much."""
         for label in self.labels:
-            rules = rules_among(self.definitions, label)
+            rules = deriving_rules(self.definitions, label)
             if label in made:  # other rules have derived some before
-                self.session.define(self._found(label), self._except(label, new=False), kept=True)
+                self.store.define(self._found(label), self._except(label, new=False), kept=True)
                 self._show(label)
             else:
-                self.session.define(derived_table(label), self.program.derived(label, rules), kept=True)
-                self.found += self.session.count(derived_table(label))
-                self.session.define(new_table(derived_table(label)), _whole(derived_table(label)), kept=True)
+                self.store.define(derived_table(label), self.program.derived(label, rules), kept=True)
+                self.found += self.store.count(derived_table(label))
+                self.store.define(new_table(derived_table(label)), _whole(derived_table(label)), kept=True)
         for label in self.labels:
-            made.setdefault(label, []).extend(rules_among(self.definitions, label))
+            made.setdefault(label, []).extend(deriving_rules(self.definitions, label))
         return self.found
 
     def go_on(self) -> int:
         """One round; gives how many events it derived."""
-        session, self.found = self.session, 0
+        store, self.found = self.store, 0
         for label, events in self._streams.items():
-            session.define(new_table(stream_table(label)), events, kept=False)
+            store.define(new_table(stream_table(label)), events, kept=False)
         for definition, node in self.rounds.additions:
             if isinstance(node, Match):
                 self._match(definition, node)
             kept = definition.name in self._grown
-            session.define(new_table(definition.name), self._queries[definition.name], kept=kept)
+            store.define(new_table(definition.name), self._queries[definition.name], kept=kept)
         for label in self.labels:
-            session.define(self._found(label), self._candidates[label], kept=True)
+            store.define(self._found(label), self._candidates[label], kept=True)
         for name, query in self._grown.items():
-            session.define(name, query, kept=True)
+            store.define(name, query, kept=True)
         for label in self.labels:
             self._show(label)
         return self.found
 
     def _match(self, definition: Definition, node: Match) -> None:
-        found = self.program.binding.matchings[definition.name]
+        found = self.program.plan_types.match_plans[definition.name]
         if found.flat is None:
-            attributes = self.program.binding.attributes[node.stream]
+            attributes = self.program.plan_types.attributes[node.stream]
             stream = new_table(stream_table(node.stream))
-            self.session.match(new_table(matched_table(definition.name)), stream, found, attributes)
+            self.store.match(new_table(matched_table(definition.name)), stream, found, attributes)
 
     def _show(self, label: str) -> None:
         """Let the next round see what this one has found."""
-        self.found += self.session.count(self._found(label))
-        self.session.define(derived_table(label), self._all[label], kept=True)
+        self.found += self.store.count(self._found(label))
+        self.store.define(derived_table(label), self._all[label], kept=True)
         if len(self.labels) > 1:
-            self.session.define(new_table(derived_table(label)), self._latest[label], kept=True)
+            self.store.define(new_table(derived_table(label)), self._latest[label], kept=True)
 
     def finish(self, made: dict[str, list[str]]) -> None:
         """Points that rounds did not look up are defined over all that was derived."""
         for definition, node in self.rounds.additions:
             if definition.name not in self._grown and not isinstance(node, Construct):
-                define(self.program, self.session, definition, made)
+                define(self.program, self.store, definition, made)
 
 
 def _named(name: str) -> exp.Identifier:

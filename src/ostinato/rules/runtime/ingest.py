@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from ostinato.core.events import DEFAULT_TYPE
 from ostinato.errors import DataError, did_you_mean
-from ostinato.rules.relational.kinds import DOCUMENT, REF, TERM, Attributes, Kind, plain
-from ostinato.rules.relational.matching import Matching
-from ostinato.rules.relational.select import Names
-from ostinato.rules.runtime.maps import check_maps, from_map, has_map
-from ostinato.rules.runtime.times import UNTOLD, Moments
-from ostinato.rules.terms.data import Child, Term, from_canonical, from_row, to_json
+from ostinato.rules.relational.kinds import DOCUMENT, REF, TERM, Attributes, Kind, logical_type
+from ostinato.rules.relational.match_plan import MatchPlan
+from ostinato.rules.relational.sql_names import ColumnNames
+from ostinato.rules.runtime.maps import check_maps, has_map, maps_to_dicts
+from ostinato.rules.runtime.times import DEFAULT_TIME_TYPE, TimeColumns
+from ostinato.rules.terms.data import Child, DataTerm, from_canonical, from_row, to_json
 from ostinato.rules.terms.document import parse_document
 from ostinato.rules.terms.match import compile_term
 
@@ -24,10 +24,10 @@ LABEL = "#label"
 
 
 @dataclass(frozen=True)
-class Columns:
+class EventColumns:
     """What the columns of incoming events are for. `document` holds a whole event, as JSON or XML text."""
 
-    moments: Moments
+    times: TimeColumns
     type: str | None
     document: str | None
     attributes: Attributes
@@ -44,9 +44,9 @@ class Columns:
         time: str | None = None,
         type: str | None = None,
         document: str | None = None,
-        untold: pa.DataType = UNTOLD,
-    ) -> Columns:
-        moments = Moments.resolve(schema, begin=begin, end=end, time=time, untold=untold)
+        default_time: pa.DataType = DEFAULT_TIME_TYPE,
+    ) -> EventColumns:
+        times = TimeColumns.resolve(schema, begin=begin, end=end, time=time, default=default_time)
         for option, name in (("type", type), ("document", document)):
             if name is not None and name not in schema.names:
                 raise DataError(
@@ -56,21 +56,21 @@ class Columns:
             type = DEFAULT_TYPE
         if document is not None:
             only = labels[0] if type is None and len(labels) == 1 else None
-            return cls(moments, type, document, Attributes({DOCUMENT: TERM}, {DOCUMENT: "c0"}), only)
+            return cls(times, type, document, Attributes({DOCUMENT: TERM}, {DOCUMENT: "c0"}), only)
         if type is None and len(labels) > 1:
             raise DataError(
                 f"the rules tell {', '.join(sorted(labels))} apart, but there is no column `{DEFAULT_TYPE}`",
                 fix="name the column that tells them apart with type=…",
             )
-        others = [name for name in schema.names if name not in (moments.begin, moments.end, type)]
-        attributes = Attributes.of({name: plain(schema.field(name).type) for name in others})
+        others = [name for name in schema.names if name not in (times.begin, times.end, type)]
+        attributes = Attributes.of({name: logical_type(schema.field(name).type) for name in others})
         for name, kind in attributes.types.items():
             check_maps(name, kind)
-        return cls(moments, type, None, attributes, None if type is not None else next(iter(labels), None))
+        return cls(times, type, None, attributes, None if type is not None else next(iter(labels), None))
 
     def read(self, rows: pa.Table, *, first_row: int = 0) -> pa.Table:
         """Rows as events: #label, begin, end in ticks, and the attributes under the names of their columns."""
-        begins, ends = self.moments.ticks(rows, first_row=first_row)
+        begins, ends = self.times.ticks(rows, first_row=first_row)
         columns: dict[str, Any] = {LABEL: self._labels(rows), "begin": pa.array(begins), "end": pa.array(ends)}
         for name, kind in self.attributes.types.items():
             column = rows[self.document or name]
@@ -88,7 +88,7 @@ class Columns:
     def _documents(self, events: pa.Table, first_row: int) -> pa.Table:
         """Texts as canonical terms; an XML document says its label itself."""
         place = self.attributes.columns[DOCUMENT]
-        terms: list[Term] = []
+        terms: list[DataTerm] = []
         for row, (label, text) in enumerate(zip(events[LABEL].to_pylist(), events[place].to_pylist(), strict=True)):
             try:
                 terms.append(_labelled(parse_document(text or "", label or "")))
@@ -99,7 +99,7 @@ class Columns:
         return events.set_column(events.column_names.index(place), place, texts)
 
 
-def _labelled(term: Term) -> Term:
+def _labelled(term: DataTerm) -> DataTerm:
     if not term.label:
         reason = "a JSON document does not say what kind of event it is"
         raise DataError(reason, fix="name the column that does with type=…")
@@ -109,7 +109,7 @@ def _labelled(term: Term) -> Term:
 class TermMatcher:
     """Q^X over a stream whose events are nested: rows in, a row for each substitution out."""
 
-    def __init__(self, found: Matching, attributes: Attributes, names: Names) -> None:
+    def __init__(self, found: MatchPlan, attributes: Attributes, names: ColumnNames) -> None:
         self.found, self.attributes, self.names = found, attributes, names
         self.match = compile_term(found.match.term, found.match.bound)
         self.read = _reader(found.match.term.label, attributes)
@@ -130,7 +130,7 @@ class TermMatcher:
             found = self.match(term)
             if not found:
                 continue
-            reference = digest(row["begin"], row["end"], term)
+            reference = event_digest(row["begin"], row["end"], term)
             for each in found:
                 data = tuple(self._value(each.get(name), self.found.kinds[name]) for name in match.schema.data)
                 out.append((row["begin"], row["end"], *data, reference))
@@ -153,31 +153,31 @@ def untag(text: str) -> Child:
     return text[1:] if text.startswith('"') else from_canonical(text)
 
 
-def digest(begin: int, end: int, term: Term) -> str:
+def event_digest(begin: int, end: int, term: DataTerm) -> str:
     return hashlib.blake2b(f"{begin} {end} {to_json(term)}".encode(), digest_size=16).hexdigest()
 
 
-def _reader(label: str, attributes: Attributes) -> Callable[[Mapping[str, Any]], Term]:
+def _reader(label: str, attributes: Attributes) -> Callable[[Mapping[str, Any]], DataTerm]:
     """From a row to its term: a document, where it is one, else what its attributes say."""
     column = attributes.columns.get(DOCUMENT)
     types = {name: kind for name, kind in attributes.types.items() if name != DOCUMENT}
     mapped = {name for name, kind in types.items() if kind is not TERM and has_map(kind)}
 
-    def read(row: Mapping[str, Any]) -> Term:
+    def read(row: Mapping[str, Any]) -> DataTerm:
         if column is not None and row[column] is not None:
             term = from_canonical(row[column])
-            assert isinstance(term, Term)
+            assert isinstance(term, DataTerm)
             return term
         children: list[Child] = []
         for name, kind in types.items():
             value = row[attributes.columns[name]]
             if name in mapped:
-                value = from_map(value, types[name])
+                value = maps_to_dicts(value, types[name])
             if kind is TERM and value is not None:
-                children.append(Term(name, (untag(value),)))
+                children.append(DataTerm(name, (untag(value),)))
             else:
                 children.extend(from_row(label, {name: value}, without=()).children)
-        return Term(label, tuple(children))
+        return DataTerm(label, tuple(children))
 
     return read
 

@@ -31,16 +31,16 @@ def check_maps(name: str, kind: pa.DataType) -> None:
             check_maps(f"{name}.{each.name}", each.type)
 
 
-def from_map(value: Any, kind: pa.DataType) -> Any:
+def maps_to_dicts(value: Any, kind: pa.DataType) -> Any:
     """What Arrow's to_pylist gives for a value of this type, with dicts for maps."""
     if value is None:
         return None
     if pa.types.is_map(kind):
-        return {key: from_map(item, kind.item_type) for key, item in value}
+        return {key: maps_to_dicts(item, kind.item_type) for key, item in value}
     if is_list(kind):
-        return [from_map(item, kind.value_type) for item in value]
+        return [maps_to_dicts(item, kind.value_type) for item in value]
     if pa.types.is_struct(kind):
-        return {each.name: from_map(value[each.name], each.type) for each in kind}
+        return {each.name: maps_to_dicts(value[each.name], each.type) for each in kind}
     return value
 
 

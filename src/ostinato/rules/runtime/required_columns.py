@@ -14,7 +14,7 @@ from ostinato.rules.algebra.nodes import Match
 from ostinato.rules.algebra.query_plan import RulePlan
 from ostinato.rules.algebra.translate import PATTERN
 from ostinato.rules.relational.kinds import is_list
-from ostinato.rules.runtime.times import BEGIN, END, UNTOLD
+from ostinato.rules.runtime.times import BEGIN, DEFAULT_TIME_TYPE, END
 from ostinato.rules.syntax import nodes as n
 
 # Once they are there, they say when events happen and what they are.
@@ -22,7 +22,7 @@ _TELLING = (DEFAULT_TIME, BEGIN, END, DEFAULT_TYPE)
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequiredColumns:
     """`shapes`: columns that rules ask for, as structs where they ask for something inside; values have no type.
     `needed`: the label and the column, of those without which no event of the label matches. `recursive`: columns that
     recursive rules ask for and make themselves, of which what comes in may be the first."""
@@ -32,12 +32,12 @@ class Asked:
     recursive: frozenset[str]
 
     @classmethod
-    def of(cls, plan: RulePlan) -> Asked:
+    def of(cls, plan: RulePlan) -> RequiredColumns:
         shapes: dict[str, pa.DataType] = {}
         needed: set[tuple[str, str]] = set()
         made = [rule.head for group in plan.groups if group.recursive for rule in group.rules]
         recursive = {each.label for head in made for each in head.children if isinstance(each, n.Make)}
-        for definition in plan.plan.definitions:
+        for definition in plan.query_plan.definitions:
             if not isinstance(node := definition.node, Match):
                 continue
             if node.stream.startswith(PATTERN):
@@ -51,7 +51,7 @@ class Asked:
                             needed.add((node.stream, label))
         return cls(shapes, frozenset(needed), frozenset(recursive - {*_TELLING}))
 
-    def assumed(self, schema: pa.Schema, *, recursive: bool = False) -> pa.Schema:
+    def complete_schema(self, schema: pa.Schema, *, recursive: bool = False) -> pa.Schema:
         """The columns, and all that rules ask for beside them; also of what they derive, where that is `recursive`."""
         if recursive:
             missing = [(name, pa.null()) for name in sorted(self.recursive - {*schema.names, *self.shapes})]
@@ -88,18 +88,18 @@ def _filled(kind: pa.DataType, shape: pa.DataType) -> pa.DataType:
     return pa.struct(list(fields.items()))
 
 
-def time_type(plan: RulePlan) -> pa.DataType:
+def infer_time_type(plan: RulePlan) -> pa.DataType:
     """What the times of events are, as far as the rules tell: numbers, if a timer of a fixed time is."""
     timers = [timer for each in plan.translated for timer in each.rule.timers if isinstance(timer, n.AbsoluteTimer)]
     numbers = [not isinstance(moment, str) for timer in timers for moment in (timer.begin, timer.end)]
-    return pa.int64() if numbers and all(numbers) else UNTOLD
+    return pa.int64() if numbers and all(numbers) else DEFAULT_TIME_TYPE
 
 
-def no_events(plan: RulePlan, options: Mapping[str, str | None]) -> pa.Table:
+def empty_events(plan: RulePlan, options: Mapping[str, str | None]) -> pa.Table:
     """A stream without events, of which not even the columns are known: timers of fixed times go off all the same."""
     times = [name for name in (options["begin"], options["end"], options["time"]) if name is not None]
-    types = {name: time_type(plan) for name in times or [DEFAULT_TIME]}
+    types = {name: infer_time_type(plan) for name in times or [DEFAULT_TIME]}
     types[options["type"] or DEFAULT_TYPE] = pa.string()
     if options["document"] is not None:
         types[options["document"]] = pa.string()
-    return Asked.of(plan).assumed(pa.schema(list(types.items()))).empty_table()
+    return RequiredColumns.of(plan).complete_schema(pa.schema(list(types.items()))).empty_table()

@@ -21,12 +21,12 @@ from ostinato.errors import DataError, did_you_mean
 _UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 MICRO = 1_000_000
 BEGIN, END = "begin", "end"
-UNTOLD = pa.timestamp("us", "UTC")
+DEFAULT_TIME_TYPE = pa.timestamp("us", "UTC")
 FAR = 2**61  # beyond it sums of times might not fit 64 bits
 
 
 @dataclass(frozen=True)
-class Moments:
+class TimeColumns:
     """Which columns say when an event began and ended, and what they hold. `begin` is `end` where events are points."""
 
     begin: str
@@ -42,11 +42,11 @@ class Moments:
         begin: str | None,
         end: str | None,
         time: str | None,
-        untold: pa.DataType = UNTOLD,
-    ) -> Moments:
+        default: pa.DataType = DEFAULT_TIME_TYPE,
+    ) -> TimeColumns:
         """Columns by name; by default `begin` and `end` where both are there, else `ts` for both.
 
-        `untold`: what they hold where they hold nothing that would tell, as in a file of names alone.
+        `default`: what they hold where they hold nothing that would tell, as in a file of names alone.
         """
         for option, name in (("begin", begin), ("end", end), ("time", time)):
             if name is not None and name not in schema.names:
@@ -71,7 +71,7 @@ class Moments:
             likely = [name for name, kind in column_kinds(schema).items() if kind in ("timestamp", "date", "number")]
             fix = f"name it: time={(likely or ['…'])[0]!r}, or begin=… and end=…"
             raise DataError("rules need to know when events happened: there is no `begin` and `end`, nor `ts`", fix=fix)
-        return cls(first, last, *_common(schema, first, last, untold))
+        return cls(first, last, *_common(schema, first, last, default))
 
     @property
     def points(self) -> bool:
@@ -140,10 +140,10 @@ class Moments:
         return whole and pa.types.is_integer(self.type)
 
 
-def _common(schema: pa.Schema, first: str, last: str, untold: pa.DataType) -> tuple[pa.DataType, int]:
+def _common(schema: pa.Schema, first: str, last: str, default: pa.DataType) -> tuple[pa.DataType, int]:
     """One type for both columns, and its ticks in a second."""
     told = [name for name in (first, last) if not pa.types.is_null(schema.field(name).type)]
-    types = [Clock.of(schema, name).type for name in told] or [untold]
+    types = [Clock.of(schema, name).type for name in told] or [default]
     one, other = types[0], types[-1]
     if pa.types.is_temporal(one) != pa.types.is_temporal(other):
         raise DataError(f"`{first}` is {one}, and `{last}` is {other}", fix="make both timestamps, or both numbers")

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.errors import did_you_mean
-from ostinato.rules.runtime.ingest import Columns
+from ostinato.rules.runtime.ingest import EventColumns
 
 
-def labels_of(rows: pa.Table, columns: Columns) -> set[str] | None:
+def read_labels(rows: pa.Table, columns: EventColumns) -> set[str] | None:
     """The labels of incoming rows, where a column tells them; None where each document says its own."""
     if columns.document is not None:
         return None
@@ -20,7 +20,7 @@ def labels_of(rows: pa.Table, columns: Columns) -> set[str] | None:
     return {label for label in pc.unique(rows[columns.type].cast(pa.string())).to_pylist() if label is not None}
 
 
-def unseen(incoming: Iterable[str], seen: Iterable[str] | None) -> list[str]:
+def unknown_label_warnings(incoming: Iterable[str], seen: Iterable[str] | None) -> list[str]:
     """What to say of each label that must come from outside, and did not."""
     if seen is None:
         return []

@@ -51,7 +51,7 @@ class _Terms(SharedBuilder):
         return n.Const(self._signed(minus, number), span)
 
     def const_string(self, span: Span, token: Token) -> n.Const:
-        return n.Const(unquoted(token), span)
+        return n.Const(unquote(token), span)
 
     def const_truth(self, span: Span, token: Token) -> n.Const:
         return n.Const(token.type == "TRUE", span)
@@ -82,7 +82,7 @@ class _Terms(SharedBuilder):
             if not isinstance(node, n.Aggregate):
                 return node
             found.append(node)
-            return Variable(n.outcome(len(found) - 1), node.span)
+            return Variable(n.aggregate_variable(len(found) - 1), node.span)
 
         over = transform(cast(Expr, expr), taken_out) if isinstance(expr, Call) else cast(Expr, expr)
         plain = _plain(over, "a value of the derived event")
@@ -118,7 +118,7 @@ class _Terms(SharedBuilder):
         return Variable(unquote_name(name), span)
 
     def string(self, span: Span, token: Token) -> Expr:
-        return Literal(unquoted(token), span)
+        return Literal(unquote(token), span)
 
     def aggregate(self, span: Span, name: Token, expr: Expr, order: tuple[n.Order, ...] | None) -> n.Aggregate:
         op = name.lower()
@@ -169,8 +169,8 @@ class _Terms(SharedBuilder):
 class Builder(_Terms):
     """Rules, their bodies and conditions."""
 
-    def program(self, _: Span, *rules: n.Rule) -> n.Program:
-        return n.Program(tuple(replace(rule, number=number) for number, rule in enumerate(rules, 1)))
+    def program(self, _: Span, *rules: n.Rule) -> n.Ruleset:
+        return n.Ruleset(tuple(replace(rule, number=number) for number, rule in enumerate(rules, 1)))
 
     def rule(self, span: Span, head: n.Make, body: n.Body) -> n.Rule:
         return n.Rule(head, body, span=span)
@@ -195,9 +195,9 @@ class Builder(_Terms):
     def columns(self, _: Span, brackets: n.Element) -> n.Element:
         return replace(brackets, label="match")
 
-    def pattern(self, span: Span, ident: Token, text: Token, columns: n.Element | None) -> n.PatternQuery:
+    def pattern(self, span: Span, ident: Token, text: Token, columns: n.Element | None) -> n.CelPattern:
         term = columns or n.Element("match", span=span)
-        return n.PatternQuery(unquote_name(ident), unquoted(text), term, token_span(text), span)
+        return n.CelPattern(unquote_name(ident), unquote(text), term, token_span(text), span)
 
     def relative_timer(
         self, span: Span, ident: Token, kind: Token, anchor: Token, duration: n.Duration
@@ -222,7 +222,7 @@ class Builder(_Terms):
         assert token is not None
         if minus:
             return self._signed(minus[0], token)
-        text = unquoted(token)
+        text = unquote(token)
         try:
             datetime.fromisoformat(text)
         except ValueError as error:
@@ -269,7 +269,7 @@ class Builder(_Terms):
         return _condition(expr)
 
 
-def unquoted(token: str) -> str:
+def unquote(token: str) -> str:
     """The text between single or double quotes; a quote inside is doubled."""
     return token[1:-1].replace(token[0] * 2, token[0])
 

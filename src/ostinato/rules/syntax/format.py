@@ -14,7 +14,7 @@ _PLAIN_LABEL = re.compile(r"@?[^\W\d]\w*(?:[.-]\w+)*")
 _WORDS = RESERVED | {"var", "desc", "optional", "all", "event"}  # labels and identifiers only in backticks
 
 
-def program_text(program: n.Program) -> str:
+def program_text(program: n.Ruleset) -> str:
     return "\n\n".join(map(rule_text, program.rules))
 
 
@@ -42,7 +42,7 @@ def atom_text(atom: n.Atom) -> str:
     """`event i: …` or `while i: …`."""
     if isinstance(atom, n.EventQuery):
         return f"event {_ident(atom.ident)}: {_bound(atom.bound)}{term_text(atom.term)}"
-    if isinstance(atom, n.PatternQuery):
+    if isinstance(atom, n.CelPattern):
         return f"event {_ident(atom.ident)}: cel {_quoted(atom.query)} {_brackets(atom.term)}"
     if isinstance(atom, n.RelativeTimer):
         spec = f"event {_ident(atom.anchor)}, {_duration(atom.duration)}"
@@ -76,7 +76,7 @@ def construct_text(term: n.ConstructTerm) -> str:
     if isinstance(term, n.Aggregate):
         return f"{term.name}(all {_expression(term.expr)}{_order(term.order_by)})"
     if isinstance(term, n.Combined):
-        return _expression(term.expr, outcomes=term.outcomes)
+        return _expression(term.expr, outcomes=term.by_variable)
     assert isinstance(term, n.All)
     group = f" group by {{{', '.join(map(_variable, term.group_by))}}}" if term.group_by else ""
     return f"all {construct_text(term.term)}{group}{_order(term.order_by)}"

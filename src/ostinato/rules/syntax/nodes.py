@@ -132,11 +132,11 @@ class Combined:
     span: Span = field(default=NOWHERE, compare=False)
 
     @property
-    def outcomes(self) -> dict[str, Aggregate]:
-        return {outcome(place): aggregate for place, aggregate in enumerate(self.aggregates)}
+    def by_variable(self) -> dict[str, Aggregate]:
+        return {aggregate_variable(place): aggregate for place, aggregate in enumerate(self.aggregates)}
 
 
-def outcome(place: int) -> str:
+def aggregate_variable(place: int) -> str:
     """No variable of a program has such a name: NUL is no text."""
     return f"\0{place}"
 
@@ -158,7 +158,7 @@ class EventQuery:
 
 
 @dataclass(frozen=True)
-class PatternQuery:
+class CelPattern:
     """`event i: cel "query" {{ … }}`: a match of a CEL query, from its first event to its last.
 
     As a term it is `match { … }` whose children are the columns that the query gives beside start, end and positions.
@@ -269,7 +269,7 @@ class Disjunction:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-Atom = EventQuery | PatternQuery | RelativeTimer | AbsoluteTimer | While
+Atom = EventQuery | CelPattern | RelativeTimer | AbsoluteTimer | While
 Body = Atom | Conjunction | Disjunction
 
 
@@ -284,7 +284,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Program:
+class Ruleset:
     rules: tuple[Rule, ...]
 
 
@@ -296,7 +296,7 @@ class NormalRule:
     """
 
     head: Make
-    events: tuple[EventQuery | PatternQuery, ...]
+    events: tuple[EventQuery | CelPattern, ...]
     timers: tuple[RelativeTimer | AbsoluteTimer, ...] = ()
     collects: tuple[While, ...] = ()
     negations: tuple[While, ...] = ()

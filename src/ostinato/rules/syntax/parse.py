@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from ostinato.core.text.grammar import load_parser
 from ostinato.errors import QueryError
-from ostinato.rules.syntax.nodes import Program
+from ostinato.rules.syntax.nodes import Ruleset
 
 
-def parse(text: str) -> Program:
+def parse(text: str) -> Ruleset:
     """The rules that `text` states. Raises QueryError with the place, the reason and a likely fix.
 
     What only the rules together show (unbound variables, windows that are not there) is for plan.rules_check.
@@ -22,7 +22,7 @@ def parse(text: str) -> Program:
     from ostinato.rules.syntax.messages import syntax_error
 
     try:
-        program: Program = Builder(text).build(load_parser(__package__, "program").parse(text))
+        program: Ruleset = Builder(text).build(load_parser(__package__, "program").parse(text))
         return program
     except UnexpectedInput as error:
         raise syntax_error(text, error) from None

@@ -11,31 +11,31 @@ from ostinato.rules.syntax import nodes as n
 Names = dict[str, Span]  # variable -> its first place
 
 
-def bound(literal: n.Atom) -> Names:
+def bound_variables(literal: n.Atom) -> Names:
     """The variables that a literal binds, those of optional terms among them."""
-    return {**definite(literal), **maybe(literal)}
+    return {**definite_variables(literal), **optional_variables(literal)}
 
 
-def definite(literal: n.Atom) -> Names:
+def definite_variables(literal: n.Atom) -> Names:
     """Those that have a value whenever the literal matches."""
     return {name: span for name, span, optional in _binds_of(literal) if not optional}
 
 
-def maybe(literal: n.Atom) -> Names:
+def optional_variables(literal: n.Atom) -> Names:
     """Those that stand in optional terms alone, and may be left without a value."""
-    sure = definite(literal)
+    sure = definite_variables(literal)
     return {name: span for name, span, _ in _binds_of(literal) if name not in sure}
 
 
 def _binds_of(literal: n.Atom) -> Iterator[tuple[str, Span, bool]]:
     if isinstance(literal, n.RelativeTimer | n.AbsoluteTimer):
         return
-    if not isinstance(literal, n.PatternQuery) and literal.bound is not None:
+    if not isinstance(literal, n.CelPattern) and literal.bound is not None:
         yield literal.bound, literal.span, False
     yield from _binds(literal.term, False)
 
 
-def variables(term: n.QueryTerm, bound: str | None = None) -> tuple[str, ...]:
+def term_variables(term: n.QueryTerm, bound: str | None = None) -> tuple[str, ...]:
     """Every variable that a term may bind, in the order of the text; `bound` is X of `var X -> term`."""
     names = (name for name, _, _ in _binds(term, False))
     return tuple(dict.fromkeys([*([] if bound is None else [bound]), *names]))
@@ -55,7 +55,7 @@ def _binds(term: n.QueryTerm, optional: bool) -> Iterator[tuple[str, Span, bool]
         yield from _binds(term.term, optional or isinstance(term, n.Optional))
 
 
-def used(term: n.ConstructTerm | n.Condition) -> Names:
+def used_variables(term: n.ConstructTerm | n.Condition) -> Names:
     """The variables that a head or a condition mentions."""
     return dict(reversed(list(_uses(term))))
 
@@ -64,7 +64,7 @@ def _uses(term: n.ConstructTerm | n.Condition) -> Iterator[tuple[str, Span]]:
     if isinstance(term, n.Value | n.Data | n.Aggregate):
         yield from ((node.name, node.span) for node in walk(term.expr) if isinstance(node, Variable))
     if isinstance(term, n.Combined):
-        own = (node for node in walk(term.expr) if isinstance(node, Variable) and node.name not in term.outcomes)
+        own = (node for node in walk(term.expr) if isinstance(node, Variable) and node.name not in term.by_variable)
         yield from ((node.name, node.span) for node in own)
         for aggregate in term.aggregates:
             yield from _uses(aggregate)

@@ -41,7 +41,7 @@ class _Once(Generic[T]):
 
 
 @dataclass(frozen=True, eq=False)
-class Term:
+class DataTerm:
     """`label { child, … }`."""
 
     label: str
@@ -50,34 +50,34 @@ class Term:
     @_Once
     def key(self) -> tuple[Any, ...]:
         """Equal for terms that are equal, and hashable."""
-        return (self.label, *map(key, self.children))
+        return (self.label, *map(value_key, self.children))
 
     @_Once
     def by_label(self) -> Mapping[str | None, Sequence[int]]:
         """The positions of the children of each label; those of plain values are under None."""
         found: dict[str | None, list[int]] = {}
         for position, child in enumerate(self.children):
-            found.setdefault(child.label if type(child) is Term else None, []).append(position)
+            found.setdefault(child.label if type(child) is DataTerm else None, []).append(position)
         return found
 
     def __eq__(self, other: object) -> bool:
-        return self.key == other.key if isinstance(other, Term) else NotImplemented
+        return self.key == other.key if isinstance(other, DataTerm) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self.key)
 
 
-Child = Term | Scalar
+Child = DataTerm | Scalar
 
 _OWN_KEY = frozenset((str, int, float))
 _PLAIN = frozenset((str, int, bool))  # never absent
 
 
-def key(child: Child) -> Any:
+def value_key(child: Child) -> Any:
     """What equal values have in common: Python's `==` and `hash` tell such keys apart as terms do values."""
     if type(child) in _OWN_KEY:
         return child
-    if isinstance(child, Term):
+    if isinstance(child, DataTerm):
         return child.key
     if isinstance(child, bool):
         return bool, child
@@ -88,7 +88,7 @@ def key(child: Child) -> Any:
 
 def same(left: Child, right: Child) -> bool:
     """Whether two values are equal."""
-    return bool(key(left) == key(right))
+    return bool(value_key(left) == value_key(right))
 
 
 def is_absent(value: Any) -> bool:
@@ -100,7 +100,7 @@ def sort_key(child: Child | None) -> tuple[Any, ...]:
     """Sorts values in ascending order: booleans, numbers, texts, times, anything else; then terms; NULL is last."""
     if child is None:
         return (9,)
-    if isinstance(child, Term):
+    if isinstance(child, DataTerm):
         return 8, child.label, tuple(map(sort_key, child.children))
     for rank, kind in enumerate((bool, int | float | Decimal, str, date, time, timedelta)):
         if isinstance(child, kind):
@@ -124,18 +124,18 @@ def _instant(moment: date) -> datetime:
 # From rows and JSON ---------------------------------------------------------------------------------------------------
 
 
-def from_row(label: str, row: Mapping[str, Any], without: Collection[str] = ("type", "begin", "end")) -> Term:
+def from_row(label: str, row: Mapping[str, Any], without: Collection[str] = ("type", "begin", "end")) -> DataTerm:
     """A row as `label { column { value }, … }`, in the order of its columns."""
-    return Term(label, tuple(_members(((name, row[name]) for name in row if name not in without), 1)))
+    return DataTerm(label, tuple(_members(((name, row[name]) for name in row if name not in without), 1)))
 
 
-def from_json(label: str, value: Any) -> Term:
+def from_json(label: str, value: Any) -> DataTerm:
     """What json.loads or Arrow's to_pylist gives, as a term.
 
     A key k with the value v is a child `k { v }`; a list under k is one child k for each item; a list in a list has
     its items as children `item`.
     """
-    return Term(label, _content(value, 1))
+    return DataTerm(label, _content(value, 1))
 
 
 def _content(value: Any, depth: int) -> tuple[Child, ...]:
@@ -146,7 +146,7 @@ def _content(value: Any, depth: int) -> tuple[Child, ...]:
     if isinstance(value, dict):
         return tuple(_members(value.items(), depth))
     if isinstance(value, list | tuple):
-        return tuple(Term("item", _content(item, depth + 1)) for item in value if not is_absent(item))
+        return tuple(DataTerm("item", _content(item, depth + 1)) for item in value if not is_absent(item))
     if is_absent(value):
         return ()
     if is_scalar(value):
@@ -154,16 +154,16 @@ def _content(value: Any, depth: int) -> tuple[Child, ...]:
     raise DataError(f"{value!r} is not a value of an event", fix="use numbers, texts, booleans, times or bytes")
 
 
-def _members(items: Any, depth: int) -> Iterator[Term]:
+def _members(items: Any, depth: int) -> Iterator[DataTerm]:
     for name, value in items:
         if type(value) in _PLAIN:  # nearly all are
-            yield Term(name, (value,))
+            yield DataTerm(name, (value,))
         elif isinstance(value, list | tuple):
             for item in value:
                 if not is_absent(item):
-                    yield Term(name, _content(item, depth + 1))
+                    yield DataTerm(name, _content(item, depth + 1))
         elif not is_absent(value):
-            yield Term(name, _content(value, depth + 1))
+            yield DataTerm(name, _content(value, depth + 1))
 
 
 def is_scalar(value: Any) -> TypeGuard[Scalar]:
@@ -175,7 +175,7 @@ def is_scalar(value: Any) -> TypeGuard[Scalar]:
 
 def to_json(child: Child) -> str:
     """The canonical text of a term or value: the same for equal ones."""
-    if isinstance(child, Term):
+    if isinstance(child, DataTerm):
         return f"{{{_quoted(child.label)}:[{','.join(map(to_json, child.children))}]}}"
     if isinstance(child, str):
         return _quoted(child)
@@ -201,7 +201,7 @@ def _read_fraction(text: str) -> float | Decimal:
 
 
 def _known(value: Any) -> Child:
-    if isinstance(value, Term) or (is_scalar(value) and not is_absent(value)):
+    if isinstance(value, DataTerm) or (is_scalar(value) and not is_absent(value)):
         return value
     raise ValueError(value)
 
@@ -244,7 +244,7 @@ _READ: dict[str, Callable[[str], Scalar]] = {
 def _untagged(pairs: list[tuple[str, Any]]) -> Child:
     ((tag, content),) = pairs  # anything else is a ValueError, as is a value that is not read
     if isinstance(content, list):
-        return Term(tag, tuple(map(_known, content)))
+        return DataTerm(tag, tuple(map(_known, content)))
     if tag not in _READ or not isinstance(content, str):
         raise ValueError(tag)
     return _READ[tag](content)

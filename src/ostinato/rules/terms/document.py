@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 from ostinato.errors import DataError
-from ostinato.rules.terms.data import MAX_DEPTH, Term, from_json
+from ostinato.rules.terms.data import MAX_DEPTH, DataTerm, from_json
 from ostinato.rules.terms.xml import parse_xml
 
 
-def parse_document(text: str, label: str) -> Term:
+def parse_document(text: str, label: str) -> DataTerm:
     """The term of a JSON object, which gets this label, or of an XML document, whose label is that of its root."""
     text = text.removeprefix("\ufeff")
     begin = text.lstrip(" \t\r\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ostinato.rules.terms.data import Term
+from ostinato.rules.terms.data import DataTerm
 
 
 @dataclass(frozen=True)
@@ -13,4 +13,4 @@ class Event:
 
     begin: int
     end: int
-    term: Term
+    term: DataTerm

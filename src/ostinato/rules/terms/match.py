@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from ostinato.errors import LimitError
 from ostinato.rules.syntax.nodes import Bind, Const, Desc, Element, Optional, QueryTerm
-from ostinato.rules.syntax.variables import variables
-from ostinato.rules.terms.data import Child, Term, key
+from ostinato.rules.syntax.variables import term_variables
+from ostinato.rules.terms.data import Child, DataTerm, value_key
 
 Substitution = dict[str, Child]
-Matcher = Callable[[Term], list[Substitution]]
+Matcher = Callable[[DataTerm], list[Substitution]]
 _Solve = Callable[[Child], Sequence[Substitution]]
 
 MAX_SUBSTITUTIONS = 100_000  # of one event
@@ -29,10 +29,10 @@ def compile_term(term: Element, bound: str | None = None) -> Matcher:
     """All substitutions of `event i: var bound -> term`: each once, and none that another one properly extends."""
     solve = _compile(term if bound is None else Bind(bound, term))
     label = term.label
-    names = sorted(variables(term, bound))
-    has_optional = any(isinstance(node, Optional) for node in walk(term))
+    names = sorted(term_variables(term, bound))
+    has_optional = any(isinstance(node, Optional) for node in walk_query_terms(term))
 
-    def match(data: Term) -> list[Substitution]:
+    def match(data: DataTerm) -> list[Substitution]:
         if data.label != label:
             return []
         found = solve(data)
@@ -45,13 +45,13 @@ def compile_term(term: Element, bound: str | None = None) -> Matcher:
     return match
 
 
-def walk(term: QueryTerm) -> Iterator[QueryTerm]:
+def walk_query_terms(term: QueryTerm) -> Iterator[QueryTerm]:
     """The term and all below it, outermost first."""
     yield term
     inner = term.children if isinstance(term, Element) else () if isinstance(term, Const) else (term.term,)
     for each in inner:
         if each is not None:
-            yield from walk(each)
+            yield from walk_query_terms(each)
 
 
 # One query term against one child -------------------------------------------------------------------------------------
@@ -70,8 +70,8 @@ def _compile(term: QueryTerm) -> _Solve:
 
 
 def _constant(term: Const) -> _Solve:
-    wanted = key(term.value)
-    return lambda data: _MATCHED if type(data) is not Term and key(data) == wanted else ()
+    wanted = value_key(term.value)
+    return lambda data: _MATCHED if type(data) is not DataTerm and value_key(data) == wanted else ()
 
 
 def _binding(term: Bind) -> _Solve:
@@ -81,13 +81,15 @@ def _binding(term: Bind) -> _Solve:
     solve = _compile(term.term)
 
     def bind(data: Child) -> Sequence[Substitution]:
-        return [{**each, name: data} for each in solve(data) if name not in each or key(each[name]) == key(data)]
+        return [
+            {**each, name: data} for each in solve(data) if name not in each or value_key(each[name]) == value_key(data)
+        ]
 
     return bind
 
 
 def _descent(term: Desc) -> _Solve:
-    solve, names = _compile(term.term), sorted(variables(term))
+    solve, names = _compile(term.term), sorted(term_variables(term))
 
     def descend(data: Child) -> Sequence[Substitution]:
         found = [each for below in _descendants(data) for each in solve(below)]
@@ -98,7 +100,7 @@ def _descent(term: Desc) -> _Solve:
 
 def _descendants(data: Child) -> Iterator[Child]:
     yield data
-    if type(data) is Term:
+    if type(data) is DataTerm:
         for child in data.children:
             yield from _descendants(child)
 
@@ -121,7 +123,7 @@ class _Part:
     joined: tuple[str, ...]  # variables that earlier siblings bind too
     seen: tuple[str, ...]  # variables bound once it is done
 
-    def candidates(self, data: Term) -> Sequence[int]:
+    def candidates(self, data: DataTerm) -> Sequence[int]:
         if self.label is _ANY:
             return range(len(data.children))
         return data.by_label.get(self.label, ())  # type: ignore[call-overload,no-any-return]
@@ -133,12 +135,12 @@ def _element(term: Element) -> _Solve:
     at_least = sum(not part.optional for part in parts)
     at_most = len(parts)
     if not parts:
-        return lambda data: _MATCHED if type(data) is Term and data.label == label and _fits(data, total) else ()
+        return lambda data: _MATCHED if type(data) is DataTerm and data.label == label and _fits(data, total) else ()
     if at_most == 1 and not parts[0].optional:
         return _single(label, total, parts[0])
 
     def solve(data: Child) -> Sequence[Substitution]:
-        if type(data) is not Term or data.label != label or len(data.children) < at_least:
+        if type(data) is not DataTerm or data.label != label or len(data.children) < at_least:
             return ()
         if total and len(data.children) > at_most:
             return ()
@@ -155,7 +157,7 @@ def _element(term: Element) -> _Solve:
     return solve
 
 
-def _fits(data: Term, total: bool) -> bool:
+def _fits(data: DataTerm, total: bool) -> bool:
     return not total or not data.children
 
 
@@ -164,7 +166,7 @@ def _single(label: str, total: bool, part: _Part) -> _Solve:
     one = part.solve
 
     def solve(data: Child) -> Sequence[Substitution]:
-        if type(data) is not Term or data.label != label:
+        if type(data) is not DataTerm or data.label != label:
             return ()
         children = data.children
         if len(children) == 1:
@@ -185,7 +187,7 @@ def _parts(term: Element) -> list[_Part]:
         others = labels[:index] + labels[index + 1 :]
         # No sibling can want the same child, so that nobody needs to know which one is taken.
         exclusive = labels[index] is not _ANY and labels[index] not in others and _ANY not in others
-        own = frozenset(variables(child))
+        own = frozenset(term_variables(child))
         joined, seen = tuple(own & seen), seen | own
         take = _taking(term, exclusive)
         parts.append(
@@ -214,7 +216,7 @@ def _label(term: QueryTerm) -> object:
     return _label(term.term)
 
 
-def _step(part: _Part, data: Term, states: Mapping[object, _State]) -> dict[object, _State]:
+def _step(part: _Part, data: DataTerm, states: Mapping[object, _State]) -> dict[object, _State]:
     """Every way to go on from the states with one more child query."""
     children, joined, seen, take = data.children, part.joined, part.seen, part.take
     solutions = [
@@ -249,11 +251,11 @@ def _step(part: _Part, data: Term, states: Mapping[object, _State]) -> dict[obje
 
 
 def _identity(found: Substitution, names: Iterable[str]) -> tuple[object, ...]:
-    return tuple([key(found[name]) if name in found else None for name in names])
+    return tuple([value_key(found[name]) if name in found else None for name in names])
 
 
 def _agree(left: Substitution, right: Substitution, names: Iterable[str]) -> bool:
-    return all(key(left[name]) == key(right[name]) for name in names if name in left and name in right)
+    return all(value_key(left[name]) == value_key(right[name]) for name in names if name in left and name in right)
 
 
 def _distinct(found: Iterable[Substitution], names: Sequence[str]) -> list[Substitution]:

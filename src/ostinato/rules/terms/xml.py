@@ -12,14 +12,14 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from ostinato.errors import DataError
-from ostinato.rules.terms.data import MAX_DEPTH, Child, Scalar, Term
+from ostinato.rules.terms.data import MAX_DEPTH, Child, DataTerm, Scalar
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _BLANK = " \t\r\n"  # what XML calls white space
 _LONGEST_NUMBER = 400  # characters; no number has more, and Python refuses to read a few thousand digits
 
 
-def parse_xml(text: str) -> Term:
+def parse_xml(text: str) -> DataTerm:
     """The term of the root element."""
     reader = _Reader()
     try:
@@ -35,7 +35,7 @@ class _Reader:
     """Keeps the elements that are open: the label of each, and the children read so far."""
 
     def __init__(self) -> None:
-        self.root: Term
+        self.root: DataTerm
         self.open: list[tuple[str, list[Child]]] = []
         self.parser = parser = expat.ParserCreate()
         parser.ordered_attributes = True
@@ -52,11 +52,11 @@ class _Reader:
         if len(self.open) == MAX_DEPTH:
             self._fail(f"elements are nested more than {MAX_DEPTH} deep")
         pairs = zip(attributes[::2], attributes[1::2], strict=True)
-        self.open.append((label, [Term(f"@{name}", (typed(text),)) for name, text in pairs]))
+        self.open.append((label, [DataTerm(f"@{name}", (parse_scalar(text),)) for name, text in pairs]))
 
     def _end(self, _: str) -> None:
         label, children = self.open.pop()
-        term = Term(label, tuple(children))
+        term = DataTerm(label, tuple(children))
         if self.open:
             self.open[-1][1].append(term)
         else:
@@ -64,13 +64,13 @@ class _Reader:
 
     def _text(self, text: str) -> None:
         if text := text.strip(_BLANK):
-            self.open[-1][1].append(typed(text))
+            self.open[-1][1].append(parse_scalar(text))
 
     def _fail(self, reason: str) -> NoReturn:
         _refuse(reason, self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber)
 
 
-def typed(text: str) -> Scalar:
+def parse_scalar(text: str) -> Scalar:
     """A number or boolean where the text reads as one of JSON, else the text."""
     if text in ("true", "false"):
         return text == "true"

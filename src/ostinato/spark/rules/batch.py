@@ -15,15 +15,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.errors import DataError
-from ostinato.rules.algebra.partition import Unit
-from ostinato.rules.runtime.batch import Fitted, detect_whole
+from ostinato.rules.algebra.partition import RuleUnit
+from ostinato.rules.runtime.batch import detect_table
+from ostinato.rules.runtime.bound_program import BoundProgram
 from ostinato.rules.runtime.ingest import LABEL
 from ostinato.spark.columns import column, spark_type
 from ostinato.spark.frames import map_in_arrow
-from ostinato.spark.rules.events import answer, label_of
-from ostinato.spark.rules.required_columns import columns_read, rows_read
+from ostinato.spark.rules.events import label_column, to_answer
+from ostinato.spark.rules.required_columns import required_columns, required_rows
 from ostinato.spark.rules.sql import run_in_sql
-from ostinato.spark.rules.units import Rules, hash_of, in_columns, rules_of, units_of
+from ostinato.spark.rules.units import UnitProgram, conform_answer, key_hash, plan_units, unit_program
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,23 +36,23 @@ _OUTPUT = 10_000  # events handed to Spark at once: it holds them outside its he
 
 
 def detect_batch(
-    program: RuleProgram, fitted: Fitted, frame: DataFrame, schema: pa.Schema, columns: dict[str, Any]
+    program: RuleProgram, bound: BoundProgram, frame: DataFrame, schema: pa.Schema, columns: dict[str, Any]
 ) -> DataFrame:
     """All derived events, in no order. `columns` is what the user said about them."""
-    units = units_of(program, fitted)
+    units = plan_units(program, bound)
     keyed = [unit for unit in units if unit.keys]
-    parts = [_in_tasks(program, fitted, keyed, frame, schema, columns)] if keyed else []
+    parts = [_in_tasks(program, bound, keyed, frame, schema, columns)] if keyed else []
     for unit in units:
         if not unit.keys:
-            own = rules_of(program, unit, columns, schema).fitted() if keyed else fitted
-            parts.append(answer(run_in_sql(own, frame), fitted))
+            own = unit_program(program, unit, columns, schema).bind() if keyed else bound
+            parts.append(to_answer(run_in_sql(own, frame), bound))
     return reduce(lambda one, other: one.unionAll(other), parts)
 
 
 def _in_tasks(
     program: RuleProgram,
-    fitted: Fitted,
-    units: list[Unit],
+    bound: BoundProgram,
+    units: list[RuleUnit],
     frame: DataFrame,
     schema: pa.Schema,
     columns: dict[str, Any],
@@ -59,11 +60,11 @@ def _in_tasks(
     """The frame is read once: a row goes to each unit that reads it, to the task of its key."""
     from pyspark.sql import functions as f
 
-    rules = [rules_of(program, unit, columns, schema) for unit in units]
-    fits = [each.fitted() for each in rules]
-    read = [set(schema.names) if (names := columns_read(each)) is None else names for each in fits]
-    labelled = frame.withColumn(LABEL, label_of(frame, fitted.columns))
-    hashes = [hash_of(each, unit, partial(rows_read, each)) for each, unit in zip(fits, units, strict=True)]
+    rules = [unit_program(program, unit, columns, schema) for unit in units]
+    fits = [each.bind() for each in rules]
+    read = [set(schema.names) if (names := required_columns(each)) is None else names for each in fits]
+    labelled = frame.withColumn(LABEL, label_column(frame, bound.columns))
+    hashes = [key_hash(each, unit, partial(required_rows, each)) for each, unit in zip(fits, units, strict=True)]
     if len(units) == 1:
         placed = labelled.withColumns({_UNIT: f.lit(0), _HASH: hashes[0]})
     else:
@@ -79,7 +80,7 @@ def _in_tasks(
             shown.append(f.when(column(_UNIT).isin(readers), column(name)).alias(name))
     own = [replace(each, schema=_only(schema, names)) for each, names in zip(rules, read, strict=True)]
     spread = placed.select(*shown, column(_UNIT), column(_HASH)).repartition(column(_UNIT), column(_HASH)).drop(_HASH)
-    return map_in_arrow(spread, _Task(tuple(own), fitted.answer_schema), spark_type(fitted.answer_schema))
+    return map_in_arrow(spread, _Task(tuple(own), bound.answer_schema), spark_type(bound.answer_schema))
 
 
 def _only(schema: pa.Schema, names: Collection[str]) -> pa.Schema:
@@ -90,7 +91,7 @@ def _only(schema: pa.Schema, names: Collection[str]) -> pa.Schema:
 class _Task:
     """Rows in, derived events out: all rows of a key are here."""
 
-    units: tuple[Rules, ...]
+    units: tuple[UnitProgram, ...]
     output: pa.Schema
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -99,11 +100,11 @@ class _Task:
             mine = [table.filter(pc.equal(table[_UNIT], number)).select(rules.schema.names) for table in rows]
             if any(map(len, mine)):
                 found = self._detect(rules, pa.concat_tables(table.cast(rules.schema) for table in mine))
-                yield from in_columns(found, self.output).to_batches(max_chunksize=_OUTPUT)
+                yield from conform_answer(found, self.output).to_batches(max_chunksize=_OUTPUT)
 
-    def _detect(self, rules: Rules, rows: pa.Table) -> pa.Table:
+    def _detect(self, rules: UnitProgram, rows: pa.Table) -> pa.Table:
         try:
-            return detect_whole(rules.fitted(), rows, threads=1, ordered=False)  # Spark has a task for each core
+            return detect_table(rules.bind(), rows, threads=1, ordered=False)  # Spark has a task for each core
         except DataError as error:
             # Which row of the task it is tells nobody anything.
             raise DataError(error.reason, fix=error.fix) from None

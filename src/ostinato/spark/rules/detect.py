@@ -11,14 +11,14 @@ import pyarrow as pa
 from ostinato.core.backends import is_spark_frame
 from ostinato.core.options import bad_option, check_column_name, check_on_late, parse_delay
 from ostinato.errors import OstinatoError
-from ostinato.rules.algebra.partition import describe
+from ostinato.rules.algebra.partition import describe_units
 from ostinato.rules.incremental.engine import RuleOptions
-from ostinato.rules.runtime.batch import Fitted, fit
+from ostinato.rules.runtime.bound_program import BoundProgram, bind_program
 from ostinato.spark.columns import arrow_schema
 from ostinato.spark.frames import check_names, shuffle_partitions
 from ostinato.spark.patterns.detect import check_count
 from ostinato.spark.rules.batch import detect_batch
-from ostinato.spark.rules.units import units_of
+from ostinato.spark.rules.units import plan_units
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -55,20 +55,20 @@ def detect_rules(
     with. `metrics` names the counts in Spark's progress ("ostinato").
     """
     columns = {"begin": begin, "end": end, "time": time, "type": type, "document": document}
-    fitted, schema = _fitted(program, frame, columns)
+    bound, schema = _bind(program, frame, columns)
     told = {"lateness": lateness, "on_late": on_late, "buckets": buckets, "longest": longest, "metrics": metrics}
     if not frame.isStreaming:
         for option, given in told.items():
             if given is not None:
                 raise OstinatoError(f"{option} is for streams, and this DataFrame is read whole\nfix: leave it out")
-        return detect_batch(program, fitted, frame, schema, columns)
+        return detect_batch(program, bound, frame, schema, columns)
     check_count("buckets", buckets)
     from ostinato.spark.rules.stream import detect_stream
 
     most = inf if longest is None else parse_delay(longest)
     return detect_stream(
         program,
-        fitted,
+        bound,
         frame,
         RuleOptions(columns, None, check_on_late(on_late or "count"), most),
         lateness=None if lateness is None else parse_delay(lateness),
@@ -79,8 +79,8 @@ def detect_rules(
 
 def explain_rules(program: RuleProgram, frame: DataFrame, /, **options: Any) -> str:
     """What Spark does around the rules, in words. `options` are those of `detect_rules`."""
-    fitted, _ = _fitted(program, frame, {name: options.get(name) for name in _COLUMNS})
-    lines = describe(units_of(program, fitted))
+    bound, _ = _bind(program, frame, {name: options.get(name) for name in _COLUMNS})
+    lines = describe_units(plan_units(program, bound))
     if not frame.isStreaming:
         whole = "in Spark SQL, over all tasks"
         return "\n".join(["Spark, batch", *(f"  {line.replace('in one task', whole)}" for line in lines)])
@@ -98,10 +98,10 @@ def explain_rules(program: RuleProgram, frame: DataFrame, /, **options: Any) -> 
 _COLUMNS = ("begin", "end", "time", "type", "document")
 
 
-def _fitted(program: RuleProgram, frame: DataFrame, columns: dict[str, Any]) -> tuple[Fitted, pa.Schema]:
+def _bind(program: RuleProgram, frame: DataFrame, columns: dict[str, Any]) -> tuple[BoundProgram, pa.Schema]:
     """Everything that can be known to be wrong is said here, before any job starts."""
     if not is_spark_frame(frame):
         raise bad_option("frame", frame, "a DataFrame of Spark")
     check_names(frame)
     schema = arrow_schema(frame.schema)
-    return fit(program.program, program.text, schema, columns, near=True), schema
+    return bind_program(program.program, program.text, schema, columns, near=True), schema

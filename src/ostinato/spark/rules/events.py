@@ -1,6 +1,6 @@
 """Rows of a DataFrame as the events that rules read, and derived events as rows again.
 
-Times become whole ticks as runtime.rules.moments has them. A row without a time, or that ends before it begins, stops
+Times become whole ticks as runtime.rules.times has them. A row without a time, or that ends before it begins, stops
 the job: the check is a part of the label, which every query filters by, so that no row gets around it.
 """
 
@@ -14,11 +14,11 @@ import pyarrow as pa
 
 from ostinato.errors import DataError
 from ostinato.rules.relational.kinds import DOCUMENT, TERM, Attributes
-from ostinato.rules.relational.matching import Matching
-from ostinato.rules.relational.select import Names
-from ostinato.rules.runtime.batch import Fitted
-from ostinato.rules.runtime.cel_patterns import Pattern
-from ostinato.rules.runtime.ingest import LABEL, Columns, TermMatcher
+from ostinato.rules.relational.match_plan import MatchPlan
+from ostinato.rules.relational.sql_names import ColumnNames
+from ostinato.rules.runtime.bound_program import BoundProgram
+from ostinato.rules.runtime.ingest import LABEL, EventColumns, TermMatcher
+from ostinato.rules.runtime.pattern_stream import PatternStream
 from ostinato.rules.runtime.times import FAR, MICRO
 from ostinato.spark.columns import arrow_schema, column, spark_type
 from ostinato.spark.frames import map_in_arrow
@@ -29,22 +29,22 @@ if TYPE_CHECKING:
 _EPOCH, _TICK = "TIMESTAMP_NTZ'1970-01-01 00:00:00'", "INTERVAL '0.000001' SECOND"
 
 
-def incoming(frame: DataFrame, columns: Columns) -> DataFrame:
+def read_events(frame: DataFrame, columns: EventColumns) -> DataFrame:
     """The columns of runtime.rules.ingest.Columns.read: #label, begin, end, and the attributes."""
     if columns.document is not None:
-        moments = columns.moments
-        read = dict.fromkeys([moments.begin, moments.end, *([columns.type] if columns.type else []), columns.document])
+        times = columns.times
+        read = dict.fromkeys([times.begin, times.end, *([columns.type] if columns.type else []), columns.document])
         kept = frame.select(*map(column, read))
         return map_in_arrow(kept, _Documents(columns, arrow_schema(kept.schema)), spark_type(_DOCUMENTS))
-    begin, end = _ticks(frame, columns, columns.moments.begin), _ticks(frame, columns, columns.moments.end)
+    begin, end = _ticks(frame, columns, columns.times.begin), _ticks(frame, columns, columns.times.end)
     attributes = [column(name).alias(place) for name, place in columns.attributes.columns.items()]
-    return frame.select(label_of(frame, columns).alias(LABEL), begin.alias("begin"), end.alias("end"), *attributes)
+    return frame.select(label_column(frame, columns).alias(LABEL), begin.alias("begin"), end.alias("end"), *attributes)
 
 
-def _ticks(frame: DataFrame, columns: Columns, name: str) -> Column:
+def _ticks(frame: DataFrame, columns: EventColumns, name: str) -> Column:
     from pyspark.sql import functions as f
 
-    per_second, value = columns.moments.ticks_per_second, column(name)
+    per_second, value = columns.times.ticks_per_second, column(name)
     kind = frame.schema[name].dataType.typeName()
     if kind == "date":
         return f.unix_date(value).cast("long") * f.lit(86_400 * per_second)
@@ -59,29 +59,29 @@ def _ticks(frame: DataFrame, columns: Columns, name: str) -> Column:
     return value.cast("long") * f.lit(MICRO)
 
 
-def label_of(frame: DataFrame, columns: Columns) -> Column:
+def label_column(frame: DataFrame, columns: EventColumns) -> Column:
     """The label of a row that is no document, where its times can be used; else what is wrong with them."""
     from pyspark.sql import functions as f
 
-    moments = columns.moments
+    times = columns.times
     label = column(columns.type).cast("string") if columns.type is not None else f.lit(columns.label)
     tests: list[tuple[Column, Column]] = []
-    for name in dict.fromkeys((moments.begin, moments.end)):
+    for name in dict.fromkeys((times.begin, times.end)):
         value, kind = column(name), frame.schema[name].dataType.typeName()
         absent = "but the order of events needs its value\nfix: drop or fill the rows where it is missing"
         tests.append((value.isNull(), f.lit(f"`{name}` is NULL, {absent}")))
         if kind in ("float", "double"):
             tests.append((f.isnan(value), f.lit(f"`{name}` is NaN, {absent}")))
-        if not pa.types.is_temporal(moments.type):
+        if not pa.types.is_temporal(times.type):
             far = f.abs(value.cast("double")) >= f.lit(FAR / MICRO)
             beyond = "beyond what times of rules can be (they count seconds)\nfix: give seconds, or timestamps"
             tests.append((far, f.concat(f.lit(f"`{name}` is "), value.cast("string"), f.lit(f", {beyond}"))))
-    if not moments.points:
-        parts = [f.lit(f"the event ends before it begins: `{moments.begin}` is "), column(moments.begin).cast("string")]
-        parts += [f.lit(f", `{moments.end}` "), column(moments.end).cast("string")]
+    if not times.points:
+        parts = [f.lit(f"the event ends before it begins: `{times.begin}` is "), column(times.begin).cast("string")]
+        parts += [f.lit(f", `{times.end}` "), column(times.end).cast("string")]
         parts += [f.lit("\nfix: mend or drop the row")]
-        sides = (moments.begin, moments.end)
-        if pa.types.is_temporal(moments.type) and len({frame.schema[name].dataType for name in sides}) == 1:
+        sides = (times.begin, times.end)
+        if pa.types.is_temporal(times.type) and len({frame.schema[name].dataType for name in sides}) == 1:
             begin, end = map(column, sides)  # as they are: to count their ticks takes longer than all the rest
         else:
             begin, end = (_ticks(frame, columns, name) for name in sides)
@@ -103,7 +103,7 @@ _DOCUMENTS = pa.schema({LABEL: pa.string(), "begin": pa.int64(), "end": pa.int64
 class _Documents:
     """Texts of JSON or XML as events, in a task."""
 
-    columns: Columns
+    columns: EventColumns
     schema: pa.Schema
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -119,7 +119,7 @@ class _Documents:
 # Matching terms -------------------------------------------------------------------------------------------------------
 
 
-def matched(stream: DataFrame, found: Matching, attributes: Attributes, names: Names) -> DataFrame:
+def match_terms(stream: DataFrame, found: MatchPlan, attributes: Attributes, names: ColumnNames) -> DataFrame:
     """What the matcher of terms finds in a stream."""
     schema = TermMatcher(found, attributes, names).schema  # names all columns, before the names travel
     return map_in_arrow(stream, _Terms(found, attributes, names), spark_type(schema))
@@ -127,9 +127,9 @@ def matched(stream: DataFrame, found: Matching, attributes: Attributes, names: N
 
 @dataclass(frozen=True)
 class _Terms:
-    found: Matching
+    found: MatchPlan
     attributes: Attributes
-    names: Names
+    names: ColumnNames
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         matcher = TermMatcher(self.found, self.attributes, self.names)
@@ -146,7 +146,7 @@ class _Terms:
 class Matches:
     """All matches of a CEL pattern, in a task that is given all events."""
 
-    pattern: Pattern
+    pattern: PatternStream
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         types = {LABEL: pa.string(), "begin": pa.int64(), "end": pa.int64()}
@@ -154,39 +154,39 @@ class Matches:
         types |= {attributes.columns[name]: kind or pa.string() for name, kind in attributes.types.items()}
         schema = pa.schema(types)
         events = [pa.Table.from_batches([batch]).select(schema.names).cast(schema) for batch in batches]
-        yield from self.pattern.whole(pa.concat_tables([schema.empty_table(), *events])).to_batches()
+        yield from self.pattern.match_all(pa.concat_tables([schema.empty_table(), *events])).to_batches()
 
 
-def pattern_matches(events: DataFrame, pattern: Pattern) -> DataFrame:
+def pattern_matches(events: DataFrame, pattern: PatternStream) -> DataFrame:
     """The matches of a CEL pattern: the order of all events matters to it, so one task reads them."""
     types = {"begin": pa.int64(), "end": pa.int64()}
     types |= {pattern.attributes.columns[name]: kind for name, kind in pattern.attributes.types.items()}
-    plain = Pattern(pattern.query, pattern.incoming, pattern.ticks_per_second)  # without what it has compiled
+    plain = PatternStream(pattern.query, pattern.incoming, pattern.ticks_per_second)  # without what it has compiled
     return map_in_arrow(events.repartition(1), Matches(plain), spark_type(pa.schema(types)))
 
 
 # Answers --------------------------------------------------------------------------------------------------------------
 
 
-def answer(derived: DataFrame, fitted: Fitted) -> DataFrame:
+def to_answer(derived: DataFrame, bound: BoundProgram) -> DataFrame:
     """Derived events with ticks, as users see them; NULL where `derived`, of some rules only, has not the column."""
     from pyspark.sql import functions as f
 
     shown: list[Column] = []
-    for field in spark_type(fitted.answer_schema).fields:
+    for field in spark_type(bound.answer_schema).fields:
         value = column(field.name) if field.name in derived.columns else f.lit(None)
-        value = _time(field.name, fitted) if field.name in ("begin", "end") else value
+        value = _time(field.name, bound) if field.name in ("begin", "end") else value
         shown.append(value.cast(field.dataType).alias(field.name))
     return derived.select(*shown)
 
 
-def _time(name: str, fitted: Fitted) -> Column:
+def _time(name: str, bound: BoundProgram) -> Column:
     from pyspark.sql import functions as f
 
-    moments = fitted.columns.moments
-    kind = moments.answer_type(whole=fitted.whole_seconds)
+    times = bound.columns.times
+    kind = times.answer_type(whole=bound.whole_seconds)
     if pa.types.is_temporal(kind):
-        per_tick = MICRO // moments.ticks_per_second
+        per_tick = MICRO // times.ticks_per_second
         if kind.tz is not None:
             return f.timestamp_micros(column(name) * f.lit(per_tick))
         return f.expr(f"{_EPOCH} + {_quoted(name)} * {per_tick} * {_TICK}")

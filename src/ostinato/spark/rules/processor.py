@@ -21,7 +21,7 @@ from ostinato.rules.incremental.engine import RuleEngine, RuleOptions
 from ostinato.spark.checkpoint import STREAM, agreed
 from ostinato.spark.packing import ROWS, pack, unpack
 from ostinato.spark.patterns.processor import LATE
-from ostinato.spark.rules.units import in_columns
+from ostinato.spark.rules.units import conform_answer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,7 +118,7 @@ class RuleDetector(StatefulProcessor):
             if self.streaming.options.on_late == "collect":
                 found.append(pa.table({LATE: too_late.combine_chunks().to_struct_array()}))
         output = self.streaming.output
-        answer = pa.concat_tables([output.empty_table(), *(in_columns(table, output) for table in found)])
+        answer = pa.concat_tables([output.empty_table(), *(conform_answer(table, output) for table in found)])
         data, now = engine.snapshot(), engine.stats()
         counts = {"events": events, "derived": engine.derived - derived, "late": late, "waiting": now.waiting}
         counts |= {"kept": sum(now.kept.values()), "bytes": len(data)}
@@ -145,7 +145,7 @@ class RuleDetector(StatefulProcessor):
     def _late(self, engine: RuleEngine, rows: pa.Table) -> npt.NDArray[np.bool_]:
         """Which rows the engine is going to refuse."""
         try:
-            begins, ends = engine.fitted.columns.moments.ticks(rows)
+            begins, ends = engine.bound_program.columns.times.ticks(rows)
         except DataError as error:
             # Which row of the bucket it is tells nobody anything.
             raise DataError(error.reason, fix=error.fix) from None
@@ -156,7 +156,7 @@ class RuleDetector(StatefulProcessor):
         the bucket are here, so those before that need not wait for it."""
         if self.streaming.delay is None or not len(rows):
             return None
-        latest = pc.max(rows[engine.fitted.columns.moments.end]).cast(pa.timestamp("us", tz="UTC")).value // 1000
+        latest = pc.max(rows[engine.bound_program.columns.times.end]).cast(pa.timestamp("us", tz="UTC")).value // 1000
         return _moment(latest - self.streaming.delay)
 
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from ostinato.rules.relational.dialects import write
+from ostinato.rules.relational.dialects import write_sql
+from ostinato.rules.relational.evaluate import evaluate
 from ostinato.rules.relational.kinds import Attributes
-from ostinato.rules.relational.matching import Matching
-from ostinato.rules.relational.program import INCOMING, evaluate
-from ostinato.rules.relational.select import Names
-from ostinato.rules.runtime.batch import Fitted
+from ostinato.rules.relational.match_plan import MatchPlan
+from ostinato.rules.relational.sql_names import INCOMING, ColumnNames
+from ostinato.rules.runtime.bound_program import BoundProgram
 from ostinato.spark.columns import column
-from ostinato.spark.rules.events import incoming, matched, pattern_matches
+from ostinato.spark.rules.events import match_terms, pattern_matches, read_events
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,11 +31,11 @@ _WHOLE_TIMES = exp.Anonymous(
 )
 
 
-def run_in_sql(fitted: Fitted, frame: DataFrame) -> DataFrame:
+def run_in_sql(bound: BoundProgram, frame: DataFrame) -> DataFrame:
     """All derived events with ticks, in no order. Lazy, but for recursion: its rounds are counted as they are made."""
-    relations = Relations(frame.sparkSession, fitted)
-    relations.provide(INCOMING, incoming(frame, fitted.columns))
-    return relations.frame_of(evaluate(fitted.program, relations))
+    relations = SparkStore(frame.sparkSession, bound)
+    relations.provide(INCOMING, read_events(frame, bound.columns))
+    return relations.frame_of(evaluate(bound.sql, relations))
 
 
 @dataclass(frozen=True)
@@ -48,14 +48,14 @@ class _Relation:
     frame: DataFrame | None = None
 
 
-class Relations:
+class SparkStore:
     """Relations by name, for `relational.program.evaluate`.
 
     A name may be defined again, and what was made of it before stays: so every definition has a name of its own in SQL.
     """
 
-    def __init__(self, spark: SparkSession, fitted: Fitted) -> None:
-        self.spark, self.fitted = spark, fitted
+    def __init__(self, spark: SparkSession, bound: BoundProgram) -> None:
+        self.spark, self.bound = spark, bound
         self._made: dict[str, _Relation] = {}
         self._latest: dict[str, str] = {}
 
@@ -69,13 +69,13 @@ class Relations:
         else:
             self._add(name, made)
 
-    def match(self, name: str, stream: str, found: Matching, attributes: Attributes) -> None:
+    def match(self, name: str, stream: str, found: MatchPlan, attributes: Attributes) -> None:
         made = self._made[self._latest[stream]]
-        self.provide(name, matched(self._frame(made), found, attributes, self._names), made.weight)
+        self.provide(name, match_terms(self._frame(made), found, attributes, self._names), made.weight)
 
     def pattern(self, name: str, query: str) -> None:
         events = self._frame(self._made[self._latest[INCOMING]])
-        self.provide(name, pattern_matches(events, self.fitted.patterns[query]))
+        self.provide(name, pattern_matches(events, self.bound.patterns[query]))
 
     def count(self, name: str) -> int:
         """Also keeps the relation: it is read in the next round, and told apart from what that makes."""
@@ -84,8 +84,8 @@ class Relations:
         return frame.count()
 
     @property
-    def _names(self) -> Names:
-        return self.fitted.program.generator.names
+    def _names(self) -> ColumnNames:
+        return self.bound.sql.generator.names
 
     def frame_of(self, query: exp.Query) -> DataFrame:
         return self._frame(self._relation(query))
@@ -106,7 +106,7 @@ class Relations:
             needs[name] = needs.get(name, 0) + self._made[name].weight
             return exp.alias_(exp.to_table(name), node.alias, table=True) if node.alias else exp.to_table(name)
 
-        text = write(query.transform(renamed), "spark")
+        text = write_sql(query.transform(renamed), "spark")
         return _Relation(tuple(needs), sum(needs.values()), text)
 
     def _frame(self, made: _Relation) -> DataFrame:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ostinato.errors import DataError, OstinatoError
 from ostinato.rules.incremental.engine import RuleOptions
-from ostinato.rules.runtime.batch import Fitted
+from ostinato.rules.runtime.bound_program import BoundProgram
 from ostinato.rules.runtime.ingest import LABEL
 from ostinato.spark.checkpoint import STREAM
 from ostinato.spark.columns import arrow_schema, column, spark_type
@@ -19,9 +19,9 @@ from ostinato.spark.frames import map_in_arrow
 from ostinato.spark.packing import BUCKET, PACKED, SPLIT, Pack, Unpack, bucket_column
 from ostinato.spark.patterns.processor import LATE
 from ostinato.spark.patterns.stream import watermarked
-from ostinato.spark.rules.events import label_of
+from ostinato.spark.rules.events import label_column
 from ostinato.spark.rules.processor import COUNTS, FIRST, GIVEN, RuleDetector, RuleStreaming
-from ostinato.spark.rules.units import hash_of, rules_of, units_of
+from ostinato.spark.rules.units import key_hash, plan_units, unit_program
 from ostinato.spark.session import need_rocksdb
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 def detect_stream(
     program: RuleProgram,
-    fitted: Fitted,
+    bound: BoundProgram,
     frame: DataFrame,
     options: RuleOptions,
     *,
@@ -45,31 +45,31 @@ def detect_stream(
 
     need_rocksdb(frame.sparkSession)
     schema = arrow_schema(frame.schema)
-    moments = fitted.columns.moments
-    for name in dict.fromkeys((moments.end, moments.begin)):
+    times = bound.columns.times
+    for name in dict.fromkeys((times.end, times.begin)):
         if not pa.types.is_timestamp(schema.field(name).type) or schema.field(name).type.tz is None:
             raise DataError(
                 f"a stream needs timestamps to advance by, and `{name}` is {schema.field(name).type}",
                 fix="cast it to a timestamp with a zone: timestamp_seconds(…), or .cast('timestamp')",
             )
-    units = units_of(program, fitted)
-    frame, behind = watermarked(frame, moments.end, lateness)
-    if fitted.columns.document is None:
-        frame = frame.withColumn(LABEL, label_of(frame, fitted.columns))
+    units = plan_units(program, bound)
+    frame, behind = watermarked(frame, times.end, lateness)
+    if bound.columns.document is None:
+        frame = frame.withColumn(LABEL, label_column(frame, bound.columns))
     for place, unit in enumerate(units):
-        frame = frame.withColumn(bucket_column(place), f.pmod(hash_of(fitted, unit), f.lit(buckets)).cast("int"))
+        frame = frame.withColumn(bucket_column(place), f.pmod(key_hash(bound, unit), f.lit(buckets)).cast("int"))
     wanted = [column(bucket_column(place)).isNotNull() for place in range(len(units))]
     first = f.coalesce(*(f.when(test, f.lit(place)) for place, test in enumerate(wanted)))
     # The test of the time keeps Spark from filtering before the watermark: time goes on with every row.
-    frame = frame.filter(reduce(operator.or_, wanted, column(moments.end).isNull())).withColumn(FIRST, first)
+    frame = frame.filter(reduce(operator.or_, wanted, column(times.end).isNull())).withColumn(FIRST, first)
     splits = tuple(str(place) for place in range(len(units)))
     packed = map_in_arrow(frame, Pack(splits, schema.append(pa.field(FIRST, pa.int32())), STREAM), PACKED)
-    output = fitted.answer_schema
+    output = bound.answer_schema
     if options.on_late == "collect":
         if LATE in output.names:
             raise OstinatoError(f"the answer has a column `{LATE}` already\nfix: give the element another label")
         output = output.append(pa.field(LATE, pa.struct(list(schema))))
-    texts = [rules_of(program, unit, options.columns, schema).text for unit in units]
+    texts = [unit_program(program, unit, options.columns, schema).text for unit in units]
     streaming = RuleStreaming(program.text, tuple(texts), options, schema, output, buckets, behind)
     given = packed.groupBy(SPLIT, BUCKET).transformWithStateInPandas(
         RuleDetector(streaming), GIVEN, outputMode="append", timeMode="EventTime"

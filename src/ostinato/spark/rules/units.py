@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ostinato.patterns.many import fit_to_schema as retyped
-from ostinato.rules.algebra.partition import Unit, partition
+from ostinato.rules.algebra.partition import RuleUnit, partition_rules
 from ostinato.rules.plan.normal_form import normalise
-from ostinato.rules.relational.kinds import TERM, Kind, family
-from ostinato.rules.runtime.batch import Fitted, fit
+from ostinato.rules.relational.kinds import TERM, Kind, type_family
+from ostinato.rules.runtime.bound_program import BoundProgram, bind_program
 from ostinato.rules.runtime.ingest import LABEL
 from ostinato.spark.columns import column
 
@@ -23,31 +23,31 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Rules:
+class UnitProgram:
     """Some rules as a program of their own: plain data that travels to the workers."""
 
     text: str
     columns: dict[str, str | None]
     schema: pa.Schema  # of incoming rows
 
-    def fitted(self) -> Fitted:
+    def bind(self) -> BoundProgram:
         from ostinato.rules.program import RuleProgram
 
         program = RuleProgram(self.text)
-        return fit(program.program, program.text, self.schema, self.columns, near=True)
+        return bind_program(program.program, program.text, self.schema, self.columns, near=True)
 
 
-def units_of(program: RuleProgram, fitted: Fitted) -> tuple[Unit, ...]:
-    attributes = fitted.columns.attributes.types
-    return partition(normalise(program.program), [name for name, kind in attributes.items() if _hashed(kind)])
+def plan_units(program: RuleProgram, bound: BoundProgram) -> tuple[RuleUnit, ...]:
+    attributes = bound.columns.attributes.types
+    return partition_rules(normalise(program.program), [name for name, kind in attributes.items() if _hashed(kind)])
 
 
-def rules_of(program: RuleProgram, unit: Unit, columns: dict[str, Any], schema: pa.Schema) -> Rules:
+def unit_program(program: RuleProgram, unit: RuleUnit, columns: dict[str, Any], schema: pa.Schema) -> UnitProgram:
     parts = [rule.span for rule in program.program.rules if rule.number in unit.rules]
-    return Rules("\n".join(program.text[part.start : part.end] for part in parts), columns, schema)
+    return UnitProgram("\n".join(program.text[part.start : part.end] for part in parts), columns, schema)
 
 
-def hash_of(fitted: Fitted, unit: Unit, relevant: Callable[[str], Column | None] = lambda _: None) -> Column:
+def key_hash(bound: BoundProgram, unit: RuleUnit, relevant: Callable[[str], Column | None] = lambda _: None) -> Column:
     """A number for a row's key, equal for rows that may meet; NULL for a row that the unit does not read.
 
     `relevant` says which rows of a label it may read; None: all. The label is in the column LABEL already, but for
@@ -55,8 +55,8 @@ def hash_of(fitted: Fitted, unit: Unit, relevant: Callable[[str], Column | None]
     """
     from pyspark.sql import functions as f
 
-    zero, types = f.lit(0).cast("long"), fitted.columns.attributes.types
-    if fitted.columns.document is not None or unit.labels is None:
+    zero, types = f.lit(0).cast("long"), bound.columns.attributes.types
+    if bound.columns.document is not None or unit.labels is None:
         return zero
     found = f.lit(None).cast("long")
     for label in sorted(unit.labels):
@@ -70,17 +70,17 @@ def hash_of(fitted: Fitted, unit: Unit, relevant: Callable[[str], Column | None]
 
 def _hashed(kind: Kind) -> bool:
     """Whether equal values of such an attribute have equal hashes."""
-    return kind is not TERM and family(kind) in ("number", "string", "boolean")
+    return kind is not TERM and type_family(kind) in ("number", "string", "boolean")
 
 
 def _key(name: str, kind: Kind) -> Column:
     """Equal numbers of any type are equal doubles; 0.0 and -0.0 are equal too."""
     from pyspark.sql import functions as f
 
-    return column(name).cast("double") + f.lit(0.0) if family(kind) == "number" else column(name)
+    return column(name).cast("double") + f.lit(0.0) if type_family(kind) == "number" else column(name)
 
 
-def in_columns(table: pa.Table, output: pa.Schema) -> pa.Table:
+def conform_answer(table: pa.Table, output: pa.Schema) -> pa.Table:
     """Events that some rules derive in the columns of the whole program."""
     for field in output:
         if field.name not in table.column_names:

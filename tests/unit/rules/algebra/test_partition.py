@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from ostinato.rules.algebra.partition import Unit, describe, partition
+from ostinato.rules.algebra.partition import RuleUnit, describe_units, partition_rules
 from ostinato.rules.plan.normal_form import normalise
 from ostinato.rules.syntax.parse import parse
 from support import paths
@@ -14,8 +14,8 @@ from support import paths
 VECTOR = json.loads((paths.VECTORS / "rules.json").read_text())
 
 
-def units(text: str, plain: str = "k j v area sensor value") -> tuple[Unit, ...]:
-    return partition(normalise(parse(text)), plain.split())
+def units(text: str, plain: str = "k j v area sensor value") -> tuple[RuleUnit, ...]:
+    return partition_rules(normalise(parse(text)), plain.split())
 
 
 def keys(text: str, plain: str = "k j v") -> list[dict[str, tuple[str, ...]]]:
@@ -24,8 +24,10 @@ def keys(text: str, plain: str = "k j v") -> list[dict[str, tuple[str, ...]]]:
 
 def test_the_papers_rules_go_by_area_and_by_sensor() -> None:
     assert units(VECTOR["program"]) == (
-        Unit((1,), frozenset(["smoke", "temp"]), {"smoke": ("area",), "temp": ("area",), "fire": ("area",)}),
-        Unit((2, 3), frozenset(["temp"]), {"temp": ("sensor",), "burnt_down": ("sensor",), "avg_temp": ("sensor",)}),
+        RuleUnit((1,), frozenset(["smoke", "temp"]), {"smoke": ("area",), "temp": ("area",), "fire": ("area",)}),
+        RuleUnit(
+            (2, 3), frozenset(["temp"]), {"temp": ("sensor",), "burnt_down": ("sensor",), "avg_temp": ("sensor",)}
+        ),
     )
 
 
@@ -81,11 +83,11 @@ def test_only_what_has_no_key_is_read_whole() -> None:
               DETECT e { n { 1 } } ON event i: b {{ }} END DETECT f { n { 2 } } ON event i: a {{ }} END"""
     found = units(text)
     assert [(unit.rules, unit.labels) for unit in found] == [((1,), frozenset("a")), ((2, 3), frozenset("ab"))]
-    assert describe(found)[0] == "rule 1: a by k; d by k"
-    assert describe(found)[1].startswith("rules 2, 3: in one task (no variable")
+    assert describe_units(found)[0] == "rule 1: a by k; d by k"
+    assert describe_units(found)[1].startswith("rules 2, 3: in one task (no variable")
 
 
 def test_a_pattern_reads_all_events() -> None:
     """Those between the events that it names may matter too."""
     text = 'DETECT d { k { var K } } ON event p: cel "SELECT x.k WHERE a AS x ; b AS y" {{ k {{ var K }} }} END'
-    assert units(text) == (Unit((1,), None, {}),)
+    assert units(text) == (RuleUnit((1,), None, {}),)

@@ -9,7 +9,7 @@ import pytest
 from ostinato.errors import OstinatoError
 from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.algebra.difference import difference
-from ostinato.rules.algebra.format import show, show_definition
+from ostinato.rules.algebra.format import format_definition, format_node
 from ostinato.rules.algebra.query_plan import RulePlan, plan_program
 from ostinato.rules.explain import explain_program
 from ostinato.rules.syntax.parse import parse
@@ -32,7 +32,7 @@ def definition(plan: cera.Plan, name: str) -> cera.Definition:
 
 
 def test_figure_4(paper: RulePlan) -> None:
-    assert show(paper.translated[0].node) == (
+    assert format_node(paper.translated[0].node) == (
         "CX[ fire { area { var A } } ](\n"
         "µ[[begin, end] ← s ⊔ t](\n"
         "σ[s.end < t.begin ∧ max{s.end, t.end} - min{s.begin, t.begin} ≤ 1 min ∧ T > 40](\n"
@@ -41,21 +41,21 @@ def test_figure_4(paper: RulePlan) -> None:
 
 
 def test_figure_5(paper: RulePlan) -> None:
-    shown = show(paper.translated[1].node)
+    shown = format_node(paper.translated[1].node)
     assert "µ[[begin, end] ← n ⊔ i](" in shown
     assert "⋈ X[ i: from-end[n, 12 sec] ](E)) ▷_{i⊒temp'} QX[ temp': temp {{ sensor {{ var S }} }} ](E)" in shown
 
 
 def test_figure_6(paper: RulePlan) -> None:
-    shown = show(paper.translated[2].node)
+    shown = format_node(paper.translated[2].node)
     assert "⋈ X[ i: from-start-backward[m, 1 min] ](E)) ⋈_{i⊒temp'} QX[ temp': temp" in shown
 
 
 def test_figure_10_pushes_selections_shares_and_materialises(paper: RulePlan) -> None:
-    plan = paper.plan
-    assert show_definition(definition(plan, "A_t")) == "A_t := π[A](\n    σ[T > 40](\n    temp_t))"
-    assert "smoke_s ⋈ A_t" in show(definition(plan, "fire_1").node)
-    assert show(definition(plan, "B_n,i").node) == "π[S](σ[T > 40](temp_n)) ⋈ X[ i: from-end[n, 12 sec] ](E)"
+    plan = paper.query_plan
+    assert format_definition(definition(plan, "A_t")) == "A_t := π[A](\n    σ[T > 40](\n    temp_t))"
+    assert "smoke_s ⋈ A_t" in format_node(definition(plan, "fire_1").node)
+    assert format_node(definition(plan, "B_n,i").node) == "π[S](σ[T > 40](temp_n)) ⋈ X[ i: from-end[n, 12 sec] ](E)"
     # Temp_v of the second rule is Temp_m of the third, and Temp_n of the second is Temp_w of the third.
     third = definition(plan, "avg_temp_3").node
     renamed = [node for node in cera.walk(third) if isinstance(node, cera.Rename)]
@@ -67,9 +67,9 @@ def test_figure_10_pushes_selections_shares_and_materialises(paper: RulePlan) ->
 
 
 def test_figure_11(paper: RulePlan) -> None:
-    fire = show(difference(definition(paper.plan, "fire_1").node))
+    fire = format_node(difference(definition(paper.query_plan, "fire_1").node))
     assert "(Δsmoke_s ⋈ (◦∪Δ)A_t) ∪ (◦smoke_s ⋈ ΔA_t)" in fire
-    burnt = show(difference(definition(paper.plan, "burnt_down_2").node))
+    burnt = format_node(difference(definition(paper.query_plan, "burnt_down_2").node))
     assert "ΔB_n,i ▷_{i⊒temp'} (◦∪Δ)temp_temp'" in burnt
 
 
@@ -91,7 +91,7 @@ def test_how_long_events_last_bounds_what_is_kept() -> None:
 def test_equal_constants_of_different_kinds_are_different_points() -> None:
     text = "DETECT x { k { var K } } ON event i: a {{ v {{ %s }}, k {{ var K }} }} END\n"
     plan = planned("".join(text % value for value in ("1", "true", "1.0")))
-    assert sum(isinstance(each.node, cera.Match) for each in plan.plan.definitions) == 3
+    assert sum(isinstance(each.node, cera.Match) for each in plan.query_plan.definitions) == 3
 
 
 def test_variables_of_other_names_share_a_point() -> None:
@@ -99,9 +99,9 @@ def test_variables_of_other_names_share_a_point() -> None:
         "DETECT x { k { var A } } ON event i: a {{ k {{ var A }} }} END "
         "DETECT y { k { var B } } ON event j: a {{ k {{ var B }} }} END"
     )
-    plan = planned(text).plan
+    plan = planned(text).query_plan
     assert sum(isinstance(each.node, cera.Match) for each in plan.definitions) == 1
-    assert "ρ[j ← i, B ← A](a_i)" in show(definition(plan, "y_2").node)
+    assert "ρ[j ← i, B ← A](a_i)" in format_node(definition(plan, "y_2").node)
 
 
 def test_relations_are_joined_along_shared_variables() -> None:
@@ -119,14 +119,14 @@ def test_negation_goes_before_collection_where_it_can() -> None:
         " event t: timer:extend [event i, 10 sec], while t: collect b {{ v {{ var V }} }},"
         " while t: not c {{ k {{ var K }} }} } END"
     )
-    shown = show(plan.translated[0].improved)
+    shown = format_node(plan.translated[0].rewritten)
     assert shown.index("▷") < shown.index("⋈_{t⊒b'}")
     named = planned(
         "DETECT x { n { count(all var V) } } ON and { event i: a {{ k {{ var K }} }},"
         " event t: timer:extend [event i, 10 sec], while t: collect b {{ v {{ var V }} }},"
         " while t: not c {{ v {{ var V }} }} } END"
     )
-    shown = show(named.translated[0].improved)
+    shown = format_node(named.translated[0].rewritten)
     assert shown.index("▷") > shown.index("⋈_{t⊒b'}")
 
 
@@ -137,14 +137,14 @@ def test_what_decides_about_groups_is_not_projected_away() -> None:
         " event t: timer:extend-begin [event i, 10 sec], while t: collect b {{ v {{ var T }} }} }"
         " where { var T < var V } END"
     )
-    construct = plan.translated[0].improved
+    construct = plan.translated[0].rewritten
     assert isinstance(construct, cera.Construct)
     assert set(construct.input.schema.data) == {"V", "T"}
 
 
 def test_projection_may_not_drop_times_or_references() -> None:
     plan = planned("DETECT x { k { var K } } ON event i: a {{ k {{ var K }}, v {{ var V }} }} END")
-    match = plan.plan.definitions[0].node
+    match = plan.query_plan.definitions[0].node
     projected = cera.Project(("K",), match)
     assert projected.schema.times == match.schema.times
     assert projected.schema.refs == match.schema.refs

@@ -13,7 +13,7 @@ import ostinato
 from ostinato.errors import DataError, OstinatoError
 from ostinato.rules.incremental import engine as engine_module
 from ostinato.rules.incremental.engine import RuleEngine
-from ostinato.rules.incremental.steps import Steps
+from ostinato.rules.incremental.steps import StepEvaluator
 from support import paths
 
 VECTOR = json.loads((paths.VECTORS / "rules.json").read_text())
@@ -230,14 +230,14 @@ def test_nothing_is_known_before_the_first_batch() -> None:
 def failing_once(monkeypatch: pytest.MonkeyPatch, fails_at: int = 1) -> None:
     """Let a step fail when it has done all of its work."""
     calls = iter(range(1, 100))
-    look_ahead = Steps._look_ahead
+    look_ahead = StepEvaluator._look_ahead
 
-    def fail(steps: Steps, touched: set[str], now: int) -> None:
+    def fail(steps: StepEvaluator, touched: set[str], now: int) -> None:
         if next(calls) == fails_at:
             raise DataError("a value of the events cannot be used")
         look_ahead(steps, touched, now)
 
-    monkeypatch.setattr(Steps, "_look_ahead", fail)
+    monkeypatch.setattr(StepEvaluator, "_look_ahead", fail)
 
 
 @pytest.mark.parametrize("program", [PAIR, ABSENT, REPEATED])
@@ -267,9 +267,9 @@ def test_what_was_derived_before_a_step_failed_is_given_by_the_next_call(monkeyp
 def test_a_round_of_a_recursion_that_fails_leaves_all_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = ostinato.rules(REPEATED).engine()
     engine.push([point("a", 1)])
-    note = Steps._note
+    note = StepEvaluator._note
     with monkeypatch.context() as patched:
-        patched.setattr(Steps, "_note", lambda *given: note(*given) and 1 / 0)
+        patched.setattr(StepEvaluator, "_note", lambda *given: note(*given) and 1 / 0)
         with pytest.raises(ZeroDivisionError):
             engine.push([point("a", 2)])
     assert intervals(engine.flush()) == [("r", 1, 1), ("r", 2, 2)]

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import ostinato
-from ostinato.rules.incremental.small_steps import FEW, Few
-from ostinato.rules.runtime.batch import fit
+from ostinato.rules.incremental.small_steps import SMALL_STEP, SmallSteps
+from ostinato.rules.runtime.bound_program import bind_program
 
 SCHEMA = pa.schema(
     {
@@ -59,7 +59,7 @@ QUERIES = {
 
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES.keys())
-@pytest.mark.parametrize("size", [1, FEW, FEW + 1])
+@pytest.mark.parametrize("size", [1, SMALL_STEP, SMALL_STEP + 1])
 def test_few_at_a_time(query: str, size: int) -> None:
     rules = ostinato.rules(f"DETECT found {{ n {{ var N }} }} ON {query} END")
     table = pa.Table.from_pylist(ROWS, SCHEMA)
@@ -86,12 +86,12 @@ def test_a_timer_that_python_has_set() -> None:
 
 def test_what_is_left_to_sql() -> None:
     rules = ostinato.rules(f"DETECT found {{ n {{ var N }} }} ON {QUERIES['pairs']} END")
-    fitted = fit(rules.program, rules.text, SCHEMA, {})
-    few = Few(fitted.program)
-    events = fitted.columns.read(pa.Table.from_pylist(ROWS[:1], SCHEMA))
+    bound = bind_program(rules.program, rules.text, SCHEMA, {})
+    few = SmallSteps(bound.sql)
+    events = bound.columns.read(pa.Table.from_pylist(ROWS[:1], SCHEMA))
     found = few.found(events)
     assert {len(rows) for rows in found.values()} == {0, 1}
-    rule = next(each.name for each in fitted.program.plan.plan.definitions if each.rule is not None)
+    rule = next(each.name for each in bound.sql.plan.query_plan.definitions if each.rule is not None)
     assert not few.adds_nothing(rule, found)  # either side of a join may have changed
     dates = ostinato.rules(f"DETECT found {{ n {{ var N }} }} ON {QUERIES['others']} END")
-    assert Few(fit(dates.program, dates.text, SCHEMA, {}).program).found(events) == {}
+    assert SmallSteps(bind_program(dates.program, dates.text, SCHEMA, {}).sql).found(events) == {}

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from ostinato.errors import QueryError
-from ostinato.rules.plan.check import check
-from ostinato.rules.syntax.nodes import Element, Make, PatternQuery, Program, Rule
+from ostinato.rules.plan.check import check_program
+from ostinato.rules.syntax.nodes import CelPattern, Element, Make, Rule, Ruleset
 from ostinato.rules.syntax.parse import parse
 from support import paths
 
@@ -22,7 +22,7 @@ def rule(body: str, head: str = "a { }") -> str:
 def refused(text: str) -> tuple[str, str, str]:
     """The reason, the text under the caret, and the fix."""
     with pytest.raises(QueryError) as caught:
-        check(parse(text))
+        check_program(parse(text))
     span = caught.value.span
     assert span is not None
     return caught.value.reason, text[span.start : span.end], caught.value.fix or ""
@@ -47,7 +47,7 @@ def refused(text: str) -> tuple[str, str, str]:
     ],
 )
 def test_good_rules(text: str) -> None:
-    check(parse(text))
+    check_program(parse(text))
 
 
 B, C = "event i: b {{ }}", "event j: c {{ }}"
@@ -164,7 +164,7 @@ def test_cel_queries(query: str, reason: str, place: str) -> None:
 
 
 def test_a_cel_query_without_a_place_shows_its_own_text() -> None:
-    program = Program((Rule(Make("a"), PatternQuery("i", "T AS x ;; H", Element("match"))),))
+    program = Ruleset((Rule(Make("a"), CelPattern("i", "T AS x ;; H", Element("match"))),))
     with pytest.raises(QueryError) as caught:
-        check(program)
+        check_program(program)
     assert caught.value.text == "T AS x ;; H"

@@ -10,7 +10,7 @@ import ostinato
 from ostinato.errors import QueryError
 from ostinato.rules.plan.normal_form import normalise
 from ostinato.rules.plan.strata import stratify
-from ostinato.rules.semantics.program import derived
+from ostinato.rules.semantics.fixpoint import derived_events
 from ostinato.rules.syntax.format import program_text
 from ostinato.rules.syntax.parse import parse
 from support.generators.rules import events_of
@@ -31,7 +31,7 @@ def _made(head: str) -> list[dict[str, Any]]:
     engine = program.engine()
     assert [*engine.push(ROWS).to_pylist(), *engine.flush().to_pylist()] == found.to_pylist()
     groups = [group.rules for group in stratify(normalise(program.program)).groups]
-    assert len(derived(groups, events_of(ROWS), ticks_per_second=1)) == len(found)
+    assert len(derived_events(groups, events_of(ROWS), ticks_per_second=1)) == len(found)
     return [
         {name: value for name, value in row.items() if name not in ("type", "begin", "end")}
         for row in found.to_pylist()

@@ -10,7 +10,7 @@ import pytest
 import ostinato
 from ostinato.rules.plan.normal_form import normalise
 from ostinato.rules.plan.strata import stratify
-from ostinato.rules.semantics.program import derived
+from ostinato.rules.semantics.fixpoint import derived_events
 from support.generators.rules import events_of
 
 MOST, LEAST = 2**63 - 1, -(2**63)
@@ -32,7 +32,7 @@ def _made(text: str, kind: pa.DataType, *values: Any) -> dict[Any, Any]:
     live = pa.concat_tables([engine.push(table), engine.flush()]).to_pylist()
     assert {event["k"]: event.get("made") for event in live} == found
     groups = [group.rules for group in stratify(normalise(program.program)).groups]
-    terms: list[Any] = [event.term for event in derived(groups, events_of(rows), ticks_per_second=1)]
+    terms: list[Any] = [event.term for event in derived_events(groups, events_of(rows), ticks_per_second=1)]
     meant = {}
     for term in terms:
         children = {child.label: child.children[0] for child in term.children}

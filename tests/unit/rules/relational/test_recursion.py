@@ -15,7 +15,7 @@ from ostinato.rules.incremental import steps
 from ostinato.rules.plan.normal_form import normalise
 from ostinato.rules.plan.strata import stratify
 from ostinato.rules.relational.recursion import _Rounds
-from ostinato.rules.semantics.program import derived
+from ostinato.rules.semantics.fixpoint import derived_events
 from ostinato.rules.syntax.parse import parse
 from support.generators.rules import events_of
 
@@ -109,7 +109,7 @@ def test_rounds_give_what_the_definitions_mean(text: str) -> None:
     rows = [{"type": "edge", "begin": n, "end": n, "x": x, "y": y} for n, (x, y) in enumerate(pairs)]
     rows += [{**row, "type": "hop"} for row in rows]
     groups = [group.rules for group in stratify(normalise(parse(text))).groups]
-    meant = derived(groups, events_of(rows), ticks_per_second=1)
+    meant = derived_events(groups, events_of(rows), ticks_per_second=1)
     shown = Counter((event.begin, event.end, event.term.label) for event in meant)
     for natively in (True, False):
         with patch("ostinato.rules.relational.recursion._Rounds.is_linear", natively and _Rounds.is_linear):

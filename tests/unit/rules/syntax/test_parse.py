@@ -163,8 +163,8 @@ B = n.Element("b")
         ("EVENT i : var X -> b {{ }}", n.EventQuery("i", B, "X")),
         ("event event: event {{ }}", n.EventQuery("event", n.Element("event"))),
         ("event i: cel {{ }}", n.EventQuery("i", n.Element("cel"))),
-        ('event i: cel "T AS x ; H AS y"', n.PatternQuery("i", "T AS x ; H AS y", n.Element("match"))),
-        ("event i: cel 'T' [ var X ]", n.PatternQuery("i", "T", n.Element("match", (n.Bind("X"),), True, True))),
+        ('event i: cel "T AS x ; H AS y"', n.CelPattern("i", "T AS x ; H AS y", n.Element("match"))),
+        ("event i: cel 'T' [ var X ]", n.CelPattern("i", "T", n.Element("match", (n.Bind("X"),), True, True))),
         ("event i: timer:absolute [0, 60]", n.AbsoluteTimer("i", 0, 60)),
         ("event i: timer:absolute [-1.5, 2]", n.AbsoluteTimer("i", -1.5, 2)),
         (
@@ -259,7 +259,7 @@ def test_spans_are_exact() -> None:
     (rule,) = parse(text).rules
     assert isinstance(rule.body, n.Conjunction)
     (pattern,) = rule.body.parts
-    assert isinstance(pattern, n.PatternQuery)
+    assert isinstance(pattern, n.CelPattern)
     aggregate = rule.head.children[0].children[0]  # type: ignore[union-attr]
 
     def shown(span: Span) -> str:

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from ostinato.errors import DataError
-from ostinato.rules.terms.data import Child, Term, from_canonical, from_json, from_row, same, sort_key, to_json
+from ostinato.rules.terms.data import Child, DataTerm, from_canonical, from_json, from_row, same, sort_key, to_json
 
 
 def test_a_row_is_a_term_of_depth_one_in_the_order_of_its_columns() -> None:
@@ -51,21 +51,21 @@ def test_json(value: object, text: str) -> None:
         (Decimal("1E+3"), 1000, True),
         (date(2026, 1, 1), datetime(2026, 1, 1, tzinfo=UTC), True),
         (datetime(2026, 1, 1), datetime(2026, 1, 1, tzinfo=UTC), True),
-        (Term("a", (1,)), Term("a", (1.0,)), True),
-        (Term("a", (1,)), Term("a", (True,)), False),
-        (Term("a"), Term("a", ("",)), False),
-        (Term("a"), "a", False),
+        (DataTerm("a", (1,)), DataTerm("a", (1.0,)), True),
+        (DataTerm("a", (1,)), DataTerm("a", (True,)), False),
+        (DataTerm("a"), DataTerm("a", ("",)), False),
+        (DataTerm("a"), "a", False),
     ],
 )
 def test_equal_values(left: Child, right: Child, equal: bool) -> None:
     assert same(left, right) == equal
     assert (to_json(left) == to_json(right)) == equal
-    assert (Term("t", (left,)) == Term("t", (right,))) == equal
-    assert len({Term("t", (left,)), Term("t", (right,))}) == 2 - equal
+    assert (DataTerm("t", (left,)) == DataTerm("t", (right,))) == equal
+    assert len({DataTerm("t", (left,)), DataTerm("t", (right,))}) == 2 - equal
 
 
 def test_values_sort_by_kind_and_null_is_last() -> None:
-    values: list[Child | None] = [None, Term("a"), "b", "a", 10, 9.5, Decimal("9.7"), True, datetime(2026, 1, 1)]
+    values: list[Child | None] = [None, DataTerm("a"), "b", "a", 10, 9.5, Decimal("9.7"), True, datetime(2026, 1, 1)]
     assert sorted(values, key=sort_key) == [
         True,
         9.5,
@@ -74,7 +74,7 @@ def test_values_sort_by_kind_and_null_is_last() -> None:
         "a",
         "b",
         datetime(2026, 1, 1),
-        Term("a"),
+        DataTerm("a"),
         None,
     ]
 

@@ -9,7 +9,7 @@ import pytest
 from ostinato.errors import LimitError
 from ostinato.rules.syntax.nodes import Bind, Element, EventQuery, Optional
 from ostinato.rules.syntax.parse import parse
-from ostinato.rules.terms.data import Child, Term, from_json
+from ostinato.rules.terms.data import Child, DataTerm, from_json
 from ostinato.rules.terms.match import compile_term
 
 BOOK = {"title": "T", "author": ["A", "B"], "price": 40, "shop": {"town": {"name": "M"}, "name": "N"}}
@@ -87,5 +87,5 @@ def test_too_many_ways_are_refused() -> None:
 
 def test_optional_is_only_left_out_as_a_child() -> None:
     term = Element("a", (Bind("X", Optional(Element("b"))),))
-    assert compile_term(term)(Term("a", (Term("b"),))) == [{"X": Term("b")}]
-    assert compile_term(term)(Term("a", (Term("c"),))) == []
+    assert compile_term(term)(DataTerm("a", (DataTerm("b"),))) == [{"X": DataTerm("b")}]
+    assert compile_term(term)(DataTerm("a", (DataTerm("c"),))) == []

@@ -16,15 +16,16 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from ostinato.errors import DataError, QueryError
-from ostinato.rules.algebra.partition import Unit
+from ostinato.rules.algebra.partition import RuleUnit
 from ostinato.rules.incremental.engine import RuleOptions
 from ostinato.rules.program import RuleProgram
-from ostinato.rules.runtime.batch import detect_whole, fit
+from ostinato.rules.runtime.batch import detect_table
+from ostinato.rules.runtime.bound_program import bind_program
 from ostinato.rules.syntax.format import program_text
 from ostinato.spark.checkpoint import STREAM
 from ostinato.spark.packing import ROWS, pack, unpack
 from ostinato.spark.rules.processor import FIRST, RuleDetector, RuleStreaming, _engines
-from ostinato.spark.rules.units import in_columns, rules_of, units_of
+from ostinato.spark.rules.units import conform_answer, plan_units, unit_program
 from support.generators.rules import SCHEMA, Strata, cases, program
 from support.generators.terms import Row
 from unit.spark.patterns.test_processor import Store
@@ -39,17 +40,17 @@ COLUMNS: dict[str, str | None] = {}
 def fitting(strata: Strata) -> RuleProgram | None:
     made = RuleProgram(program_text(program(strata)))
     try:
-        fit(made.program, made.text, SCHEMA, COLUMNS)
+        bind_program(made.program, made.text, SCHEMA, COLUMNS)
     except QueryError:  # kinds that do not go together
         return None
     return made
 
 
-def units(rules: RuleProgram, schema: pa.Schema) -> tuple[Unit, ...]:
-    return units_of(rules, fit(rules.program, rules.text, schema, COLUMNS))
+def units(rules: RuleProgram, schema: pa.Schema) -> tuple[RuleUnit, ...]:
+    return plan_units(rules, bind_program(rules.program, rules.text, schema, COLUMNS))
 
 
-def place(unit: Unit, row: Row) -> int | None:
+def place(unit: RuleUnit, row: Row) -> int | None:
     """The bucket of a row; None where the unit does not read it."""
     assert unit.labels is not None
     if row["type"] not in unit.labels:
@@ -73,16 +74,16 @@ def test_parts_are_the_whole(case: Case) -> None:
     rules = fitting(strata)
     if rules is None:
         return
-    whole = fit(rules.program, rules.text, SCHEMA, COLUMNS)
+    whole = bind_program(rules.program, rules.text, SCHEMA, COLUMNS)
     found = []
     for unit in units(rules, SCHEMA):
         event("keyed" if unit.keys else "whole")
-        own = rules_of(rules, unit, COLUMNS, SCHEMA).fitted()
+        own = unit_program(rules, unit, COLUMNS, SCHEMA).bind()
         for bucket in range(3) if unit.keys else range(1):
             mine = [row for row in rows if (place(unit, row) == bucket if unit.keys else True)]
-            answer = detect_whole(own, pa.Table.from_pylist(mine, SCHEMA))
-            found.append(in_columns(answer, whole.answer_schema))
-    assert shown(found) == shown([detect_whole(whole, pa.Table.from_pylist(rows, SCHEMA))])
+            answer = detect_table(own, pa.Table.from_pylist(mine, SCHEMA))
+            found.append(conform_answer(answer, whole.answer_schema))
+    assert shown(found) == shown([detect_table(whole, pa.Table.from_pylist(rows, SCHEMA))])
 
 
 class Stream:
@@ -92,11 +93,11 @@ class Stream:
         self, rules: RuleProgram, schema: pa.Schema, lateness: int = 0, *, known: bool = True, **options: Any
     ) -> None:
         """`known`: whether the step knows how far the watermark lies behind."""
-        fitted = fit(rules.program, rules.text, schema, COLUMNS)
+        bound = bind_program(rules.program, rules.text, schema, COLUMNS)
         self.rules, self.schema, self.lateness = rules, schema, lateness
-        self.units = units_of(rules, fitted)
-        texts = tuple(rules_of(rules, unit, COLUMNS, schema).text for unit in self.units)
-        output = fitted.answer_schema
+        self.units = plan_units(rules, bound)
+        texts = tuple(unit_program(rules, unit, COLUMNS, schema).text for unit in self.units)
+        output = bound.answer_schema
         if options.get("on_late") == "collect":
             output = output.append(pa.field("late", pa.struct(list(schema))))
         told = RuleOptions(COLUMNS, None, **options)

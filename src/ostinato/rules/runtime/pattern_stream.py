@@ -16,8 +16,8 @@ from ostinato.errors import DataError
 from ostinato.patterns.compile import CompiledPattern, compile_text
 from ostinato.patterns.runtime.engine import Engine, Options
 from ostinato.patterns.syntax.item_names import ANSWER_COLUMNS
-from ostinato.rules.plan.cel_patterns import whole_matches
-from ostinato.rules.relational.kinds import TERM, Attributes, is_nested, plain
+from ostinato.rules.plan.embedded_cel import select_all_variables
+from ostinato.rules.relational.kinds import TERM, Attributes, is_nested, logical_type
 from ostinato.rules.runtime.ingest import LABEL
 
 _BEGIN, _END, _TYPE = "#begin", "#end", "#type"
@@ -25,7 +25,7 @@ _UNITS = {1: "s", 1_000: "ms", 1_000_000: "us", 1_000_000_000: "ns"}
 
 
 @dataclass(frozen=True)
-class Pattern:
+class PatternStream:
     """A CEL query over incoming events."""
 
     query: str
@@ -34,14 +34,14 @@ class Pattern:
 
     @cached_property
     def _compiled(self) -> CompiledPattern:
-        return compile_text(whole_matches(self.query), "cel")
+        return compile_text(select_all_variables(self.query), "cel")
 
     @cached_property
     def attributes(self) -> Attributes:
         """What a match holds beside its interval: the items of SELECT, or the partition of SELECT *."""
         schema = self.engine().push(self._rows(self._no_events())).schema
         names = [name for name in schema.names if name not in ANSWER_COLUMNS and not name.startswith("#")]
-        return Attributes.of({name: plain(schema.field(name).type) for name in names})
+        return Attributes.of({name: logical_type(schema.field(name).type) for name in names})
 
     def engine(self) -> Engine:
         """An engine for `matches`; events wait for `advance`."""
@@ -63,7 +63,7 @@ class Pattern:
                 raise DataError(f"`{field.name}` was {known} until now, and a pattern of cel has gone by that")
         engine.stream.with_new_types(schema)
 
-    def whole(self, events: pa.Table) -> pa.Table:
+    def match_all(self, events: pa.Table) -> pa.Table:
         """All matches of a whole stream."""
         engine = self.engine()
         engine.push(self._rows(events))

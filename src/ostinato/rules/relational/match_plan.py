@@ -14,14 +14,14 @@ import pyarrow as pa
 from ostinato.core.expressions import Literal, to_text
 from ostinato.errors import QueryError, Span, did_you_mean
 from ostinato.rules.algebra.nodes import Match
-from ostinato.rules.relational.kinds import DOCUMENT, TERM, Attributes, Kind, common, family, is_list
+from ostinato.rules.relational.kinds import DOCUMENT, TERM, Attributes, Kind, common_type, is_list, type_family
 from ostinato.rules.syntax.nodes import Bind, Const, Desc, Element, Optional, QueryTerm
 
 Path = tuple[str, ...]  # an attribute of the stream, and fields below it
 
 
 @dataclass
-class Flat:
+class FlatMatch:
     """A match by columns alone: where each variable is, what must be there, what must not, and constants."""
 
     variables: dict[str, list[Path]] = field(default_factory=dict)
@@ -31,12 +31,12 @@ class Flat:
 
 
 @dataclass(frozen=True)
-class Matching:
+class MatchPlan:
     """`flat` is None where the matcher of terms is needed; its answers then have a column for the reference too."""
 
     match: Match
     kinds: Mapping[str, Kind]
-    flat: Flat | None
+    flat: FlatMatch | None
     types: Mapping[str, Kind]  # of the attributes
     named: bool = False  # whether each event must be told apart from others that match alike
 
@@ -57,30 +57,30 @@ class Matching:
         return _type_at(self.types, path)
 
 
-def matching(match: Match, attributes: Attributes, *, named: bool = False) -> Matching:
+def plan_match(match: Match, attributes: Attributes, *, named: bool = False) -> MatchPlan:
     """Raises QueryError where the events have nothing that the term could match."""
     types = attributes.types
     if DOCUMENT not in types:
         _check(match.term, types)
-        flat = Flat()
+        flat = FlatMatch()
         if match.bound is None and _flatten(match.term, types, (), flat):
             kinds = {name: _type_at(types, paths[0]) for name, paths in flat.variables.items()}
             for name, paths in flat.variables.items():
                 for path in paths[1:]:
                     _agree(name, kinds[name], _type_at(types, path), match.term.span)
-            return Matching(match, kinds, flat, types, named)
+            return MatchPlan(match, kinds, flat, types, named)
     kinds = {}
     children: Children = None if DOCUMENT in types else list(types.items())
     for child in match.term.children:
         for name, kind in _bound(child, children):
-            kinds[name] = common(kinds[name], kind) if name in kinds else kind
+            kinds[name] = common_type(kinds[name], kind) if name in kinds else kind
     if match.bound is not None:
         kinds[match.bound] = TERM
-    return Matching(match, {name: kinds[name] for name in match.schema.data}, None, types, named)
+    return MatchPlan(match, {name: kinds[name] for name in match.schema.data}, None, types, named)
 
 
 def _agree(name: str, left: Kind, right: Kind, span: Span) -> None:
-    one, other = family(left), family(right)
+    one, other = type_family(left), type_family(right)
     if "unknown" not in (one, other) and one != other and {one, other} != {"date", "timestamp"}:
         raise QueryError(f"`var {name}` is a {one} and a {other} at once, and never both", span=span)
 
@@ -113,11 +113,11 @@ def _check_value(term: Element, kind: Kind) -> None:
     for child in term.children:
         inner = child.term if isinstance(child, Bind) and child.term is not None else child
         if isinstance(inner, Element):
-            reason = f"`{term.label}` is a {family(kind)}: it has no `{inner.label}` in it"
+            reason = f"`{term.label}` is a {type_family(kind)}: it has no `{inner.label}` in it"
             raise QueryError(reason, span=inner.span, fix=f"write {term.label} {{{{ var X }}}} for its value")
-        if isinstance(inner, Const) and family(kind) not in (_constant_family(inner), "null", "unknown"):
-            reason = f"`{term.label}` is a {family(kind)}, and {to_text(Literal(inner.value))} is not"
-            raise QueryError(reason, span=inner.span, fix=f"compare it with a {family(kind)}")
+        if isinstance(inner, Const) and type_family(kind) not in (_constant_family(inner), "null", "unknown"):
+            reason = f"`{term.label}` is a {type_family(kind)}, and {to_text(Literal(inner.value))} is not"
+            raise QueryError(reason, span=inner.span, fix=f"compare it with a {type_family(kind)}")
 
 
 def _constant_family(constant: Const) -> str:
@@ -126,7 +126,7 @@ def _constant_family(constant: Const) -> str:
     return "string" if isinstance(constant.value, str) else "number"
 
 
-def _flatten(term: Element, types: Mapping[str, Kind], above: Path, flat: Flat) -> bool:
+def _flatten(term: Element, types: Mapping[str, Kind], above: Path, flat: FlatMatch) -> bool:
     """Whether the children of the element are columns or fields with one value each; notes what they ask for."""
     asked: list[str] = []
     for child in term.children:
@@ -151,7 +151,7 @@ def _flatten(term: Element, types: Mapping[str, Kind], above: Path, flat: Flat) 
     return not term.ordered or order == sorted(order)
 
 
-def _flatten_one(element: Element, kind: Kind, path: Path, flat: Flat, *, optional: bool) -> bool:
+def _flatten_one(element: Element, kind: Kind, path: Path, flat: FlatMatch, *, optional: bool) -> bool:
     if pa.types.is_struct(kind):
         names = {each.name.lower() for each in kind}  # SQL does not tell fields apart that differ in case alone
         if optional or not element.children or len(names) < kind.num_fields:

@@ -9,7 +9,7 @@ import pytest
 from ostinato.errors import DataError, LimitError
 from ostinato.rules.plan.normal_form import normalise
 from ostinato.rules.plan.strata import stratify
-from ostinato.rules.semantics.program import derived
+from ostinato.rules.semantics.fixpoint import derived_events
 from ostinato.rules.syntax.parse import parse
 from ostinato.rules.terms.data import to_json
 from support.cel_patterns import cel_patterns
@@ -25,7 +25,7 @@ def row(label: str, begin: int, end: int | None = None, **attributes: Any) -> Ro
 def found(text: str, rows: list[Row], **options: Any) -> list[tuple[int, int, str]]:
     """The derived events in order: begin, end, and what they carry."""
     groups = stratify(normalise(parse(text))).groups
-    events = derived([group.rules for group in groups], events_of(rows), ticks_per_second=1, **options)
+    events = derived_events([group.rules for group in groups], events_of(rows), ticks_per_second=1, **options)
     return sorted((event.begin, event.end, to_json(event.term)) for event in events)
 
 

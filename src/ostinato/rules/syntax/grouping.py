@@ -5,17 +5,19 @@ from __future__ import annotations
 from ostinato.rules.syntax.nodes import Aggregate, All, Combined, ConstructTerm, Make
 
 
-def groups(term: ConstructTerm) -> bool:
+def has_grouping(term: ConstructTerm) -> bool:
     """Whether the term has `all` or an aggregate in it."""
-    return isinstance(term, All | Aggregate | Combined) or (isinstance(term, Make) and any(map(groups, term.children)))
+    return isinstance(term, All | Aggregate | Combined) or (
+        isinstance(term, Make) and any(map(has_grouping, term.children))
+    )
 
 
-def asks_for_ends(term: ConstructTerm) -> bool:
+def needs_event_times(term: ConstructTerm) -> bool:
     """Whether the term has a first(…) or last(…) that goes by time."""
     if isinstance(term, Aggregate):
         return term.name in ("first", "last") and not term.order_by
     if isinstance(term, All):
-        return asks_for_ends(term.term)
+        return needs_event_times(term.term)
     if isinstance(term, Combined):
-        return any(map(asks_for_ends, term.aggregates))
-    return isinstance(term, Make) and any(map(asks_for_ends, term.children))
+        return any(map(needs_event_times, term.aggregates))
+    return isinstance(term, Make) and any(map(needs_event_times, term.children))

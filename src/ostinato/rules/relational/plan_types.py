@@ -12,49 +12,49 @@ from ostinato.errors import QueryError, Span
 from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.algebra.query_plan import RulePlan
 from ostinato.rules.algebra.translate import PATTERN
-from ostinato.rules.relational.head_types import Part, parts
-from ostinato.rules.relational.kinds import TERM, Attributes, Kind, common, family, untyped_as_text
-from ostinato.rules.relational.matching import Matching, matching
+from ostinato.rules.relational.head_types import HeadColumn, head_columns
+from ostinato.rules.relational.kinds import TERM, Attributes, Kind, common_type, null_as_text, type_family
+from ostinato.rules.relational.match_plan import MatchPlan, plan_match
 from ostinato.rules.syntax.nodes import Condition, Data, Temporal
 
 
 @dataclass
-class Binding:
+class PlanTypes:
     """`kinds` are those of the variables of each point; `parts` the columns that the head of each rule makes."""
 
     attributes: dict[str, Attributes] = field(default_factory=dict)  # of each stream that something matches
-    matchings: dict[str, Matching] = field(default_factory=dict)  # by the point they define
+    match_plans: dict[str, MatchPlan] = field(default_factory=dict)  # by the point they define
     kinds: dict[str, Mapping[str, Kind]] = field(default_factory=dict)
-    parts: dict[str, list[Part]] = field(default_factory=dict)  # by the definition of the rule
+    head_columns: dict[str, list[HeadColumn]] = field(default_factory=dict)  # by the definition of the rule
     derived: dict[str, dict[str, Kind]] = field(default_factory=dict)  # label -> attributes
 
-    def of(self, node: cera.Node) -> Mapping[str, Kind]:
+    def kinds_of(self, node: cera.Node) -> Mapping[str, Kind]:
         """What the variables of a node hold."""
         if isinstance(node, cera.Point):
             return self.kinds[node.name]
         if isinstance(node, cera.Rename):
             names = {old: new for new, old in node.data}
-            return {names.get(name, name): kind for name, kind in self.of(node.input).items()}
+            return {names.get(name, name): kind for name, kind in self.kinds_of(node.input).items()}
         if isinstance(node, cera.Join | cera.TemporalJoin):
-            left, right = self.of(node.left), self.of(node.right)
+            left, right = self.kinds_of(node.left), self.kinds_of(node.right)
             # A typed value that equals a TERM says more than it.
             return {
                 name: left[name] if left.get(name) is not TERM else right.get(name, TERM) for name in node.schema.data
             }
         if isinstance(node, cera.AntiJoin):
-            return self.of(node.left)
+            return self.kinds_of(node.left)
         if isinstance(node, cera.Project):
-            of = self.of(node.input)
+            of = self.kinds_of(node.input)
             return {name: of[name] for name in node.data}
         below = cera.inputs(node)
-        return self.of(below[0]) if below else {}
+        return self.kinds_of(below[0]) if below else {}
 
 
-def bind(plan: RulePlan, incoming: Attributes, patterns: Mapping[str, Attributes]) -> Binding:
+def infer_types(plan: RulePlan, incoming: Attributes, patterns: Mapping[str, Attributes]) -> PlanTypes:
     """`patterns`: what the matches of each CEL query hold. Raises QueryError where a rule cannot fit the events."""
-    binding = Binding()
-    named = _named(plan.plan)
-    waiting = list(plan.plan.definitions)
+    types = PlanTypes()
+    named = _named(plan.query_plan)
+    waiting = list(plan.query_plan.definitions)
     recursive = {rule.head.label for group in plan.groups if group.recursive for rule in group.rules}
     patient = True  # what comes in under the label of a recursive rule tells less than what the rule derives
     while waiting:
@@ -62,11 +62,11 @@ def bind(plan: RulePlan, incoming: Attributes, patterns: Mapping[str, Attributes
         failed: QueryError | None = None
         for definition in waiting:
             node = definition.node
-            if patient and isinstance(node, cera.Match) and node.stream in recursive - binding.derived.keys():
+            if patient and isinstance(node, cera.Match) and node.stream in recursive - types.derived.keys():
                 later.append(definition)
                 continue
             try:
-                _bind_one(binding, definition, incoming, patterns, named)
+                _bind_one(types, definition, incoming, patterns, named)
                 patient = True
             except QueryError as error:
                 # What a recursive rule reads may be known only once another rule of its group is bound.
@@ -82,11 +82,11 @@ def bind(plan: RulePlan, incoming: Attributes, patterns: Mapping[str, Attributes
             assert failed is not None
             raise failed
         waiting = later
-    return binding
+    return types
 
 
 def _bind_one(
-    binding: Binding,
+    types: PlanTypes,
     definition: cera.Definition,
     incoming: Attributes,
     patterns: Mapping[str, Attributes],
@@ -94,28 +94,26 @@ def _bind_one(
 ) -> None:
     node = definition.node
     if isinstance(node, cera.Match):
-        attributes = patterns.get(node.stream[len(PATTERN) :]) or _stream(
-            binding, node.stream, incoming, node.term.span
-        )
-        found = matching(node, attributes, named=definition.name in named)
-        binding.attributes[node.stream] = attributes
-        binding.matchings[definition.name] = found
-        binding.kinds[definition.name] = found.kinds
+        attributes = patterns.get(node.stream[len(PATTERN) :]) or _stream(types, node.stream, incoming, node.term.span)
+        found = plan_match(node, attributes, named=definition.name in named)
+        types.attributes[node.stream] = attributes
+        types.match_plans[definition.name] = found
+        types.kinds[definition.name] = found.kinds
         return
     if isinstance(node, cera.FixedStream):
-        binding.kinds[definition.name] = {}
+        types.kinds[definition.name] = {}
         return
     for below in cera.walk(node):
-        _check(binding, below)
+        _check(types, below)
     if isinstance(node, cera.Construct):
-        made = parts(node.head, binding.of(node.input))
-        binding.parts[definition.name] = made
-        known = binding.derived.setdefault(node.head.label, {})
+        made = head_columns(node.head, types.kinds_of(node.input))
+        types.head_columns[definition.name] = made
+        known = types.derived.setdefault(node.head.label, {})
         for part in made:
             kind = part.type if part.kind is not TERM or part.many else TERM
             known[part.label] = _agreed(part.label, known.get(part.label, kind), kind, node.head.span)
     else:
-        binding.kinds[definition.name] = binding.of(node)
+        types.kinds[definition.name] = types.kinds_of(node)
 
 
 def _named(plan: cera.Plan) -> frozenset[str]:
@@ -134,45 +132,45 @@ def _points(plan: cera.Plan, node: cera.Node) -> set[str]:
     return direct.union(*(_points(plan, plan.by_name[name].node) for name in direct))
 
 
-def _stream(binding: Binding, label: str, incoming: Attributes, span: Span) -> Attributes:
+def _stream(types: PlanTypes, label: str, incoming: Attributes, span: Span) -> Attributes:
     """The attributes of the events of a label: of those that come in, and of those that rules derive."""
-    derived = binding.derived.get(label)
+    derived = types.derived.get(label)
     if derived is None:
         return incoming
-    types = dict(derived)
+    kinds = dict(derived)
     for name, kind in incoming.types.items():
-        types[name] = _agreed(name, types[name], kind, span) if name in types else kind
-    return Attributes.of(types)
+        kinds[name] = _agreed(name, kinds[name], kind, span) if name in kinds else kind
+    return Attributes.of(kinds)
 
 
 def _agreed(name: str, left: Kind, right: Kind, span: Span) -> Kind:
-    kind = common(left, right)
+    kind = common_type(left, right)
     # A text or a boolean beside a TERM can become one; a number has many spellings.
     plain = [each for each in (left, right) if each is not TERM]
-    if kind is TERM and (len(plain) == 2 or any(family(each) not in ("string", "boolean") for each in plain)):
+    if kind is TERM and (len(plain) == 2 or any(type_family(each) not in ("string", "boolean") for each in plain)):
         raise QueryError(
-            f"`{name}` would be a {family(left)} in some events and a {family(right)} in others",
+            f"`{name}` would be a {type_family(left)} in some events and a {type_family(right)} in others",
             span=span,
             fix="give one of them another label",
         )
     return kind
 
 
-def _check(binding: Binding, node: cera.Node) -> None:
+def _check(types: PlanTypes, node: cera.Node) -> None:
     if isinstance(node, cera.AnyJoin):
-        left, right = binding.of(node.left), binding.of(node.right)
+        left, right = types.kinds_of(node.left), types.kinds_of(node.right)
         for name in left.keys() & right.keys():
-            one, other = family(left[name]), family(right[name])
+            one, other = type_family(left[name]), type_family(right[name])
             if "unknown" not in (one, other) and "null" not in (one, other) and one != other and not _times(one, other):
                 points = [each.name for each in cera.walk(node) if isinstance(each, cera.Point)]
-                matches = [binding.matchings[each].match.term.span for each in points if each in binding.matchings]
+                matches = [types.match_plans[each].match.term.span for each in points if each in types.match_plans]
                 raise QueryError(
                     f"`var {name}` is a {one} in one event and a {other} in another: they are never equal",
                     span=matches[0] if matches else None,
                     fix="use two variables, and compare them with a conversion",
                 )
     elif isinstance(node, cera.Select):
-        kinds = {name: family(kind) for name, kind in binding.of(node.input).items()}
+        kinds = {name: type_family(kind) for name, kind in types.kinds_of(node.input).items()}
         for condition in node.conditions:
             _check_condition(condition, kinds)
 
@@ -189,17 +187,18 @@ def _check_condition(condition: Condition, kinds: Mapping[str, str]) -> None:
             _check_condition(part, kinds)
 
 
-def output_schema(binding: Binding) -> pa.Schema:
+def output_schema(types: PlanTypes) -> pa.Schema:
     """The columns that derived events come out in, beside type, begin and end: those of all labels."""
     columns: dict[str, Kind] = {}
-    for label, types in binding.derived.items():
-        for name, kind in types.items():
+    for label, attributes in types.derived.items():
+        for name, kind in attributes.items():
             shown = pa.string() if kind is TERM else kind
             before = columns.get(name, shown)
-            columns[name] = common(before, shown)
+            columns[name] = common_type(before, shown)
             if columns[name] is TERM:
+                one, other = type_family(shown), type_family(before)
                 raise QueryError(
-                    f"`{name}` is a {family(shown)} in `{label}` and a {family(before)} in another derived event",
+                    f"`{name}` is a {one} in `{label}` and a {other} in another derived event",
                     fix="give one of the two another label: they share a column of the answer",
                 )
-    return pa.schema([(name, untyped_as_text(kind)) for name, kind in columns.items()])
+    return pa.schema([(name, null_as_text(kind)) for name, kind in columns.items()])

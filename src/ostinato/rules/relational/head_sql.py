@@ -9,51 +9,48 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from sqlglot import exp
 
 from ostinato.core.expressions import Variable, walk
 from ostinato.rules.algebra.nodes import Construct, Merge
-from ostinato.rules.relational.dialects import ListElement, OrderedList, WholeSum
+from ostinato.rules.relational.dialects import Int64Sum, ListElement, OrderedList
 from ostinato.rules.relational.expressions import (
-    Expressions,
+    ExpressionSql,
     Sql,
     column,
-    every,
+    conjunction,
+    display_text,
+    greatest,
+    integer,
     least,
-    most,
-    number,
-    shown_text,
     sort_keys,
     sql_type,
     table,
-    tagged,
-    untagged,
+    tag_sql,
+    untag_sql,
 )
 from ostinato.rules.relational.head_types import (
-    Part,
+    HeadColumn,
     aggregate_kind,
-    contents,
-    parts,
+    element_values,
+    head_columns,
     text_for_terms,
     value_kind,
-    with_outcomes,
+    with_aggregate_kinds,
 )
-from ostinato.rules.relational.kinds import REF, TERM, Kind, family
-from ostinato.rules.syntax.heads import groups
+from ostinato.rules.relational.kinds import REF, TERM, Kind, type_family
+from ostinato.rules.relational.operators import SqlGenerator
+from ostinato.rules.syntax.grouping import has_grouping
 from ostinato.rules.syntax.nodes import Aggregate, All, Combined, ConstructTerm, Make, Value
-
-if TYPE_CHECKING:
-    from ostinato.rules.relational.select import Generator
 
 BASE = "σ"  # the tuples of the rule
 
 
-def construct(generator: Generator, name: str, node: Construct) -> exp.Query:
+def construct_sql(generator: SqlGenerator, name: str, node: Construct) -> exp.Query:
     assert isinstance(node.input, Merge)
-    return _Construction(generator, node, node.input).query(generator.binding.parts[name])
+    return _Construction(generator, node, node.input).query(generator.plan_types.head_columns[name])
 
 
 @dataclass
@@ -66,20 +63,20 @@ class _Level:
 
 
 class _Construction:
-    def __init__(self, generator: Generator, node: Construct, merge: Merge) -> None:
+    def __init__(self, generator: SqlGenerator, node: Construct, merge: Merge) -> None:
         self.generator, self.node, self.merge = generator, node, merge
-        self.kinds = generator.binding.of(merge.input)
+        self.kinds = generator.plan_types.kinds_of(merge.input)
         self._made_of: dict[int, list[Sql]] = {}  # the values of a struct, by its expression
-        self.expressions = Expressions(self.kinds, lambda name: column(generator.names.variable(name)))
+        self.expressions = ExpressionSql(self.kinds, lambda name: column(generator.names.variable(name)))
 
-    def query(self, made: Sequence[Part]) -> exp.Query:
+    def query(self, made: Sequence[HeadColumn]) -> exp.Query:
         generator, body = self.generator, self.merge.input
         interval = [
             exp.alias_(pick([generator.time(ident, side) for ident in self.merge.events]), side, quoted=True)
-            for side, pick in (("begin", least), ("end", most))
+            for side, pick in (("begin", least), ("end", greatest))
         ]
         tuples = generator.select(body)
-        if not groups(self.node.head):
+        if not has_grouping(self.node.head):
             shown = [exp.alias_(self._part(part, None), f"c{place}", quoted=True) for place, part in enumerate(made)]
             return exp.select(*interval, *shown).distinct().from_(tuples.subquery("q"))
         keys = self._keys()
@@ -104,7 +101,7 @@ class _Construction:
 
     # What stands under one label
 
-    def _part(self, part: Part, level: _Level | None, *, nested: bool = False) -> Sql:
+    def _part(self, part: HeadColumn, level: _Level | None, *, nested: bool = False) -> Sql:
         if not part.many:
             return self._instance(part.terms[0], text_for_terms(part.kind) if nested else part.kind, level)
         kind = text_for_terms(part.kind)
@@ -131,10 +128,10 @@ class _Construction:
         if isinstance(term, Combined):
             return self._combined(term, kind, level)
         assert isinstance(term, Make)
-        values = contents(term)
+        values = element_values(term)
         if values is not None:
             return self._instance(values[0], kind, level)
-        fields = [(part.label, self._part(part, level, nested=True)) for part in parts(term, self.kinds)]
+        fields = [(part.label, self._part(part, level, nested=True)) for part in head_columns(term, self.kinds)]
         struct = exp.Struct(
             expressions=[
                 exp.PropertyEQ(this=exp.to_identifier(label, quoted=True), expression=value) for label, value in fields
@@ -142,24 +139,26 @@ class _Construction:
         )
         # A struct in the struct is missing where all that it would be made of is.
         parts_of = [each for _, value in fields for each in self._made_of.get(id(value), [value])]
-        missing = every([exp.Is(this=each.copy(), expression=exp.Null()) for each in parts_of])
+        missing = conjunction([exp.Is(this=each.copy(), expression=exp.Null()) for each in parts_of])
         whole = exp.Case(ifs=[exp.If(this=missing, true=exp.Null())], default=struct)
         self._made_of[id(whole)] = parts_of
         return whole
 
     def _combined(self, term: Combined, kind: Kind, level: _Level | None) -> Sql:
-        kinds = with_outcomes(term, self.kinds)
-        made = {name: self._instance(each, kinds[name], level) for name, each in term.outcomes.items()}
-        expressions = Expressions(kinds, lambda name: made[name].copy() if name in made else self.expressions.of(name))
+        kinds = with_aggregate_kinds(term, self.kinds)
+        made = {name: self._instance(each, kinds[name], level) for name, each in term.by_variable.items()}
+        expressions = ExpressionSql(
+            kinds, lambda name: made[name].copy() if name in made else self.expressions.of(name)
+        )
         return self._fitted(expressions.value(term.expr), value_kind(term.expr, kinds), kind)
 
     def _fitted(self, value: Sql, own: Kind, wanted: Kind) -> Sql:
         if own == wanted:
-            return value if own is TERM or family(own) != "number" else exp.cast(value, sql_type(own))
+            return value if own is TERM or type_family(own) != "number" else exp.cast(value, sql_type(own))
         if wanted is TERM:
-            return tagged(value, own)
+            return tag_sql(value, own)
         if own is TERM:
-            return shown_text(value) if family(wanted) == "string" else untagged(value, family(wanted))
+            return display_text(value) if type_family(wanted) == "string" else untag_sql(value, type_family(wanted))
         return exp.cast(value, sql_type(wanted))
 
     # all, and aggregates
@@ -208,7 +207,7 @@ class _Construction:
         columns = [generator.names.variable(name) for name in names]
         value, kind = self.expressions.value(term.expr), value_kind(term.expr, self.kinds)
         if term.name in ("sum", "avg") and isinstance(term.expr, Variable) and self.kinds[term.expr.name] is TERM:
-            value = untagged(value, "number")
+            value = untag_sql(value, "number")
         if term.name in ("first", "last"):
             keys = [
                 exp.Ordered(this=value, desc=order.descending)
@@ -221,15 +220,15 @@ class _Construction:
                 keys = [exp.Ordered(this=column(time), desc=False) for time in times]
                 columns += times
             keys += [exp.Ordered(this=each, desc=False) for each in sort_keys(value.copy(), kind)]
-            place = number(1 if term.name == "first" else -1)
+            place = integer(1 if term.name == "first" else -1)
             found: Sql = ListElement(this=OrderedList(this=value, keys=keys), place=place)
         elif kind is TERM and term.name in ("min", "max"):
             keys = [exp.Ordered(this=each, desc=False) for each in sort_keys(value.copy(), kind)]
-            found = ListElement(this=OrderedList(this=value, keys=keys), place=number(1 if term.name == "min" else -1))
+            found = ListElement(this=OrderedList(this=value, keys=keys), place=integer(1 if term.name == "min" else -1))
         else:
             columns += [generator.names.time(each.ident, REF) for each in sources if each.named]
             whole = pa.types.is_integer(aggregate_kind(term, self.kinds))
-            added = WholeSum if whole else exp.Sum
+            added = Int64Sum if whole else exp.Sum
             found = {"count": exp.Count, "sum": added, "avg": exp.Avg, "min": exp.Min, "max": exp.Max}[term.name](
                 this=value
             )
@@ -263,7 +262,7 @@ class _Construction:
         for place, query in enumerate(queries):
             alias = f"j{place}"
             told = [exp.NullSafeEQ(this=column(name, first), expression=column(name, alias)) for name in level.keys]
-            joined = joined.join(query.subquery(alias), on=every(told))
+            joined = joined.join(query.subquery(alias), on=conjunction(told))
         added = [f"#a{place}" for place in range(level.made)]
         extra = [
             each.alias
@@ -280,5 +279,5 @@ def _outer(term: ConstructTerm) -> list[str]:
     if isinstance(term, Make):
         return list(dict.fromkeys(name for child in term.children for name in _outer(child)))
     if isinstance(term, Combined):
-        return [name for name in _outer(Value(term.expr)) if name not in term.outcomes]
+        return [name for name in _outer(Value(term.expr)) if name not in term.by_variable]
     return []

@@ -17,7 +17,7 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ConstantComparison:
     """`var T > 40`."""
 
     name: str
@@ -25,7 +25,7 @@ class Comparison:
     value: Any
 
 
-def comparison(condition: Condition, kinds: Mapping[str, Kind]) -> Comparison | None:
+def as_constant_comparison(condition: Condition, kinds: Mapping[str, Kind]) -> ConstantComparison | None:
     """The condition, where it is such a comparison; `kinds` are those of the variables."""
     expr = condition.expr if isinstance(condition, Data) else None
     if not isinstance(expr, Call) or expr.op not in COMPARISONS:
@@ -35,7 +35,9 @@ def comparison(condition: Condition, kinds: Mapping[str, Kind]) -> Comparison | 
         one, other, op = other, one, _MIRRORED.get(op, op)
     if not isinstance(one, Variable) or not isinstance(other, Literal):
         return None
-    return Comparison(one.name, op, other.value) if is_comparable(kinds.get(one.name, TERM), other.value) else None
+    return (
+        ConstantComparison(one.name, op, other.value) if is_comparable(kinds.get(one.name, TERM), other.value) else None
+    )
 
 
 def is_comparable(kind: Kind, constant: Any) -> bool:

@@ -11,28 +11,28 @@ from typing import Any, TypeVar
 from ostinato.core.expressions import Expr, Variable, to_text, variables, walk
 from ostinato.core.interpret import evaluate_expression
 from ostinato.errors import DataError
-from ostinato.rules.semantics.terms import Substitution
+from ostinato.rules.semantics.simulation import Substitution
 from ostinato.rules.syntax import nodes as n
-from ostinato.rules.syntax.variables import variables as bound_by
-from ostinato.rules.terms.data import Child, Term, is_absent, sort_key, to_json
+from ostinato.rules.syntax.variables import term_variables as bound_by
+from ostinato.rules.terms.data import Child, DataTerm, is_absent, sort_key, to_json
 from ostinato.rules.terms.event import Event
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Answer:
+class TracedSubstitution:
     """One σ of Σ_τ, with the event that each `while … collect` of the rule took its part of it from."""
 
     sigma: Substitution
     collected: tuple[Event, ...] = ()
 
 
-def construct(head: n.Make, answers: Iterable[Answer], collects: Sequence[n.While]) -> set[Term]:
+def construct_terms(head: n.Make, answers: Iterable[TracedSubstitution], collects: Sequence[n.While]) -> set[DataTerm]:
     """One term for each binding of the variables outside `all` (explicit grouping)."""
     return {
-        Term(head.label, tuple(child for part in head.children for child in _built(part, group, collects)))
-        for group in _groups(answers, free(head))
+        DataTerm(head.label, tuple(child for part in head.children for child in _built(part, group, collects)))
+        for group in _groups(answers, free_variables(head))
     }
 
 
@@ -40,32 +40,32 @@ def evaluate(expr: Expr, sigma: Substitution) -> Any:
     """The value of an expression; a variable without a binding is NULL, and so are NaN and what needs over 64 bits."""
     bindings: dict[str, Any] = {name: sigma.get(name) for name in variables(expr)}
     try:
-        found = evaluate_expression(expr, bindings, in_64_bits)
+        found = evaluate_expression(expr, bindings, null_beyond_64_bits)
     except TypeError as error:
         raise DataError(f"`{to_text(expr)}` does not fit {bindings}: {error}") from error
     return None if is_absent(found) else found
 
 
-def in_64_bits(found: Any) -> Any:
+def null_beyond_64_bits(found: Any) -> Any:
     return None if isinstance(found, int) and not -(2**63) <= found < 2**63 else found
 
 
-def free(term: n.ConstructTerm) -> tuple[str, ...]:
+def free_variables(term: n.ConstructTerm) -> tuple[str, ...]:
     """The variables of a construct term outside `all` and aggregates, in the order of the text."""
     if isinstance(term, n.Value):
         return tuple(dict.fromkeys(node.name for node in walk(term.expr) if isinstance(node, Variable)))
     if isinstance(term, n.Make):
-        return tuple(dict.fromkeys(name for child in term.children for name in free(child)))
+        return tuple(dict.fromkeys(name for child in term.children for name in free_variables(child)))
     if isinstance(term, n.Combined):
-        return tuple(name for name in free(n.Value(term.expr)) if name not in term.outcomes)
+        return tuple(name for name in free_variables(n.Value(term.expr)) if name not in term.by_variable)
     return ()
 
 
-def _built(term: n.ConstructTerm, group: Sequence[Answer], collects: Sequence[n.While]) -> list[Child]:
+def _built(term: n.ConstructTerm, group: Sequence[TracedSubstitution], collects: Sequence[n.While]) -> list[Child]:
     """What the term adds to the children of its parent: nothing, where all of its content is unbound."""
     if isinstance(term, n.Make):
         children = tuple(child for part in term.children for child in _built(part, group, collects))
-        return [Term(term.label, children)] if children or not term.children else []
+        return [DataTerm(term.label, children)] if children or not term.children else []
     if isinstance(term, n.All):
         return [child for each in _instances(term, group) for child in _built(term.term, each, collects)]
     if isinstance(term, n.Aggregate):
@@ -73,35 +73,35 @@ def _built(term: n.ConstructTerm, group: Sequence[Answer], collects: Sequence[n.
     else:
         sigma = dict(group[0].sigma)
         if isinstance(term, n.Combined):
-            made = {name: _aggregate(each, group, collects) for name, each in term.outcomes.items()}
+            made = {name: _aggregate(each, group, collects) for name, each in term.by_variable.items()}
             sigma |= {name: value for name, value in made.items() if value is not None}
         found = evaluate(term.expr, sigma)
     return [] if found is None else [found]
 
 
-def _groups(answers: Iterable[Answer], names: Sequence[str]) -> list[list[Answer]]:
+def _groups(answers: Iterable[TracedSubstitution], names: Sequence[str]) -> list[list[TracedSubstitution]]:
     """The answers that agree on these variables, together."""
-    groups: dict[tuple[str | None, ...], list[Answer]] = {}
+    groups: dict[tuple[str | None, ...], list[TracedSubstitution]] = {}
     for answer in answers:
         groups.setdefault(_binding(answer, names), []).append(answer)
     return list(groups.values())
 
 
-def _binding(answer: Answer, names: Iterable[str]) -> tuple[str | None, ...]:
+def _binding(answer: TracedSubstitution, names: Iterable[str]) -> tuple[str | None, ...]:
     return tuple(to_json(answer.sigma[name]) if name in answer.sigma else None for name in names)
 
 
 # all ------------------------------------------------------------------------------------------------------------------
 
 
-def _instances(term: n.All, group: Sequence[Answer]) -> list[list[Answer]]:
+def _instances(term: n.All, group: Sequence[TracedSubstitution]) -> list[list[TracedSubstitution]]:
     """One instance for each binding: by `order by`, then by the values of its own variables."""
-    own = tuple(dict.fromkeys((*free(term.term), *term.group_by)))
+    own = tuple(dict.fromkeys((*free_variables(term.term), *term.group_by)))
 
-    def ranked(order: n.Order) -> Callable[[list[Answer]], Child | None]:
+    def ranked(order: n.Order) -> Callable[[list[TracedSubstitution]], Child | None]:
         """The first of the values that the instance has under the order."""
 
-        def get(instance: list[Answer]) -> Child | None:
+        def get(instance: list[TracedSubstitution]) -> Child | None:
             bound = [answer.sigma.get(order.name) for answer in instance]
             return _ordered(bound, [(lambda child: child, order.descending)])[0]
 
@@ -123,13 +123,13 @@ def _ordered(items: Sequence[T], keys: Sequence[tuple[Callable[[T], Child | None
 # Aggregates -----------------------------------------------------------------------------------------------------------
 
 
-def _aggregate(term: n.Aggregate, group: Sequence[Answer], collects: Sequence[n.While]) -> Any:
+def _aggregate(term: n.Aggregate, group: Sequence[TracedSubstitution], collects: Sequence[n.While]) -> Any:
     """Over the distinct bindings of the argument's variables; `collect event w` lets each event count on its own."""
     names = sorted(variables(term.expr))
     sources = [index for index, collect in enumerate(collects) if not names or _binds(collect, names)]
     counted = [index for index in sources if collects[index].ident is not None]
 
-    def times(answer: Answer) -> list[tuple[int, int]]:
+    def times(answer: TracedSubstitution) -> list[tuple[int, int]]:
         return [(answer.collected[index].end, answer.collected[index].begin) for index in sources]
 
     if term.name in ("first", "last"):
@@ -150,17 +150,17 @@ def _binds(collect: n.While, names: Iterable[str]) -> bool:
     return not set(names).isdisjoint(bound_by(collect.term, collect.bound))
 
 
-def _bound(name: str) -> Callable[[Answer], Child | None]:
+def _bound(name: str) -> Callable[[TracedSubstitution], Child | None]:
     return lambda answer: answer.sigma.get(name)
 
 
-def _values(expr: Expr, answers: Iterable[Answer]) -> Iterator[Any]:
+def _values(expr: Expr, answers: Iterable[TracedSubstitution]) -> Iterator[Any]:
     found = (evaluate(expr, answer.sigma) for answer in answers)
     return (each for each in found if each is not None)
 
 
 def _sum(values: Sequence[Any]) -> Any:
-    return in_64_bits(_exact_sum(values)) if values else None
+    return null_beyond_64_bits(_exact_sum(values)) if values else None
 
 
 def _exact_sum(values: Sequence[Any]) -> Any:

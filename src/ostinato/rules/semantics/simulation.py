@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations, product
 
 from ostinato.rules.syntax.nodes import Bind, Const, Desc, Element, Optional, QueryTerm
-from ostinato.rules.terms.data import Child, Term, to_json
+from ostinato.rules.terms.data import Child, DataTerm, to_json
 
 Substitution = dict[str, Child]  # σ : Vars → DataTerms
 
@@ -21,7 +21,7 @@ def substitutions(query: QueryTerm, data: Child) -> list[Substitution]:
     return [sigma for text, sigma in found.items() if not any(text < other for other in found)]
 
 
-def consistent(sigmas: Sequence[Substitution]) -> Substitution | None:
+def merge_consistent(sigmas: Sequence[Substitution]) -> Substitution | None:
     """The union of the substitutions, if no two of them disagree on a variable."""
     union: Substitution = {}
     for sigma in sigmas:
@@ -41,16 +41,16 @@ def _simulations(query: QueryTerm, data: Child) -> Iterator[Substitution]:
             yield {}
     elif isinstance(query, Bind):
         for sigma in [{}] if query.term is None else _simulations(query.term, data):
-            whole = consistent([sigma, {query.name: data}])
+            whole = merge_consistent([sigma, {query.name: data}])
             if whole is not None:
                 yield whole
     elif isinstance(query, Desc):
         yield from _simulations(query.term, data)
-        for child in data.children if isinstance(data, Term) else ():
+        for child in data.children if isinstance(data, DataTerm) else ():
             yield from _simulations(query, child)
     elif isinstance(query, Optional):
         yield from _simulations(query.term, data)
-    elif isinstance(data, Term) and data.label == query.label:
+    elif isinstance(data, DataTerm) and data.label == query.label:
         for chosen in _without_optionals(query.children):
             yield from _children(query, chosen, data.children)
 
@@ -69,6 +69,6 @@ def _children(element: Element, queries: Sequence[QueryTerm], children: Sequence
     for images in (combinations if element.ordered else permutations)(children, len(queries)):
         pairs = zip(queries, images, strict=True)
         for sigmas in product(*(list(_simulations(query, image)) for query, image in pairs)):
-            union = consistent(sigmas)
+            union = merge_consistent(sigmas)
             if union is not None:
                 yield union

@@ -17,24 +17,24 @@ from ostinato.core.expressions import Call, Literal
 from ostinato.core.interpret import evaluate_expression
 from ostinato.errors import DataError, LimitError
 from ostinato.patterns.semantics.cel import to_nanoseconds
-from ostinato.rules.semantics.heads import Answer, construct, evaluate
-from ostinato.rules.semantics.terms import Substitution, consistent, substitutions
+from ostinato.rules.semantics.head_terms import TracedSubstitution, construct_terms, evaluate
+from ostinato.rules.semantics.simulation import Substitution, merge_consistent, substitutions
 from ostinato.rules.syntax import nodes as n
-from ostinato.rules.terms.data import Term
+from ostinato.rules.terms.data import DataTerm
 from ostinato.rules.terms.event import Event
 
-__all__ = ["Event", "derived", "fixpoint"]
+__all__ = ["Event", "derived_events", "fixpoint"]
 
 Strata = Sequence[Sequence[n.NormalRule]]  # P_1, …, P_n
 Trace = Mapping[str, Event]  # τ
-Patterns = Callable[[n.PatternQuery], Iterable[Event]]
+Patterns = Callable[[n.CelPattern], Iterable[Event]]
 Found = Sequence[tuple[Event, Substitution]]  # events that a query term simulates into, with each substitution
 
 SECOND = 1_000_000_000
-_TIMER = Term("timer")
+_TIMER = DataTerm("timer")
 
 
-def _no_patterns(query: n.PatternQuery) -> Iterable[Event]:
+def _no_patterns(query: n.CelPattern) -> Iterable[Event]:
     raise DataError("a rule with a cel pattern needs its matches", fix=f"say what `{query.query}` matches")
 
 
@@ -70,7 +70,7 @@ class _Options(TypedDict, total=False):
     max_rounds: int
 
 
-def derived(strata: Strata, events: Iterable[Event], **options: Unpack[_Options]) -> frozenset[Event]:
+def derived_events(strata: Strata, events: Iterable[Event], **options: Unpack[_Options]) -> frozenset[Event]:
     """The events of the fixpoint that did not come in; the options are those of `fixpoint`."""
     incoming = frozenset(events)
     return fixpoint(strata, incoming, **options) - incoming
@@ -92,14 +92,14 @@ class _Consequences:
         collected = [self._found(each.term, each.bound) for each in rule.collects]
         negated = [self._found(each.term, each.bound) for each in rule.negations]
         for trace, sigmas in self._traces(rule):
-            answers = [Answer(sigma) for sigma in sigmas]
+            answers = [TracedSubstitution(sigma) for sigma in sigmas]
             for collect, found in zip(rule.collects, collected, strict=True):
                 answers = list(_collect(answers, trace[collect.window], found))
             for negation, found in zip(rule.negations, negated, strict=True):
                 answers = [each for each in answers if _is_absent(each.sigma, trace[negation.window], found)]
             answers = [each for each in answers if all(self._holds(c, each.sigma, trace) is True for c in rule.where)]
             begin, end = min(e.begin for e in trace.values()), max(e.end for e in trace.values())
-            yield from (Event(begin, end, term) for term in construct(rule.head, answers, rule.collects))
+            yield from (Event(begin, end, term) for term in construct_terms(rule.head, answers, rule.collects))
 
     # Event queries and timers: Figures 12 and 13
 
@@ -131,8 +131,8 @@ class _Consequences:
             else:
                 yield trace, sigmas
 
-    def _matching(self, query: n.EventQuery | n.PatternQuery) -> Found:
-        if isinstance(query, n.PatternQuery):
+    def _matching(self, query: n.EventQuery | n.CelPattern) -> Found:
+        if isinstance(query, n.CelPattern):
             return self._found(query.term, None, self.patterns(query))
         return self._found(query.term, query.bound)
 
@@ -189,7 +189,7 @@ class _Consequences:
 
 
 def _joined(left: Iterable[Substitution], right: Sequence[Substitution]) -> list[Substitution]:
-    unions = (consistent([one, other]) for one in left for other in right)
+    unions = (merge_consistent([one, other]) for one in left for other in right)
     return [union for union in unions if union is not None]
 
 
@@ -198,19 +198,19 @@ def _inside(event: Event, window: Event) -> bool:
     return window.begin <= event.begin and event.end <= window.end
 
 
-def _collect(answers: Iterable[Answer], window: Event, found: Found) -> Iterator[Answer]:
+def _collect(answers: Iterable[TracedSubstitution], window: Event, found: Found) -> Iterator[TracedSubstitution]:
     """while j: collect q (Figure 12)."""
     inside = [(event, sigma) for event, sigma in found if _inside(event, window)]
     for answer in answers:
         for event, own in inside:
-            union = consistent([answer.sigma, own])
+            union = merge_consistent([answer.sigma, own])
             if union is not None:
-                yield Answer(union, (*answer.collected, event))
+                yield TracedSubstitution(union, (*answer.collected, event))
 
 
 def _is_absent(sigma: Substitution, window: Event, found: Found) -> bool:
     """while j: not q (Figure 12): variables of q that σ does not bind may have any value."""
-    return not any(_inside(event, window) and consistent([sigma, own]) is not None for event, own in found)
+    return not any(_inside(event, window) and merge_consistent([sigma, own]) is not None for event, own in found)
 
 
 _RELATIONS: dict[str, Callable[[Event, Event], bool]] = {

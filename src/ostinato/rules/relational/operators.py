@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 import pyarrow as pa
 from sqlglot import exp
@@ -12,24 +11,25 @@ from ostinato.errors import QueryError
 from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.algebra.bounds import TIMERS, absolute_nanoseconds
 from ostinato.rules.algebra.difference import difference
-from ostinato.rules.relational.binding import Binding
 from ostinato.rules.relational.expressions import (
-    Expressions,
+    ExpressionSql,
     Sql,
+    add_offset,
     column,
     compare,
     condition_sql,
+    conjunction,
     constant,
-    equal,
-    every,
+    equality,
+    greatest,
+    integer,
     least,
-    most,
-    number,
-    plus,
     table,
 )
 from ostinato.rules.relational.kinds import REF, TERM
-from ostinato.rules.relational.matching import Flat, Matching
+from ostinato.rules.relational.match_plan import FlatMatch, MatchPlan
+from ostinato.rules.relational.plan_types import PlanTypes
+from ostinato.rules.relational.sql_names import ColumnNames, matched_table, new_table, stream_table
 from ostinato.rules.syntax.nodes import AbsoluteTimer, RelativeTimer
 
 SECOND = 1_000_000_000
@@ -38,67 +38,23 @@ _FAR = 2**61  # ticks; beyond it sums of times might not fit 64 bits
 PREVIOUS, NOW = "previous", "now"  # the parameters of a step
 
 
-@dataclass(frozen=True)
-class Names:
-    """Names of columns: SQL does not tell `A` and `a` apart, rules do."""
-
-    _variables: dict[str, str] = field(default_factory=dict)
-    _events: dict[str, str] = field(default_factory=dict)
-
-    def variable(self, name: str) -> str:
-        # A name in backticks may look like that of a time, or of a column that heads need.
-        return _unique(name if name.isidentifier() else f"var {name}", self._variables)
-
-    def time(self, ident: str, side: str) -> str:
-        return f"{_unique(ident, self._events)}.{side}"
-
-
-def _unique(name: str, met: dict[str, str]) -> str:
-    if name not in met:
-        used = {other.lower() for other in met.values()}
-        found = name
-        while found.lower() in used:
-            found += "~"
-        met[name] = found
-    return met[name]
-
-
-def stream_table(stream: str) -> str:
-    return f"E {told_apart(stream)}"
-
-
-def told_apart(label: str) -> str:
-    """A label as part of a name that SQL tells from others, which differ in case alone."""
-    return "".join(letter if letter == letter.lower() and letter != "^" else f"^{ord(letter):x}^" for letter in label)
-
-
-def matched_table(point: str) -> str:
-    """Where the answers of the matcher of terms are, for a point that SQL cannot match by itself."""
-    return f"QX {point}"
-
-
-def new_table(name: str) -> str:
-    """What a round of a recursion adds to a relation."""
-    return f"Δ {name}"
-
-
-class Generator:
+class SqlGenerator:
     """SELECTs for the definitions of a plan. `stored` points are tables; others are put in where they are used."""
 
     def __init__(
         self,
-        binding: Binding,
+        plan_types: PlanTypes,
         ticks_per_second: int,
         definitions: Mapping[str, cera.Node],
         *,
         stored: Iterable[str] = (),
         near: bool = False,
     ) -> None:
-        self.binding, self.ticks_per_second = binding, ticks_per_second
+        self.plan_types, self.ticks_per_second = plan_types, ticks_per_second
         self.definitions, self.stored, self.near = definitions, frozenset(stored), near
         self.stepwise = False  # whether streams hold events of other steps too
         self.rounds = False  # whether Δ is what a round of a recursion adds, in tables of its own
-        self.names = Names()
+        self.names = ColumnNames()
 
     # Times
 
@@ -118,7 +74,7 @@ class Generator:
 
     def end(self, node: cera.Node, table: str | None = None) -> Sql:
         """END_Q of Definition 0.5."""
-        return most([self.time(ident, "end", table) for ident in node.schema.times])
+        return greatest([self.time(ident, "end", table) for ident in node.schema.times])
 
     # Columns
 
@@ -156,9 +112,9 @@ class Generator:
     def _referenced(self, match: cera.Match) -> bool:
         return self._matching(match).referenced
 
-    def _matching(self, match: cera.Match) -> Matching:
+    def _matching(self, match: cera.Match) -> MatchPlan:
         # The very node: to Python, matches of 1 and of true are equal.
-        return next(found for found in self.binding.matchings.values() if found.match is match)
+        return next(found for found in self.plan_types.match_plans.values() if found.match is match)
 
     def _renamed(self, node: cera.Rename) -> dict[str, str]:
         names = {self.names.variable(old): self.names.variable(new) for new, old in node.data}
@@ -220,18 +176,18 @@ class Generator:
         return self._all(point, table(point.name)).where(*told)
 
     def _conditions(self, node: cera.Select) -> Sql:
-        kinds = self.binding.of(node.input)
-        expressions = Expressions(kinds, lambda name: column(self.names.variable(name)))
+        kinds = self.plan_types.kinds_of(node.input)
+        expressions = ExpressionSql(kinds, lambda name: column(self.names.variable(name)))
         told = [condition_sql(each, expressions, self.time, self.ticks) for each in node.conditions]
         return exp.and_(*told)
 
     def _match(self, match: cera.Match) -> exp.Select:
         found = self._matching(match)
-        point = next(name for name, each in self.binding.matchings.items() if each is found)
+        point = next(name for name, each in self.plan_types.match_plans.items() if each is found)
         as_read = new_table if self.rounds else str
         if found.flat is None:
             return self._all(match, table(as_read(matched_table(point))))
-        columns = self.binding.attributes[match.stream].columns
+        columns = self.plan_types.attributes[match.stream].columns
         shown = [exp.alias_(column(side), self.names.time(match.ident, side), quoted=True) for side in ("begin", "end")]
         for name in match.schema.data:
             value = self._present(found.flat.variables[name][0], found, columns)
@@ -255,7 +211,7 @@ class Generator:
         whole = exp.Anonymous(this="TO_JSON", expressions=[exp.Struct(expressions=[*times, *fields])])
         return exp.MD5(this=exp.cast(whole, "text"))
 
-    def _flat_conditions(self, flat: Flat, found: Matching, columns: Mapping[str, str]) -> list[Sql]:
+    def _flat_conditions(self, flat: FlatMatch, found: MatchPlan, columns: Mapping[str, str]) -> list[Sql]:
         told: list[Sql] = []
         for path in dict.fromkeys(flat.present):
             told.append(exp.Not(this=exp.Is(this=self._present(path, found, columns), expression=exp.Null())))
@@ -266,10 +222,10 @@ class Generator:
         for first, *rest in flat.variables.values():
             for path in rest:
                 one, other = self._present(first, found, columns), self._present(path, found, columns)
-                told.append(equal(one, found.type_at(first), other, found.type_at(path)))
+                told.append(equality(one, found.type_at(first), other, found.type_at(path)))
         return told
 
-    def _present(self, path: tuple[str, ...], found: Matching, columns: Mapping[str, str]) -> Sql:
+    def _present(self, path: tuple[str, ...], found: MatchPlan, columns: Mapping[str, str]) -> Sql:
         """The value at a path; NaN is no value."""
         value: Sql = column(columns[path[0]])
         for name in path[1:]:
@@ -288,7 +244,7 @@ class Generator:
         return exp.select(*shown)
 
     def _moment(self, moment: float | str) -> Sql:
-        return exp.cast(number(self.ticks(absolute_nanoseconds(moment))), "bigint")
+        return exp.cast(integer(self.ticks(absolute_nanoseconds(moment))), "bigint")
 
     def check_timers(self, timers: Iterable[RelativeTimer | AbsoluteTimer]) -> None:
         """Raise QueryError for a timer that the clock of the events cannot show."""
@@ -311,7 +267,7 @@ class Generator:
         assert isinstance(node.right, cera.TimerStream)
         relative = node.right.timer
         amount = self.exact_ticks(relative)
-        times = [plus(self.time(relative.anchor, of), sign * amount) for of, sign in TIMERS[relative.kind]]
+        times = [add_offset(self.time(relative.anchor, of), sign * amount) for of, sign in TIMERS[relative.kind]]
         query = query.select(*self._named_times(relative.ident, times))
         return query.where(compare("<=", times[0].copy(), times[1].copy())) if "shorten" in relative.kind else query
 
@@ -334,9 +290,9 @@ class Generator:
             told.append(exp.EQ(this=self._bucket(node.near), expression=column(BUCKET, "r")))
         elif node.near is not None and not shared:
             told += self._range(node.near)
-        kinds = self.binding.of(node.left)
+        kinds = self.plan_types.kinds_of(node.left)
         # A typed value that equals a TERM takes its place.
-        typed = self.binding.of(node.right) if not isinstance(node, cera.AntiJoin) else {}
+        typed = self.plan_types.kinds_of(node.right) if not isinstance(node, cera.AntiJoin) else {}
         better = {
             self.names.variable(name)
             for name, kind in kinds.items()
@@ -345,30 +301,30 @@ class Generator:
         mine = set(self.columns(node.left)) - better
         shown = [column(name, "l" if name in mine else "r") for name in self.columns(node)]
         kind = "anti" if isinstance(node, cera.AntiJoin) else "cross" if not told else ""
-        return exp.select(*shown).from_(left).join(right, on=every(told), join_type=kind)
+        return exp.select(*shown).from_(left).join(right, on=conjunction(told), join_type=kind)
 
     def _shared(self, node: cera.AnyJoin) -> list[Sql]:
-        left, right = self.binding.of(node.left), self.binding.of(node.right)
+        left, right = self.plan_types.kinds_of(node.left), self.plan_types.kinds_of(node.right)
         told = []
         for name in node.left.schema.data:
             if name in node.right.schema.data:
                 one, other = (column(self.names.variable(name), side) for side in "lr")
-                told.append(equal(one, left.get(name, TERM), other, right.get(name, TERM)))
+                told.append(equality(one, left.get(name, TERM), other, right.get(name, TERM)))
         return told
 
     def _range(self, near: cera.Near) -> list[Sql]:
         """What the conditions imply, said so that the join can go along the order of times."""
         left, right = self.time(*near.left, "l"), self.time(*near.right, "r")
         return [
-            compare(">=", right, plus(left, self.ticks(near.low))),
-            compare("<=", right.copy(), plus(left.copy(), self.ticks(near.high))),
+            compare(">=", right, add_offset(left, self.ticks(near.low))),
+            compare("<=", right.copy(), add_offset(left.copy(), self.ticks(near.high))),
         ]
 
     # Joins of near times: equal buckets of time instead of all pairs of a key
 
     def _bucket(self, near: cera.Near) -> Sql:
         width = self._width(near)
-        return exp.IntDiv(this=self.time(*near.left, "l"), expression=number(width))
+        return exp.IntDiv(this=self.time(*near.left, "l"), expression=integer(width))
 
     def _width(self, near: cera.Near) -> int:
         return max(1, self.ticks(near.high - near.low))
@@ -376,9 +332,9 @@ class Generator:
     def _spread(self, node: cera.Node, near: cera.Near) -> exp.Subquery:
         """Every tuple of the right side once for each bucket that its partners may be in."""
         time = self.time(*near.right)
-        width = number(self._width(near))
+        width = integer(self._width(near))
         first, last = (
-            exp.IntDiv(this=exp.Paren(this=plus(time.copy(), -self.ticks(most))), expression=width.copy())
+            exp.IntDiv(this=exp.Paren(this=add_offset(time.copy(), -self.ticks(most))), expression=width.copy())
             for most in (near.high, near.low)
         )
         series = exp.Explode(this=exp.GenerateSeries(start=first, end=last))
@@ -387,7 +343,7 @@ class Generator:
 
     # Forgetting
 
-    def expired(self, point: cera.Point, uses: Iterable[tuple[cera.Bound, ...]]) -> Sql | None:
+    def expired(self, point: cera.Point, uses: Iterable[tuple[cera.RelevanceBound, ...]]) -> Sql | None:
         """What a tuple of the point fulfils once nothing new can be made of it; None: it may matter for ever."""
         deadlines: list[Sql] = [self.end(point)]
         for bounds in uses:
@@ -395,14 +351,8 @@ class Generator:
                 if not bound.until:
                     return None
                 deadlines.append(least([self._until(time, offset) for time, offset in bound.until]))
-        return compare("<=", most(deadlines), exp.Placeholder(this=NOW))
+        return compare("<=", greatest(deadlines), exp.Placeholder(this=NOW))
 
     def _until(self, time: tuple[str, str] | None, offset: int) -> Sql:
         ticks = -self.ticks(-offset)
-        return number(ticks) if time is None else plus(self.time(*time), ticks)
-
-    def construct(self, name: str, node: cera.Construct) -> exp.Query:
-        """The derived events of a rule: begin, end and one column for each child of its head."""
-        from ostinato.rules.relational.heads import construct
-
-        return construct(self, name, node)
+        return integer(ticks) if time is None else add_offset(self.time(*time), ticks)

@@ -12,15 +12,15 @@ import pyarrow as pa
 from sqlglot import exp
 
 from ostinato.errors import DataError
-from ostinato.rules.relational.dialects import write
+from ostinato.rules.relational.dialects import write_sql
 from ostinato.rules.relational.expressions import sql_type
 from ostinato.rules.relational.kinds import TERM, Attributes, Kind, is_list
-from ostinato.rules.relational.matching import Matching
-from ostinato.rules.relational.select import Names
+from ostinato.rules.relational.match_plan import MatchPlan
+from ostinato.rules.relational.sql_names import ColumnNames
 from ostinato.rules.runtime.ingest import TermMatcher
 
 
-def quoted(name: str) -> str:
+def quote_identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -37,9 +37,9 @@ def column_type(kind: Kind, *, unread: bool = False) -> str:
         if not kind.num_fields:
             reason = "an object without fields, {}, has no type that a live engine could keep events by"
             raise DataError(reason, fix="leave it out, give its fields with schema=…, or use detect")
-        fields = [f"{quoted(field.name)} {column_type(field.type, unread=unread)}" for field in kind]
+        fields = [f"{quote_identifier(field.name)} {column_type(field.type, unread=unread)}" for field in kind]
         return f"STRUCT({', '.join(fields)})"
-    return f"{column_type(kind.value_type, unread=unread)}[]" if is_list(kind) else write(sql_type(kind), "duckdb")
+    return f"{column_type(kind.value_type, unread=unread)}[]" if is_list(kind) else write_sql(sql_type(kind), "duckdb")
 
 
 def connect(threads: int | None = None) -> duckdb.DuckDBPyConnection:
@@ -53,11 +53,14 @@ def connect(threads: int | None = None) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-class DuckSession:
+class DuckDBStore:
     """Relations by name, for `relational.program.evaluate`."""
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, names: Names, patterns: Callable[[str], pa.Table] | None = None
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        names: ColumnNames,
+        patterns: Callable[[str], pa.Table] | None = None,
     ) -> None:
         self.connection, self.names, self._patterns = connection, names, patterns
         self._held: dict[str, pa.Table] = {}
@@ -70,14 +73,15 @@ class DuckSession:
     def define(self, name: str, query: exp.Query, *, kept: bool) -> None:
         before, text = self._defined.get(name, (None, ""))
         if before is not query:
-            text = f"CREATE OR REPLACE TEMP {'TABLE' if kept else 'VIEW'} {quoted(name)} AS {write(query, 'duckdb')}"
+            what = f"TEMP {'TABLE' if kept else 'VIEW'} {quote_identifier(name)}"
+            text = f"CREATE OR REPLACE {what} AS {write_sql(query, 'duckdb')}"
             self._defined[name] = query, text
         elif not kept:
             return  # a view reads what its tables hold by then
         self.run(text)
 
-    def match(self, name: str, stream: str, found: Matching, attributes: Attributes) -> None:
-        events = self.arrow(f"SELECT * FROM {quoted(stream)}")
+    def match(self, name: str, stream: str, found: MatchPlan, attributes: Attributes) -> None:
+        events = self.arrow(f"SELECT * FROM {quote_identifier(stream)}")
         self.provide(name, TermMatcher(found, attributes, self.names)(events))
 
     def pattern(self, name: str, query: str) -> None:
@@ -85,34 +89,41 @@ class DuckSession:
         self.provide(name, self._patterns(query))
 
     def count(self, name: str) -> int:
-        return int(self.run(f"SELECT count(*) FROM {quoted(name)}")[0][0])
+        return int(self.run(f"SELECT count(*) FROM {quote_identifier(name)}")[0][0])
+
+    def clear(self, table: str) -> None:
+        """Drop all rows. The table is written anew: DuckDB does not give back the room of deleted rows."""
+        name = quote_identifier(table)
+        self.run(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM {name} WHERE false")
 
     def insert(self, table: str, rows: pa.Table) -> None:
         """Rows into a table."""
-        told(lambda: self._insert(table, rows))
+        translate_errors(lambda: self._insert(table, rows))
 
     def _insert(self, table: str, rows: pa.Table) -> None:
         """DuckDB finds `rows` by its name: to register it would make it plan everything anew."""
-        self.connection.execute(f"INSERT INTO {quoted(table)} SELECT * FROM rows").fetchall()
+        self.connection.execute(f"INSERT INTO {quote_identifier(table)} SELECT * FROM rows").fetchall()
 
     def insert_rows(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
         """A few rows into a table."""
         places = ", ".join(["(" + ", ".join("?" * len(rows[0])) + ")"] * len(rows))
         values = [value for row in rows for value in row]
-        told(lambda: self.connection.execute(f"INSERT INTO {quoted(table)} VALUES {places}", values).fetchall())
+        translate_errors(
+            lambda: self.connection.execute(f"INSERT INTO {quote_identifier(table)} VALUES {places}", values).fetchall()
+        )
 
     def arrow(self, text: str, parameters: Mapping[str, Any] | None = None) -> pa.Table:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a copy, which costs less than what `sql` does instead
-            return told(lambda: self.connection.execute(text, parameters or None).to_arrow_table())
+            return translate_errors(lambda: self.connection.execute(text, parameters or None).to_arrow_table())
 
     def run(self, text: str, parameters: Mapping[str, Any] | None = None) -> list[Any]:
         """All rows of a statement: DuckDB takes no other while some are left."""
-        rows: list[Any] = told(lambda: self.connection.execute(text, parameters or None).fetchall())
+        rows: list[Any] = translate_errors(lambda: self.connection.execute(text, parameters or None).fetchall())
         return rows
 
 
-def told(run: Callable[[], Any]) -> Any:
+def translate_errors(run: Callable[[], Any]) -> Any:
     """What DuckDB says of the data, in our words."""
     try:
         return run()

@@ -9,10 +9,10 @@ from ostinato.errors import QueryError, Span, did_you_mean
 from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.patterns.syntax.item_names import ANSWER_COLUMNS
 from ostinato.patterns.syntax.nodes import Event, Formula, Item, Query, bound, rebuild
-from ostinato.rules.syntax.nodes import Bind, Element, Optional, PatternQuery, QueryTerm
+from ostinato.rules.syntax.nodes import Bind, CelPattern, Element, Optional, QueryTerm
 
 
-def check_pattern(pattern: PatternQuery) -> None:
+def check_pattern(pattern: CelPattern) -> None:
     """Raise QueryError where the query is wrong, or its term asks for a column that the query does not give."""
     from ostinato.patterns.compile import compile_text
 
@@ -25,7 +25,7 @@ def check_pattern(pattern: PatternQuery) -> None:
         reason = "the CEL query ends in NOT: its matches are known only after they have ended"
         fix = "leave the NOT out, and say `while i: not …` with a timer on the pattern"
         raise QueryError(reason, span=pattern.query_span, fix=fix)
-    known = columns(query)
+    known = match_columns(query)
     for child in pattern.term.children:
         label = _label(child)
         if label is not None and label not in known:
@@ -33,7 +33,7 @@ def check_pattern(pattern: PatternQuery) -> None:
             raise QueryError(f"the CEL query gives no column `{label}`", span=child.span, fix=fix)
 
 
-def whole_matches(text: str) -> str:
+def select_all_variables(text: str) -> str:
     """The query with something of every variable in its SELECT: all events of a match count for when it happened.
 
     What is added has a name that begins with `#`.
@@ -56,7 +56,7 @@ def whole_matches(text: str) -> str:
     return to_text(replace(query, formula=formula, items=(*query.items, *added)))
 
 
-def columns(query: Query) -> tuple[str, ...]:
+def match_columns(query: Query) -> tuple[str, ...]:
     """What a match is made of: the items of SELECT, or the partition of SELECT *."""
     names = query.partition_by if query.items is None else [item.name for item in query.items]
     return tuple(name for name in names if name not in ANSWER_COLUMNS)
@@ -68,7 +68,7 @@ def _label(term: QueryTerm) -> str | None:
     return term.label if isinstance(term, Element) else None
 
 
-def _placed(error: QueryError, pattern: PatternQuery) -> QueryError:
+def _placed(error: QueryError, pattern: CelPattern) -> QueryError:
     """The error with its span in the text of the rules."""
     span = pattern.query_span
     if span == NOWHERE:
@@ -78,7 +78,7 @@ def _placed(error: QueryError, pattern: PatternQuery) -> QueryError:
     return QueryError(f"in the CEL query: {error.reason}", span=span, fix=error.fix)
 
 
-def _offset(pattern: PatternQuery, place: int) -> int:
+def _offset(pattern: CelPattern, place: int) -> int:
     """A place of the query in the rules' text, where the quotes around it are doubled inside of it."""
     doubled = pattern.query_span.end - pattern.query_span.start - 2 - len(pattern.query)
     quote = next((quote for quote in "\"'" if pattern.query.count(quote) == doubled), "") if doubled else ""

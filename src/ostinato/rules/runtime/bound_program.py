@@ -1,0 +1,106 @@
+"""A program bound to the columns of its events: its plan, its types, its SQL and the columns of its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+from typing import Any
+
+import pyarrow as pa
+
+from ostinato.errors import QueryError
+from ostinato.rules.algebra.nodes import Match
+from ostinato.rules.algebra.query_plan import RulePlan, plan_program
+from ostinato.rules.algebra.translate import PATTERN
+from ostinato.rules.relational.operators import SECOND, SqlGenerator
+from ostinato.rules.relational.plan_types import infer_types, output_schema
+from ostinato.rules.relational.sql_program import SqlProgram
+from ostinato.rules.runtime.ingest import EventColumns
+from ostinato.rules.runtime.pattern_stream import PatternStream
+from ostinato.rules.runtime.required_columns import infer_time_type
+from ostinato.rules.syntax.nodes import RelativeTimer, Ruleset
+
+
+@dataclass(frozen=True)
+class BoundProgram:
+    """A program bound to the columns of its events."""
+
+    sql: SqlProgram
+    columns: EventColumns
+    whole_seconds: bool
+    patterns: Mapping[str, PatternStream]  # by the text of the CEL query
+
+    @cached_property
+    def answer_schema(self) -> pa.Schema:
+        time = self.columns.times.answer_type(whole=self.whole_seconds)
+        return pa.schema([("type", pa.string()), ("begin", time), ("end", time), *self.sql.output])
+
+    def answer(self, table: pa.Table, *, ordered: bool = True) -> pa.Table:
+        """Derived events with ticks, as users see them: in order of their end, then of all that can be put in order."""
+        if ordered and len(table) > 1:
+            plain = [field.name for field in self.sql.output if not pa.types.is_nested(field.type)]
+            table = table.sort_by([(name, "ascending") for name in ("end", "begin", "type", *plain)])
+        columns = [table["type"]]
+        for side in ("begin", "end"):
+            ticks = table[side].combine_chunks()
+            columns.append(self.columns.times.values(ticks, whole=self.whole_seconds))
+        columns += [cast_column(table[field.name], field.type) for field in self.sql.output]
+        return pa.table(columns, schema=self.answer_schema)
+
+
+def cast_column(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """The column as of that type. To ask Arrow for a cast that changes nothing takes longer than one event may."""
+    return column if column.type == kind else column.cast(kind)
+
+
+def bind_program(
+    program: Ruleset,
+    text: str,
+    schema: pa.Schema,
+    options: Mapping[str, Any],
+    *,
+    longest: float = inf,
+    near: bool = False,
+) -> BoundProgram:
+    """Raises QueryError, with its place in `text`, where the program does not fit the columns."""
+    plan = plan_program(program)
+    columns = EventColumns.resolve(schema, labels=sorted(_labels(plan)), default_time=infer_time_type(plan), **options)
+    if columns.times.points:
+        longest = 0
+    if longest < inf:
+        plan = plan_program(program, longest)
+    ticks = columns.times.ticks_per_second
+    try:
+        patterns = {text: PatternStream(text, columns.attributes, ticks) for text in _patterns(plan)}
+        types = infer_types(plan, columns.attributes, {text: found.attributes for text, found in patterns.items()})
+        definitions = {each.name: each.node for each in plan.query_plan.definitions}
+        stored = [name for name, found in plan.relevance.items() if found.stored]
+        generator = SqlGenerator(types, ticks, definitions, stored=stored, near=near)
+        generator.check_timers(timer for each in plan.translated for timer in each.rule.timers)
+        sql = SqlProgram(plan, types, generator, columns.attributes)
+        output_schema(types)  # whether the columns of all labels go together
+    except QueryError as error:
+        raise error.within(text) from None
+    return BoundProgram(sql, columns, _whole_seconds(plan), patterns)
+
+
+def _labels(plan: RulePlan) -> list[str]:
+    return list(plan.strata.incoming)
+
+
+def _patterns(plan: RulePlan) -> list[str]:
+    streams = [each.node.stream for each in plan.query_plan.definitions if isinstance(each.node, Match)]
+    return list(dict.fromkeys(each[len(PATTERN) :] for each in streams if each.startswith(PATTERN)))
+
+
+def _whole_seconds(plan: RulePlan) -> bool:
+    """Whether timers lead from whole seconds to whole seconds."""
+    timers = [timer for each in plan.translated for timer in each.rule.timers]
+    return all(
+        timer.duration.nanoseconds % SECOND == 0
+        if isinstance(timer, RelativeTimer)
+        else isinstance(timer.begin, int) and isinstance(timer.end, int)
+        for timer in timers
+    )
