@@ -38,6 +38,11 @@ def is_bytes(kind: pa.DataType) -> bool:
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind))
 
 
+def is_list(kind: pa.DataType) -> bool:
+    """Lists of any length, whatever the size of their offsets, and lists of one fixed length."""
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
 def plain_type(kind: pa.DataType) -> pa.DataType:
     """The type of the values of a dictionary type; any other type itself."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind

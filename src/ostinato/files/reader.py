@@ -10,6 +10,7 @@ from typing import Literal
 
 import pyarrow as pa
 
+from ostinato.core.arrow_casts import cast_column
 from ostinato.errors import DataError, did_you_mean
 from ostinato.files.columnar import ArrowSource, ParquetSource
 from ostinato.files.delimited import CsvSource
@@ -109,12 +110,8 @@ class EventReader:
     def _fitted(self, rows: pa.Table, source: EventSource) -> pa.Table:
         if rows.schema.equals(self.schema):
             return rows
-        columns = [
-            rows[field.name] if field.name in rows.column_names else pa.nulls(rows.num_rows, field.type)
-            for field in self.schema
-        ]
         try:
-            return pa.table(columns, names=self.schema.names).cast(self.schema)
+            return pa.table([cast_column(rows, field) for field in self.schema], schema=self.schema)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise DataError(f"a value does not fit its column: {error}", source=str(source.path)) from error
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.core.arrays import Int64
+from ostinato.core.arrow import is_list
 
 TEXT = pa.large_string()  # a column of text may be longer than 32 bits can address
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -49,7 +50,7 @@ def _texts(column: pa.Array) -> pa.Array:
         return _strings(column.cast(TEXT))
     if types.is_date(kind):
         return _joined('"', column.cast(pa.date32()).cast(TEXT), '"')
-    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+    if is_list(kind):
         return _lists(column)
     if types.is_struct(kind):
         rows = _objects([field.name for field in kind], column.flatten(), len(column), end="}")

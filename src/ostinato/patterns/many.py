@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ostinato.core.arrow_casts import cast_column
 from ostinato.core.backends import is_spark_frame, spark_backend
 from ostinato.core.options import bad_option
 from ostinato.errors import OstinatoError
@@ -51,33 +52,9 @@ def joint_schema(answers: Mapping[str, pa.Schema]) -> pa.Schema:
 def fit_to_schema(name: str, matches: pa.Table, schema: pa.Schema) -> pa.Table:
     """Matches of the query `name` with the columns of `schema`, NULL where its answer has none."""
     columns: Sequence[Any] = [
-        _retyped(matches[field.name], field.type)
-        if field.name in matches.column_names
-        else pa.array([name] * len(matches), field.type)
-        if field.name == QUERY
-        else pa.nulls(len(matches), field.type)
+        pa.array([name] * len(matches), field.type)
+        if field.name == QUERY and QUERY not in matches.column_names
+        else cast_column(matches, field)
         for field in schema
     ]
     return pa.table(columns, schema=schema)
-
-
-def _retyped(values: Any, kind: pa.DataType) -> Any:
-    """`values.cast(kind)`, part by part, with NULL for fields that only `kind` has.
-
-    Arrow's own cast of a list makes columns of NULLs inside it too short.
-    """
-    if values.type == kind:
-        return values
-    if isinstance(values, pa.ChunkedArray):
-        return pa.chunked_array([_retyped(chunk, kind) for chunk in values.chunks], kind)
-    if pa.types.is_struct(kind) and pa.types.is_struct(values.type):
-        known = {field.name for field in values.type}
-        parts = [
-            _retyped(values.field(field.name), field.type) if field.name in known else pa.nulls(len(values), field.type)
-            for field in kind
-        ]
-        return pa.StructArray.from_arrays(parts, fields=list(kind), mask=values.is_null())
-    if pa.types.is_list(kind) and pa.types.is_list(values.type):
-        items = _retyped(values.values, kind.value_type)
-        return pa.Array.from_buffers(kind, len(values), values.buffers()[:2], offset=values.offset, children=[items])
-    return values.cast(kind)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import Any
-
 import pyarrow as pa
 import pytest
 
 import ostinato
 from ostinato.core.events import to_arrow, with_columns
 from ostinato.errors import DataError
-from ostinato.patterns.many import fit_to_schema
 
 TABLE = pa.table({"ts": [1, 2], "type": ["A", "B"]})
 
@@ -45,32 +41,6 @@ def test_columns_without_a_value_do_where_there_are_no_events(query: str) -> Non
     missing = pa.table({name: pa.nulls(2) for name in ("ts", "type", "v", "w", "k")})
     with pytest.raises(DataError, match="`ts` is NULL"):
         ostinato.cel(query).detect(with_columns(missing, []))
-
-
-def test_columns_of_nothing_but_null_in_the_answers_of_many() -> None:
-    queries = {"a": ostinato.cel("A AS x ; B AS y"), "b": ostinato.cel("B AS x")}
-    found = ostinato.detect_many(queries, TABLE.append_column("n", pa.nulls(2)), events=True)
-    found.validate(full=True)
-    assert [[event["n"] for event in row["events"]] for row in found.to_pylist()] == [[None, None], [None]]
-
-
-@pytest.mark.parametrize("start", [0, 1, 2])
-def test_answers_in_another_zone_with_null_at_every_depth(start: int) -> None:
-    def kind(zone: str) -> pa.DataType:
-        inner = pa.struct([("at", pa.timestamp("us", zone)), ("n", pa.null())])
-        return pa.list_(pa.struct([("x", inner), ("all", pa.list_(inner)), ("n", pa.null())]))
-
-    inner: dict[str, Any] = {"at": datetime(2026, 1, 1, tzinfo=UTC), "n": None}
-    rows: list[Any] = [
-        [{"x": inner, "all": [inner, None], "n": None}, {"x": None, "all": None, "n": None}],
-        None,
-        [],
-        [None, {"x": inner, "all": [], "n": None}],
-    ]
-    matches = pa.table({"events": pa.array(rows, kind("Asia/Tokyo"))}).slice(start)
-    found = fit_to_schema("a", matches, pa.schema([("query", pa.string()), ("events", kind("UTC")), ("v", pa.int64())]))
-    found.validate(full=True)
-    assert found.to_pylist() == [{"query": "a", "events": row, "v": None} for row in rows[start:]]
 
 
 def test_a_pandas_frame_on_spark_is_told_from_a_spark_frame() -> None:

@@ -6,10 +6,9 @@ changes nothing.
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ostinato.core.arrow_casts import cast_column, cast_nested
 from ostinato.errors import DataError
 from ostinato.rules.relational.kinds import TERM, Attributes, is_list, logical_type, type_family
 
@@ -102,45 +101,16 @@ def conform_rows(rows: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _conformed(rows: pa.Table, field: pa.Field) -> pa.ChunkedArray | pa.Array:
-    if field.name not in rows.column_names:
-        return pa.nulls(len(rows), field.type)
-    column = rows[field.name]
-    if column.type == field.type:
-        return column
     try:
-        return _cast(column, field.type)
+        return cast_column(rows, field)
     except _MISFITS as error:
         raise DataError(f"`{field.name}` does not fit {field.type}, which it was before: {error}", fix=_FIX) from error
-
-
-def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    return pa.chunked_array([_widened(chunk, kind) for chunk in column.chunks], kind)
-
-
-def _widened(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """The array as of a wider type. Arrow's own cast fails on parts of nested arrays, and on lists of nothing."""
-    if array.type == kind:
-        return array
-    if array.null_count == len(array):  # what was assumed of it need not be what came
-        return pa.nulls(len(array), kind)
-    if pa.types.is_struct(kind):
-        children = dict(zip((field.name for field in array.type), array.flatten(), strict=True))
-        missing = pa.nulls(len(array))
-        parts = [_widened(children.get(field.name, missing), field.type) for field in kind]
-        return pa.StructArray.from_arrays(parts, fields=list(kind), mask=array.is_null())
-    if pa.types.is_list(kind):
-        ends = np.cumsum(pc.list_value_length(array).fill_null(0).to_numpy())
-        offsets = pa.array(np.concatenate([[0], ends]), pa.int32())
-        return pa.ListArray.from_arrays(
-            offsets, _widened(array.flatten(), kind.value_type), type=kind, mask=array.is_null()
-        )
-    return array.cast(kind)
 
 
 def widen_column(column: pa.ChunkedArray, kind: pa.DataType, name: str) -> pa.ChunkedArray:
     """Values that are there already, as of the wider type that this batch brings."""
     try:
-        return _cast(column, kind)
+        return cast_nested(column, kind)
     except _MISFITS as error:
         reason = f"`{name}` would be a {kind} from this batch on, and has had values that do not fit: {error}"
         raise DataError(reason, fix=_FIX) from error
@@ -160,7 +130,7 @@ def signed_type(kind: pa.DataType) -> pa.DataType:
 def check_signed(column: pa.ChunkedArray, name: str) -> None:
     """Raise DataError where a number is too large for rules."""
     try:
-        _cast(column, signed_type(column.type))
+        cast_nested(column, signed_type(column.type))
     except _MISFITS as error:
         reason = f"`{name}` has a number over {2**63 - 1}, the largest that rules compute with"
         raise DataError(reason, fix="make the column decimals or text, or leave it out") from error

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from ostinato.core import arrow
 from ostinato.core.events import column_kinds
 
 TERM: Any = None
@@ -61,9 +62,7 @@ def null_as_text(kind: pa.DataType) -> pa.DataType:
 
 
 def is_list(kind: Kind) -> bool:
-    return kind is not TERM and (
-        pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
-    )
+    return kind is not TERM and arrow.is_list(kind)
 
 
 def is_nested(kind: Kind) -> bool:
