@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ostinato.rules.limits import RuleLimits
     from ostinato.rules.program import RuleProgram
     from ostinato.xseq.limits import XSeqLimits
-    from ostinato.xseq.query import TreeQuery
+    from ostinato.xseq.query import XSeqQuery
 
 __version__ = "0.1.0"
 __all__ = [
@@ -71,15 +71,15 @@ def rules(text: str) -> RuleProgram:
     return RuleProgram(text)
 
 
-def xseq(text: str, *, matches: Literal["all", "longest"] = "all", schema: Any = None) -> TreeQuery:
+def xseq(text: str, *, matches: Literal["all", "longest"] = "all", schema: Any = None) -> XSeqQuery:
     """Compile an XSeq query over XML or JSON documents; raises QueryError when it is wrong.
 
     `matches="longest"` leaves out matches that another one continues. `schema` is the path of a DTD, an XML Schema or a
     sample document that says what can occur.
     """
-    from ostinato.xseq.query import TreeQuery
+    from ostinato.xseq.query import XSeqQuery
 
-    return TreeQuery(text, matches=matches, schema=schema)
+    return XSeqQuery(text, matches=matches, schema=schema)
 
 
 def detect_many(queries: Mapping[str, PatternQuery], data: Any, /, **options: Any) -> Any:

@@ -34,7 +34,7 @@ from ostinato.patterns.runtime.engine import Engine, Statistics
 from ostinato.rules.incremental.engine import RuleEngine, RuleStatistics
 from ostinato.rules.program import RuleProgram
 from ostinato.rules.syntax.nodes import RELATIONS, RELATIVE_TIMERS
-from ostinato.xseq.query import TreeQuery
+from ostinato.xseq.query import XSeqQuery
 from ostinato.xseq.syntax.nodes import Axis
 
 ROOT = Path(__file__).parents[2]
@@ -231,7 +231,7 @@ def test_options_without_a_verb_are_documented() -> None:
     assert [option for option in given if f"`ostinato {option}`" not in page and option != "--help"] == []
 
 
-@pytest.mark.parametrize("owner", [CelQuery, Engine, RuleProgram, RuleEngine, TreeQuery])
+@pytest.mark.parametrize("owner", [CelQuery, Engine, RuleProgram, RuleEngine, XSeqQuery])
 def test_every_method_is_documented(owner: type) -> None:
     text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
     # How an engine is built and joined to others is no business of its users.

@@ -133,10 +133,10 @@ def detect(
     [cyan]ostinato detect fires.cel --engine spark --stream --input kafka://HOST:9092/TOPIC --kind value=number[/]
     """
     from ostinato.patterns.query import PatternQuery
-    from ostinato.xseq.query import TreeQuery
+    from ostinato.xseq.query import XSeqQuery
 
     compiled, inputs = arguments(query, more, text, inputs, language)
-    if isinstance(compiled, TreeQuery):
+    if isinstance(compiled, XSeqQuery):
         usage("detect reads events; documents are queried by: ostinato xseq QUERY --input FILE")
     if not isinstance(compiled, PatternQuery):
         usage("detect finds matches of a query; rules are run by: ostinato rules PROGRAM --input FILE")
@@ -235,11 +235,11 @@ def check(
     [cyan]ostinato check falling.xseq --schema stocks.dtd[/]
     """
     from ostinato.patterns.query import PatternQuery
-    from ostinato.xseq.query import TreeQuery
+    from ostinato.xseq.query import XSeqQuery
 
     compiled, inputs = arguments(query, more, text, inputs, language, matches, schema)
     files = given_files(inputs)
-    if isinstance(compiled, TreeQuery):
+    if isinstance(compiled, XSeqQuery):
         if files or time or type or begin or end or document or kind:
             usage("an XSeq query has no columns to check; --schema FILE says what its documents hold")
         typer.echo(checked_xseq(compiled))
@@ -291,7 +291,7 @@ def explain(
     [cyan]ostinato explain model/[/]
     """
     from ostinato.rules.program import RuleProgram
-    from ostinato.xseq.query import TreeQuery
+    from ostinato.xseq.query import XSeqQuery
 
     if query is not None and text is None and (told := explained(query)) is not None:
         typer.echo(told)
@@ -310,11 +310,11 @@ def explain(
         usage("--engine spark and --input go together: what Spark does depends on the columns")
     if svg is not None and svg.suffix.lower() not in (".svg", ".dot", ".gv"):
         usage(f"--svg {svg} must end in .svg, .dot or .gv")
-    if isinstance(compiled, TreeQuery) and files:
+    if isinstance(compiled, XSeqQuery) and files:
         usage("--engine and --input are for queries of events; a document is read the same way wherever it is")
     if svg is not None:
         compiled.diagram().save(svg)
-    if isinstance(compiled, TreeQuery) or not files:
+    if isinstance(compiled, XSeqQuery) or not files:
         typer.echo(compiled.explain())
         return
     from ostinato.spark.job import SparkJob

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from ostinato.patterns.query import PatternQuery
     from ostinato.rules.program import RuleProgram
     from ostinato.spark.kafka import Topic
-    from ostinato.xseq.query import TreeQuery
+    from ostinato.xseq.query import XSeqQuery
 
-    Compiled = PatternQuery | RuleProgram | TreeQuery
+    Compiled = PatternQuery | RuleProgram | XSeqQuery
 
 KINDS = ("number", "string", "boolean", "timestamp")
 TOPIC = "kafka://"  # what an input begins with that is a topic

@@ -29,7 +29,7 @@ from ostinato.errors import QueryError
 
 if TYPE_CHECKING:
     from ostinato.xseq.limits import XSeqLimits
-    from ostinato.xseq.query import TreeQuery
+    from ostinato.xseq.query import XSeqQuery
 
 EXTENSION = ".xseq"
 
@@ -123,7 +123,7 @@ def xseq(
     [cyan]ostinato xseq q.xseq --input documents/ --on-error collect[/]
     [cyan]curl https://example.org/log.jsonl.gz | ostinato xseq q.xseq --input -[/]
     """
-    tree = _tree_query(query, text, matches, schema)
+    tree = _xseq_query(query, text, matches, schema)
     given = [*(inputs or ()), *(more or ()), *([query] if text is not None and query is not None else ())]
     if not given:
         usage("documents are missing: --input FILE")
@@ -155,7 +155,7 @@ def xseq(
     XSeqJob(tree, given, column, options, on_error.value, limits, limit, sort).run(output)
 
 
-def checked_xseq(query: TreeQuery) -> str:
+def checked_xseq(query: XSeqQuery) -> str:
     """What `ostinato check` says of a query over documents, once it is known to be right."""
     warn(query)
     names = ", ".join(query.columns)
@@ -163,9 +163,9 @@ def checked_xseq(query: TreeQuery) -> str:
     return f"ok: returns {names}; {how}"
 
 
-def _tree_query(query: str | None, text: str | None, matches: MatchChoice | None, schema: Path | None) -> TreeQuery:
+def _xseq_query(query: str | None, text: str | None, matches: MatchChoice | None, schema: Path | None) -> XSeqQuery:
     """A query is text, unless its name says that it is a file: a path and the name of a file look too much alike."""
-    from ostinato.xseq.query import TreeQuery
+    from ostinato.xseq.query import XSeqQuery
 
     written = text if text is not None else query
     if written is None:
@@ -177,7 +177,7 @@ def _tree_query(query: str | None, text: str | None, matches: MatchChoice | None
             found = compiled(written, Language.XSEQ, matches, schema)
         except QueryError as error:
             raise _after_the_shell(error, written) from None
-    assert isinstance(found, TreeQuery)
+    assert isinstance(found, XSeqQuery)
     return found
 
 

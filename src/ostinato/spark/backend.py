@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ostinato.forecast.score.evaluation import Evaluation
     from ostinato.patterns.query import PatternQuery
     from ostinato.rules.program import RuleProgram
-    from ostinato.xseq.query import TreeQuery
+    from ostinato.xseq.query import XSeqQuery
 
 
 def detect(queries: PatternQuery | Mapping[str, PatternQuery], frame: DataFrame, /, **options: Any) -> DataFrame:
@@ -43,13 +43,13 @@ def explain_rules(program: RuleProgram, frame: DataFrame, /, **options: Any) -> 
     return explain_rules(program, frame, **options)
 
 
-def detect_xseq(query: TreeQuery, frame: DataFrame, /, **options: Any) -> DataFrame:
+def detect_xseq(query: XSeqQuery, frame: DataFrame, /, **options: Any) -> DataFrame:
     from ostinato.spark.xseq.detect import detect_xseq
 
     return detect_xseq(query, frame, **options)
 
 
-def explain_xseq(query: TreeQuery, frame: DataFrame, /, **options: Any) -> str:
+def explain_xseq(query: XSeqQuery, frame: DataFrame, /, **options: Any) -> str:
     from ostinato.spark.xseq.detect import explain_xseq
 
     return explain_xseq(query, frame, **options)

@@ -10,7 +10,7 @@ from ostinato.core.compile_notice import announce_compilation
 from ostinato.errors import QueryError
 from ostinato.xseq.plan.check import parse_checked
 from ostinato.xseq.plan.schema_passes import Note, optimised
-from ostinato.xseq.syntax.nodes import XSeqQuery
+from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.normal_form import normalised
 from ostinato.xseq.syntax.variables import repeating
 from ostinato.xseq.walk.program import Answer, Program, program_of
@@ -32,8 +32,8 @@ class Compiled:
     """A query after every stage."""
 
     text: str
-    written: XSeqQuery  # as it was written
-    query: XSeqQuery  # conditions in their places, names where they can be known
+    written: n.Query  # as it was written
+    query: n.Query  # conditions in their places, names where they can be known
     notes: tuple[Note, ...]  # what the schema allowed to leave out
     matches: Matches
     schema: Schema | None

@@ -25,7 +25,7 @@ _READING = frozenset(("doctype", "encoding", "namespaces", "root", "record", "ch
 _OTHERS = frozenset(("column", "format", "limits", "name", "on_error"))
 
 
-class TreeQuery:
+class XSeqQuery:
     """An XSeq query, checked and compiled; it can be run over any number of documents."""
 
     def __init__(self, text: str, *, matches: Matches = "all", schema: Any = None) -> None:

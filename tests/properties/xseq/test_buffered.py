@@ -16,7 +16,7 @@ from ostinato.xseq.runtime.buffered.anchor import Anchor
 from ostinato.xseq.runtime.buffered.evaluator import Buffered
 from ostinato.xseq.runtime.rows import Rows, assemble
 from ostinato.xseq.semantics.query import Matches, Row
-from ostinato.xseq.syntax.nodes import XSeqQuery
+from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.walk.program import program_of
 from support.generators.xseq import answer, queries, xml_documents
 from support.xseq import padded, same
@@ -24,7 +24,7 @@ from support.xseq import padded, same
 WHOLE = Anchor((), (), "it is wanted so")
 
 
-def buffered(query: XSeqQuery, document: bytes, matches: Matches, chunk: int, whole: bool) -> list[Row]:
+def buffered(query: n.Query, document: bytes, matches: Matches, chunk: int, whole: bool) -> list[Row]:
     program = program_of(normalised(query), repeating(query))
     evaluator = Buffered(program, matches=matches)
     if whole:
@@ -44,7 +44,7 @@ def buffered(query: XSeqQuery, document: bytes, matches: Matches, chunk: int, wh
 @given(
     queries(), xml_documents(), st.sampled_from(["all", "longest"]), st.sampled_from([1, 7, 64, 1 << 16]), st.booleans()
 )
-def test_as_declared(query: XSeqQuery, document: bytes, matches: Matches, chunk: int, whole: bool) -> None:
+def test_as_declared(query: n.Query, document: bytes, matches: Matches, chunk: int, whole: bool) -> None:
     try:
         check(query)
     except QueryError:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import ostinato as ost
 from ostinato.documents.tree import read_json, read_xml
 from ostinato.xseq.semantics.query import Matches, Row
+from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.format import query_text
-from ostinato.xseq.syntax.nodes import XSeqQuery
 from support.generators.xseq import answer, forward_queries, json_documents, queries, xml_documents
 from support.xseq import padded, same
 
@@ -25,40 +25,40 @@ def assert_same(found: list[Row], expected: list[Row]) -> None:
         assert all(map(same, row, wanted)), (found, expected)
 
 
-def detected(query: XSeqQuery, document: bytes, matches: Matches, **options: object) -> list[Row]:
+def detected(query: n.Query, document: bytes, matches: Matches, **options: object) -> list[Row]:
     table = ost.xseq(query_text(query), matches=matches).detect(io.BytesIO(document), **options)
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
 @settings(max_examples=40)
 @given(forward_queries(), xml_documents(), MATCHES, CHUNKS)
-def test_in_one_pass(query: XSeqQuery, document: bytes, matches: Matches, chunk: int) -> None:
+def test_in_one_pass(query: n.Query, document: bytes, matches: Matches, chunk: int) -> None:
     document = padded(document)
     assert_same(detected(query, document, matches, chunk_size=chunk), answer(query, read_xml(document), matches))
 
 
 @settings(max_examples=40)
 @given(queries(), xml_documents(), MATCHES, CHUNKS)
-def test_of_any_kind(query: XSeqQuery, document: bytes, matches: Matches, chunk: int) -> None:
+def test_of_any_kind(query: n.Query, document: bytes, matches: Matches, chunk: int) -> None:
     document = padded(document)
     assert_same(detected(query, document, matches, chunk_size=chunk), answer(query, read_xml(document), matches))
 
 
 @settings(max_examples=40)
 @given(queries(), json_documents(), MATCHES)
-def test_over_json(query: XSeqQuery, document: bytes, matches: Matches) -> None:
+def test_over_json(query: n.Query, document: bytes, matches: Matches) -> None:
     assert_same(detected(query, document, matches, format="json"), answer(query, read_json(document), matches))
 
 
 @settings(max_examples=40)
 @given(queries(), xml_documents())
-def test_recognition(query: XSeqQuery, document: bytes) -> None:
+def test_recognition(query: n.Query, document: bytes) -> None:
     assert ost.xseq(query_text(query)).recognises(document) == bool(answer(query, read_xml(document)))
 
 
 @settings(max_examples=36)
 @given(forward_queries(), st.lists(xml_documents(), min_size=2, max_size=4), MATCHES)
-def test_one_document_after_the_other(query: XSeqQuery, documents: list[bytes], matches: Matches) -> None:
+def test_one_document_after_the_other(query: n.Query, documents: list[bytes], matches: Matches) -> None:
     """A query that has run before knows nothing of the documents it ran over."""
     compiled = ost.xseq(query_text(query), matches=matches)
     for document in documents:

@@ -13,30 +13,30 @@ from ostinato.xseq.paper.path_productions import productions
 from ostinato.xseq.paper.productions import PASSES, is_safe
 from ostinato.xseq.paper.recognise import recognises
 from ostinato.xseq.semantics.query import evaluate
-from ostinato.xseq.syntax.nodes import Exists, Path, XSeqQuery
+from ostinato.xseq.syntax import nodes as n
 from support.generators.paths import BACKWARD, FORWARD, documents, local_predicates, paths, steps
 
 AXES = FORWARD + BACKWARD
 inner = paths(AXES, intersect=False, variables=False)
-predicates = st.one_of(local_predicates(), steps(AXES, local_predicates()).map(Exists), inner.map(Exists))
+predicates = st.one_of(local_predicates(), steps(AXES, local_predicates()).map(n.Exists), inner.map(n.Exists))
 
 
 @settings(max_examples=40, deadline=None)
 @given(paths(AXES, predicates, intersect=False), documents())
-def test_one_pass_decides(path: Path, written: bytes) -> None:
+def test_one_pass_decides(path: n.Path, written: bytes) -> None:
     tree = read_xml(written)
-    assert recognises(path, from_tree(tree)) == bool(evaluate(XSeqQuery(path), tree))
+    assert recognises(path, from_tree(tree)) == bool(evaluate(n.Query(path), tree))
 
 
 @settings(max_examples=30, deadline=None)
 @given(paths(AXES, predicates), documents())
-def test_passes_keep_the_pairs(path: Path, written: bytes) -> None:
+def test_passes_keep_the_pairs(path: n.Path, written: bytes) -> None:
     tree = read_xml(written)
     query = productions(path)
     expected = pairs(query, tree)
     assert is_safe(query)
     ends = {end for start, end in expected if start is tree and end is not tree}
-    assert len(ends) == len(evaluate(XSeqQuery(path), tree))
+    assert len(ends) == len(evaluate(n.Query(path), tree))
     for each in PASSES:
         try:
             query = each(query)

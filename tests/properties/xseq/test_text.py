@@ -10,40 +10,8 @@ from hypothesis import strategies as st
 
 from ostinato.errors import QueryError
 from ostinato.xseq.plan.check import normalised, parse_checked, repeating, variables
+from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.format import operand_text, query_text
-from ostinato.xseq.syntax.nodes import (
-    Aggregate,
-    Alias,
-    And,
-    Arithmetic,
-    Axis,
-    Call,
-    Comparison,
-    Concat,
-    Condition,
-    Constant,
-    Define,
-    Exists,
-    Holds,
-    Intersect,
-    Item,
-    Kind,
-    Leaf,
-    Negative,
-    NodeTest,
-    Not,
-    Operand,
-    Or,
-    Partition,
-    Path,
-    Predicate,
-    Reference,
-    Relative,
-    Star,
-    Step,
-    Union,
-    XSeqQuery,
-)
 from ostinato.xseq.syntax.parse import parse
 from support.xseq_paper import ALL
 
@@ -53,88 +21,90 @@ VARIABLES = ("X", "Y", "from", "text")
 PATH_VARIABLES = ("P", "Q")
 
 names = st.sampled_from((*NAMES, *WORDS))
-axes = st.sampled_from(Axis)
-plain_tests = st.builds(NodeTest, st.just(Kind.NAME), st.sampled_from(NAMES))
+axes = st.sampled_from(n.Axis)
+plain_tests = st.builds(n.NodeTest, st.just(n.Kind.NAME), st.sampled_from(NAMES))
 tests = st.one_of(
-    st.builds(NodeTest, st.just(Kind.NAME), names),
-    st.sampled_from([NodeTest(Kind.ANY), NodeTest(Kind.NODE), NodeTest(Kind.TEXT)]),
+    st.builds(n.NodeTest, st.just(n.Kind.NAME), names),
+    st.sampled_from([n.NodeTest(n.Kind.ANY), n.NodeTest(n.Kind.NODE), n.NodeTest(n.Kind.TEXT)]),
 )
 numbers = st.one_of(
     st.integers(0, 2**63 - 2), st.floats(0, allow_infinity=False, allow_nan=False), st.sampled_from([0.5, 1e300, 1e-9])
 )
-constants = st.builds(Constant, st.one_of(numbers, st.text(max_size=4), st.sampled_from(["it's", '"', "(: x :)"])))
+constants = st.builds(n.Constant, st.one_of(numbers, st.text(max_size=4), st.sampled_from(["it's", '"', "(: x :)"])))
 variable_names = st.sampled_from(VARIABLES)
 
 
 @st.composite
-def references(draw: st.DrawFn) -> Reference:
-    alias = draw(st.sampled_from(Alias))
-    leaf = draw(st.sampled_from(Leaf))
-    step_axes = st.sampled_from([axis for axis in Axis if axis not in (Axis.ATTRIBUTE, Axis.SELF)])
-    return Reference(
+def references(draw: st.DrawFn) -> n.Reference:
+    alias = draw(st.sampled_from(n.Alias))
+    leaf = draw(st.sampled_from(n.Leaf))
+    step_axes = st.sampled_from([axis for axis in n.Axis if axis not in (n.Axis.ATTRIBUTE, n.Axis.SELF)])
+    return n.Reference(
         draw(variable_names),
         alias,
-        draw(st.none() if alias == Alias.PLAIN else st.sampled_from((None, "P"))),
+        draw(st.none() if alias == n.Alias.PLAIN else st.sampled_from((None, "P"))),
         tuple(draw(st.lists(st.tuples(step_axes, names), max_size=2))),
         leaf,
-        draw(names) if leaf == Leaf.ATTRIBUTE else "",
+        draw(names) if leaf == n.Leaf.ATTRIBUTE else "",
     )
 
 
 @cache
-def operands(depth: int, inside: bool) -> st.SearchStrategy[Operand]:
-    leaves: list[st.SearchStrategy[Operand]] = [constants, references()]
+def operands(depth: int, inside: bool) -> st.SearchStrategy[n.Operand]:
+    leaves: list[st.SearchStrategy[n.Operand]] = [constants, references()]
     if inside:
-        leaves.append(st.builds(Relative, paths(min(depth, 1), bind=False), st.sampled_from([Leaf.NODE, Leaf.TAG])))
+        leaves.append(
+            st.builds(n.Relative, paths(min(depth, 1), bind=False), st.sampled_from([n.Leaf.NODE, n.Leaf.TAG]))
+        )
     if depth == 0:
         return st.one_of(leaves)
     inner = operands(depth - 1, inside)
     return st.one_of(
         *leaves,
-        st.builds(Arithmetic, st.sampled_from("+-*/%"), inner, inner),
-        st.builds(Negative, inner),
-        st.builds(Aggregate, st.sampled_from(["max", "min", "count", "sum", "avg"]), inner),
+        st.builds(n.Arithmetic, st.sampled_from("+-*/%"), inner, inner),
+        st.builds(n.Negative, inner),
+        st.builds(n.Aggregate, st.sampled_from(["max", "min", "count", "sum", "avg"]), inner),
     )
 
 
 @cache
-def conditions(depth: int, inside: bool) -> st.SearchStrategy[Condition]:
+def conditions(depth: int, inside: bool) -> st.SearchStrategy[n.Condition]:
     operand = operands(depth, inside)
-    leaf = st.builds(Comparison, st.sampled_from(["=", "!=", "<", "<=", ">", ">="]), operand, operand)
+    leaf = st.builds(n.Comparison, st.sampled_from(["=", "!=", "<", "<=", ">", ">="]), operand, operand)
     if depth == 0:
         return leaf
     inner = conditions(depth - 1, inside)
     several = st.lists(inner, min_size=2, max_size=3).map(tuple)
-    return st.one_of(leaf, st.builds(And, several), st.builds(Or, several), st.builds(Not, inner))
+    return st.one_of(leaf, st.builds(n.And, several), st.builds(n.Or, several), st.builds(n.Not, inner))
 
 
 @cache
-def predicates(depth: int) -> st.SearchStrategy[tuple[Predicate, ...]]:
+def predicates(depth: int) -> st.SearchStrategy[tuple[n.Predicate, ...]]:
     if depth == 0:
         return st.just(())
-    one = st.one_of(st.builds(Exists, paths(depth - 1)), st.builds(Holds, conditions(depth - 1, True)))
+    one = st.one_of(st.builds(n.Exists, paths(depth - 1)), st.builds(n.Holds, conditions(depth - 1, True)))
     return st.lists(one, max_size=2).map(tuple)
 
 
 @cache
-def steps(depth: int, bind: bool = True) -> st.SearchStrategy[Step]:
-    named = st.builds(Step, axes, tests, st.none(), predicates(depth))
-    bound = st.builds(Step, axes, st.just(NodeTest(Kind.ANY)), variable_names, predicates(depth))
+def steps(depth: int, bind: bool = True) -> st.SearchStrategy[n.Step]:
+    named = st.builds(n.Step, axes, tests, st.none(), predicates(depth))
+    bound = st.builds(n.Step, axes, st.just(n.NodeTest(n.Kind.ANY)), variable_names, predicates(depth))
     return st.one_of(named, bound) if bind else named
 
 
 @cache
-def entered(depth: int) -> st.SearchStrategy[Path]:
+def entered(depth: int) -> st.SearchStrategy[n.Path]:
     """Paths that start with a step without an axis."""
     first = st.one_of(
-        st.builds(Step, st.just(Axis.FOLLOWING_SIBLING), st.one_of(plain_tests, st.just(NodeTest(Kind.ANY)))),
-        st.builds(Step, st.just(Axis.FOLLOWING_SIBLING), st.just(NodeTest(Kind.ANY)), variable_names),
+        st.builds(n.Step, st.just(n.Axis.FOLLOWING_SIBLING), st.one_of(plain_tests, st.just(n.NodeTest(n.Kind.ANY)))),
+        st.builds(n.Step, st.just(n.Axis.FOLLOWING_SIBLING), st.just(n.NodeTest(n.Kind.ANY)), variable_names),
     )
     return st.builds(lambda step, rest: joined([step, rest]), first, paths(depth))
 
 
 @cache
-def paths(depth: int, bind: bool = True) -> st.SearchStrategy[Path]:
+def paths(depth: int, bind: bool = True) -> st.SearchStrategy[n.Path]:
     if depth == 0:
         return steps(0, bind)
     inner = paths(depth - 1, bind)
@@ -142,38 +112,38 @@ def paths(depth: int, bind: bool = True) -> st.SearchStrategy[Path]:
     found = [
         steps(depth, bind),
         several.map(joined),
-        st.builds(Star, inner),
-        st.builds(Union, several.map(tuple)),
-        st.builds(Intersect, several.map(tuple)),
+        st.builds(n.Star, inner),
+        st.builds(n.Union, several.map(tuple)),
+        st.builds(n.Intersect, several.map(tuple)),
     ]
     if bind:
         path_variable = st.sampled_from(PATH_VARIABLES)
         found += [
-            st.builds(Define, path_variable, inner),
-            st.builds(Define, path_variable, entered(depth - 1), axes),
-            st.builds(Call, path_variable),
+            st.builds(n.Define, path_variable, inner),
+            st.builds(n.Define, path_variable, entered(depth - 1), axes),
+            st.builds(n.Call, path_variable),
         ]
     return st.one_of(found)
 
 
-def joined(parts: list[Path]) -> Path:
+def joined(parts: list[n.Path]) -> n.Path:
     """One after the other: what is in a bracket without a star is no path of its own."""
-    return Concat(tuple(inner for part in parts for inner in (part.parts if isinstance(part, Concat) else (part,))))
+    return n.Concat(tuple(inner for part in parts for inner in (part.parts if isinstance(part, n.Concat) else (part,))))
 
 
 @cache
-def items() -> st.SearchStrategy[Item]:
-    named = st.builds(Item, operands(2, False), st.sampled_from(NAMES))
-    return st.one_of(named, operands(2, False).map(lambda operand: Item(operand, operand_text(operand))))
+def items() -> st.SearchStrategy[n.Item]:
+    named = st.builds(n.Item, operands(2, False), st.sampled_from(NAMES))
+    return st.one_of(named, operands(2, False).map(lambda operand: n.Item(operand, operand_text(operand))))
 
 
 @st.composite
-def queries(draw: st.DrawFn) -> XSeqQuery:
+def queries(draw: st.DrawFn) -> n.Query:
     path = draw(paths(2))
-    partition = draw(st.none() | st.builds(Partition, paths(1), names))
+    partition = draw(st.none() | st.builds(n.Partition, paths(1), names))
     # A variable is a path variable when it is defined somewhere; two definitions are refused by the check only.
-    path = joined([path, *(Define(name, Step(Axis.CHILD, NodeTest(Kind.ANY))) for name in PATH_VARIABLES)])
-    return XSeqQuery(
+    path = joined([path, *(n.Define(name, n.Step(n.Axis.CHILD, n.NodeTest(n.Kind.ANY))) for name in PATH_VARIABLES)])
+    return n.Query(
         path,
         draw(st.none() | st.lists(items(), min_size=1, max_size=3).map(tuple)),
         draw(st.none() | conditions(2, False)),
@@ -183,13 +153,13 @@ def queries(draw: st.DrawFn) -> XSeqQuery:
 
 @settings(max_examples=36)
 @given(queries())
-def test_text_says_what_the_query_is(query: XSeqQuery) -> None:
+def test_text_says_what_the_query_is(query: n.Query) -> None:
     assert parse(query_text(query)) == query
 
 
 @settings(max_examples=30)
 @given(queries())
-def test_a_query_is_refused_or_can_be_used(query: XSeqQuery) -> None:
+def test_a_query_is_refused_or_can_be_used(query: n.Query) -> None:
     try:
         checked = parse_checked(query_text(query))
     except QueryError as error:

@@ -10,16 +10,16 @@ from ostinato.documents.tree import read_xml
 from ostinato.xseq.paper.from_query import construct
 from ostinato.xseq.paper.vpa import accepts, accepts_prefix, with_rest
 from ostinato.xseq.semantics.query import evaluate
-from ostinato.xseq.syntax.nodes import Path, XSeqQuery
+from ostinato.xseq.syntax import nodes as n
 from support.generators.paths import documents, paths
 
 
 @settings(max_examples=30, deadline=None)
 @given(paths(), st.lists(documents(), min_size=1, max_size=4))
-def test_forward_fragment(path: Path, written: list[bytes]) -> None:
+def test_forward_fragment(path: n.Path, written: list[bytes]) -> None:
     automaton = construct(path)
     for document in map(read_xml, written):
         word = list(from_tree(document))
-        matches = bool(evaluate(XSeqQuery(path), document))
+        matches = bool(evaluate(n.Query(path), document))
         assert accepts_prefix(automaton, word) == matches
         assert accepts(with_rest(automaton), word) == matches

@@ -6,38 +6,20 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from ostinato.xseq.syntax.nodes import (
-    Axis,
-    Call,
-    Comparison,
-    Concat,
-    Constant,
-    Define,
-    Exists,
-    Holds,
-    Intersect,
-    Kind,
-    NodeTest,
-    Path,
-    Predicate,
-    Relative,
-    Star,
-    Step,
-    Union,
-)
+from ostinato.xseq.syntax import nodes as n
 
 NAMES = ("a", "b", "c")
 ATTRIBUTES = ("p", "q")
 FORWARD = (
-    Axis.CHILD,
-    Axis.CHILD,
-    Axis.DESCENDANT,
-    Axis.FOLLOWING_SIBLING,
-    Axis.IMMEDIATE_FOLLOWING_SIBLING,
-    Axis.FIRST_CHILD,
+    n.Axis.CHILD,
+    n.Axis.CHILD,
+    n.Axis.DESCENDANT,
+    n.Axis.FOLLOWING_SIBLING,
+    n.Axis.IMMEDIATE_FOLLOWING_SIBLING,
+    n.Axis.FIRST_CHILD,
 )
-BACKWARD = (Axis.PARENT, Axis.ANCESTOR, Axis.PRECEDING_SIBLING)
-ANY, NODE, TEXT = NodeTest(Kind.ANY), NodeTest(Kind.NODE), NodeTest(Kind.TEXT)
+BACKWARD = (n.Axis.PARENT, n.Axis.ANCESTOR, n.Axis.PRECEDING_SIBLING)
+ANY, NODE, TEXT = n.NodeTest(n.Kind.ANY), n.NodeTest(n.Kind.NODE), n.NodeTest(n.Kind.TEXT)
 
 
 @st.composite
@@ -53,73 +35,78 @@ def documents() -> st.SearchStrategy[bytes]:
     return elements().map(str.encode)
 
 
-def tests() -> st.SearchStrategy[NodeTest]:
-    return st.one_of(st.sampled_from(NAMES).map(lambda name: NodeTest(Kind.NAME, name)), st.just(ANY))
+def tests() -> st.SearchStrategy[n.NodeTest]:
+    return st.one_of(st.sampled_from(NAMES).map(lambda name: n.NodeTest(n.Kind.NAME, name)), st.just(ANY))
 
 
-def attribute(name: str) -> Step:
-    return Step(Axis.ATTRIBUTE, NodeTest(Kind.NAME, name))
+def attribute(name: str) -> n.Step:
+    return n.Step(n.Axis.ATTRIBUTE, n.NodeTest(n.Kind.NAME, name))
 
 
-def local_predicates() -> st.SearchStrategy[Predicate]:
+def local_predicates() -> st.SearchStrategy[n.Predicate]:
     compared = st.builds(
-        lambda name, sign, value: Holds(Comparison(sign, Relative(attribute(name)), Constant(value))),
+        lambda name, sign, value: n.Holds(n.Comparison(sign, n.Relative(attribute(name)), n.Constant(value))),
         st.sampled_from(ATTRIBUTES),
         st.sampled_from(("=", "!=", "<")),
         st.sampled_from(("1", "2")),
     )
-    return st.one_of(compared, st.sampled_from(ATTRIBUTES).map(lambda name: Exists(attribute(name))))
+    return st.one_of(compared, st.sampled_from(ATTRIBUTES).map(lambda name: n.Exists(attribute(name))))
 
 
 @st.composite
-def steps(draw: Any, axes: tuple[Axis, ...], predicates: st.SearchStrategy[Predicate]) -> Step:
+def steps(draw: Any, axes: tuple[n.Axis, ...], predicates: st.SearchStrategy[n.Predicate]) -> n.Step:
     held = (draw(predicates),) if not predicates.is_empty and draw(st.integers(0, 5)) == 0 else ()
-    return Step(draw(st.sampled_from(axes)), draw(tests()), predicates=held)
+    return n.Step(draw(st.sampled_from(axes)), draw(tests()), predicates=held)
 
 
-def last_steps() -> st.SearchStrategy[Step]:
+def last_steps() -> st.SearchStrategy[n.Step]:
     return st.sampled_from(
         (
             attribute("p"),
-            Step(Axis.CHILD, TEXT),
-            Step(Axis.DESCENDANT, TEXT),
-            Step(Axis.CHILD, NODE),
-            Step(Axis.SELF, NODE),
+            n.Step(n.Axis.CHILD, TEXT),
+            n.Step(n.Axis.DESCENDANT, TEXT),
+            n.Step(n.Axis.CHILD, NODE),
+            n.Step(n.Axis.SELF, NODE),
         )
     )
 
 
-def _together(kind: type[Concat] | type[Union] | type[Intersect], inner: Any, size: int = 3) -> Any:
+def _together(kind: type[n.Concat] | type[n.Union] | type[n.Intersect], inner: Any, size: int = 3) -> Any:
     return st.lists(inner, min_size=2, max_size=size).map(lambda some: kind(tuple(some)))
 
 
 @st.composite
 def paths(
     draw: Any,
-    axes: tuple[Axis, ...] = FORWARD,
-    predicates: st.SearchStrategy[Predicate] | None = None,
+    axes: tuple[n.Axis, ...] = FORWARD,
+    predicates: st.SearchStrategy[n.Predicate] | None = None,
     *,
     intersect: bool = True,
     variables: bool = True,
-) -> Path:
+) -> n.Path:
     """A path from the document node; most begin by going down."""
     single = steps(axes, local_predicates() if predicates is None else predicates)
 
     def larger(inner: Any) -> Any:
-        kinds = [_together(Concat, inner), _together(Concat, inner), inner.map(Star), _together(Union, inner, 2)]
+        kinds = [
+            _together(n.Concat, inner),
+            _together(n.Concat, inner),
+            inner.map(n.Star),
+            _together(n.Union, inner, 2),
+        ]
         if intersect:
-            kinds.append(_together(Intersect, inner, 2))
+            kinds.append(_together(n.Intersect, inner, 2))
         return st.one_of(kinds)
 
     rest = draw(st.recursive(single, larger, max_leaves=4))
     if variables and draw(st.integers(0, 3)) == 0:
-        tail: Path = Concat((rest, Call("Z")))
+        tail: n.Path = n.Concat((rest, n.Call("Z")))
         if draw(st.booleans()):
-            tail = Union((tail, draw(single)))
-        rest = Define("Z", tail, draw(st.sampled_from((None, Axis.CHILD, Axis.DESCENDANT))))
+            tail = n.Union((tail, draw(single)))
+        rest = n.Define("Z", tail, draw(st.sampled_from((None, n.Axis.CHILD, n.Axis.DESCENDANT))))
         if draw(st.booleans()):
-            rest = Concat((rest, Call("Z")))
+            rest = n.Concat((rest, n.Call("Z")))
     ends = (draw(last_steps()),) if draw(st.integers(0, 3)) == 0 else ()
-    first = draw(st.sampled_from(((), (Step(Axis.DESCENDANT, ANY),), (Step(Axis.CHILD, ANY),))))
+    first = draw(st.sampled_from(((), (n.Step(n.Axis.DESCENDANT, ANY),), (n.Step(n.Axis.CHILD, ANY),))))
     every = (*first, rest, *ends)
-    return every[0] if len(every) == 1 else Concat(every)
+    return every[0] if len(every) == 1 else n.Concat(every)

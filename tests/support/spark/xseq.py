@@ -11,7 +11,7 @@ from typing import Any
 
 import ostinato as ost
 from ostinato.errors import OstinatoError
-from ostinato.xseq.query import TreeQuery
+from ostinato.xseq.query import XSeqQuery
 from support import paths
 
 VECTORS = json.loads((paths.VECTORS / "xseq.json").read_text())
@@ -55,7 +55,7 @@ def _xml(name: str, tree: dict[str, Any]) -> str:
     return f"<{name}{told}>{inner}</{name}>"
 
 
-def embedded(query: TreeQuery, documents: Iterable[tuple[int, Any]], **options: Any) -> Told:
+def embedded(query: XSeqQuery, documents: Iterable[tuple[int, Any]], **options: Any) -> Told:
     """What the query says of each document by itself: its number, the answer, and what is wrong."""
     rows: list[tuple[Any, ...]] = []
     for number, document in documents:
@@ -88,5 +88,5 @@ def broken_folder(folder: Path, files: int) -> dict[str, str]:
     return texts
 
 
-def bound(answer: str) -> TreeQuery:
+def bound(answer: str) -> XSeqQuery:
     return ost.xseq(f"return {answer} from //$B where tag($B) = 'b'")

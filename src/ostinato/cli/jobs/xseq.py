@@ -20,7 +20,7 @@ from ostinato.files.reader import OnError
 from ostinato.viz.table import escape_control
 from ostinato.xseq.answers import Answers, Bad, Gathered
 from ostinato.xseq.limits import XSeqLimits
-from ostinato.xseq.query import TreeQuery
+from ostinato.xseq.query import XSeqQuery
 from ostinato.xseq.runtime.rows import schema_of
 
 LIMITS = tuple(each.name for each in fields(XSeqLimits))
@@ -47,7 +47,7 @@ class XSeqJob:
     each document in document order.
     """
 
-    query: TreeQuery
+    query: XSeqQuery
     inputs: Sequence[str]
     column: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)

@@ -18,7 +18,7 @@ from ostinato.spark.xseq.columns import Columns, columns_of
 from ostinato.spark.xseq.files import DOCUMENTS, read_documents
 from ostinato.spark.xseq.task import OUTPUT_BYTES, OUTPUT_ROWS, Task
 from ostinato.xseq.limits import XSeqLimits
-from ostinato.xseq.query import TreeQuery
+from ostinato.xseq.query import XSeqQuery
 from ostinato.xseq.run import source_of
 from ostinato.xseq.runtime.rows import schema_of
 
@@ -29,7 +29,7 @@ __all__ = ["detect_xseq", "explain_xseq", "read_documents", "run_folder"]
 
 
 def detect_xseq(
-    query: TreeQuery,
+    query: XSeqQuery,
     frame: DataFrame,
     /,
     *,
@@ -51,7 +51,7 @@ def detect_xseq(
     content); with `files` it holds paths (default: path), which tasks open. `keep` are the columns beside the answer:
     all others unless it says which. A document that cannot be read gives one row with the text of its `error`; with
     `on_error="skip"` none, and with "raise" it fails the job; both leave out the column. A row without a document has
-    no answer. The others are options of `TreeQuery.detect`; `format` is told from each document where it is not given.
+    no answer. The others are options of `XSeqQuery.detect`; `format` is told from each document where it is not given.
     """
     plan = _plan(
         query, frame, column=column, files=files, keep=keep, on_error=on_error, format=format, doctype=doctype,
@@ -61,7 +61,7 @@ def detect_xseq(
 
 
 def run_folder(
-    query: TreeQuery,
+    query: XSeqQuery,
     spark: SparkSession,
     path: str | os.PathLike[str],
     *,
@@ -76,7 +76,7 @@ def run_folder(
     return detect_xseq(query, frame, column=column, files=not read_by_spark, keep=keep, **options)
 
 
-def explain_xseq(query: TreeQuery, frame: DataFrame, /, **options: Any) -> str:
+def explain_xseq(query: XSeqQuery, frame: DataFrame, /, **options: Any) -> str:
     """What Spark does around the query, in words. `options` are those of `detect_xseq`."""
     plan = _plan(query, frame, **options)
     columns, task = plan.columns, plan.task
@@ -116,7 +116,7 @@ class _Plan:
 
 
 def _plan(
-    query: TreeQuery,
+    query: XSeqQuery,
     frame: DataFrame,
     *,
     column: Any = None,
@@ -148,7 +148,7 @@ def _plan(
     return _Plan(columns, Task(query.text, made.matches, made.schema, schema, files, found, on_error, options))
 
 
-def _check(query: TreeQuery, format: Any, nested: bool, limits: XSeqLimits, **reading: Any) -> None:
+def _check(query: XSeqQuery, format: Any, nested: bool, limits: XSeqLimits, **reading: Any) -> None:
     """Open an empty document with these options, and make all that is made of a query when it is first run."""
     if format is not None and format not in get_args(Format):
         raise bad_option("format", format, '"xml", "json" or "jsonl"')

@@ -12,7 +12,7 @@ from ostinato.errors import DataError
 from ostinato.spark.job import SparkJob, deliver
 from ostinato.spark.xseq.detect import run_folder
 from ostinato.viz.table import format_count
-from ostinato.xseq.query import TreeQuery
+from ostinato.xseq.query import XSeqQuery
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,7 +25,7 @@ class XSeqSparkJob:
     `told` puts a number of rows in words.
     """
 
-    query: TreeQuery
+    query: XSeqQuery
     inputs: Sequence[str]
     column: str | None
     options: Mapping[str, Any]

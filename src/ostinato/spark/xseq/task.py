@@ -23,7 +23,7 @@ from ostinato.documents.schema.schema import Schema
 from ostinato.errors import DataError, LimitError
 from ostinato.files.reader import OnError
 from ostinato.xseq.compile import Matches
-from ostinato.xseq.query import TreeQuery
+from ostinato.xseq.query import XSeqQuery
 
 OUTPUT_ROWS, OUTPUT_BYTES = 10_000, 16 << 20  # handed to Spark at once: it holds them outside its heap
 HELD_BYTES = 64 << 20  # of the answer of one file, until it is known whether the file is sound
@@ -31,9 +31,9 @@ SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")  # of two letters or more: on
 
 
 @lru_cache(maxsize=64)
-def _made(text: str, matches: Matches, schema: Schema | None) -> TreeQuery:
+def _made(text: str, matches: Matches, schema: Schema | None) -> XSeqQuery:
     """A query is compiled once per worker, which runs many tasks."""
-    return TreeQuery(text, matches=matches, schema=schema)
+    return XSeqQuery(text, matches=matches, schema=schema)
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Task:
                         yield from answer.taken()
             yield from answer.taken()
 
-    def _found(self, query: TreeQuery, column: pa.Array) -> Iterator[tuple[int, pa.Table | str]]:
+    def _found(self, query: XSeqQuery, column: pa.Array) -> Iterator[tuple[int, pa.Table | str]]:
         """The rows of each document, or what is wrong with it."""
         for row, document in self._documents(column):
             try:
@@ -91,7 +91,7 @@ class Task:
         else:
             yield from found
 
-    def _tables(self, query: TreeQuery, document: Document | str, *, nested: bool) -> Iterator[pa.Table]:
+    def _tables(self, query: XSeqQuery, document: Document | str, *, nested: bool) -> Iterator[pa.Table]:
         source = _file(local_path(document)) if isinstance(document, str) else document
         format = self.format or ("json" if nested else guess_format(source))
         # names for JSON are meant for those documents that are JSON

@@ -23,28 +23,14 @@ from ostinato.errors import QueryError
 from ostinato.xseq.paper.fragments import HERE, INTERNAL, SKIP, Fragment, placed, product_of, without_silent
 from ostinato.xseq.paper.vpa import BOTTOM, VPA, Guard, Move, State
 from ostinato.xseq.plan.local_tests import is_local, shown
-from ostinato.xseq.syntax.nodes import (
-    Axis,
-    Call,
-    Concat,
-    Define,
-    Intersect,
-    Kind,
-    NodeTest,
-    Path,
-    Star,
-    Step,
-    Union,
-    XSeqQuery,
-    first_round,
-)
+from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.variables import endless, walk
 
 
-def construct(query: XSeqQuery | Path) -> VPA:
+def construct(query: n.Query | n.Path) -> VPA:
     """The automaton of a query's path; QueryError if the path leaves the forward fragment."""
-    path, partition = (query.path, query.partition) if isinstance(query, XSeqQuery) else (query, None)
-    defined = {each.variable: each.body for each in walk(path) if isinstance(each, Define)}
+    path, partition = (query.path, query.partition) if isinstance(query, n.Query) else (query, None)
+    defined = {each.variable: each.body for each in walk(path) if isinstance(each, n.Define)}
     builder = _Builder(None if partition is None else partition.attribute, endless(defined))
     whole = builder.build(path)
     joined = without_silent(whole, builder.silents)
@@ -61,7 +47,7 @@ class _Builder:
     def __init__(self, key: str | None, endless: frozenset[str]) -> None:
         self._key, self._endless = key, endless
         self._taken: dict[str, int] = {}
-        self._definitions: dict[str, Path] = {}
+        self._definitions: dict[str, n.Path] = {}
         self._open: list[str] = []
         self.silents: dict[State, list[State]] = {}
 
@@ -72,25 +58,25 @@ class _Builder:
     def silent(self, source: State, target: State) -> None:
         self.silents.setdefault(source, []).append(target)
 
-    def build(self, path: Path) -> Fragment:
+    def build(self, path: n.Path) -> Fragment:
         match path:
-            case Step():
+            case n.Step():
                 return self._step(path)
-            case Concat():
+            case n.Concat():
                 whole = self.build(path.parts[0])
                 for part in path.parts[1:]:
                     whole = self._then(whole, self.build(part))
                 return whole
-            case Star():
+            case n.Star():
                 return self._star(self.build(path.body))
-            case Union():
+            case n.Union():
                 return self._union([self.build(part) for part in path.parts])
-            case Intersect():
+            case n.Intersect():
                 return self._intersect([self.build(part) for part in path.parts])
-            case Define():
+            case n.Define():
                 self._definitions[path.variable] = path.body
-                return self._define(path.variable, first_round(path), path.body)
-            case Call():
+                return self._define(path.variable, n.first_round(path), path.body)
+            case n.Call():
                 return self._call(path)
 
     def _empty(self) -> Fragment:
@@ -150,7 +136,7 @@ class _Builder:
             whole = product_of(left, right)
         return whole
 
-    def _define(self, variable: str, first: Path, body: Path) -> Fragment:
+    def _define(self, variable: str, first: n.Path, body: n.Path) -> Fragment:
         """The first round, and after it, where the variable stands again, further rounds: which must follow there if
         rounds can also end in another way."""
         entry = self._round(variable, first)
@@ -175,13 +161,13 @@ class _Builder:
             nullable=entry.nullable,
         )
 
-    def _round(self, variable: str, body: Path) -> Fragment:
+    def _round(self, variable: str, body: n.Path) -> Fragment:
         self._open.append(variable)
         inner = self.build(body)
         self._open.pop()
         return inner
 
-    def _call(self, path: Call) -> Fragment:
+    def _call(self, path: n.Call) -> Fragment:
         if path.variable in self._open:
             if path.variable != self._open[-1]:
                 raise QueryError(f"${path.variable} stands inside the definition of another variable", span=path.span)
@@ -194,11 +180,13 @@ class _Builder:
 
     # --- steps
 
-    def _step(self, step: Step) -> Fragment:
-        if step.axis is Axis.SELF and step.test.kind is Kind.NODE and not step.predicates and step.variable is None:
+    def _step(self, step: n.Step) -> Fragment:
+        if step.axis is n.Axis.SELF and step.test.kind is n.Kind.NODE and not step.predicates and step.variable is None:
             return self._empty()
-        if step.axis.backward or step.axis is Axis.SELF or not all(is_local(test) for test in step.predicates):
-            what = f"the axis {step.axis}" if step.axis.backward or step.axis is Axis.SELF else "a path in a predicate"
+        if step.axis.backward or step.axis is n.Axis.SELF or not all(is_local(test) for test in step.predicates):
+            what = (
+                f"the axis {step.axis}" if step.axis.backward or step.axis is n.Axis.SELF else "a path in a predicate"
+            )
             raise QueryError(
                 f"{what} is not in the forward fragment of section 4.1",
                 span=step.span,
@@ -206,26 +194,26 @@ class _Builder:
             )
         shown_step = _text(step)
         match step.axis:
-            case Axis.ATTRIBUTE:
+            case n.Axis.ATTRIBUTE:
                 return self._attribute(step)
-            case Axis.CHILD:
+            case n.Axis.CHILD:
                 start = self.state(f"E {shown_step}")
                 return self._land(step, (start,), start, self._skipping(start))
-            case Axis.DESCENDANT:
+            case n.Axis.DESCENDANT:
                 start = self.state(f"E {shown_step}")
                 # On the way down every depth looks alike, so this E needs no `skip`: it never pops what is not its own.
                 loops = [Move(start, mark, None, start) for mark in INTERNAL]
                 loops += [Move(start, mark, None, start, start) for mark in (Mark.OPEN, Mark.CLOSE)]
                 return self._land(step, (start,), start, loops)
-            case Axis.FIRST_CHILD:
+            case n.Axis.FIRST_CHILD:
                 start = self.state(f"F {shown_step}")
                 return self._land(step, (start,), start, [Move(start, Mark.TEXT, None, start)])
             case _:
                 return self._sibling(step)
 
-    def _sibling(self, step: Step) -> Fragment:
+    def _sibling(self, step: n.Step) -> Fragment:
         shown_step = _text(step)
-        immediate = step.axis is Axis.IMMEDIATE_FOLLOWING_SIBLING
+        immediate = step.axis is n.Axis.IMMEDIATE_FOLLOWING_SIBLING
         inside = self.state(f"{'E' if immediate else 'E1'} {shown_step}")
         closed = self.state(f"C {shown_step}")
         moves = [*self._skipping(inside), Move(inside, Mark.CLOSE, None, closed, HERE)]
@@ -250,15 +238,15 @@ class _Builder:
         ]
 
     def _land(
-        self, step: Step, states: tuple[State, ...], start: State, moves: list[Move], before: State | None = None
+        self, step: n.Step, states: tuple[State, ...], start: State, moves: list[Move], before: State | None = None
     ) -> Fragment:
         """From `before` into the node itself: O on its open tag, A in its attributes; T on a text."""
         before = before or start
         ends: dict[State, frozenset[str]] = {}
         leaves: frozenset[State] = frozenset()
-        if step.test.kind is not Kind.TEXT:
+        if step.test.kind is not n.Kind.TEXT:
             opened, listed = self.state(f"O {_text(step)}"), self.state(f"A {_text(step)}")
-            name = step.test.name if step.test.kind is Kind.NAME else None
+            name = step.test.name if step.test.kind is n.Kind.NAME else None
             moves = [
                 *moves,
                 Move(before, Mark.OPEN, name, opened, opened, self._guard(step)),
@@ -267,44 +255,44 @@ class _Builder:
             ]
             states = (*states, opened, listed)
             ends = {opened: frozenset({opened}), listed: frozenset({opened})}
-        if step.test.kind in (Kind.TEXT, Kind.NODE) and step.axis in (Axis.CHILD, Axis.DESCENDANT):
+        if step.test.kind in (n.Kind.TEXT, n.Kind.NODE) and step.axis in (n.Axis.CHILD, n.Axis.DESCENDANT):
             read = self.state(f"T {_text(step)}")
             moves = [*moves, Move(before, Mark.TEXT, None, read)]
             states, leaves = (*states, read), frozenset({read})
         return Fragment(states, start, tuple(moves), ends, leaves)
 
-    def _attribute(self, step: Step) -> Fragment:
+    def _attribute(self, step: n.Step) -> Fragment:
         if step.predicates:
             raise QueryError("a predicate on an attribute is not in the forward fragment", span=step.span)
-        if step.test.kind is Kind.TEXT:
+        if step.test.kind is n.Kind.TEXT:
             hub = self.state("·")
             return Fragment((hub,), hub, (), {})
-        name = step.test.name if step.test.kind is Kind.NAME else None
+        name = step.test.name if step.test.kind is n.Kind.NAME else None
         hub, read = self.state("·"), self.state(f"@ {_text(step)}")
         return Fragment((hub, read), hub, (Move(hub, Mark.ATTRIBUTE, name, read),), {}, frozenset({read}))
 
-    def _guard(self, step: Step) -> Guard | None:
+    def _guard(self, step: n.Step) -> Guard | None:
         text = [shown(predicate) for predicate in step.predicates]
         if self._key is not None and step.axis.sibling:
             return Guard(" and ".join([*text, f"@{self._key} is the same"]))
         return Guard(" and ".join(text), step.predicates) if text else None
 
 
-def _text(step: Step) -> str:
+def _text(step: n.Step) -> str:
     written = {
-        Axis.CHILD: "/",
-        Axis.DESCENDANT: "//",
-        Axis.ATTRIBUTE: "@",
-        Axis.FIRST_CHILD: "/\\",
-        Axis.IMMEDIATE_FOLLOWING_SIBLING: "\\",
+        n.Axis.CHILD: "/",
+        n.Axis.DESCENDANT: "//",
+        n.Axis.ATTRIBUTE: "@",
+        n.Axis.FIRST_CHILD: "/\\",
+        n.Axis.IMMEDIATE_FOLLOWING_SIBLING: "\\",
     }
     return written.get(step.axis, "") + _named(step.test, step.variable)
 
 
-def _named(test: NodeTest, variable: str | None) -> str:
+def _named(test: n.NodeTest, variable: str | None) -> str:
     if variable is not None:
-        return f"${variable}" + (f":{test.name}" if test.kind is Kind.NAME else "")
-    return {Kind.NAME: test.name, Kind.ANY: "*", Kind.NODE: "node()", Kind.TEXT: "text()"}[test.kind]
+        return f"${variable}" + (f":{test.name}" if test.kind is n.Kind.NAME else "")
+    return {n.Kind.NAME: test.name, n.Kind.ANY: "*", n.Kind.NODE: "node()", n.Kind.TEXT: "text()"}[test.kind]
 
 
 def _reachable(automaton: VPA) -> VPA:

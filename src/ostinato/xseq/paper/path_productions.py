@@ -7,39 +7,24 @@ from functools import reduce
 from ostinato.errors import QueryError
 from ostinato.xseq.paper.productions import ANY, Both, CXSeq, Direction, LabelTest, Sort, Starred, Variable, VStep, Walk
 from ostinato.xseq.plan.local_tests import is_local
-from ostinato.xseq.syntax.nodes import (
-    Axis,
-    Call,
-    Concat,
-    Define,
-    Exists,
-    Intersect,
-    Kind,
-    NodeTest,
-    Path,
-    Predicate,
-    Star,
-    Step,
-    Union,
-    first_round,
-)
+from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.variables import endless, walk
 
 
-def productions(path: Path) -> CXSeq:
+def productions(path: n.Path) -> CXSeq:
     """K with S(v0) = the pairs of nodes that a walk along the path joins."""
-    builder = _Builder(endless({each.variable: each.body for each in walk(path) if isinstance(each, Define)}))
+    builder = _Builder(endless({each.variable: each.body for each in walk(path) if isinstance(each, n.Define)}))
     return CXSeq(builder.build(path), tuple(builder.made))
 
 
 _SIBLING_TESTS = frozenset({Sort.ELEMENT})
 # Two axes of an intersection that may lead to one node, and the axis that leads there along both.
 _MEETS = {
-    (Axis.CHILD, Axis.DESCENDANT): Axis.CHILD,
-    (Axis.CHILD, Axis.FIRST_CHILD): Axis.FIRST_CHILD,
-    (Axis.DESCENDANT, Axis.FIRST_CHILD): Axis.FIRST_CHILD,
-    (Axis.FOLLOWING_SIBLING, Axis.IMMEDIATE_FOLLOWING_SIBLING): Axis.IMMEDIATE_FOLLOWING_SIBLING,
-    (Axis.PARENT, Axis.ANCESTOR): Axis.PARENT,
+    (n.Axis.CHILD, n.Axis.DESCENDANT): n.Axis.CHILD,
+    (n.Axis.CHILD, n.Axis.FIRST_CHILD): n.Axis.FIRST_CHILD,
+    (n.Axis.DESCENDANT, n.Axis.FIRST_CHILD): n.Axis.FIRST_CHILD,
+    (n.Axis.FOLLOWING_SIBLING, n.Axis.IMMEDIATE_FOLLOWING_SIBLING): n.Axis.IMMEDIATE_FOLLOWING_SIBLING,
+    (n.Axis.PARENT, n.Axis.ANCESTOR): n.Axis.PARENT,
 }
 
 
@@ -52,21 +37,21 @@ class _Builder:
         self._rounds: dict[str, Variable] = {}  # of each path variable: its definition
         self._again: dict[str, Variable] = {}  # inside its definition: a further round, or perhaps one
 
-    def build(self, path: Path) -> Variable:
+    def build(self, path: n.Path) -> Variable:
         match path:
-            case Step():
+            case n.Step():
                 return self._step(path.axis, _test(path.axis, path.test), path.predicates)
-            case Concat():
+            case n.Concat():
                 return self._new("path", VStep(Direction.SELF, then=tuple(self.build(part) for part in path.parts)))
-            case Star():
+            case n.Star():
                 return self._new("any", Starred(VStep(Direction.SELF, then=(self.build(path.body),))))
-            case Union():
+            case n.Union():
                 return self._new("or", *(VStep(Direction.SELF, then=(self.build(part),)) for part in path.parts))
-            case Intersect():
+            case n.Intersect():
                 return self._intersect(path)
-            case Define():
+            case n.Define():
                 return self._define(path)
-            case Call():
+            case n.Call():
                 known = self._again.get(path.variable) or self._rounds.get(path.variable)
                 if known is None:
                     raise QueryError(f"${path.variable} is used before it is defined", span=path.span)
@@ -78,22 +63,22 @@ class _Builder:
         self.made += [(variable, walk) for walk in walks]
         return variable
 
-    def _define(self, path: Define) -> Variable:
+    def _define(self, path: n.Define) -> Variable:
         rounds = self._rounds[path.variable] = self._new(path.variable)
         self._again[path.variable] = rounds
         if path.variable in self._endless:
             again = self._new("again", VStep(Direction.SELF), VStep(Direction.SELF, then=(rounds,)))
             self._again[path.variable] = again
         self.made.append((rounds, VStep(Direction.SELF, then=(self.build(path.body),))))
-        first = rounds if path.entry is None else self.build(first_round(path))
+        first = rounds if path.entry is None else self.build(n.first_round(path))
         del self._again[path.variable]
         return first
 
-    def _intersect(self, path: Intersect) -> Variable:
+    def _intersect(self, path: n.Intersect) -> Variable:
         flat = [step for part in path.parts for step in _single(part)]
-        if all(isinstance(step, Step) for step in flat):
-            steps = [step for step in flat if isinstance(step, Step)]
-            axis: Axis | None = steps[0].axis
+        if all(isinstance(step, n.Step) for step in flat):
+            steps = [step for step in flat if isinstance(step, n.Step)]
+            axis: n.Axis | None = steps[0].axis
             for step in steps[1:]:
                 axis = _meet(axis, step.axis)
             if axis is None:
@@ -103,37 +88,37 @@ class _Builder:
         sides: list[Walk] = [VStep(Direction.SELF, then=(self.build(part),)) for part in path.parts]
         return self._new("both", reduce(Both, sides))
 
-    def _step(self, axis: Axis, test: LabelTest, predicates: tuple[Predicate, ...]) -> Variable:
+    def _step(self, axis: n.Axis, test: LabelTest, predicates: tuple[n.Predicate, ...]) -> Variable:
         end: tuple[Variable, ...]
         element = VStep(Direction.SELF, LabelTest(frozenset({Sort.ELEMENT})))  # only elements have siblings
         match axis:
-            case Axis.SELF:
+            case n.Axis.SELF:
                 return self._landing(Direction.SELF, test, predicates)
-            case Axis.PARENT:
+            case n.Axis.PARENT:
                 return self._landing(Direction.PARENT, test, predicates)
-            case Axis.ANCESTOR:
+            case n.Axis.ANCESTOR:
                 way, end = VStep(Direction.PARENT), (self._any(Direction.PARENT),)
-            case Axis.CHILD | Axis.ATTRIBUTE:
+            case n.Axis.CHILD | n.Axis.ATTRIBUTE:
                 way, end = VStep(Direction.FIRST), (self._any(Direction.NEXT),)
-            case Axis.DESCENDANT:
+            case n.Axis.DESCENDANT:
                 way, end = VStep(Direction.FIRST), (self._deeper(),)
-            case Axis.FIRST_CHILD:
+            case n.Axis.FIRST_CHILD:
                 way, end = VStep(Direction.FIRST), (self._past_text(),)
-            case Axis.FOLLOWING_SIBLING:
+            case n.Axis.FOLLOWING_SIBLING:
                 way, end = element, (self._one(Direction.NEXT), self._any(Direction.NEXT))
-            case Axis.PRECEDING_SIBLING:
+            case n.Axis.PRECEDING_SIBLING:
                 way, end = element, (self._one(Direction.PREVIOUS), self._any(Direction.PREVIOUS))
-            case Axis.IMMEDIATE_FOLLOWING_SIBLING:
+            case n.Axis.IMMEDIATE_FOLLOWING_SIBLING:
                 way, end = element, (self._one(Direction.NEXT), self._past_text())
         landing = self._landing(Direction.SELF, test, predicates)
         return self._new("step", VStep(way.direction, way.test, then=(*end, landing)))
 
-    def _landing(self, direction: Direction, test: LabelTest, predicates: tuple[Predicate, ...]) -> Variable:
+    def _landing(self, direction: Direction, test: LabelTest, predicates: tuple[n.Predicate, ...]) -> Variable:
         """The step onto the node itself, with what is asked of it."""
         guards = tuple(each for each in predicates if is_local(each))
         paths = []
         for each in predicates:
-            if isinstance(each, Exists) and not is_local(each):
+            if isinstance(each, n.Exists) and not is_local(each):
                 paths.append(self.build(each.path))
             elif not is_local(each):
                 raise QueryError(
@@ -170,27 +155,27 @@ class _Builder:
         return self._once("past", Starred(past))
 
 
-def _single(path: Path) -> list[Path]:
-    return [inner for part in path.parts for inner in _single(part)] if isinstance(path, Intersect) else [path]
+def _single(path: n.Path) -> list[n.Path]:
+    return [inner for part in path.parts for inner in _single(part)] if isinstance(path, n.Intersect) else [path]
 
 
-def _meet(left: Axis | None, right: Axis) -> Axis | None:
+def _meet(left: n.Axis | None, right: n.Axis) -> n.Axis | None:
     if left is None or left is right:
         return left
     return _MEETS.get((left, right)) or _MEETS.get((right, left))
 
 
-def _test(axis: Axis, test: NodeTest) -> LabelTest:
-    if axis is Axis.ATTRIBUTE:
-        sorts = {Sort.ATTRIBUTE, Sort.TEXT} if test.kind is Kind.TEXT else {Sort.ATTRIBUTE}
-        return LabelTest(frozenset(sorts), frozenset({test.name}) if test.kind is Kind.NAME else frozenset())
-    only = _SIBLING_TESTS if axis.sibling or axis is Axis.FIRST_CHILD else frozenset()
+def _test(axis: n.Axis, test: n.NodeTest) -> LabelTest:
+    if axis is n.Axis.ATTRIBUTE:
+        sorts = {Sort.ATTRIBUTE, Sort.TEXT} if test.kind is n.Kind.TEXT else {Sort.ATTRIBUTE}
+        return LabelTest(frozenset(sorts), frozenset({test.name}) if test.kind is n.Kind.NAME else frozenset())
+    only = _SIBLING_TESTS if axis.sibling or axis is n.Axis.FIRST_CHILD else frozenset()
     match test.kind:
-        case Kind.NAME:
+        case n.Kind.NAME:
             return LabelTest(only | {Sort.ELEMENT}, frozenset({test.name}))
-        case Kind.ANY:
+        case n.Kind.ANY:
             return LabelTest(only | {Sort.ELEMENT})
-        case Kind.TEXT:
+        case n.Kind.TEXT:
             return LabelTest(only | {Sort.TEXT})
-        case Kind.NODE:
-            return LabelTest(only or frozenset({Sort.NODE if axis is Axis.SELF else Sort.INSIDE}))
+        case n.Kind.NODE:
+            return LabelTest(only or frozenset({Sort.NODE if axis is n.Axis.SELF else Sort.INSIDE}))

@@ -24,7 +24,7 @@ from ostinato.xseq.paper.from_query import construct
 from ostinato.xseq.paper.path_productions import productions
 from ostinato.xseq.paper.productions import Both, CXSeq, Direction, Label, LabelTest, Sort, VStep, to_basic
 from ostinato.xseq.paper.vpa import accepts_prefix
-from ostinato.xseq.syntax.nodes import Path, XSeqQuery
+from ostinato.xseq.syntax import nodes as n
 
 _T = TypeVar("_T")
 STATES = 100_000
@@ -37,18 +37,18 @@ _ALWAYS: Ways = frozenset({0})
 Table = tuple[Ways, ...]  # the ways of each variable
 
 
-def recognises(query: XSeqQuery | Path, word: Iterable[Letter], *, limit: int = STATES) -> bool:
+def recognises(query: n.Query | n.Path, word: Iterable[Letter], *, limit: int = STATES) -> bool:
     """Whether a walk along the query's path exists in the document; conditions must be tests of single elements."""
-    if isinstance(query, XSeqQuery) and (query.where is not None or query.partition is not None):
+    if isinstance(query, n.Query) and (query.where is not None or query.partition is not None):
         raise QueryError("`where` and `partition by` are no part of the navigation that an automaton decides")
-    path = query.path if isinstance(query, XSeqQuery) else query
+    path = query.path if isinstance(query, n.Query) else query
     basic = to_basic_or_none(path)
     if basic is None:
         return accepts_prefix(construct(path), word)
     return Recogniser(basic, limit=limit).run(word)
 
 
-def to_basic_or_none(path: Path) -> CXSeq | None:
+def to_basic_or_none(path: n.Path) -> CXSeq | None:
     """CXSeqB without intersections; None where one is left, which only the forward construction takes, and where a
     predicate asks for more than CXSeq can."""
     try:

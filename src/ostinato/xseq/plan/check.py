@@ -6,30 +6,7 @@ from itertools import pairwise
 
 from ostinato.errors import QueryError, did_you_mean
 from ostinato.xseq.plan.recursion import check_definitions
-from ostinato.xseq.syntax.nodes import (
-    Aggregate,
-    Alias,
-    Axis,
-    Call,
-    Concat,
-    Condition,
-    Define,
-    Exists,
-    Intersect,
-    Kind,
-    Operand,
-    Partition,
-    Path,
-    Reference,
-    Relative,
-    Star,
-    Step,
-    Union,
-    XSeqQuery,
-    conjuncts,
-    first_round,
-    operands,
-)
+from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.normal_form import normalised
 from ostinato.xseq.syntax.parse import parse
 from ostinato.xseq.syntax.variables import (
@@ -46,11 +23,11 @@ from ostinato.xseq.syntax.warnings import better
 
 __all__ = ["check", "normalised", "repeating", "variables"]
 
-_UP = (Axis.SELF, Axis.PARENT, Axis.ANCESTOR)  # what leads on from an attribute or a text
-_DOWN = (Axis.SELF, Axis.CHILD, Axis.DESCENDANT, Axis.FIRST_CHILD)  # what leads on from the document node
+_UP = (n.Axis.SELF, n.Axis.PARENT, n.Axis.ANCESTOR)  # what leads on from an attribute or a text
+_DOWN = (n.Axis.SELF, n.Axis.CHILD, n.Axis.DESCENDANT, n.Axis.FIRST_CHILD)  # what leads on from the document node
 
 
-def parse_checked(text: str) -> XSeqQuery:
+def parse_checked(text: str) -> n.Query:
     """The query that `text` states, checked. Raises QueryError with the place, the reason and a likely fix."""
     try:
         query = parse(text)
@@ -60,7 +37,7 @@ def parse_checked(text: str) -> XSeqQuery:
     return query
 
 
-def check(query: XSeqQuery) -> None:
+def check(query: n.Query) -> None:
     """Raise QueryError at the first thing that is wrong."""
     check_definitions(query)
     _check_kinds(query)
@@ -78,10 +55,10 @@ def check(query: XSeqQuery) -> None:
 # Variables.
 
 
-def _check_kinds(query: XSeqQuery) -> None:
+def _check_kinds(query: n.Query) -> None:
     defined = definitions(query)
     for node in walk(query.path):
-        if isinstance(node, Step) and node.variable in defined:
+        if isinstance(node, n.Step) and node.variable in defined:
             raise QueryError(
                 f"${node.variable} stands for a path, and cannot be bound to a node as well",
                 span=node.span,
@@ -89,7 +66,7 @@ def _check_kinds(query: XSeqQuery) -> None:
             )
 
 
-def _check_reference(reference: Reference, query: XSeqQuery) -> None:
+def _check_reference(reference: n.Reference, query: n.Query) -> None:
     bound, defined = variables(query), definitions(query)
     name, within, span = reference.variable, reference.within, reference.span
     if within is not None and within not in defined:
@@ -99,11 +76,11 @@ def _check_reference(reference: Reference, query: XSeqQuery) -> None:
         raise QueryError(f"${within} is not defined in the path", span=span, fix=_similar(within, defined))
     if name in defined:
         first = next(iter(_bound_in(name, defined)), "X")
-        alias = "first" if reference.alias == Alias.PLAIN else reference.alias
+        alias = "first" if reference.alias == n.Alias.PLAIN else reference.alias
         fix = f"name a variable in it: {alias}(${name}) ${first}@a"
         raise QueryError(f"${name} stands for a path, not for a node", span=span, fix=fix)
     if name not in bound:
-        named = any(isinstance(node, Step) and node.test.name == name for node in walk(query.path))
+        named = any(isinstance(node, n.Step) and node.test.name == name for node in walk(query.path))
         meant = f"`{name}` in the path is an element: write ${name} there" if named else _similar(name, bound)
         raise QueryError(f"${name} is never bound in the path", span=span, fix=meant)
     if within is not None and name not in _bound_in(within, defined):
@@ -112,42 +89,42 @@ def _check_reference(reference: Reference, query: XSeqQuery) -> None:
         )
 
 
-def _similar(name: str, known: tuple[str, ...] | dict[str, Define]) -> str | None:
+def _similar(name: str, known: tuple[str, ...] | dict[str, n.Define]) -> str | None:
     if not known:
         return f"bind it: //${name}"
     return did_you_mean(f"${name}", [f"${other}" for other in known])
 
 
-def _bound_in(name: str, defined: dict[str, Define]) -> tuple[str, ...]:
+def _bound_in(name: str, defined: dict[str, n.Define]) -> tuple[str, ...]:
     """The step variables of a definition and of those that it calls."""
     names = (name, *sorted(yields(defined)[name]))
     bodies = [defined[other].body for other in names]
-    return tuple(node.variable for body in bodies for node in walk(body) if isinstance(node, Step) and node.variable)
+    return tuple(node.variable for body in bodies for node in walk(body) if isinstance(node, n.Step) and node.variable)
 
 
 # Values.
 
 
-def _check_aggregates(query: XSeqQuery) -> None:
+def _check_aggregates(query: n.Query) -> None:
     several = repeating(query)
     for operand in every_operand(query):
-        if isinstance(operand, Aggregate):
+        if isinstance(operand, n.Aggregate):
             _check_aggregate(operand, several)
-    for condition in (*conjuncts(query.where), *conjuncts(normalised(query).where)):
+    for condition in (*n.conjuncts(query.where), *n.conjuncts(normalised(query).where)):
         _check_in_match(condition, several)
 
 
-def _check_aggregate(aggregate: Aggregate, several: frozenset[str]) -> None:
+def _check_aggregate(aggregate: n.Aggregate, several: frozenset[str]) -> None:
     name = aggregate.function
     found = list(inside(aggregate.operand))
     for operand in found:
-        if isinstance(operand, Aggregate):
+        if isinstance(operand, n.Aggregate):
             fix = f"{name}() of a match or of all matches, not of both: keep one of the two"
             raise QueryError(f"{operand.function}() stands inside of {name}()", span=operand.span, fix=fix)
-        if isinstance(operand, Relative):
+        if isinstance(operand, n.Relative):
             fix = f"bind the node, and aggregate its variable in where: //a (/$X)* where {name}($X@b) > 3"
             raise QueryError(f"{name}() is computed over variables, not over paths", span=operand.span, fix=fix)
-    if not any(isinstance(operand, Reference) for operand in found):
+    if not any(isinstance(operand, n.Reference) for operand in found):
         raise QueryError(f"{name}() is of a variable", span=aggregate.span, fix=f"write {name}($X@a)")
     plain = _ranged(aggregate.operand, several)
     if len(plain) > 1:
@@ -156,20 +133,22 @@ def _check_aggregate(aggregate: Aggregate, several: frozenset[str]) -> None:
         raise QueryError(f"{name}() ranges over one variable, and {shown} repeat", span=aggregate.span, fix=fix)
 
 
-def _ranged(operand: Operand, several: frozenset[str]) -> list[str]:
+def _ranged(operand: n.Operand, several: frozenset[str]) -> list[str]:
     """The repeating variables that stand plain, or with prev, in an operand."""
     return sorted(
         {
             part.variable
             for part in inside(operand)
-            if isinstance(part, Reference) and part.alias in (Alias.PLAIN, Alias.PREV) and part.variable in several
+            if isinstance(part, n.Reference)
+            and part.alias in (n.Alias.PLAIN, n.Alias.PREV)
+            and part.variable in several
         }
     )
 
 
-def _check_in_match(condition: Condition, several: frozenset[str]) -> None:
-    for operand in operands(condition):
-        if isinstance(operand, Aggregate) and not _ranged(operand.operand, several):
+def _check_in_match(condition: n.Condition, several: frozenset[str]) -> None:
+    for operand in n.operands(condition):
+        if isinstance(operand, n.Aggregate) and not _ranged(operand.operand, several):
             raise QueryError(
                 f"this {operand.function}() is over all matches, and a condition sees one match",
                 span=operand.span,
@@ -177,7 +156,7 @@ def _check_in_match(condition: Condition, several: frozenset[str]) -> None:
             )
 
 
-def _check_columns(query: XSeqQuery) -> None:
+def _check_columns(query: n.Query) -> None:
     seen: set[str] = set()
     for item in query.items or ():
         if item.name in seen:
@@ -189,57 +168,62 @@ def _check_columns(query: XSeqQuery) -> None:
 # Steps.
 
 
-def _check_steps(path: Path) -> None:
+def _check_steps(path: n.Path) -> None:
     for node in walk(path):
-        if isinstance(node, Step):
+        if isinstance(node, n.Step):
             _check_text(node)
             if node.predicates and _is_leaf(node):
                 _check_from_leaf(node)
-        elif isinstance(node, Concat):
+        elif isinstance(node, n.Concat):
             for before, after in pairwise(node.parts):
-                if isinstance(before, Step) and isinstance(after, Step) and _is_leaf(before) and after.axis not in _UP:
+                if (
+                    isinstance(before, n.Step)
+                    and isinstance(after, n.Step)
+                    and _is_leaf(before)
+                    and after.axis not in _UP
+                ):
                     raise _dead_end(before, after)
 
 
-def _is_leaf(step: Step) -> bool:
-    return step.axis == Axis.ATTRIBUTE or step.test.kind == Kind.TEXT
+def _is_leaf(step: n.Step) -> bool:
+    return step.axis == n.Axis.ATTRIBUTE or step.test.kind == n.Kind.TEXT
 
 
-def _check_from_leaf(step: Step) -> None:
+def _check_from_leaf(step: n.Step) -> None:
     for predicate in step.predicates:
-        if isinstance(predicate, Exists):
-            first = predicate.path.parts[0] if isinstance(predicate.path, Concat) else predicate.path
-            if isinstance(first, Step) and first.axis not in _UP:
+        if isinstance(predicate, n.Exists):
+            first = predicate.path.parts[0] if isinstance(predicate.path, n.Concat) else predicate.path
+            if isinstance(first, n.Step) and first.axis not in _UP:
                 raise _dead_end(step, first)
 
 
-def _dead_end(before: Step, after: Step) -> QueryError:
-    what = "an attribute" if before.axis == Axis.ATTRIBUTE else "a text"
+def _dead_end(before: n.Step, after: n.Step) -> QueryError:
+    what = "an attribute" if before.axis == n.Axis.ATTRIBUTE else "a text"
     fix = "end the path here, or go back with parent::*; a second value is asked for with its own predicate or variable"
     return QueryError(f"no {after.axis} leads on from {what}", span=after.span, fix=fix)
 
 
-def _check_text(step: Step) -> None:
-    if step.test.kind != Kind.TEXT or step.axis in (Axis.SELF, Axis.CHILD, Axis.DESCENDANT):
+def _check_text(step: n.Step) -> None:
+    if step.test.kind != n.Kind.TEXT or step.axis in (n.Axis.SELF, n.Axis.CHILD, n.Axis.DESCENDANT):
         return
     raise QueryError(f"no {step.axis} is a text", span=step.span, fix="write /text() or //text()")
 
 
-def _check_start(path: Path) -> None:
-    first = path.parts[0] if isinstance(path, Concat) else path
-    if isinstance(first, Step) and first.axis not in _DOWN:
-        fix = "say of which nodes: //*@id" if first.axis == Axis.ATTRIBUTE else "start with / or //"
+def _check_start(path: n.Path) -> None:
+    first = path.parts[0] if isinstance(path, n.Concat) else path
+    if isinstance(first, n.Step) and first.axis not in _DOWN:
+        fix = "say of which nodes: //*@id" if first.axis == n.Axis.ATTRIBUTE else "start with / or //"
         raise QueryError(f"the document itself has no {first.axis}", span=first.span, fix=fix)
 
 
 # Partition.
 
 
-def _check_partition(partition: Partition, path: Path) -> None:
-    key = partition.path.parts if isinstance(partition.path, Concat) else (partition.path,)
-    steps: list[Step] = []
+def _check_partition(partition: n.Partition, path: n.Path) -> None:
+    key = partition.path.parts if isinstance(partition.path, n.Concat) else (partition.path,)
+    steps: list[n.Step] = []
     for part in key:
-        if not isinstance(part, Step) or part.predicates:
+        if not isinstance(part, n.Step) or part.predicates:
             reason = "the path of partition by has plain steps only"
             raise QueryError(reason, span=part.span, fix="write names and axes: partition by /a/b@id")
         steps.append(part)
@@ -251,29 +235,29 @@ def _check_partition(partition: Partition, path: Path) -> None:
         )
 
 
-def _passed(path: Path, before: frozenset[int], key: list[Step]) -> frozenset[int]:
+def _passed(path: n.Path, before: frozenset[int], key: list[n.Step]) -> frozenset[int]:
     """How many steps of the key the walks may have taken after this path; len(key) is kept once reached."""
     done = before & {len(key)}
     match path:
-        case Step():
+        case n.Step():
             return done | {taken + 1 for taken in before if taken < len(key) and _fits(path, key[taken])}
-        case Concat():
+        case n.Concat():
             for part in path.parts:
                 before = _passed(part, before, key)
             return before
-        case Union() | Intersect():
+        case n.Union() | n.Intersect():
             return frozenset().union(*(_passed(part, before, key) for part in path.parts))
-        case Star():
+        case n.Star():
             after = before
             while (more := after | _passed(path.body, after, key)) != after:
                 after = more
             return after
-        case Define():
-            return _passed(first_round(path), before, key)
-        case Call():
+        case n.Define():
+            return _passed(n.first_round(path), before, key)
+        case n.Call():
             return frozenset({len(key)}) if before else before
 
 
-def _fits(step: Step, key: Step) -> bool:
-    named = step.test.kind == key.test.kind == Kind.NAME
+def _fits(step: n.Step, key: n.Step) -> bool:
+    named = step.test.kind == key.test.kind == n.Kind.NAME
     return step.axis == key.axis and not (named and step.test.name != key.test.name)

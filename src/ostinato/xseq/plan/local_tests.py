@@ -8,25 +8,8 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 
+from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.format import condition_text, path_text
-from ostinato.xseq.syntax.nodes import (
-    And,
-    Arithmetic,
-    Axis,
-    Comparison,
-    Condition,
-    Constant,
-    Exists,
-    Kind,
-    Leaf,
-    Negative,
-    Not,
-    Operand,
-    Or,
-    Predicate,
-    Relative,
-    Step,
-)
 
 _NUMBER = re.compile(r"[ \t\r\n]*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?[ \t\r\n]*", re.ASCII)
 _WHOLE = re.compile(r"[ \t\r\n]*[+-]?\d+[ \t\r\n]*", re.ASCII)
@@ -41,16 +24,16 @@ _COMPARE = {
 Value = str | float | int | None
 
 
-def is_local(predicate: Predicate) -> bool:
+def is_local(predicate: n.Predicate) -> bool:
     """Does the predicate ask only for the name and attributes of the element it stands on?"""
-    if isinstance(predicate, Exists):
+    if isinstance(predicate, n.Exists):
         return _attribute(predicate.path) is not None
     return all(_local_operand(operand) for operand in _operands(predicate.condition))
 
 
-def holds(predicate: Predicate, name: str, attributes: Mapping[str, str]) -> bool:
+def holds(predicate: n.Predicate, name: str, attributes: Mapping[str, str]) -> bool:
     """Whether an element of that name and with those attributes satisfies a local predicate."""
-    if isinstance(predicate, Exists):
+    if isinstance(predicate, n.Exists):
         asked = _attribute(predicate.path)
         return bool(attributes) if asked == "" else asked in attributes
     return _true(predicate.condition, name, attributes)
@@ -60,55 +43,55 @@ def reads_as_number(value: str) -> bool:
     return _NUMBER.fullmatch(value) is not None
 
 
-def shown(predicate: Predicate) -> str:
+def shown(predicate: n.Predicate) -> str:
     """The predicate as it stands in a query, for tables and pictures."""
-    if isinstance(predicate, Exists):
+    if isinstance(predicate, n.Exists):
         return path_text(predicate.path)
     return condition_text(predicate.condition, inside=True)
 
 
 def _attribute(path: object) -> str | None:
     """The name of the attribute that a path of one step leads to ("" for any), or None if it is another path."""
-    if isinstance(path, Step) and path.axis is Axis.ATTRIBUTE and not path.predicates and path.variable is None:
-        return path.test.name if path.test.kind is Kind.NAME else ""
+    if isinstance(path, n.Step) and path.axis is n.Axis.ATTRIBUTE and not path.predicates and path.variable is None:
+        return path.test.name if path.test.kind is n.Kind.NAME else ""
     return None
 
 
-def _operands(condition: Condition) -> list[Operand]:
+def _operands(condition: n.Condition) -> list[n.Operand]:
     match condition:
-        case Comparison():
+        case n.Comparison():
             return [condition.left, condition.right]
-        case Not():
+        case n.Not():
             return _operands(condition.part)
-        case And() | Or():
+        case n.And() | n.Or():
             return [operand for part in condition.parts for operand in _operands(part)]
 
 
-def _local_operand(operand: Operand) -> bool:
+def _local_operand(operand: n.Operand) -> bool:
     match operand:
-        case Constant():
+        case n.Constant():
             return True
-        case Relative():
-            own = isinstance(operand.path, Step) and operand.path.axis is Axis.SELF and not operand.path.predicates
-            return (own and operand.leaf is Leaf.TAG) or bool(_attribute(operand.path))
-        case Arithmetic():
+        case n.Relative():
+            own = isinstance(operand.path, n.Step) and operand.path.axis is n.Axis.SELF and not operand.path.predicates
+            return (own and operand.leaf is n.Leaf.TAG) or bool(_attribute(operand.path))
+        case n.Arithmetic():
             return _local_operand(operand.left) and _local_operand(operand.right)
-        case Negative():
+        case n.Negative():
             return _local_operand(operand.operand)
         case _:
             return False
 
 
-def _true(condition: Condition, name: str, attributes: Mapping[str, str]) -> bool:
+def _true(condition: n.Condition, name: str, attributes: Mapping[str, str]) -> bool:
     match condition:
-        case Comparison():
+        case n.Comparison():
             left, right = _value(condition.left, name, attributes), _value(condition.right, name, attributes)
             return compared(condition.operator, left, right)
-        case And():
+        case n.And():
             return all(_true(part, name, attributes) for part in condition.parts)
-        case Or():
+        case n.Or():
             return any(_true(part, name, attributes) for part in condition.parts)
-        case Not():
+        case n.Not():
             return not _true(condition.part, name, attributes)
 
 
@@ -124,16 +107,16 @@ def compared(sign: str, left: Value, right: Value) -> bool:
     return bool(_COMPARE[sign](str(left), str(right)))
 
 
-def _value(operand: Operand, name: str, attributes: Mapping[str, str]) -> Value:
+def _value(operand: n.Operand, name: str, attributes: Mapping[str, str]) -> Value:
     match operand:
-        case Constant():
+        case n.Constant():
             return operand.value
-        case Relative():
-            return name if operand.leaf is Leaf.TAG else attributes.get(_attribute(operand.path) or "")
-        case Negative():
+        case n.Relative():
+            return name if operand.leaf is n.Leaf.TAG else attributes.get(_attribute(operand.path) or "")
+        case n.Negative():
             number = _number(_value(operand.operand, name, attributes))
             return None if number is None else -number
-        case Arithmetic():
+        case n.Arithmetic():
             left = _number(_value(operand.left, name, attributes))
             right = _number(_value(operand.right, name, attributes))
             return None if left is None or right is None else _computed(operand.operator, left, right)

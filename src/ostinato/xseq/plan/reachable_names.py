@@ -5,23 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from ostinato.documents.schema.schema import DOCUMENT, Schema, reserved
-from ostinato.xseq.syntax.nodes import (
-    Axis,
-    Call,
-    Concat,
-    Define,
-    Exists,
-    Intersect,
-    Kind,
-    NodeTest,
-    Path,
-    Predicate,
-    Star,
-    Step,
-    Union,
-    first_round,
-    parts,
-)
+from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.variables import endless
 
 TEXT = "#text"
@@ -38,44 +22,44 @@ def is_element(place: str) -> bool:
 class Reach:
     """Follows paths through a schema. What it says is never too little."""
 
-    def __init__(self, schema: Schema, path: Path) -> None:
+    def __init__(self, schema: Schema, path: n.Path) -> None:
         self.schema = schema
         self._definitions = {each.variable: each for each in _defines(path)}
         self._endless = endless({name: define.body for name, define in self._definitions.items()})
         self._again: dict[str, Places] = {}  # inside a definition: where its variable stands again
 
-    def along(self, path: Path, places: Places) -> Places:
+    def along(self, path: n.Path, places: Places) -> Places:
         """Where a walk along the path can end that starts in one of the places."""
         match path:
-            case Step():
+            case n.Step():
                 reached = self.step(path.axis, path.test, places)
                 return frozenset(place for place in reached if self.passes(path.predicates, place))
-            case Concat():
+            case n.Concat():
                 for part in path.parts:
                     places = self.along(part, places)
                 return places
-            case Union():
+            case n.Union():
                 return NOWHERE_TO.union(*(self.along(part, places) for part in path.parts))
-            case Intersect():
+            case n.Intersect():
                 return frozenset.intersection(*(self.along(part, places) for part in path.parts))
-            case Star():
+            case n.Star():
                 return self.rounds(path.body, places)
-            case Define():
-                return self._defined(path.variable, first_round(path), path.body, places)
-            case Call():
+            case n.Define():
+                return self._defined(path.variable, n.first_round(path), path.body, places)
+            case n.Call():
                 if path.variable in self._again:
                     self._again[path.variable] |= places
                     return places if path.variable in self._endless else NOWHERE_TO
                 body = self._definitions[path.variable].body
                 return self._defined(path.variable, body, body, places)
 
-    def rounds(self, body: Path, places: Places) -> Places:
+    def rounds(self, body: n.Path, places: Places) -> Places:
         """Where any number of rounds of the body can end."""
         while not (further := self.along(body, places)) <= places:
             places |= further
         return places
 
-    def _defined(self, variable: str, first: Path, body: Path, places: Places) -> Places:
+    def _defined(self, variable: str, first: n.Path, body: n.Path, places: Places) -> Places:
         self._again[variable] = NOWHERE_TO
         ends = self.along(first, places)
         done: Places | None = None
@@ -85,54 +69,54 @@ class Reach:
         del self._again[variable]
         return ends
 
-    def passes(self, predicates: Iterable[Predicate], place: str) -> bool:
+    def passes(self, predicates: Iterable[n.Predicate], place: str) -> bool:
         """Whether paths in predicates can lead anywhere from that place; conditions are taken to hold."""
-        return all(self.along(each.path, frozenset({place})) for each in predicates if isinstance(each, Exists))
+        return all(self.along(each.path, frozenset({place})) for each in predicates if isinstance(each, n.Exists))
 
-    def step(self, axis: Axis, test: NodeTest, places: Places) -> Places:
+    def step(self, axis: n.Axis, test: n.NodeTest, places: Places) -> Places:
         """The places along an axis that pass the test."""
         reached = NOWHERE_TO.union(*(self._related(axis, place) for place in places))
         return frozenset(place for place in reached if _passes(test, axis, place))
 
-    def _related(self, axis: Axis, place: str) -> Iterator[str]:
+    def _related(self, axis: n.Axis, place: str) -> Iterator[str]:
         schema = self.schema
         holder = is_element(place) or place == DOCUMENT
         match axis:
-            case Axis.SELF:
+            case n.Axis.SELF:
                 yield place
-            case Axis.PARENT:
+            case n.Axis.PARENT:
                 yield from self._parents(place)
-            case Axis.ANCESTOR:
+            case n.Axis.ANCESTOR:
                 near = self._parents(place)
                 yield from near | schema.above(near - {DOCUMENT})
-            case Axis.CHILD if holder:
+            case n.Axis.CHILD if holder:
                 yield from schema.of(place).children
                 if schema.of(place).text:
                     yield TEXT
-            case Axis.DESCENDANT if holder:
+            case n.Axis.DESCENDANT if holder:
                 below = schema.below([place])
                 yield from below
                 if any(schema.of(name).text for name in (place, *below)):
                     yield TEXT
-            case Axis.FIRST_CHILD if holder:
+            case n.Axis.FIRST_CHILD if holder:
                 # The order in a sample is no promise; see documents/schema/schema.py.
                 yield from schema.of(place).children if schema.assumed else schema.of(place).first
-            case Axis.ATTRIBUTE if is_element(place):
+            case n.Axis.ATTRIBUTE if is_element(place):
                 yield from (f"@{name}" for name in schema.of(place).attributes)
                 yield _RESERVED
-            case Axis.FOLLOWING_SIBLING | Axis.PRECEDING_SIBLING | Axis.IMMEDIATE_FOLLOWING_SIBLING if is_element(
+            case n.Axis.FOLLOWING_SIBLING | n.Axis.PRECEDING_SIBLING | n.Axis.IMMEDIATE_FOLLOWING_SIBLING if is_element(
                 place
             ):
                 for parent in schema.parents(place) - {DOCUMENT}:
                     yield from self._siblings(axis, parent, place)
 
-    def _siblings(self, axis: Axis, parent: str, child: str) -> Iterable[str]:
+    def _siblings(self, axis: n.Axis, parent: str, child: str) -> Iterable[str]:
         kind = self.schema.of(parent)
         if self.schema.assumed:
             return kind.children
-        if axis is Axis.IMMEDIATE_FOLLOWING_SIBLING:
+        if axis is n.Axis.IMMEDIATE_FOLLOWING_SIBLING:
             return kind.follows.get(child, NOWHERE_TO)
-        if axis is Axis.FOLLOWING_SIBLING:
+        if axis is n.Axis.FOLLOWING_SIBLING:
             return kind.after(child)
         return (other for other in kind.children if child in kind.after(other))
 
@@ -147,27 +131,27 @@ class Reach:
         return frozenset(name for name in kinds if place == _RESERVED or place[1:] in self.schema.of(name).attributes)
 
 
-def _passes(test: NodeTest, axis: Axis, place: str) -> bool:
-    if axis is Axis.ATTRIBUTE:
+def _passes(test: n.NodeTest, axis: n.Axis, place: str) -> bool:
+    if axis is n.Axis.ATTRIBUTE:
         named = f"@{test.name}" == place or (place == _RESERVED and reserved(test.name))
-        return test.kind in (Kind.ANY, Kind.NODE) or (test.kind is Kind.NAME and named)
+        return test.kind in (n.Kind.ANY, n.Kind.NODE) or (test.kind is n.Kind.NAME and named)
     match test.kind:
-        case Kind.TEXT:
+        case n.Kind.TEXT:
             return place == TEXT
-        case Kind.NODE:
-            return axis is Axis.SELF or place == TEXT or is_element(place)
-        case Kind.ANY:
+        case n.Kind.NODE:
+            return axis is n.Axis.SELF or place == TEXT or is_element(place)
+        case n.Kind.ANY:
             return is_element(place)
-        case Kind.NAME:
+        case n.Kind.NAME:
             return place == test.name and is_element(place)
 
 
-def _defines(path: Path) -> Iterator[Define]:
-    if isinstance(path, Define):
+def _defines(path: n.Path) -> Iterator[n.Define]:
+    if isinstance(path, n.Define):
         yield path
-    if isinstance(path, Step):
+    if isinstance(path, n.Step):
         for each in path.predicates:
-            if isinstance(each, Exists):
+            if isinstance(each, n.Exists):
                 yield from _defines(each.path)
-    for part in parts(path):
+    for part in n.parts(path):
         yield from _defines(part)

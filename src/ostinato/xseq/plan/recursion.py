@@ -5,26 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ostinato.errors import QueryError
-from ostinato.xseq.syntax.nodes import (
-    Call,
-    Concat,
-    Define,
-    Exists,
-    Intersect,
-    Path,
-    Star,
-    Step,
-    Union,
-    XSeqQuery,
-    parts,
-)
+from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.variables import called, definitions, walk, yields
 
 
-def check_definitions(query: XSeqQuery) -> None:
+def check_definitions(query: n.Query) -> None:
     defined = definitions(query)
     for node in walk(query.path):
-        if isinstance(node, Define) and defined[node.variable] is not node:
+        if isinstance(node, n.Define) and defined[node.variable] is not node:
             raise QueryError(
                 f"${node.variable} is defined twice",
                 span=node.span,
@@ -43,30 +31,30 @@ def check_definitions(query: XSeqQuery) -> None:
             )
 
 
-def not_at_end(path: Path) -> Iterator[Call | Define]:
+def not_at_end(path: n.Path) -> Iterator[n.Call | n.Define]:
     """nend of Definition 2.9: where path variables stand in a path other than at its end."""
     match path:
-        case Concat():
+        case n.Concat():
             for part in path.parts[:-1]:
                 yield from called(part)
             yield from not_at_end(path.parts[-1])
-        case Union():
+        case n.Union():
             for part in path.parts:
                 yield from not_at_end(part)
-        case Define():
+        case n.Define():
             yield from not_at_end(path.body)
-        case Star() | Intersect():  # another round follows; the other paths must end with it
-            for part in parts(path):
+        case n.Star() | n.Intersect():  # another round follows; the other paths must end with it
+            for part in n.parts(path):
                 yield from called(part)
-        case Step():
+        case n.Step():
             for predicate in path.predicates:
-                if isinstance(predicate, Exists):
+                if isinstance(predicate, n.Exists):
                     yield from called(predicate.path)
-        case Call():
+        case n.Call():
             pass
 
 
-def _circular(name: str, node: Call | Define, defined: dict[str, Define]) -> QueryError:
+def _circular(name: str, node: n.Call | n.Define, defined: dict[str, n.Define]) -> QueryError:
     cycle = " → ".join(f"${step}" for step in (name, *_way(node.variable, name, defined)))
     return QueryError(
         f"${name} comes back to itself before the end of its definition: {cycle}",
@@ -75,7 +63,7 @@ def _circular(name: str, node: Call | Define, defined: dict[str, Define]) -> Que
     )
 
 
-def _way(start: str, end: str, defined: dict[str, Define]) -> tuple[str, ...]:
+def _way(start: str, end: str, defined: dict[str, n.Define]) -> tuple[str, ...]:
     """The shortest way of calls from one path variable to another."""
     ways: list[tuple[str, ...]] = [(start,)]
     while ways[0][-1] != end:
@@ -84,41 +72,41 @@ def _way(start: str, end: str, defined: dict[str, Define]) -> tuple[str, ...]:
     return ways[0]
 
 
-def _comes_back_at_once(path: Path, name: str, defined: dict[str, Define], entered: frozenset[str]) -> bool:
+def _comes_back_at_once(path: n.Path, name: str, defined: dict[str, n.Define], entered: frozenset[str]) -> bool:
     """Whether a walk along the path may come to a call of the variable before it has taken a step."""
     match path:
-        case Step():
+        case n.Step():
             return False
-        case Star() | Union() | Intersect():
-            return any(_comes_back_at_once(part, name, defined, entered) for part in parts(path))
-        case Concat():
+        case n.Star() | n.Union() | n.Intersect():
+            return any(_comes_back_at_once(part, name, defined, entered) for part in n.parts(path))
+        case n.Concat():
             for part in path.parts:
                 if _comes_back_at_once(part, name, defined, entered):
                     return True
                 if not _may_be_empty(part, defined, frozenset()):
                     break
             return False
-        case Define():
+        case n.Define():
             return _comes_back_at_once(path.body, name, defined, entered)
-        case Call():
+        case n.Call():
             if path.variable == name or path.variable in entered:
                 return path.variable == name
             return _comes_back_at_once(defined[path.variable].body, name, defined, entered | {path.variable})
 
 
-def _may_be_empty(path: Path, defined: dict[str, Define], entered: frozenset[str]) -> bool:
+def _may_be_empty(path: n.Path, defined: dict[str, n.Define], entered: frozenset[str]) -> bool:
     """Whether a walk along the path may take no step; a call of what is being looked at may."""
     match path:
-        case Step():
+        case n.Step():
             return False
-        case Star():
+        case n.Star():
             return True
-        case Union():
+        case n.Union():
             return any(_may_be_empty(part, defined, entered) for part in path.parts)
-        case Concat() | Intersect():
+        case n.Concat() | n.Intersect():
             return all(_may_be_empty(part, defined, entered) for part in path.parts)
-        case Define():
+        case n.Define():
             return _may_be_empty(path.body, defined, entered | {path.variable})
-        case Call():
+        case n.Call():
             name = path.variable
             return name in entered or _may_be_empty(defined[name].body, defined, entered | {name})

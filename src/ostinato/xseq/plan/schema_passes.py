@@ -8,32 +8,8 @@ from dataclasses import dataclass, replace
 from ostinato.documents.schema.schema import DOCUMENT, Schema
 from ostinato.xseq.plan.local_tests import reads_as_number
 from ostinato.xseq.plan.reachable_names import Places, Reach, is_element
+from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.format import condition_text, path_text
-from ostinato.xseq.syntax.nodes import (
-    Alias,
-    And,
-    Axis,
-    Call,
-    Comparison,
-    Concat,
-    Condition,
-    Constant,
-    Define,
-    Exists,
-    Intersect,
-    Kind,
-    Leaf,
-    NodeTest,
-    Operand,
-    Path,
-    Predicate,
-    Reference,
-    Star,
-    Step,
-    Union,
-    XSeqQuery,
-    conjuncts,
-)
 from ostinato.xseq.syntax.variables import walk
 
 _EXPLORED = 10_000  # (element, steps taken) pairs looked at before a prefix is left as it is
@@ -47,10 +23,10 @@ class Note:
     never: bool = False
 
 
-Pass = Callable[[XSeqQuery, Schema | None], tuple[XSeqQuery, tuple[Note, ...]]]
+Pass = Callable[[n.Query, Schema | None], tuple[n.Query, tuple[Note, ...]]]
 
 
-def optimised(query: XSeqQuery, schema: Schema | None = None) -> tuple[XSeqQuery, tuple[Note, ...]]:
+def optimised(query: n.Query, schema: Schema | None = None) -> tuple[n.Query, tuple[Note, ...]]:
     """The query with the same answers on every document that fits the schema, and what was changed."""
     notes: list[Note] = []
     for each in PASSES:
@@ -63,19 +39,19 @@ def optimised(query: XSeqQuery, schema: Schema | None = None) -> tuple[XSeqQuery
 
 # --- names in conditions
 
-_ANY = NodeTest(Kind.ANY)
+_ANY = n.NodeTest(n.Kind.ANY)
 
 
-def with_names(query: XSeqQuery, schema: Schema | None = None) -> tuple[XSeqQuery, tuple[Note, ...]]:
+def with_names(query: n.Query, schema: Schema | None = None) -> tuple[n.Query, tuple[Note, ...]]:
     """`tag($X) = 'a'` as a name test on the steps that bind X."""
-    tests: dict[str, set[NodeTest]] = {}
+    tests: dict[str, set[n.NodeTest]] = {}
     for step in walk(query.path):
-        if isinstance(step, Step) and step.variable is not None:
+        if isinstance(step, n.Step) and step.variable is not None:
             tests.setdefault(step.variable, set()).add(step.test)
     names: dict[str, str] = {}
-    kept: list[Condition] = []
+    kept: list[n.Condition] = []
     notes: list[Note] = []
-    for each in conjuncts(query.where):
+    for each in n.conjuncts(query.where):
         named = _tag_test(each)
         if named is None or names.get(named[0], named[1]) != named[1] or tests.get(named[0]) != {_ANY}:
             kept.append(each)
@@ -84,48 +60,48 @@ def with_names(query: XSeqQuery, schema: Schema | None = None) -> tuple[XSeqQuer
         notes.append(Note(f"{condition_text(each)} became a name test on ${named[0]}"))
     if not names:
         return query, ()
-    where = None if not kept else kept[0] if len(kept) == 1 else And(tuple(kept))
+    where = None if not kept else kept[0] if len(kept) == 1 else n.And(tuple(kept))
 
-    def named_step(step: Step) -> Step:
+    def named_step(step: n.Step) -> n.Step:
         if step.variable in names:
-            return replace(step, test=NodeTest(Kind.NAME, names[step.variable]))
+            return replace(step, test=n.NodeTest(n.Kind.NAME, names[step.variable]))
         return step
 
     return replace(query, path=rebuilt(query.path, named_step), where=where), tuple(notes)
 
 
-def _tag_test(condition: Condition) -> tuple[str, str] | None:
+def _tag_test(condition: n.Condition) -> tuple[str, str] | None:
     """(X, a) of `tag($X) = 'a'`. A name that reads as a number compares as one, so it stays where it is."""
-    if not isinstance(condition, Comparison) or condition.operator != "=":
+    if not isinstance(condition, n.Comparison) or condition.operator != "=":
         return None
     for one, two in ((condition.left, condition.right), (condition.right, condition.left)):
         variable = _tag_of(one)
-        if variable is not None and isinstance(two, Constant) and isinstance(two.value, str) and two.value:
+        if variable is not None and isinstance(two, n.Constant) and isinstance(two.value, str) and two.value:
             return None if reads_as_number(two.value) else (variable, two.value)
     return None
 
 
-def _tag_of(operand: Operand) -> str | None:
+def _tag_of(operand: n.Operand) -> str | None:
     """X of `tag($X)`."""
     match operand:
-        case Reference(leaf=Leaf.TAG, alias=Alias.PLAIN, within=None, steps=()):
+        case n.Reference(leaf=n.Leaf.TAG, alias=n.Alias.PLAIN, within=None, steps=()):
             return operand.variable
         case _:
             return None
 
 
-def rebuilt(path: Path, change: Callable[[Step], Step]) -> Path:
+def rebuilt(path: n.Path, change: Callable[[n.Step], n.Step]) -> n.Path:
     """The path with every step changed, those in predicates as well."""
     match path:
-        case Step():
-            inner: tuple[Predicate, ...] = tuple(
-                replace(each, path=rebuilt(each.path, change)) if isinstance(each, Exists) else each
+        case n.Step():
+            inner: tuple[n.Predicate, ...] = tuple(
+                replace(each, path=rebuilt(each.path, change)) if isinstance(each, n.Exists) else each
                 for each in path.predicates
             )
             return change(replace(path, predicates=inner))
-        case Concat() | Union() | Intersect():
+        case n.Concat() | n.Union() | n.Intersect():
             return replace(path, parts=tuple(rebuilt(part, change) for part in path.parts))
-        case Star() | Define():
+        case n.Star() | n.Define():
             return replace(path, body=rebuilt(path.body, change))
         case _:
             return path
@@ -134,7 +110,7 @@ def rebuilt(path: Path, change: Callable[[Step], Step]) -> Path:
 # --- steps that can only lead to some names
 
 
-def narrowed(query: XSeqQuery, schema: Schema | None) -> tuple[XSeqQuery, tuple[Note, ...]]:
+def narrowed(query: n.Query, schema: Schema | None) -> tuple[n.Query, tuple[Note, ...]]:
     """Wildcards and `//` as what they can only be, and branches left out that lead nowhere."""
     if schema is None:
         return query, ()
@@ -145,32 +121,34 @@ def narrowed(query: XSeqQuery, schema: Schema | None) -> tuple[XSeqQuery, tuple[
     return replace(query, path=path), tuple(narrow.notes)
 
 
-_STAY = Step(Axis.SELF, NodeTest(Kind.NODE))
+_STAY = n.Step(n.Axis.SELF, n.NodeTest(n.Kind.NODE))
 
 
-def _binds(path: Path) -> bool:
+def _binds(path: n.Path) -> bool:
     """Whether the path binds variables; then it stays, for what is returned or counted may speak of them."""
-    return any(isinstance(each, Define | Call) or getattr(each, "variable", None) is not None for each in walk(path))
+    return any(
+        isinstance(each, n.Define | n.Call) or getattr(each, "variable", None) is not None for each in walk(path)
+    )
 
 
 class _Narrow:
-    def __init__(self, schema: Schema, query: XSeqQuery) -> None:
+    def __init__(self, schema: Schema, query: n.Query) -> None:
         self._reach = Reach(schema, query.path)
         self._axes = query.partition is None  # the path of a partition has the same axes as the query's, and keeps them
         self._schema = schema
         self.notes: list[Note] = []
         self.dead_end = ""  # the first step that leads nowhere
 
-    def along(self, path: Path, places: Places) -> tuple[Path | None, Places]:
+    def along(self, path: n.Path, places: Places) -> tuple[n.Path | None, Places]:
         """The path narrowed, or None if no walk along it can end; and where walks can end."""
         match path:
-            case Step():
+            case n.Step():
                 return self._step(path, places)
-            case Concat():
+            case n.Concat():
                 return self._concat(path, places)
-            case Union():
+            case n.Union():
                 return self._union(path, places)
-            case Star():
+            case n.Star():
                 places = self._reach.rounds(path.body, places)
                 body, _, _ = self._quietly(path.body, places)
                 if body is None and _binds(path.body):
@@ -179,7 +157,7 @@ class _Narrow:
                     self.notes.append(Note(f"({path_text(path.body)})* has no round"))
                     return _STAY, places
                 return replace(path, body=body), places
-            case Intersect():
+            case n.Intersect():
                 inner = [self.along(part, places) for part in path.parts]
                 kept = tuple(part for part, _ in inner if part is not None)
                 ends = frozenset.intersection(*(reached for _, reached in inner))
@@ -197,15 +175,15 @@ class _Narrow:
     def _stuck(self, reason: str) -> None:
         self.dead_end = self.dead_end or reason
 
-    def _quietly(self, path: Path, places: Places) -> tuple[Path | None, Places, str]:
+    def _quietly(self, path: n.Path, places: Places) -> tuple[n.Path | None, Places, str]:
         """As `along`, where a dead end is not the end of the query; and the reason of the dead end."""
         before, self.dead_end = self.dead_end, ""
         path_or_none, ends = self.along(path, places)
         reason, self.dead_end = self.dead_end, before
         return path_or_none, ends, reason
 
-    def _concat(self, path: Concat, places: Places) -> tuple[Path | None, Places]:
-        kept: list[Path] = []
+    def _concat(self, path: n.Concat, places: Places) -> tuple[n.Path | None, Places]:
+        kept: list[n.Path] = []
         for part in path.parts:
             narrower, places = self.along(part, places)
             if narrower is None:
@@ -216,9 +194,9 @@ class _Narrow:
             return path, places
         return (kept[0] if len(kept) == 1 else replace(path, parts=tuple(kept))), places
 
-    def _union(self, path: Union, places: Places) -> tuple[Path | None, Places]:
-        kept: list[Path] = []
-        bound: list[Path] = []
+    def _union(self, path: n.Union, places: Places) -> tuple[n.Path | None, Places]:
+        kept: list[n.Path] = []
+        bound: list[n.Path] = []
         ends: Places = frozenset()
         reasons: list[Note] = []
         for part in path.parts:
@@ -237,7 +215,7 @@ class _Narrow:
         kept += bound
         return (kept[0] if len(kept) == 1 else replace(path, parts=tuple(kept))), ends
 
-    def _step(self, step: Step, places: Places) -> tuple[Path | None, Places]:
+    def _step(self, step: n.Step, places: Places) -> tuple[n.Path | None, Places]:
         reached = self._reach.step(step.axis, step.test, places)
         ends = frozenset(place for place in reached if self._reach.passes(step.predicates, place))
         if not ends:
@@ -245,17 +223,17 @@ class _Narrow:
             what = "predicates on it can never hold" if reached else f"from {where} nothing is reached"
             self._stuck(f"step `{path_text(step)}`: {what}")
             return None, ends
-        inner: list[Predicate] = []
+        inner: list[n.Predicate] = []
         for each in step.predicates:
-            narrower = self._quietly(each.path, ends)[0] if isinstance(each, Exists) else None
-            inner.append(replace(each, path=narrower) if isinstance(each, Exists) and narrower is not None else each)
+            narrower = self._quietly(each.path, ends)[0] if isinstance(each, n.Exists) else None
+            inner.append(replace(each, path=narrower) if isinstance(each, n.Exists) and narrower is not None else each)
         new = replace(step, predicates=tuple(inner))
-        if new.test.kind is Kind.ANY and len(ends) == 1:
+        if new.test.kind is n.Kind.ANY and len(ends) == 1:
             name = next(iter(ends)).removeprefix("@")
-            new = replace(new, test=NodeTest(Kind.NAME, name))
+            new = replace(new, test=n.NodeTest(n.Kind.NAME, name))
             self.notes.append(Note(f"`{path_text(step)}` can only be `{name}`"))
-        if self._axes and new.axis is Axis.DESCENDANT and self._all_children(ends, places):
-            new = replace(new, axis=Axis.CHILD)
+        if self._axes and new.axis is n.Axis.DESCENDANT and self._all_children(ends, places):
+            new = replace(new, axis=n.Axis.CHILD)
             self.notes.append(Note(f"`{path_text(step)}` is never deeper than a child of {_listed(places)}"))
         return new, ends
 
@@ -274,32 +252,32 @@ def _listed(places: Places) -> str:
 # --- prefixes that the schema implies
 
 
-def cut(query: XSeqQuery, schema: Schema | None) -> tuple[XSeqQuery, tuple[Note, ...]]:
+def cut(query: n.Query, schema: Schema | None) -> tuple[n.Query, tuple[Note, ...]]:
     """`//issue/articles/authors/author…` as `//author…` where the schema has no other way to an author."""
-    if schema is None or query.partition is not None or not isinstance(query.path, Concat):
+    if schema is None or query.partition is not None or not isinstance(query.path, n.Concat):
         return query, ()
-    plain: list[Step] = []
+    plain: list[n.Step] = []
     longest = 0
     for place, part in enumerate(query.path.parts):
-        if not isinstance(part, Step) or part.axis not in (Axis.CHILD, Axis.DESCENDANT):
+        if not isinstance(part, n.Step) or part.axis not in (n.Axis.CHILD, n.Axis.DESCENDANT):
             break
-        if place > 0 and part.test.kind is Kind.NAME and _implied([*plain, part], schema):
+        if place > 0 and part.test.kind is n.Kind.NAME and _implied([*plain, part], schema):
             longest = place
-        if part.variable is not None or part.predicates or part.test.kind not in (Kind.NAME, Kind.ANY):
+        if part.variable is not None or part.predicates or part.test.kind not in (n.Kind.NAME, n.Kind.ANY):
             break
         plain.append(part)
     if longest == 0:
         return query, ()
     first = query.path.parts[longest]
-    assert isinstance(first, Step)
+    assert isinstance(first, n.Step)
     prefix = "".join(path_text(step) for step in query.path.parts[:longest])
-    rest = (replace(first, axis=Axis.DESCENDANT), *query.path.parts[longest + 1 :])
-    path: Path = rest[0] if len(rest) == 1 else replace(query.path, parts=rest)
+    rest = (replace(first, axis=n.Axis.DESCENDANT), *query.path.parts[longest + 1 :])
+    path: n.Path = rest[0] if len(rest) == 1 else replace(query.path, parts=rest)
     told = f"the prefix {prefix} was cut: every `{first.test.name}` stands there, says {schema.source}"
     return replace(query, path=path), (Note(told),)
 
 
-def _implied(steps: list[Step], schema: Schema) -> bool:
+def _implied(steps: list[n.Step], schema: Schema) -> bool:
     """Whether each element that the last step names is reached by the steps, wherever the schema lets it stand."""
     name = steps[-1].test.name
     relevant = schema.above([name]) | {name}
@@ -321,10 +299,10 @@ def _implied(steps: list[Step], schema: Schema) -> bool:
     return True
 
 
-def _taken(step: Step, count: int, name: str) -> list[int]:
+def _taken(step: n.Step, count: int, name: str) -> list[int]:
     """How many steps are taken after going down to an element of that name."""
-    deeper = [count] if step.axis is Axis.DESCENDANT else []
-    return [*deeper, count + 1] if step.test.kind is Kind.ANY or step.test.name == name else deeper
+    deeper = [count] if step.axis is n.Axis.DESCENDANT else []
+    return [*deeper, count + 1] if step.test.kind is n.Kind.ANY or step.test.name == name else deeper
 
 
 PASSES: tuple[Pass, ...] = (with_names, narrowed, cut)

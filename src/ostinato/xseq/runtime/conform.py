@@ -15,7 +15,7 @@ from ostinato.documents.schema.schema import DOCUMENT, Schema, reserved
 from ostinato.documents.tokens import ATTR, OPEN, Names, Tokens
 from ostinato.errors import DataError
 from ostinato.xseq.kernels.conform import Open, Rules, first_break
-from ostinato.xseq.syntax.nodes import Axis, Kind, Path, Step
+from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.variables import walk
 
 
@@ -27,11 +27,11 @@ class Asked:
     text: bool
 
 
-def asked(path: Path) -> Asked:
-    steps = [each for each in walk(path) if isinstance(each, Step)]
-    to_attributes = [step.test for step in steps if step.axis is Axis.ATTRIBUTE]
-    named = all(test.kind is Kind.NAME for test in to_attributes)
-    text = any(step.test.kind in (Kind.TEXT, Kind.NODE) for step in steps)
+def asked(path: n.Path) -> Asked:
+    steps = [each for each in walk(path) if isinstance(each, n.Step)]
+    to_attributes = [step.test for step in steps if step.axis is n.Axis.ATTRIBUTE]
+    named = all(test.kind is n.Kind.NAME for test in to_attributes)
+    text = any(step.test.kind in (n.Kind.TEXT, n.Kind.NODE) for step in steps)
     return Asked(frozenset(test.name for test in to_attributes) if named else None, text)
 
 

@@ -14,37 +14,19 @@ from ostinato.documents.tree import Node, NodeKind
 from ostinato.xseq.semantics.axes import UNKEYED, Axes
 from ostinato.xseq.semantics.values import Environment, Match, Value, aggregated, calculated, references, sides
 from ostinato.xseq.semantics.walks import Walk, Walks, all_steps, definitions
-from ostinato.xseq.syntax.nodes import (
-    Aggregate,
-    Alias,
-    Arithmetic,
-    Call,
-    Define,
-    Exists,
-    Leaf,
-    Negative,
-    Operand,
-    Partition,
-    Path,
-    Reference,
-    Star,
-    Step,
-    XSeqQuery,
-    conjuncts,
-    parts,
-)
+from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.normal_form import normalised
 
 Row = tuple[Value, ...]
 Matches = Literal["all", "longest"]
 
 
-def columns(query: XSeqQuery) -> list[str]:
+def columns(query: n.Query) -> list[str]:
     """The names of the columns that `evaluate` fills."""
     return ["node"] if query.items is None else [item.name for item in query.items]
 
 
-def evaluate(query: XSeqQuery, document: Node, matches: Matches = "all", *, limit: int | None = None) -> list[Row]:
+def evaluate(query: n.Query, document: Node, matches: Matches = "all", *, limit: int | None = None) -> list[Row]:
     """The rows of the answer, in order. LimitError when more than `limit` walks would have to be kept."""
     query = normalised(query)  # Definition 5.3
     walks = _walks(query, document, limit)
@@ -59,7 +41,7 @@ def evaluate(query: XSeqQuery, document: Node, matches: Matches = "all", *, limi
 
 
 def found_matches(
-    query: XSeqQuery, document: Node, matches: Matches = "all", *, limit: int | None = None
+    query: n.Query, document: Node, matches: Matches = "all", *, limit: int | None = None
 ) -> list[tuple[tuple[str, Node], ...]]:
     """What the variables are bound to in each match, in the order of the rows."""
     query = normalised(query)
@@ -68,12 +50,12 @@ def found_matches(
     return list(dict.fromkeys(map(_sequence, sorted(found, key=_order))))
 
 
-def _walks(query: XSeqQuery, document: Node, limit: int | None) -> Walks:
+def _walks(query: n.Query, document: Node, limit: int | None) -> Walks:
     axes = Axes({} if query.partition is None else _keys(query.partition, document, limit))
     return Walks(query.path, axes, watched=_watched(query), limit=limit)
 
 
-def _kept(query: XSeqQuery, walks: Walks, document: Node, matches: Matches) -> list[Walk]:
+def _kept(query: n.Query, walks: Walks, document: Node, matches: Matches) -> list[Walk]:
     """The walks whose match fulfils the where clause; if asked for, without those that another one continues."""
     found = [walk for walk in walks.of(query.path, document) if walks.values.fulfilled(query.where, walk[1])]
     if matches == "all":
@@ -100,23 +82,23 @@ def _written(node: Node) -> str:
     return node.source if node.kind is NodeKind.ELEMENT else node.value
 
 
-def _keys(partition: Partition, document: Node, limit: int | None) -> dict[Node, str | None]:
+def _keys(partition: n.Partition, document: Node, limit: int | None) -> dict[Node, str | None]:
     """The key of every node that the path of `partition by` reaches."""
     reached = Walks(partition.path, Axes(), limit=limit).nodes(partition.path, document)
     return {node: node.attribute(partition.attribute) for node in reached}
 
 
-def _watched(query: XSeqQuery) -> set[str]:
+def _watched(query: n.Query) -> set[str]:
     """The path variables whose rounds are spoken of; only these make two walks with the same bindings differ."""
     spoken = [item.operand for item in query.items or ()]
-    spoken += [side for conjunct in conjuncts(query.where) for side in sides(conjunct)]
+    spoken += [side for conjunct in n.conjuncts(query.where) for side in sides(conjunct)]
     return {each.within for operand in spoken for each in references(operand, aggregated=True) if each.within}
 
 
 class _Output:
     """The items of a query, for a match or for a group of matches."""
 
-    def __init__(self, query: XSeqQuery, walks: Walks) -> None:
+    def __init__(self, query: n.Query, walks: Walks) -> None:
         self.items = [item.operand for item in query.items or ()]
         self.values, self.axes = walks.values, walks.axes
         self.repeating = repeating(query.path)
@@ -133,50 +115,50 @@ class _Output:
             groups.setdefault((self._partition(match), *agreed), []).append(match)
         return [tuple(self._over(operand, group) for operand in self.items) for group in groups.values()]
 
-    def _is_sum(self, operand: Operand) -> bool:
+    def _is_sum(self, operand: n.Operand) -> bool:
         """Whether it aggregates over matches: what it is of is one value in each match."""
-        if not isinstance(operand, Aggregate):
+        if not isinstance(operand, n.Aggregate):
             return False
-        ranging = (each for each in references(operand.operand) if each.alias in (Alias.PLAIN, Alias.PREV))
+        ranging = (each for each in references(operand.operand) if each.alias in (n.Alias.PLAIN, n.Alias.PREV))
         return not any(each.variable in self.repeating for each in ranging)
 
-    def _has_sum(self, operand: Operand) -> bool:
+    def _has_sum(self, operand: n.Operand) -> bool:
         match operand:
-            case Arithmetic():
+            case n.Arithmetic():
                 return self._has_sum(operand.left) or self._has_sum(operand.right)
-            case Negative():
+            case n.Negative():
                 return self._has_sum(operand.operand)
             case _:
                 return self._is_sum(operand)
 
-    def _agreed(self, operand: Operand, match: Match) -> Iterator[Value]:
+    def _agreed(self, operand: n.Operand, match: Match) -> Iterator[Value]:
         """What of an item must be the same in all matches of a group."""
         if not self._has_sum(operand):
             yield self._shown(operand, match)
-        elif isinstance(operand, Arithmetic):
+        elif isinstance(operand, n.Arithmetic):
             yield from self._agreed(operand.left, match)
             yield from self._agreed(operand.right, match)
-        elif isinstance(operand, Negative):
+        elif isinstance(operand, n.Negative):
             yield from self._agreed(operand.operand, match)
 
-    def _over(self, operand: Operand, group: Sequence[Match]) -> Value:
+    def _over(self, operand: n.Operand, group: Sequence[Match]) -> Value:
         match operand:
-            case Aggregate() if self._is_sum(operand):
+            case n.Aggregate() if self._is_sum(operand):
                 return aggregated(operand.function, (self._value(operand.operand, match) for match in group))
-            case Arithmetic() if self._has_sum(operand):
+            case n.Arithmetic() if self._has_sum(operand):
                 return calculated(operand.operator, self._over(operand.left, group), self._over(operand.right, group))
-            case Negative() if self._has_sum(operand):
+            case n.Negative() if self._has_sum(operand):
                 return calculated("-", 0, self._over(operand.operand, group))
             case _:
                 return self._shown(operand, group[0])
 
-    def _shown(self, operand: Operand, match: Match) -> Value:
-        if isinstance(operand, Reference) and operand.leaf is Leaf.NODE:
+    def _shown(self, operand: n.Operand, match: Match) -> Value:
+        if isinstance(operand, n.Reference) and operand.leaf is n.Leaf.NODE:
             node = self.values.referred(operand, Environment(match))
             return None if node is None else _written(node)
         return self._value(operand, match)
 
-    def _value(self, operand: Operand, match: Match) -> Value:
+    def _value(self, operand: n.Operand, match: Match) -> Value:
         return self.values.value(operand, Environment(match))
 
     def _partition(self, match: Match) -> object:
@@ -185,29 +167,29 @@ class _Output:
         return next((key for key in keys if key is not UNKEYED), None)
 
 
-def repeating(path: Path) -> set[str]:
+def repeating(path: n.Path) -> set[str]:
     """The step variables that may be bound more than once in a match: in a loop, or in several places."""
     bodies = {each.variable: each.body for each in definitions(path)}
     places = Counter(_places(path, bodies, False, ()))
     return {variable for variable, times in places.items() if times > 1}
 
 
-def _places(path: Path, bodies: Mapping[str, Path], loop: bool, inside: tuple[str, ...]) -> Iterator[str]:
+def _places(path: n.Path, bodies: Mapping[str, n.Path], loop: bool, inside: tuple[str, ...]) -> Iterator[str]:
     """The variable of each step, once for each place where it is bound; in a loop twice."""
     match path:
-        case Step():
+        case n.Step():
             if path.variable is not None:
                 yield from [path.variable] * (2 if loop else 1)
             for predicate in path.predicates:
-                if isinstance(predicate, Exists):
+                if isinstance(predicate, n.Exists):
                     yield from _places(predicate.path, bodies, loop, inside)
-        case Star():
+        case n.Star():
             yield from _places(path.body, bodies, True, inside)
-        case Define() | Call() if path.variable in inside:  # further rounds, of all that lies on the way back
+        case n.Define() | n.Call() if path.variable in inside:  # further rounds, of all that lies on the way back
             again = (bodies[variable] for variable in inside[inside.index(path.variable) :])
             yield from (step.variable for body in again for step in all_steps(body) if step.variable is not None)
-        case Define() | Call():
+        case n.Define() | n.Call():
             yield from _places(bodies[path.variable], bodies, loop, (*inside, path.variable))
         case _:
-            for part in parts(path):
+            for part in n.parts(path):
                 yield from _places(part, bodies, loop, inside)

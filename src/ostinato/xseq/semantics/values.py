@@ -13,26 +13,7 @@ from typing import Any
 
 from ostinato.documents.tree import Node, NodeKind
 from ostinato.xseq.semantics.axes import Axes
-from ostinato.xseq.syntax.nodes import (
-    Aggregate,
-    Alias,
-    And,
-    Arithmetic,
-    Comparison,
-    Condition,
-    Constant,
-    Kind,
-    Leaf,
-    Negative,
-    NodeTest,
-    Not,
-    Operand,
-    Or,
-    Path,
-    Reference,
-    Relative,
-    conjuncts,
-)
+from ostinato.xseq.syntax import nodes as n
 
 Value = str | float | int | None
 
@@ -76,109 +57,111 @@ class Values:
     """Definition 5.16. `nodes` are those that a relative path reaches."""
 
     axes: Axes
-    nodes: Callable[[Path, Node], Iterable[Node]]
+    nodes: Callable[[n.Path, Node], Iterable[Node]]
 
-    def fulfilled(self, where: Condition | None, match: Match) -> bool:
+    def fulfilled(self, where: n.Condition | None, match: Match) -> bool:
         """Every conjunct holds for all combinations of the bindings it speaks of, where these have a previous one."""
-        for conjunct in conjuncts(where):
+        for conjunct in n.conjuncts(where):
             mentioned = list(sides(conjunct))
             for environment in everywhere(mentioned, Environment(match)):
                 if not _previous_missing(mentioned, environment) and not self.holds(conjunct, environment):
                     return False
         return True
 
-    def holds(self, condition: Condition, environment: Environment) -> bool:
+    def holds(self, condition: n.Condition, environment: Environment) -> bool:
         match condition:
-            case And():
+            case n.And():
                 return all(self.holds(part, environment) for part in condition.parts)
-            case Or():
+            case n.Or():
                 return any(self.holds(part, environment) for part in condition.parts)
-            case Not():
+            case n.Not():
                 return not self.holds(condition.part, environment)
-            case Comparison():
+            case n.Comparison():
                 left, right = self.values(condition.left, environment), self.values(condition.right, environment)
                 return any(compared(condition.operator, one, other) for one, other in product(left, right))
 
-    def value(self, operand: Operand, environment: Environment) -> Value:
+    def value(self, operand: n.Operand, environment: Environment) -> Value:
         return next(iter(self.values(operand, environment)), None)
 
-    def values(self, operand: Operand, environment: Environment) -> list[Value]:
+    def values(self, operand: n.Operand, environment: Environment) -> list[Value]:
         """One value, but of a relative path as many as there are nodes."""
         match operand:
-            case Constant():
+            case n.Constant():
                 return [text(operand.value)]
-            case Reference():
+            case n.Reference():
                 return [self._taken(self.referred(operand, environment), operand)]
-            case Relative():
+            case n.Relative():
                 assert environment.context is not None
                 reached = self.nodes(operand.path, environment.context)
-                return [node.name if operand.leaf is Leaf.TAG else node.string for node in reached]
-            case Negative():
+                return [node.name if operand.leaf is n.Leaf.TAG else node.string for node in reached]
+            case n.Negative():
                 return [calculated("-", 0, value) for value in self.values(operand.operand, environment)]
-            case Arithmetic():
+            case n.Arithmetic():
                 left, right = self.values(operand.left, environment), self.values(operand.right, environment)
                 return [calculated(operand.operator, one, other) for one, other in product(left, right)]
-            case Aggregate():
+            case n.Aggregate():
                 inner = (self.values(operand.operand, each) for each in everywhere((operand.operand,), environment))
                 return [aggregated(operand.function, [value for values in inner for value in values])]
 
-    def referred(self, reference: Reference, environment: Environment) -> Node | None:
+    def referred(self, reference: n.Reference, environment: Environment) -> Node | None:
         """The node that `$X`, `last($X)/b`, `first($Z) $X` … is now."""
         place = _place(reference, environment)
         reached = [] if place is None else [environment.match.bindings[place].node]
         for axis, name in reference.steps:
-            test = NodeTest(Kind.NAME, name)
+            test = n.NodeTest(n.Kind.NAME, name)
             reached = [other for node in reached for other in self.axes.along(axis, test, node)]
         return min(reached, key=lambda node: node.position, default=None)
 
-    def _taken(self, node: Node | None, reference: Reference) -> Value:
+    def _taken(self, node: Node | None, reference: n.Reference) -> Value:
         if node is None:
             return None
         match reference.leaf:
-            case Leaf.ATTRIBUTE:
+            case n.Leaf.ATTRIBUTE:
                 return node.attribute(reference.name)
-            case Leaf.TEXT:
+            case n.Leaf.TEXT:
                 return next((child.value for child in node.children if child.kind is NodeKind.TEXT), None)
-            case Leaf.TAG:
+            case n.Leaf.TAG:
                 return node.name
-            case Leaf.NODE:
+            case n.Leaf.NODE:
                 return node.string
 
 
-def _place(reference: Reference, environment: Environment) -> int | None:
+def _place(reference: n.Reference, environment: Environment) -> int | None:
     match = environment.match
     places = match.of(reference.variable)
     if reference.within is not None:
         last = match.rounds(reference.within)
         current = environment.rounds.get(reference.within, last)
-        wanted = {Alias.FIRST: 1, Alias.LAST: last, Alias.PREV: current - 1, Alias.PLAIN: current}[reference.alias]
+        wanted = {n.Alias.FIRST: 1, n.Alias.LAST: last, n.Alias.PREV: current - 1, n.Alias.PLAIN: current}[
+            reference.alias
+        ]
         inside = (place for place in places if (reference.within, wanted) in match.bindings[place].rounds)
         return next(inside, None)
     if not places:
         return None
     current = places.index(environment.places.get(reference.variable, places[-1]))
     match reference.alias:
-        case Alias.PLAIN:
+        case n.Alias.PLAIN:
             return places[current]
-        case Alias.PREV:
+        case n.Alias.PREV:
             return places[current - 1] if current else None
-        case Alias.FIRST:
+        case n.Alias.FIRST:
             return places[0]
-        case Alias.LAST:
+        case n.Alias.LAST:
             return places[-1]
 
 
 # --- what a conjunct or an aggregate ranges over
 
 
-def everywhere(operands: Iterable[Operand], environment: Environment) -> Iterator[Environment]:
+def everywhere(operands: Iterable[n.Operand], environment: Environment) -> Iterator[Environment]:
     """Every combination of bindings of the variables that are mentioned as `$X` or prev($X), outside of aggregates.
 
     `prev($Z) $X` ranges over the rounds of Z, and then what is bound in a round of Z stands for its own round only.
     """
     match = environment.match
     mentioned = [reference for operand in operands for reference in references(operand)]
-    ranging = [reference for reference in mentioned if reference.alias in (Alias.PLAIN, Alias.PREV)]
+    ranging = [reference for reference in mentioned if reference.alias in (n.Alias.PLAIN, n.Alias.PREV)]
     variables = dict.fromkeys(reference.variable for reference in ranging if reference.within is None)
     paths = dict.fromkeys(reference.within for reference in ranging if reference.within is not None)
     for rounds in product(*(range(1, match.rounds(path) + 1) for path in paths)):
@@ -189,11 +172,11 @@ def everywhere(operands: Iterable[Operand], environment: Environment) -> Iterato
                 yield Environment(match, dict(zip(variables, places, strict=True)), current, environment.context)
 
 
-def _previous_missing(operands: Iterable[Operand], environment: Environment) -> bool:
+def _previous_missing(operands: Iterable[n.Operand], environment: Environment) -> bool:
     """Whether some prev(…) of the operands has nothing before the current binding or round."""
     for operand in operands:
         for reference in references(operand):
-            if reference.alias is Alias.PREV:
+            if reference.alias is n.Alias.PREV:
                 if reference.within is not None:
                     missing = environment.rounds[reference.within] == 1
                 else:
@@ -203,30 +186,30 @@ def _previous_missing(operands: Iterable[Operand], environment: Environment) -> 
     return False
 
 
-def references(operand: Operand, *, aggregated: bool = False) -> Iterator[Reference]:
+def references(operand: n.Operand, *, aggregated: bool = False) -> Iterator[n.Reference]:
     """Every reference of an operand that stands outside of aggregates; or those inside as well."""
     match operand:
-        case Reference():
+        case n.Reference():
             yield operand
-        case Arithmetic():
+        case n.Arithmetic():
             yield from references(operand.left, aggregated=aggregated)
             yield from references(operand.right, aggregated=aggregated)
-        case Negative():
+        case n.Negative():
             yield from references(operand.operand, aggregated=aggregated)
-        case Aggregate() if aggregated:
+        case n.Aggregate() if aggregated:
             yield from references(operand.operand, aggregated=True)
 
 
-def sides(condition: Condition) -> Iterator[Operand]:
+def sides(condition: n.Condition) -> Iterator[n.Operand]:
     """What is compared in a condition."""
     match condition:
-        case Comparison():
+        case n.Comparison():
             yield condition.left
             yield condition.right
-        case And() | Or():
+        case n.And() | n.Or():
             for part in condition.parts:
                 yield from sides(part)
-        case Not():
+        case n.Not():
             yield from sides(condition.part)
 
 

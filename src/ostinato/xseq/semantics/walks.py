@@ -9,21 +9,7 @@ from ostinato.documents.tree import Node
 from ostinato.errors import LimitError
 from ostinato.xseq.semantics.axes import Axes
 from ostinato.xseq.semantics.values import Binding, Environment, Match, Values
-from ostinato.xseq.syntax.nodes import (
-    Call,
-    Concat,
-    Define,
-    Exists,
-    Holds,
-    Intersect,
-    Path,
-    Predicate,
-    Star,
-    Step,
-    Union,
-    first_round,
-    parts,
-)
+from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.variables import endless
 
 Walk = tuple[Node, Match]  # where it ends, what it bound
@@ -43,7 +29,7 @@ Rounds = Mapping[str, _Round]
 class Walks:
     """Walks in one document. The rounds of the path variables in `watched` are told apart, others are not."""
 
-    def __init__(self, path: Path, axes: Axes, *, watched: Iterable[str] = (), limit: int | None = None) -> None:
+    def __init__(self, path: n.Path, axes: Axes, *, watched: Iterable[str] = (), limit: int | None = None) -> None:
         self.axes = axes
         self.values = Values(axes, self.nodes)
         self.watched = frozenset(watched)
@@ -51,37 +37,37 @@ class Walks:
         self.bodies = {each.variable: each.body for each in definitions(path)}
         self.endless = endless(self.bodies)
 
-    def of(self, path: Path, node: Node) -> list[Walk]:
+    def of(self, path: n.Path, node: Node) -> list[Walk]:
         """Every walk along `path` from `node`, once."""
         return self._collect(self._along(path, (node, Match()), {}))
 
-    def nodes(self, path: Path, node: Node) -> list[Node]:
+    def nodes(self, path: n.Path, node: Node) -> list[Node]:
         """Every node on which a walk ends, once, in document order."""
         return sorted({end for end, _ in self.of(path, node)}, key=lambda end: end.position)
 
-    def _along(self, path: Path, walk: Walk, rounds: Rounds) -> Iterable[Walk]:
+    def _along(self, path: n.Path, walk: Walk, rounds: Rounds) -> Iterable[Walk]:
         """`walk` and on along `path`."""
         match path:
-            case Step():
+            case n.Step():
                 return self._step(path, walk, rounds)
-            case Concat():
+            case n.Concat():
                 walks: Iterable[Walk] = [walk]
                 for part in path.parts:
                     walks = self._collect(longer for each in walks for longer in self._along(part, each, rounds))
                 return walks
-            case Union():
+            case n.Union():
                 return self._collect(longer for part in path.parts for longer in self._along(part, walk, rounds))
-            case Intersect():
+            case n.Intersect():
                 return self._intersect(path.parts, walk, rounds)
-            case Star():
+            case n.Star():
                 return self._star(path.body, walk, rounds)
-            case Define():
+            case n.Define():
                 outside = {variable: each for variable, each in rounds.items() if variable != path.variable}
-                return self._round(path.variable, first_round(path), walk, outside)
-            case Call():
+                return self._round(path.variable, n.first_round(path), walk, outside)
+            case n.Call():
                 return self._call(path.variable, walk, rounds)
 
-    def _step(self, step: Step, walk: Walk, rounds: Rounds) -> Iterator[Walk]:
+    def _step(self, step: n.Step, walk: Walk, rounds: Rounds) -> Iterator[Walk]:
         start, matched = walk
         for node in self.axes.along(step.axis, step.test, start):
             longer = matched
@@ -93,21 +79,21 @@ class Walks:
                 yield node, bound
 
     def _predicates(
-        self, predicates: tuple[Predicate, ...], node: Node, matched: Match, rounds: Rounds
+        self, predicates: tuple[n.Predicate, ...], node: Node, matched: Match, rounds: Rounds
     ) -> Iterable[Match]:
         """What is bound when all predicates hold on the node: `matched`, and the variables in the predicates."""
         bound = [matched]
         for predicate in predicates:
             match predicate:
-                case Holds():
+                case n.Holds():
                     if not self.values.holds(predicate.condition, Environment(matched, context=node)):
                         return []
-                case Exists():
+                case n.Exists():
                     walks = (walk for each in bound for walk in self._along(predicate.path, (node, each), rounds))
                     bound = list(dict.fromkeys(longer for _, longer in walks))
         return bound
 
-    def _intersect(self, paths: tuple[Path, ...], walk: Walk, rounds: Rounds) -> list[Walk]:
+    def _intersect(self, paths: tuple[n.Path, ...], walk: Walk, rounds: Rounds) -> list[Walk]:
         """All paths from one node to one node; what the first binds comes first."""
         start, _ = walk
         walks = self._collect(self._along(paths[0], walk, rounds))
@@ -121,7 +107,7 @@ class Walks:
             walks = self._collect(both)
         return walks
 
-    def _star(self, body: Path, walk: Walk, rounds: Rounds) -> list[Walk]:
+    def _star(self, body: n.Path, walk: Walk, rounds: Rounds) -> list[Walk]:
         """Round after round. No two of them begin at the same node: such rounds could go on for ever."""
         nothing_bound = not any(_binds(each) for each in _everything(body))
         found = [walk]
@@ -136,7 +122,7 @@ class Walks:
             begins = {(each, begun) for each, begun in ended if each[0] not in begun}
         return found
 
-    def _round(self, variable: str, body: Path, walk: Walk, rounds: Rounds) -> Iterable[Walk]:
+    def _round(self, variable: str, body: n.Path, walk: Walk, rounds: Rounds) -> Iterable[Walk]:
         """One round of a path variable's definition, and those after it."""
         start, matched = walk
         number = matched.rounds(variable) + 1
@@ -164,25 +150,25 @@ class Walks:
         return list(known)
 
 
-def definitions(path: Path) -> Iterator[Define]:
+def definitions(path: n.Path) -> Iterator[n.Define]:
     """Every definition of a path variable, also in predicates and in definitions."""
-    return (each for each in _everything(path) if isinstance(each, Define))
+    return (each for each in _everything(path) if isinstance(each, n.Define))
 
 
-def all_steps(path: Path) -> Iterator[Step]:
+def all_steps(path: n.Path) -> Iterator[n.Step]:
     """Every step whose variable the path binds, those in predicates among them."""
-    return (each for each in _everything(path) if isinstance(each, Step))
+    return (each for each in _everything(path) if isinstance(each, n.Step))
 
 
-def _everything(path: Path) -> Iterator[Path]:
+def _everything(path: n.Path) -> Iterator[n.Path]:
     yield path
-    if isinstance(path, Step):
+    if isinstance(path, n.Step):
         for predicate in path.predicates:
-            if isinstance(predicate, Exists):
+            if isinstance(predicate, n.Exists):
                 yield from _everything(predicate.path)
-    for part in parts(path):
+    for part in n.parts(path):
         yield from _everything(part)
 
 
-def _binds(path: Path) -> bool:
-    return isinstance(path, Define | Call) or (isinstance(path, Step) and path.variable is not None)
+def _binds(path: n.Path) -> bool:
+    return isinstance(path, n.Define | n.Call) or (isinstance(path, n.Step) and path.variable is not None)

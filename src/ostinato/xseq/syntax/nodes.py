@@ -262,7 +262,7 @@ class Partition:
 
 
 @dataclass(frozen=True)
-class XSeqQuery:
+class Query:
     """A query as it was written. Without `return`, items is None and the answer is the node each walk ends on, once."""
 
     path: Path

@@ -15,31 +15,7 @@ from ostinato.core.expressions import NOWHERE
 from ostinato.core.text.grammar import token_span
 from ostinato.core.text.units import LARGEST
 from ostinato.errors import QueryError, Span
-from ostinato.xseq.syntax.nodes import (
-    Aggregate,
-    Alias,
-    And,
-    Arithmetic,
-    Axis,
-    Call,
-    Comparison,
-    Concat,
-    Condition,
-    Constant,
-    Define,
-    Kind,
-    Leaf,
-    Negative,
-    NodeTest,
-    Not,
-    Operand,
-    Or,
-    Path,
-    Reference,
-    Relative,
-    Step,
-    parts,
-)
+from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.tokens import AGGREGATES, ALIASES, unquoted
 
 _PATHS = ("step", "here", "doc", "concat", "union", "intersect", "star", "define", "under")
@@ -61,47 +37,51 @@ class Operands(ABC):
     """What is computed of a match, and what must hold."""
 
     @abstractmethod
-    def path(self, node: Any) -> Path: ...
+    def path(self, node: Any) -> n.Path: ...
 
     @abstractmethod
-    def lead(self, path: Path, axis: Axis) -> Path: ...
+    def lead(self, path: n.Path, axis: n.Axis) -> n.Path: ...
 
-    def condition(self, node: Any, *, inside: bool) -> Condition:
+    def condition(self, node: Any, *, inside: bool) -> n.Condition:
         span = span_in(node)
         match kind_of(node):
             case "disjunction":
-                return Or(tuple(self.condition(child, inside=inside) for child in node.children), span)
+                return n.Or(tuple(self.condition(child, inside=inside) for child in node.children), span)
             case "conjunction":
-                return And(tuple(self.condition(child, inside=inside) for child in node.children), span)
+                return n.And(tuple(self.condition(child, inside=inside) for child in node.children), span)
             case "group" if not is_path(node):
                 return self.condition(node.children[0], inside=inside)
             case "comparison":
                 left, operator, right = node.children
                 written = _WRITTEN.get(operator, str(operator))
-                return Comparison(written, self.operand(left, inside=inside), self.operand(right, inside=inside), span)
+                return n.Comparison(
+                    written, self.operand(left, inside=inside), self.operand(right, inside=inside), span
+                )
             case "call" if node.children[0].lower() == "not":
-                return Not(self.condition(_argument(node), inside=inside), span)
+                return n.Not(self.condition(_argument(node), inside=inside), span)
             case "number":
                 fix = "step to it: /\\ is the first child, \\ the next sibling"
                 raise QueryError("a number is not a condition, and there are no positions", span=span, fix=fix)
         operand = self.operand(node, inside=inside)
-        if not isinstance(operand, Reference | Relative):
+        if not isinstance(operand, n.Reference | n.Relative):
             raise QueryError("this is not a condition", span=span, fix="compare it with something: $X@a > 3")
-        return Comparison(">=", operand, Constant("", span), span)
+        return n.Comparison(">=", operand, n.Constant("", span), span)
 
-    def operand(self, node: Any, *, inside: bool) -> Operand:
+    def operand(self, node: Any, *, inside: bool) -> n.Operand:
         span = span_in(node)
         match kind_of(node):
             case "number":
-                return Constant(_number(node.children[0], span), span)
+                return n.Constant(_number(node.children[0], span), span)
             case "string":
-                return Constant(unquoted(node.children[0]), span)
+                return n.Constant(unquoted(node.children[0]), span)
             case "arithmetic":
                 left, sign, right = node.children
                 operator = _OPERATORS.get(sign.lower(), str(sign))
-                return Arithmetic(operator, self.operand(left, inside=inside), self.operand(right, inside=inside), span)
+                return n.Arithmetic(
+                    operator, self.operand(left, inside=inside), self.operand(right, inside=inside), span
+                )
             case "minus":
-                return Negative(self.operand(node.children[1], inside=inside), span)
+                return n.Negative(self.operand(node.children[1], inside=inside), span)
             case "group" if not (inside and is_path(node)):
                 return self.operand(node.children[0], inside=inside)
             case "call" if node.children[0].lower() not in ALIASES:
@@ -113,63 +93,65 @@ class Operands(ABC):
             return self._reference(pieces, inside, span)
         return self._relative(node, inside, span)
 
-    def _call(self, node: Any, inside: bool, span: Span) -> Operand:
+    def _call(self, node: Any, inside: bool, span: Span) -> n.Operand:
         name = node.children[0].lower()
         if name in AGGREGATES:
-            return Aggregate(name, self.operand(_argument(node), inside=inside), span)
+            return n.Aggregate(name, self.operand(_argument(node), inside=inside), span)
         if name == "not":
             raise misplaced(node, "a value", "compare values with each other")
         if inside and name == "tag" and node.children[1] is None:
-            return Relative(Step(Axis.SELF, NodeTest(Kind.NODE), span=span), Leaf.TAG, span)
+            return n.Relative(n.Step(n.Axis.SELF, n.NodeTest(n.Kind.NODE), span=span), n.Leaf.TAG, span)
         value = self.operand(_argument(node), inside=inside)
-        if isinstance(value, Reference) and value.leaf == Leaf.NODE:
-            return replace(value, leaf=Leaf.TAG if name == "tag" else Leaf.TEXT, span=span)
-        if isinstance(value, Relative) and value.leaf == Leaf.NODE and name == "tag":
-            return replace(value, leaf=Leaf.TAG, span=span)
-        if isinstance(value, Relative) and value.leaf == Leaf.NODE:
-            first = value.path.parts if isinstance(value.path, Concat) else (value.path,)
-            return Relative(Concat((*first, Step(Axis.CHILD, NodeTest(Kind.TEXT), span=span)), span), Leaf.NODE, span)
+        if isinstance(value, n.Reference) and value.leaf == n.Leaf.NODE:
+            return replace(value, leaf=n.Leaf.TAG if name == "tag" else n.Leaf.TEXT, span=span)
+        if isinstance(value, n.Relative) and value.leaf == n.Leaf.NODE and name == "tag":
+            return replace(value, leaf=n.Leaf.TAG, span=span)
+        if isinstance(value, n.Relative) and value.leaf == n.Leaf.NODE:
+            first = value.path.parts if isinstance(value.path, n.Concat) else (value.path,)
+            return n.Relative(
+                n.Concat((*first, n.Step(n.Axis.CHILD, n.NodeTest(n.Kind.TEXT), span=span)), span), n.Leaf.NODE, span
+            )
         raise QueryError(f"{name}() is asked of a node", span=span, fix=f"write {name}($X)")
 
-    def _relative(self, node: Any, inside: bool, span: Span) -> Operand:
+    def _relative(self, node: Any, inside: bool, span: Span) -> n.Operand:
         if not inside:
             raise _no_variable(node)
-        path = self.lead(self.path(node), Axis.CHILD)
+        path = self.lead(self.path(node), n.Axis.CHILD)
         for bound in _bindings(path):
             raise QueryError(
                 "a path that is compared binds no variables",
                 span=bound,
                 fix="bind it in a predicate of its own, and compare it in where: //a[/$X] where $X > 3",
             )
-        return Relative(path, Leaf.NODE, span)
+        return n.Relative(path, n.Leaf.NODE, span)
 
-    def _reference(self, pieces: list[Any], inside: bool, span: Span) -> Reference:
+    def _reference(self, pieces: list[Any], inside: bool, span: Span) -> n.Reference:
         """`$X`, `last($X)` or `first($Z) $X`, plain steps, then perhaps an attribute or text()."""
         head, *rest = pieces
-        alias, within = Alias.PLAIN, None
+        alias, within = n.Alias.PLAIN, None
         if kind_of(head) == "call":
             alias, variable = self._alias(head)
         else:
             variable = str(head.children[1])[1:]
-        if alias != Alias.PLAIN and rest and _is_variable(rest[0]):
+        if alias != n.Alias.PLAIN and rest and _is_variable(rest[0]):
             within, variable = variable, str(rest[0].children[1])[1:]
             rest = rest[1:]
-        reference = Reference(variable, alias, within, span=span)
+        reference = n.Reference(variable, alias, within, span=span)
         for piece in rest:
             path = _single(self.path(piece)) if kind_of(piece) == "step" else None
-            if path is None or reference.leaf != Leaf.NODE:
+            if path is None or reference.leaf != n.Leaf.NODE:
                 raise _no_step(piece, reference)
             reference = _further(reference, path, piece)
         return reference
 
-    def _alias(self, call: Any) -> tuple[Alias, str]:
+    def _alias(self, call: Any) -> tuple[n.Alias, str]:
         name = call.children[0].lower()
         if name not in ALIASES:
             raise QueryError(f"nothing can follow {name}(…)", span=span_in(call), fix="remove what follows it")
         argument = _argument(call)
         if not _is_variable(argument):
             raise QueryError(f"{name}() is asked of a variable", span=span_in(call), fix=f"write {name}($X)@a")
-        return Alias(name), str(argument.children[1])[1:]
+        return n.Alias(name), str(argument.children[1])[1:]
 
 
 def kind_of(node: Any) -> str:
@@ -230,25 +212,25 @@ def _is_variable(node: Any) -> bool:
     return axes is None and token.type == "VARIABLE" and not predicates
 
 
-def _single(path: Path) -> Step | None:
-    return path if isinstance(path, Step) and path.variable is None and not path.predicates else None
+def _single(path: n.Path) -> n.Step | None:
+    return path if isinstance(path, n.Step) and path.variable is None and not path.predicates else None
 
 
-def _further(reference: Reference, step: Step, piece: Any) -> Reference:
+def _further(reference: n.Reference, step: n.Step, piece: Any) -> n.Reference:
     """The reference, one step further."""
-    if step.axis == Axis.ATTRIBUTE and step.test.kind == Kind.NAME:
-        return replace(reference, leaf=Leaf.ATTRIBUTE, name=step.test.name)
-    if step.axis == Axis.CHILD and step.test.kind == Kind.TEXT:
-        return replace(reference, leaf=Leaf.TEXT)
-    if step.axis not in (Axis.ATTRIBUTE, Axis.SELF) and step.test.kind == Kind.NAME:
+    if step.axis == n.Axis.ATTRIBUTE and step.test.kind == n.Kind.NAME:
+        return replace(reference, leaf=n.Leaf.ATTRIBUTE, name=step.test.name)
+    if step.axis == n.Axis.CHILD and step.test.kind == n.Kind.TEXT:
+        return replace(reference, leaf=n.Leaf.TEXT)
+    if step.axis not in (n.Axis.ATTRIBUTE, n.Axis.SELF) and step.test.kind == n.Kind.NAME:
         return replace(reference, steps=(*reference.steps, (step.axis, step.test.name)))
     raise _no_step(piece, reference)
 
 
-def _no_step(piece: Any, reference: Reference) -> QueryError:
+def _no_step(piece: Any, reference: n.Reference) -> QueryError:
     shown, kind = f"${reference.variable}", kind_of(piece)
-    if reference.leaf != Leaf.NODE:
-        what = "an attribute" if reference.leaf == Leaf.ATTRIBUTE else "text()"
+    if reference.leaf != n.Leaf.NODE:
+        what = "an attribute" if reference.leaf == n.Leaf.ATTRIBUTE else "text()"
         fix = "put `and`, `,` or an operator between two values"
         return QueryError(f"nothing can follow {what}", span=span_in(piece), fix=fix)
     if kind in ("string", "number", "call"):
@@ -279,7 +261,7 @@ def _no_variable(node: Any) -> QueryError:
     return QueryError("a value starts with a variable of the path", span=span_in(node), fix=fix)
 
 
-def _bindings(path: Path) -> list[Span]:
+def _bindings(path: n.Path) -> list[Span]:
     """Where a path binds variables, predicates left out."""
-    own = isinstance(path, Define | Call) or (isinstance(path, Step) and path.variable is not None)
-    return [path.span] if own else [span for part in parts(path) for span in _bindings(part)]
+    own = isinstance(path, n.Define | n.Call) or (isinstance(path, n.Step) and path.variable is not None)
+    return [path.span] if own else [span for part in n.parts(path) for span in _bindings(part)]

@@ -1,10 +1,10 @@
-"""XSeq: query text to `plan.xseq.XSeqQuery`.
+"""XSeq: query text to `nodes.Query`.
 
-The words are told apart in xseq_tokens.py, the grammar is xseq.lark, the nodes are made in xseq_build.py (clauses and
-paths) and xseq_operands.py (values and conditions); what to say about bad syntax is in xseq_errors.py, about what makes
-no sense in xseq/plan/check.py. lark is imported on first use only, so that importing the package stays quick.
+tokens.py tells words apart, grammar.lark is the grammar, build.py makes the nodes of clauses and paths, operands.py
+those of values and conditions. messages.py explains bad syntax, plan/check.py what makes no sense. lark is imported on
+first use only, so that importing the package stays quick.
 
-The language is Figure 2 of the paper. What the figure leaves open is read so:
+The language is Figure 2 of the paper. What the figure leaves open is read as follows:
 
 - Axes are written `name::`, with `_` or `-` (`following-sibling::`), or short: `.` self, `/` child, `//` descendant,
   `@` attribute, `/\\` first child, `\\` immediate following sibling; none is the following sibling. `/@a` is `@a`,
@@ -13,7 +13,7 @@ The language is Figure 2 of the paper. What the figure leaves open is read so:
   of the first step in it; before a definition, `// ($Z: $X $Y $Z)`, that of its first round.
 - Strings stand in '…' or "…", with the quote doubled inside; comments in (: … :). Keywords may be in capitals.
 - A path among conditions, `[a and not(@b)]`, means that there is one. Which words are names, and when `*`, `-`, `/` and
-  `.` are operators, is said in xseq_tokens.py.
+  `.` are operators, is said in tokens.py.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from ostinato.core.text.grammar import MAX_DEPTH, nesting_error
 from ostinato.errors import QueryError
-from ostinato.xseq.syntax.nodes import XSeqQuery
+from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.tokens import Word, words
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _SILENT = frozenset(
 )
 
 
-def parse(text: str) -> XSeqQuery:
+def parse(text: str) -> n.Query:
     """The query that `text` states, whether or not it makes sense."""
     from lark.exceptions import UnexpectedInput
 

@@ -5,61 +5,41 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from ostinato.xseq.syntax.nodes import (
-    Aggregate,
-    Arithmetic,
-    Call,
-    Concat,
-    Define,
-    Exists,
-    Holds,
-    Intersect,
-    Negative,
-    Operand,
-    Path,
-    Reference,
-    Relative,
-    Star,
-    Step,
-    Union,
-    XSeqQuery,
-    operands,
-    parts,
-)
+from ostinato.xseq.syntax import nodes as n
 
 
-def walk(path: Path) -> Iterator[Path]:
+def walk(path: n.Path) -> Iterator[n.Path]:
     """The path and every path in it, those of `[p]` included, in the order they are written."""
     yield path
-    if isinstance(path, Step):
+    if isinstance(path, n.Step):
         for predicate in path.predicates:
-            if isinstance(predicate, Exists):
+            if isinstance(predicate, n.Exists):
                 yield from walk(predicate.path)
-    for part in parts(path):
+    for part in n.parts(path):
         yield from walk(part)
 
 
-def variables(query: XSeqQuery) -> tuple[str, ...]:
+def variables(query: n.Query) -> tuple[str, ...]:
     """The step variables, which are bound to nodes, in the order they first appear in the path."""
-    found = (node.variable for node in walk(query.path) if isinstance(node, Step) and node.variable is not None)
+    found = (node.variable for node in walk(query.path) if isinstance(node, n.Step) and node.variable is not None)
     return tuple(dict.fromkeys(found))
 
 
-def definitions(query: XSeqQuery) -> dict[str, Define]:
+def definitions(query: n.Query) -> dict[str, n.Define]:
     """The path variables and what they stand for; of two definitions, which the check refuses, the first."""
-    found: dict[str, Define] = {}
+    found: dict[str, n.Define] = {}
     for node in walk(query.path):
-        if isinstance(node, Define):
+        if isinstance(node, n.Define):
             found.setdefault(node.variable, node)
     return found
 
 
-def called(path: Path) -> list[Call | Define]:
+def called(path: n.Path) -> list[n.Call | n.Define]:
     """Where path variables stand in a path: their calls and their definitions."""
-    return [node for node in walk(path) if isinstance(node, Call | Define)]
+    return [node for node in walk(path) if isinstance(node, n.Call | n.Define)]
 
 
-def yields(defined: dict[str, Define]) -> dict[str, frozenset[str]]:
+def yields(defined: dict[str, n.Define]) -> dict[str, frozenset[str]]:
     """yield($X) of Definition 2.9: the path variables that appear in X's definition, in theirs, and so on."""
     direct = {name: {node.variable for node in called(define.body)} for name, define in defined.items()}
     reached: dict[str, frozenset[str]] = {}
@@ -74,7 +54,7 @@ def yields(defined: dict[str, Define]) -> dict[str, frozenset[str]]:
     return reached
 
 
-def endless(defined: Mapping[str, Path]) -> frozenset[str]:
+def endless(defined: Mapping[str, n.Path]) -> frozenset[str]:
     """The path variables of which no way through the definition ends, since each calls the variable once more, as in
     `($Z: /a $Z)`; while `($Z: /b union /a $Z)` ends with a b. `defined` is what each of them stands for."""
     ending: frozenset[str] = frozenset()
@@ -83,24 +63,24 @@ def endless(defined: Mapping[str, Path]) -> frozenset[str]:
     return frozenset(defined) - ending
 
 
-def _can_end(path: Path, ending: frozenset[str]) -> bool:
+def _can_end(path: n.Path, ending: frozenset[str]) -> bool:
     match path:
-        case Call() | Define():
+        case n.Call() | n.Define():
             return path.variable in ending
-        case Union():
+        case n.Union():
             return any(_can_end(part, ending) for part in path.parts)
-        case Concat() | Intersect():
+        case n.Concat() | n.Intersect():
             return all(_can_end(part, ending) for part in path.parts)
-        case Step() | Star():  # calls in predicates are never the variable itself; a star may have no round
+        case n.Step() | n.Star():  # calls in predicates are never the variable itself; a star may have no round
             return True
 
 
-def repeating(query: XSeqQuery) -> frozenset[str]:
+def repeating(query: n.Query) -> frozenset[str]:
     """The step variables of which a match may have several nodes: they stand under a star, in a definition that calls
     itself or is called elsewhere, or in several places."""
     defined = definitions(query)
     reached = yields(defined)
-    elsewhere = {node.variable for node in walk(query.path) if isinstance(node, Call)}
+    elsewhere = {node.variable for node in walk(query.path) if isinstance(node, n.Call)}
     again = {name for name in defined if name in reached[name] or name in elsewhere}
     again |= {inner for name in again for inner in reached[name]}
     places: Counter[str] = Counter()
@@ -108,61 +88,61 @@ def repeating(query: XSeqQuery) -> frozenset[str]:
     return frozenset(name for name, count in places.items() if count > 1)
 
 
-def _count(path: Path, times: int, again: set[str], places: Counter[str]) -> None:
+def _count(path: n.Path, times: int, again: set[str], places: Counter[str]) -> None:
     """Add how often each variable of the path may be bound; two stands for often."""
-    if isinstance(path, Star) or (isinstance(path, Define) and path.variable in again):
+    if isinstance(path, n.Star) or (isinstance(path, n.Define) and path.variable in again):
         times = 2
-    if isinstance(path, Step):
+    if isinstance(path, n.Step):
         if path.variable is not None:
             places[path.variable] += times
         for predicate in path.predicates:
-            if isinstance(predicate, Exists):
+            if isinstance(predicate, n.Exists):
                 _count(predicate.path, times, again, places)
-    for part in parts(path):
+    for part in n.parts(path):
         _count(part, times, again, places)
 
 
-def conditions(path: Path) -> Iterator[tuple[Step, Holds]]:
+def conditions(path: n.Path) -> Iterator[tuple[n.Step, n.Holds]]:
     """Every `[condition]` of the path, with the step that it stands on."""
     for node in walk(path):
-        if isinstance(node, Step):
+        if isinstance(node, n.Step):
             for predicate in node.predicates:
-                if isinstance(predicate, Holds):
+                if isinstance(predicate, n.Holds):
                     yield node, predicate
 
 
-def inside(operand: Operand) -> Iterator[Operand]:
+def inside(operand: n.Operand) -> Iterator[n.Operand]:
     """The operand and every operand in it."""
     yield operand
     match operand:
-        case Arithmetic():
+        case n.Arithmetic():
             yield from inside(operand.left)
             yield from inside(operand.right)
-        case Negative() | Aggregate():
+        case n.Negative() | n.Aggregate():
             yield from inside(operand.operand)
         case _:
             pass
 
 
-def references(query: XSeqQuery) -> Iterator[Reference]:
+def references(query: n.Query) -> Iterator[n.Reference]:
     """Every mention of a variable in return, where and predicates."""
     for operand in every_operand(query):
-        if isinstance(operand, Reference):
+        if isinstance(operand, n.Reference):
             yield operand
 
 
-def every_operand(query: XSeqQuery) -> Iterator[Operand]:
+def every_operand(query: n.Query) -> Iterator[n.Operand]:
     """Every operand of return, where and predicates, nested ones included."""
     for item in query.items or ():
         yield from inside(item.operand)
     if query.where is not None:
-        yield from operands(query.where)
+        yield from n.operands(query.where)
     yield from _in_path(query.path)
 
 
-def _in_path(path: Path) -> Iterator[Operand]:
+def _in_path(path: n.Path) -> Iterator[n.Operand]:
     for _, holds in conditions(path):
-        for operand in operands(holds.condition):
+        for operand in n.operands(holds.condition):
             yield operand
-            if isinstance(operand, Relative):
+            if isinstance(operand, n.Relative):
                 yield from _in_path(operand.path)

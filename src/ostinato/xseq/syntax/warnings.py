@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from ostinato.errors import QueryError
-from ostinato.xseq.syntax.nodes import Alias, Axis, Kind, Relative, Step, XSeqQuery
+from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.tokens import FUNCTIONS, Word, words
 from ostinato.xseq.syntax.variables import definitions, every_operand, references, repeating, variables, walk
 
@@ -24,7 +24,7 @@ _REPEATED = ("NAME", "QUOTED", "VARIABLE", "ANY", "RSQB")
 _DIFFERENCE = re.compile(r"(.*[^\W\d](?:-\d+)*)-(\d+)")
 
 
-def warnings_of(text: str, query: XSeqQuery) -> tuple[str, ...]:
+def warnings_of(text: str, query: n.Query) -> tuple[str, ...]:
     """What to tell of a query that was read from this text."""
     found = words(text)
     told = (*_sql(found), *_differences(found), *_repeated(text, found), *_called(found))
@@ -89,10 +89,10 @@ def _called(found: list[Word]) -> Iterator[str]:
             yield f"`{word.text}(` is an element `{word.text}` and a bracket after it, no function"
 
 
-def _first_of_all(query: XSeqQuery) -> Iterator[str]:
+def _first_of_all(query: n.Query) -> Iterator[str]:
     several = repeating(query)
     for reference in references(query):
-        if reference.alias == Alias.PREV and reference.within is None and reference.variable not in several:
+        if reference.alias == n.Alias.PREV and reference.within is None and reference.variable not in several:
             name = reference.variable
             yield (
                 f"prev(${name}) is never there, as ${name} does not repeat: a condition with it always holds; "
@@ -100,10 +100,10 @@ def _first_of_all(query: XSeqQuery) -> Iterator[str]:
             )
 
 
-def _without_dollar(query: XSeqQuery, found: list[Word]) -> Iterator[str]:
+def _without_dollar(query: n.Query, found: list[Word]) -> Iterator[str]:
     known = {*variables(query), *definitions(query)} & {word.text for word in found if word.type == "NAME"}
-    paths = [query.path, *(each.path for each in every_operand(query) if isinstance(each, Relative))]
-    for step in (node for path in paths for node in walk(path) if isinstance(node, Step)):
+    paths = [query.path, *(each.path for each in every_operand(query) if isinstance(each, n.Relative))]
+    for step in (node for path in paths for node in walk(path) if isinstance(node, n.Step)):
         name = step.test.name
-        if step.test.kind == Kind.NAME and step.axis != Axis.ATTRIBUTE and name in known:
+        if step.test.kind == n.Kind.NAME and step.axis != n.Axis.ATTRIBUTE and name in known:
             yield f"`{name}` is an element of that name; the variable is ${name}"

@@ -13,29 +13,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from ostinato.errors import LimitError
-from ostinato.xseq.syntax.nodes import (
-    Axis,
-    Call,
-    Comparison,
-    Concat,
-    Condition,
-    Constant,
-    Define,
-    Exists,
-    Holds,
-    Intersect,
-    Leaf,
-    NodeTest,
-    Path,
-    Reference,
-    Relative,
-    Star,
-    Step,
-    Union,
-    first_round,
-    operands,
-    parts,
-)
+from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.variables import endless
 
 MOST_STATES = 10_000
@@ -57,11 +35,11 @@ class Move:
 
     source: int
     target: int
-    axis: Axis | Jump
-    test: NodeTest | None = None  # of an axis
+    axis: n.Axis | Jump
+    test: n.NodeTest | None = None  # of an axis
     binds: str | None = None
-    local: tuple[Condition, ...] = ()  # asks of the node its own attributes and name
-    checks: tuple[Condition, ...] = ()  # asks for more of the tree around the node
+    local: tuple[n.Condition, ...] = ()  # asks of the node its own attributes and name
+    checks: tuple[n.Condition, ...] = ()  # asks for more of the tree around the node
     enters: tuple[str, ...] = ()  # path variables of which a round begins here
     inside: tuple[str, ...] = ()  # path variables in whose definition the step stands
     mark: int = -1  # of a jump
@@ -128,26 +106,26 @@ class Walk:
         return tuple(known)
 
 
-def is_local(condition: Condition) -> bool:
+def is_local(condition: n.Condition) -> bool:
     """Whether a node's own attributes and name decide a predicate."""
     return all(
-        isinstance(operand, Constant)
-        or not isinstance(operand, Relative | Reference)
-        or (isinstance(operand, Relative) and _own(operand))
-        for operand in operands(condition)
+        isinstance(operand, n.Constant)
+        or not isinstance(operand, n.Relative | n.Reference)
+        or (isinstance(operand, n.Relative) and _own(operand))
+        for operand in n.operands(condition)
     )
 
 
-def _own(operand: Relative) -> bool:
+def _own(operand: n.Relative) -> bool:
     path = operand.path
-    if not isinstance(path, Step) or path.predicates or path.variable is not None:
+    if not isinstance(path, n.Step) or path.predicates or path.variable is not None:
         return False
-    if operand.leaf is Leaf.TAG:
-        return path.axis is Axis.SELF and not path.test.name
-    return path.axis is Axis.ATTRIBUTE and bool(path.test.name)
+    if operand.leaf is n.Leaf.TAG:
+        return path.axis is n.Axis.SELF and not path.test.name
+    return path.axis is n.Axis.ATTRIBUTE and bool(path.test.name)
 
 
-def walk_of(path: Path, wanted: dict[str, tuple[Condition, ...]]) -> Walk:
+def walk_of(path: n.Path, wanted: dict[str, tuple[n.Condition, ...]]) -> Walk:
     """The walk along a path; `wanted` has conditions that every node bound to a variable must meet by itself."""
     builder = _Builder(wanted)
     builder.collect(path)
@@ -167,23 +145,23 @@ class _Edge:
 class _Builder:
     """Thompson's construction; edges that read nothing are taken out at the end."""
 
-    wanted: dict[str, tuple[Condition, ...]]
+    wanted: dict[str, tuple[n.Condition, ...]]
     edges: list[_Edge] = field(default_factory=list)
     count: int = 1
     marks: int = 0
     start: int = 0
-    definitions: dict[str, Define] = field(default_factory=dict)
+    definitions: dict[str, n.Define] = field(default_factory=dict)
     open: dict[str, tuple[int, int]] = field(default_factory=dict)  # path variables being defined: begin, mark
 
-    def collect(self, path: Path) -> None:
+    def collect(self, path: n.Path) -> None:
         """Definitions may stand behind their calls, and in predicates."""
-        if isinstance(path, Define):
+        if isinstance(path, n.Define):
             self.definitions[path.variable] = path
-        if isinstance(path, Step):
+        if isinstance(path, n.Step):
             for predicate in path.predicates:
-                if isinstance(predicate, Exists):
+                if isinstance(predicate, n.Exists):
                     self.collect(predicate.path)
-        for part in parts(path):
+        for part in n.parts(path):
             self.collect(part)
 
     @cached_property
@@ -206,30 +184,30 @@ class _Builder:
         self.edges.append(_Edge(source, target, move))
         return target
 
-    def add(self, path: Path, source: int) -> int:
+    def add(self, path: n.Path, source: int) -> int:
         """The states and edges of a path that starts in `source`; where it ends."""
         match path:
-            case Step():
+            case n.Step():
                 return self.step(path, source)
-            case Concat():
+            case n.Concat():
                 for part in path.parts:
                     source = self.add(part, source)
                 return source
-            case Star():
+            case n.Star():
                 return self.star(path, source)
-            case Union():
+            case n.Union():
                 end = self.state()
                 for part in path.parts:
                     self.link(self.add(part, source), end)
                 return end
-            case Intersect():
+            case n.Intersect():
                 return self.intersection(path, source)
-            case Define():
+            case n.Define():
                 return self.definition(path, source)
-            case Call():
+            case n.Call():
                 return self.call(path, source)
 
-    def star(self, path: Star, source: int) -> int:
+    def star(self, path: n.Star, source: int) -> int:
         hub, mark = self.state(), self.rounds(path.body)
         self.link(self.jump(source, Jump.BEGIN, mark), hub)
         last = self.add(path.body, hub)
@@ -241,7 +219,7 @@ class _Builder:
         self.link(last, end)
         return end
 
-    def definition(self, path: Define, source: int) -> int:
+    def definition(self, path: n.Define, source: int) -> int:
         """The first round, which may begin along another axis than the rounds after it."""
         again, end, mark = self.state(), self.state(), self.rounds(path.body)
         source = self.jump(source, Jump.BEGIN, mark)
@@ -252,14 +230,14 @@ class _Builder:
         else:
             begin = self.state()
             self.link(source, begin, (path.variable,))
-            self.link(self.add(first_round(path), begin), end)
+            self.link(self.add(n.first_round(path), begin), end)
         self.link(self.add(path.body, again), end)
         del self.open[path.variable]
         if before is not None:
             self.open[path.variable] = before
         return end
 
-    def call(self, path: Call, source: int) -> int:
+    def call(self, path: n.Call, source: int) -> int:
         if path.variable in self.open:  # at the end of its own definition: another round; or none, if all end like that
             begin, mark = self.open[path.variable]
             self.link(self.jump(source, Jump.AGAIN, mark), begin, (path.variable,))
@@ -269,29 +247,29 @@ class _Builder:
     def jump(self, source: int, jump: Jump, mark: int) -> int:
         return source if mark < 0 else self.move(source, Move(0, 0, jump, mark=mark))
 
-    def rounds(self, body: Path) -> int:
+    def rounds(self, body: n.Path) -> int:
         """A mark for the nodes where rounds begin, if rounds that bind nodes could come back to one; else -1."""
         found = list(self.inside(body, frozenset()))
         ahead = {step.axis.backward for step, outside in found if outside}
-        still = any(step.axis is Axis.SELF for step, outside in found if outside)
+        still = any(step.axis is n.Axis.SELF for step, outside in found if outside)
         if not any(step.variable for step, _ in found) or (len(ahead) < 2 and not still):
             return -1
         self.marks += 1
         return self.marks - 1
 
-    def inside(self, path: Path, called: frozenset[str], outside: bool = True) -> Iterator[tuple[Step, bool]]:
+    def inside(self, path: n.Path, called: frozenset[str], outside: bool = True) -> Iterator[tuple[n.Step, bool]]:
         """The steps of a path and of what it calls; and whether they are outside of predicates."""
-        if isinstance(path, Step):
+        if isinstance(path, n.Step):
             yield path, outside
             for predicate in path.predicates:
-                if isinstance(predicate, Exists):
+                if isinstance(predicate, n.Exists):
                     yield from self.inside(predicate.path, called, False)
-        elif isinstance(path, Call) and path.variable not in called and path.variable in self.definitions:
+        elif isinstance(path, n.Call) and path.variable not in called and path.variable in self.definitions:
             yield from self.inside(self.definitions[path.variable].body, called | {path.variable}, outside)
-        for part in parts(path):
+        for part in n.parts(path):
             yield from self.inside(part, called, outside)
 
-    def intersection(self, path: Intersect, source: int) -> int:
+    def intersection(self, path: n.Intersect, source: int) -> int:
         first, met = self.marks, self.marks + 1
         self.marks += 2
         state = self.move(source, Move(0, 0, Jump.MARK, mark=first))
@@ -301,19 +279,19 @@ class _Builder:
             state = self.move(state, Move(0, 0, Jump.MEET, mark=met))
         return state
 
-    def step(self, step: Step, source: int) -> int:
+    def step(self, step: n.Step, source: int) -> int:
         local = list(self.wanted.get(step.variable or "", ()))
-        checks: list[Condition] = []
+        checks: list[n.Condition] = []
         for predicate in step.predicates:
-            if isinstance(predicate, Holds):
+            if isinstance(predicate, n.Holds):
                 (local if is_local(predicate.condition) else checks).append(predicate.condition)
-            elif _own(Relative(predicate.path)):
-                local.append(Comparison(">=", Relative(predicate.path), Constant("")))  # any value there is
+            elif _own(n.Relative(predicate.path)):
+                local.append(n.Comparison(">=", n.Relative(predicate.path), n.Constant("")))  # any value there is
         inside = tuple(self.open)
         move = Move(0, 0, step.axis, step.test, step.variable, tuple(local), tuple(checks), inside=inside)
         state = self.move(source, move)
         for predicate in step.predicates:
-            if isinstance(predicate, Exists) and not _own(Relative(predicate.path)):
+            if isinstance(predicate, n.Exists) and not _own(n.Relative(predicate.path)):
                 mark, self.marks = self.marks, self.marks + 1
                 state = self.add(predicate.path, self.move(state, Move(0, 0, Jump.MARK, mark=mark)))
                 state = self.move(state, Move(0, 0, Jump.BACK, mark=mark))

@@ -10,37 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from ostinato.errors import QueryError
-from ostinato.xseq.syntax.nodes import (
-    Aggregate,
-    Alias,
-    And,
-    Arithmetic,
-    Axis,
-    Call,
-    Comparison,
-    Concat,
-    Condition,
-    Constant,
-    Define,
-    Intersect,
-    Item,
-    Kind,
-    Leaf,
-    Negative,
-    NodeTest,
-    Not,
-    Operand,
-    Or,
-    Path,
-    Reference,
-    Relative,
-    Star,
-    Step,
-    Union,
-    XSeqQuery,
-    conjuncts,
-    operands,
-)
+from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.walk.automaton import Move, Walk, walk_of
 
 
@@ -48,9 +18,9 @@ from ostinato.xseq.walk.automaton import Move, Walk, walk_of
 class Source:
     """A value of the node that is being bound: of the node that `steps` lead to first, its attribute, text, …"""
 
-    leaf: Leaf
+    leaf: n.Leaf
     name: str = ""
-    steps: tuple[tuple[Axis, str], ...] = ()
+    steps: tuple[tuple[n.Axis, str], ...] = ()
 
 
 class Keep(StrEnum):
@@ -73,7 +43,7 @@ class Slot:
     variable: str
     keep: Keep
     source: Source | None = None  # of LAST, FIRST, PREV
-    operand: Operand | None = None  # of COUNT (None: every binding counts), SUM, MIN, MAX
+    operand: n.Operand | None = None  # of COUNT (None: every binding counts), SUM, MIN, MAX
     within: str | None = None  # LAST, FIRST, PREV speak of the rounds of this path variable
 
 
@@ -83,7 +53,7 @@ class Test:
 
     __test__ = False  # not for pytest, whatever its name
 
-    condition: Condition
+    condition: n.Condition
     needs: tuple[int, ...]
 
 
@@ -100,7 +70,7 @@ class Column:
     """A column of the answer: an operand over slots, and the aggregate over all matches that is taken of it."""
 
     name: str
-    operand: Operand | None  # None: the node that the walk ends on
+    operand: n.Operand | None  # None: the node that the walk ends on
     over_all: str | None = None  # max, min, count, sum, avg
     number: str = ""  # "int64" or "double" where it is no text
 
@@ -109,14 +79,14 @@ class Column:
 class Program:
     """A query, ready to be made into tables."""
 
-    query: XSeqQuery
+    query: n.Query
     walk: Walk
     keyed: Walk | None  # the walk of `partition by`
     key: str | None
     slots: list[Slot] = field(default_factory=list)
     at_move: dict[Move, tuple[Test, ...]] = field(default_factory=dict)
     at_end: tuple[Test, ...] = ()
-    for_each: tuple[Condition, ...] = ()  # conditions that need all bindings of a match together
+    for_each: tuple[n.Condition, ...] = ()  # conditions that need all bindings of a match together
     columns: tuple[Column, ...] = ()
     answer: Answer = Answer.NODES
 
@@ -126,10 +96,10 @@ class Program:
             self.slots.append(slot)
         return self.slots.index(slot)
 
-    def slot_of(self, reference: Reference) -> int:
+    def slot_of(self, reference: n.Reference) -> int:
         """The slot that holds a reference's value once its variable is bound."""
         source = Source(reference.leaf, reference.name, reference.steps)
-        keep = {Alias.PLAIN: Keep.LAST, Alias.LAST: Keep.LAST, Alias.FIRST: Keep.FIRST, Alias.PREV: Keep.PREV}
+        keep = {n.Alias.PLAIN: Keep.LAST, n.Alias.LAST: Keep.LAST, n.Alias.FIRST: Keep.FIRST, n.Alias.PREV: Keep.PREV}
         kept = keep[reference.alias]
         if kept is Keep.FIRST and reference.within is None and reference.variable not in self.repeats:
             kept = Keep.LAST
@@ -140,62 +110,62 @@ class Program:
             self.slot(Slot(reference.within, Keep.ROUND))
         return self.slot(slot)
 
-    def slots_of(self, aggregate: Aggregate) -> tuple[int, ...]:
+    def slots_of(self, aggregate: n.Aggregate) -> tuple[int, ...]:
         """The slots of an aggregate over one match: avg has two, the sum and the count."""
         variable = next(iter(sorted(ranging(aggregate.operand) & self.repeats)))
-        operand: Operand | None = aggregate.operand
-        if isinstance(operand, Reference) and operand.leaf is Leaf.NODE and aggregate.function == "count":
+        operand: n.Operand | None = aggregate.operand
+        if isinstance(operand, n.Reference) and operand.leaf is n.Leaf.NODE and aggregate.function == "count":
             operand = None
         if operand is not None:
             self.note(operand, variable)
         if aggregate.function == "avg":  # the negative of what is no number is null, and does not count
             assert operand is not None
-            numbers = Slot(variable, Keep.COUNT, operand=Negative(operand))
+            numbers = Slot(variable, Keep.COUNT, operand=n.Negative(operand))
             return self.slot(Slot(variable, Keep.SUM, operand=operand)), self.slot(numbers)
         return (self.slot(Slot(variable, Keep(aggregate.function), operand=operand)),)
 
-    def note(self, operand: Operand, current: str | None = None) -> None:
+    def note(self, operand: n.Operand, current: str | None = None) -> None:
         """Make the slots that an operand reads; plain references to `current` are read off the node itself."""
         match operand:
-            case Reference():
-                if operand.variable != current or operand.alias is not Alias.PLAIN:
+            case n.Reference():
+                if operand.variable != current or operand.alias is not n.Alias.PLAIN:
                     self.slot_of(operand)
-            case Arithmetic():
+            case n.Arithmetic():
                 self.note(operand.left, current)
                 self.note(operand.right, current)
-            case Negative():
+            case n.Negative():
                 self.note(operand.operand, current)
-            case Aggregate():
+            case n.Aggregate():
                 self.slots_of(operand)
 
     repeats: frozenset[str] = frozenset()
 
 
-def ranging(thing: Operand | Condition) -> frozenset[str]:
+def ranging(thing: n.Operand | n.Condition) -> frozenset[str]:
     """The variables that stand plain or under prev, outside of aggregates."""
     match thing:
-        case Reference():
-            return frozenset({thing.variable}) if thing.alias in (Alias.PLAIN, Alias.PREV) else frozenset()
-        case Arithmetic() | Comparison():
+        case n.Reference():
+            return frozenset({thing.variable}) if thing.alias in (n.Alias.PLAIN, n.Alias.PREV) else frozenset()
+        case n.Arithmetic() | n.Comparison():
             return ranging(thing.left) | ranging(thing.right)
-        case Negative():
+        case n.Negative():
             return ranging(thing.operand)
-        case Constant() | Relative() | Aggregate():
+        case n.Constant() | n.Relative() | n.Aggregate():
             return frozenset()
         case _:
             return frozenset().union(*(ranging(inner) for inner in _children(thing)))
 
 
-def _children(condition: Condition) -> tuple[Condition, ...]:
+def _children(condition: n.Condition) -> tuple[n.Condition, ...]:
     inner = getattr(condition, "parts", None) or (getattr(condition, "part", None),)
     return tuple(part for part in inner if part is not None)
 
 
-def program_of(query: XSeqQuery, repeats: frozenset[str]) -> Program:
+def program_of(query: n.Query, repeats: frozenset[str]) -> Program:
     """The program of a checked, normalised query; `repeats` are the variables that a match may bind more than once."""
-    wanted: dict[str, tuple[Condition, ...]] = {}
-    rest: list[Condition] = []
-    for condition in conjuncts(query.where):
+    wanted: dict[str, tuple[n.Condition, ...]] = {}
+    rest: list[n.Condition] = []
+    for condition in n.conjuncts(query.where):
         alone = _own_condition(condition)
         if alone is not None:
             wanted[alone[0]] = (*wanted.get(alone[0], ()), alone[1])
@@ -216,68 +186,70 @@ def program_of(query: XSeqQuery, repeats: frozenset[str]) -> Program:
     return program
 
 
-def _own_condition(condition: Condition) -> tuple[str, Condition] | None:
+def _own_condition(condition: n.Condition) -> tuple[str, n.Condition] | None:
     """(X, condition on the node itself) of a condition that asks only for attributes and the name of plain `$X`."""
     found: set[str] = set()
-    for operand in operands(condition):
-        if isinstance(operand, Reference):
-            if operand.alias is not Alias.PLAIN or operand.within or operand.steps:
+    for operand in n.operands(condition):
+        if isinstance(operand, n.Reference):
+            if operand.alias is not n.Alias.PLAIN or operand.within or operand.steps:
                 return None
-            if operand.leaf not in (Leaf.ATTRIBUTE, Leaf.TAG):
+            if operand.leaf not in (n.Leaf.ATTRIBUTE, n.Leaf.TAG):
                 return None
             found.add(operand.variable)
-        elif isinstance(operand, Aggregate):
+        elif isinstance(operand, n.Aggregate):
             return None
     return (found.pop(), _on_node(condition)) if len(found) == 1 else None
 
 
-def _on_node(condition: Condition) -> Condition:
+def _on_node(condition: n.Condition) -> n.Condition:
     """The condition with `$X@a` turned into `@a`."""
     match condition:
-        case Comparison():
-            return Comparison(condition.operator, _of_node(condition.left), _of_node(condition.right), condition.span)
-        case And():
-            return And(tuple(map(_on_node, condition.parts)), condition.span)
-        case Or():
-            return Or(tuple(map(_on_node, condition.parts)), condition.span)
-        case Not():
-            return Not(_on_node(condition.part), condition.span)
+        case n.Comparison():
+            return n.Comparison(condition.operator, _of_node(condition.left), _of_node(condition.right), condition.span)
+        case n.And():
+            return n.And(tuple(map(_on_node, condition.parts)), condition.span)
+        case n.Or():
+            return n.Or(tuple(map(_on_node, condition.parts)), condition.span)
+        case n.Not():
+            return n.Not(_on_node(condition.part), condition.span)
 
 
-def _of_node(operand: Operand) -> Operand:
+def _of_node(operand: n.Operand) -> n.Operand:
     match operand:
-        case Reference():
-            if operand.leaf is Leaf.TAG:
-                return Relative(Step(Axis.SELF, NodeTest(Kind.NODE)), Leaf.TAG, operand.span)
-            return Relative(Step(Axis.ATTRIBUTE, NodeTest(Kind.NAME, operand.name)), Leaf.NODE, operand.span)
-        case Arithmetic():
-            return Arithmetic(operand.operator, _of_node(operand.left), _of_node(operand.right), operand.span)
-        case Negative():
-            return Negative(_of_node(operand.operand), operand.span)
+        case n.Reference():
+            if operand.leaf is n.Leaf.TAG:
+                return n.Relative(n.Step(n.Axis.SELF, n.NodeTest(n.Kind.NODE)), n.Leaf.TAG, operand.span)
+            return n.Relative(
+                n.Step(n.Axis.ATTRIBUTE, n.NodeTest(n.Kind.NAME, operand.name)), n.Leaf.NODE, operand.span
+            )
+        case n.Arithmetic():
+            return n.Arithmetic(operand.operator, _of_node(operand.left), _of_node(operand.right), operand.span)
+        case n.Negative():
+            return n.Negative(_of_node(operand.operand), operand.span)
         case _:
             return operand
 
 
-def _without_variables(path: Path) -> Path:
+def _without_variables(path: n.Path) -> n.Path:
     match path:
-        case Step():
+        case n.Step():
             return replace(path, variable=None)
-        case Concat() | Union() | Intersect():
+        case n.Concat() | n.Union() | n.Intersect():
             return replace(path, parts=tuple(map(_without_variables, path.parts)))
-        case Star() | Define():
+        case n.Star() | n.Define():
             return replace(path, body=_without_variables(path.body))
-        case Call():
+        case n.Call():
             return path
 
 
-def _place(condition: Condition, program: Program) -> None:
+def _place(condition: n.Condition, program: Program) -> None:
     """Decide where a condition is tested."""
     walk, over = program.walk, ranging(condition)
-    mentions = {ref.variable for ref in operands(condition) if isinstance(ref, Reference)}
+    mentions = {ref.variable for ref in n.operands(condition) if isinstance(ref, n.Reference)}
     needs: list[int] = []
-    for operand in operands(condition):
-        ranges = isinstance(operand, Reference) and operand.alias in (Alias.PLAIN, Alias.PREV)
-        if ranges and isinstance(operand, Reference) and not _in_aggregate(operand, condition):
+    for operand in n.operands(condition):
+        ranges = isinstance(operand, n.Reference) and operand.alias in (n.Alias.PLAIN, n.Alias.PREV)
+        if ranges and isinstance(operand, n.Reference) and not _in_aggregate(operand, condition):
             needs.append(program.slot_of(operand))
     _note_all(condition, program)
     test = Test(condition, tuple(dict.fromkeys(needs)))
@@ -298,16 +270,18 @@ def _place(condition: Condition, program: Program) -> None:
         program.at_end = (*program.at_end, test)
 
 
-def _matters(condition: Condition, walk: Walk, move: Move) -> bool:
+def _matters(condition: n.Condition, walk: Walk, move: Move) -> bool:
     """Whether a condition can be decided otherwise by a move than it was before it."""
-    found = [operand for operand in operands(condition) if isinstance(operand, Reference) and operand.within is None]
-    if any(r.alias is Alias.PREV and r.variable == move.binds not in walk.maybe_bound[move.source] for r in found):
+    found = [
+        operand for operand in n.operands(condition) if isinstance(operand, n.Reference) and operand.within is None
+    ]
+    if any(r.alias is n.Alias.PREV and r.variable == move.binds not in walk.maybe_bound[move.source] for r in found):
         return False  # it is the first of its kind, so there is no previous one
-    whole = [operand for operand in operands(condition) if isinstance(operand, Reference | Aggregate)]
+    whole = [operand for operand in n.operands(condition) if isinstance(operand, n.Reference | n.Aggregate)]
     known = all(
-        isinstance(r, Reference) and r.alias is Alias.FIRST and r.variable in walk.bound_before[move.source]
+        isinstance(r, n.Reference) and r.alias is n.Alias.FIRST and r.variable in walk.bound_before[move.source]
         for r in whole
-        if isinstance(r, Aggregate) or r.within is not None or r.variable == move.binds
+        if isinstance(r, n.Aggregate) or r.within is not None or r.variable == move.binds
     )
     settled = all(_settled_in(operand, walk, move.source) for operand in _ends(condition))
     return not (known and settled and all(r.variable in walk.bound_before[move.source] for r in found))
@@ -327,13 +301,13 @@ def _may_end_after(states: set[int], variables: set[str], walk: Walk) -> bool:
     return False
 
 
-def _inside(operand: Operand) -> list[Operand]:
-    return list(operands(Comparison("=", operand, operand)))
+def _inside(operand: n.Operand) -> list[n.Operand]:
+    return list(n.operands(n.Comparison("=", operand, operand)))
 
 
-def _note_all(condition: Condition, program: Program) -> None:
+def _note_all(condition: n.Condition, program: Program) -> None:
     match condition:
-        case Comparison():
+        case n.Comparison():
             program.note(condition.left)
             program.note(condition.right)
         case _:
@@ -341,32 +315,32 @@ def _note_all(condition: Condition, program: Program) -> None:
                 _note_all(inner, program)
 
 
-def _in_aggregate(reference: Reference, condition: Condition) -> bool:
-    return any(isinstance(operand, Aggregate) and reference in _inside(operand) for operand in operands(condition))
+def _in_aggregate(reference: n.Reference, condition: n.Condition) -> bool:
+    return any(isinstance(operand, n.Aggregate) and reference in _inside(operand) for operand in n.operands(condition))
 
 
-def _ends(condition: Condition) -> list[Operand]:
+def _ends(condition: n.Condition) -> list[n.Operand]:
     """The operands that speak of a match as a whole: first, last, aggregates."""
     return [
         operand
-        for operand in operands(condition)
-        if isinstance(operand, Aggregate)
-        or (isinstance(operand, Reference) and operand.alias in (Alias.FIRST, Alias.LAST))
+        for operand in n.operands(condition)
+        if isinstance(operand, n.Aggregate)
+        or (isinstance(operand, n.Reference) and operand.alias in (n.Alias.FIRST, n.Alias.LAST))
     ]
 
 
-def _settled_in(operand: Operand, walk: Walk, state: int) -> bool:
+def _settled_in(operand: n.Operand, walk: Walk, state: int) -> bool:
     """Whether an operand's value can no longer change after a run has come to a state."""
-    if isinstance(operand, Aggregate):
+    if isinstance(operand, n.Aggregate):
         return not ranging(operand.operand) & walk.bound_after[state]
-    assert isinstance(operand, Reference)
+    assert isinstance(operand, n.Reference)
     later = operand.variable in walk.bound_after[state]
-    if operand.alias is Alias.FIRST and operand.within is None:
+    if operand.alias is n.Alias.FIRST and operand.within is None:
         return not later or operand.variable in walk.bound_before[state]
     return not later
 
 
-def _columns(query: XSeqQuery, program: Program) -> None:
+def _columns(query: n.Query, program: Program) -> None:
     if query.items is None:
         program.columns = (Column("node", None),)
         return
@@ -375,22 +349,22 @@ def _columns(query: XSeqQuery, program: Program) -> None:
     program.answer = Answer.GROUPS if over_all else Answer.MATCHES
 
 
-def _column(item: Item, program: Program) -> Column:
+def _column(item: n.Item, program: Program) -> Column:
     operand = item.operand
-    if isinstance(operand, Aggregate) and not ranging(operand.operand) & program.repeats:
+    if isinstance(operand, n.Aggregate) and not ranging(operand.operand) & program.repeats:
         counted = operand.operand
-        if operand.function == "count" and isinstance(counted, Reference) and counted.leaf is Leaf.NODE:
-            counted = replace(counted, leaf=Leaf.TAG)  # a node that is bound has a name
+        if operand.function == "count" and isinstance(counted, n.Reference) and counted.leaf is n.Leaf.NODE:
+            counted = replace(counted, leaf=n.Leaf.TAG)  # a node that is bound has a name
         program.note(counted)
         number = "int64" if operand.function == "count" else "double"
         return Column(item.name, counted, operand.function, number)
-    if any(isinstance(each, Aggregate) and not ranging(each.operand) & program.repeats for each in _inside(operand)):
+    if any(isinstance(each, n.Aggregate) and not ranging(each.operand) & program.repeats for each in _inside(operand)):
         raise QueryError(
             "an aggregate over all matches cannot be part of an expression",
             span=item.span,
             fix="return the aggregates in columns of their own, and compute with those",
         )
     program.note(operand)
-    if isinstance(operand, Aggregate):
+    if isinstance(operand, n.Aggregate):
         return Column(item.name, operand, number="int64" if operand.function == "count" else "double")
-    return Column(item.name, operand, number="" if isinstance(operand, Reference | Constant) else "double")
+    return Column(item.name, operand, number="" if isinstance(operand, n.Reference | n.Constant) else "double")

@@ -8,25 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.xseq.kernels import value_codes as v
-from ostinato.xseq.syntax.nodes import (
-    Aggregate,
-    Alias,
-    And,
-    Arithmetic,
-    Axis,
-    Comparison,
-    Condition,
-    Constant,
-    Kind,
-    Leaf,
-    Negative,
-    Not,
-    Operand,
-    Or,
-    Reference,
-    Relative,
-    Step,
-)
+from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.walk.automaton import Move
 from ostinato.xseq.walk.program import Keep, Program, Slot, Source, Test
 
@@ -36,7 +18,7 @@ _COMPUTE = {"+": v.ADD, "-": v.SUB, "*": v.MUL, "/": v.DIV, "%": v.MOD}
 # What a move does to the slots of a new run, in this order; (operation, slot, argument, second argument)
 COPY, CLEAR, SET, SET_NEW, SET_FIRST_ROUND, INCREASE, COUNT, SUM, LEAST, MOST = range(10)
 
-AXES = {axis: number for number, axis in enumerate(Axis)}
+AXES = {axis: number for number, axis in enumerate(n.Axis)}
 
 
 @dataclass
@@ -50,7 +32,7 @@ class Tables:
     program: Program
     sources: list[Source] = field(default_factory=list)
     numeric: set[int] = field(default_factory=set)  # sources of which the number matters
-    constants: list[Constant] = field(default_factory=list)
+    constants: list[n.Constant] = field(default_factory=list)
     held: bytes = b""  # the constants' texts
     code: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     # per move (in the order of walk.moves): ranges into ops, tests and local tests
@@ -60,7 +42,7 @@ class Tables:
     move_tests: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     end_tests: tuple[int, int] = (0, 0)
     needs: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
-    local: list[Condition] = field(default_factory=list)  # distinct tests of single nodes, by number
+    local: list[n.Condition] = field(default_factory=list)  # distinct tests of single nodes, by number
     local_tests: tuple[int, int] = (0, 0)  # their range in tests
     move_local: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))  # which of them, as bits
     columns: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 3), np.int32))
@@ -142,7 +124,7 @@ class _Lowering:
             bits |= 1 << self.made.local.index(condition)
         return bits
 
-    def column(self, operand: Operand | None) -> tuple[int, int, int]:
+    def column(self, operand: n.Operand | None) -> tuple[int, int, int]:
         if operand is None:
             return 2, 0, 0
         simple = self.simple(operand)
@@ -211,7 +193,7 @@ class _Lowering:
         self.needs.extend(test.needs)
         needs = begin, len(self.needs)
         condition = test.condition
-        if isinstance(condition, Comparison):
+        if isinstance(condition, n.Comparison):
             left, right = self.simple(condition.left), self.simple(condition.right)
             if left is not None and right is not None:
                 return (1, _COMPARE[condition.operator], left, right, 0, 0, *needs)
@@ -219,38 +201,38 @@ class _Lowering:
         self.condition(condition)
         return (0, 0, 0, 0, start, len(self.code), *needs)
 
-    def condition(self, condition: Condition) -> None:
+    def condition(self, condition: n.Condition) -> None:
         match condition:
-            case Comparison():
+            case n.Comparison():
                 self.push(condition.left)
                 self.push(condition.right)
                 self.code.append((v.COMPARE, _COMPARE[condition.operator]))
-            case Not():
+            case n.Not():
                 self.condition(condition.part)
                 self.code.append((v.NOT, 0))
-            case And() | Or():
+            case n.And() | n.Or():
                 for number, part in enumerate(condition.parts):
                     self.condition(part)
                     if number:
-                        self.code.append((v.AND if isinstance(condition, And) else v.OR, 0))
+                        self.code.append((v.AND if isinstance(condition, n.And) else v.OR, 0))
 
-    def simple(self, operand: Operand, current: str | None = None) -> int | None:
+    def simple(self, operand: n.Operand, current: str | None = None) -> int | None:
         """The code of an operand that is one value."""
         match operand:
-            case Constant():
+            case n.Constant():
                 if operand not in self.made.constants:
                     self.made.constants.append(operand)
                 return self.made.constants.index(operand)
-            case Reference():
-                if operand.variable == current and operand.alias is Alias.PLAIN:
+            case n.Reference():
+                if operand.variable == current and operand.alias is n.Alias.PLAIN:
                     source = Source(operand.leaf, operand.name, operand.steps)
                     return len(self.made.constants) + self.source(source, number=True)
                 slot = self.program.slot_of(operand)
                 self.number_matters(slot)
                 return self.base + slot
-            case Relative():
+            case n.Relative():
                 return len(self.made.constants) + self.source(_source(operand), number=True)
-            case Aggregate():
+            case n.Aggregate():
                 if operand.function != "avg":
                     return self.base + self.program.slots_of(operand)[0]
         return None
@@ -260,33 +242,33 @@ class _Lowering:
         if source is not None:
             self.source(source, number=True)
 
-    def push(self, operand: Operand, current: str | None = None) -> None:
+    def push(self, operand: n.Operand, current: str | None = None) -> None:
         simple = self.simple(operand, current)
         if simple is not None:
             self.code.append((v.PUSH, simple))
             return
         match operand:
-            case Arithmetic():
+            case n.Arithmetic():
                 self.push(operand.left, current)
                 self.push(operand.right, current)
                 self.code.append((_COMPUTE[operand.operator], 0))
-            case Negative():
+            case n.Negative():
                 self.push(operand.operand, current)
                 self.code.append((v.NEG, 0))
-            case Aggregate():  # avg: the sum by the count
+            case n.Aggregate():  # avg: the sum by the count
                 total, count = self.program.slots_of(operand)
                 self.code += [(v.PUSH, self.base + total), (v.PUSH, self.base + count), (v.DIV, 0)]
 
 
-def _source(operand: Relative) -> Source:
+def _source(operand: n.Relative) -> Source:
     """The source of an operand that asks a node for itself (see `is_local`)."""
-    assert isinstance(operand.path, Step)
-    if operand.leaf is Leaf.TAG:
-        return Source(Leaf.TAG)
-    return Source(Leaf.ATTRIBUTE, operand.path.test.name)
+    assert isinstance(operand.path, n.Step)
+    if operand.leaf is n.Leaf.TAG:
+        return Source(n.Leaf.TAG)
+    return Source(n.Leaf.ATTRIBUTE, operand.path.test.name)
 
 
-def constant_text(constant: Constant) -> bytes:
+def constant_text(constant: n.Constant) -> bytes:
     """A constant as it compares with texts: a whole number has no point."""
     value = constant.value
     if isinstance(value, float) and value.is_integer():
@@ -296,4 +278,4 @@ def constant_text(constant: Constant) -> bytes:
 
 def matches_text(move: Move) -> bool:
     """Whether a move may go to a text node."""
-    return move.test is not None and move.test.kind in (Kind.TEXT, Kind.NODE) and move.axis is not Axis.ATTRIBUTE
+    return move.test is not None and move.test.kind in (n.Kind.TEXT, n.Kind.NODE) and move.axis is not n.Axis.ATTRIBUTE

@@ -6,8 +6,8 @@ import pytest
 
 from ostinato.errors import QueryError
 from ostinato.xseq.plan.check import normalised, parse_checked, repeating, variables
+from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.format import path_text, query_text
-from ostinato.xseq.syntax.nodes import Axis, Define, Step, first_round
 from ostinato.xseq.syntax.parse import parse
 from support.xseq_paper import ALL, REFUSED
 
@@ -133,8 +133,8 @@ def test_normalised_queries_are_queries(name: str) -> None:
 
 def test_first_round() -> None:
     define = parse("// ($Z: ($X union /a $Z) $Y)").path
-    assert isinstance(define, Define)
-    assert path_text(first_round(define)) == "(//$X union /a $Z) $Y"
+    assert isinstance(define, n.Define)
+    assert path_text(n.first_round(define)) == "(//$X union /a $Z) $Y"
     plain = parse("/a ($Z: $X)").path.parts[1]  # type: ignore[union-attr]
-    assert isinstance(plain, Define) and isinstance(plain.body, Step)
-    assert first_round(plain) == plain.body and plain.body.axis == Axis.FOLLOWING_SIBLING
+    assert isinstance(plain, n.Define) and isinstance(plain.body, n.Step)
+    assert n.first_round(plain) == plain.body and plain.body.axis == n.Axis.FOLLOWING_SIBLING

@@ -7,8 +7,8 @@ from ostinato.documents.schema.dtd import from_dtd
 from ostinato.documents.schema.schema import Schema, checked
 from ostinato.xseq.plan.check import parse_checked
 from ostinato.xseq.plan.schema_passes import optimised
+from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.format import query_text
-from ostinato.xseq.syntax.nodes import Axis, Kind, NodeTest, Step
 
 SIGMOD = from_dtd(
     """<!ELEMENT SigmodRecord (issue)*> <!ELEMENT issue (volume, number, articles)>
@@ -55,18 +55,20 @@ def test_a_prefix_that_another_place_could_miss_is_not_cut() -> None:
 def test_wildcards_and_descendants() -> None:
     query, notes = optimised(parse_checked("return $X@position from //authors[author]/$X"), SIGMOD)
     step = query.path.parts[1]  # type: ignore[union-attr]
-    assert isinstance(step, Step) and step.test == NodeTest(Kind.NAME, "author") and step.variable == "X"
+    assert isinstance(step, n.Step) and step.test == n.NodeTest(n.Kind.NAME, "author") and step.variable == "X"
     assert any("can only be `author`" in note.text for note in notes)
     path = optimised(parse_checked("//issue[volume]//volume"), SIGMOD)[0].path
-    assert path.parts[1].axis is Axis.CHILD  # type: ignore[union-attr]
+    assert path.parts[1].axis is n.Axis.CHILD  # type: ignore[union-attr]
     path = optimised(parse_checked("//issue[volume]//author"), SIGMOD)[0].path
-    assert path.parts[1].axis is Axis.DESCENDANT  # type: ignore[union-attr]
+    assert path.parts[1].axis is n.Axis.DESCENDANT  # type: ignore[union-attr]
 
 
 def test_branches_that_cannot_be() -> None:
     query, notes = smaller("//article[/title] (/title union /volume)")
     assert query == "//article[/title]/title"
-    assert any("`/volume` left out of the union: step `/volume`: from `article` nothing is reached" in n for n in notes)
+    assert any(
+        "`/volume` left out of the union: step `/volume`: from `article` nothing is reached" in note for note in notes
+    )
     assert smaller("//article[/title] (/volume)*/title")[0] == "//article[/title]/title"
 
 

@@ -10,47 +10,25 @@ import pytest
 from ostinato.core.text.grammar import MAX_DEPTH
 from ostinato.errors import QueryError
 from ostinato.xseq.plan.check import parse_checked
+from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.format import query_text
-from ostinato.xseq.syntax.nodes import (
-    Aggregate,
-    Alias,
-    Arithmetic,
-    Axis,
-    Call,
-    Comparison,
-    Concat,
-    Constant,
-    Define,
-    Exists,
-    Holds,
-    Kind,
-    Leaf,
-    NodeTest,
-    Not,
-    Path,
-    Reference,
-    Relative,
-    Star,
-    Step,
-    Union,
-)
 from ostinato.xseq.syntax.parse import parse
 from ostinato.xseq.syntax.tokens import words
 from ostinato.xseq.syntax.warnings import warnings_of
 from support.xseq_paper import ALL
 
-ANY, HERE, TEXT = NodeTest(Kind.ANY), NodeTest(Kind.NODE), NodeTest(Kind.TEXT)
+ANY, HERE, TEXT = n.NodeTest(n.Kind.ANY), n.NodeTest(n.Kind.NODE), n.NodeTest(n.Kind.TEXT)
 
 
-def named(axis: Axis, name: str) -> Step:
-    return Step(axis, NodeTest(Kind.NAME, name))
+def named(axis: n.Axis, name: str) -> n.Step:
+    return n.Step(axis, n.NodeTest(n.Kind.NAME, name))
 
 
-def bound(axis: Axis, variable: str) -> Step:
-    return Step(axis, ANY, variable)
+def bound(axis: n.Axis, variable: str) -> n.Step:
+    return n.Step(axis, ANY, variable)
 
 
-def path(text: str) -> Path:
+def path(text: str) -> n.Path:
     return parse(text).path
 
 
@@ -63,46 +41,46 @@ def test_queries_of_the_paper(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "axis"),
     [
-        ("//r child::a", Axis.CHILD),
-        ("//r/a", Axis.CHILD),
-        ("//r / a", Axis.CHILD),
-        ("//r//a", Axis.DESCENDANT),
-        ("//r a", Axis.FOLLOWING_SIBLING),
-        ("//r following-sibling::a", Axis.FOLLOWING_SIBLING),
-        ("//r/following_sibling::a", Axis.FOLLOWING_SIBLING),
-        (r"//r\a", Axis.IMMEDIATE_FOLLOWING_SIBLING),
-        (r"//r/\a", Axis.FIRST_CHILD),
-        ("//r@a", Axis.ATTRIBUTE),
-        ("//r/@a", Axis.ATTRIBUTE),
-        ("//r attribute :: a", Axis.ATTRIBUTE),
-        ("//r .a", Axis.SELF),
-        ("//r ancestor::a", Axis.ANCESTOR),
-        ("//r preceding_sibling::a", Axis.PRECEDING_SIBLING),
+        ("//r child::a", n.Axis.CHILD),
+        ("//r/a", n.Axis.CHILD),
+        ("//r / a", n.Axis.CHILD),
+        ("//r//a", n.Axis.DESCENDANT),
+        ("//r a", n.Axis.FOLLOWING_SIBLING),
+        ("//r following-sibling::a", n.Axis.FOLLOWING_SIBLING),
+        ("//r/following_sibling::a", n.Axis.FOLLOWING_SIBLING),
+        (r"//r\a", n.Axis.IMMEDIATE_FOLLOWING_SIBLING),
+        (r"//r/\a", n.Axis.FIRST_CHILD),
+        ("//r@a", n.Axis.ATTRIBUTE),
+        ("//r/@a", n.Axis.ATTRIBUTE),
+        ("//r attribute :: a", n.Axis.ATTRIBUTE),
+        ("//r .a", n.Axis.SELF),
+        ("//r ancestor::a", n.Axis.ANCESTOR),
+        ("//r preceding_sibling::a", n.Axis.PRECEDING_SIBLING),
     ],
 )
-def test_axes(text: str, axis: Axis) -> None:
-    assert path(text) == Concat((named(Axis.DESCENDANT, "r"), named(axis, "a")))
+def test_axes(text: str, axis: n.Axis) -> None:
+    assert path(text) == n.Concat((named(n.Axis.DESCENDANT, "r"), named(axis, "a")))
 
 
 def test_a_first_step_without_an_axis() -> None:
-    assert path("a") == path("//a") == path("doc() a") == named(Axis.DESCENDANT, "a")
-    assert path("(a/b)*") == Star(Concat((named(Axis.DESCENDANT, "a"), named(Axis.CHILD, "b"))))
+    assert path("a") == path("//a") == path("doc() a") == named(n.Axis.DESCENDANT, "a")
+    assert path("(a/b)*") == n.Star(n.Concat((named(n.Axis.DESCENDANT, "a"), named(n.Axis.CHILD, "b"))))
     assert path("//a[b]") == path("//a[/b]")
     assert path("//(a b)") == path("//a b")
-    assert path("//@a") == Concat((Step(Axis.DESCENDANT, ANY), named(Axis.ATTRIBUTE, "a")))
+    assert path("//@a") == n.Concat((n.Step(n.Axis.DESCENDANT, ANY), named(n.Axis.ATTRIBUTE, "a")))
 
 
 def test_the_axis_before_a_definition_is_that_of_its_first_round() -> None:
-    body = Concat((bound(Axis.FOLLOWING_SIBLING, "X"), Call("Z")))
-    assert path("// ($Z: $X $Z)") == path("($Z: $X $Z)") == Define("Z", body, Axis.DESCENDANT)
-    assert path("/a ($Z: $X $Z)") == Concat((named(Axis.CHILD, "a"), Define("Z", body)))
+    body = n.Concat((bound(n.Axis.FOLLOWING_SIBLING, "X"), n.Call("Z")))
+    assert path("// ($Z: $X $Z)") == path("($Z: $X $Z)") == n.Define("Z", body, n.Axis.DESCENDANT)
+    assert path("/a ($Z: $X $Z)") == n.Concat((named(n.Axis.CHILD, "a"), n.Define("Z", body)))
 
 
 def test_stars() -> None:
-    star = Star(bound(Axis.IMMEDIATE_FOLLOWING_SIBLING, "W"))
-    assert path(r"/a \ $W*") == path(r"/a (\$W)*") == Concat((named(Axis.CHILD, "a"), star))
-    assert path("/*") == Step(Axis.CHILD, ANY)
-    assert path("/**") == Star(Step(Axis.CHILD, ANY))
+    star = n.Star(bound(n.Axis.IMMEDIATE_FOLLOWING_SIBLING, "W"))
+    assert path(r"/a \ $W*") == path(r"/a (\$W)*") == n.Concat((named(n.Axis.CHILD, "a"), star))
+    assert path("/*") == n.Step(n.Axis.CHILD, ANY)
+    assert path("/**") == n.Star(n.Step(n.Axis.CHILD, ANY))
     condition = parse("//a[b * c > 3]").path
     assert condition == parse("//a[b × c > 3]").path != parse("//a[b* c]").path
     assert query_text(parse("//a[(/b)* /c = 3]")) == "//a[(/b)*/c = 3]"
@@ -113,7 +91,7 @@ def test_stars() -> None:
 def test_keywords_are_names_after_an_axis() -> None:
     assert path("/from/return@where") == path("/ from child::return attribute::where")
     assert query_text(parse("RETURN $X@by FROM /union UNION /$X")) == "return $X@by from /union union /$X"
-    assert path("/last (/a)*") == Concat((named(Axis.CHILD, "last"), Star(named(Axis.CHILD, "a"))))
+    assert path("/last (/a)*") == n.Concat((named(n.Axis.CHILD, "last"), n.Star(named(n.Axis.CHILD, "a"))))
 
 
 @pytest.mark.parametrize(
@@ -144,46 +122,46 @@ def test_columns(text: str, column: str) -> None:
 def test_references() -> None:
     items = parse("return $X/a/b@c, last($X), first($Z) $X/text(), tag($X), count($X) from ($Z: /$X)").items or ()
     assert [item.operand for item in items] == [
-        Reference("X", steps=((Axis.CHILD, "a"), (Axis.CHILD, "b")), leaf=Leaf.ATTRIBUTE, name="c"),
-        Reference("X", Alias.LAST),
-        Reference("X", Alias.FIRST, "Z", leaf=Leaf.TEXT),
-        Reference("X", leaf=Leaf.TAG),
-        Aggregate("count", Reference("X")),
+        n.Reference("X", steps=((n.Axis.CHILD, "a"), (n.Axis.CHILD, "b")), leaf=n.Leaf.ATTRIBUTE, name="c"),
+        n.Reference("X", n.Alias.LAST),
+        n.Reference("X", n.Alias.FIRST, "Z", leaf=n.Leaf.TEXT),
+        n.Reference("X", leaf=n.Leaf.TAG),
+        n.Aggregate("count", n.Reference("X")),
     ]
 
 
 def test_predicates() -> None:
     step = path("//a[b and @c = 'x' and not(d)][.='y'][tag() = tag(.)]")
-    assert isinstance(step, Step)
-    b, d = Relative(named(Axis.CHILD, "b")), Relative(named(Axis.CHILD, "d"))
-    c = Relative(named(Axis.ATTRIBUTE, "c"))
-    here = Relative(Step(Axis.SELF, HERE))
-    tag = Relative(Step(Axis.SELF, HERE), Leaf.TAG)
+    assert isinstance(step, n.Step)
+    b, d = n.Relative(named(n.Axis.CHILD, "b")), n.Relative(named(n.Axis.CHILD, "d"))
+    c = n.Relative(named(n.Axis.ATTRIBUTE, "c"))
+    here = n.Relative(n.Step(n.Axis.SELF, HERE))
+    tag = n.Relative(n.Step(n.Axis.SELF, HERE), n.Leaf.TAG)
     exists, holds, *rest = step.predicates
-    assert exists == Exists(b.path)
-    assert isinstance(holds, Holds)
+    assert exists == n.Exists(b.path)
+    assert isinstance(holds, n.Holds)
     assert holds.condition.parts == (  # type: ignore[union-attr]
-        Comparison("=", c, Constant("x")),
-        Not(Comparison(">=", d, Constant(""))),
+        n.Comparison("=", c, n.Constant("x")),
+        n.Not(n.Comparison(">=", d, n.Constant(""))),
     )
-    assert rest == [Holds(Comparison("=", here, Constant("y"))), Holds(Comparison("=", tag, tag))]
+    assert rest == [n.Holds(n.Comparison("=", here, n.Constant("y"))), n.Holds(n.Comparison("=", tag, tag))]
 
 
 def test_comparisons_numbers_and_comments() -> None:
     texts = ["$X@a ≠ 1", "$X@a <> 1", "$X@a(: one (: two :) :)!=1"]
     assert len({parse(f"//$X where {text}").where for text in texts}) == 1
-    assert parse("//$X where $X@a ≤ 1.5e3").where == Comparison(
-        "<=", Reference("X", leaf=Leaf.ATTRIBUTE, name="a"), Constant(1500.0)
+    assert parse("//$X where $X@a ≤ 1.5e3").where == n.Comparison(
+        "<=", n.Reference("X", leaf=n.Leaf.ATTRIBUTE, name="a"), n.Constant(1500.0)
     )
     where = parse("//$X where 1 - 2 - 3 = -4").where
-    one, two, three = map(Constant, (1, 2, 3))
-    assert isinstance(where, Comparison)
-    assert where.left == Arithmetic("-", Arithmetic("-", one, two), three)
+    one, two, three = map(n.Constant, (1, 2, 3))
+    assert isinstance(where, n.Comparison)
+    assert where.left == n.Arithmetic("-", n.Arithmetic("-", one, two), three)
 
 
 def test_union_is_looser_than_what_follows() -> None:
-    assert path("/a/b union /c") == Union((path("/a/b"), path("/c")))
-    assert path("/a intersect /b union /c") == Union((path("/a intersect /b"), path("/c")))
+    assert path("/a/b union /c") == n.Union((path("/a/b"), path("/c")))
+    assert path("/a intersect /b union /c") == n.Union((path("/a intersect /b"), path("/c")))
 
 
 @pytest.mark.parametrize(
@@ -331,13 +309,13 @@ def test_nothing_to_warn_of(text: str) -> None:
 
 
 def test_names_in_quotes() -> None:
-    assert path("//'a b'/\"it's\"@'c, d'") == Concat(
-        (named(Axis.DESCENDANT, "a b"), named(Axis.CHILD, "it's"), named(Axis.ATTRIBUTE, "c, d"))
+    assert path("//'a b'/\"it's\"@'c, d'") == n.Concat(
+        (named(n.Axis.DESCENDANT, "a b"), named(n.Axis.CHILD, "it's"), named(n.Axis.ATTRIBUTE, "c, d"))
     )
     assert path("//'a'") == path("//a")
     items = parse("return $X@'a b', $X/'b c'@d, $X@a / '2' as half, $X child::'2' from //$X").items or ()
     assert [item.name for item in items] == ["$X@'a b'", "$X child::'b c'@d", "half", "$X child::'2'"]
-    assert isinstance(items[2].operand, Arithmetic)
+    assert isinstance(items[2].operand, n.Arithmetic)
 
 
 def test_another_language() -> None:
@@ -355,7 +333,7 @@ def test_deep_queries_are_refused(text: str) -> None:
 
 def test_long_queries_are_read() -> None:
     assert len(words("/a" * 5000)) == 10000
-    assert isinstance(path("/a" * 2000), Concat)
+    assert isinstance(path("/a" * 2000), n.Concat)
 
 
 def test_lark_is_imported_on_first_use_only() -> None:

@@ -5,135 +5,108 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from ostinato.xseq.syntax.nodes import (
-    And,
-    Arithmetic,
-    Axis,
-    Call,
-    Comparison,
-    Concat,
-    Condition,
-    Constant,
-    Define,
-    Exists,
-    Holds,
-    Intersect,
-    Kind,
-    Negative,
-    NodeTest,
-    Not,
-    Operand,
-    Or,
-    Path,
-    Predicate,
-    Relative,
-    Star,
-    Step,
-    Union,
-    XSeqQuery,
-    parts,
-)
+from ostinato.xseq.syntax import nodes as n
 
 EXISTS = "exists"  # a comparison with this operator holds when its left side, behind `self::node()`, reaches a node
 
-Definitions = Mapping[str, Define]
+Definitions = Mapping[str, n.Define]
 
 
-def with_conditions(query: XSeqQuery) -> XSeqQuery:
+def with_conditions(query: n.Query) -> n.Query:
     """The query with every predicate `[p]` that binds nothing as a condition."""
     defined = {each.variable: each for each in _definitions(query.path)}
     return replace(query, path=_open(query.path, defined))
 
 
-def plain(path: Path, defined: Definitions, inside: frozenset[str] = frozenset()) -> Path:
+def plain(path: n.Path, defined: Definitions, inside: frozenset[str] = frozenset()) -> n.Path:
     """A path without variables, whose calls are answered by definitions in it, and whose predicates are conditions."""
     match path:
-        case Step():
-            found = tuple(Holds(_plain_predicate(each, defined)) for each in path.predicates)
+        case n.Step():
+            found = tuple(n.Holds(_plain_predicate(each, defined)) for each in path.predicates)
             return replace(path, variable=None, predicates=found)
-        case Concat() | Union() | Intersect():
+        case n.Concat() | n.Union() | n.Intersect():
             return replace(path, parts=tuple(plain(part, defined, inside) for part in path.parts))
-        case Star():
+        case n.Star():
             return replace(path, body=plain(path.body, defined, inside))
-        case Define():
+        case n.Define():
             return replace(path, body=plain(path.body, defined, inside | {path.variable}))
-        case Call():
+        case n.Call():
             if path.variable in inside:
                 return path
             return plain(replace(defined[path.variable], entry=None), defined, inside)
 
 
-def _open(path: Path, defined: Definitions) -> Path:
+def _open(path: n.Path, defined: Definitions) -> n.Path:
     match path:
-        case Step():
+        case n.Step():
             return replace(path, predicates=tuple(_predicate(each, defined) for each in path.predicates))
-        case Concat() | Union() | Intersect():
+        case n.Concat() | n.Union() | n.Intersect():
             return replace(path, parts=tuple(_open(part, defined) for part in path.parts))
-        case Star() | Define():
+        case n.Star() | n.Define():
             return replace(path, body=_open(path.body, defined))
-        case Call():
+        case n.Call():
             return path
 
 
-def _predicate(predicate: Predicate, defined: Definitions) -> Predicate:
-    if isinstance(predicate, Holds):
-        return Holds(_plain_condition(predicate.condition, defined), predicate.span)
+def _predicate(predicate: n.Predicate, defined: Definitions) -> n.Predicate:
+    if isinstance(predicate, n.Holds):
+        return n.Holds(_plain_condition(predicate.condition, defined), predicate.span)
     if _binds(predicate.path, defined):
         return replace(predicate, path=_open(predicate.path, defined))
-    return Holds(_plain_predicate(predicate, defined), predicate.span)
+    return n.Holds(_plain_predicate(predicate, defined), predicate.span)
 
 
-def _plain_predicate(predicate: Predicate, defined: Definitions) -> Condition:
-    if isinstance(predicate, Holds):
+def _plain_predicate(predicate: n.Predicate, defined: Definitions) -> n.Condition:
+    if isinstance(predicate, n.Holds):
         return _plain_condition(predicate.condition, defined)
-    here = Step(Axis.SELF, NodeTest(Kind.NODE))
-    return Comparison(EXISTS, Relative(Concat((here, plain(predicate.path, defined)))), Constant(""))
+    here = n.Step(n.Axis.SELF, n.NodeTest(n.Kind.NODE))
+    return n.Comparison(EXISTS, n.Relative(n.Concat((here, plain(predicate.path, defined)))), n.Constant(""))
 
 
-def _plain_condition(condition: Condition, defined: Definitions) -> Condition:
+def _plain_condition(condition: n.Condition, defined: Definitions) -> n.Condition:
     match condition:
-        case Comparison():
+        case n.Comparison():
             left, right = _plain_operand(condition.left, defined), _plain_operand(condition.right, defined)
-            if condition.operator == "=" and left == right and isinstance(left, Relative):  # a path among conditions
-                here = Step(Axis.SELF, NodeTest(Kind.NODE))
-                return Comparison(EXISTS, Relative(Concat((here, left.path))), Constant(""))
+            if condition.operator == "=" and left == right and isinstance(left, n.Relative):  # a path among conditions
+                here = n.Step(n.Axis.SELF, n.NodeTest(n.Kind.NODE))
+                return n.Comparison(EXISTS, n.Relative(n.Concat((here, left.path))), n.Constant(""))
             return replace(condition, left=left, right=right)
-        case And() | Or():
+        case n.And() | n.Or():
             return replace(condition, parts=tuple(_plain_condition(part, defined) for part in condition.parts))
-        case Not():
+        case n.Not():
             return replace(condition, part=_plain_condition(condition.part, defined))
 
 
-def _plain_operand(operand: Operand, defined: Definitions) -> Operand:
+def _plain_operand(operand: n.Operand, defined: Definitions) -> n.Operand:
     match operand:
-        case Relative():
+        case n.Relative():
             return replace(operand, path=plain(operand.path, defined))
-        case Arithmetic():
+        case n.Arithmetic():
             return replace(
                 operand, left=_plain_operand(operand.left, defined), right=_plain_operand(operand.right, defined)
             )
-        case Negative():
+        case n.Negative():
             return replace(operand, operand=_plain_operand(operand.operand, defined))
         case _:
             return operand
 
 
-def _binds(path: Path, defined: Definitions, inside: frozenset[str] = frozenset()) -> bool:
-    if isinstance(path, Step):
-        paths = [each.path for each in path.predicates if isinstance(each, Exists)]
+def _binds(path: n.Path, defined: Definitions, inside: frozenset[str] = frozenset()) -> bool:
+    if isinstance(path, n.Step):
+        paths = [each.path for each in path.predicates if isinstance(each, n.Exists)]
         return path.variable is not None or any(_binds(each, defined, inside) for each in paths)
-    if isinstance(path, Call):
+    if isinstance(path, n.Call):
         name = path.variable
         return name not in inside and _binds(defined[name].body, defined, inside | {name})
-    return any(_binds(part, defined, inside) for part in parts(path))
+    return any(_binds(part, defined, inside) for part in n.parts(path))
 
 
-def _definitions(path: Path) -> Iterator[Define]:
-    if isinstance(path, Define):
+def _definitions(path: n.Path) -> Iterator[n.Define]:
+    if isinstance(path, n.Define):
         yield path
-    if isinstance(path, Step):
+    if isinstance(path, n.Step):
         for predicate in path.predicates:
-            if isinstance(predicate, Exists):
+            if isinstance(predicate, n.Exists):
                 yield from _definitions(predicate.path)
-    for part in parts(path):
+    for part in n.parts(path):
         yield from _definitions(part)

@@ -36,13 +36,15 @@ from ostinato.xseq.runtime.buffered.arrays import fits, longer, new_values, put_
 from ostinato.xseq.runtime.buffered.tables import LEAVES, TreeTables
 from ostinato.xseq.runtime.rows import Rows
 from ostinato.xseq.runtime.texts import Texts
-from ostinato.xseq.syntax.nodes import Axis, Constant, Leaf, Reference
+from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.walk.program import Answer, Keep
 from ostinato.xseq.walk.tables import AXES, constant_text
 
 Matches = Literal["all", "longest"]
 Ints = NDArray[np.int32]
-_TRANSITIVE = [AXES[axis] for axis in (Axis.DESCENDANT, Axis.ANCESTOR, Axis.FOLLOWING_SIBLING, Axis.PRECEDING_SIBLING)]
+_TRANSITIVE = [
+    AXES[axis] for axis in (n.Axis.DESCENDANT, n.Axis.ANCESTOR, n.Axis.FOLLOWING_SIBLING, n.Axis.PRECEDING_SIBLING)
+]
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class Forest:
             parts.append(text)
             size += len(text)
         at = [size]
-        if any(source.leaf is Leaf.TAG for source in tables.sources):
+        if any(source.leaf is n.Leaf.TAG for source in tables.sources):
             for name in self.names.texts:
                 parts.append(name)
                 size += len(name)
@@ -391,11 +393,15 @@ class Forest:
             return pa.nulls(chain.size, pa.string())
         if simple == 1:
             places = np.full(chain.size, code) if code < made.base else code + chain.astype(np.int64) * made.width
-            if not isinstance(column.operand, Reference | Constant):
+            if not isinstance(column.operand, n.Reference | n.Constant):
                 return pa.array(values.num[places], mask=values.kind[places] < BOTH)
             start, size = values.start[places], values.size[places]
             kind, origin = values.kind[places], values.origin[places]
-            if column.over_all is None and isinstance(column.operand, Reference) and column.operand.leaf is Leaf.NODE:
+            if (
+                column.over_all is None
+                and isinstance(column.operand, n.Reference)
+                and column.operand.leaf is n.Leaf.NODE
+            ):
                 return self._written(np.where(kind >= TEXT, origin, -1).astype(np.int32))
             return self._wanted(self._texts(start, size, (kind < TEXT) | (kind == NUMBER)))
         kinds, numbers = np.empty(chain.size, np.uint8), np.empty(chain.size, np.float64)

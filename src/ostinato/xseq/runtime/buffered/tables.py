@@ -10,27 +10,7 @@ from ostinato.xseq.kernels import value_codes as v
 from ostinato.xseq.kernels.tree.chains import Each, Work
 from ostinato.xseq.kernels.tree.checks import AGAIN, BACK, BEGIN, MARK, MEET, Auto, Checks
 from ostinato.xseq.runtime.buffered.closed_paths import EXISTS, plain, with_conditions
-from ostinato.xseq.syntax.nodes import (
-    Aggregate,
-    Alias,
-    And,
-    Arithmetic,
-    Axis,
-    Comparison,
-    Concat,
-    Condition,
-    Constant,
-    Kind,
-    Leaf,
-    Negative,
-    Not,
-    Operand,
-    Path,
-    Reference,
-    Relative,
-    Step,
-    operands,
-)
+from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.walk.automaton import Jump, Move, Walk, walk_of
 from ostinato.xseq.walk.program import Program, Source, program_of, ranging
 from ostinato.xseq.walk.tables import AXES, Tables, tables_of
@@ -42,8 +22,8 @@ _JUMPS = {
     Jump.BEGIN: BEGIN,
     Jump.AGAIN: AGAIN,
 }
-_TESTS = {Kind.NAME: 0, Kind.ANY: 1, Kind.NODE: 2, Kind.TEXT: 3}
-LEAVES = {Leaf.ATTRIBUTE: 0, Leaf.TEXT: 1, Leaf.TAG: 2, Leaf.NODE: 3}
+_TESTS = {n.Kind.NAME: 0, n.Kind.ANY: 1, n.Kind.NODE: 2, n.Kind.TEXT: 3}
+LEAVES = {n.Leaf.ATTRIBUTE: 0, n.Leaf.TEXT: 1, n.Leaf.TAG: 2, n.Leaf.NODE: 3}
 _COMPARE = {"=": v.EQ, "!=": v.NE, "<": v.LT, "<=": v.LE, ">": v.GT, ">=": v.GE}
 _COMPUTE = {"+": v.ADD, "-": v.SUB, "*": v.MUL, "/": v.DIV, "%": v.MOD}
 _ATOM, _AND, _OR, _NOT = 0, 1, 2, 3
@@ -64,7 +44,7 @@ class TreeTables:
     sources: list[Source]
     read: list[bool]
     names: list[str]
-    constants: dict[int, Constant]  # of the checks' file: what stands where
+    constants: dict[int, n.Constant]  # of the checks' file: what stands where
     remembered: int  # checks whose results are kept
     keyed: int  # where the walk of `partition by` begins
     states: int  # of the main walk
@@ -91,8 +71,8 @@ class _Lowering:
     walks: list[tuple[int, Walk]] = field(default_factory=list)
     accepting: list[int] = field(default_factory=list)
     live: list[int] = field(default_factory=list)
-    paths: dict[Path, int] = field(default_factory=dict)
-    conditions: dict[Condition, int] = field(default_factory=dict)
+    paths: dict[n.Path, int] = field(default_factory=dict)
+    conditions: dict[n.Condition, int] = field(default_factory=dict)
     codes: list[list[tuple[int, int]]] = field(default_factory=list)
     simple: list[bool] = field(default_factory=list)
     eager: list[int] = field(default_factory=list)
@@ -100,7 +80,7 @@ class _Lowering:
     holes: list[tuple[int, int, int]] = field(default_factory=list)
     groups: list[int] = field(default_factory=list)
     code: list[tuple[int, int]] = field(default_factory=list)
-    constants: dict[Constant, int] = field(default_factory=dict)
+    constants: dict[n.Constant, int] = field(default_factory=dict)
     sources: list[Source] = field(default_factory=list)
     asked: set[Source] = field(default_factory=set)  # by conditions
     places: int = 0
@@ -144,7 +124,7 @@ class _Lowering:
             Checks(
                 _begins(self.codes),
                 _ints(number for code in self.codes for pair in code for number in pair),
-                _ints(kept.index(n) if n in kept else -1 for n in range(len(self.codes))),
+                _ints(kept.index(number) if number in kept else -1 for number in range(len(self.codes))),
                 _ints(number for atom in self.atoms for number in atom),
                 _ints(number for hole in self.holes for number in hole),
                 _ints(self.groups),
@@ -183,7 +163,7 @@ class _Lowering:
         self.live += live_marks(walk)
         return first
 
-    def path(self, path: Path) -> int:
+    def path(self, path: n.Path) -> int:
         """Where the walk along a relative path begins."""
         path = plain(path, {})
         if path not in self.paths:
@@ -231,7 +211,7 @@ class _Lowering:
     def checks_of(self, move: Move) -> list[int]:
         return [self.check(condition) for condition in (*move.local, *move.checks)]
 
-    def check(self, condition: Condition) -> int:
+    def check(self, condition: n.Condition) -> int:
         if condition not in self.conditions:
             code: list[tuple[int, int]] = []
             groups = len(self.groups)
@@ -241,29 +221,29 @@ class _Lowering:
             self.simple.append(groups == len(self.groups))
         return self.conditions[condition]
 
-    def truth(self, condition: Condition, code: list[tuple[int, int]]) -> None:
+    def truth(self, condition: n.Condition, code: list[tuple[int, int]]) -> None:
         match condition:
-            case Comparison():
+            case n.Comparison():
                 code.append((_ATOM, self.atom(condition)))
-            case Not():
+            case n.Not():
                 self.truth(condition.part, code)
                 code.append((_NOT, 0))
             case _:
                 for number, part in enumerate(condition.parts):
                     self.truth(part, code)
                     if number:
-                        code.append((_AND if isinstance(condition, And) else _OR, 0))
+                        code.append((_AND if isinstance(condition, n.And) else _OR, 0))
 
-    def atom(self, comparison: Comparison) -> int:
+    def atom(self, comparison: n.Comparison) -> int:
         if comparison.operator == EXISTS:
-            assert isinstance(comparison.left, Relative) and isinstance(comparison.left.path, Concat)
+            assert isinstance(comparison.left, n.Relative) and isinstance(comparison.left.path, n.Concat)
             start = self.path(comparison.left.path.parts[1])
             self.groups.append(start)
             at = len(self.groups)
             self.atoms.append((0, 0, 0, at - 1, at, 0, 0))
             return len(self.atoms) - 1
         starts = [
-            self.path(each.path) for each in operands(comparison) if isinstance(each, Relative) and not _own(each)
+            self.path(each.path) for each in n.operands(comparison) if isinstance(each, n.Relative) and not _own(each)
         ]
         holes, groups, code = len(self.holes), len(self.groups), len(self.code)
         self.groups += starts
@@ -277,20 +257,20 @@ class _Lowering:
 
     group: int = 0
 
-    def push(self, operand: Operand) -> None:
+    def push(self, operand: n.Operand) -> None:
         match operand:
-            case Constant():
+            case n.Constant():
                 self.code.append((v.PUSH, self.constant(operand)))
-            case Relative():
+            case n.Relative():
                 own = _own(operand)
                 self.holes.append((self.place(), -1 if own else self.group, self.source(own or Source(operand.leaf))))
                 self.group += own is None
                 self.code.append((v.PUSH, self.places - 1))
-            case Arithmetic():
+            case n.Arithmetic():
                 self.push(operand.left)
                 self.push(operand.right)
                 self.code.append((_COMPUTE[operand.operator], 0))
-            case Negative():
+            case n.Negative():
                 self.push(operand.operand)
                 self.code.append((v.NEG, 0))
 
@@ -298,7 +278,7 @@ class _Lowering:
         self.places += 1
         return self.places - 1
 
-    def constant(self, constant: Constant) -> int:
+    def constant(self, constant: n.Constant) -> int:
         if constant not in self.constants:
             self.constants[constant] = self.place()
         return self.constants[constant]
@@ -325,44 +305,44 @@ class _Lowering:
             self.most = max(self.most, len(over))
         return Each(np.array(rows, np.int32).reshape(-1, 6), _ints(variables), np.array(holes, np.int32).reshape(-1, 4))
 
-    def whole(self, condition: Condition, over: list[str], holes: list[tuple[int, ...]]) -> None:
+    def whole(self, condition: n.Condition, over: list[str], holes: list[tuple[int, ...]]) -> None:
         match condition:
-            case Comparison():
+            case n.Comparison():
                 self.bound(condition.left, over, holes)
                 self.bound(condition.right, over, holes)
                 self.code.append((v.COMPARE, _COMPARE[condition.operator]))
-            case Not():
+            case n.Not():
                 self.whole(condition.part, over, holes)
                 self.code.append((v.NOT, 0))
             case _:
                 for number, part in enumerate(condition.parts):
                     self.whole(part, over, holes)
                     if number:
-                        self.code.append((v.AND if isinstance(condition, And) else v.OR, 0))
+                        self.code.append((v.AND if isinstance(condition, n.And) else v.OR, 0))
 
-    def bound(self, operand: Operand, over: list[str], holes: list[tuple[int, ...]]) -> None:
+    def bound(self, operand: n.Operand, over: list[str], holes: list[tuple[int, ...]]) -> None:
         program = self.program
         match operand:
-            case Reference(within=None, alias=Alias.PLAIN | Alias.PREV):
+            case n.Reference(within=None, alias=n.Alias.PLAIN | n.Alias.PREV):
                 source = self.source(Source(operand.leaf, operand.name, operand.steps))
-                holes.append((self.place(), over.index(operand.variable), int(operand.alias is Alias.PREV), source))
+                holes.append((self.place(), over.index(operand.variable), int(operand.alias is n.Alias.PREV), source))
                 self.code.append((v.PUSH, self.places - 1))
-            case Reference():
+            case n.Reference():
                 holes.append((self.place(), -2, 0, program.slot_of(operand)))
                 self.code.append((v.PUSH, self.places - 1))
-            case Aggregate():
+            case n.Aggregate():
                 for slot in program.slots_of(operand):
                     holes.append((self.place(), -2, 0, slot))
                     self.code.append((v.PUSH, self.places - 1))
                 if operand.function == "avg":
                     self.code.append((v.DIV, 0))
-            case Constant():
+            case n.Constant():
                 self.code.append((v.PUSH, self.constant(operand)))
-            case Arithmetic():
+            case n.Arithmetic():
                 self.bound(operand.left, over, holes)
                 self.bound(operand.right, over, holes)
                 self.code.append((_COMPUTE[operand.operator], 0))
-            case Negative():
+            case n.Negative():
                 self.bound(operand.operand, over, holes)
                 self.code.append((v.NEG, 0))
 
@@ -370,26 +350,26 @@ class _Lowering:
 
     def is_read(self, source: Source) -> bool:
         """Whether the text of a node is needed, or only the node, to be returned as it is written."""
-        if source.leaf is not Leaf.NODE or source in self.asked:
+        if source.leaf is not n.Leaf.NODE or source in self.asked:
             return True
         query = self.program.query
-        spoken = list(operands(query.where)) if query.where is not None else []
+        spoken = list(n.operands(query.where)) if query.where is not None else []
         for item in query.items or ():
-            if not isinstance(item.operand, Reference):
-                spoken += operands(Comparison("=", item.operand, item.operand))
-        compared = [each for each in spoken if isinstance(each, Reference) and each.leaf is Leaf.NODE]
+            if not isinstance(item.operand, n.Reference):
+                spoken += n.operands(n.Comparison("=", item.operand, item.operand))
+        compared = [each for each in spoken if isinstance(each, n.Reference) and each.leaf is n.Leaf.NODE]
         return any(each.steps == source.steps for each in compared)
 
 
-def _own(operand: Relative) -> Source | None:
+def _own(operand: n.Relative) -> Source | None:
     """What is asked of the node itself, where a path does not lead away from it."""
     path = operand.path
-    if not isinstance(path, Step) or path.predicates:
+    if not isinstance(path, n.Step) or path.predicates:
         return None
-    if path.axis is Axis.SELF and path.test.kind is Kind.NODE:
+    if path.axis is n.Axis.SELF and path.test.kind is n.Kind.NODE:
         return Source(operand.leaf)
-    if path.axis is Axis.ATTRIBUTE and path.test.kind is Kind.NAME and operand.leaf is Leaf.NODE:
-        return Source(Leaf.ATTRIBUTE, path.test.name)
+    if path.axis is n.Axis.ATTRIBUTE and path.test.kind is n.Kind.NAME and operand.leaf is n.Leaf.NODE:
+        return Source(n.Leaf.ATTRIBUTE, path.test.name)
     return None
 
 
