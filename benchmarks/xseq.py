@@ -207,9 +207,9 @@ def runner(job: Job) -> tuple[Callable[[Path], int], bool]:
     def tokens(path: Path) -> int:
         """The tokeniser alone, asked for what the query needs."""
         from ostinato.documents.columns import guess_format
-        from ostinato.xseq.run import source_of
+        from ostinato.xseq.evaluate import open_tokens
 
-        source, count, used = source_of(query.compiled, path, guess_format(path), ostinato.XSeqLimits(), **named), 0, 0
+        source, count, used = open_tokens(query.compiled, path, guess_format(path), ostinato.XSeqLimits(), **named), 0, 0
         while (found := source.read(used)) is not None:
             count, used = count + len(found.kind), found.used
         return count

@@ -20,11 +20,11 @@ import pyarrow as pa
 
 from ostinato.core.arrow import byte_runs, is_bytes, is_text, plain_type
 from ostinato.documents import compressed as packed
-from ostinato.documents.read import Reader, Source, open_source, utf8
+from ostinato.documents.read import ByteReader, ByteSource, open_source, to_utf8
 from ostinato.errors import DataError
 
 Format = Literal["xml", "json", "jsonl"]
-Document = npt.NDArray[np.uint8]
+DocumentBytes = npt.NDArray[np.uint8]
 
 _EXTENSIONS: dict[str, Format] = {".xml": "xml", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _HEAD = 1 << 20  # bytes that are looked at to tell JSON from JSON lines
@@ -32,7 +32,7 @@ _BATCH = 1 << 14  # rows that are written as JSON at a time
 _BLANKS = b" \t\r\n"
 
 
-def documents(column: pa.Array | pa.ChunkedArray) -> Iterator[tuple[int, Document]]:
+def column_documents(column: pa.Array | pa.ChunkedArray) -> Iterator[tuple[int, DocumentBytes]]:
     """The number and the document of every row that has one; the bytes are Arrow's own."""
     row = 0
     for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
@@ -52,7 +52,7 @@ def may_hold_documents(kind: pa.DataType) -> bool:
     return is_text(plain) or is_bytes(plain) or bool(pa.types.is_nested(plain))
 
 
-def _rows(chunk: pa.Array) -> Iterator[tuple[int, Document]]:
+def _rows(chunk: pa.Array) -> Iterator[tuple[int, DocumentBytes]]:
     ends, data = byte_runs(chunk)
     valid = chunk.is_valid().to_numpy(zero_copy_only=False) if chunk.null_count else None
     for row in range(len(chunk)):
@@ -128,7 +128,7 @@ def _as_json(chunk: pa.Array) -> Iterator[pa.Array]:
             raise DataError(f"the column cannot be written as JSON: {reason}") from error
 
 
-def guess_format(source: Source, name: str | None = None) -> Format:
+def guess_format(source: ByteSource, name: str | None = None) -> Format:
     """Whether a document is XML, JSON or JSON lines: by its extension if it is a file, else by how it begins.
 
     `name` is what errors call it. Of an open file as much is read as it takes.
@@ -141,7 +141,7 @@ def guess_format(source: Source, name: str | None = None) -> Format:
         return found
     raw, name = open_source(source, name)
     try:
-        return _of_head(utf8(raw, None, name), name)
+        return _of_head(to_utf8(raw, None, name), name)
     finally:
         raw.close()
 
@@ -151,7 +151,7 @@ def _of_name(path: str) -> Format | None:
     return _EXTENSIONS.get(os.path.splitext(name)[1] if extension in packed.EXTENSIONS else extension)
 
 
-def _of_row(document: Document) -> Format | None:
+def _of_row(document: DocumentBytes) -> Format | None:
     """What most documents of columns are seen to be at once: these may be many."""
     first = document[0] if document.size else 0
     if first == ord("<"):
@@ -160,7 +160,7 @@ def _of_row(document: Document) -> Format | None:
     return "json" if one_line else None
 
 
-def _of_head(reader: Reader, name: str | None) -> Format:
+def _of_head(reader: ByteReader, name: str | None) -> Format:
     """By how a document begins: no more of it is read than needed, as more of a pipe may come much later."""
     head, room = b"", np.empty(min(_HEAD, (reader.size or _HEAD) + 1), np.uint8)
     while len(head) < _HEAD and (got := reader.into(room)):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ostinato.errors import DataError
 
 if TYPE_CHECKING:
-    from ostinato.documents.read import Reader
+    from ostinato.documents.read import ByteReader
 
 EXTENSIONS = (".gz", ".bz2", ".zst")
 LONGEST_MARK = 4
@@ -33,7 +33,7 @@ class Unpacked:
 
     size: int | None = None
 
-    def __init__(self, packed: Reader, kind: str, source: str | None) -> None:
+    def __init__(self, packed: ByteReader, kind: str, source: str | None) -> None:
         self._packed, self._source = packed, source
         self._stream = pa.CompressedInputStream(pa.PythonFile(_Plain(packed), "r"), kind)
 
@@ -51,7 +51,7 @@ class Unpacked:
 class _Plain(io.RawIOBase):
     """A reader as a file of Python."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: ByteReader) -> None:
         self._reader = reader
 
     def readable(self) -> bool:

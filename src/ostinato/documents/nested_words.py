@@ -44,7 +44,7 @@ class Letter:
                 return "text()"
 
 
-def element(
+def element_word(
     name: str, attributes: Mapping[str, str] | None = None, inside: Iterable[Iterable[Letter]] = ()
 ) -> list[Letter]:
     """The word of one element, from the words of what it holds."""
@@ -55,11 +55,11 @@ def element(
     return [*letters, Letter(Mark.CLOSE, name)]
 
 
-def text(value: str) -> list[Letter]:
+def text_word(value: str) -> list[Letter]:
     return [Letter(Mark.TEXT, value=value)]
 
 
-def from_source(source: TokenSource) -> Iterator[Letter]:
+def letters_of_source(source: TokenSource) -> Iterator[Letter]:
     """The letters of a tokenised document. An open tag waits for its attributes, also those of the next chunk."""
     stack: list[str] = []
     waiting: Letter | None = None
@@ -93,7 +93,7 @@ def _opened(letter: Letter, known: Mapping[str, str]) -> Iterator[Letter]:
     yield from (Letter(Mark.ATTRIBUTE, name, value) for name, value in known.items())
 
 
-def from_tree(node: Node) -> Iterator[Letter]:
+def letters_of_tree(node: Node) -> Iterator[Letter]:
     """The letters of a tree; the document node itself has none."""
     todo: list[Node | Letter] = [node]
     while todo:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ostinato.documents.compressed import LONGEST_MARK, Unpacked, packing
 from ostinato.errors import DataError
 
-Source = Any  # bytes, bytearray, memoryview, an array of uint8, a path, or a file that is open for reading bytes
+ByteSource = Any  # bytes, bytearray, memoryview, an array of uint8, a path, or a file that is open for reading bytes
 
 _HEAD = 1 << 10  # bytes in which a declaration must end, for its encoding to be seen
 _PROBES = (b"\\u0041 +AGE-\r\n", bytes(range(0x20, 0x7F)))  # which some codecs take for something else
@@ -38,7 +38,7 @@ DECLARATION = re.compile(
 )  # fmt: skip
 
 
-class Reader(Protocol):
+class ByteReader(Protocol):
     """Bytes in their order; `size` is how many there are, if that is known."""
 
     size: int | None
@@ -107,7 +107,7 @@ class _File:
 class _Ahead:
     """A reader whose first bytes were read already."""
 
-    def __init__(self, head: bytes, rest: Reader) -> None:
+    def __init__(self, head: bytes, rest: ByteReader) -> None:
         self._head, self._rest, self.size = head, rest, rest.size
 
     def into(self, room: NDArray[np.uint8]) -> int:
@@ -125,7 +125,7 @@ class _Ahead:
 class _Recoded:
     """Another encoding, as UTF-8."""
 
-    def __init__(self, rest: Reader, encoding: str, source: str | None) -> None:
+    def __init__(self, rest: ByteReader, encoding: str, source: str | None) -> None:
         self._rest, self._encoding, self._source = rest, encoding, source
         self.size: int | None = None
         self._decoder = codecs.getincrementaldecoder(encoding)("strict")
@@ -155,7 +155,7 @@ class _Recoded:
         self._rest.close()
 
 
-def open_source(source: Source, name: str | None) -> tuple[Reader, str | None]:
+def open_source(source: ByteSource, name: str | None) -> tuple[ByteReader, str | None]:
     """A reader of bytes as they are, unpacked if they are compressed, and what to call them."""
     reader, name = _opened(source, name)
     whole = reader
@@ -172,14 +172,14 @@ def open_source(source: Source, name: str | None) -> tuple[Reader, str | None]:
     return (whole if kind is None else Unpacked(whole, kind, name)), name
 
 
-def _first(reader: Reader, count: int) -> bytes:
+def _first(reader: ByteReader, count: int) -> bytes:
     room, filled = np.empty(count, np.uint8), 0
     while filled < count and (more := reader.into(room[filled:])):
         filled += more
     return room[:filled].tobytes()
 
 
-def _opened(source: Source, name: str | None) -> tuple[Reader, str | None]:
+def _opened(source: ByteSource, name: str | None) -> tuple[ByteReader, str | None]:
     if isinstance(source, str | os.PathLike):
         path = os.fspath(source)
         try:
@@ -208,7 +208,7 @@ def _name_of(file: Any) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def utf8(reader: Reader, encoding: str | None, source: str | None) -> Reader:
+def to_utf8(reader: ByteReader, encoding: str | None, source: str | None) -> ByteReader:
     """The same document in UTF-8, without a byte order mark."""
     head = _head(reader)
     mark, marked = next(((mark, name) for mark, name in _MARKS if head.startswith(mark)), (b"", None))
@@ -234,7 +234,7 @@ def utf8(reader: Reader, encoding: str | None, source: str | None) -> Reader:
     return rest if chosen == "utf-8" else _Recoded(rest, chosen, source)
 
 
-def _head(reader: Reader) -> bytes:
+def _head(reader: ByteReader) -> bytes:
     """The first bytes, as many as it takes to know how the rest is written."""
     room, count = np.empty(_HEAD, np.uint8), 0
     while count < _HEAD:

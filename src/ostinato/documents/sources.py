@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.documents import compressed as packed
-from ostinato.documents.columns import Format, documents, holds_json
+from ostinato.documents.columns import Format, column_documents, holds_json
 from ostinato.documents.read import open_source
 from ostinato.errors import DataError, did_you_mean
 from ostinato.files.reader import EventReader, OnError, expand_path, open_events
@@ -26,10 +26,10 @@ _PLAIN = (".xml", ".json", ".jsonl", ".ndjson")
 EXTENSIONS = tuple(plain + more for plain in _PLAIN for more in ("", *packed.EXTENSIONS))  # of documents in a folder
 _ROWS = 1 << 10  # of a table that are read at a time: each may hold a large document
 
-Heard = Callable[[int], None]  # is told how many bytes more were read
+ReadListener = Callable[[int], None]  # is told how many bytes more were read
 
 
-def _unheard(size: int) -> None:
+def _ignore(size: int) -> None:
     """Nobody asked how much was read."""
 
 
@@ -41,14 +41,14 @@ class Document:
     label: str | int | None
     source: Any
     format: Format | None = None
-    heard: Heard | None = None  # of the bytes of its file
+    on_read: ReadListener | None = None  # of the bytes of its file
 
     def open(self) -> AbstractContextManager[Any]:
         """Its bytes, or a file of them; whoever opened a file closes it."""
-        if self.heard is None or not isinstance(self.source, str | os.PathLike):
+        if self.on_read is None or not isinstance(self.source, str | os.PathLike):
             return nullcontext(self.source)
         try:
-            return Counted(open(self.source, "rb", buffering=0), self.heard)
+            return CountingFile(open(self.source, "rb", buffering=0), self.on_read)
         except OSError as error:
             raise DataError(f"cannot be read: {error.strerror}", source=self.name) from error
 
@@ -61,7 +61,7 @@ class Documents(ABC):
     small: bool = False  # there may be very many, of a few rows each
 
     @abstractmethod
-    def __call__(self, heard: Heard | None = None) -> Iterator[Document]: ...
+    def __call__(self, on_read: ReadListener | None = None) -> Iterator[Document]: ...
 
     @property
     def bad_rows(self) -> list[str]:
@@ -69,18 +69,18 @@ class Documents(ABC):
         return []
 
 
-class One(Documents):
+class SingleDocument(Documents):
     """A document by itself."""
 
     def __init__(self, source: Any, format: Format | None, name: str | None) -> None:
         is_file = format is None and callable(getattr(source, "read", None))
-        self.document = Document(name, None, Peeked(source, name) if is_file else source, format)
+        self.document = Document(name, None, PeekableFile(source, name) if is_file else source, format)
 
-    def __call__(self, heard: Heard | None = None) -> Iterator[Document]:
+    def __call__(self, on_read: ReadListener | None = None) -> Iterator[Document]:
         yield self.document
 
 
-class Files(Documents):
+class DocumentFiles(Documents):
     """Each file is a document; a file alone has no label, unless `listed` says that there might have been more."""
 
     def __init__(self, inputs: Sequence[str | os.PathLike[str]], *, listed: bool = False) -> None:
@@ -96,16 +96,16 @@ class Files(Documents):
         self.labels = None if alone else "document"
         self.size = None if STDIN in self.paths else sum(Path(path).stat().st_size for path in self.paths)
 
-    def __call__(self, heard: Heard | None = None) -> Iterator[Document]:
+    def __call__(self, on_read: ReadListener | None = None) -> Iterator[Document]:
         for path in self.paths:
             if path == STDIN:
-                piped = Peeked(Counted(sys.stdin.buffer, heard or _unheard), "standard input")
+                piped = PeekableFile(CountingFile(sys.stdin.buffer, on_read or _ignore), "standard input")
                 yield Document("standard input", path, piped)
             else:
-                yield Document(path, path, path, heard=heard)
+                yield Document(path, path, path, on_read=on_read)
 
 
-class Rows(Documents):
+class DocumentRows(Documents):
     """Each row of a column of table files is a document; a row without one is left out."""
 
     labels = "row"
@@ -120,12 +120,12 @@ class Rows(Documents):
             raise DataError(f"there is no column `{column}`", source=source, fix=did_you_mean(column, names))
         self.size = self.reader.bytes_total
 
-    def __call__(self, heard: Heard | None = None) -> Iterator[Document]:
+    def __call__(self, on_read: ReadListener | None = None) -> Iterator[Document]:
         done = read = 0
         for table in self.reader:
             yield from _of_column(table[self.column], done)
             done += table.num_rows
-            (heard or _unheard)(self.reader.bytes_read - read)
+            (on_read or _ignore)(self.reader.bytes_read - read)
             read = self.reader.bytes_read
 
     @property
@@ -133,7 +133,7 @@ class Rows(Documents):
         return [f"{bad.file}: line {bad.line}: {bad.reason}" for bad in self.reader.bad_rows]
 
 
-class Column(Documents):
+class DocumentColumn(Documents):
     """Each row of an Arrow column is a document; a row without one is left out."""
 
     labels = "row"
@@ -142,21 +142,21 @@ class Column(Documents):
     def __init__(self, column: pa.Array | pa.ChunkedArray) -> None:
         self.column = column
 
-    def __call__(self, heard: Heard | None = None) -> Iterator[Document]:
+    def __call__(self, on_read: ReadListener | None = None) -> Iterator[Document]:
         return _of_column(self.column, 0)
 
 
 def _of_column(column: pa.Array | pa.ChunkedArray, done: int) -> Iterator[Document]:
     format: Format | None = "json" if holds_json(column.type) else None
-    for row, data in documents(column):
+    for row, data in column_documents(column):
         yield Document(f"row {done + row}", done + row, data, format)
 
 
-class Counted(io.RawIOBase):
+class CountingFile(io.RawIOBase):
     """A file that tells how much of it is read."""
 
-    def __init__(self, file: BinaryIO | io.RawIOBase, heard: Heard) -> None:
-        self._file, self._heard = file, heard
+    def __init__(self, file: BinaryIO | io.RawIOBase, on_read: ReadListener) -> None:
+        self._file, self._on_read = file, on_read
         # of a pipe what there is: more may come much later
         self._into: Any = getattr(file, "readinto1", None) or file.readinto  # type: ignore[union-attr]
 
@@ -165,7 +165,7 @@ class Counted(io.RawIOBase):
 
     def readinto(self, room: Any) -> int:
         count = self._into(room) or 0
-        self._heard(count)
+        self._on_read(count)
         return count
 
     def close(self) -> None:
@@ -174,7 +174,7 @@ class Counted(io.RawIOBase):
         super().close()
 
 
-class Peeked(io.RawIOBase):
+class PeekableFile(io.RawIOBase):
     """An open file that can be looked into before it is read: what was read of it is given once more after `again`.
 
     It is not closed with this one, as it was not opened here.
@@ -185,7 +185,7 @@ class Peeked(io.RawIOBase):
         self._seen, self._left = bytearray(), memoryview(b"")
         self._looking = True
 
-    def again(self) -> None:
+    def rewind(self) -> None:
         self._looking, self._left = False, memoryview(bytes(self._seen))
 
     def readable(self) -> bool:

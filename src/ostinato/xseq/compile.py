@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Literal
 
 from ostinato.core.compile_notice import announce_compilation
 from ostinato.errors import QueryError
-from ostinato.xseq.plan.check import parse_checked
-from ostinato.xseq.plan.schema_passes import Note, optimised
+from ostinato.xseq.plan.check import parse_and_check
+from ostinato.xseq.plan.schema_passes import PassNote, optimise
 from ostinato.xseq.syntax import nodes as n
-from ostinato.xseq.syntax.normal_form import normalised
-from ostinato.xseq.syntax.variables import repeating
-from ostinato.xseq.walk.program import Answer, Program, program_of
-from ostinato.xseq.walk.tables import Tables, tables_of
+from ostinato.xseq.syntax.normal_form import normalise
+from ostinato.xseq.syntax.variables import repeating_variables
+from ostinato.xseq.walk.program import AnswerKind, WalkProgram, build_program
+from ostinato.xseq.walk.tables import WalkTables, build_tables
 
 if TYPE_CHECKING:
-    from ostinato.documents.schema.schema import Schema
+    from ostinato.documents.schema.model import Schema
     from ostinato.xseq.limits import XSeqLimits
     from ostinato.xseq.runtime.one_pass.tables import StreamTables
     from ostinato.xseq.runtime.rows import Evaluator
@@ -28,17 +28,17 @@ _KERNELS, _TAKES = "ostinato.xseq.kernels", "about a minute"
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompiledXSeq:
     """A query after every stage."""
 
     text: str
     written: n.Query  # as it was written
     query: n.Query  # conditions in their places, names where they can be known
-    notes: tuple[Note, ...]  # what the schema allowed to leave out
+    notes: tuple[PassNote, ...]  # what the schema allowed to leave out
     matches: Matches
     schema: Schema | None
-    program: Program
-    tables: Tables
+    program: WalkProgram
+    tables: WalkTables
 
     @cached_property
     def obstacle(self) -> str | None:
@@ -65,7 +65,7 @@ class Compiled:
 
     def evaluator(self, limits: XSeqLimits, *, texts: bool = True) -> Evaluator:
         """An evaluator for one document. Without `texts` rows are found, but their texts are left empty."""
-        texts |= self.program.answer is Answer.GROUPS  # which tells groups apart by them
+        texts |= self.program.answer is AnswerKind.GROUPS  # which tells groups apart by them
         if self.stream is None:
             announce_compilation(f"{_KERNELS}.tree.walk", takes=_TAKES)
         else:
@@ -81,19 +81,19 @@ class Compiled:
                 evaluator = StreamEvaluator(self.stream)
             evaluator.limits, evaluator.texts = limits, texts
             return evaluator
-        from ostinato.xseq.runtime.buffered.evaluator import Buffered
+        from ostinato.xseq.runtime.buffered.evaluator import BufferedEvaluator
 
-        return Buffered(self.program, matches=self.matches, limits=limits, texts=texts)
+        return BufferedEvaluator(self.program, matches=self.matches, limits=limits, texts=texts)
 
 
-def compile_xseq(text: str, *, matches: Matches = "all", schema: Schema | None = None) -> Compiled:
+def compile_xseq(text: str, *, matches: Matches = "all", schema: Schema | None = None) -> CompiledXSeq:
     """Read, check and compile a query; raises QueryError with the place and a likely fix."""
     if matches not in ("all", "longest"):
         raise QueryError(f"matches={matches!r} is unknown", fix='matches="all" or matches="longest"')
-    written = parse_checked(text)
-    query, notes = optimised(normalised(written), schema)
+    written = parse_and_check(text)
+    query, notes = optimise(normalise(written), schema)
     try:
-        program = program_of(query, repeating(query))
+        program = build_program(query, repeating_variables(query))
     except QueryError as error:
         raise error.within(text) from None
-    return Compiled(text, written, query, notes, matches, schema, program, tables_of(program))
+    return CompiledXSeq(text, written, query, notes, matches, schema, program, build_tables(program))

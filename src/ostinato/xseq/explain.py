@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ostinato.errors import OstinatoError
-from ostinato.xseq.compile import Compiled
+from ostinato.xseq.compile import CompiledXSeq
 from ostinato.xseq.syntax.format import query_text
 
 if TYPE_CHECKING:
     from ostinato.xseq.paper.diagram import VPADiagram
 
 
-def explain(compiled: Compiled) -> str:
+def explain(compiled: CompiledXSeq) -> str:
     """The query as it is understood, what was made of it, its automaton, and how documents are evaluated."""
     parts = [f"query\n{_indented(query_text(compiled.written))}"]
     if query_text(compiled.query) != query_text(compiled.written):
@@ -24,22 +24,22 @@ def explain(compiled: Compiled) -> str:
     return "\n\n".join(parts)
 
 
-def diagram(compiled: Compiled) -> VPADiagram:
+def diagram(compiled: CompiledXSeq) -> VPADiagram:
     """A picture of the visibly pushdown automaton; QueryError where the path has none of this kind."""
     from ostinato.xseq.paper.diagram import VPADiagram
 
     return VPADiagram.of(_vpa(compiled), title=compiled.text)
 
 
-def _vpa(compiled: Compiled) -> Any:
+def _vpa(compiled: CompiledXSeq) -> Any:
     from ostinato.xseq.paper.from_query import construct
-    from ostinato.xseq.paper.schema import fitting
+    from ostinato.xseq.paper.schema import restrict_to_schema
 
     automaton = construct(compiled.query)
-    return automaton if compiled.schema is None else fitting(automaton, compiled.schema)
+    return automaton if compiled.schema is None else restrict_to_schema(automaton, compiled.schema)
 
 
-def _automaton(compiled: Compiled) -> str:
+def _automaton(compiled: CompiledXSeq) -> str:
     try:
         automaton = _vpa(compiled)
     except OstinatoError as error:
@@ -49,14 +49,14 @@ def _automaton(compiled: Compiled) -> str:
     return f"{title}\n{_indented(automaton.explain())}"
 
 
-def _productions(compiled: Compiled, error: OstinatoError) -> str:
+def _productions(compiled: CompiledXSeq, error: OstinatoError) -> str:
     from ostinato.xseq.paper.recognise import to_basic_or_none
 
     basic = to_basic_or_none(compiled.query.path)
     return _indented(str(basic)) if basic is not None else f"  none: {str(error).splitlines()[0]}"
 
 
-def _evaluation(compiled: Compiled) -> str:
+def _evaluation(compiled: CompiledXSeq) -> str:
     program = compiled.program
     lines = []
     if compiled.stream is not None:
@@ -71,11 +71,11 @@ def _evaluation(compiled: Compiled) -> str:
         if compiled.stream.histories:
             lines.append("and which nodes it bound, to tell equal matches, prefixes and order apart")
     else:
-        from ostinato.xseq.runtime.buffered.evaluator import Buffered
+        from ostinato.xseq.runtime.buffered.evaluator import BufferedEvaluator
 
         reason = compiled.obstacle or "rounds of a path variable have to be told apart"
         lines.append(f"parts are kept in memory: {reason}")
-        lines.append(Buffered(program, matches=compiled.matches).explanation)
+        lines.append(BufferedEvaluator(program, matches=compiled.matches).explanation)
     if program.key is not None:
         lines.append(f"partitioned by @{program.key}: partial matches wait in a hash table by parent and key")
     early = sum(map(len, program.at_move.values()))

@@ -13,7 +13,7 @@ import pyarrow as pa
 from ostinato.core.events import to_arrow
 from ostinato.core.options import check_column_name as checked_name
 from ostinato.documents.columns import Format, holds_json, may_hold_documents
-from ostinato.documents.sources import Column, Documents, Files, One, Rows
+from ostinato.documents.sources import DocumentColumn, DocumentFiles, DocumentRows, Documents, SingleDocument
 from ostinato.errors import DataError, did_you_mean
 from ostinato.files.reader import OnError, expand_path
 
@@ -21,31 +21,31 @@ USUAL = ("document", "value", "content")  # columns of documents, where several 
 _AS_COLUMN = "give documents as an Arrow column: pa.array(documents)"
 
 
-def documents_of(
+def resolve_documents(
     source: Any, *, column: str | None, format: Format | None, name: str | None, on_error: OnError
 ) -> Documents:
     """The documents of a source. `column` names those of a table; `name` is what errors call a document alone."""
     checked_name("column", column)
     if isinstance(source, list | tuple):
         paths = _paths(source)
-        return Files(paths, listed=True) if column is None else Rows(paths, column, on_error)
+        return DocumentFiles(paths, listed=True) if column is None else DocumentRows(paths, column, on_error)
     if isinstance(source, str | os.PathLike):
         if isinstance(source, str) and _is_text(source, format):
-            return One(source.encode(), format, name)
-        return _of_path(source, format, name) if column is None else Rows([source], column, on_error)
+            return SingleDocument(source.encode(), format, name)
+        return _of_path(source, format, name) if column is None else DocumentRows([source], column, on_error)
     table = _table(source)
     if table is not None:
         return _checked(table[_documents(table.schema, column)], format)
     if column is not None:
         raise DataError(f"column is `{column}`, but {type(source).__name__} has no columns", fix="leave it out")
     found = _column(source)
-    return One(source, format, name) if found is None else _checked(found, format)
+    return SingleDocument(source, format, name) if found is None else _checked(found, format)
 
 
-def _checked(column: pa.Array | pa.ChunkedArray, format: Format | None) -> Column:
+def _checked(column: pa.Array | pa.ChunkedArray, format: Format | None) -> DocumentColumn:
     if holds_json(column.type) and format not in (None, "json"):
         raise DataError("structs, lists and maps are read as JSON", fix=f"leave out format={format!r}")
-    return Column(column)
+    return DocumentColumn(column)
 
 
 def _is_text(source: str, format: Format | None) -> bool:
@@ -59,11 +59,11 @@ def _is_text(source: str, format: Format | None) -> bool:
 def _of_path(path: str | os.PathLike[str], format: Format | None, name: str | None) -> Documents:
     text = os.fspath(path)
     if os.path.isdir(text) or (glob.has_magic(text) and not os.path.exists(text)):
-        return Files([text])
+        return DocumentFiles([text])
     if (format is not None or "\n" in text) and not os.path.exists(text):
         fix = "check the path; a document itself is given as bytes"
         raise DataError("there is no such file", source=text[:200], fix=fix)
-    return One(str(*expand_path(Path(text), (), "documents")), format, name)
+    return SingleDocument(str(*expand_path(Path(text), (), "documents")), format, name)
 
 
 def _paths(source: Sequence[Any]) -> list[str]:

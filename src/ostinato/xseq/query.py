@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 from ostinato.core.backends import is_spark_frame, spark_backend
 from ostinato.core.options import bad_option
 from ostinato.errors import DataError, QueryError
-from ostinato.xseq.compile import Compiled, Matches, compile_xseq
+from ostinato.xseq.compile import CompiledXSeq, Matches, compile_xseq
 from ostinato.xseq.limits import XSeqLimits
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from ostinato.documents.columns import Format
-    from ostinato.documents.schema.schema import Schema
+    from ostinato.documents.schema.model import Schema
     from ostinato.files.reader import OnError
-    from ostinato.xseq.answers import Run
     from ostinato.xseq.paper.diagram import VPADiagram
+    from ostinato.xseq.run import QueryRun
 
 _READING = frozenset(("doctype", "encoding", "namespaces", "root", "record", "chunk_size"))
 _OTHERS = frozenset(("column", "format", "limits", "name", "on_error"))
@@ -32,10 +32,10 @@ class XSeqQuery:
         if not isinstance(text, str):
             raise QueryError(f"a query is text, not {type(text).__name__}")
         self.text = text
-        self._compiled: Compiled = compile_xseq(text, matches=matches, schema=_schema(schema))
+        self._compiled: CompiledXSeq = compile_xseq(text, matches=matches, schema=_schema(schema))
 
     @property
-    def compiled(self) -> Compiled:
+    def compiled(self) -> CompiledXSeq:
         """The query after every stage."""
         return self._compiled
 
@@ -47,10 +47,10 @@ class XSeqQuery:
     @property
     def warnings(self) -> list[str]:
         """What is legal but probably not meant."""
-        from ostinato.xseq.syntax.warnings import warnings_of
+        from ostinato.xseq.syntax.warnings import find_warnings
 
         never = (note.text for note in self._compiled.notes if note.never)
-        return [*never, *warnings_of(self.text, self._compiled.written)]
+        return [*never, *find_warnings(self.text, self._compiled.written)]
 
     def detect(self, source: Any, /, **options: Any) -> Any:
         """The answer as a table, one row per match; of many documents, first with which of them a row is from.
@@ -83,7 +83,7 @@ class XSeqQuery:
         Navigation with axes that lead back is decided by the automaton of the paper's section 6, in one pass and with
         a stack as deep as the document.
         """
-        return self._run(source, texts=False, **options).recognised()
+        return self._run(source, texts=False, **options).recognises()
 
     def explain(self, frame: Any = None, /, **options: Any) -> str:
         """Every stage as text, down to how documents are evaluated and what is kept of them.
@@ -117,10 +117,10 @@ class XSeqQuery:
         limits: XSeqLimits | None = None,
         name: str | None = None,
         **options: Any,
-    ) -> Run:
+    ) -> QueryRun:
         """`whole`: the answer will be one table, in order; without `texts` it is only counted."""
-        from ostinato.xseq.answers import Answers, Run
-        from ostinato.xseq.inputs import documents_of
+        from ostinato.xseq.inputs import resolve_documents
+        from ostinato.xseq.run import DocumentAnswers, QueryRun
 
         for option in options.keys() - _READING:
             raise bad_option("an option", option, f"one of {', '.join(sorted(_READING | _OTHERS))}")
@@ -128,15 +128,15 @@ class XSeqQuery:
             raise bad_option("format", format, '"xml", "json" or "jsonl"')
         if on_error not in ("raise", "skip", "collect"):
             raise bad_option("on_error", on_error, 'on_error="raise", "skip" or "collect"')
-        documents = documents_of(source, column=column, format=format, name=name, on_error=on_error)
+        documents = resolve_documents(source, column=column, format=format, name=name, on_error=on_error)
         if documents.labels is None:
             # a document alone is read or not; only of JSON lines a part can be left out
             options["on_error"], on_error = on_error, "raise"
-        answers = Answers(
+        answers = DocumentAnswers(
             self._compiled, on_error=on_error, sort=whole and self._out_of_order, whole=whole, texts=texts,
             format=format, limits=_limits(limits), options=options,
         )  # fmt: skip
-        return Run(answers, documents)
+        return QueryRun(answers, documents)
 
     @property
     def _out_of_order(self) -> bool:
@@ -153,14 +153,14 @@ def _limits(limits: XSeqLimits | None) -> XSeqLimits:
 
 def _schema(given: Any) -> Schema | None:
     """A schema from a .dtd or .xsd file, or from a sample document."""
-    from ostinato.documents.schema.schema import Schema
+    from ostinato.documents.schema.model import Schema
 
     if given is None or isinstance(given, Schema):
         return given
     if isinstance(given, str | os.PathLike):
-        from ostinato.documents.schema.file import schema_file
+        from ostinato.documents.schema.load import load_schema
 
-        return schema_file(given)
+        return load_schema(given)
     if isinstance(given, Mapping):
         raise bad_option("schema", given, "the path of a .dtd, .xsd or sample .xml file")
     raise DataError(f"a schema is a path, not {type(given).__name__}", fix="give a .dtd, .xsd or sample .xml file")

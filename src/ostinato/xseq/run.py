@@ -1,106 +1,245 @@
-"""From a document to rows: tokens are read and evaluated chunk by chunk."""
+"""The answers of an XSeq query over documents, one after the other: what is found in each, or what is wrong with it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
 
-from ostinato.core.options import bad_option
-from ostinato.documents.columns import Format
-from ostinato.documents.tokens import Tokens
-from ostinato.errors import DataError, LimitError
-from ostinato.xseq.compile import Compiled
+import numpy as np
+import pyarrow as pa
+
+from ostinato.documents.columns import Format, guess_format
+from ostinato.documents.sources import Document, Documents, PeekableFile
+from ostinato.errors import DataError, LimitError, QueryError
+from ostinato.files.reader import OnError
+from ostinato.xseq.compile import CompiledXSeq
+from ostinato.xseq.evaluate import evaluate_document, open_tokens
 from ostinato.xseq.limits import XSeqLimits
-from ostinato.xseq.runtime.rows import Rows
+from ostinato.xseq.runtime.rows import answer_schema, answer_too_large, assemble_tables
 
-CHUNK = 1 << 20  # bytes that are read at a time
-
-
-def source_of(
-    compiled: Compiled,
-    document: Any,
-    format: Format,
-    limits: XSeqLimits,
-    *,
-    doctype: Literal["refuse", "skip"] = "refuse",
-    encoding: str | None = None,
-    namespaces: Mapping[str, str] | None = None,
-    root: str = "json",
-    record: str = "item",
-    on_error: Literal["raise", "skip"] = "raise",
-    name: str | None = None,
-    chunk_size: int | None = None,
-    whole: bool = False,
-) -> Any:
-    """A source of tokens that hands on what the query asks for, or all of them (`whole`)."""
-    if on_error not in ("raise", "skip"):
-        raise bad_option("on_error", on_error, '"raise" or "skip"; "collect" is for many documents')
-    if doctype not in ("refuse", "skip"):
-        raise bad_option("doctype", doctype, '"refuse" or "skip"')
-    for option, value in (("root", root), ("record", record)):
-        if not isinstance(value, str) or value == "":  # type: ignore[redundant-expr]
-            raise bad_option(option, value, "a name")
-    if namespaces is not None and not isinstance(namespaces, Mapping):
-        raise bad_option("namespaces", namespaces, "prefixes and the names they stand for, as a dict")
-    stream = compiled.stream
-    wanted: dict[str, Any] = {"encoding": encoding, "name": name, "chunk_size": chunk_size or CHUNK}
-    if stream is not None and not whole:
-        text, attributes = stream.wants_text, stream.wanted_attributes
-        if compiled.schema is not None:  # the schema may have left out steps, which must not be possible
-            from ostinato.xseq.runtime.conform import asked
-
-            steps = asked(compiled.written.path)
-            text |= steps.text
-            if attributes is not None and steps.attributes is not None:
-                attributes |= {name.encode() for name in steps.attributes}
-            else:
-                attributes = None
-        wanted |= {"text": text, "attributes": attributes, "names": stream.first_names}
-    if format == "xml":
-        from ostinato.documents.xml.tokeniser import XmlLimits, XmlSource
-
-        bounds = XmlLimits(depth=limits.depth, token=limits.token, attributes=limits.attributes, names=limits.names)
-        return XmlSource(document, doctype=doctype, namespaces=namespaces, limits=bounds, **wanted)
-    if namespaces is not None:
-        raise DataError("JSON has no namespaces", fix="leave out namespaces=")
-    from ostinato.documents.json.tokeniser import JsonLimits, JsonSource
-
-    return JsonSource(
-        document, lines=format == "jsonl", root=root, record=record, on_error=on_error,
-        limits=JsonLimits(depth=limits.depth, names=limits.names), **wanted,
-    )  # fmt: skip
+ERROR = "error"
+_ROWS, _BYTES = 1 << 16, 1 << 24  # handed on at a time, of documents that give a few rows each,
+_DOCUMENTS = 1 << 10  # or those of so many that have any
+_SAYS = {
+    "document": "which document a row is from",
+    "row": "which row a document is in",
+    ERROR: "what could not be read",
+}
 
 
-def _check_sizes(tokens: Tokens, most: int) -> None:
-    """No text or attribute is larger than the limit; where the chunk is not, none can be."""
-    if tokens.buffer.size > most and tokens.kind.size and int((tokens.end - tokens.start).max()) > most:
-        raise LimitError(
-            "token",
-            most,
-            reason="a text or an attribute is too large",
-            fix="raise the limit, XSeqLimits(token=…), if the document is meant to be so",
-        )
+@dataclass(frozen=True)
+class UnreadInput:
+    """A document, or a line of JSON lines (`line`), that could not be read; or `more` lines that were only counted."""
+
+    text: str  # with place and fix
+    line: int | None = None
+    more: int = 0
 
 
-def rows_of(compiled: Compiled, source: Any, limits: XSeqLimits, *, texts: bool = True) -> Iterator[Rows]:
-    """The matches of one document, as soon as they are certain; each to be used before the next one is asked for.
+@dataclass(frozen=True)
+class DocumentAnswers:
+    """How documents are read, and what becomes of those that cannot be: `on_error`, for bad lines `options`."""
 
-    Without `texts` they are empty, for those who only count rows.
-    """
-    evaluator = compiled.evaluator(limits, texts=texts)
-    check = None
-    if compiled.schema is not None:
-        from ostinato.xseq.runtime.conform import Conformance, asked
+    compiled: CompiledXSeq
+    on_error: OnError = "raise"
+    sort: bool = False  # each document's rows in document order
+    format: Format | None = None  # None: told from each document
+    limits: XSeqLimits = field(default_factory=XSeqLimits)
+    options: Mapping[str, Any] = field(default_factory=dict)  # of `open_tokens`
+    whole: bool = False  # the answer is held by the one who asks, so there is a limit on its bytes
+    texts: bool = True  # False: texts are left empty, as rows are only counted
 
-        check = Conformance(compiled.schema, asked(compiled.written.path))
-    used = 0
-    while (tokens := source.read(min(evaluator.keep_from, used))) is not None:
-        evaluator.moved(source.moved)
-        used = tokens.used
-        _check_sizes(tokens, limits.token)
-        if check is not None:
-            check.push(tokens, source)
-        yield from evaluator.push(tokens, source.names)
-    yield from evaluator.finish()
-    if compiled.stream is not None and evaluator.is_small:
-        compiled.stream.idle.append(evaluator)  # it has come to the end of a document, and can begin another
+    def __call__(self, documents: Iterable[Document]) -> Iterator[tuple[Document, pa.Table | UnreadInput]]:
+        """The rows of each as they come; of one that may be left out, when all of it was read."""
+        for document in documents:
+            if self.on_error == "raise":
+                yield from ((document, found) for found in self._found(document))
+                continue
+            try:
+                yield from [(document, found) for found in self._found(document)]
+            except (DataError, LimitError) as error:
+                yield document, UnreadInput(str(error))
+
+    def recognises(self, documents: Iterable[Document]) -> bool:
+        """Whether one of them has a match; the first one ends it."""
+        automaton = self._recogniser()
+        if automaton is None:
+            return any(isinstance(found, pa.Table) and found.num_rows for _, found in self(documents))
+        from ostinato.documents.nested_words import letters_of_source
+
+        for document in documents:
+            try:
+                with self._tokens(document, whole=True) as tokens:
+                    if automaton.run(letters_of_source(tokens)):
+                        return True
+            except (DataError, LimitError):
+                if self.on_error == "raise":
+                    raise
+        return False
+
+    def _recogniser(self) -> Any:
+        """The automaton of the paper's section 6, for navigation that cannot be answered in one pass."""
+        from ostinato.xseq.paper.recognise import Recogniser, to_basic_or_none
+
+        if self.compiled.obstacle is None or not self.compiled.is_navigation:
+            return None
+        basic = to_basic_or_none(self.compiled.query.path)
+        return None if basic is None else Recogniser(basic)
+
+    def _found(self, document: Document) -> Iterator[pa.Table | UnreadInput]:
+        with self._tokens(document) as tokens:
+            rows = evaluate_document(self.compiled, tokens, self.limits, texts=self.texts)
+            whole = self.whole or self.on_error != "raise"
+            for table in assemble_tables(self.compiled.program, rows, self.limits, sort=self.sort, whole=whole):
+                if table.num_rows:
+                    yield table
+            if self.on_error != "raise":
+                yield from _bad_lines(tokens, document.name)
+
+    @contextmanager
+    def _tokens(self, document: Document, *, whole: bool = False) -> Iterator[Any]:
+        """Its tokens; errors say which document they are about."""
+        with _named(document.name), document.open() as source:
+            format = document.format or self.format
+            if format is None:
+                format = guess_format(document.source, document.name)
+                if isinstance(source, PeekableFile):
+                    source.rewind()
+            options = {"name": document.name, **self.options, "whole": whole}
+            if self.on_error != "raise" and format == "jsonl":
+                options["on_error"] = "skip"
+            tokens = open_tokens(self.compiled, source, format, self.limits, **options)
+            try:
+                if format == "xml" and {"root", "record"} & set(options):
+                    raise QueryError("root= and record= name the elements of JSON; this is XML", fix="leave them out")
+                yield tokens
+            finally:
+                tokens.close()
+
+
+def _bad_lines(tokens: Any, name: str | None) -> Iterator[UnreadInput]:
+    lines = getattr(tokens, "bad_lines", [])
+    place = f"{name}: " if name else ""
+    yield from (UnreadInput(f"{place}{bad.reason}", line=bad.line) for bad in lines)
+    if more := getattr(tokens, "skipped", 0) - len(lines):
+        yield UnreadInput(f"{place}{more:,} more lines could not be read", more=more)
+
+
+@contextmanager
+def _named(name: str | None) -> Iterator[None]:
+    try:
+        yield
+    except DataError as error:
+        if name is None or error.source is not None:
+            raise
+        raise DataError(error.reason, source=name, row=error.row, fix=error.fix) from error
+    except LimitError as error:
+        if name is None or error.reason.startswith(name):
+            raise
+        raise LimitError(error.limit, error.bound, reason=f"{name}: {error.reason}", fix=error.fix) from error
+
+
+class AnswerBuffer:
+    """Rows of documents that wait to be handed on together, with the label of their document and what is wrong."""
+
+    def __init__(self, schema: pa.Schema, labels: str | None, *, errors: bool) -> None:
+        self.answer = schema
+        kind = pa.int64() if labels == "row" else pa.string()
+        before = [] if labels is None else [pa.field(labels, kind)]
+        after = [pa.field(ERROR, pa.string())] if errors else []
+        for each in (*before, *after):
+            if each.name in schema.names:
+                reason = f"the column `{each.name}` says {_SAYS[each.name]}, and a returned column has its name"
+                raise QueryError(reason, fix=f"name it otherwise: … as my_{each.name}")
+        self.schema = pa.schema([*before, *schema, *after])
+        self._labelled, self._errors = labels is not None, errors
+        self._clear()
+
+    def _clear(self) -> None:
+        self._labels: list[str | int | None] = []
+        self._tables: list[pa.Table] = []
+        self._texts: list[str | None] = []
+        self.rows = self._bytes = 0
+
+    def add(self, document: Document, found: pa.Table | UnreadInput) -> None:
+        """Rows, or, where there is a column for it, what is wrong."""
+        text = None
+        if isinstance(found, UnreadInput):
+            if not self._errors:
+                return
+            text = found.text
+            found = pa.table([pa.nulls(1, each.type) for each in self.answer], schema=self.answer)
+        self._labels.append(document.label)
+        self._texts.append(text)
+        self._tables.append(found)
+        self.rows += found.num_rows
+        self._bytes += found.nbytes
+
+    @property
+    def is_full(self) -> bool:
+        return self.rows >= _ROWS or self._bytes >= _BYTES
+
+    def drain(self) -> pa.Table:
+        """What was added since, as one table."""
+        table = pa.concat_tables([self.answer.empty_table(), *self._tables]).combine_chunks()
+        places = np.repeat(np.arange(len(self._tables)), [each.num_rows for each in self._tables])
+        columns = table.columns
+        if self._labelled:
+            columns = [pa.array(self._labels, self.schema.field(0).type).take(pa.array(places)), *columns]
+        if self._errors:
+            columns = [*columns, pa.array(self._texts, pa.string()).take(pa.array(places))]
+        self._clear()
+        return pa.table(columns, schema=self.schema)
+
+
+class QueryRun:
+    """The answers over some documents, gathered where those are many."""
+
+    def __init__(self, answers: DocumentAnswers, documents: Documents) -> None:
+        self._answers, self._documents = answers, documents
+        errors = documents.labels is not None and answers.on_error == "collect"
+        self._gathered = AnswerBuffer(answer_schema(answers.compiled.program), documents.labels, errors=errors)
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self._gathered.schema
+
+    def tables(self) -> Iterator[pa.Table]:
+        """The answers of small documents together, of others as soon as they are there."""
+        held, many = self._gathered, self._documents.labels is not None
+        seen = None
+        waiting = 0
+        for document, found in self._answers(self._documents()):
+            if not many:
+                yield found
+                continue
+            waiting += document is not seen
+            seen = document
+            held.add(document, found)
+            if held.rows and (not self._documents.small or held.is_full or waiting >= _DOCUMENTS):
+                yield held.drain()
+                waiting = 0
+        for text in self._documents.bad_rows:
+            held.add(Document(None, None, None), UnreadInput(text))
+        if held.rows:
+            yield held.drain()
+
+    def table(self) -> pa.Table:
+        """All answers at once; there is a limit on their bytes."""
+        found, size, most = [self.schema.empty_table()], 0, self._answers.limits.answer_bytes
+        for table in self.tables():
+            size += table.nbytes
+            if size > most:
+                raise answer_too_large(most)
+            found.append(table)
+        return pa.concat_tables(found)
+
+    def count(self) -> int:
+        """How many matches there are; what could not be read is none."""
+        found = (found for _, found in self._answers(self._documents()))
+        return sum(each.num_rows for each in found if isinstance(each, pa.Table))
+
+    def recognises(self) -> bool:
+        return self._answers.recognises(self._documents())

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ostinato.documents.tree import read_xml
-from ostinato.xseq.plan.check import parse_checked
+from ostinato.xseq.plan.check import parse_and_check
 from ostinato.xseq.semantics.query import evaluate
 from support import paths
 
@@ -17,7 +17,7 @@ VECTORS = json.loads((paths.VECTORS / "xseq.json").read_text())
 
 @pytest.mark.parametrize("case", VECTORS["cases"], ids=lambda case: case["name"])
 def test_vector(case: dict[str, Any]) -> None:
-    rows = evaluate(parse_checked(case["query"]), read_xml(VECTORS["documents"][case["document"]].encode()))
+    rows = evaluate(parse_and_check(case["query"]), read_xml(VECTORS["documents"][case["document"]].encode()))
     if "rows" in case:
         assert rows == list(map(tuple, case["rows"]))
     else:

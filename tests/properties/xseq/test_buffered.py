@@ -11,13 +11,15 @@ from ostinato.documents.tree import read_xml
 from ostinato.documents.xml.tokeniser import XmlSource
 from ostinato.errors import QueryError
 from ostinato.xseq.limits import XSeqLimits
-from ostinato.xseq.plan.check import check, normalised, repeating
+from ostinato.xseq.plan.check import check
 from ostinato.xseq.runtime.buffered.anchor import Anchor
-from ostinato.xseq.runtime.buffered.evaluator import Buffered
-from ostinato.xseq.runtime.rows import Rows, assemble
+from ostinato.xseq.runtime.buffered.evaluator import BufferedEvaluator
+from ostinato.xseq.runtime.rows import MatchRows, assemble_tables
 from ostinato.xseq.semantics.query import Matches, Row
 from ostinato.xseq.syntax import nodes as n
-from ostinato.xseq.walk.program import program_of
+from ostinato.xseq.syntax.normal_form import normalise
+from ostinato.xseq.syntax.variables import repeating_variables
+from ostinato.xseq.walk.program import build_program
 from support.generators.xseq import answer, queries, xml_documents
 from support.xseq import padded, same
 
@@ -25,18 +27,18 @@ WHOLE = Anchor((), (), "it is wanted so")
 
 
 def buffered(query: n.Query, document: bytes, matches: Matches, chunk: int, whole: bool) -> list[Row]:
-    program = program_of(normalised(query), repeating(query))
-    evaluator = Buffered(program, matches=matches)
+    program = build_program(normalise(query), repeating_variables(query))
+    evaluator = BufferedEvaluator(program, matches=matches)
     if whole:
         evaluator.anchor = WHOLE
     source = XmlSource(document, chunk_size=chunk)
 
-    def blocks() -> Iterator[Rows]:
+    def blocks() -> Iterator[MatchRows]:
         while (tokens := source.read(evaluator.keep_from)) is not None:
             yield from evaluator.push(tokens, source.names)
         yield from evaluator.finish()
 
-    tables = assemble(program, blocks(), XSeqLimits(), sort=True, whole=True)
+    tables = assemble_tables(program, blocks(), XSeqLimits(), sort=True, whole=True)
     return [row for table in tables for row in zip(*(column.to_pylist() for column in table.columns), strict=True)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostinato.documents.nested_words import from_tree
+from ostinato.documents.nested_words import letters_of_tree
 from ostinato.documents.tree import read_xml
 from ostinato.errors import QueryError
 from ostinato.xseq.paper.fixpoint import pairs
@@ -25,7 +25,7 @@ predicates = st.one_of(local_predicates(), steps(AXES, local_predicates()).map(n
 @given(paths(AXES, predicates, intersect=False), documents())
 def test_one_pass_decides(path: n.Path, written: bytes) -> None:
     tree = read_xml(written)
-    assert recognises(path, from_tree(tree)) == bool(evaluate(n.Query(path), tree))
+    assert recognises(path, letters_of_tree(tree)) == bool(evaluate(n.Query(path), tree))
 
 
 @settings(max_examples=30, deadline=None)

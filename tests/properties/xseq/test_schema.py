@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.documents.nested_words import from_tree
+from ostinato.documents.nested_words import letters_of_tree
 from ostinato.documents.schema.dtd import from_sample
 from ostinato.documents.tree import read_xml
-from ostinato.xseq.plan.schema_passes import optimised, rebuilt
+from ostinato.xseq.plan.schema_passes import optimise, rebuild_path
 from ostinato.xseq.syntax import nodes as n
 from support.generators.paths import BACKWARD, FORWARD, NAMES, documents, local_predicates, paths, steps
 from support.generators.xseq import answer
@@ -38,7 +38,7 @@ def queries(draw: Any) -> n.Query:
             else replace(step, variable=variable)
         )
 
-    path = rebuilt(path, bound)
+    path = rebuild_path(path, bound)
     known = {name for name in "XY" if f"variable='{name}'" in repr(path)}
     if not known:
         return n.Query(path)
@@ -55,8 +55,8 @@ def queries(draw: Any) -> n.Query:
 @given(queries(), st.lists(documents(), min_size=1, max_size=3), st.booleans())
 def test_same_answers(query: n.Query, written: list[bytes], promised: bool) -> None:
     trees = [read_xml(each) for each in written]
-    schema = replace(from_sample(map(from_tree, trees)), assumed=not promised)
-    smaller, notes = optimised(query, schema)
+    schema = replace(from_sample(map(letters_of_tree, trees)), assumed=not promised)
+    smaller, notes = optimise(query, schema)
     for tree in trees:
         expected = answer(query, tree)
         assert answer(smaller, tree) == expected

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from ostinato.documents.tree import read_json, read_xml
 from ostinato.xseq.plan.check import check
-from ostinato.xseq.semantics.query import columns, repeating
+from ostinato.xseq.semantics.query import columns, repeating_variables
 from ostinato.xseq.syntax import nodes as n
-from ostinato.xseq.syntax.variables import repeating as planned
+from ostinato.xseq.syntax.variables import repeating_variables as planned
 from support.generators.xseq import Tree, answer, forward_queries, queries, to_json, to_xml, trees, xml_documents
 
 
 @given(st.one_of(forward_queries(), queries()))
 def test_generated_queries_are_queries(query: n.Query) -> None:
     check(query)
-    assert repeating(query.path) == planned(query)
+    assert repeating_variables(query.path) == planned(query)
 
 
 @given(forward_queries())

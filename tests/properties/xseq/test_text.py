@@ -9,10 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostinato.errors import QueryError
-from ostinato.xseq.plan.check import normalised, parse_checked, repeating, variables
+from ostinato.xseq.plan.check import parse_and_check
 from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.format import operand_text, query_text
+from ostinato.xseq.syntax.normal_form import normalise
 from ostinato.xseq.syntax.parse import parse
+from ostinato.xseq.syntax.variables import repeating_variables, variables
 from support.xseq_paper import ALL
 
 NAMES = ("a", "b", "Größe", "beta-strand", "x.y", "ns:a", "date-2", "a-last", "node", "doc", "by")
@@ -131,10 +133,14 @@ def joined(parts: list[n.Path]) -> n.Path:
     return n.Concat(tuple(inner for part in parts for inner in (part.parts if isinstance(part, n.Concat) else (part,))))
 
 
+def _unnamed_item(operand: n.Operand) -> n.Item:
+    return n.Item(operand, operand_text(operand))
+
+
 @cache
 def items() -> st.SearchStrategy[n.Item]:
     named = st.builds(n.Item, operands(2, False), st.sampled_from(NAMES))
-    return st.one_of(named, operands(2, False).map(lambda operand: n.Item(operand, operand_text(operand))))
+    return st.one_of(named, operands(2, False).map(_unnamed_item))
 
 
 @st.composite
@@ -161,13 +167,13 @@ def test_text_says_what_the_query_is(query: n.Query) -> None:
 @given(queries())
 def test_a_query_is_refused_or_can_be_used(query: n.Query) -> None:
     try:
-        checked = parse_checked(query_text(query))
+        checked = parse_and_check(query_text(query))
     except QueryError as error:
         assert error.span is not None and error.text is not None and error.fix
         return
-    assert repeating(checked) <= set(variables(checked))
-    moved = normalised(checked)
-    assert normalised(moved) == moved
+    assert repeating_variables(checked) <= set(variables(checked))
+    moved = normalise(checked)
+    assert normalise(moved) == moved
     assert parse(query_text(moved)) == moved
 
 
@@ -208,8 +214,8 @@ def test_any_text_is_a_query_or_an_error(text: str) -> None:
 
 def _read_or_refused(text: str) -> None:
     try:
-        query = parse_checked(text)
+        query = parse_and_check(text)
     except QueryError as error:
         assert str(error)
         return
-    assert parse_checked(query_text(query)) == query
+    assert parse_and_check(query_text(query)) == query

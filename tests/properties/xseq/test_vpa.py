@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostinato.documents.nested_words import from_tree
+from ostinato.documents.nested_words import letters_of_tree
 from ostinato.documents.tree import read_xml
 from ostinato.xseq.paper.from_query import construct
 from ostinato.xseq.paper.vpa import accepts, accepts_prefix, with_rest
@@ -19,7 +19,7 @@ from support.generators.paths import documents, paths
 def test_forward_fragment(path: n.Path, written: list[bytes]) -> None:
     automaton = construct(path)
     for document in map(read_xml, written):
-        word = list(from_tree(document))
+        word = list(letters_of_tree(document))
         matches = bool(evaluate(n.Query(path), document))
         assert accepts_prefix(automaton, word) == matches
         assert accepts(with_rest(automaton), word) == matches

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostinato.documents.tree import Node, NodeKind, read_xml
-from ostinato.xseq.plan.check import parse_checked
+from ostinato.xseq.plan.check import parse_and_check
 from ostinato.xseq.semantics.axes import Axes
 from ostinato.xseq.semantics.walks import Walks
 from support.generators.xseq import Draw, Tree, answer, pick, to_xml, trees
@@ -35,7 +35,7 @@ def _elements(tree: Tree) -> Iterator[Tree]:
 
 def reached(text: str, document: Node) -> list[tuple[str, ...]]:
     """The nodes that a bare path finds, each known by the number of its element."""
-    path = parse_checked(text).path
+    path = parse_and_check(text).path
     return [_known(node) for node in Walks(path, Axes()).nodes(path, document) if node.kind is not NodeKind.DOCUMENT]
 
 
@@ -192,7 +192,7 @@ def loops(draw: Draw) -> tuple[str, str]:
 def test_several_variables_find_what_saxon_finds(both: tuple[str, str], tree: Tree) -> None:
     ours, theirs = both
     data = to_xml(numbered(tree))
-    rows = [" ".join(map(str, row)) for row in answer(parse_checked(ours), read_xml(data))]
+    rows = [" ".join(map(str, row)) for row in answer(parse_and_check(ours), read_xml(data))]
     assert sorted(rows) == sorted(_saxon()(theirs, data.decode()))
 
 
@@ -208,5 +208,5 @@ def test_sequences_of_siblings_find_what_saxon_finds(tree: Tree, sign: str) -> N
             and exists($run[$i]/@k) and exists($run[$i - 1]/@k)
         return concat($Z/@u, ' ', $last/@u)"""
     data = to_xml(numbered(tree))
-    rows = [" ".join(map(str, row)) for row in answer(parse_checked(ours), read_xml(data))]
+    rows = [" ".join(map(str, row)) for row in answer(parse_and_check(ours), read_xml(data))]
     assert sorted(rows) == sorted(_saxon()(theirs, data.decode()))

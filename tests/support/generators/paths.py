@@ -36,7 +36,7 @@ def documents() -> st.SearchStrategy[bytes]:
 
 
 def tests() -> st.SearchStrategy[n.NodeTest]:
-    return st.one_of(st.sampled_from(NAMES).map(lambda name: n.NodeTest(n.Kind.NAME, name)), st.just(ANY))
+    return st.one_of(st.builds(n.NodeTest, st.just(n.Kind.NAME), st.sampled_from(NAMES)), st.just(ANY))
 
 
 def attribute(name: str) -> n.Step:
@@ -44,13 +44,11 @@ def attribute(name: str) -> n.Step:
 
 
 def local_predicates() -> st.SearchStrategy[n.Predicate]:
-    compared = st.builds(
-        lambda name, sign, value: n.Holds(n.Comparison(sign, n.Relative(attribute(name)), n.Constant(value))),
-        st.sampled_from(ATTRIBUTES),
-        st.sampled_from(("=", "!=", "<")),
-        st.sampled_from(("1", "2")),
-    )
-    return st.one_of(compared, st.sampled_from(ATTRIBUTES).map(lambda name: n.Exists(attribute(name))))
+    attributes = st.sampled_from(ATTRIBUTES).map(attribute)
+    values = st.sampled_from(("1", "2"))
+    sides = st.builds(n.Relative, attributes), st.builds(n.Constant, values)
+    compared = st.builds(n.Holds, st.builds(n.Comparison, st.sampled_from(("=", "!=", "<")), *sides))
+    return st.one_of(compared, st.builds(n.Exists, attributes))
 
 
 @st.composite

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ostinato.documents.tree import Node
 from ostinato.errors import LimitError
-from ostinato.xseq.semantics.query import Matches, Row, evaluate, repeating
+from ostinato.xseq.semantics.query import Matches, Row, evaluate, repeating_variables
 from ostinato.xseq.semantics.walks import all_steps
 from ostinato.xseq.syntax import nodes as n
 from support.generators.trees import (
@@ -346,7 +346,7 @@ def _queries(draw: Draw, everything: bool) -> n.Query:
     returned = bool(bound) and pick(draw, True, True, True, False)
     if not returned:
         path = _concat(path, *maker.ending())
-    many = repeating(path)
+    many = repeating_variables(path)
     conjuncts = [maker.conjunct(many) for _ in range(pick(draw, 1, 0, 2, 1, 0, 1))] if maker.variables else []
     items = tuple(n.Item(maker.item(many), f"c{place}") for place in range(pick(draw, 1, 2, 3))) if returned else None
     where = None if not conjuncts else conjuncts[0] if len(conjuncts) == 1 else n.And(tuple(conjuncts))

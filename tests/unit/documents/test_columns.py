@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from ostinato.documents.columns import documents, guess_format, holds_json
+from ostinato.documents.columns import column_documents, guess_format, holds_json
 from ostinato.documents.json.tokeniser import JsonSource
 from ostinato.errors import DataError
 from support import json_reference as reference
@@ -21,7 +21,7 @@ KINDS = [pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large
 
 
 def rows(column: pa.Array | pa.ChunkedArray) -> list[tuple[int, bytes]]:
-    return [(row, document.tobytes()) for row, document in documents(column)]
+    return [(row, document.tobytes()) for row, document in column_documents(column)]
 
 
 def values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
@@ -46,14 +46,14 @@ def test_text_and_bytes(kind: pa.DataType) -> None:
 def test_text_is_not_copied() -> None:
     column = pa.array(["<a/>", "<b/>"])
     low = column.buffers()[2].address
-    places = [document.__array_interface__["data"][0] for _, document in documents(column)]
+    places = [document.__array_interface__["data"][0] for _, document in column_documents(column)]
     assert places == [low, low + 4]
 
 
 def test_rows_can_be_read() -> None:
     column = pa.array(['{"a":1}', '{"a":', '{"a":2}'])
     found = []
-    for row, document in documents(column):
+    for row, document in column_documents(column):
         try:
             found.append((row, len(reference.drain(JsonSource(document, lines=False))[0])))
         except DataError:
@@ -69,10 +69,10 @@ def test_structs_lists_and_maps() -> None:
     given += [{"n": None, "t": "", "l": [], "b": None}]
     column = pa.array(given, kind)
     assert holds_json(kind)
-    assert [row for row, _ in documents(column)] == [0, 2]
+    assert [row for row, _ in column_documents(column)] == [0, 2]
     assert values(column) == [{**given[0], "l": [{"x": "0.1"}, None]}, given[2]]
     assert values(column[2:]) == [given[2]]
-    assert [row for row, _ in documents(pa.chunked_array([column, column]))] == [0, 2, 3, 5]
+    assert [row for row, _ in column_documents(pa.chunked_array([column, column]))] == [0, 2, 3, 5]
     assert values(pa.array([[1, None], []], pa.list_(pa.int8()))) == [[1, None], []]
     assert values(pa.array([[[1], []]], pa.large_list(pa.list_(pa.int8(), -1)))) == [[[1], []]]
     assert values(pa.array([[("k", 1), ("l", None)]], pa.map_(pa.string(), pa.int64()))) == [{"k": 1, "l": None}]
@@ -118,7 +118,7 @@ def test_what_cannot_be_written_is_refused(kind: pa.DataType, said: str) -> None
 
 def test_not_a_number_is_an_error_of_its_row() -> None:
     column = pa.array([{"a": 1.0}, {"a": float("nan")}], pa.struct([("a", pa.float64())]))
-    good, bad = (document for _, document in documents(column))
+    good, bad = (document for _, document in column_documents(column))
     assert reference.drain(JsonSource(good, lines=False))[0][1] == ("attr", "a", "1.0")
     with pytest.raises(DataError, match="line 1, column 6: a value is expected, found `N`"):
         reference.drain(JsonSource(bad, lines=False))

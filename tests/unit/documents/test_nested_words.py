@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from ostinato.documents.nested_words import Letter, Mark, element, from_source, from_tree, text
+from ostinato.documents.nested_words import Letter, Mark, element_word, letters_of_source, letters_of_tree, text_word
 from ostinato.documents.tree import read_xml
 from ostinato.documents.xml.tokeniser import XmlSource
-from ostinato.xseq.plan.check import parse_checked
-from ostinato.xseq.plan.local_tests import holds, is_local, shown
+from ostinato.xseq.plan.check import parse_and_check
+from ostinato.xseq.plan.local_tests import holds, is_local, predicate_text
 from ostinato.xseq.syntax.nodes import Predicate, Step
 
 DOCUMENT = b'<a p="1" q="&lt;"><b/> t<!-- c -->u<c r="2"><b>\xc3\xa4</b></c></a>'
@@ -14,21 +14,21 @@ DOCUMENT = b'<a p="1" q="&lt;"><b/> t<!-- c -->u<c r="2"><b>\xc3\xa4</b></c></a>
 
 @pytest.mark.parametrize("chunk", [1, 7, 1 << 20])
 def test_tokens_and_trees_give_the_same_letters(chunk: int) -> None:
-    tree = list(from_tree(read_xml(DOCUMENT)))
-    tokens = list(from_source(XmlSource(DOCUMENT, chunk_size=chunk)))
+    tree = list(letters_of_tree(read_xml(DOCUMENT)))
+    tokens = list(letters_of_source(XmlSource(DOCUMENT, chunk_size=chunk)))
     assert tokens == tree
     assert [letter.attributes for letter in tokens] == [letter.attributes for letter in tree]
 
 
 def test_letters_show_themselves() -> None:
-    word = element("a", {"p": "1"}, [text("t")])
+    word = element_word("a", {"p": "1"}, [text_word("t")])
     assert [str(letter) for letter in word] == ["<a>", "@p", "text()", "</a>"]
     assert Mark.TEXT.internal and not Mark.OPEN.internal
     assert Letter(Mark.OPEN, "a") == Letter(Mark.OPEN, "a", attributes={"p": "1"})
 
 
 def predicate(written: str) -> Predicate:
-    step = parse_checked(f"//a[{written}]").path
+    step = parse_and_check(f"//a[{written}]").path
     assert isinstance(step, Step)
     return step.predicates[0]
 
@@ -63,5 +63,5 @@ def test_predicates_on_other_nodes(written: str) -> None:
 
 
 def test_predicates_as_they_are_written() -> None:
-    assert shown(predicate("@p='1' and @q>2")) == "@p = '1' and @q > 2"
-    assert shown(predicate("@p")) == "@p"
+    assert predicate_text(predicate("@p='1' and @q>2")) == "@p = '1' and @q > 2"
+    assert predicate_text(predicate("@p")) == "@p"

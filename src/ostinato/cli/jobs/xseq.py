@@ -14,14 +14,14 @@ from rich.console import Console
 from rich.filesize import decimal
 
 from ostinato.cli.report import Results, progress
-from ostinato.documents.sources import Document, Files, Rows
+from ostinato.documents.sources import Document, DocumentFiles, DocumentRows
 from ostinato.errors import DataError, LimitError, QueryError
 from ostinato.files.reader import OnError
 from ostinato.viz.table import escape_control
-from ostinato.xseq.answers import Answers, Bad, Gathered
 from ostinato.xseq.limits import XSeqLimits
 from ostinato.xseq.query import XSeqQuery
-from ostinato.xseq.runtime.rows import schema_of
+from ostinato.xseq.run import AnswerBuffer, DocumentAnswers, UnreadInput
+from ostinato.xseq.runtime.rows import answer_schema
 
 LIMITS = tuple(each.name for each in fields(XSeqLimits))
 _TELLING = 1_000_000  # bytes from which on a speed says more than how long it takes to start
@@ -58,7 +58,7 @@ class XSeqJob:
 
     def run(self, output: Path | None) -> None:
         began = time.perf_counter()
-        source = Rows(self.inputs, self.column, self.on_error) if self.column else Files(self.inputs)
+        source = DocumentRows(self.inputs, self.column, self.on_error) if self.column else DocumentFiles(self.inputs)
         ran = _Ran()
         with Results(output, told=told) as results, progress("reading", source.size) as advance, _in_options():
 
@@ -73,23 +73,23 @@ class XSeqJob:
 
     def _find(self, documents: Iterator[Document], labels: str | None, results: Results, ran: _Ran) -> None:
         compiled, options = self.query.compiled, dict(self.options)
-        answers = Answers(
+        answers = DocumentAnswers(
             compiled, on_error=self.on_error, sort=self.sort, format=options.pop("format", None), limits=self.limits,
             options=options,
         )  # fmt: skip
-        held = Gathered(schema_of(compiled.program), labels, errors=False)
+        held = AnswerBuffer(answer_schema(compiled.program), labels, errors=False)
         results.add(held.schema.empty_table())
         for document, found in answers(documents):
-            if isinstance(found, Bad):
+            if isinstance(found, UnreadInput):
                 ran.hear_of(found)
                 continue
             held.add(document, found)
             if self.limit is not None and results.total + held.rows >= self.limit:
-                results.add(held.taken().slice(0, self.limit - results.total))
+                results.add(held.drain().slice(0, self.limit - results.total))
                 return
             if held.is_full:
-                results.add(held.taken())
-        results.add(held.taken())
+                results.add(held.drain())
+        results.add(held.drain())
 
 
 @dataclass
@@ -107,7 +107,7 @@ class _Ran:
             self.documents += 1
             yield document
 
-    def hear_of(self, bad: Bad) -> None:
+    def hear_of(self, bad: UnreadInput) -> None:
         self.more_lines += bad.more
         if not bad.more:
             (self.bad_documents if bad.line is None else self.bad_lines).append(bad.text.splitlines()[0])

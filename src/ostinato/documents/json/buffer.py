@@ -6,7 +6,7 @@ import numpy as np
 
 from ostinato.documents.json.kernels.lines import count_characters, count_lines, line_start
 from ostinato.documents.kernels.utf8 import PAD
-from ostinato.documents.read import Reader
+from ostinato.documents.read import ByteReader
 from ostinato.documents.xml.messages import Place
 from ostinato.errors import LimitError
 
@@ -16,7 +16,7 @@ _LARGEST = 2**30 - (1 << 20)  # bytes of text in memory: with as much again behi
 class JsonBuffer:
     """`data[:filled]` is text, then come PAD zeros, then as many bytes of room as there is text."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: ByteReader) -> None:
         self._reader = reader
         self.data = np.zeros(4 * PAD, np.uint8)
         self.filled = 0

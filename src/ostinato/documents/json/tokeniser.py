@@ -27,7 +27,7 @@ from ostinato.documents.json.kernels.lines import line_end, line_start
 from ostinato.documents.json.kernels.scan import scan
 from ostinato.documents.json.messages import reason
 from ostinato.documents.names import NameTable
-from ostinato.documents.read import Source, open_source, utf8
+from ostinato.documents.read import ByteSource, open_source, to_utf8
 from ostinato.documents.tokens import CLOSE, OPEN, Tokens
 from ostinato.errors import DataError, LimitError, OstinatoError
 
@@ -71,7 +71,7 @@ class JsonSource:
 
     def __init__(
         self,
-        source: Source,
+        source: ByteSource,
         *,
         lines: bool,
         root: str = "json",
@@ -89,7 +89,7 @@ class JsonSource:
         self.moved = self.skipped = 0
         self.bad_lines: list[BadLine] = []
         self._raw, self._name = open_source(source, name)
-        self._buffer = JsonBuffer(utf8(self._raw, encoding, self._name))
+        self._buffer = JsonBuffer(to_utf8(self._raw, encoding, self._name))
         self._lines, self._texts, self._skips = lines, text, on_error == "skip"
         self._chunk = max(1, min(chunk_size, 1 << 28, (self._raw.size or chunk_size) + 1))
         self.names = NameTable(names, wanted=attributes, most=self.limits.names, longest=self.limits.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from ostinato.documents.schema.schema import ElementType
+from ostinato.documents.schema.model import ElementType
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from ostinato.documents.nested_words import Letter, Mark
 from ostinato.documents.schema.content import EMPTY, Choice, Content, Name, Repeated, Sequence, element_type, mixed
-from ostinato.documents.schema.schema import DOCUMENT, ElementType, Schema
+from ostinato.documents.schema.model import DOCUMENT, ElementType, Schema
 from ostinato.errors import DataError, LimitError
 
 EXPANDED = 1_000_000  # characters that a DTD may grow to by its parameter entities

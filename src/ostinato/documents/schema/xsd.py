@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from ostinato.documents.schema.content import EMPTY, Choice, Content, Name, Repeated, Sequence, element_type
-from ostinato.documents.schema.schema import ElementType, Schema
+from ostinato.documents.schema.model import ElementType, Schema
 from ostinato.errors import DataError
 
 _XS = "{http://www.w3.org/2001/XMLSchema}"

@@ -12,7 +12,7 @@ from xml.parsers import expat
 import numpy as np
 
 from ostinato.documents.names import NameTable
-from ostinato.documents.read import Source, open_source, utf8
+from ostinato.documents.read import ByteSource, open_source, to_utf8
 from ostinato.documents.tokens import ATTR, CLOSE, OPEN, TEXT, Tokens
 from ostinato.errors import DataError
 
@@ -24,14 +24,14 @@ class ExpatSource:
 
     def __init__(
         self,
-        source: Source,
+        source: ByteSource,
         *,
         doctype: Literal["refuse", "skip"] = "refuse",
         encoding: str | None = None,
         name: str | None = None,
     ) -> None:
         raw, self._name = open_source(source, name)
-        reader = utf8(raw, encoding, self._name)
+        reader = to_utf8(raw, encoding, self._name)
         pieces, room = [], np.empty(1 << 20, np.uint8)
         while count := reader.into(room):
             pieces.append(room[:count].tobytes())

@@ -11,7 +11,7 @@ import numpy as np
 
 from ostinato.documents.kernels.utf8 import PAD
 from ostinato.documents.names import NameTable
-from ostinato.documents.read import DECLARATION, Source, open_source, utf8
+from ostinato.documents.read import DECLARATION, ByteSource, open_source, to_utf8
 from ostinato.documents.tokens import Tokens
 from ostinato.documents.xml.kernels.lines import count_lines
 from ostinato.documents.xml.kernels.scan import scan
@@ -70,7 +70,7 @@ class XmlSource:
 
     def __init__(
         self,
-        source: Source,
+        source: ByteSource,
         *,
         doctype: Literal["refuse", "skip"] = "refuse",
         encoding: str | None = None,
@@ -262,7 +262,7 @@ class XmlSource:
     def _begin(self) -> None:
         """Find out how the document is written, and go behind its XML declaration."""
         self._begun = True
-        self._reader = utf8(self._raw, self._encoding, self._name)
+        self._reader = to_utf8(self._raw, self._encoding, self._name)
         while self._fill(self._chunk) and b"?>" not in self._head() and self._filled < 4096:
             pass
         head = self._head()

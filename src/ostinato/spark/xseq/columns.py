@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ostinato.core.options import check_column_name, check_column_names
-from ostinato.documents.columns import documents
+from ostinato.documents.columns import column_documents
 from ostinato.errors import DataError, did_you_mean
 from ostinato.spark.columns import arrow_schema, column, spark_type
 
@@ -22,7 +22,7 @@ ERROR = "error"
 
 
 @dataclass(frozen=True)
-class Columns:
+class XSeqColumns:
     """The document's column, the kept ones, and the columns of the result."""
 
     document: str
@@ -44,7 +44,9 @@ class Columns:
         return [each.alias(f"c{place}") for place, each in enumerate([first, *map(column, self.kept)])]
 
 
-def columns_of(frame: DataFrame, answer: pa.Schema, *, given: Any, keep: Any, files: bool, errors: bool) -> Columns:
+def choose_columns(
+    frame: DataFrame, answer: pa.Schema, *, given: Any, keep: Any, files: bool, errors: bool
+) -> XSeqColumns:
     """`answer` are the query's own columns; `errors`: there is one more, for what is wrong with a document."""
     document = _document(frame, check_column_name("column", given) or ("path" if files else None), files=files)
     kind = frame.schema[document].dataType
@@ -53,7 +55,7 @@ def columns_of(frame: DataFrame, answer: pa.Schema, *, given: Any, keep: Any, fi
         _check_type(frame, document)
     kept = _kept(frame, keep, document, files=files)
     arrow_schema(frame.schema, set(kept))  # those that Arrow does not know are refused
-    return Columns(document, kind, written, kept, _output(frame, kept, answer, errors=errors))
+    return XSeqColumns(document, kind, written, kept, _output(frame, kept, answer, errors=errors))
 
 
 def _document(frame: DataFrame, given: str | None, *, files: bool) -> str:
@@ -83,7 +85,7 @@ def _check_type(frame: DataFrame, document: str) -> None:
     """A type of column that cannot be written as JSON without loss is refused."""
     kind = arrow_schema(frame.schema, {document}).field(0).type
     try:
-        list(documents(pa.array([], kind)))
+        list(column_documents(pa.array([], kind)))
     except DataError as error:
         raise DataError(f"`{document}`: {error.reason}", fix=error.fix) from None
 

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from ostinato.core.backends import is_spark_frame
 from ostinato.core.options import bad_option
 from ostinato.documents.columns import Format
-from ostinato.documents.read import open_source, utf8
+from ostinato.documents.read import open_source, to_utf8
 from ostinato.errors import DataError
 from ostinato.files.reader import OnError
 from ostinato.spark.frames import check_names
-from ostinato.spark.xseq.columns import Columns, columns_of
+from ostinato.spark.xseq.columns import XSeqColumns, choose_columns
 from ostinato.spark.xseq.files import DOCUMENTS, read_documents
-from ostinato.spark.xseq.task import OUTPUT_BYTES, OUTPUT_ROWS, Task
+from ostinato.spark.xseq.task import OUTPUT_BYTES, OUTPUT_ROWS, XSeqTask
+from ostinato.xseq.evaluate import open_tokens
 from ostinato.xseq.limits import XSeqLimits
 from ostinato.xseq.query import XSeqQuery
-from ostinato.xseq.run import source_of
-from ostinato.xseq.runtime.rows import schema_of
+from ostinato.xseq.runtime.rows import answer_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -98,7 +98,7 @@ def explain_xseq(query: XSeqQuery, frame: DataFrame, /, **options: Any) -> str:
     )
 
 
-def _documents(columns: Columns, task: Task) -> str:
+def _documents(columns: XSeqColumns, task: XSeqTask) -> str:
     if task.files:
         return f"files named in `{columns.document}`, opened in the tasks and read piece by piece"
     if columns.written:
@@ -111,8 +111,8 @@ def _documents(columns: Columns, task: Task) -> str:
 
 @dataclass(frozen=True)
 class _Plan:
-    columns: Columns
-    task: Task
+    columns: XSeqColumns
+    task: XSeqTask
 
 
 def _plan(
@@ -138,14 +138,14 @@ def _plan(
     if limits is not None and not isinstance(limits, XSeqLimits):
         raise bad_option("limits", limits, "an ostinato.XSeqLimits")
     made = query.compiled
-    schema = schema_of(made.program)
-    columns = columns_of(frame, schema, given=column, keep=keep, files=files, errors=on_error == "collect")
+    schema = answer_schema(made.program)
+    columns = choose_columns(frame, schema, given=column, keep=keep, files=files, errors=on_error == "collect")
     _check(query, format, columns.is_nested, limits or XSeqLimits(), **reading)
     if (spaces := reading.get("namespaces")) is not None:
         reading["namespaces"] = dict(spaces)
     options = {**reading, "limits": limits}
     found: Format | None = "json" if columns.is_nested else format
-    return _Plan(columns, Task(query.text, made.matches, made.schema, schema, files, found, on_error, options))
+    return _Plan(columns, XSeqTask(query.text, made.matches, made.schema, schema, files, found, on_error, options))
 
 
 def _check(query: XSeqQuery, format: Any, nested: bool, limits: XSeqLimits, **reading: Any) -> None:
@@ -166,8 +166,8 @@ def _check(query: XSeqQuery, format: Any, nested: bool, limits: XSeqLimits, **re
         isinstance(spaces, Mapping) and all(isinstance(text, str) for pair in spaces.items() for text in pair)
     ):
         raise bad_option("namespaces", spaces, "a dict of prefixes and their namespaces")
-    utf8(open_source(b"", None)[0], encoding, None)
+    to_utf8(open_source(b"", None)[0], encoding, None)
     compiled = query.compiled
     compiled.evaluator(limits)
-    opened = source_of(compiled, b"<a/>", format or ("json" if nested else "xml"), limits, **reading)
+    opened = open_tokens(compiled, b"<a/>", format or ("json" if nested else "xml"), limits, **reading)
     opened.close()

@@ -18,8 +18,8 @@ from urllib.parse import unquote
 import numpy as np
 import pyarrow as pa
 
-from ostinato.documents.columns import Document, Format, documents, guess_format, holds_json
-from ostinato.documents.schema.schema import Schema
+from ostinato.documents.columns import DocumentBytes, Format, column_documents, guess_format, holds_json
+from ostinato.documents.schema.model import Schema
 from ostinato.errors import DataError, LimitError
 from ostinato.files.reader import OnError
 from ostinato.xseq.compile import Matches
@@ -37,7 +37,7 @@ def _made(text: str, matches: Matches, schema: Schema | None) -> XSeqQuery:
 
 
 @dataclass(frozen=True)
-class Task:
+class XSeqTask:
     """`format` None: told from each document by itself, so that it does not matter which ones share a task."""
 
     text: str  # of the query
@@ -58,8 +58,8 @@ class Task:
                 for piece in [found] if isinstance(found, str) else answer.pieces(row, found):
                     answer.add(row, piece)
                     if answer.is_full:
-                        yield from answer.taken()
-            yield from answer.taken()
+                        yield from answer.drain()
+            yield from answer.drain()
 
     def _found(self, query: XSeqQuery, column: pa.Array) -> Iterator[tuple[int, pa.Table | str]]:
         """The rows of each document, or what is wrong with it."""
@@ -76,22 +76,22 @@ class Task:
                 if self.on_error == "collect":
                     yield row, str(error)
 
-    def _documents(self, column: pa.Array) -> Iterator[tuple[int, Document | str | DataError]]:
+    def _documents(self, column: pa.Array) -> Iterator[tuple[int, DocumentBytes | str | DataError]]:
         if self.files:
             yield from ((row, path) for row, path in enumerate(column.to_pylist()) if path is not None)
             return
         try:
-            found = list(documents(column))
+            found = list(column_documents(column))
         except DataError:  # a value that cannot be written as JSON must not spoil the rows around it
             for row in range(len(column)):
                 try:
-                    yield from ((row, document) for _, document in documents(column.slice(row, 1)))
+                    yield from ((row, document) for _, document in column_documents(column.slice(row, 1)))
                 except DataError as error:
                     yield row, error
         else:
             yield from found
 
-    def _tables(self, query: XSeqQuery, document: Document | str, *, nested: bool) -> Iterator[pa.Table]:
+    def _tables(self, query: XSeqQuery, document: DocumentBytes | str, *, nested: bool) -> Iterator[pa.Table]:
         source = _file(local_path(document)) if isinstance(document, str) else document
         format = self.format or ("json" if nested else guess_format(source))
         # names for JSON are meant for those documents that are JSON
@@ -172,7 +172,7 @@ class _Answer:
     def is_full(self) -> bool:
         return self._rows >= OUTPUT_ROWS or self._bytes >= OUTPUT_BYTES
 
-    def taken(self) -> Iterator[pa.RecordBatch]:
+    def drain(self) -> Iterator[pa.RecordBatch]:
         """What has been added since, as batches of the result."""
         if not self._rows:
             return

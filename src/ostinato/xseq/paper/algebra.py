@@ -9,20 +9,20 @@ from dataclasses import replace
 from itertools import product
 
 from ostinato.documents.nested_words import Letter, Mark
-from ostinato.xseq.paper.determinise import STATES, determinised
-from ostinato.xseq.paper.vpa import BOTTOM, OTHER, VPA, Move, State, both
+from ostinato.xseq.paper.determinise import STATES, determinise
+from ostinato.xseq.paper.vpa import BOTTOM, OTHER, VPA, State, VPAMove, conjoin_guards
 
 
 def documents() -> VPA:
     """Every well-formed document: one element and all that is in it, attributes directly after their open tag."""
     inside = (
-        [Move("attributes", Mark.ATTRIBUTE, None, "attributes")]
-        + [Move(state, Mark.TEXT, None, "content") for state in ("attributes", "content")]
-        + [Move(state, Mark.OPEN, None, "attributes", "element") for state in ("attributes", "content")]
-        + [Move(state, Mark.CLOSE, None, "content", "element") for state in ("attributes", "content")]
-        + [Move(state, Mark.CLOSE, None, "end", "root") for state in ("attributes", "content")]
+        [VPAMove("attributes", Mark.ATTRIBUTE, None, "attributes")]
+        + [VPAMove(state, Mark.TEXT, None, "content") for state in ("attributes", "content")]
+        + [VPAMove(state, Mark.OPEN, None, "attributes", "element") for state in ("attributes", "content")]
+        + [VPAMove(state, Mark.CLOSE, None, "content", "element") for state in ("attributes", "content")]
+        + [VPAMove(state, Mark.CLOSE, None, "end", "root") for state in ("attributes", "content")]
     )
-    first = Move("start", Mark.OPEN, None, "attributes", "root")
+    first = VPAMove("start", Mark.OPEN, None, "attributes", "root")
     states = ("start", "attributes", "content", "end")
     return VPA(states, frozenset({"start"}), (first, *inside), frozenset({"end"}))
 
@@ -36,7 +36,7 @@ def union(left: VPA, right: VPA) -> VPA:
 def intersection(left: VPA, right: VPA) -> VPA:
     """Accepts what both accept: states and stack symbols are pairs, as far as they can be reached."""
     left, right = _same_names(left, right)
-    outgoing: dict[tuple[State, Mark], list[Move]] = {}
+    outgoing: dict[tuple[State, Mark], list[VPAMove]] = {}
     for move in right.moves:
         outgoing.setdefault((move.source, move.mark), []).append(move)
     starts = list(product(sorted(left.initial), sorted(right.initial)))
@@ -60,7 +60,7 @@ def intersection(left: VPA, right: VPA) -> VPA:
     )
 
 
-def _joint(one: Move, two: Move) -> Move | None:
+def _joint(one: VPAMove, two: VPAMove) -> VPAMove | None:
     if one.name is not None and two.name is not None and one.name != two.name:
         return None
     if one.stack is None or two.stack is None:
@@ -70,8 +70,13 @@ def _joint(one: Move, two: Move) -> Move | None:
     else:
         stack = BOTTOM if one.stack == BOTTOM else _pair(one.stack, two.stack)
     name = one.name if one.name is not None else two.name
-    return Move(
-        _pair(one.source, two.source), one.mark, name, _pair(one.target, two.target), stack, both(one.guard, two.guard)
+    return VPAMove(
+        _pair(one.source, two.source),
+        one.mark,
+        name,
+        _pair(one.target, two.target),
+        stack,
+        conjoin_guards(one.guard, two.guard),
     )
 
 
@@ -99,7 +104,7 @@ def _same_names(left: VPA, right: VPA) -> tuple[VPA, VPA]:
     every = {mark: left.names[mark] | right.names[mark] for mark in Mark}
 
     def spelled(automaton: VPA) -> VPA:
-        moves: list[Move] = []
+        moves: list[VPAMove] = []
         for move in automaton.moves:
             moves.append(move)
             if move.name == OTHER:
@@ -141,16 +146,16 @@ def is_empty(automaton: VPA) -> bool:
     return witness(automaton) is None
 
 
-def _letter(move: Move, name: str | None = None) -> Letter:
+def _letter(move: VPAMove, name: str | None = None) -> Letter:
     chosen = name or move.name or "any"
     return Letter(move.mark, "" if move.mark is Mark.TEXT else "other" if chosen == OTHER else chosen)
 
 
 def _well_nested(automaton: VPA) -> dict[State, dict[State, tuple[Letter, ...]]]:
     """For each two states that a well-nested word joins: a shortest such word (Knuth's form of Dijkstra's search)."""
-    internals: dict[State, list[Move]] = {}
-    calls: dict[State, list[Move]] = {}  # by target
-    returns: dict[State, list[Move]] = {}
+    internals: dict[State, list[VPAMove]] = {}
+    calls: dict[State, list[VPAMove]] = {}  # by target
+    returns: dict[State, list[VPAMove]] = {}
     for move in automaton.moves:
         if move.mark.internal:
             internals.setdefault(move.source, []).append(move)
@@ -195,7 +200,7 @@ def _well_nested(automaton: VPA) -> dict[State, dict[State, tuple[Letter, ...]]]
 
 def complement(automaton: VPA, *, limit: int = STATES) -> VPA:
     """Accepts exactly the words that the automaton does not accept."""
-    whole = determinised(automaton, limit=limit)
+    whole = determinise(automaton, limit=limit)
     return replace(whole, final=frozenset(whole.states) - whole.final)
 
 

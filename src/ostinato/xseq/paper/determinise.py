@@ -7,14 +7,14 @@ from collections.abc import Iterable
 
 from ostinato.documents.nested_words import Mark
 from ostinato.errors import LimitError, QueryError
-from ostinato.xseq.paper.vpa import BOTTOM, OTHER, VPA, Move, State
+from ostinato.xseq.paper.vpa import BOTTOM, OTHER, VPA, State, VPAMove
 
 STATES = 2_000
 
 _Pairs = frozenset[tuple[State, State]]
 
 
-def determinised(automaton: VPA, *, limit: int = STATES) -> VPA:
+def determinise(automaton: VPA, *, limit: int = STATES) -> VPA:
     """An automaton with exactly one run per word that accepts the same (Alur and Madhusudan 2004)."""
     if any(move.guard is not None for move in automaton.moves):
         raise QueryError("an automaton with tests on its moves is not determinised", fix="leave the predicates out")
@@ -33,14 +33,14 @@ class _Determiniser:
         self._states = len(automaton.states)
         self._final = automaton.final
         self._names = {mark: (*sorted(automaton.names[mark]), OTHER) for mark in Mark}
-        self._by: dict[tuple[Mark, str], list[Move]] = {
+        self._by: dict[tuple[Mark, str], list[VPAMove]] = {
             (mark, name): [move for move in automaton.moves if move.mark is mark and move.name in (None, name)]
             for mark in Mark
             for name in self._names[mark]
         }
         self._number: dict[_Pairs, int] = {}
         self._order: list[_Pairs] = []
-        self._moves: dict[Move, None] = {}
+        self._moves: dict[VPAMove, None] = {}
         self._levels: dict[int, dict[int, None]] = {}  # by the state an open tag led to: the states at that depth
         self._callers: dict[int, dict[tuple[int, int, str], None]] = {}  # (its own level, state, name of the tag)
         self._todo: deque[tuple[int, int]] = deque()
@@ -82,19 +82,19 @@ class _Determiniser:
         for mark in (Mark.ATTRIBUTE, Mark.TEXT):
             for name in self._names[mark]:
                 target = self._of(_then(pairs, _steps(self._by[mark, name])))
-                self._moves[Move(_called(state), mark, name, _called(target))] = None
+                self._moves[VPAMove(_called(state), mark, name, _called(target))] = None
                 self._reach(entry, target)
         if entry == self._start:
             for name in self._names[Mark.CLOSE]:
                 steps = _steps(move for move in self._by[Mark.CLOSE, name] if move.stack == BOTTOM)
                 target = self._of(_then(pairs, steps))
-                self._moves[Move(_called(state), Mark.CLOSE, name, _called(target), BOTTOM)] = None
+                self._moves[VPAMove(_called(state), Mark.CLOSE, name, _called(target), BOTTOM)] = None
                 self._reach(entry, target)
         ends = {target for _, target in pairs}
         for name in self._names[Mark.OPEN]:
             entered = {move.target for move in self._by[Mark.OPEN, name] if move.source in ends}
             inner = self._of(frozenset((target, target) for target in entered))
-            self._moves[Move(_called(state), Mark.OPEN, name, _called(inner), f"{_called(state)}<{name}>")] = None
+            self._moves[VPAMove(_called(state), Mark.OPEN, name, _called(inner), f"{_called(state)}<{name}>")] = None
             self._callers.setdefault(inner, {})[entry, state, name] = None
             self._reach(inner, inner)
             for last in list(self._levels[inner]):
@@ -108,7 +108,7 @@ class _Determiniser:
             steps = _through(self._by[Mark.OPEN, name], self._order[last], self._by[Mark.CLOSE, closing])
             target = self._of(_then(self._order[state], steps))
             stack = f"{_called(state)}<{name}>"
-            self._moves[Move(_called(last), Mark.CLOSE, closing, _called(target), stack)] = None
+            self._moves[VPAMove(_called(last), Mark.CLOSE, closing, _called(target), stack)] = None
             self._reach(entry, target)
 
 
@@ -119,14 +119,14 @@ def _called(number: int) -> State:
 _Steps = dict[State, set[State]]
 
 
-def _steps(moves: Iterable[Move]) -> _Steps:
+def _steps(moves: Iterable[VPAMove]) -> _Steps:
     steps: _Steps = {}
     for move in moves:
         steps.setdefault(move.source, set()).add(move.target)
     return steps
 
 
-def _through(calls: list[Move], inside: _Pairs, returns: list[Move]) -> _Steps:
+def _through(calls: list[VPAMove], inside: _Pairs, returns: list[VPAMove]) -> _Steps:
     steps: _Steps = {}
     joined = _steps_of_pairs(inside)
     for call in calls:

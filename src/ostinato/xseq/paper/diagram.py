@@ -10,7 +10,7 @@ from pathlib import Path
 from ostinato.patterns.diagram import Drawing, Label, State
 from ostinato.viz import svg
 from ostinato.xseq.paper.fragments import SKIP
-from ostinato.xseq.paper.vpa import VPA, Move
+from ostinato.xseq.paper.vpa import VPA, VPAMove
 
 _LINES = 5  # moves shown per edge; the tooltip has all
 _WIDE = 34  # characters of a move
@@ -32,7 +32,7 @@ class VPADiagram:
         shown = [state for state in automaton.states if state != SKIP]
         order = sorted(shown, key=lambda state: state not in automaton.initial)
         number = {state: at for at, state in enumerate(order)}
-        between: dict[tuple[int, int], list[tuple[str, Move]]] = {}
+        between: dict[tuple[int, int], list[tuple[str, VPAMove]]] = {}
         for text, source, target, move in _edges(automaton):
             between.setdefault((number[source], number[target]), []).append((text, move))
         states = []
@@ -62,7 +62,7 @@ class VPADiagram:
         return "\n".join([*lines, "}"]) + "\n"
 
 
-def _edges(automaton: VPA) -> Iterator[tuple[str, str, str, Move]]:
+def _edges(automaton: VPA) -> Iterator[tuple[str, str, str, VPAMove]]:
     """The moves as they are drawn. As in the paper, an element that goes by as a whole is one edge: `<*>…</*>`."""
     back = {move.stack: move.target for move in automaton.moves if move.source == SKIP and move.target != SKIP}
     for move in automaton.moves:
@@ -73,7 +73,7 @@ def _edges(automaton: VPA) -> Iterator[tuple[str, str, str, Move]]:
             yield f"<*>…</*>{test}", move.source, back[move.stack], move
 
 
-def _label(moves: list[tuple[str, Move]]) -> Label:
+def _label(moves: list[tuple[str, VPAMove]]) -> Label:
     """One label for all moves between the same two states; what an open or close tag does is marked by its sign."""
     lines = [(_short(text), False) for text, _ in moves]
     if len(lines) > _LINES:

@@ -8,7 +8,7 @@ from itertools import product
 
 from ostinato.documents.nested_words import Mark
 from ostinato.errors import LimitError
-from ostinato.xseq.paper.vpa import Move, State, both
+from ostinato.xseq.paper.vpa import State, VPAMove, conjoin_guards
 
 HERE = "here"  # as a stack symbol: whatever was pushed for the node that the fragment starts on
 SKIP = "skip"  # inside an element that goes by as a whole
@@ -22,7 +22,7 @@ class Fragment:
 
     states: tuple[State, ...]
     start: State
-    moves: tuple[Move, ...]
+    moves: tuple[VPAMove, ...]
     ends: Mapping[State, frozenset[str]]
     leaves: frozenset[State] = frozenset()  # states on a last node that is an attribute or text: nothing leads on
     again: frozenset[State] = frozenset()  # where a path variable stands inside its own definition
@@ -31,7 +31,7 @@ class Fragment:
 
 def placed(fragment: Fragment, on_stack: frozenset[str]) -> Fragment:
     """The fragment where the node it starts on is known: what was pushed for that node takes the place of `here`."""
-    moves: list[Move] = []
+    moves: list[VPAMove] = []
     for move in fragment.moves:
         found = sorted(on_stack) if move.stack == HERE else [move.stack]
         moves += [replace(move, stack=symbol) for symbol in found]
@@ -44,12 +44,12 @@ def placed(fragment: Fragment, on_stack: frozenset[str]) -> Fragment:
 def without_silent(fragment: Fragment, silents: Mapping[State, list[State]]) -> Fragment:
     """The fragment with ε-moves put in front of the moves that they lead to."""
     own = {*fragment.states, SKIP}
-    outgoing: dict[State, list[Move]] = {}
-    skipping = [Move(SKIP, mark, None, SKIP) for mark in INTERNAL]
-    skipping += [Move(SKIP, mark, None, SKIP, SKIP) for mark in (Mark.OPEN, Mark.CLOSE)]
+    outgoing: dict[State, list[VPAMove]] = {}
+    skipping = [VPAMove(SKIP, mark, None, SKIP) for mark in INTERNAL]
+    skipping += [VPAMove(SKIP, mark, None, SKIP, SKIP) for mark in (Mark.OPEN, Mark.CLOSE)]
     for move in (*fragment.moves, *skipping):
         outgoing.setdefault(move.source, []).append(move)
-    moves: dict[Move, None] = {}
+    moves: dict[VPAMove, None] = {}
     ends = dict(fragment.ends)
     leaves = set(fragment.leaves)
     for state in (*fragment.states, SKIP):
@@ -77,8 +77,8 @@ def product_of(left: Fragment, right: Fragment) -> Fragment:
             reason="the automaton of an intersection grows too large",
             fix="intersect fewer or shorter paths",
         )
-    moves: list[Move] = []
-    by_mark: dict[Mark, list[Move]] = {}
+    moves: list[VPAMove] = []
+    by_mark: dict[Mark, list[VPAMove]] = {}
     for move in right.moves:
         by_mark.setdefault(move.mark, []).append(move)
     for one in left.moves:
@@ -89,13 +89,13 @@ def product_of(left: Fragment, right: Fragment) -> Fragment:
                 continue  # one side leaves the node that both started on, the other a node inside it
             stack = one.stack if one.stack in (None, HERE) else f"{one.stack}&{two.stack}"
             moves.append(
-                Move(
+                VPAMove(
                     f"{one.source}&{two.source}",
                     one.mark,
                     one.name if one.name is not None else two.name,
                     f"{one.target}&{two.target}",
                     stack,
-                    both(one.guard, two.guard),
+                    conjoin_guards(one.guard, two.guard),
                 )
             )
     ends = {

@@ -21,17 +21,17 @@ from dataclasses import replace
 from ostinato.documents.nested_words import Mark
 from ostinato.errors import QueryError
 from ostinato.xseq.paper.fragments import HERE, INTERNAL, SKIP, Fragment, placed, product_of, without_silent
-from ostinato.xseq.paper.vpa import BOTTOM, VPA, Guard, Move, State
-from ostinato.xseq.plan.local_tests import is_local, shown
+from ostinato.xseq.paper.vpa import BOTTOM, VPA, Guard, State, VPAMove
+from ostinato.xseq.plan.local_tests import is_local, predicate_text
 from ostinato.xseq.syntax import nodes as n
-from ostinato.xseq.syntax.variables import endless, walk
+from ostinato.xseq.syntax.variables import endless_variables, walk
 
 
 def construct(query: n.Query | n.Path) -> VPA:
     """The automaton of a query's path; QueryError if the path leaves the forward fragment."""
     path, partition = (query.path, query.partition) if isinstance(query, n.Query) else (query, None)
     defined = {each.variable: each.body for each in walk(path) if isinstance(each, n.Define)}
-    builder = _Builder(None if partition is None else partition.attribute, endless(defined))
+    builder = _Builder(None if partition is None else partition.attribute, endless_variables(defined))
     whole = builder.build(path)
     joined = without_silent(whole, builder.silents)
     moves = tuple(move for move in joined.moves if move.stack != HERE)
@@ -190,7 +190,7 @@ class _Builder:
             raise QueryError(
                 f"{what} is not in the forward fragment of section 4.1",
                 span=step.span,
-                fix="the general construction (xseq/paper/recognise.py) takes it",
+                fix="see the walk instead, which every path has: explain() shows it",
             )
         shown_step = _text(step)
         match step.axis:
@@ -202,12 +202,12 @@ class _Builder:
             case n.Axis.DESCENDANT:
                 start = self.state(f"E {shown_step}")
                 # On the way down every depth looks alike, so this E needs no `skip`: it never pops what is not its own.
-                loops = [Move(start, mark, None, start) for mark in INTERNAL]
-                loops += [Move(start, mark, None, start, start) for mark in (Mark.OPEN, Mark.CLOSE)]
+                loops = [VPAMove(start, mark, None, start) for mark in INTERNAL]
+                loops += [VPAMove(start, mark, None, start, start) for mark in (Mark.OPEN, Mark.CLOSE)]
                 return self._land(step, (start,), start, loops)
             case n.Axis.FIRST_CHILD:
                 start = self.state(f"F {shown_step}")
-                return self._land(step, (start,), start, [Move(start, Mark.TEXT, None, start)])
+                return self._land(step, (start,), start, [VPAMove(start, Mark.TEXT, None, start)])
             case _:
                 return self._sibling(step)
 
@@ -216,29 +216,29 @@ class _Builder:
         immediate = step.axis is n.Axis.IMMEDIATE_FOLLOWING_SIBLING
         inside = self.state(f"{'E' if immediate else 'E1'} {shown_step}")
         closed = self.state(f"C {shown_step}")
-        moves = [*self._skipping(inside), Move(inside, Mark.CLOSE, None, closed, HERE)]
+        moves = [*self._skipping(inside), VPAMove(inside, Mark.CLOSE, None, closed, HERE)]
         if not immediate:
             between = self.state(f"E2 {shown_step}")
             self.silent(closed, between)
             moves += self._skipping(between)
             return self._land(step, (inside, closed, between), inside, moves, before=between)
-        moves.append(Move(closed, Mark.TEXT, None, closed))
+        moves.append(VPAMove(closed, Mark.TEXT, None, closed))
         if self._key is not None:
             others = Guard(f"@{self._key} is another")
-            moves.append(Move(closed, Mark.OPEN, None, SKIP, closed, others))
-            moves.append(Move(SKIP, Mark.CLOSE, None, closed, closed))
+            moves.append(VPAMove(closed, Mark.OPEN, None, SKIP, closed, others))
+            moves.append(VPAMove(SKIP, Mark.CLOSE, None, closed, closed))
         return self._land(step, (inside, closed), inside, moves, before=closed)
 
-    def _skipping(self, state: State) -> list[Move]:
+    def _skipping(self, state: State) -> list[VPAMove]:
         """What E does: well-nested words and texts go by. Attributes went by in the A of the step before."""
         return [
-            Move(state, Mark.TEXT, None, state),
-            Move(state, Mark.OPEN, None, SKIP, state),
-            Move(SKIP, Mark.CLOSE, None, state, state),
+            VPAMove(state, Mark.TEXT, None, state),
+            VPAMove(state, Mark.OPEN, None, SKIP, state),
+            VPAMove(SKIP, Mark.CLOSE, None, state, state),
         ]
 
     def _land(
-        self, step: n.Step, states: tuple[State, ...], start: State, moves: list[Move], before: State | None = None
+        self, step: n.Step, states: tuple[State, ...], start: State, moves: list[VPAMove], before: State | None = None
     ) -> Fragment:
         """From `before` into the node itself: O on its open tag, A in its attributes; T on a text."""
         before = before or start
@@ -249,15 +249,15 @@ class _Builder:
             name = step.test.name if step.test.kind is n.Kind.NAME else None
             moves = [
                 *moves,
-                Move(before, Mark.OPEN, name, opened, opened, self._guard(step)),
-                Move(opened, Mark.ATTRIBUTE, None, listed),
-                Move(listed, Mark.ATTRIBUTE, None, listed),
+                VPAMove(before, Mark.OPEN, name, opened, opened, self._guard(step)),
+                VPAMove(opened, Mark.ATTRIBUTE, None, listed),
+                VPAMove(listed, Mark.ATTRIBUTE, None, listed),
             ]
             states = (*states, opened, listed)
             ends = {opened: frozenset({opened}), listed: frozenset({opened})}
         if step.test.kind in (n.Kind.TEXT, n.Kind.NODE) and step.axis in (n.Axis.CHILD, n.Axis.DESCENDANT):
             read = self.state(f"T {_text(step)}")
-            moves = [*moves, Move(before, Mark.TEXT, None, read)]
+            moves = [*moves, VPAMove(before, Mark.TEXT, None, read)]
             states, leaves = (*states, read), frozenset({read})
         return Fragment(states, start, tuple(moves), ends, leaves)
 
@@ -269,10 +269,10 @@ class _Builder:
             return Fragment((hub,), hub, (), {})
         name = step.test.name if step.test.kind is n.Kind.NAME else None
         hub, read = self.state("·"), self.state(f"@ {_text(step)}")
-        return Fragment((hub, read), hub, (Move(hub, Mark.ATTRIBUTE, name, read),), {}, frozenset({read}))
+        return Fragment((hub, read), hub, (VPAMove(hub, Mark.ATTRIBUTE, name, read),), {}, frozenset({read}))
 
     def _guard(self, step: n.Step) -> Guard | None:
-        text = [shown(predicate) for predicate in step.predicates]
+        text = [predicate_text(predicate) for predicate in step.predicates]
         if self._key is not None and step.axis.sibling:
             return Guard(" and ".join([*text, f"@{self._key} is the same"]))
         return Guard(" and ".join(text), step.predicates) if text else None

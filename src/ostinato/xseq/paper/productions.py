@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from ostinato.errors import QueryError
-from ostinato.xseq.plan.local_tests import holds, shown
+from ostinato.xseq.plan.local_tests import holds, predicate_text
 from ostinato.xseq.syntax.nodes import Predicate
 
 Variable = str
@@ -87,7 +87,7 @@ class LabelTest:
         if self.names and set(sorts) <= {Sort.ELEMENT}:
             sorts = []
         text = "∧".join([*sorts, *sorted(self.names)]) or "_"
-        return text + "".join(f"[{shown(guard)}]" for guard in self.guards)
+        return text + "".join(f"[{predicate_text(guard)}]" for guard in self.guards)
 
 
 ANY = LabelTest()

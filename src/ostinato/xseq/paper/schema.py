@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import deque
 
 from ostinato.documents.nested_words import Mark
-from ostinato.documents.schema.schema import DOCUMENT, Schema
-from ostinato.xseq.paper.vpa import OTHER, VPA, Move, State
+from ostinato.documents.schema.model import DOCUMENT, Schema
+from ostinato.xseq.paper.vpa import OTHER, VPA, State, VPAMove
 
 _Place = tuple[State, str, bool]  # a state, the element it is in, and whether that element's attributes may still come
 
 
-def fitting(automaton: VPA, schema: Schema) -> VPA:
+def restrict_to_schema(automaton: VPA, schema: Schema) -> VPA:
     """The automaton that accepts the same documents among those that fit the schema.
 
     States and elements are followed together; what is never reached goes. So E loses its loop in elements without
@@ -23,15 +23,15 @@ def fitting(automaton: VPA, schema: Schema) -> VPA:
 class _Fitting:
     def __init__(self, automaton: VPA, schema: Schema) -> None:
         self._whole, self._schema = automaton, schema
-        self._outgoing: dict[State, list[Move]] = {}
+        self._outgoing: dict[State, list[VPAMove]] = {}
         for move in automaton.moves:
             self._outgoing.setdefault(move.source, []).append(move)
         self._names = automaton.names
         self._seen: dict[_Place, None] = {}
         self._todo: deque[_Place] = deque()
-        self._used: set[Move] = set()
+        self._used: set[VPAMove] = set()
         self._opened: dict[tuple[str, str], dict[str, None]] = {}  # (symbol, element): in which elements it was opened
-        self._closing: dict[tuple[str, str], dict[Move, None]] = {}  # (symbol, element): the moves that close it
+        self._closing: dict[tuple[str, str], dict[VPAMove, None]] = {}  # (symbol, element): the moves that close it
 
     def automaton(self) -> VPA:
         for state in sorted(self._whole.initial):
@@ -67,22 +67,22 @@ class _Fitting:
                 case Mark.CLOSE if inside != DOCUMENT and self._reads(move, inside):
                     self._close(move, inside)
 
-    def _reads(self, move: Move, name: str) -> bool:
+    def _reads(self, move: VPAMove, name: str) -> bool:
         other = move.name == OTHER and name not in self._names[move.mark]
         return move.name is None or move.name == name or other
 
-    def _take(self, move: Move, inside: str, attributes: bool) -> None:
+    def _take(self, move: VPAMove, inside: str, attributes: bool) -> None:
         self._used.add(move)
         self._reach(move.target, inside, attributes)
 
-    def _open(self, move: Move, inside: str, child: str) -> None:
+    def _open(self, move: VPAMove, inside: str, child: str) -> None:
         self._take(move, child, True)
         known = (str(move.stack), child)
         self._opened.setdefault(known, {})[inside] = None
         for back in self._closing.get(known, ()):
             self._take(back, inside, False)
 
-    def _close(self, move: Move, inside: str) -> None:
+    def _close(self, move: VPAMove, inside: str) -> None:
         known = (str(move.stack), inside)
         self._closing.setdefault(known, {})[move] = None
         for parent in self._opened.get(known, ()):

@@ -35,7 +35,7 @@ class Guard:
         return all(holds(predicate, letter.name, letter.attributes) for predicate in self.predicates)
 
 
-def both(left: Guard | None, right: Guard | None) -> Guard | None:
+def conjoin_guards(left: Guard | None, right: Guard | None) -> Guard | None:
     """What asks for both; if one of them is only told, so is the whole."""
     if left is None or right is None:
         return left or right
@@ -44,7 +44,7 @@ def both(left: Guard | None, right: Guard | None) -> Guard | None:
 
 
 @dataclass(frozen=True)
-class Move:
+class VPAMove:
     """A transition. `stack` is what an open tag pushes, or what a close tag must find on top."""
 
     source: State
@@ -78,7 +78,7 @@ class VPA:
 
     states: tuple[State, ...]
     initial: frozenset[State]
-    moves: tuple[Move, ...]
+    moves: tuple[VPAMove, ...]
     final: frozenset[State]
 
     def __post_init__(self) -> None:
@@ -118,7 +118,7 @@ class VPA:
         return "\n".join([f"start {starts}; accepts in {ends or 'no state'}", *table]) + "\n"
 
 
-class Run:
+class VPARun:
     """All runs of an automaton at once. Runs that are in one state at one depth share it, whatever brought them there.
 
     Each level of the stack maps a state to where it may return to: (state of the level below, symbol pushed). So a
@@ -126,7 +126,7 @@ class Run:
     """
 
     def __init__(self, automaton: VPA) -> None:
-        self._moves: dict[tuple[State, Mark], list[Move]] = {}
+        self._moves: dict[tuple[State, Mark], list[VPAMove]] = {}
         for move in automaton.moves:
             self._moves.setdefault((move.source, move.mark), []).append(move)
         self._named = automaton.names
@@ -166,7 +166,7 @@ class Run:
                             after.setdefault(move.target, set()).update(origins)
                 self._levels[-1] = after
 
-    def _fitting(self, state: State, letter: Letter) -> Iterator[Move]:
+    def _fitting(self, state: State, letter: Letter) -> Iterator[VPAMove]:
         other = letter.name not in self._named[letter.mark]
         for move in self._moves.get((state, letter.mark), ()):
             named = move.name is None or move.name == letter.name or (other and move.name == OTHER)
@@ -176,7 +176,7 @@ class Run:
 
 def accepts(automaton: VPA, word: Iterable[Letter]) -> bool:
     """Whether some run over the whole word ends in a final state."""
-    run = Run(automaton)
+    run = VPARun(automaton)
     for letter in word:
         run.read(letter)
     return run.accepting
@@ -184,7 +184,7 @@ def accepts(automaton: VPA, word: Iterable[Letter]) -> bool:
 
 def accepts_prefix(automaton: VPA, word: Iterable[Letter]) -> bool:
     """Whether some run ends in a final state after some beginning of the word; reads no further than needed."""
-    run = Run(automaton)
+    run = VPARun(automaton)
     for letter in word:
         if run.accepting:
             return True
@@ -197,13 +197,13 @@ def with_rest(automaton: VPA) -> VPA:
     rest = "rest"
     while rest in automaton.states:
         rest += "'"
-    reads = [Move(rest, mark, None, rest) for mark in (Mark.ATTRIBUTE, Mark.TEXT)]
-    reads.append(Move(rest, Mark.OPEN, None, rest, rest))
-    reads += [Move(rest, Mark.CLOSE, None, rest, symbol) for symbol in sorted({*automaton.symbols, rest})]
+    reads = [VPAMove(rest, mark, None, rest) for mark in (Mark.ATTRIBUTE, Mark.TEXT)]
+    reads.append(VPAMove(rest, Mark.OPEN, None, rest, rest))
+    reads += [VPAMove(rest, Mark.CLOSE, None, rest, symbol) for symbol in sorted({*automaton.symbols, rest})]
     leave = []
     for state in automaton.states:
         if state in automaton.final:
-            leave += [Move(state, move.mark, None, rest, move.stack) for move in reads]
+            leave += [VPAMove(state, move.mark, None, rest, move.stack) for move in reads]
     return VPA(
         (*automaton.states, rest), automaton.initial, (*automaton.moves, *leave, *reads), automaton.final | {rest}
     )

@@ -7,33 +7,31 @@ from itertools import pairwise
 from ostinato.errors import QueryError, did_you_mean
 from ostinato.xseq.plan.recursion import check_definitions
 from ostinato.xseq.syntax import nodes as n
-from ostinato.xseq.syntax.normal_form import normalised
+from ostinato.xseq.syntax.normal_form import normalise
 from ostinato.xseq.syntax.parse import parse
 from ostinato.xseq.syntax.variables import (
     definitions,
     every_operand,
-    inside,
+    nested_operands,
     references,
-    repeating,
+    repeating_variables,
     variables,
     walk,
     yields,
 )
-from ostinato.xseq.syntax.warnings import better
-
-__all__ = ["check", "normalised", "repeating", "variables"]
+from ostinato.xseq.syntax.warnings import prefer_sql_hint
 
 _UP = (n.Axis.SELF, n.Axis.PARENT, n.Axis.ANCESTOR)  # what leads on from an attribute or a text
 _DOWN = (n.Axis.SELF, n.Axis.CHILD, n.Axis.DESCENDANT, n.Axis.FIRST_CHILD)  # what leads on from the document node
 
 
-def parse_checked(text: str) -> n.Query:
+def parse_and_check(text: str) -> n.Query:
     """The query that `text` states, checked. Raises QueryError with the place, the reason and a likely fix."""
     try:
         query = parse(text)
         check(query)
     except QueryError as error:
-        raise better(error.within(text), text) from None
+        raise prefer_sql_hint(error.within(text), text) from None
     return query
 
 
@@ -47,7 +45,7 @@ def check(query: n.Query) -> None:
         _check_reference(reference, query)
     _check_aggregates(query)
     _check_columns(query)
-    normalised(query)
+    normalise(query)
     if query.partition is not None:
         _check_partition(query.partition, query.path)
 
@@ -106,17 +104,17 @@ def _bound_in(name: str, defined: dict[str, n.Define]) -> tuple[str, ...]:
 
 
 def _check_aggregates(query: n.Query) -> None:
-    several = repeating(query)
+    several = repeating_variables(query)
     for operand in every_operand(query):
         if isinstance(operand, n.Aggregate):
             _check_aggregate(operand, several)
-    for condition in (*n.conjuncts(query.where), *n.conjuncts(normalised(query).where)):
+    for condition in (*n.conjuncts(query.where), *n.conjuncts(normalise(query).where)):
         _check_in_match(condition, several)
 
 
 def _check_aggregate(aggregate: n.Aggregate, several: frozenset[str]) -> None:
     name = aggregate.function
-    found = list(inside(aggregate.operand))
+    found = list(nested_operands(aggregate.operand))
     for operand in found:
         if isinstance(operand, n.Aggregate):
             fix = f"{name}() of a match or of all matches, not of both: keep one of the two"
@@ -138,7 +136,7 @@ def _ranged(operand: n.Operand, several: frozenset[str]) -> list[str]:
     return sorted(
         {
             part.variable
-            for part in inside(operand)
+            for part in nested_operands(operand)
             if isinstance(part, n.Reference)
             and part.alias in (n.Alias.PLAIN, n.Alias.PREV)
             and part.variable in several

@@ -43,7 +43,7 @@ def reads_as_number(value: str) -> bool:
     return _NUMBER.fullmatch(value) is not None
 
 
-def shown(predicate: n.Predicate) -> str:
+def predicate_text(predicate: n.Predicate) -> str:
     """The predicate as it stands in a query, for tables and pictures."""
     if isinstance(predicate, n.Exists):
         return path_text(predicate.path)
@@ -86,7 +86,7 @@ def _true(condition: n.Condition, name: str, attributes: Mapping[str, str]) -> b
     match condition:
         case n.Comparison():
             left, right = _value(condition.left, name, attributes), _value(condition.right, name, attributes)
-            return compared(condition.operator, left, right)
+            return compare(condition.operator, left, right)
         case n.And():
             return all(_true(part, name, attributes) for part in condition.parts)
         case n.Or():
@@ -95,7 +95,7 @@ def _true(condition: n.Condition, name: str, attributes: Mapping[str, str]) -> b
             return not _true(condition.part, name, attributes)
 
 
-def compared(sign: str, left: Value, right: Value) -> bool:
+def compare(sign: str, left: Value, right: Value) -> bool:
     """As numbers where both sides read as numbers, else as strings; what is missing compares as false."""
     if left is None or right is None:
         return False

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from ostinato.documents.schema.schema import DOCUMENT, Schema, reserved
+from ostinato.documents.schema.model import DOCUMENT, Schema, is_reserved_attribute
 from ostinato.xseq.syntax import nodes as n
-from ostinato.xseq.syntax.variables import endless
+from ostinato.xseq.syntax.variables import endless_variables
 
 TEXT = "#text"
 # A place is the name of an element, DOCUMENT, an attribute's name with @ before it, or TEXT.
@@ -25,7 +25,7 @@ class Reach:
     def __init__(self, schema: Schema, path: n.Path) -> None:
         self.schema = schema
         self._definitions = {each.variable: each for each in _defines(path)}
-        self._endless = endless({name: define.body for name, define in self._definitions.items()})
+        self._endless = endless_variables({name: define.body for name, define in self._definitions.items()})
         self._again: dict[str, Places] = {}  # inside a definition: where its variable stands again
 
     def along(self, path: n.Path, places: Places) -> Places:
@@ -99,7 +99,7 @@ class Reach:
                 if any(schema.of(name).text for name in (place, *below)):
                     yield TEXT
             case n.Axis.FIRST_CHILD if holder:
-                # The order in a sample is no promise; see documents/schema/schema.py.
+                # The order in a sample is no promise; see documents/schema/model.py.
                 yield from schema.of(place).children if schema.assumed else schema.of(place).first
             case n.Axis.ATTRIBUTE if is_element(place):
                 yield from (f"@{name}" for name in schema.of(place).attributes)
@@ -133,7 +133,7 @@ class Reach:
 
 def _passes(test: n.NodeTest, axis: n.Axis, place: str) -> bool:
     if axis is n.Axis.ATTRIBUTE:
-        named = f"@{test.name}" == place or (place == _RESERVED and reserved(test.name))
+        named = f"@{test.name}" == place or (place == _RESERVED and is_reserved_attribute(test.name))
         return test.kind in (n.Kind.ANY, n.Kind.NODE) or (test.kind is n.Kind.NAME and named)
     match test.kind:
         case n.Kind.TEXT:

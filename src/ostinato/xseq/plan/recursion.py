@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ostinato.errors import QueryError
 from ostinato.xseq.syntax import nodes as n
-from ostinato.xseq.syntax.variables import called, definitions, walk, yields
+from ostinato.xseq.syntax.variables import calls_and_definitions, definitions, walk, yields
 
 
 def check_definitions(query: n.Query) -> None:
@@ -36,7 +36,7 @@ def not_at_end(path: n.Path) -> Iterator[n.Call | n.Define]:
     match path:
         case n.Concat():
             for part in path.parts[:-1]:
-                yield from called(part)
+                yield from calls_and_definitions(part)
             yield from not_at_end(path.parts[-1])
         case n.Union():
             for part in path.parts:
@@ -45,11 +45,11 @@ def not_at_end(path: n.Path) -> Iterator[n.Call | n.Define]:
             yield from not_at_end(path.body)
         case n.Star() | n.Intersect():  # another round follows; the other paths must end with it
             for part in n.parts(path):
-                yield from called(part)
+                yield from calls_and_definitions(part)
         case n.Step():
             for predicate in path.predicates:
                 if isinstance(predicate, n.Exists):
-                    yield from called(predicate.path)
+                    yield from calls_and_definitions(predicate.path)
         case n.Call():
             pass
 
@@ -68,7 +68,9 @@ def _way(start: str, end: str, defined: dict[str, n.Define]) -> tuple[str, ...]:
     ways: list[tuple[str, ...]] = [(start,)]
     while ways[0][-1] != end:
         way = ways.pop(0)
-        ways += [(*way, node.variable) for node in called(defined[way[-1]].body) if node.variable not in way]
+        ways += [
+            (*way, node.variable) for node in calls_and_definitions(defined[way[-1]].body) if node.variable not in way
+        ]
     return ways[0]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ostinato.documents.schema.schema import DOCUMENT, Schema
+from ostinato.documents.schema.model import DOCUMENT, Schema
 from ostinato.xseq.plan.local_tests import reads_as_number
 from ostinato.xseq.plan.reachable_names import Places, Reach, is_element
 from ostinato.xseq.syntax import nodes as n
@@ -16,19 +16,19 @@ _EXPLORED = 10_000  # (element, steps taken) pairs looked at before a prefix is 
 
 
 @dataclass(frozen=True)
-class Note:
+class PassNote:
     """What was done and why, for explain. `never`: no document that fits the schema has a match."""
 
     text: str
     never: bool = False
 
 
-Pass = Callable[[n.Query, Schema | None], tuple[n.Query, tuple[Note, ...]]]
+Pass = Callable[[n.Query, Schema | None], tuple[n.Query, tuple[PassNote, ...]]]
 
 
-def optimised(query: n.Query, schema: Schema | None = None) -> tuple[n.Query, tuple[Note, ...]]:
+def optimise(query: n.Query, schema: Schema | None = None) -> tuple[n.Query, tuple[PassNote, ...]]:
     """The query with the same answers on every document that fits the schema, and what was changed."""
-    notes: list[Note] = []
+    notes: list[PassNote] = []
     for each in PASSES:
         query, told = each(query, schema)
         notes += told
@@ -42,7 +42,7 @@ def optimised(query: n.Query, schema: Schema | None = None) -> tuple[n.Query, tu
 _ANY = n.NodeTest(n.Kind.ANY)
 
 
-def with_names(query: n.Query, schema: Schema | None = None) -> tuple[n.Query, tuple[Note, ...]]:
+def name_steps(query: n.Query, schema: Schema | None = None) -> tuple[n.Query, tuple[PassNote, ...]]:
     """`tag($X) = 'a'` as a name test on the steps that bind X."""
     tests: dict[str, set[n.NodeTest]] = {}
     for step in walk(query.path):
@@ -50,14 +50,14 @@ def with_names(query: n.Query, schema: Schema | None = None) -> tuple[n.Query, t
             tests.setdefault(step.variable, set()).add(step.test)
     names: dict[str, str] = {}
     kept: list[n.Condition] = []
-    notes: list[Note] = []
+    notes: list[PassNote] = []
     for each in n.conjuncts(query.where):
         named = _tag_test(each)
         if named is None or names.get(named[0], named[1]) != named[1] or tests.get(named[0]) != {_ANY}:
             kept.append(each)
             continue
         names[named[0]] = named[1]
-        notes.append(Note(f"{condition_text(each)} became a name test on ${named[0]}"))
+        notes.append(PassNote(f"{condition_text(each)} became a name test on ${named[0]}"))
     if not names:
         return query, ()
     where = None if not kept else kept[0] if len(kept) == 1 else n.And(tuple(kept))
@@ -67,7 +67,7 @@ def with_names(query: n.Query, schema: Schema | None = None) -> tuple[n.Query, t
             return replace(step, test=n.NodeTest(n.Kind.NAME, names[step.variable]))
         return step
 
-    return replace(query, path=rebuilt(query.path, named_step), where=where), tuple(notes)
+    return replace(query, path=rebuild_path(query.path, named_step), where=where), tuple(notes)
 
 
 def _tag_test(condition: n.Condition) -> tuple[str, str] | None:
@@ -90,19 +90,19 @@ def _tag_of(operand: n.Operand) -> str | None:
             return None
 
 
-def rebuilt(path: n.Path, change: Callable[[n.Step], n.Step]) -> n.Path:
+def rebuild_path(path: n.Path, change: Callable[[n.Step], n.Step]) -> n.Path:
     """The path with every step changed, those in predicates as well."""
     match path:
         case n.Step():
             inner: tuple[n.Predicate, ...] = tuple(
-                replace(each, path=rebuilt(each.path, change)) if isinstance(each, n.Exists) else each
+                replace(each, path=rebuild_path(each.path, change)) if isinstance(each, n.Exists) else each
                 for each in path.predicates
             )
             return change(replace(path, predicates=inner))
         case n.Concat() | n.Union() | n.Intersect():
-            return replace(path, parts=tuple(rebuilt(part, change) for part in path.parts))
+            return replace(path, parts=tuple(rebuild_path(part, change) for part in path.parts))
         case n.Star() | n.Define():
-            return replace(path, body=rebuilt(path.body, change))
+            return replace(path, body=rebuild_path(path.body, change))
         case _:
             return path
 
@@ -110,14 +110,14 @@ def rebuilt(path: n.Path, change: Callable[[n.Step], n.Step]) -> n.Path:
 # --- steps that can only lead to some names
 
 
-def narrowed(query: n.Query, schema: Schema | None) -> tuple[n.Query, tuple[Note, ...]]:
+def narrow_steps(query: n.Query, schema: Schema | None) -> tuple[n.Query, tuple[PassNote, ...]]:
     """Wildcards and `//` as what they can only be, and branches left out that lead nowhere."""
     if schema is None:
         return query, ()
     narrow = _Narrow(schema, query)
     path, _ = narrow.along(query.path, frozenset({DOCUMENT}))
     if path is None:
-        return query, (Note(f"never matches: {narrow.dead_end}, says {schema.source}", never=True),)
+        return query, (PassNote(f"never matches: {narrow.dead_end}, says {schema.source}", never=True),)
     return replace(query, path=path), tuple(narrow.notes)
 
 
@@ -136,7 +136,7 @@ class _Narrow:
         self._reach = Reach(schema, query.path)
         self._axes = query.partition is None  # the path of a partition has the same axes as the query's, and keeps them
         self._schema = schema
-        self.notes: list[Note] = []
+        self.notes: list[PassNote] = []
         self.dead_end = ""  # the first step that leads nowhere
 
     def along(self, path: n.Path, places: Places) -> tuple[n.Path | None, Places]:
@@ -154,7 +154,7 @@ class _Narrow:
                 if body is None and _binds(path.body):
                     return path, places
                 if body is None:
-                    self.notes.append(Note(f"({path_text(path.body)})* has no round"))
+                    self.notes.append(PassNote(f"({path_text(path.body)})* has no round"))
                     return _STAY, places
                 return replace(path, body=body), places
             case n.Intersect():
@@ -198,7 +198,7 @@ class _Narrow:
         kept: list[n.Path] = []
         bound: list[n.Path] = []
         ends: Places = frozenset()
-        reasons: list[Note] = []
+        reasons: list[PassNote] = []
         for part in path.parts:
             narrower, reached, reason = self._quietly(part, places)
             ends |= reached
@@ -207,7 +207,7 @@ class _Narrow:
             elif _binds(part):
                 bound.append(part)
             else:
-                reasons.append(Note(f"`{path_text(part)}` left out of the union: {reason}"))
+                reasons.append(PassNote(f"`{path_text(part)}` left out of the union: {reason}"))
         if not kept:
             self._stuck(f"no part of `{path_text(path)}` leads anywhere")
             return None, frozenset()
@@ -231,10 +231,10 @@ class _Narrow:
         if new.test.kind is n.Kind.ANY and len(ends) == 1:
             name = next(iter(ends)).removeprefix("@")
             new = replace(new, test=n.NodeTest(n.Kind.NAME, name))
-            self.notes.append(Note(f"`{path_text(step)}` can only be `{name}`"))
+            self.notes.append(PassNote(f"`{path_text(step)}` can only be `{name}`"))
         if self._axes and new.axis is n.Axis.DESCENDANT and self._all_children(ends, places):
             new = replace(new, axis=n.Axis.CHILD)
-            self.notes.append(Note(f"`{path_text(step)}` is never deeper than a child of {_listed(places)}"))
+            self.notes.append(PassNote(f"`{path_text(step)}` is never deeper than a child of {_listed(places)}"))
         return new, ends
 
     def _all_children(self, ends: Places, places: Places) -> bool:
@@ -252,7 +252,7 @@ def _listed(places: Places) -> str:
 # --- prefixes that the schema implies
 
 
-def cut(query: n.Query, schema: Schema | None) -> tuple[n.Query, tuple[Note, ...]]:
+def cut_prefix(query: n.Query, schema: Schema | None) -> tuple[n.Query, tuple[PassNote, ...]]:
     """`//issue/articles/authors/author…` as `//author…` where the schema has no other way to an author."""
     if schema is None or query.partition is not None or not isinstance(query.path, n.Concat):
         return query, ()
@@ -274,7 +274,7 @@ def cut(query: n.Query, schema: Schema | None) -> tuple[n.Query, tuple[Note, ...
     rest = (replace(first, axis=n.Axis.DESCENDANT), *query.path.parts[longest + 1 :])
     path: n.Path = rest[0] if len(rest) == 1 else replace(query.path, parts=rest)
     told = f"the prefix {prefix} was cut: every `{first.test.name}` stands there, says {schema.source}"
-    return replace(query, path=path), (Note(told),)
+    return replace(query, path=path), (PassNote(told),)
 
 
 def _implied(steps: list[n.Step], schema: Schema) -> bool:
@@ -305,4 +305,4 @@ def _taken(step: n.Step, count: int, name: str) -> list[int]:
     return [*deeper, count + 1] if step.test.kind is n.Kind.ANY or step.test.name == name else deeper
 
 
-PASSES: tuple[Pass, ...] = (with_names, narrowed, cut)
+PASSES: tuple[Pass, ...] = (name_steps, narrow_steps, cut_prefix)

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from ostinato.documents.tokens import Names, Tokens
 from ostinato.errors import LimitError
 from ostinato.xseq.limits import XSeqLimits
-from ostinato.xseq.runtime.texts import Texts
-from ostinato.xseq.walk.program import Answer, Column, Program
+from ostinato.xseq.runtime.texts import TextSlices
+from ostinato.xseq.walk.program import AnswerColumn, AnswerKind, WalkProgram
 
 PIECE = 1 << 25  # bytes of texts that are copied at a time, unless one row has more
 _STRINGS = 1 << 31  # from so many bytes on Arrow cannot put strings together
 
 
 @dataclass(frozen=True)
-class Rows:
+class MatchRows:
     """Some matches, one row each, with the operand of every column (texts or doubles), not yet aggregated."""
 
     columns: list[Any]  # each an Arrow array, or Texts
@@ -35,22 +35,22 @@ class Rows:
     def nbytes(self) -> int:
         return sum(column.nbytes for column in self.columns)
 
-    def taken(self, places: NDArray[np.int64]) -> Rows:
+    def take(self, places: NDArray[np.int64]) -> MatchRows:
         picked = pa.array(places)
-        columns = [each.taken(places) if isinstance(each, Texts) else each.take(picked) for each in self.columns]
+        columns = [each.take(places) if isinstance(each, TextSlices) else each.take(picked) for each in self.columns]
         key = self.key.take(picked) if self.key is not None else None
-        return Rows(columns, key, self.last[places], [array.take(picked) for array in self.bound])
+        return MatchRows(columns, key, self.last[places], [array.take(picked) for array in self.bound])
 
-    def written(self) -> Rows:
+    def copy_texts(self) -> MatchRows:
         """With all texts copied; together they must be less than 2 GiB."""
-        columns = [each.array() if isinstance(each, Texts) else each for each in self.columns]
-        return Rows(columns, self.key, self.last, self.bound)
+        columns = [each.array() if isinstance(each, TextSlices) else each for each in self.columns]
+        return MatchRows(columns, self.key, self.last, self.bound)
 
-    def pieces(self) -> Iterator[Rows]:
+    def pieces(self) -> Iterator[MatchRows]:
         """With texts copied, so many rows at a time that their texts are no more than PIECE bytes."""
-        texts = [column for column in self.columns if isinstance(column, Texts)]
+        texts = [column for column in self.columns if isinstance(column, TextSlices)]
         if sum(column.nbytes for column in texts) <= PIECE:
-            yield self.written()
+            yield self.copy_texts()
             return
         ends = np.cumsum(np.sum([column.size for column in texts], axis=0))
         cuts = [0]
@@ -58,22 +58,22 @@ class Rows:
             full = PIECE + (int(ends[cuts[-1] - 1]) if cuts[-1] else 0)
             cuts.append(max(cuts[-1] + 1, int(np.searchsorted(ends, full, side="right"))))
         for low, high in pairwise(cuts):
-            yield self._slice(low, high).written()
+            yield self._slice(low, high).copy_texts()
 
-    def _slice(self, low: int, high: int) -> Rows:
+    def _slice(self, low: int, high: int) -> MatchRows:
         cut = slice(low, high)
-        columns = [each.taken(cut) if isinstance(each, Texts) else each[cut] for each in self.columns]
+        columns = [each.take(cut) if isinstance(each, TextSlices) else each[cut] for each in self.columns]
         key = self.key[cut] if self.key is not None else None
-        return Rows(columns, key, self.last[cut], [array[cut] for array in self.bound])
+        return MatchRows(columns, key, self.last[cut], [array[cut] for array in self.bound])
 
 
 class Evaluator(Protocol):
     """Turns tokens into rows."""
 
-    def push(self, tokens: Tokens, names: Names) -> list[Rows]:
+    def push(self, tokens: Tokens, names: Names) -> list[MatchRows]:
         """The matches that are certain now; to be used before the next tokens are read."""
 
-    def finish(self) -> list[Rows]:
+    def finish(self) -> list[MatchRows]:
         """The matches that are certain because the document is over."""
 
     @property
@@ -88,15 +88,15 @@ class Evaluator(Protocol):
         """From where on the bytes of the last buffer are still needed (the `keep_from` of the next read)."""
 
 
-def schema_of(program: Program) -> pa.Schema:
+def answer_schema(program: WalkProgram) -> pa.Schema:
     return pa.schema([pa.field(column.name, _type(column)) for column in program.columns])
 
 
-def _type(column: Column) -> pa.DataType:
+def _type(column: AnswerColumn) -> pa.DataType:
     return {"": pa.string(), "int64": pa.int64(), "double": pa.float64()}[column.number]
 
 
-def without_empty(table: pa.Table) -> pa.Table:
+def drop_empty_rows(table: pa.Table) -> pa.Table:
     """The rows that have a value in some column."""
     if not any(column.null_count for column in table.columns):
         return table
@@ -107,16 +107,16 @@ def without_empty(table: pa.Table) -> pa.Table:
     return table.filter(some)
 
 
-class Groups:
+class MatchGroups:
     """Aggregates over all matches, kept up as rows come in: one group per partition and values of the other columns."""
 
-    def __init__(self, program: Program, most: int) -> None:
+    def __init__(self, program: WalkProgram, most: int) -> None:
         self.columns = program.columns
         self.size, self.most = 0, most  # bytes of the texts that groups are told apart by
         self.found: dict[tuple[Any, ...], list[list[float]]] = {}
         self.first: dict[tuple[Any, ...], int] = {}  # where the first match of each group ends
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: MatchRows) -> None:
         plain = [rows.columns[n].to_pylist() for n, column in enumerate(self.columns) if column.over_all is None]
         folded = [(n, column) for n, column in enumerate(self.columns) if column.over_all is not None]
         values = [self._values(rows.columns[n], column) for n, column in folded]
@@ -127,7 +127,7 @@ class Groups:
             if state is None:
                 self.size += sum(len(text) for text in group if isinstance(text, str))
                 if self.size > self.most:
-                    raise too_large(self.most)
+                    raise answer_too_large(self.most)
                 state = self.found[group] = [[0.0, 0.0, np.inf, -np.inf] for _ in folded]
             self.first[group] = min(int(rows.last[place]), self.first.get(group, 1 << 62))
             for held, column in zip(state, values, strict=True):
@@ -139,11 +139,11 @@ class Groups:
                     held[3] = max(held[3], value)
 
     @staticmethod
-    def _values(array: pa.Array, column: Column) -> list[float | None]:
+    def _values(array: pa.Array, column: AnswerColumn) -> list[float | None]:
         if column.over_all == "count":
             return [1.0 if valid else None for valid in array.is_valid().to_pylist()]
         if pa.types.is_string(array.type):
-            return [number(text) for text in array.to_pylist()]
+            return [text_to_number(text) for text in array.to_pylist()]
         return array.to_pylist()  # type: ignore[no-any-return]
 
     def table(self, schema: pa.Schema) -> pa.Table:
@@ -164,7 +164,7 @@ def _folded(function: str, state: list[float]) -> float | int | None:
     return {"sum": total, "avg": total / count, "min": least, "max": most}[function]
 
 
-def number(text: str | None) -> float | None:
+def text_to_number(text: str | None) -> float | None:
     """What a text reads as, where it reads as a number."""
     from ostinato.xseq.kernels.values import read_number
 
@@ -175,7 +175,7 @@ def number(text: str | None) -> float | None:
     return value if known else None
 
 
-def too_large(most: int) -> LimitError:
+def answer_too_large(most: int) -> LimitError:
     return LimitError(
         "answer_bytes",
         most,
@@ -185,20 +185,20 @@ def too_large(most: int) -> LimitError:
     )
 
 
-def assemble(
-    program: Program, blocks: Iterable[Rows], limits: XSeqLimits, *, sort: bool, whole: bool
+def assemble_tables(
+    program: WalkProgram, blocks: Iterable[MatchRows], limits: XSeqLimits, *, sort: bool, whole: bool
 ) -> Iterator[pa.Table]:
     """Tables out of rows; with `sort` in the order that the language states, else as they come, about PIECE bytes each.
 
     With `whole` the one who asks holds all of them, so there is a limit on their bytes together.
     """
-    schema = schema_of(program)
-    if program.answer is Answer.GROUPS:
-        groups = Groups(program, limits.answer_bytes)
+    schema = answer_schema(program)
+    if program.answer is AnswerKind.GROUPS:
+        groups = MatchGroups(program, limits.answer_bytes)
         for rows in blocks:
             for piece in rows.pieces():
                 groups.add(piece)
-        yield without_empty(groups.table(schema))
+        yield drop_empty_rows(groups.table(schema))
         return
     held: list[pa.Table] = []
     order: list[pa.Table] = []
@@ -210,19 +210,19 @@ def assemble(
         table = pa.table(arrays, schema=schema)
         size += table.nbytes
         if (whole or sort) and size > limits.answer_bytes:
-            raise too_large(limits.answer_bytes)
+            raise answer_too_large(limits.answer_bytes)
         if sort:
             held.append(table)
             order.append(pa.table([piece.last, *piece.bound], names=[str(n) for n in range(1 + len(piece.bound))]))
         else:
-            yield without_empty(table)
+            yield drop_empty_rows(table)
     if held:
-        yield from map(without_empty, _in_order(pa.concat_tables(held), pa.concat_tables(order), size))
+        yield from map(drop_empty_rows, _in_order(pa.concat_tables(held), pa.concat_tables(order), size))
 
 
-def _sorted(rows: Rows) -> Rows:
+def _sorted(rows: MatchRows) -> MatchRows:
     """In document order, as far as the last node tells: texts that are not copied yet are cheap to move."""
-    return rows if rows.bound or _ascending(rows.last) else rows.taken(np.argsort(rows.last, kind="stable"))
+    return rows if rows.bound or _ascending(rows.last) else rows.take(np.argsort(rows.last, kind="stable"))
 
 
 def _ascending(numbers: NDArray[np.int64]) -> bool:

@@ -13,7 +13,7 @@ from ostinato.documents.kernels.gather import copy_texts
 
 
 @dataclass(frozen=True)
-class Texts:
+class TextSlices:
     """Where the text of each row stands; good until the next chunk of the document is read.
 
     A text within a text costs nothing before it is copied: elements in one another, shown as they are written, can be
@@ -30,12 +30,12 @@ class Texts:
     def nbytes(self) -> int:
         return int(self.size.sum())
 
-    def taken(self, places: NDArray[np.int64] | slice) -> Texts:
-        return Texts(self.start[places], self.size[places], self.valid[places], self.buffer, self.held)
+    def take(self, places: NDArray[np.int64] | slice) -> TextSlices:
+        return TextSlices(self.start[places], self.size[places], self.valid[places], self.buffer, self.held)
 
-    def bare(self) -> Texts:
+    def without_contents(self) -> TextSlices:
         """The same rows with empty texts, for those who only count them."""
-        return Texts(self.start, np.zeros_like(self.size), self.valid, self.buffer, self.held)
+        return TextSlices(self.start, np.zeros_like(self.size), self.valid, self.buffer, self.held)
 
     def array(self) -> pa.StringArray:
         """The texts, copied; together they must be less than 2 GiB."""

@@ -12,10 +12,10 @@ from typing import Literal
 
 from ostinato.documents.tree import Node, NodeKind
 from ostinato.xseq.semantics.axes import UNKEYED, Axes
-from ostinato.xseq.semantics.values import Environment, Match, Value, aggregated, calculated, references, sides
+from ostinato.xseq.semantics.values import Environment, Match, Value, aggregate, calculate, references, sides
 from ostinato.xseq.semantics.walks import Walk, Walks, all_steps, definitions
 from ostinato.xseq.syntax import nodes as n
-from ostinato.xseq.syntax.normal_form import normalised
+from ostinato.xseq.syntax.normal_form import normalise
 
 Row = tuple[Value, ...]
 Matches = Literal["all", "longest"]
@@ -28,7 +28,7 @@ def columns(query: n.Query) -> list[str]:
 
 def evaluate(query: n.Query, document: Node, matches: Matches = "all", *, limit: int | None = None) -> list[Row]:
     """The rows of the answer, in order. LimitError when more than `limit` walks would have to be kept."""
-    query = normalised(query)  # Definition 5.3
+    query = normalise(query)  # Definition 5.3
     walks = _walks(query, document, limit)
     found = _kept(query, walks, document, matches)
     if query.items is None:
@@ -40,11 +40,11 @@ def evaluate(query: n.Query, document: Node, matches: Matches = "all", *, limit:
     return [row for row in rows if any(value is not None for value in row)]
 
 
-def found_matches(
+def find_matches(
     query: n.Query, document: Node, matches: Matches = "all", *, limit: int | None = None
 ) -> list[tuple[tuple[str, Node], ...]]:
     """What the variables are bound to in each match, in the order of the rows."""
-    query = normalised(query)
+    query = normalise(query)
     walks = _walks(query, document, limit)
     found = {match for _, match in _kept(query, walks, document, matches)}
     return list(dict.fromkeys(map(_sequence, sorted(found, key=_order))))
@@ -101,7 +101,7 @@ class _Output:
     def __init__(self, query: n.Query, walks: Walks) -> None:
         self.items = [item.operand for item in query.items or ()]
         self.values, self.axes = walks.values, walks.axes
-        self.repeating = repeating(query.path)
+        self.repeating = repeating_variables(query.path)
         self.summed = any(self._has_sum(operand) for operand in self.items)
 
     def row(self, match: Match) -> Row:
@@ -144,11 +144,11 @@ class _Output:
     def _over(self, operand: n.Operand, group: Sequence[Match]) -> Value:
         match operand:
             case n.Aggregate() if self._is_sum(operand):
-                return aggregated(operand.function, (self._value(operand.operand, match) for match in group))
+                return aggregate(operand.function, (self._value(operand.operand, match) for match in group))
             case n.Arithmetic() if self._has_sum(operand):
-                return calculated(operand.operator, self._over(operand.left, group), self._over(operand.right, group))
+                return calculate(operand.operator, self._over(operand.left, group), self._over(operand.right, group))
             case n.Negative() if self._has_sum(operand):
-                return calculated("-", 0, self._over(operand.operand, group))
+                return calculate("-", 0, self._over(operand.operand, group))
             case _:
                 return self._shown(operand, group[0])
 
@@ -167,7 +167,7 @@ class _Output:
         return next((key for key in keys if key is not UNKEYED), None)
 
 
-def repeating(path: n.Path) -> set[str]:
+def repeating_variables(path: n.Path) -> set[str]:
     """The step variables that may be bound more than once in a match: in a loop, or in several places."""
     bodies = {each.variable: each.body for each in definitions(path)}
     places = Counter(_places(path, bodies, False, ()))

@@ -63,7 +63,7 @@ class Values:
         """Every conjunct holds for all combinations of the bindings it speaks of, where these have a previous one."""
         for conjunct in n.conjuncts(where):
             mentioned = list(sides(conjunct))
-            for environment in everywhere(mentioned, Environment(match)):
+            for environment in all_environments(mentioned, Environment(match)):
                 if not _previous_missing(mentioned, environment) and not self.holds(conjunct, environment):
                     return False
         return True
@@ -78,7 +78,7 @@ class Values:
                 return not self.holds(condition.part, environment)
             case n.Comparison():
                 left, right = self.values(condition.left, environment), self.values(condition.right, environment)
-                return any(compared(condition.operator, one, other) for one, other in product(left, right))
+                return any(compare(condition.operator, one, other) for one, other in product(left, right))
 
     def value(self, operand: n.Operand, environment: Environment) -> Value:
         return next(iter(self.values(operand, environment)), None)
@@ -95,13 +95,15 @@ class Values:
                 reached = self.nodes(operand.path, environment.context)
                 return [node.name if operand.leaf is n.Leaf.TAG else node.string for node in reached]
             case n.Negative():
-                return [calculated("-", 0, value) for value in self.values(operand.operand, environment)]
+                return [calculate("-", 0, value) for value in self.values(operand.operand, environment)]
             case n.Arithmetic():
                 left, right = self.values(operand.left, environment), self.values(operand.right, environment)
-                return [calculated(operand.operator, one, other) for one, other in product(left, right)]
+                return [calculate(operand.operator, one, other) for one, other in product(left, right)]
             case n.Aggregate():
-                inner = (self.values(operand.operand, each) for each in everywhere((operand.operand,), environment))
-                return [aggregated(operand.function, [value for values in inner for value in values])]
+                inner = (
+                    self.values(operand.operand, each) for each in all_environments((operand.operand,), environment)
+                )
+                return [aggregate(operand.function, [value for values in inner for value in values])]
 
     def referred(self, reference: n.Reference, environment: Environment) -> Node | None:
         """The node that `$X`, `last($X)/b`, `first($Z) $X` … is now."""
@@ -154,7 +156,7 @@ def _place(reference: n.Reference, environment: Environment) -> int | None:
 # --- what a conjunct or an aggregate ranges over
 
 
-def everywhere(operands: Iterable[n.Operand], environment: Environment) -> Iterator[Environment]:
+def all_environments(operands: Iterable[n.Operand], environment: Environment) -> Iterator[Environment]:
     """Every combination of bindings of the variables that are mentioned as `$X` or prev($X), outside of aggregates.
 
     `prev($Z) $X` ranges over the rounds of Z, and then what is bound in a round of Z stands for its own round only.
@@ -241,7 +243,7 @@ def text(value: str | float | int) -> str:
     return str(int(value)) if value == value // 1 else repr(value)
 
 
-def compared(comparison: str, left: Value, right: Value) -> bool:
+def compare(comparison: str, left: Value, right: Value) -> bool:
     """As numbers where both read as numbers, else as strings; what is missing is in no relation.
 
     A computed number has no text of its own: from a text that reads as no number it only differs.
@@ -258,7 +260,7 @@ def compared(comparison: str, left: Value, right: Value) -> bool:
     return comparison == "!="
 
 
-def calculated(operation: str, left: Value, right: Value) -> float | None:
+def calculate(operation: str, left: Value, right: Value) -> float | None:
     one, other = number(left), number(right)
     if one is None or other is None or (operation in "/%" and other == 0):
         return None
@@ -275,7 +277,7 @@ def calculated(operation: str, left: Value, right: Value) -> float | None:
             return math.fmod(one, other) if math.isfinite(one) else math.nan
 
 
-def aggregated(function: str, values: Iterable[Value]) -> float | int | None:
+def aggregate(function: str, values: Iterable[Value]) -> float | int | None:
     """Nulls are left out, and what is no number unless values are counted."""
     present = [value for value in values if value is not None]
     if function == "count":

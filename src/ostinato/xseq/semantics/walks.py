@@ -10,7 +10,7 @@ from ostinato.errors import LimitError
 from ostinato.xseq.semantics.axes import Axes
 from ostinato.xseq.semantics.values import Binding, Environment, Match, Values
 from ostinato.xseq.syntax import nodes as n
-from ostinato.xseq.syntax.variables import endless
+from ostinato.xseq.syntax.variables import endless_variables
 
 Walk = tuple[Node, Match]  # where it ends, what it bound
 
@@ -35,7 +35,7 @@ class Walks:
         self.watched = frozenset(watched)
         self.limit = limit
         self.bodies = {each.variable: each.body for each in definitions(path)}
-        self.endless = endless(self.bodies)
+        self.endless = endless_variables(self.bodies)
 
     def of(self, path: n.Path, node: Node) -> list[Walk]:
         """Every walk along `path` from `node`, once."""

@@ -10,8 +10,8 @@ from ostinato.core.text.grammar import MAX_DEPTH, nesting_error, token_span
 from ostinato.errors import QueryError, Span, did_you_mean
 from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.format import operand_text
-from ostinato.xseq.syntax.operands import Operands, is_path, kind_of, misplaced, span_in
-from ostinato.xseq.syntax.tokens import unquoted
+from ostinato.xseq.syntax.operands import Operands, is_path, kind_of, misplaced_error, span_in
+from ostinato.xseq.syntax.tokens import unquote
 
 if TYPE_CHECKING:
     from lark import Token, Tree
@@ -100,7 +100,7 @@ class Builder(Operands):
                 return n.Define(str(node.children[0])[1:], self.path(node.children[1]), None, span)
             case "under":
                 return self._under(node, span)
-        raise misplaced(node, "a path", "write a condition in brackets, or after where")
+        raise misplaced_error(node, "a path", "write a condition in brackets, or after where")
 
     def lead(self, path: n.Path, axis: n.Axis) -> n.Path:
         """The path, whose first steps go along that axis where they have none of their own."""
@@ -214,9 +214,9 @@ def _test(token: Token) -> tuple[n.NodeTest, str | None]:
         return _ANY, None
     if token.type == "KIND":
         return n.NodeTest(n.Kind.TEXT if token.startswith("text") else n.Kind.NODE), None
-    if token.type == "QUOTED" and not unquoted(token):
+    if token.type == "QUOTED" and not unquote(token):
         raise QueryError("this name is empty", span=token_span(token), fix="write a name between the quotes")
-    return n.NodeTest(n.Kind.NAME, unquoted(token) if token.type == "QUOTED" else str(token)), None
+    return n.NodeTest(n.Kind.NAME, unquote(token) if token.type == "QUOTED" else str(token)), None
 
 
 def _axis_of(token: Token) -> n.Axis:

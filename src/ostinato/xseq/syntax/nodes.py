@@ -284,20 +284,20 @@ def parts(path: Path) -> tuple[Path, ...]:
 
 def first_round(define: Define) -> Path:
     """The body as it is walked where the definition stands; further rounds and calls elsewhere walk `define.body`."""
-    return define.body if define.entry is None else entered(define.body, define.entry)
+    return define.body if define.entry is None else with_first_axis(define.body, define.entry)
 
 
-def entered(path: Path, axis: Axis) -> Path:
+def with_first_axis(path: Path, axis: Axis) -> Path:
     """The path with that axis for the steps it may start with, where they would go to a following sibling."""
     match path:
         case Step(axis=Axis.FOLLOWING_SIBLING):
             return replace(path, axis=axis)
         case Concat():
-            return replace(path, parts=(entered(path.parts[0], axis), *path.parts[1:]))
+            return replace(path, parts=(with_first_axis(path.parts[0], axis), *path.parts[1:]))
         case Union() | Intersect():
-            return replace(path, parts=tuple(entered(part, axis) for part in path.parts))
+            return replace(path, parts=tuple(with_first_axis(part, axis) for part in path.parts))
         case Star():
-            return replace(path, body=entered(path.body, axis))
+            return replace(path, body=with_first_axis(path.body, axis))
         case Define(entry=None):
             return replace(path, entry=axis)
         case _:

@@ -10,7 +10,7 @@ from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.variables import conditions
 
 
-def normalised(query: n.Query) -> n.Query:
+def normalise(query: n.Query) -> n.Query:
     """The same query, whose predicates look at nothing but the nodes below them: `\\$X[@a < prev($X)@a]` is
     `\\$X … where $X@a < prev($X)@a`. A moved condition holds for every node of its variables, wherever they stand."""
     moved: list[n.Condition] = []

@@ -16,7 +16,7 @@ from ostinato.core.text.grammar import token_span
 from ostinato.core.text.units import LARGEST
 from ostinato.errors import QueryError, Span
 from ostinato.xseq.syntax import nodes as n
-from ostinato.xseq.syntax.tokens import AGGREGATES, ALIASES, unquoted
+from ostinato.xseq.syntax.tokens import AGGREGATES, ALIASES, unquote
 
 _PATHS = ("step", "here", "doc", "concat", "union", "intersect", "star", "define", "under")
 _WRITTEN = {"≠": "!=", "<>": "!=", "≤": "<=", "≥": ">="}
@@ -73,7 +73,7 @@ class Operands(ABC):
             case "number":
                 return n.Constant(_number(node.children[0], span), span)
             case "string":
-                return n.Constant(unquoted(node.children[0]), span)
+                return n.Constant(unquote(node.children[0]), span)
             case "arithmetic":
                 left, sign, right = node.children
                 operator = _OPERATORS.get(sign.lower(), str(sign))
@@ -87,7 +87,9 @@ class Operands(ABC):
             case "call" if node.children[0].lower() not in ALIASES:
                 return self._call(node, inside, span)
             case "disjunction" | "conjunction" | "comparison":
-                raise misplaced(node, "a value", "write conditions after where, and values on both sides of = < >")
+                raise misplaced_error(
+                    node, "a value", "write conditions after where, and values on both sides of = < >"
+                )
         pieces = node.children if kind_of(node) == "concat" else [node]
         if _is_variable(pieces[0]) or kind_of(pieces[0]) == "call":
             return self._reference(pieces, inside, span)
@@ -98,7 +100,7 @@ class Operands(ABC):
         if name in AGGREGATES:
             return n.Aggregate(name, self.operand(_argument(node), inside=inside), span)
         if name == "not":
-            raise misplaced(node, "a value", "compare values with each other")
+            raise misplaced_error(node, "a value", "compare values with each other")
         if inside and name == "tag" and node.children[1] is None:
             return n.Relative(n.Step(n.Axis.SELF, n.NodeTest(n.Kind.NODE), span=span), n.Leaf.TAG, span)
         value = self.operand(_argument(node), inside=inside)
@@ -171,7 +173,7 @@ def is_path(node: Any) -> bool:
     return kind_of(node) in _PATHS
 
 
-def misplaced(node: Any, wanted: str, fix: str) -> QueryError:
+def misplaced_error(node: Any, wanted: str, fix: str) -> QueryError:
     kind = kind_of(node)
     found = f"{node.children[0].lower()}()" if kind == "call" else _WORDS.get(kind, "this")
     if kind == "arithmetic" and node.children[1] == "+":

@@ -72,7 +72,7 @@ _NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")
 _COMMENT = re.compile(r"\(:|:\)")
 
 
-def unquoted(text: str) -> str:
+def unquote(text: str) -> str:
     """What a string in quotes says."""
     return text[1:-1].replace(text[0] * 2, text[0])
 
@@ -179,7 +179,7 @@ def _divides(found: list[Word], slash: int, in_predicate: bool) -> bool:
     if following.type == "NAME" and following.text.lower() in FUNCTIONS and then.type == "LPAR" and not in_predicate:
         found[slash + 1] = following._replace(type="FUNCTION")
         return True
-    if following.type == "QUOTED" and not in_predicate and _NUMBER.fullmatch(unquoted(following.text)):
+    if following.type == "QUOTED" and not in_predicate and _NUMBER.fullmatch(unquote(following.text)):
         found[slash + 1] = following._replace(type="STRING")
         return True
     return following.type == "NUMBER" or (not in_predicate and following.type in ("VARIABLE", "LPAR"))

@@ -34,14 +34,14 @@ def definitions(query: n.Query) -> dict[str, n.Define]:
     return found
 
 
-def called(path: n.Path) -> list[n.Call | n.Define]:
+def calls_and_definitions(path: n.Path) -> list[n.Call | n.Define]:
     """Where path variables stand in a path: their calls and their definitions."""
     return [node for node in walk(path) if isinstance(node, n.Call | n.Define)]
 
 
 def yields(defined: dict[str, n.Define]) -> dict[str, frozenset[str]]:
     """yield($X) of Definition 2.9: the path variables that appear in X's definition, in theirs, and so on."""
-    direct = {name: {node.variable for node in called(define.body)} for name, define in defined.items()}
+    direct = {name: {node.variable for node in calls_and_definitions(define.body)} for name, define in defined.items()}
     reached: dict[str, frozenset[str]] = {}
     for name in direct:
         found: set[str] = set()
@@ -54,7 +54,7 @@ def yields(defined: dict[str, n.Define]) -> dict[str, frozenset[str]]:
     return reached
 
 
-def endless(defined: Mapping[str, n.Path]) -> frozenset[str]:
+def endless_variables(defined: Mapping[str, n.Path]) -> frozenset[str]:
     """The path variables of which no way through the definition ends, since each calls the variable once more, as in
     `($Z: /a $Z)`; while `($Z: /b union /a $Z)` ends with a b. `defined` is what each of them stands for."""
     ending: frozenset[str] = frozenset()
@@ -75,7 +75,7 @@ def _can_end(path: n.Path, ending: frozenset[str]) -> bool:
             return True
 
 
-def repeating(query: n.Query) -> frozenset[str]:
+def repeating_variables(query: n.Query) -> frozenset[str]:
     """The step variables of which a match may have several nodes: they stand under a star, in a definition that calls
     itself or is called elsewhere, or in several places."""
     defined = definitions(query)
@@ -111,15 +111,15 @@ def conditions(path: n.Path) -> Iterator[tuple[n.Step, n.Holds]]:
                     yield node, predicate
 
 
-def inside(operand: n.Operand) -> Iterator[n.Operand]:
+def nested_operands(operand: n.Operand) -> Iterator[n.Operand]:
     """The operand and every operand in it."""
     yield operand
     match operand:
         case n.Arithmetic():
-            yield from inside(operand.left)
-            yield from inside(operand.right)
+            yield from nested_operands(operand.left)
+            yield from nested_operands(operand.right)
         case n.Negative() | n.Aggregate():
-            yield from inside(operand.operand)
+            yield from nested_operands(operand.operand)
         case _:
             pass
 
@@ -134,7 +134,7 @@ def references(query: n.Query) -> Iterator[n.Reference]:
 def every_operand(query: n.Query) -> Iterator[n.Operand]:
     """Every operand of return, where and predicates, nested ones included."""
     for item in query.items or ():
-        yield from inside(item.operand)
+        yield from nested_operands(item.operand)
     if query.where is not None:
         yield from n.operands(query.where)
     yield from _in_path(query.path)

@@ -9,7 +9,7 @@ from itertools import pairwise
 from ostinato.errors import QueryError
 from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.tokens import FUNCTIONS, Word, words
-from ostinato.xseq.syntax.variables import definitions, every_operand, references, repeating, variables, walk
+from ostinato.xseq.syntax.variables import definitions, every_operand, references, repeating_variables, variables, walk
 
 _CLAUSES = {  # of SQL, and what does the same
     ("order", "by"): "rows come in document order: sort the table of the answer",
@@ -24,14 +24,14 @@ _REPEATED = ("NAME", "QUOTED", "VARIABLE", "ANY", "RSQB")
 _DIFFERENCE = re.compile(r"(.*[^\W\d](?:-\d+)*)-(\d+)")
 
 
-def warnings_of(text: str, query: n.Query) -> tuple[str, ...]:
+def find_warnings(text: str, query: n.Query) -> tuple[str, ...]:
     """What to tell of a query that was read from this text."""
     found = words(text)
     told = (*_sql(found), *_differences(found), *_repeated(text, found), *_called(found))
     return tuple(dict.fromkeys((*told, *_first_of_all(query), *_without_dollar(query, found))))
 
 
-def better(error: QueryError, text: str) -> QueryError:
+def prefer_sql_hint(error: QueryError, text: str) -> QueryError:
     """The error, or what is behind it: a clause of SQL."""
     try:
         found = words(text)
@@ -90,7 +90,7 @@ def _called(found: list[Word]) -> Iterator[str]:
 
 
 def _first_of_all(query: n.Query) -> Iterator[str]:
-    several = repeating(query)
+    several = repeating_variables(query)
     for reference in references(query):
         if reference.alias == n.Alias.PREV and reference.within is None and reference.variable not in several:
             name = reference.variable

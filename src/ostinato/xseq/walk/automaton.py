@@ -14,7 +14,7 @@ from functools import cached_property
 
 from ostinato.errors import LimitError
 from ostinato.xseq.syntax import nodes as n
-from ostinato.xseq.syntax.variables import endless
+from ostinato.xseq.syntax.variables import endless_variables
 
 MOST_STATES = 10_000
 
@@ -125,7 +125,7 @@ def _own(operand: n.Relative) -> bool:
     return path.axis is n.Axis.ATTRIBUTE and bool(path.test.name)
 
 
-def walk_of(path: n.Path, wanted: dict[str, tuple[n.Condition, ...]]) -> Walk:
+def build_walk(path: n.Path, wanted: dict[str, tuple[n.Condition, ...]]) -> Walk:
     """The walk along a path; `wanted` has conditions that every node bound to a variable must meet by itself."""
     builder = _Builder(wanted)
     builder.collect(path)
@@ -166,7 +166,7 @@ class _Builder:
 
     @cached_property
     def endless(self) -> frozenset[str]:
-        return endless({name: define.body for name, define in self.definitions.items()})
+        return endless_variables({name: define.body for name, define in self.definitions.items()})
 
     def state(self) -> int:
         if self.count >= MOST_STATES:

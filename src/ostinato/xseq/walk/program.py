@@ -11,11 +11,11 @@ from enum import StrEnum
 
 from ostinato.errors import QueryError
 from ostinato.xseq.syntax import nodes as n
-from ostinato.xseq.walk.automaton import Move, Walk, walk_of
+from ostinato.xseq.walk.automaton import Move, Walk, build_walk
 
 
 @dataclass(frozen=True)
-class Source:
+class ValueSource:
     """A value of the node that is being bound: of the node that `steps` lead to first, its attribute, text, …"""
 
     leaf: n.Leaf
@@ -42,13 +42,13 @@ class Slot:
 
     variable: str
     keep: Keep
-    source: Source | None = None  # of LAST, FIRST, PREV
+    source: ValueSource | None = None  # of LAST, FIRST, PREV
     operand: n.Operand | None = None  # of COUNT (None: every binding counts), SUM, MIN, MAX
     within: str | None = None  # LAST, FIRST, PREV speak of the rounds of this path variable
 
 
 @dataclass(frozen=True)
-class Test:
+class SlotTest:
     """A condition over slots. It is left out while a slot of `needs` was never written."""
 
     __test__ = False  # not for pytest, whatever its name
@@ -57,7 +57,7 @@ class Test:
     needs: tuple[int, ...]
 
 
-class Answer(StrEnum):
+class AnswerKind(StrEnum):
     """How the rows come from the matches."""
 
     NODES = "nodes"  # no return clause: every node that a walk ends on, once
@@ -66,7 +66,7 @@ class Answer(StrEnum):
 
 
 @dataclass(frozen=True)
-class Column:
+class AnswerColumn:
     """A column of the answer: an operand over slots, and the aggregate over all matches that is taken of it."""
 
     name: str
@@ -76,7 +76,7 @@ class Column:
 
 
 @dataclass
-class Program:
+class WalkProgram:
     """A query, ready to be made into tables."""
 
     query: n.Query
@@ -84,11 +84,11 @@ class Program:
     keyed: Walk | None  # the walk of `partition by`
     key: str | None
     slots: list[Slot] = field(default_factory=list)
-    at_move: dict[Move, tuple[Test, ...]] = field(default_factory=dict)
-    at_end: tuple[Test, ...] = ()
+    at_move: dict[Move, tuple[SlotTest, ...]] = field(default_factory=dict)
+    at_end: tuple[SlotTest, ...] = ()
     for_each: tuple[n.Condition, ...] = ()  # conditions that need all bindings of a match together
-    columns: tuple[Column, ...] = ()
-    answer: Answer = Answer.NODES
+    columns: tuple[AnswerColumn, ...] = ()
+    answer: AnswerKind = AnswerKind.NODES
 
     def slot(self, slot: Slot) -> int:
         """The number of a slot, a new one where there is none like it yet."""
@@ -98,7 +98,7 @@ class Program:
 
     def slot_of(self, reference: n.Reference) -> int:
         """The slot that holds a reference's value once its variable is bound."""
-        source = Source(reference.leaf, reference.name, reference.steps)
+        source = ValueSource(reference.leaf, reference.name, reference.steps)
         keep = {n.Alias.PLAIN: Keep.LAST, n.Alias.LAST: Keep.LAST, n.Alias.FIRST: Keep.FIRST, n.Alias.PREV: Keep.PREV}
         kept = keep[reference.alias]
         if kept is Keep.FIRST and reference.within is None and reference.variable not in self.repeats:
@@ -112,7 +112,7 @@ class Program:
 
     def slots_of(self, aggregate: n.Aggregate) -> tuple[int, ...]:
         """The slots of an aggregate over one match: avg has two, the sum and the count."""
-        variable = next(iter(sorted(ranging(aggregate.operand) & self.repeats)))
+        variable = next(iter(sorted(ranging_variables(aggregate.operand) & self.repeats)))
         operand: n.Operand | None = aggregate.operand
         if isinstance(operand, n.Reference) and operand.leaf is n.Leaf.NODE and aggregate.function == "count":
             operand = None
@@ -141,19 +141,19 @@ class Program:
     repeats: frozenset[str] = frozenset()
 
 
-def ranging(thing: n.Operand | n.Condition) -> frozenset[str]:
+def ranging_variables(thing: n.Operand | n.Condition) -> frozenset[str]:
     """The variables that stand plain or under prev, outside of aggregates."""
     match thing:
         case n.Reference():
             return frozenset({thing.variable}) if thing.alias in (n.Alias.PLAIN, n.Alias.PREV) else frozenset()
         case n.Arithmetic() | n.Comparison():
-            return ranging(thing.left) | ranging(thing.right)
+            return ranging_variables(thing.left) | ranging_variables(thing.right)
         case n.Negative():
-            return ranging(thing.operand)
+            return ranging_variables(thing.operand)
         case n.Constant() | n.Relative() | n.Aggregate():
             return frozenset()
         case _:
-            return frozenset().union(*(ranging(inner) for inner in _children(thing)))
+            return frozenset().union(*(ranging_variables(inner) for inner in _children(thing)))
 
 
 def _children(condition: n.Condition) -> tuple[n.Condition, ...]:
@@ -161,7 +161,7 @@ def _children(condition: n.Condition) -> tuple[n.Condition, ...]:
     return tuple(part for part in inner if part is not None)
 
 
-def program_of(query: n.Query, repeats: frozenset[str]) -> Program:
+def build_program(query: n.Query, repeats: frozenset[str]) -> WalkProgram:
     """The program of a checked, normalised query; `repeats` are the variables that a match may bind more than once."""
     wanted: dict[str, tuple[n.Condition, ...]] = {}
     rest: list[n.Condition] = []
@@ -171,12 +171,12 @@ def program_of(query: n.Query, repeats: frozenset[str]) -> Program:
             wanted[alone[0]] = (*wanted.get(alone[0], ()), alone[1])
         else:
             rest.append(condition)
-    walk = walk_of(query.path, wanted)
+    walk = build_walk(query.path, wanted)
     partition = query.partition
-    program = Program(
+    program = WalkProgram(
         query,
         walk,
-        walk_of(_without_variables(partition.path), {}) if partition else None,
+        build_walk(_without_variables(partition.path), {}) if partition else None,
         partition.attribute if partition else None,
         repeats=repeats,
     )
@@ -242,9 +242,9 @@ def _without_variables(path: n.Path) -> n.Path:
             return path
 
 
-def _place(condition: n.Condition, program: Program) -> None:
+def _place(condition: n.Condition, program: WalkProgram) -> None:
     """Decide where a condition is tested."""
-    walk, over = program.walk, ranging(condition)
+    walk, over = program.walk, ranging_variables(condition)
     mentions = {ref.variable for ref in n.operands(condition) if isinstance(ref, n.Reference)}
     needs: list[int] = []
     for operand in n.operands(condition):
@@ -252,7 +252,7 @@ def _place(condition: n.Condition, program: Program) -> None:
         if ranges and isinstance(operand, n.Reference) and not _in_aggregate(operand, condition):
             needs.append(program.slot_of(operand))
     _note_all(condition, program)
-    test = Test(condition, tuple(dict.fromkeys(needs)))
+    test = SlotTest(condition, tuple(dict.fromkeys(needs)))
     repeated = over & program.repeats
     decisive = [move for move in walk.moves if move.binds in (over if repeated else mentions)]
     early = [
@@ -305,7 +305,7 @@ def _inside(operand: n.Operand) -> list[n.Operand]:
     return list(n.operands(n.Comparison("=", operand, operand)))
 
 
-def _note_all(condition: n.Condition, program: Program) -> None:
+def _note_all(condition: n.Condition, program: WalkProgram) -> None:
     match condition:
         case n.Comparison():
             program.note(condition.left)
@@ -332,7 +332,7 @@ def _ends(condition: n.Condition) -> list[n.Operand]:
 def _settled_in(operand: n.Operand, walk: Walk, state: int) -> bool:
     """Whether an operand's value can no longer change after a run has come to a state."""
     if isinstance(operand, n.Aggregate):
-        return not ranging(operand.operand) & walk.bound_after[state]
+        return not ranging_variables(operand.operand) & walk.bound_after[state]
     assert isinstance(operand, n.Reference)
     later = operand.variable in walk.bound_after[state]
     if operand.alias is n.Alias.FIRST and operand.within is None:
@@ -340,25 +340,28 @@ def _settled_in(operand: n.Operand, walk: Walk, state: int) -> bool:
     return not later
 
 
-def _columns(query: n.Query, program: Program) -> None:
+def _columns(query: n.Query, program: WalkProgram) -> None:
     if query.items is None:
-        program.columns = (Column("node", None),)
+        program.columns = (AnswerColumn("node", None),)
         return
     program.columns = tuple(_column(item, program) for item in query.items)
     over_all = any(column.over_all for column in program.columns)
-    program.answer = Answer.GROUPS if over_all else Answer.MATCHES
+    program.answer = AnswerKind.GROUPS if over_all else AnswerKind.MATCHES
 
 
-def _column(item: n.Item, program: Program) -> Column:
+def _column(item: n.Item, program: WalkProgram) -> AnswerColumn:
     operand = item.operand
-    if isinstance(operand, n.Aggregate) and not ranging(operand.operand) & program.repeats:
+    if isinstance(operand, n.Aggregate) and not ranging_variables(operand.operand) & program.repeats:
         counted = operand.operand
         if operand.function == "count" and isinstance(counted, n.Reference) and counted.leaf is n.Leaf.NODE:
             counted = replace(counted, leaf=n.Leaf.TAG)  # a node that is bound has a name
         program.note(counted)
         number = "int64" if operand.function == "count" else "double"
-        return Column(item.name, counted, operand.function, number)
-    if any(isinstance(each, n.Aggregate) and not ranging(each.operand) & program.repeats for each in _inside(operand)):
+        return AnswerColumn(item.name, counted, operand.function, number)
+    if any(
+        isinstance(each, n.Aggregate) and not ranging_variables(each.operand) & program.repeats
+        for each in _inside(operand)
+    ):
         raise QueryError(
             "an aggregate over all matches cannot be part of an expression",
             span=item.span,
@@ -366,5 +369,5 @@ def _column(item: n.Item, program: Program) -> Column:
         )
     program.note(operand)
     if isinstance(operand, n.Aggregate):
-        return Column(item.name, operand, number="int64" if operand.function == "count" else "double")
-    return Column(item.name, operand, number="" if isinstance(operand, n.Reference | n.Constant) else "double")
+        return AnswerColumn(item.name, operand, number="int64" if operand.function == "count" else "double")
+    return AnswerColumn(item.name, operand, number="" if isinstance(operand, n.Reference | n.Constant) else "double")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ostinato.xseq.kernels import value_codes as v
 from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.walk.automaton import Move
-from ostinato.xseq.walk.program import Keep, Program, Slot, Source, Test
+from ostinato.xseq.walk.program import Keep, Slot, SlotTest, ValueSource, WalkProgram
 
 _COMPARE = {"=": v.EQ, "!=": v.NE, "<": v.LT, "<=": v.LE, ">": v.GT, ">=": v.GE}
 _COMPUTE = {"+": v.ADD, "-": v.SUB, "*": v.MUL, "/": v.DIV, "%": v.MOD}
@@ -22,15 +22,15 @@ AXES = {axis: number for number, axis in enumerate(n.Axis)}
 
 
 @dataclass
-class Tables:
+class WalkTables:
     """Everything about a program that does not depend on names' numbers.
 
     The file of values is [constants | sources of the current node | a stack | slots of run 0 | slots of run 1 | …].
     Codes below `base` are places of that file; a code from `base` on is a slot of a run, `width` apart.
     """
 
-    program: Program
-    sources: list[Source] = field(default_factory=list)
+    program: WalkProgram
+    sources: list[ValueSource] = field(default_factory=list)
     numeric: set[int] = field(default_factory=set)  # sources of which the number matters
     constants: list[n.Constant] = field(default_factory=list)
     held: bytes = b""  # the constants' texts
@@ -64,21 +64,21 @@ class Tables:
 # code[begin:end]. A column is (simple, code, end): the value of one code, or a program code[code:end].
 
 
-def tables_of(program: Program) -> Tables:
+def build_tables(program: WalkProgram) -> WalkTables:
     """Lower a program. Constants and sources are collected first: where slots begin depends on how many there are."""
     return _Lowering(program).tables()
 
 
 class _Lowering:
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: WalkProgram) -> None:
         self.program = program
-        self.made = Tables(program)
+        self.made = WalkTables(program)
         self.code: list[tuple[int, int]] = []
         self.tests: list[tuple[int, ...]] = []
         self.needs: list[int] = []
         self.base = 0
 
-    def tables(self) -> Tables:
+    def tables(self) -> WalkTables:
         for _ in range(2):  # the second time, codes are right
             self.code, self.tests, self.needs = [], [], []
             self.lower()
@@ -110,7 +110,7 @@ class _Lowering:
             for move in program.keyed.moves:
                 self.local_bits(move)
         begin = len(self.tests)
-        self.tests.extend(self.test(Test(condition, ())) for condition in made.local)
+        self.tests.extend(self.test(SlotTest(condition, ())) for condition in made.local)
         made.local_tests = begin, len(self.tests)
         made.move_local = np.array(move_local, np.uint64)
         columns = [self.column(column.operand) for column in program.columns]
@@ -178,7 +178,7 @@ class _Lowering:
     def last_of(self, slot: Slot) -> int:
         return self.program.slots.index(Slot(slot.variable, Keep.LAST, slot.source, within=slot.within))
 
-    def source(self, source: Source, number: bool = False) -> int:
+    def source(self, source: ValueSource, number: bool = False) -> int:
         sources = self.made.sources
         if source not in sources:
             sources.append(source)
@@ -188,7 +188,7 @@ class _Lowering:
 
     # --- conditions and operands
 
-    def test(self, test: Test) -> tuple[int, ...]:
+    def test(self, test: SlotTest) -> tuple[int, ...]:
         begin = len(self.needs)
         self.needs.extend(test.needs)
         needs = begin, len(self.needs)
@@ -225,7 +225,7 @@ class _Lowering:
                 return self.made.constants.index(operand)
             case n.Reference():
                 if operand.variable == current and operand.alias is n.Alias.PLAIN:
-                    source = Source(operand.leaf, operand.name, operand.steps)
+                    source = ValueSource(operand.leaf, operand.name, operand.steps)
                     return len(self.made.constants) + self.source(source, number=True)
                 slot = self.program.slot_of(operand)
                 self.number_matters(slot)
@@ -260,12 +260,12 @@ class _Lowering:
                 self.code += [(v.PUSH, self.base + total), (v.PUSH, self.base + count), (v.DIV, 0)]
 
 
-def _source(operand: n.Relative) -> Source:
+def _source(operand: n.Relative) -> ValueSource:
     """The source of an operand that asks a node for itself (see `is_local`)."""
     assert isinstance(operand.path, n.Step)
     if operand.leaf is n.Leaf.TAG:
-        return Source(n.Leaf.TAG)
-    return Source(n.Leaf.ATTRIBUTE, operand.path.test.name)
+        return ValueSource(n.Leaf.TAG)
+    return ValueSource(n.Leaf.ATTRIBUTE, operand.path.test.name)
 
 
 def constant_text(constant: n.Constant) -> bytes:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.documents.nested_words import element, from_tree, text
+from ostinato.documents.nested_words import element_word, letters_of_tree, text_word
 from ostinato.documents.schema.dtd import from_dtd, from_sample
-from ostinato.documents.schema.schema import DOCUMENT, Schema, checked
+from ostinato.documents.schema.model import DOCUMENT, Schema, check_letters
 from ostinato.documents.schema.xsd import from_xsd
 from ostinato.documents.tree import read_xml
 from ostinato.errors import DataError, LimitError, OstinatoError
@@ -80,7 +80,7 @@ def test_entities_are_bounded() -> None:
 
 
 def sample() -> Schema:
-    return from_sample([from_tree(read_xml(b'<r><a p="1"/><a>t</a><b><a/></b></r>'))], source="small.xml")
+    return from_sample([letters_of_tree(read_xml(b'<r><a p="1"/><a>t</a><b><a/></b></r>'))], source="small.xml")
 
 
 def test_a_sample() -> None:
@@ -95,26 +95,26 @@ def test_a_sample() -> None:
 @pytest.mark.parametrize(
     ("word", "reason"),
     [
-        (element("x"), "`x` stands in the document"),
-        (element("r", inside=[element("c")]), "`c` stands in `r`"),
-        (element("r", {"p": "1"}), "`r` has an attribute `p`"),
-        (element("r", inside=[text(" ")]), "`r` has text"),
+        (element_word("x"), "`x` stands in the document"),
+        (element_word("r", inside=[element_word("c")]), "`c` stands in `r`"),
+        (element_word("r", {"p": "1"}), "`r` has an attribute `p`"),
+        (element_word("r", inside=[text_word(" ")]), "`r` has text"),
     ],
 )
 def test_a_document_unlike_the_sample(word: list[object], reason: str) -> None:
     with pytest.raises(DataError) as caught:
-        list(checked(word, sample()))  # type: ignore[arg-type]
+        list(check_letters(word, sample()))  # type: ignore[arg-type]
     assert reason in str(caught.value) and "sample small.xml" in str(caught.value) and "fix:" in str(caught.value)
 
 
 def test_order_is_checked_only_where_it_is_promised() -> None:
-    word = element("r", inside=[element("b"), element("a")])
-    assert list(checked(word, sample())) == word
+    word = element_word("r", inside=[element_word("b"), element_word("a")])
+    assert list(check_letters(word, sample())) == word
     dtd = from_dtd("<!ELEMENT r (a, b)><!ELEMENT a EMPTY><!ELEMENT b EMPTY>")
     with pytest.raises(DataError, match="`b` stands first in `r`"):
-        list(checked(word, dtd))
+        list(check_letters(word, dtd))
     with pytest.raises(DataError, match="`b` stands directly after `b`"):
-        list(checked(element("r", inside=[element("a"), element("b"), element("b")]), dtd))
+        list(check_letters(element_word("r", inside=[element_word("a"), element_word("b"), element_word("b")]), dtd))
 
 
 XSD = """\

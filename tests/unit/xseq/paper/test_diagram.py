@@ -5,11 +5,11 @@ from pathlib import Path
 
 from ostinato.xseq.paper.diagram import VPADiagram
 from ostinato.xseq.paper.from_query import construct
-from ostinato.xseq.plan.check import parse_checked
+from ostinato.xseq.plan.check import parse_and_check
 
 
 def diagram(query: str) -> VPADiagram:
-    return VPADiagram.of(construct(parse_checked(query)), title=query)
+    return VPADiagram.of(construct(parse_and_check(query)), title=query)
 
 
 def texts(picture: str) -> list[str]:

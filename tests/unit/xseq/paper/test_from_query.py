@@ -4,12 +4,12 @@ from itertools import pairwise
 
 import pytest
 
-from ostinato.documents.nested_words import from_tree
+from ostinato.documents.nested_words import letters_of_tree
 from ostinato.documents.tree import read_xml
 from ostinato.errors import LimitError, QueryError
 from ostinato.xseq.paper.from_query import construct
 from ostinato.xseq.paper.vpa import accepts_prefix
-from ostinato.xseq.plan.check import parse_checked
+from ostinato.xseq.plan.check import parse_and_check
 
 FIGURE_5A = """\
 start E /son; accepts in @ @Bdate
@@ -106,11 +106,11 @@ start E //book; accepts in T /text()
     [("/son@Bdate", FIGURE_5A), ("/daughter son", FIGURE_5B), ("//book/year/text()", FIGURE_7)],
 )
 def test_figures(query: str, table: str) -> None:
-    assert construct(parse_checked(query)).explain() == table
+    assert construct(parse_and_check(query)).explain() == table
 
 
 def test_sizes_grow_with_the_steps() -> None:
-    sizes = [len(construct(parse_checked("//a" + "/b" * length)).states) for length in range(1, 6)]
+    sizes = [len(construct(parse_and_check("//a" + "/b" * length)).states) for length in range(1, 6)]
     assert [after - before for before, after in pairwise(sizes)] == [3] * 4
 
 
@@ -129,11 +129,11 @@ def test_sizes_grow_with_the_steps() -> None:
     ],
 )
 def test_what_is_found(query: str, document: bytes, found: bool) -> None:
-    assert accepts_prefix(construct(parse_checked(query)), from_tree(read_xml(document))) == found
+    assert accepts_prefix(construct(parse_and_check(query)), letters_of_tree(read_xml(document))) == found
 
 
 def test_a_partition_is_told_in_guards() -> None:
-    query = parse_checked("return $X@p from /s/$Z (\\$X)* partition by /s/t@company")
+    query = parse_and_check("return $X@p from /s/$Z (\\$X)* partition by /s/t@company")
     table = construct(query).explain()
     assert "[@company is the same]" in table and "[@company is another]" in table
 
@@ -141,11 +141,11 @@ def test_a_partition_is_told_in_guards() -> None:
 @pytest.mark.parametrize("query", ["//a/parent::b", "//a[b]", "//a/self::b"])
 def test_what_is_not_forward(query: str) -> None:
     with pytest.raises(QueryError, match="forward fragment") as caught:
-        construct(parse_checked(query))
-    assert "cxseq" in str(caught.value)
+        construct(parse_and_check(query))
+    assert "the walk" in str(caught.value)
 
 
 def test_intersections_are_bounded() -> None:
     long = "/a" * 60
     with pytest.raises(LimitError, match="intersection grows too large"):
-        construct(parse_checked(f"({long}) intersect ({long})"))
+        construct(parse_and_check(f"({long}) intersect ({long})"))

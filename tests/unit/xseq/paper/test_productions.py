@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostinato.documents.nested_words import element, from_tree
+from ostinato.documents.nested_words import element_word, letters_of_tree
 from ostinato.documents.tree import read_xml
 from ostinato.errors import LimitError, QueryError
 from ostinato.xseq.paper.fixpoint import pairs
@@ -27,7 +27,7 @@ from ostinato.xseq.paper.productions import (
     without_stars,
 )
 from ostinato.xseq.paper.recognise import Recogniser, recognises, to_basic_or_none
-from ostinato.xseq.plan.check import parse_checked
+from ostinato.xseq.plan.check import parse_and_check
 
 TREE = b"<a><b><c/><c/></b><b/></a>"
 
@@ -61,7 +61,7 @@ def test_safety() -> None:
 
 
 def test_each_pass_does_what_it_says() -> None:
-    query = productions(parse_checked("(//a/b)*/c/parent::b").path)
+    query = productions(parse_and_check("(//a/b)*/c/parent::b").path)
     assert any(isinstance(walk, Starred) for _, walk in query.productions)
     query = without_stars(query)
     assert not any(isinstance(walk, Starred) for _, walk in query.productions) and size(query) > 1
@@ -79,14 +79,16 @@ def test_intersections_of_steps_are_one_step() -> None:
 
 def test_what_follows_an_intersection_needs_one_end() -> None:
     """Lemma B.3 would let the sides end on different nodes: b's first child and b's second child, then c's parent."""
-    path = parse_checked("/a ((/b/c) intersect (/b/d))/parent::b").path
+    path = parse_and_check("/a ((/b/c) intersect (/b/d))/parent::b").path
     with pytest.raises(QueryError, match="intersection of longer paths"):
         to_basic(productions(path))
     assert to_basic_or_none(path) is None
 
 
 def test_productions_are_readable() -> None:
-    assert str(productions(parse_checked("/a[@p = '1']/parent::b").path)).splitlines()[-1] == "path1 := ⊙::_ step1 at2"
+    assert (
+        str(productions(parse_and_check("/a[@p = '1']/parent::b").path)).splitlines()[-1] == "path1 := ⊙::_ step1 at2"
+    )
 
 
 @pytest.mark.parametrize(
@@ -104,32 +106,32 @@ def test_productions_are_readable() -> None:
     ],
 )
 def test_recognition(query: str, document: bytes, found: bool) -> None:
-    assert recognises(parse_checked(query), from_tree(read_xml(document))) == found
+    assert recognises(parse_and_check(query), letters_of_tree(read_xml(document))) == found
 
 
 def test_circles_support_nothing() -> None:
     """X := ↓::a Y, Y := ↑::_ X: the automaton of the paper's proof would accept."""
     circle = CXSeq("X", (("X", down("a", "Y")), ("Y", VStep(Direction.PARENT, then=("X",)))))
-    word = element("a", inside=[element("a")])
+    word = element_word("a", inside=[element_word("a")])
     assert not Recogniser(circle).run(word)
     ends = CXSeq("X", (*circle.productions, ("Y", down("a"))))
     assert Recogniser(ends).run(word)
 
 
 def test_states_do_not_grow_with_the_document() -> None:
-    query = to_basic_or_none(parse_checked("//c[preceding_sibling::b/parent::a]").path)
+    query = to_basic_or_none(parse_and_check("//c[preceding_sibling::b/parent::a]").path)
     assert query is not None
     few, many = Recogniser(query), Recogniser(query)
-    row = [element("b"), element("c"), element("d", inside=[element("c")])]
-    assert few.run(element("r", inside=row * 3)) is many.run(element("r", inside=row * 300)) is False
+    row = [element_word("b"), element_word("c"), element_word("d", inside=[element_word("c")])]
+    assert few.run(element_word("r", inside=row * 3)) is many.run(element_word("r", inside=row * 300)) is False
     assert few.states == many.states
 
 
 def test_limits_and_refusals() -> None:
-    word = element("a", inside=[element("b")])
+    word = element_word("a", inside=[element_word("b")])
     with pytest.raises(LimitError, match="states=1"):
-        recognises(parse_checked("//a[b]"), word, limit=1)
+        recognises(parse_and_check("//a[b]"), word, limit=1)
     with pytest.raises(QueryError, match="no part of the navigation"):
-        recognises(parse_checked("return $X from //$X where $X@p = 1"), word)
+        recognises(parse_and_check("return $X from //$X where $X@p = 1"), word)
     with pytest.raises(QueryError, match="not in the forward fragment"):
-        recognises(parse_checked("//a[b/c = d]"), word)
+        recognises(parse_and_check("//a[b/c = d]"), word)

@@ -3,13 +3,13 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostinato.documents.nested_words import from_tree
+from ostinato.documents.nested_words import letters_of_tree
 from ostinato.documents.schema.dtd import from_dtd, from_sample
 from ostinato.documents.tree import read_xml
 from ostinato.xseq.paper.from_query import construct
-from ostinato.xseq.paper.schema import fitting
+from ostinato.xseq.paper.schema import restrict_to_schema
 from ostinato.xseq.paper.vpa import accepts_prefix
-from ostinato.xseq.plan.check import parse_checked
+from ostinato.xseq.plan.check import parse_and_check
 from ostinato.xseq.syntax.nodes import Path
 from support.generators.paths import documents, paths
 
@@ -40,15 +40,15 @@ def test_figure_7_with_a_schema() -> None:
     schema = from_dtd(
         "<!ELEMENT bib (book)*><!ELEMENT book (title, year)><!ELEMENT title (#PCDATA)><!ELEMENT year (#PCDATA)>"
     )
-    assert fitting(construct(parse_checked("//book/year/text()")), schema).explain() == FIGURE_7
+    assert restrict_to_schema(construct(parse_and_check("//book/year/text()")), schema).explain() == FIGURE_7
 
 
 @settings(max_examples=40, deadline=None)
 @given(paths(), st.lists(documents(), min_size=1, max_size=3))
 def test_same_answers(path: Path, written: list[bytes]) -> None:
-    words = [list(from_tree(read_xml(each))) for each in written]
+    words = [list(letters_of_tree(read_xml(each))) for each in written]
     automaton = construct(path)
-    smaller = fitting(automaton, from_sample(words))
+    smaller = restrict_to_schema(automaton, from_sample(words))
     assert len(smaller.moves) <= len(automaton.moves)
     for word in words:
         assert accepts_prefix(smaller, word) == accepts_prefix(automaton, word)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from ostinato.errors import QueryError
-from ostinato.xseq.plan.check import normalised, parse_checked, repeating, variables
+from ostinato.xseq.plan.check import parse_and_check
 from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.format import path_text, query_text
+from ostinato.xseq.syntax.normal_form import normalise
 from ostinato.xseq.syntax.parse import parse
+from ostinato.xseq.syntax.variables import repeating_variables, variables
 from support.xseq_paper import ALL, REFUSED
 
 
@@ -16,7 +18,7 @@ from support.xseq_paper import ALL, REFUSED
 def test_rule_1(name: str) -> None:
     text, reason = REFUSED[name]
     with pytest.raises(QueryError) as caught:
-        parse_checked(text)
+        parse_and_check(text)
     assert reason in caught.value.reason and caught.value.span is not None
 
 
@@ -59,7 +61,7 @@ def test_rule_1(name: str) -> None:
 )
 def test_refused(text: str, reason: str, fix: str | None) -> None:
     with pytest.raises(QueryError) as caught:
-        parse_checked(text)
+        parse_and_check(text)
     assert reason in caught.value.reason
     assert caught.value.span is not None and caught.value.text == text
     assert fix is None or fix in (caught.value.fix or "")
@@ -81,11 +83,11 @@ def test_refused(text: str, reason: str, fix: str | None) -> None:
     ],
 )
 def test_accepted(text: str) -> None:
-    parse_checked(text)
+    parse_and_check(text)
 
 
 def test_variables_in_order_of_appearance() -> None:
-    query = parse_checked("return $A@a from //$B[$C][$D[/$E]] (/$A)* ($Z: /$F $B)")
+    query = parse_and_check("return $A@a from //$B[$C][$D[/$E]] (/$A)* ($Z: /$F $B)")
     assert variables(query) == ("B", "C", "D", "E", "A", "F")
 
 
@@ -106,7 +108,7 @@ def test_variables_in_order_of_appearance() -> None:
     ],
 )
 def test_repeating(text: str, several: str) -> None:
-    assert repeating(parse_checked(text)) == set(several)
+    assert repeating_variables(parse_and_check(text)) == set(several)
 
 
 @pytest.mark.parametrize(
@@ -120,15 +122,15 @@ def test_repeating(text: str, several: str) -> None:
     ],
 )
 def test_conditions_on_variables_move_to_where(text: str, moved: str) -> None:
-    query = normalised(parse_checked(text))
+    query = normalise(parse_and_check(text))
     assert query_text(query) == moved
-    assert normalised(query) == query
+    assert normalise(query) == query
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_normalised_queries_are_queries(name: str) -> None:
-    query = normalised(parse_checked(ALL[name]))
-    assert parse_checked(query_text(query)) == query
+    query = normalise(parse_and_check(ALL[name]))
+    assert parse_and_check(query_text(query)) == query
 
 
 def test_first_round() -> None:

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from ostinato.documents.nested_words import element
+from ostinato.documents.nested_words import element_word
 from ostinato.documents.schema.dtd import from_dtd
-from ostinato.documents.schema.schema import Schema, checked
-from ostinato.xseq.plan.check import parse_checked
-from ostinato.xseq.plan.schema_passes import optimised
+from ostinato.documents.schema.model import Schema, check_letters
+from ostinato.xseq.plan.check import parse_and_check
+from ostinato.xseq.plan.schema_passes import optimise
 from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.format import query_text
 
@@ -20,7 +20,7 @@ SIGMOD = from_dtd(
 
 
 def smaller(query: str, schema: Schema | None = SIGMOD) -> tuple[str, list[str]]:
-    found, notes = optimised(parse_checked(query), schema)
+    found, notes = optimise(parse_and_check(query), schema)
     return query_text(found), [note.text for note in notes]
 
 
@@ -53,13 +53,13 @@ def test_a_prefix_that_another_place_could_miss_is_not_cut() -> None:
 
 
 def test_wildcards_and_descendants() -> None:
-    query, notes = optimised(parse_checked("return $X@position from //authors[author]/$X"), SIGMOD)
+    query, notes = optimise(parse_and_check("return $X@position from //authors[author]/$X"), SIGMOD)
     step = query.path.parts[1]  # type: ignore[union-attr]
     assert isinstance(step, n.Step) and step.test == n.NodeTest(n.Kind.NAME, "author") and step.variable == "X"
     assert any("can only be `author`" in note.text for note in notes)
-    path = optimised(parse_checked("//issue[volume]//volume"), SIGMOD)[0].path
+    path = optimise(parse_and_check("//issue[volume]//volume"), SIGMOD)[0].path
     assert path.parts[1].axis is n.Axis.CHILD  # type: ignore[union-attr]
-    path = optimised(parse_checked("//issue[volume]//author"), SIGMOD)[0].path
+    path = optimise(parse_and_check("//issue[volume]//author"), SIGMOD)[0].path
     assert path.parts[1].axis is n.Axis.DESCENDANT  # type: ignore[union-attr]
 
 
@@ -84,30 +84,30 @@ def test_branches_that_cannot_be() -> None:
     ],
 )
 def test_queries_that_never_match(query: str, reason: str) -> None:
-    found, notes = optimised(parse_checked(query), SIGMOD)
-    assert found == parse_checked(query) and notes[-1].never
+    found, notes = optimise(parse_and_check(query), SIGMOD)
+    assert found == parse_and_check(query) and notes[-1].never
     assert reason in notes[-1].text and notes[-1].text.endswith("says sigmod.dtd")
 
 
 def test_names_in_conditions_need_no_schema() -> None:
-    query, notes = optimised(
-        parse_checked("return $X@p from //$X \\$Y where tag($X) = 'a' and 'b' = tag($Y) and $X@p > 1")
+    query, notes = optimise(
+        parse_and_check("return $X@p from //$X \\$Y where tag($X) = 'a' and 'b' = tag($Y) and $X@p > 1")
     )
     steps = query.path.parts  # type: ignore[union-attr]
     assert [(step.variable, step.test.name) for step in steps] == [("X", "a"), ("Y", "b")]  # type: ignore[union-attr]
-    assert query.where == parse_checked("return $X from //$X where $X@p > 1").where and len(notes) == 2
+    assert query.where == parse_and_check("return $X from //$X where $X@p > 1").where and len(notes) == 2
 
 
 @pytest.mark.parametrize(
     "condition", ["tag($X) = '1'", "tag(first($X)) = 'a'", "tag($X) != 'a'", "tag($X) = 'a' or $X@p = 1"]
 )
 def test_conditions_that_stay(condition: str) -> None:
-    query = parse_checked(f"return $X@p from //$X where {condition}")
-    assert optimised(query) == (query, ())
+    query = parse_and_check(f"return $X@p from //$X where {condition}")
+    assert optimise(query) == (query, ())
 
 
 def test_attributes_of_namespaces_need_no_declaration() -> None:
     for query in ("//volume@xmlns", "//volume@xml:lang", "//volume@*"):
-        assert not any(note.never for note in optimised(parse_checked(query), SIGMOD)[1])
-    word = element("SigmodRecord", {"xmlns:xsi": "http://www.w3.org/2001/XMLSchema-instance"})
-    assert list(checked(word, SIGMOD)) == word
+        assert not any(note.never for note in optimise(parse_and_check(query), SIGMOD)[1])
+    word = element_word("SigmodRecord", {"xmlns:xsi": "http://www.w3.org/2001/XMLSchema-instance"})
+    assert list(check_letters(word, SIGMOD)) == word

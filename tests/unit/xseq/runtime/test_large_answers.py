@@ -10,7 +10,7 @@ import pytest
 import ostinato
 from ostinato import XSeqLimits
 from ostinato.xseq.runtime import rows
-from ostinato.xseq.runtime.texts import Texts
+from ostinato.xseq.runtime.texts import TextSlices
 
 DEEP = b"<a>" * 200 + b"x" * 1000 + b"</a>" * 200
 STREAMED = "//a"
@@ -24,13 +24,13 @@ def test_counting_copies_no_text(text: str, matches: Any, monkeypatch: pytest.Mo
     query = ostinato.xseq(text, matches=matches)
     wanted = query.detect(DEEP).num_rows
     copied = []
-    array = Texts.array
+    array = TextSlices.array
 
-    def watched(self: Texts) -> pa.Array:
+    def watched(self: TextSlices) -> pa.Array:
         copied.append(self.nbytes)
         return array(self)
 
-    monkeypatch.setattr(Texts, "array", watched)
+    monkeypatch.setattr(TextSlices, "array", watched)
     assert query.count(DEEP) == wanted and query.recognises(DEEP) == (wanted > 0)
     assert not any(copied)
 

@@ -8,8 +8,8 @@ import pytest
 
 import ostinato
 from ostinato.documents.tree import read_xml
-from ostinato.xseq.plan.check import parse_checked
-from ostinato.xseq.plan.local_tests import compared
+from ostinato.xseq.plan.check import parse_and_check
+from ostinato.xseq.plan.local_tests import compare
 from ostinato.xseq.semantics.query import evaluate
 
 LARGE = 2**53
@@ -29,11 +29,11 @@ def _document() -> str:
 )
 def test_as_whole_numbers(path: str, sign: str) -> None:
     query, document = path.format(sign), _document()
-    expected = [one for one, two in product(NUMBERS, NUMBERS) if compared(sign, one, two)]
+    expected = [one for one, two in product(NUMBERS, NUMBERS) if compare(sign, one, two)]
     exact = {"=": int.__eq__, "!=": int.__ne__, "<": int.__lt__, "<=": int.__le__, ">": int.__gt__, ">=": int.__ge__}
     assert expected == [one for one, two in product(NUMBERS, NUMBERS) if exact[sign](int(one), int(two))]
     found = ostinato.xseq(query).detect(document)[0].to_pylist()
-    assert found == expected == [row[0] for row in evaluate(parse_checked(query), read_xml(document.encode()))]
+    assert found == expected == [row[0] for row in evaluate(parse_and_check(query), read_xml(document.encode()))]
 
 
 def test_constants_and_other_numbers() -> None:
@@ -41,4 +41,4 @@ def test_constants_and_other_numbers() -> None:
     for query, found in ((f"//a[@i = {LARGE + 1}]/@i", [0, 2]), (f"//a[@i = '{LARGE}']/@i", [1, 2])):
         rows = ostinato.xseq(query).detect(document)[0].to_pylist()
         assert rows == [[f"{LARGE + 1}", f"{LARGE}", f"{LARGE}.0"][place] for place in found]
-        assert rows == [row[0] for row in evaluate(parse_checked(query), read_xml(document.encode()))]
+        assert rows == [row[0] for row in evaluate(parse_and_check(query), read_xml(document.encode()))]

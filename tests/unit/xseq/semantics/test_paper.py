@@ -8,13 +8,13 @@ from collections.abc import Iterable
 import pytest
 
 from ostinato.documents.tree import read_xml
-from ostinato.xseq.plan.check import parse_checked
+from ostinato.xseq.plan.check import parse_and_check
 from ostinato.xseq.semantics.query import Row, evaluate
 from support.xseq_paper import ALL
 
 
 def rows(name: str, document: str) -> list[Row]:
-    return evaluate(parse_checked(ALL[name]), read_xml(document.encode()))
+    return evaluate(parse_and_check(ALL[name]), read_xml(document.encode()))
 
 
 def stocks(*prices: float, company: str = "A") -> str:
@@ -70,7 +70,7 @@ def test_query_13_theft() -> None:
     # as it is printed, the last one is no event, and so outside of every partition
     printed = ALL["query13"].replace("tag($X) = 'event'", "tag($X) = 'transaction'")
     last = "<transaction itemid='1' eventtype='removed from store'/>"
-    assert evaluate(parse_checked(printed), read_xml(f"<events>{document}{last}</events>".encode())) == []
+    assert evaluate(parse_and_check(printed), read_xml(f"<events>{document}{last}</events>".encode())) == []
 
 
 def test_query_14_reachable_files() -> None:

@@ -6,15 +6,15 @@ import pytest
 
 from ostinato.documents.tree import read_json, read_xml
 from ostinato.errors import LimitError
-from ostinato.xseq.plan.check import parse_checked
-from ostinato.xseq.semantics.query import Matches, Row, columns, evaluate, found_matches, repeating
+from ostinato.xseq.plan.check import parse_and_check
+from ostinato.xseq.semantics.query import Matches, Row, columns, evaluate, find_matches, repeating_variables
 
 TREE = """<r><a i="1" p="3"/><a i="2" p="1"><c i="c1">x<d i="d1"/>y</c></a><b i="3" p="2"/><a i="4" p="5"><c i="c2"/>
 </a></r>"""
 
 
 def rows(text: str, document: str = TREE, matches: Matches = "all") -> list[Row]:
-    return evaluate(parse_checked(text), read_xml(document.encode()), matches)
+    return evaluate(parse_and_check(text), read_xml(document.encode()), matches)
 
 
 def one(text: str, document: str = TREE, matches: Matches = "all") -> list[object]:
@@ -114,7 +114,7 @@ def test_a_bare_path_gives_each_node_once_in_document_order() -> None:
     assert one("(//c union //a[c] union //a/c)/@i") == ["2", "c1", "4", "c2"]
     assert one("//d/parent::* /d/@i") == ["d1"]
     assert one("//$X /ancestor::r/b/@i where $X@p > 0") == ["3"]
-    assert columns(parse_checked("//a")) == ["node"]
+    assert columns(parse_and_check("//a")) == ["node"]
 
 
 def test_star_is_any_number_of_rounds() -> None:
@@ -152,12 +152,12 @@ def test_walks_that_bind_the_same_are_one_match() -> None:
 
 def test_a_match_is_a_sequence_of_bindings() -> None:
     document = read_xml(b"<r><a/><b/></r>")
-    bindings = found_matches(parse_checked(r"//$X[@$N] \ $Y"), read_xml(b"<r><a p='1' q='2'/><b/></r>"))
+    bindings = find_matches(parse_and_check(r"//$X[@$N] \ $Y"), read_xml(b"<r><a p='1' q='2'/><b/></r>"))
     assert [[(variable, node.name) for variable, node in match] for match in bindings] == [
         [("X", "a"), ("N", "p"), ("Y", "b")],
         [("X", "a"), ("N", "q"), ("Y", "b")],
     ]
-    assert [len(match) for match in found_matches(parse_checked(r"//a (\$X)*"), document)] == [0, 1]
+    assert [len(match) for match in find_matches(parse_and_check(r"//a (\$X)*"), document)] == [0, 1]
 
 
 def test_predicates_bind_before_what_follows() -> None:
@@ -292,8 +292,8 @@ def test_aggregates_of_a_match() -> None:
 
 def test_a_variable_in_two_places_repeats() -> None:
     assert one(r"return sum($X@p) from /r /\ $X \ $X", numbers(1, 2, 4)) == [3.0]
-    assert repeating(parse_checked(r"/$V (\$X)* \$Y[$W] ($Z: \$A) $Z ($Q: \$B $Q) \$Y").path) == set("XYAB")
-    assert repeating(parse_checked(r"($Z: /$X $Q) ($Q: /$Y $Z)").path) == {"X", "Y"}
+    assert repeating_variables(parse_and_check(r"/$V (\$X)* \$Y[$W] ($Z: \$A) $Z ($Q: \$B $Q) \$Y").path) == set("XYAB")
+    assert repeating_variables(parse_and_check(r"($Z: /$X $Q) ($Q: /$Y $Z)").path) == {"X", "Y"}
 
 
 def test_aggregates_over_all_matches() -> None:
@@ -428,17 +428,17 @@ def test_a_predicate_that_speaks_of_variables_speaks_of_the_match() -> None:
 
 
 def test_column_names() -> None:
-    query = parse_checked("return $X@p as price, $X@k from //$X")
+    query = parse_and_check("return $X@p as price, $X@k from //$X")
     assert columns(query) == ["price", "$X@k"]
 
 
 def test_json() -> None:
     document = read_json('{"t": [{"p": 3}, {"p": 2.50}, {"p": 4}]}')
-    found = evaluate(parse_checked(r"return last($X)@p from /json/$Z (\$X)* where last($X)@p < $Z@p"), document)
+    found = evaluate(parse_and_check(r"return last($X)@p from /json/$Z (\$X)* where last($X)@p < $Z@p"), document)
     assert found == [("2.50",)]
 
 
 def test_limit() -> None:
     document = read_xml(numbers(*range(12)).encode())
     with pytest.raises(LimitError):
-        evaluate(parse_checked("return $X@p from /r/$X ($X)*"), document, limit=100)
+        evaluate(parse_and_check("return $X@p from /r/$X ($X)*"), document, limit=100)

@@ -9,12 +9,12 @@ import pytest
 
 from ostinato.core.text.grammar import MAX_DEPTH
 from ostinato.errors import QueryError
-from ostinato.xseq.plan.check import parse_checked
+from ostinato.xseq.plan.check import parse_and_check
 from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.format import query_text
 from ostinato.xseq.syntax.parse import parse
 from ostinato.xseq.syntax.tokens import words
-from ostinato.xseq.syntax.warnings import warnings_of
+from ostinato.xseq.syntax.warnings import find_warnings
 from support.xseq_paper import ALL
 
 ANY, HERE, TEXT = n.NodeTest(n.Kind.ANY), n.NodeTest(n.Kind.NODE), n.NodeTest(n.Kind.TEXT)
@@ -34,8 +34,8 @@ def path(text: str) -> n.Path:
 
 @pytest.mark.parametrize("name", ALL)
 def test_queries_of_the_paper(name: str) -> None:
-    query = parse_checked(ALL[name])
-    assert parse_checked(query_text(query)) == query
+    query = parse_and_check(ALL[name])
+    assert parse_and_check(query_text(query)) == query
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_errors(text: str, reason: str, fix: str | None) -> None:
 
 def test_the_place_is_shown() -> None:
     with pytest.raises(QueryError) as caught:
-        parse_checked("return $X@a\nfrom //$Y")
+        parse_and_check("return $X@a\nfrom //$Y")
     assert str(caught.value).splitlines()[1:3] == ["   1 | return $X@a", "              ^^^^"]
 
 
@@ -255,12 +255,12 @@ def test_clauses_of_sql() -> None:
         ("return $X@a from //$X having count($X) > 3", "having", "after where"),
     ):
         with pytest.raises(QueryError, match=f"no `{clause}`") as caught:
-            parse_checked(text)
+            parse_and_check(text)
         assert fix in (caught.value.fix or "") and caught.value.text == text
     with pytest.raises(QueryError, match=r"never bound in the path(?s:.)*write \$Y there"):
-        parse_checked(r"return $X@a from //$X \Y where $Y@a > 3")
+        parse_and_check(r"return $X@a from //$X \Y where $Y@a > 3")
     with pytest.raises(QueryError, match="never closed") as caught:
-        parse_checked("(: x")
+        parse_and_check("(: x")
     assert caught.value.text == "(: x"
 
 
@@ -283,7 +283,7 @@ def test_clauses_of_sql() -> None:
     ],
 )
 def test_warnings(text: str, warning: str) -> None:
-    (found,) = warnings_of(text, parse_checked(text))
+    (found,) = find_warnings(text, parse_and_check(text))
     assert warning in found
 
 
@@ -305,7 +305,7 @@ def test_warnings(text: str, warning: str) -> None:
     ],
 )
 def test_nothing_to_warn_of(text: str) -> None:
-    assert warnings_of(text, parse_checked(text)) == ()
+    assert find_warnings(text, parse_and_check(text)) == ()
 
 
 def test_names_in_quotes() -> None:
@@ -320,7 +320,7 @@ def test_names_in_quotes() -> None:
 
 def test_another_language() -> None:
     with pytest.raises(QueryError, match="CEL"):
-        parse_checked("SELECT * FROM S WHERE T AS x ; U AS y")
+        parse_and_check("SELECT * FROM S WHERE T AS x ; U AS y")
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ def test_another_language() -> None:
 )
 def test_deep_queries_are_refused(text: str) -> None:
     with pytest.raises(QueryError, match=f"more than {MAX_DEPTH} levels"):
-        parse_checked(text)
+        parse_and_check(text)
 
 
 def test_long_queries_are_read() -> None:

@@ -37,7 +37,7 @@ class Anchor:
         return self.moves[-1].target if self.moves else 0
 
 
-def anchor_of(tables: TreeTables) -> Anchor:
+def find_anchor(tables: TreeTables) -> Anchor:
     """The longest prefix of the path that can be an anchor."""
     walk = tables.program.walk
     keyed: tuple[Move, ...] = ()

@@ -36,18 +36,18 @@ def zeros(size: int) -> Ints:
     return np.zeros(size, np.int32)
 
 
-def longer(array: NDArray[Any], size: int) -> NDArray[Any]:
+def lengthen(array: NDArray[Any], size: int) -> NDArray[Any]:
     longer = np.zeros(size, array.dtype)
     longer[: array.size] = array
     return longer
 
 
-def table(count: int) -> Ints:
+def new_hash_table(count: int) -> Ints:
     """An empty hash table for so many entries, at most half full."""
     return np.full(1 << max(4, (2 * count - 1).bit_length()), -1, np.int32)
 
 
-def fits(size: int) -> None:
+def check_size(size: int) -> None:
     if size >= 1 << 31:
         raise LimitError(
             "walks", 1 << 31, reason="there are too many walks", fix="make the path or its conditions stricter"

@@ -12,28 +12,28 @@ EXISTS = "exists"  # a comparison with this operator holds when its left side, b
 Definitions = Mapping[str, n.Define]
 
 
-def with_conditions(query: n.Query) -> n.Query:
+def close_conditions(query: n.Query) -> n.Query:
     """The query with every predicate `[p]` that binds nothing as a condition."""
     defined = {each.variable: each for each in _definitions(query.path)}
     return replace(query, path=_open(query.path, defined))
 
 
-def plain(path: n.Path, defined: Definitions, inside: frozenset[str] = frozenset()) -> n.Path:
+def close_path(path: n.Path, defined: Definitions, inside: frozenset[str] = frozenset()) -> n.Path:
     """A path without variables, whose calls are answered by definitions in it, and whose predicates are conditions."""
     match path:
         case n.Step():
             found = tuple(n.Holds(_plain_predicate(each, defined)) for each in path.predicates)
             return replace(path, variable=None, predicates=found)
         case n.Concat() | n.Union() | n.Intersect():
-            return replace(path, parts=tuple(plain(part, defined, inside) for part in path.parts))
+            return replace(path, parts=tuple(close_path(part, defined, inside) for part in path.parts))
         case n.Star():
-            return replace(path, body=plain(path.body, defined, inside))
+            return replace(path, body=close_path(path.body, defined, inside))
         case n.Define():
-            return replace(path, body=plain(path.body, defined, inside | {path.variable}))
+            return replace(path, body=close_path(path.body, defined, inside | {path.variable}))
         case n.Call():
             if path.variable in inside:
                 return path
-            return plain(replace(defined[path.variable], entry=None), defined, inside)
+            return close_path(replace(defined[path.variable], entry=None), defined, inside)
 
 
 def _open(path: n.Path, defined: Definitions) -> n.Path:
@@ -60,7 +60,7 @@ def _plain_predicate(predicate: n.Predicate, defined: Definitions) -> n.Conditio
     if isinstance(predicate, n.Holds):
         return _plain_condition(predicate.condition, defined)
     here = n.Step(n.Axis.SELF, n.NodeTest(n.Kind.NODE))
-    return n.Comparison(EXISTS, n.Relative(n.Concat((here, plain(predicate.path, defined)))), n.Constant(""))
+    return n.Comparison(EXISTS, n.Relative(n.Concat((here, close_path(predicate.path, defined)))), n.Constant(""))
 
 
 def _plain_condition(condition: n.Condition, defined: Definitions) -> n.Condition:
@@ -80,7 +80,7 @@ def _plain_condition(condition: n.Condition, defined: Definitions) -> n.Conditio
 def _plain_operand(operand: n.Operand, defined: Definitions) -> n.Operand:
     match operand:
         case n.Relative():
-            return replace(operand, path=plain(operand.path, defined))
+            return replace(operand, path=close_path(operand.path, defined))
         case n.Arithmetic():
             return replace(
                 operand, left=_plain_operand(operand.left, defined), right=_plain_operand(operand.right, defined)

@@ -15,28 +15,28 @@ from ostinato.documents.tokens import Names, Tokens
 from ostinato.xseq.kernels.tree.build import count_nodes
 from ostinato.xseq.kernels.tree.outline import BEGUN, DEPTH, ENDED, INSIDE, REGIONS, Outline, Stack, find, outlined
 from ostinato.xseq.limits import XSeqLimits
-from ostinato.xseq.runtime.buffered.anchor import Anchor, anchor_of
+from ostinato.xseq.runtime.buffered.anchor import Anchor, find_anchor
 from ostinato.xseq.runtime.buffered.forest import Forest, Matches, Part
 from ostinato.xseq.runtime.buffered.store import Store
-from ostinato.xseq.runtime.buffered.tables import TreeTables, tree_tables
-from ostinato.xseq.runtime.rows import Rows
+from ostinato.xseq.runtime.buffered.tables import TreeTables, build_tree_tables
+from ostinato.xseq.runtime.rows import MatchRows
 from ostinato.xseq.syntax.nodes import Axis, Kind, NodeTest
 from ostinato.xseq.walk.automaton import Move
-from ostinato.xseq.walk.program import Program
+from ostinato.xseq.walk.program import WalkProgram
 from ostinato.xseq.walk.tables import AXES
 
 _ROOT = Move(0, 1, Axis.CHILD, NodeTest(Kind.ANY))  # where the whole document is kept, that is its root element
 _NONE = np.zeros(0, np.uint8)
 
 
-class Buffered:
+class BufferedEvaluator:
     """An Evaluator."""
 
     def __init__(
-        self, program: Program, *, matches: Matches = "all", limits: XSeqLimits | None = None, texts: bool = True
+        self, program: WalkProgram, *, matches: Matches = "all", limits: XSeqLimits | None = None, texts: bool = True
     ) -> None:
-        self.tables: TreeTables = tree_tables(program)
-        self.anchor: Anchor = anchor_of(self.tables)
+        self.tables: TreeTables = build_tree_tables(program)
+        self.anchor: Anchor = find_anchor(self.tables)
         self.matches, self.limits, self.texts = matches, limits or XSeqLimits(), texts
         self.store = Store(self.limits)
         self.state = np.zeros(5, np.int64)
@@ -61,7 +61,7 @@ class Buffered:
         why = f"; no smaller part, because {anchor.reason}" if anchor.reason else ""
         return f"keeps one {steps} element at a time, the outermost ones{why}"
 
-    def push(self, tokens: Tokens, names: Names) -> list[Rows]:
+    def push(self, tokens: Tokens, names: Names) -> list[MatchRows]:
         size = tokens.kind.size
         kind, name = read_only(tokens.kind), read_only(tokens.name)
         outline = self._outline(names)
@@ -87,7 +87,7 @@ class Buffered:
         self.used = tokens.used
         return found
 
-    def finish(self) -> list[Rows]:
+    def finish(self) -> list[MatchRows]:
         return []
 
     @property
@@ -109,7 +109,7 @@ class Buffered:
 
     def _evaluate(
         self, part: Part, names: Names, outline: Outline, tops: NDArray[np.int64], uppers: NDArray[np.int64]
-    ) -> Rows:
+    ) -> MatchRows:
         forest = Forest(self.tables, part, names, self.matches, self.limits, texts=self.texts)
         if not self.anchor.moves:
             if self.tables.keyed >= 0:

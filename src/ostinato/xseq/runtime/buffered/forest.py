@@ -32,12 +32,12 @@ from ostinato.xseq.kernels.tree.walk import Dense, Frames, Memo, Out
 from ostinato.xseq.kernels.value_codes import BOTH, DEEPEST, NULL, NUMBER, TEXT
 from ostinato.xseq.kernels.values import run_program
 from ostinato.xseq.limits import XSeqLimits
-from ostinato.xseq.runtime.buffered.arrays import fits, longer, new_values, put_constant, table, zeros
+from ostinato.xseq.runtime.buffered.arrays import check_size, lengthen, new_hash_table, new_values, put_constant, zeros
 from ostinato.xseq.runtime.buffered.tables import LEAVES, TreeTables
-from ostinato.xseq.runtime.rows import Rows
-from ostinato.xseq.runtime.texts import Texts
+from ostinato.xseq.runtime.rows import MatchRows
+from ostinato.xseq.runtime.texts import TextSlices
 from ostinato.xseq.syntax import nodes as n
-from ostinato.xseq.walk.program import Answer, Keep
+from ostinato.xseq.walk.program import AnswerKind, Keep
 from ostinato.xseq.walk.tables import AXES, constant_text
 
 Matches = Literal["all", "longest"]
@@ -68,7 +68,7 @@ class Forest:
     ) -> None:
         self.tables, self.part, self.names = tables, part, names
         self.matches, self.limits, self.texts = matches, limits, texts
-        self.bare = tables.program.answer is Answer.NODES
+        self.bare = tables.program.answer is AnswerKind.NODES
         self.frames: Frames
         self.dense: Dense
         self.out: Out
@@ -180,12 +180,12 @@ class Forest:
         room = self.room
         if code == tree_checks.GROW_TEXT:
             self._check_held(2 * self.held.size)
-            self.held = longer(self.held, 2 * self.held.size)
+            self.held = lengthen(self.held, 2 * self.held.size)
         elif code == tree_checks.GROW_LIST:
-            self.room = room._replace(found=longer(room.found, 2 * room.found.size))
+            self.room = room._replace(found=lengthen(room.found, 2 * room.found.size))
         elif code == tree_checks.GROW_PATH:
             state, node, move, at, marks = (
-                longer(array, 2 * array.size) for array in (room.state, room.node, room.move, room.at, room.marks)
+                lengthen(array, 2 * array.size) for array in (room.state, room.node, room.move, room.at, room.marks)
             )
             self.room = room._replace(state=state, node=node, move=move, at=at, marks=marks)
         elif code == tree_walk.GROW_CHAINS:
@@ -193,7 +193,7 @@ class Forest:
         elif code == tree_walk.GROW_MEMO:
             self._grow_memo()
         elif code == tree_walk.GROW_FRAMES:
-            self.frames = Frames._make(longer(array, 2 * array.size) for array in self.frames)
+            self.frames = Frames._make(lengthen(array, 2 * array.size) for array in self.frames)
         elif code == tree_walk.GROW_OUT:
             most = self.limits.matches
             if self.out.chain.size > most:
@@ -204,7 +204,7 @@ class Forest:
                     fix="make the path or its conditions stricter, or allow more matches",
                 )
             size = min(most + 1, 4 * self.out.chain.size)
-            self.out = self.out._replace(chain=longer(self.out.chain, size), node=longer(self.out.node, size))
+            self.out = self.out._replace(chain=lengthen(self.out.chain, size), node=lengthen(self.out.node, size))
 
     def _check_held(self, size: int) -> None:
         most = min(self.limits.kept_bytes, (1 << 31) - 1)  # places in it have 32 bits
@@ -265,7 +265,7 @@ class Forest:
             self._grow(code)
         return nodes[nodes >= 0]
 
-    def walk(self, seeds: Ints, states: Ints) -> Rows:
+    def walk(self, seeds: Ints, states: Ints) -> MatchRows:
         """The matches of walks that begin on these nodes in these states."""
         self._ready()
         st = np.zeros(8, np.int64)
@@ -286,7 +286,7 @@ class Forest:
         tables, nodes = self.tables, self.nodes
         size, width = 64, tables.widest
         made = tables.tables
-        self.chains = Chains(zeros(size), zeros(size), zeros(size), np.zeros(size, np.uint8), table(size))
+        self.chains = Chains(zeros(size), zeros(size), zeros(size), np.zeros(size, np.uint8), new_hash_table(size))
         self.chains.done[0] = 1
         self.chains.node[0] = -1
         for slot, what in enumerate(tables.program.slots):
@@ -294,7 +294,7 @@ class Forest:
             summed = what.keep in (Keep.SUM, Keep.MIN, Keep.MAX)
             self.values.kind[made.base + slot] = NUMBER if counted else NULL if summed else 0
             self.values.num[made.base + slot] = 0.0
-        self.memo = Memo(zeros(size), zeros(size), zeros(size), zeros(size * width), table(size), width)
+        self.memo = Memo(zeros(size), zeros(size), zeros(size), zeros(size * width), new_hash_table(size), width)
         self.frames = Frames._make(zeros(many) for many in (size, size, size, size, size, size * width))
         dense = unbound(tables)
         row = np.cumsum(dense).astype(np.int32) - 1
@@ -317,22 +317,22 @@ class Forest:
         size = 4 * old.parent.size
         made = self.tables.tables
         places = made.base + max(1, made.width) * size
-        fits(places)
-        self.chains = Chains._make([*(longer(array, size) for array in old[:4]), table(size)])
+        check_size(places)
+        self.chains = Chains._make([*(lengthen(array, size) for array in old[:4]), new_hash_table(size)])
         tree_chains.enter_again(self.chains, count)
-        self.values = Values(*(longer(array, places) for array in self.values))
+        self.values = Values(*(lengthen(array, places) for array in self.values))
 
     def _grow_memo(self) -> None:
         old, count = self.memo, int(self.st[tree_walk.MEMO])
         size = 4 * old.state.size
-        fits(size * old.width)
-        state, node, chain = (longer(array, size) for array in (old.state, old.node, old.chain))
-        self.memo = Memo(state, node, chain, longer(old.marks, size * old.width), table(size), old.width)
+        check_size(size * old.width)
+        state, node, chain = (lengthen(array, size) for array in (old.state, old.node, old.chain))
+        self.memo = Memo(state, node, chain, lengthen(old.marks, size * old.width), new_hash_table(size), old.width)
         tree_walk.memo_again(self.memo, count, self.auto.marks)
 
     # --- rows
 
-    def _rows(self, chain: Ints, node: Ints) -> Rows:
+    def _rows(self, chain: Ints, node: Ints) -> MatchRows:
         if self.matches == "longest":
             number, into, _ = self._squeezed(nodes=True, labels=True)
             more = np.zeros(into.parent.size, np.uint8)
@@ -341,7 +341,7 @@ class Forest:
             chain, node = chain[kept], node[kept]
         if self.bare:
             node = np.unique(node[node > 0]).astype(np.int32)
-            return Rows([self._written(node)], None, self.part.number[self.tree.token[node]])
+            return MatchRows([self._written(node)], None, self.part.number[self.tree.token[node]])
         chain = np.ascontiguousarray(chain)
         ends = np.empty_like(chain)
         tree_order.ends(self.chains, chain, ends)
@@ -351,11 +351,11 @@ class Forest:
         numbers = np.full(last.size, -1, np.int64)
         numbers[last >= 0] = self.part.number[self.tree.token[last[last >= 0]]]
         columns = [self._column(number, chain) for number in range(len(self.tables.program.columns))]
-        return Rows(columns, self._keys(chain), numbers)
+        return MatchRows(columns, self._keys(chain), numbers)
 
     def _squeezed(self, *, nodes: bool, labels: bool) -> tuple[Ints, Chains, int]:
         count = int(self.st[tree_walk.CHAINS])
-        into = Chains(zeros(count), zeros(count), zeros(count), np.zeros(0, np.uint8), table(count))
+        into = Chains(zeros(count), zeros(count), zeros(count), np.zeros(0, np.uint8), new_hash_table(count))
         number = np.zeros(count, np.int32)
         rank = np.arange(len(self.tables.labels) + 1, dtype=np.int32)
         made = tree_order.squeeze(self.chains, count, into, number, nodes, labels, rank)
@@ -379,13 +379,13 @@ class Forest:
         return np.lexsort((self._ranks(nodes=False)[ends], before, last))
 
     def _keys(self, chain: Ints) -> pa.Array | None:
-        if self.key is None or self.tables.program.answer is not Answer.GROUPS:
+        if self.key is None or self.tables.program.answer is not AnswerKind.GROUPS:
             return None
         found = np.empty_like(chain)
         tree_order.first_keyed(self.chains, self.key, chain, found)
         return self.key_texts.take(pa.array(found, mask=found < 0))
 
-    def _column(self, number: int, chain: Ints) -> pa.Array | Texts:
+    def _column(self, number: int, chain: Ints) -> pa.Array | TextSlices:
         made, column = self.tables.tables, self.tables.program.columns[number]
         simple, code, end = (int(each) for each in made.columns[number])
         values = self.values
@@ -413,19 +413,19 @@ class Forest:
             kinds[row], numbers[row] = values.kind[made.stack], values.num[made.stack]
         return pa.array(numbers, mask=kinds < BOTH)
 
-    def _written(self, node: Ints) -> Texts:
+    def _written(self, node: Ints) -> TextSlices:
         """Elements as they stand in the document, values of attributes and texts; null for -1."""
         tree = self.tree
         token, close = tree.token[node], tree.close[node]
         start, size = tree.start[token], tree.stop[close] - tree.start[token]
         return self._wanted(self._texts(start, size, node < 0))
 
-    def _wanted(self, texts: Texts) -> Texts:
-        return texts if self.texts else texts.bare()
+    def _wanted(self, texts: TextSlices) -> TextSlices:
+        return texts if self.texts else texts.without_contents()
 
-    def _texts(self, start: Ints, size: Ints, missing: NDArray[np.bool_] | None = None) -> Texts:
+    def _texts(self, start: Ints, size: Ints, missing: NDArray[np.bool_] | None = None) -> TextSlices:
         valid = np.ones(size.size, np.bool_) if missing is None else ~missing
-        return Texts(start.astype(np.int64), size.astype(np.int64) * valid, valid, self.data.buffer, self.held)
+        return TextSlices(start.astype(np.int64), size.astype(np.int64) * valid, valid, self.data.buffer, self.held)
 
 
 def unbound(tables: TreeTables) -> NDArray[np.bool_]:

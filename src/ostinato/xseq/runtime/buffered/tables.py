@@ -9,11 +9,11 @@ import numpy as np
 from ostinato.xseq.kernels import value_codes as v
 from ostinato.xseq.kernels.tree.chains import Each, Work
 from ostinato.xseq.kernels.tree.checks import AGAIN, BACK, BEGIN, MARK, MEET, Auto, Checks
-from ostinato.xseq.runtime.buffered.closed_paths import EXISTS, plain, with_conditions
+from ostinato.xseq.runtime.buffered.closed_paths import EXISTS, close_conditions, close_path
 from ostinato.xseq.syntax import nodes as n
-from ostinato.xseq.walk.automaton import Jump, Move, Walk, walk_of
-from ostinato.xseq.walk.program import Program, Source, program_of, ranging
-from ostinato.xseq.walk.tables import AXES, Tables, tables_of
+from ostinato.xseq.walk.automaton import Jump, Move, Walk, build_walk
+from ostinato.xseq.walk.program import ValueSource, WalkProgram, build_program, ranging_variables
+from ostinato.xseq.walk.tables import AXES, WalkTables, build_tables
 
 _JUMPS = {
     Jump.MARK: MARK,
@@ -34,14 +34,14 @@ _MOST_ATOMS = 60  # of one condition: their results are bits
 class TreeTables:
     """Everything about a program that does not depend on a document."""
 
-    program: Program
-    tables: Tables
+    program: WalkProgram
+    tables: WalkTables
     auto: Auto  # its names are numbers into `names`, -1 where there is none
     work: Work
     each: Each
     checks: Checks  # without room for results
     eager: list[int]  # checks that are parts of others, innermost first
-    sources: list[Source]
+    sources: list[ValueSource]
     read: list[bool]
     names: list[str]
     constants: dict[int, n.Constant]  # of the checks' file: what stands where
@@ -54,10 +54,10 @@ class TreeTables:
     labels: list[str] = field(default_factory=list)  # variables, then path variables whose rounds count
 
 
-def tree_tables(given: Program) -> TreeTables:
+def build_tree_tables(given: WalkProgram) -> TreeTables:
     """Lower a program of a checked, normalised query."""
-    query = with_conditions(given.query)
-    program = program_of(query, given.repeats)
+    query = close_conditions(given.query)
+    program = build_program(query, given.repeats)
     walk = program.walk
     program.walk = replace(walk, moves=tuple(sorted(walk.moves, key=lambda move: move.source)))
     return _Lowering(program).tables()
@@ -65,7 +65,7 @@ def tree_tables(given: Program) -> TreeTables:
 
 @dataclass
 class _Lowering:
-    program: Program
+    program: WalkProgram
     names: list[str] = field(default_factory=list)
     moves: list[Move] = field(default_factory=list)  # with states counted over all walks
     walks: list[tuple[int, Walk]] = field(default_factory=list)
@@ -81,14 +81,14 @@ class _Lowering:
     groups: list[int] = field(default_factory=list)
     code: list[tuple[int, int]] = field(default_factory=list)
     constants: dict[n.Constant, int] = field(default_factory=dict)
-    sources: list[Source] = field(default_factory=list)
-    asked: set[Source] = field(default_factory=set)  # by conditions
+    sources: list[ValueSource] = field(default_factory=list)
+    asked: set[ValueSource] = field(default_factory=set)  # by conditions
     places: int = 0
     most: int = 1
 
     def tables(self) -> TreeTables:
         program = self.program
-        made = tables_of(program)
+        made = build_tables(program)
         self.sources = list(made.sources)
         self.add_walk(program.walk)
         keyed = -1
@@ -165,9 +165,9 @@ class _Lowering:
 
     def path(self, path: n.Path) -> int:
         """Where the walk along a relative path begins."""
-        path = plain(path, {})
+        path = close_path(path, {})
         if path not in self.paths:
-            walk = walk_of(path, {})
+            walk = build_walk(path, {})
             for move in walk.moves:  # what it asks of nodes is decided before
                 for check in self.checks_of(move):
                     if check not in self.eager and not self.simple[check]:
@@ -175,7 +175,7 @@ class _Lowering:
             self.paths[path] = self.add_walk(walk)
         return self.paths[path]
 
-    def work(self, made: Tables) -> Work:
+    def work(self, made: WalkTables) -> Work:
         labels, program = self.labels(), self.program
         per_move = [
             [labels.index(name) for name in move.enters if name in labels]
@@ -263,7 +263,9 @@ class _Lowering:
                 self.code.append((v.PUSH, self.constant(operand)))
             case n.Relative():
                 own = _own(operand)
-                self.holes.append((self.place(), -1 if own else self.group, self.source(own or Source(operand.leaf))))
+                self.holes.append(
+                    (self.place(), -1 if own else self.group, self.source(own or ValueSource(operand.leaf)))
+                )
                 self.group += own is None
                 self.code.append((v.PUSH, self.places - 1))
             case n.Arithmetic():
@@ -283,7 +285,7 @@ class _Lowering:
             self.constants[constant] = self.place()
         return self.constants[constant]
 
-    def source(self, source: Source) -> int:
+    def source(self, source: ValueSource) -> int:
         self.asked.add(source)
         if source not in self.sources:
             self.sources.append(source)
@@ -297,7 +299,7 @@ class _Lowering:
         holes: list[tuple[int, ...]] = []
         labels = self.labels()
         for condition in self.program.for_each:
-            over = sorted(ranging(condition))
+            over = sorted(ranging_variables(condition))
             begin, hole, code = len(variables), len(holes), len(self.code)
             variables += [labels.index(name) for name in over]
             self.whole(condition, over, holes)
@@ -324,7 +326,7 @@ class _Lowering:
         program = self.program
         match operand:
             case n.Reference(within=None, alias=n.Alias.PLAIN | n.Alias.PREV):
-                source = self.source(Source(operand.leaf, operand.name, operand.steps))
+                source = self.source(ValueSource(operand.leaf, operand.name, operand.steps))
                 holes.append((self.place(), over.index(operand.variable), int(operand.alias is n.Alias.PREV), source))
                 self.code.append((v.PUSH, self.places - 1))
             case n.Reference():
@@ -348,7 +350,7 @@ class _Lowering:
 
     # --- values
 
-    def is_read(self, source: Source) -> bool:
+    def is_read(self, source: ValueSource) -> bool:
         """Whether the text of a node is needed, or only the node, to be returned as it is written."""
         if source.leaf is not n.Leaf.NODE or source in self.asked:
             return True
@@ -361,15 +363,15 @@ class _Lowering:
         return any(each.steps == source.steps for each in compared)
 
 
-def _own(operand: n.Relative) -> Source | None:
+def _own(operand: n.Relative) -> ValueSource | None:
     """What is asked of the node itself, where a path does not lead away from it."""
     path = operand.path
     if not isinstance(path, n.Step) or path.predicates:
         return None
     if path.axis is n.Axis.SELF and path.test.kind is n.Kind.NODE:
-        return Source(operand.leaf)
+        return ValueSource(operand.leaf)
     if path.axis is n.Axis.ATTRIBUTE and path.test.kind is n.Kind.NAME and operand.leaf is n.Leaf.NODE:
-        return Source(n.Leaf.ATTRIBUTE, path.test.name)
+        return ValueSource(n.Leaf.ATTRIBUTE, path.test.name)
     return None
 
 

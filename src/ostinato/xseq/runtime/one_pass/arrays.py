@@ -15,7 +15,7 @@ _PER_DEPTH = ("resume", "busy", "lifted_to", "had_child", "cells", "open_row", "
 _NO_DUPLICATES = np.zeros(8, np.int64)
 
 
-class Arrays(dict[str, NDArray[Any]]):
+class ScanArrays(dict[str, NDArray[Any]]):
     """By name. `width` values per run, after `base` others; `columns` per row."""
 
     def __init__(self, base: int, width: int, columns: int, layout: NDArray[np.int64]) -> None:

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.xseq.kernels.value_codes import PUSH
-from ostinato.xseq.runtime.one_pass.early_tests import Foretold, renumbered
+from ostinato.xseq.runtime.one_pass.early_tests import EarlyTests, renumber_slots
 from ostinato.xseq.syntax.nodes import Axis, Kind
 from ostinato.xseq.walk.automaton import Move
-from ostinato.xseq.walk.tables import CLEAR, COPY, COUNT, SET, SET_FIRST_ROUND, SET_NEW, Tables
+from ostinato.xseq.walk.tables import CLEAR, COPY, COUNT, SET, SET_FIRST_ROUND, SET_NEW, WalkTables
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Bundles:
 NO_BUNDLES = Bundles(np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(1, np.uint8))
 
 
-def bundles_of(tables: Tables, tests: Foretold, begins: Iterable[Move]) -> tuple[Foretold, Bundles] | None:
+def find_bundles(tables: WalkTables, tests: EarlyTests, begins: Iterable[Move]) -> tuple[EarlyTests, Bundles] | None:
     """The bundles of a query whose matches come in order by themselves, with tests and slots that suit them.
 
     `begins` are the moves that runs begin with.
@@ -41,7 +41,7 @@ def bundles_of(tables: Tables, tests: Foretold, begins: Iterable[Move]) -> tuple
     found = _Sharing(tables, tests, begins)
     if not found.permitted():
         return None
-    tests = renumbered(tests, tables.base, found.together())
+    tests = renumber_slots(tests, tables.base, found.together())
     for number, move in enumerate(walk.moves):
         if move not in begins:  # what it asks for is bound, since it is shared
             tests.tests[slice(*tests.before[2 * number : 2 * number + 2]), 6:8] = 0
@@ -56,8 +56,8 @@ def bundles_of(tables: Tables, tests: Foretold, begins: Iterable[Move]) -> tuple
 
 @dataclass
 class _Sharing:
-    tables: Tables
-    tests: Foretold
+    tables: WalkTables
+    tests: EarlyTests
     begins: frozenset[Move]
 
     @cached_property

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.xseq.kernels.value_codes import PUSH
-from ostinato.xseq.walk.tables import COPY, COUNT, SET, SET_FIRST_ROUND, SET_NEW, Tables
+from ostinato.xseq.walk.tables import COPY, COUNT, SET, SET_FIRST_ROUND, SET_NEW, WalkTables
 
 
 @dataclass
-class Foretold:
+class EarlyTests:
     """The tests of all moves, in two ranges each: those before the move and those that must wait for it."""
 
     tests: NDArray[np.int32]
@@ -33,7 +33,7 @@ class Foretold:
 
 @dataclass
 class _Rewriter:
-    tables: Tables
+    tables: WalkTables
     tests: list[list[int]] = field(default_factory=list)
     needs: list[int] = field(default_factory=list)
     code: list[int] = field(default_factory=list)
@@ -86,7 +86,7 @@ class _Rewriter:
         return [0, 0, 0, 0, start, len(self.code) // 2, *guards]
 
 
-def foretold(tables: Tables) -> Foretold:
+def find_early_tests(tables: WalkTables) -> EarlyTests:
     """The tests of every move, as early as each can be made."""
     made = _Rewriter(tables, tables.tests.tolist(), tables.needs.tolist(), tables.code.tolist())
     before: list[int] = []
@@ -103,7 +103,9 @@ def foretold(tables: Tables) -> Foretold:
     return _without_unread(tables, made, np.array(before, np.int32), np.array(after, np.int32))
 
 
-def _without_unread(tables: Tables, made: _Rewriter, before: NDArray[np.int32], after: NDArray[np.int32]) -> Foretold:
+def _without_unread(
+    tables: WalkTables, made: _Rewriter, before: NDArray[np.int32], after: NDArray[np.int32]
+) -> EarlyTests:
     """Leave out slots that nothing reads any more, and what would be written to them."""
     base = tables.base
     tests = np.array(made.tests, np.int32).reshape(-1, 8)
@@ -137,14 +139,14 @@ def _without_unread(tables: Tables, made: _Rewriter, before: NDArray[np.int32], 
                 used.add(second)
             elif slot in used and operation >= COUNT:
                 reads(argument, second)
-    everything = Foretold(
+    everything = EarlyTests(
         tests, np.array(made.needs, np.int32), code, before, after,
         tables.ops, tables.move_ops, tables.columns, list(range(tables.width)),
     )  # fmt: skip
-    return renumbered(everything, base, {slot: number for number, slot in enumerate(sorted(used))})
+    return renumber_slots(everything, base, {slot: number for number, slot in enumerate(sorted(used))})
 
 
-def renumbered(old: Foretold, base: int, number: dict[int, int]) -> Foretold:
+def renumber_slots(old: EarlyTests, base: int, number: dict[int, int]) -> EarlyTests:
     """The same with new numbers for slots; what writes to slots that have none is left out."""
     size = len(old.slots)
     number_of = np.zeros(base + size + 1, np.int32)
@@ -168,7 +170,7 @@ def renumbered(old: Foretold, base: int, number: dict[int, int]) -> Foretold:
         move_ops.append(len(ops))
     needs = number_of[base + old.needs] - base
     slots = {new: old.slots[slot] for slot, new in reversed(number.items())}
-    return Foretold(
+    return EarlyTests(
         tests, needs.astype(np.int32), code, old.before, old.after,
         np.array(ops, np.int32).reshape(-1, 4), np.array(move_ops, np.int32), columns,
         [slots[new] for new in sorted(slots)],

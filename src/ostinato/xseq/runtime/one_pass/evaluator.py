@@ -19,11 +19,11 @@ from ostinato.xseq.kernels.one_pass import layout as lay
 from ostinato.xseq.kernels.one_pass.layout import Nodes
 from ostinato.xseq.kernels.value_codes import BOTH, TEXT
 from ostinato.xseq.limits import XSeqLimits
-from ostinato.xseq.runtime.one_pass.arrays import Arrays
+from ostinato.xseq.runtime.one_pass.arrays import ScanArrays
 from ostinato.xseq.runtime.one_pass.tables import StreamTables
-from ostinato.xseq.runtime.rows import Rows
-from ostinato.xseq.runtime.texts import Texts
-from ostinato.xseq.walk.program import Answer
+from ostinato.xseq.runtime.rows import MatchRows
+from ostinato.xseq.runtime.texts import TextSlices
+from ostinato.xseq.walk.program import AnswerKind
 from ostinato.xseq.walk.tables import constant_text
 
 _AT_BEGIN = {
@@ -34,7 +34,7 @@ _AT_BEGIN = {
 _LARGEST = (1 << 31) - 1  # bytes of strings that Arrow puts together
 
 
-def scan_of(tables: StreamTables) -> Callable[..., int]:
+def choose_kernel(tables: StreamTables) -> Callable[..., int]:
     """The kernel of a query. Only that one is loaded: each takes a while to compile."""
     if tables.bundles is not None:
         from ostinato.xseq.kernels.one_pass.bundles import scan_bundles
@@ -51,10 +51,10 @@ class StreamEvaluator:
     def __init__(self, tables: StreamTables) -> None:
         self.tables = tables
         self.limits, self.texts = XSeqLimits(), True
-        self.scan = scan_of(tables)
+        self.scan = choose_kernel(tables)
         self.constants = tables.tables.held
         base, width, columns = tables.tables.base, tables.width, len(tables.tables.program.columns)
-        self.arrays = Arrays(base, width, columns, tables.layout)
+        self.arrays = ScanArrays(base, width, columns, tables.layout)
         self.state = self.arrays.state
         self.arrays.allocate()
         self.name_bytes = b""
@@ -77,7 +77,7 @@ class StreamEvaluator:
         self.arrays["key_table"].fill(-1)
         self.arrays["cell_table"].fill(-1)
         self.arrays["history_done"][0] = 0
-        self.pending: Rows | None = None
+        self.pending: MatchRows | None = None
         self.pending_history = np.zeros(0, np.int64)
         self.bound_some = False
         if self.name_bytes:
@@ -120,7 +120,7 @@ class StreamEvaluator:
 
     # --- running
 
-    def push(self, tokens: Tokens, names: Names) -> list[Rows]:
+    def push(self, tokens: Tokens, names: Names) -> list[MatchRows]:
         """The matches that are certain after some more tokens."""
         self._learn_names(names)
         if self.query is None or self.tables.asks_for_names:
@@ -146,7 +146,7 @@ class StreamEvaluator:
         self.state[lay.ORDINAL] += tokens.kind.size
         return rows
 
-    def finish(self) -> list[Rows]:
+    def finish(self) -> list[MatchRows]:
         """What was still open when the document ended."""
         rows, self.pending = self.pending, None
         return [] if rows is None else [rows]
@@ -196,10 +196,10 @@ class StreamEvaluator:
 
     # --- rows
 
-    def _rows(self, tokens: Tokens) -> list[Rows]:
+    def _rows(self, tokens: Tokens) -> list[MatchRows]:
         """The finished rows of this chunk; rows of elements that are still open stay."""
         a, count = self.arrays, int(self.state[lay.ROWS])
-        if self.tables.tables.program.answer is Answer.NODES:
+        if self.tables.tables.program.answer is AnswerKind.NODES:
             return [self._node_rows(tokens, count)]
         width = len(self.tables.tables.program.columns)
         order = None
@@ -210,13 +210,13 @@ class StreamEvaluator:
         elif self.tables.bundles is not None and ((last[1:] == last[:-1]) & (history[1:] < history[:-1])).any():
             order = np.lexsort((history, last))
         columns = [self._column(tokens, number, width, count) for number in range(width)]
-        rows = Rows(columns, self._partition(count), last, self._bound(history))
+        rows = MatchRows(columns, self._partition(count), last, self._bound(history))
         self.state[lay.ROWS] = 0
         if order is not None:
-            rows, history = rows.taken(order), history[order]
+            rows, history = rows.take(order), history[order]
         return self._certain(rows, history) if self.tables.layout[lay.HISTORIES] else [rows]
 
-    def _node_rows(self, tokens: Tokens, count: int) -> Rows:
+    def _node_rows(self, tokens: Tokens, count: int) -> MatchRows:
         a = self.arrays
         open_rows = a["open_row"][: self.state[lay.WAITING_ROWS]]
         column = self._texts(tokens, 0, 1, count)
@@ -224,7 +224,7 @@ class StreamEvaluator:
         if len(open_rows):
             done = np.ones(count, bool)
             done[open_rows] = False
-            column, last = column.taken(np.flatnonzero(done)), last[done]
+            column, last = column.take(np.flatnonzero(done)), last[done]
             kept = open_rows.copy()
             for name in ("row_last", "row_history", "row_key", "out_kind", "out_num", "out_start", "out_size"):
                 a[name][: len(kept)] = a[name][kept]
@@ -233,28 +233,28 @@ class StreamEvaluator:
         else:
             self._keep_from = 1 << 62
         self.state[lay.ROWS] = len(open_rows)
-        return Rows([column], None, last)
+        return MatchRows([column], None, last)
 
-    def _column(self, tokens: Tokens, number: int, width: int, count: int) -> pa.Array | Texts:
+    def _column(self, tokens: Tokens, number: int, width: int, count: int) -> pa.Array | TextSlices:
         a = self.arrays
         if self.tables.tables.program.columns[number].number and not self._textual(number):
             values = a["out_num"][number : count * width : width]
             return pa.array(values.copy(), pa.float64(), mask=a["out_kind"][number : count * width : width] < BOTH)
         return self._texts(tokens, number, width, count)
 
-    def _texts(self, tokens: Tokens, number: int, width: int, count: int) -> Texts:
+    def _texts(self, tokens: Tokens, number: int, width: int, count: int) -> TextSlices:
         a, every = self.arrays, slice(number, count * width, width)
         kind = a["out_kind"][every]
         valid = (kind == TEXT) | (kind == BOTH)
         size = np.multiply(a["out_size"][every], valid, dtype=np.int64) if self.texts else np.zeros(count, np.int64)
-        return Texts(a["out_start"][every], size, valid, tokens.buffer, a["held"])
+        return TextSlices(a["out_start"][every], size, valid, tokens.buffer, a["held"])
 
     def _textual(self, number: int) -> bool:
         """Whether a column holds texts of which an aggregate over all matches is still to be taken."""
         return self.tables.tables.program.columns[number].over_all == "count"
 
     def _partition(self, count: int) -> pa.Array | None:
-        if self.tables.tables.program.answer is not Answer.GROUPS:
+        if self.tables.tables.program.answer is not AnswerKind.GROUPS:
             return None
         keys = self.arrays["row_key"][:count]
         starts, data = self.arrays["key_start"], self.arrays["key_bytes"]
@@ -273,7 +273,7 @@ class StreamEvaluator:
         write_chains(history, *chains, ends, nodes, variables)
         return [_binary(ends, nodes.astype(">i8"), 1), _binary(ends, variables.astype(">i4"), 0)]
 
-    def _certain(self, rows: Rows, history: NDArray[np.int64]) -> list[Rows]:
+    def _certain(self, rows: MatchRows, history: NDArray[np.int64]) -> list[MatchRows]:
         """With histories: the rows that no later match can push out; forget what no run and no row needs."""
         a, count = self.arrays, int(self.state[lay.HISTORY])
         runs = int(self.state[lay.RUNS_USED])
@@ -289,7 +289,7 @@ class StreamEvaluator:
         self.pending_history = number[self.pending_history]
         return certain
 
-    def _longest(self, rows: Rows, history: NDArray[np.int64], open_ones: NDArray[np.uint8]) -> list[Rows]:
+    def _longest(self, rows: MatchRows, history: NDArray[np.int64], open_ones: NDArray[np.uint8]) -> list[MatchRows]:
         """Of the rows that wait and the new ones those that no run can continue; those that one may continue wait."""
         parent = self.arrays["history_parent"]
         every = np.concatenate([self.pending_history, history])
@@ -302,10 +302,10 @@ class StreamEvaluator:
         for some, of in known:
             stays = prefixes[of] == 0
             waits = stays & ((open_ones[of] != 0) | (of == 0))
-            certain.append(some.taken(np.flatnonzero(stays & ~waits)))
-            waiting.append((some.taken(np.flatnonzero(waits)), of[waits]))
+            certain.append(some.take(np.flatnonzero(stays & ~waits)))
+            waiting.append((some.take(np.flatnonzero(waits)), of[waits]))
         self._check_kept(sum(some.nbytes for some, _ in waiting))
-        self.pending = _joined([some.written() for some, _ in waiting])
+        self.pending = _joined([some.copy_texts() for some, _ in waiting])
         self.pending_history = np.concatenate([of for _, of in waiting])
         mark_prefixes(self.pending_history, parent, open_ones, True)
         return certain
@@ -327,9 +327,11 @@ def _binary(ends: NDArray[np.int64], values: NDArray[Any], without: int) -> pa.A
     return pa.array(parts, pa.binary())
 
 
-def _joined(some: list[Rows]) -> Rows:
+def _joined(some: list[MatchRows]) -> MatchRows:
     """Rows whose texts are copied, as one."""
     columns = [pa.concat_arrays(each) for each in zip(*(rows.columns for rows in some), strict=True)]
     bound = [pa.concat_arrays(each) for each in zip(*(rows.bound for rows in some), strict=True)]
     keys = [rows.key for rows in some if rows.key is not None]
-    return Rows(columns, pa.concat_arrays(keys) if keys else None, np.concatenate([rows.last for rows in some]), bound)
+    return MatchRows(
+        columns, pa.concat_arrays(keys) if keys else None, np.concatenate([rows.last for rows in some]), bound
+    )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ostinato.xseq.syntax.nodes import Axis, Kind, Leaf
 from ostinato.xseq.walk.automaton import Jump
-from ostinato.xseq.walk.program import Answer, Program
-from ostinato.xseq.walk.tables import Tables
+from ostinato.xseq.walk.program import AnswerKind, WalkProgram
+from ostinato.xseq.walk.tables import WalkTables
 
 MOST_LOCAL = 60
 
 
-def obstacle(tables: Tables, *, longest: bool) -> str | None:
+def obstacle(tables: WalkTables, *, longest: bool) -> str | None:
     """Why a query cannot be answered in one pass with its runs alone; None if it can."""
     program = tables.program
     walks = [walk for walk in (program.walk, program.keyed) if walk is not None]
@@ -33,7 +33,7 @@ def obstacle(tables: Tables, *, longest: bool) -> str | None:
     for move in program.walk.leaving[0]:
         if move.axis is Axis.SELF:
             return "a step stays at the document node"
-    if longest and program.answer is Answer.NODES and any(move.binds for move in program.walk.moves):
+    if longest and program.answer is AnswerKind.NODES and any(move.binds for move in program.walk.moves):
         return "the longest matches of a path without `return`"
     if program.for_each:
         return "a condition compares every binding of a variable with what is known only at the end of a match"
@@ -47,7 +47,7 @@ def obstacle(tables: Tables, *, longest: bool) -> str | None:
     return None
 
 
-def _only_attributes(program: Program) -> bool:
+def _only_attributes(program: WalkProgram) -> bool:
     """Whether every variable of which the node itself is asked for is bound to attributes only."""
     asked = {slot.variable for slot in program.slots if slot.source is not None and slot.source.leaf is Leaf.NODE}
     return all(move.axis is Axis.ATTRIBUTE for move in program.walk.moves if move.binds in asked)

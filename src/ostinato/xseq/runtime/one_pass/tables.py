@@ -12,13 +12,13 @@ from ostinato.documents.tokens import Names
 from ostinato.xseq.kernels.one_pass import layout as lay
 from ostinato.xseq.kernels.one_pass.layout import Query
 from ostinato.xseq.kernels.value_codes import NUMBER, UNBOUND
-from ostinato.xseq.runtime.one_pass.bundles import NO_BUNDLES, Bundles, bundles_of
-from ostinato.xseq.runtime.one_pass.early_tests import foretold
+from ostinato.xseq.runtime.one_pass.bundles import NO_BUNDLES, Bundles, find_bundles
+from ostinato.xseq.runtime.one_pass.early_tests import find_early_tests
 from ostinato.xseq.syntax.nodes import Axis, Kind, Leaf
 from ostinato.xseq.walk.automaton import Move
-from ostinato.xseq.walk.levels import OTHER_CLASS, ROLES, Entry, Level, Levels
-from ostinato.xseq.walk.program import Answer, Keep
-from ostinato.xseq.walk.tables import Tables
+from ostinato.xseq.walk.determinise import OTHER_CLASS, ROLES, LazyDeterminiser, Level, TagTransition
+from ostinato.xseq.walk.program import AnswerKind, Keep
+from ostinato.xseq.walk.tables import WalkTables
 
 _FOLLOWED = (*ROLES, Axis.SELF, Axis.ATTRIBUTE)
 
@@ -26,9 +26,9 @@ _FOLLOWED = (*ROLES, Axis.SELF, Axis.ATTRIBUTE)
 class StreamTables:
     """All that is fixed about a query, shared by every document: levels stay known from one document to the next."""
 
-    def __init__(self, tables: Tables, *, longest: bool) -> None:
+    def __init__(self, tables: WalkTables, *, longest: bool) -> None:
         self.tables, self.longest = tables, longest
-        self.levels = Levels(tables)
+        self.levels = LazyDeterminiser(tables)
         program, walk = tables.program, tables.program.walk
         asked = {source.name for source in tables.sources if source.leaf is Leaf.ATTRIBUTE}
         self.attributes = sorted(asked | ({program.key} if program.key else set()))
@@ -47,11 +47,11 @@ class StreamTables:
         ]
         self.idle: list[Any] = []  # evaluators that wait for another document
         self._lock = threading.Lock()
-        self.tests = foretold(tables)
+        self.tests = find_early_tests(tables)
         self.bundles: Bundles | None = None
         if not (self.answers_nodes or self.histories or self.ambiguous):
             begins = (move for move in self.levels.explicit if self._from_levels(move.source))
-            found = bundles_of(tables, self.tests, begins)
+            found = find_bundles(tables, self.tests, begins)
             if found is not None:
                 self.tests, self.bundles = found
         self._fixed()
@@ -119,7 +119,7 @@ class StreamTables:
             lay.KEY: self.attributes.index(tables.program.key) if tables.program.key else -1,
             lay.DEDUPE: self.ambiguous,
             lay.HISTORIES: self.histories,
-            lay.NODES: tables.program.answer is Answer.NODES,
+            lay.NODES: tables.program.answer is AnswerKind.NODES,
             lay.COLUMNS: len(tables.program.columns),
             lay.BRANCHES: most * (walk.states if to_self else 1),
             lay.TO_ATTRIBUTES: bool(self.to_attributes),
@@ -131,7 +131,9 @@ class StreamTables:
     @property
     def histories(self) -> bool:
         """Whether it must be known what each run has bound, node by node."""
-        return self.tables.program.answer is not Answer.NODES and (self.longest or not self.in_order or self._trailing)
+        return self.tables.program.answer is not AnswerKind.NODES and (
+            self.longest or not self.in_order or self._trailing
+        )
 
     @property
     def in_order(self) -> bool:
@@ -159,7 +161,7 @@ class StreamTables:
 
     @property
     def answers_nodes(self) -> bool:
-        return self.tables.program.answer is Answer.NODES
+        return self.tables.program.answer is AnswerKind.NODES
 
     @property
     def _after_binding(self) -> frozenset[int]:
@@ -239,7 +241,7 @@ class StreamTables:
             self.groups[group] = self.groups[group][0], len(self.chain) - 1
         self._refresh()
 
-    def _entry(self, entry: Entry) -> int:
+    def _entry(self, entry: TagTransition) -> int:
         flags = (lay.ACCEPTS if entry.accepts else 0) | (lay.KEYED if entry.keyed else 0)
         inner, after = self._number(entry.inner), self._number(entry.after)
         self.entries.append((inner, after, flags, entry.spawns, entry.attributes))

@@ -13,19 +13,21 @@ from ostinato.documents.tree import read_xml
 from ostinato.documents.xml.tokeniser import XmlSource
 from ostinato.errors import LimitError
 from ostinato.xseq.limits import XSeqLimits
-from ostinato.xseq.plan.check import normalised, parse_checked, repeating
-from ostinato.xseq.runtime.buffered.evaluator import Buffered
-from ostinato.xseq.runtime.rows import Rows, assemble
+from ostinato.xseq.plan.check import parse_and_check
+from ostinato.xseq.runtime.buffered.evaluator import BufferedEvaluator
+from ostinato.xseq.runtime.rows import MatchRows, assemble_tables
 from ostinato.xseq.semantics.query import evaluate
-from ostinato.xseq.walk.program import program_of
+from ostinato.xseq.syntax.normal_form import normalise
+from ostinato.xseq.syntax.variables import repeating_variables
+from ostinato.xseq.walk.program import build_program
 from support import paths
 
 VECTORS = json.loads((paths.VECTORS / "xseq.json").read_text(encoding="utf-8"))
 
 
-def evaluator(text: str, **options: Any) -> Buffered:
-    query = parse_checked(text)
-    return Buffered(program_of(normalised(query), repeating(query)), **options)
+def evaluator(text: str, **options: Any) -> BufferedEvaluator:
+    query = parse_and_check(text)
+    return BufferedEvaluator(build_program(normalise(query), repeating_variables(query)), **options)
 
 
 def rows(text: str, document: str, chunk: int = 1 << 16, **options: Any) -> list[list[Any]]:
@@ -33,14 +35,14 @@ def rows(text: str, document: str, chunk: int = 1 << 16, **options: Any) -> list
     padding = "<!-- -->" * 512  # more than a source reads at first: the rest comes in pieces
     source = XmlSource((padding + document).encode(), chunk_size=chunk)
 
-    def blocks() -> Iterator[Rows]:
+    def blocks() -> Iterator[MatchRows]:
         while (tokens := source.read(made.keep_from)) is not None:
             yield from made.push(tokens, source.names)
         yield from made.finish()
 
-    query = parse_checked(text)
-    program = program_of(normalised(query), repeating(query))
-    tables = assemble(program, blocks(), made.limits, sort=True, whole=True)
+    query = parse_and_check(text)
+    program = build_program(normalise(query), repeating_variables(query))
+    tables = assemble_tables(program, blocks(), made.limits, sort=True, whole=True)
     return [
         list(row) for table in tables for row in zip(*(column.to_pylist() for column in table.columns), strict=True)
     ]
@@ -104,7 +106,7 @@ def test_a_round_may_end_where_one_began(query: str, expected: list[list[Any]]) 
     """But none begins there again, as there would be no end."""
     document = '<a i="1"><b i="2"/><b i="3"/></a>'
     assert sorted(rows(query, document), key=str) == expected
-    declared = evaluate(parse_checked(query), read_xml(document.encode()))
+    declared = evaluate(parse_and_check(query), read_xml(document.encode()))
     assert sorted(map(list, declared), key=str) == expected
 
 
@@ -125,7 +127,7 @@ def test_a_round_may_end_where_one_began(query: str, expected: list[list[Any]]) 
 def test_how_a_path_variable_ends(query: str, expected: list[str]) -> None:
     document = '<a><c i="1"><c i="2"><b i="3"/></c></c><c i="9"/></a>'
     assert rows(query, document) == [[each] for each in expected]
-    assert [list(row) for row in evaluate(parse_checked(query), read_xml(document.encode()))] == [
+    assert [list(row) for row in evaluate(parse_and_check(query), read_xml(document.encode()))] == [
         [each] for each in expected
     ]
     found = xseq(query)

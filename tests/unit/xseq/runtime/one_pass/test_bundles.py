@@ -51,7 +51,7 @@ def test_the_same_rows_in_the_same_order(text: str, monkeypatch: pytest.MonkeyPa
     document = f"<r>{''.join(nodes)}</r>".encode()
     assert _is_bundled(text)
     together = _rows(text, document)
-    monkeypatch.setattr(stream_tables, "bundles_of", lambda *_: None)
+    monkeypatch.setattr(stream_tables, "find_bundles", lambda *_: None)
     assert not _is_bundled(text)
     assert len(together) > 50 and together == _rows(text, document)
 

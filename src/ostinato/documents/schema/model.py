@@ -16,7 +16,7 @@ DOCUMENT = ""  # as the name of a parent: the document node
 _RESERVED = ("xmlns", "xml:", "xsi:")
 
 
-def reserved(attribute: str) -> bool:
+def is_reserved_attribute(attribute: str) -> bool:
     """Attributes that speak of namespaces and schemas: any element may have them, declared or not."""
     return attribute.startswith(_RESERVED)
 
@@ -123,7 +123,7 @@ class Schema:
         return frozenset(triples)
 
 
-def checked(word: Iterable[Letter], schema: Schema) -> Iterator[Letter]:
+def check_letters(word: Iterable[Letter], schema: Schema) -> Iterator[Letter]:
     """The letters of a document as they come; DataError at the first that the schema does not allow.
 
     The order of elements is not checked against a sample, and nothing is concluded from the order in a sample.
@@ -144,7 +144,7 @@ def checked(word: Iterable[Letter], schema: Schema) -> Iterator[Letter]:
             case Mark.CLOSE:
                 stack.pop()
             case Mark.ATTRIBUTE:
-                if (parent, f"@{letter.name}") not in allowed and not reserved(letter.name):
+                if (parent, f"@{letter.name}") not in allowed and not is_reserved_attribute(letter.name):
                     raise _broken(schema, f"`{parent}` has an attribute `{letter.name}`")
             case Mark.TEXT:
                 if (parent, "text()") not in allowed:

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from ostinato.errors import LimitError
 from ostinato.xseq.syntax.nodes import Axis, Kind
 from ostinato.xseq.walk.automaton import Jump, Move, Walk
-from ostinato.xseq.walk.program import Answer, Program
-from ostinato.xseq.walk.tables import Tables, matches_text
+from ostinato.xseq.walk.program import AnswerKind, WalkProgram
+from ostinato.xseq.walk.tables import WalkTables, matches_text
 
 ROLES = (
     Axis.CHILD,
@@ -36,7 +36,7 @@ Level = frozenset[tuple[Axis, State]]
 
 
 @dataclass(frozen=True)
-class Entry:
+class TagTransition:
     """What a start tag (or a text) does on a level."""
 
     inner: Level
@@ -47,13 +47,13 @@ class Entry:
     attributes: tuple[int, ...]  # moves of the walk to this node's attributes
 
 
-class Levels:
+class LazyDeterminiser:
     """Makes entries on demand."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: WalkTables) -> None:
         program = tables.program
         self.walks: list[Walk] = [program.walk] + ([program.keyed] if program.keyed else [])
-        self.names = sorted(names_of(program))
+        self.names = sorted(element_names(program))
         self.number = {move: index for index, move in enumerate(program.walk.moves)}
         self.explicit = frozenset(move for move in program.walk.moves if _explicit(move, tables))
         self.bits = [{move: _bits(move, tables) for move in walk.moves} for walk in self.walks]
@@ -93,7 +93,7 @@ class Levels:
                 queue += [(component, m) for m in self.walks[component].leaving[move.target] if m.axis is Axis.SELF]
         return mask
 
-    def entry(self, level: Level, name: int, bits: int) -> Entry:
+    def entry(self, level: Level, name: int, bits: int) -> TagTransition:
         """What a node of the given class of names does that passes the tests in `bits`."""
         arrived: dict[State, None] = {}
         spawns: dict[int, None] = {}
@@ -126,7 +126,7 @@ class Levels:
         keyed = any(state in self.walks[1].accepting for component, state in arrived if component == 1)
         inner = self.inside(tuple(arrived), level) if name != TEXT_CLASS else level
         after_it = kept | beside if name != TEXT_CLASS else level
-        return Entry(inner, after_it, accepts, keyed, self._distinct(spawns), tuple(attributes))
+        return TagTransition(inner, after_it, accepts, keyed, self._distinct(spawns), tuple(attributes))
 
     def inside(self, states: tuple[State, ...], outside: Level) -> Level:
         """The level inside a node that was reached in these states."""
@@ -165,18 +165,18 @@ class Levels:
 _ONCE = (Axis.FIRST_CHILD, Axis.IMMEDIATE_FOLLOWING_SIBLING)  # waits for the next element only
 
 
-def names_of(program: Program) -> frozenset[str]:
+def element_names(program: WalkProgram) -> frozenset[str]:
     """The names of elements that the walks of a program ask for."""
     moves = program.walk.moves + (program.keyed.moves if program.keyed else ())
     tests = (move.test for move in moves if move.test is not None and move.axis is not Axis.ATTRIBUTE)
     return frozenset(test.name for test in tests if test.kind is Kind.NAME)
 
 
-def _bits(move: Move, tables: Tables) -> int:
+def _bits(move: Move, tables: WalkTables) -> int:
     return sum(1 << tables.local.index(condition) for condition in set(move.local))
 
 
-def _explicit(move: Move, tables: Tables) -> bool:
+def _explicit(move: Move, tables: WalkTables) -> bool:
     """Whether a run that makes this move needs a record of its own."""
     program = tables.program
     if isinstance(move.axis, Jump):
@@ -184,7 +184,7 @@ def _explicit(move: Move, tables: Tables) -> bool:
     walk = program.walk
     number = walk.moves.index(move)
     writes = tables.move_ops[number] < tables.move_ops[number + 1]
-    rows = program.answer is not Answer.NODES and move.target in walk.accepting
+    rows = program.answer is not AnswerKind.NODES and move.target in walk.accepting
     tested = bool(program.at_end) and move.target in walk.accepting
     keyed = program.keyed is not None and any(
         isinstance(after.axis, Axis) and after.axis.sibling for after in walk.leaving[move.target]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ostinato.documents.schema.schema import Schema
+from ostinato.documents.schema.model import Schema
 from ostinato.errors import DataError
 
 
-def schema_file(path: str | os.PathLike[str]) -> Schema:
+def load_schema(path: str | os.PathLike[str]) -> Schema:
     """By extension: .dtd, .xsd; anything else is read as a sample document."""
     file = Path(path)
     if not file.is_file():
@@ -22,8 +22,8 @@ def schema_file(path: str | os.PathLike[str]) -> Schema:
         from ostinato.documents.schema.xsd import from_xsd
 
         return from_xsd(file)
-    from ostinato.documents.nested_words import from_source
+    from ostinato.documents.nested_words import letters_of_source
     from ostinato.documents.schema.dtd import from_sample
     from ostinato.documents.xml.tokeniser import XmlSource
 
-    return from_sample([from_source(XmlSource(file))], source=file.name)
+    return from_sample([letters_of_source(XmlSource(file))], source=file.name)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ostinato.documents.schema.schema import DOCUMENT, Schema, reserved
+from ostinato.documents.schema.model import DOCUMENT, Schema, is_reserved_attribute
 from ostinato.documents.tokens import ATTR, OPEN, Names, Tokens
 from ostinato.errors import DataError
 from ostinato.xseq.kernels.conform import Open, Rules, first_break
@@ -20,25 +20,25 @@ from ostinato.xseq.syntax.variables import walk
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequiredParts:
     """The attributes that a path has steps to (None: any), and whether it has some to texts."""
 
     attributes: frozenset[str] | None
     text: bool
 
 
-def asked(path: n.Path) -> Asked:
+def required_parts(path: n.Path) -> RequiredParts:
     steps = [each for each in walk(path) if isinstance(each, n.Step)]
     to_attributes = [step.test for step in steps if step.axis is n.Axis.ATTRIBUTE]
     named = all(test.kind is n.Kind.NAME for test in to_attributes)
     text = any(step.test.kind in (n.Kind.TEXT, n.Kind.NODE) for step in steps)
-    return Asked(frozenset(test.name for test in to_attributes) if named else None, text)
+    return RequiredParts(frozenset(test.name for test in to_attributes) if named else None, text)
 
 
-class Conformance:
+class ConformanceCheck:
     """Checks every token, a few nanoseconds each."""
 
-    def __init__(self, schema: Schema, what: Asked) -> None:
+    def __init__(self, schema: Schema, what: RequiredParts) -> None:
         self.schema, self.what = schema, what
         known = sorted({*schema.elements, *(child for _, child in _holds(schema)), DOCUMENT})
         self.element = {name: place for place, name in enumerate(known)}
@@ -99,7 +99,7 @@ class Conformance:
             )
 
     def _attribute(self, name: str) -> int:
-        if reserved(name) or (self.what.attributes is not None and name not in self.what.attributes):
+        if is_reserved_attribute(name) or (self.what.attributes is not None and name not in self.what.attributes):
             return len(self.attribute) + 1
         return self.attribute.get(name, len(self.attribute))
 
