@@ -356,8 +356,8 @@ def _queries(draw: Draw, everything: bool) -> n.Query:
 def _sequence(maker: _Maker) -> n.Path:
     """What most queries of the paper are: a node, and siblings after it."""
     deep = maker.pick(False, True)
-    begin = [maker.step(Axis.DESCENDANT)] if deep else [maker.step(Axis.CHILD, ("a",)), maker.step(Axis.CHILD)]
-    after: list[Path] = []
+    begin = [maker.step(n.Axis.DESCENDANT)] if deep else [maker.step(n.Axis.CHILD, ("a",)), maker.step(n.Axis.CHILD)]
+    after: list[n.Path] = []
     for _ in range(maker.pick(1, 1, 2)):
         step = maker.step(maker.pick(n.Axis.IMMEDIATE_FOLLOWING_SIBLING, n.Axis.IMMEDIATE_FOLLOWING_SIBLING, *_FORWARD))
         after += maker.pick([n.Star(step)], [step], [step, n.Star(step)])
