@@ -209,7 +209,8 @@ def runner(job: Job) -> tuple[Callable[[Path], int], bool]:
         from ostinato.documents.columns import guess_format
         from ostinato.xseq.evaluate import open_tokens
 
-        source, count, used = open_tokens(query.compiled, path, guess_format(path), ostinato.XSeqLimits(), **named), 0, 0
+        source = open_tokens(query.compiled, path, guess_format(path), ostinato.XSeqLimits(), **named)
+        count = used = 0
         while (found := source.read(used)) is not None:
             count, used = count + len(found.kind), found.used
         return count
