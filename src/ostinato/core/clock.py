@@ -247,6 +247,12 @@ class Clock:
         return whole.cast(pa.int32()).cast(self.type) if self.type.bit_width == 32 else whole.cast(self.type)
 
 
+def find_step_back(ticks: Int64, before: int) -> int | None:
+    """The first place where ticks go back behind the one before it, or behind `before`; None where they never do."""
+    back = ticks < np.concatenate([np.array([before]), ticks])[:-1]
+    return int(np.argmax(back)) if back.any() else None
+
+
 def _written(amount: float | Decimal) -> Fraction:
     """A float as the number that was written: 0.1 is a tenth."""
     return Fraction(repr(float(amount))) if isinstance(amount, float) else Fraction(amount)

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from ostinato.core.clock import Clock
 from ostinato.errors import DataError, did_you_mean
 
-__all__ = ["Clock", "EventColumns", "column_kinds", "time_order", "to_arrow", "with_columns"]
+__all__ = ["Clock", "StreamColumns", "column_kinds", "time_order", "to_arrow", "with_columns"]
 
 DEFAULT_TIME, DEFAULT_TYPE = "ts", "type"
 
@@ -101,7 +101,7 @@ def with_columns(table: pa.Table, names: Iterable[str], *, time: str | None = No
 
 
 @dataclass(frozen=True)
-class EventColumns:
+class StreamColumns:
     """Which columns say when an event happened and what it is; None where the stream has no such column.
 
     `relation` is the type of every event of a stream without a type column.
@@ -122,7 +122,7 @@ class EventColumns:
         order_by: Sequence[str] = (),
         needs_time: bool = False,
         relations: Iterable[str] = (),
-    ) -> EventColumns:
+    ) -> StreamColumns:
         """Columns by name; None stands for the default name (`ts`, `type`), which need not be there.
 
         `relations` are the event types that the query names.
@@ -187,7 +187,7 @@ def _kind(kind: pa.DataType) -> str:
 
 
 def time_order(
-    table: pa.Table, binding: EventColumns, ticks: npt.NDArray[np.int64] | None = None
+    table: pa.Table, binding: StreamColumns, ticks: npt.NDArray[np.int64] | None = None
 ) -> npt.NDArray[np.int64] | None:
     """Indices that put the rows in time order, ties by `order_by` (NULL last) and then as they came; None if they are.
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Int64
 from ostinato.core.clock import Clock
-from ostinato.core.events import EventColumns, time_order
+from ostinato.core.events import StreamColumns, time_order
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class ReorderBuffer:
     Without a time column rows pass through as they come.
     """
 
-    def __init__(self, clock: Clock | None, binding: EventColumns, schema: pa.Schema, lateness: int | None) -> None:
+    def __init__(self, clock: Clock | None, binding: StreamColumns, schema: pa.Schema, lateness: int | None) -> None:
         self.clock, self.binding, self.lateness = clock, binding, lateness
         self.rows: pa.Table = schema.empty_table()
         self.positions: Int64 = np.zeros(0, np.int64)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Int64
 from ostinato.core.clock import Clock
-from ostinato.core.events import EventColumns, time_order
+from ostinato.core.events import StreamColumns, time_order
 
 _BATCH = 1 << 16  # rows of a run that are read at once
 
@@ -24,7 +24,7 @@ class Sorter:
     whoever reads it sorts it. Where all rows fit, there is one table.
     """
 
-    def __init__(self, binding: EventColumns, budget: int) -> None:
+    def __init__(self, binding: StreamColumns, budget: int) -> None:
         self.binding, self.budget = binding, budget
         self._held: list[pa.RecordBatch] = []
         self._size = 0
@@ -77,7 +77,7 @@ class _Run:
     next: int = 0
 
     @classmethod
-    def write(cls, table: pa.Table, binding: EventColumns, path: Path) -> _Run:
+    def write(cls, table: pa.Table, binding: StreamColumns, path: Path) -> _Run:
         assert binding.time is not None
         clock = Clock.of(table.schema, binding.time)
         order = time_order(table, binding)

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostinato.core.events import Clock, EventColumns, column_kinds, time_order, to_arrow
+from ostinato.core.events import Clock, StreamColumns, column_kinds, time_order, to_arrow
 from ostinato.errors import DataError
 
 ROWS = [{"ts": 1, "type": "A"}, {"ts": 2, "type": "B"}]
@@ -105,16 +105,16 @@ SCHEMA = pa.schema(
 
 
 def test_defaults() -> None:
-    assert EventColumns.resolve(SCHEMA, needs_time=True) == EventColumns("ts", "type", ())
-    assert EventColumns.resolve(pa.schema([("value", pa.int64())])) == EventColumns(None, None, ())
-    assert EventColumns.resolve(pa.schema([("value", pa.int64())]), relations=["S"]) == EventColumns(
+    assert StreamColumns.resolve(SCHEMA, needs_time=True) == StreamColumns("ts", "type", ())
+    assert StreamColumns.resolve(pa.schema([("value", pa.int64())])) == StreamColumns(None, None, ())
+    assert StreamColumns.resolve(pa.schema([("value", pa.int64())]), relations=["S"]) == StreamColumns(
         None, None, (), "S"
     )
-    assert EventColumns.resolve(SCHEMA, relations=["S"]).relation is None
+    assert StreamColumns.resolve(SCHEMA, relations=["S"]).relation is None
 
 
 def test_named_columns() -> None:
-    assert EventColumns.resolve(SCHEMA, time="value", type="ts", order_by=["value"]) == EventColumns(
+    assert StreamColumns.resolve(SCHEMA, time="value", type="ts", order_by=["value"]) == StreamColumns(
         "value", "ts", ("value",)
     )
 
@@ -131,17 +131,17 @@ def test_named_columns() -> None:
 )
 def test_wrong_columns(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=message):
-        EventColumns.resolve(SCHEMA, **arguments)
+        StreamColumns.resolve(SCHEMA, **arguments)
 
 
 def test_needed_time() -> None:
     with pytest.raises(DataError, match="time='when'"):
-        EventColumns.resolve(pa.schema([("value", pa.int64()), ("when", pa.date32())]), needs_time=True)
+        StreamColumns.resolve(pa.schema([("value", pa.int64()), ("when", pa.date32())]), needs_time=True)
 
 
 def test_several_relations_need_a_type_column() -> None:
     with pytest.raises(DataError, match="tells H, T apart"):
-        EventColumns.resolve(pa.schema([("kind", pa.string())]), relations=["T", "H"])
+        StreamColumns.resolve(pa.schema([("kind", pa.string())]), relations=["T", "H"])
 
 
 def test_kinds() -> None:
@@ -342,7 +342,7 @@ def test_clock_of_a_missing_or_wrong_column() -> None:
 
 
 def order(table: pa.Table, *order_by: str, time: str | None = "ts") -> list[int] | None:
-    found = time_order(table, EventColumns(time, None, order_by))
+    found = time_order(table, StreamColumns(time, None, order_by))
     return None if found is None else found.tolist()
 
 

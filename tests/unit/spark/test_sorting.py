@@ -13,12 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ostinato.core.events import EventColumns
+from ostinato.core.events import StreamColumns
 from ostinato.errors import DataError
 from ostinato.spark import sorting
 from ostinato.spark.sorting import Sorter
 
-BINDING = EventColumns("ts", None, ("n",))
+BINDING = StreamColumns("ts", None, ("n",))
 
 
 @pytest.fixture(autouse=True)

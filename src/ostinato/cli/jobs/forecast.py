@@ -17,6 +17,7 @@ import typer
 from rich.console import Console
 
 from ostinato.cli.report import Results, note, progress, say_how_it_went, watched
+from ostinato.core.clock import find_step_back
 from ostinato.core.events import DEFAULT_TIME, DEFAULT_TYPE
 from ostinato.errors import DataError, LimitError, did_you_mean
 from ostinato.files import EventReader, open_events
@@ -207,14 +208,12 @@ class ForecastJob:
             clock = scorer.reader.clock
             if clock is not None:
                 first = reader.rows_read - len(rows)
-                ticks = np.concatenate([np.array([last]), clock.ticks(rows[clock.column], first_row=first)])
-                back = ticks[1:] < ticks[:-1]
-                if back.any():
-                    raise DataError(
-                        f"the events go back in time, at row {first + int(np.argmax(back)):,}",
-                        fix="--sort to sort all in memory",
-                    )
-                last = int(ticks[-1])
+                ticks = clock.ticks(rows[clock.column], first_row=first)
+                place = find_step_back(ticks, last)
+                if place is not None:
+                    fix = "--sort to sort all in memory"
+                    raise DataError(f"the events go back in time, at row {first + place:,}", fix=fix)
+                last = int(ticks[-1]) if len(ticks) else last
             yield rows
 
     def _rows(self, rows: pa.Table, made: pa.Table, first: int) -> pa.Table:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-import numpy as np
 import pyarrow as pa
 import typer
 
 from ostinato.cli.report import Results, note, progress, say_how_it_went, watched
+from ostinato.core.clock import find_step_back
 from ostinato.core.events import DEFAULT_TIME, DEFAULT_TYPE
 from ostinato.errors import DataError, LimitError, did_you_mean
 from ostinato.files import EventReader, open_events
@@ -93,10 +93,10 @@ class Job:
         clock = engine.stream.clock
         if clock is None or not len(rows):
             return
-        ticks = np.concatenate([[engine.reorder.watermark], clock.ticks(rows[clock.column], first_row=first_row)])
-        if (ticks[1:] < ticks[:-1]).any():
+        place = find_step_back(clock.ticks(rows[clock.column], first_row=first_row), engine.reorder.watermark)
+        if place is not None:
             raise DataError(
-                f"the events go back in time, at row {first_row + int(np.argmax(ticks[1:] < ticks[:-1])):,}",
+                f"the events go back in time, at row {first_row + place:,}",
                 source=", ".join(map(str, self.files)),
                 fix="--lateness '5 minutes' if none comes later than that, or --sort to sort all in memory",
             )

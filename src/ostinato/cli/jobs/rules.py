@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import typer
 
 from ostinato.cli.report import Results, note, progress, say_how_it_went, watched
+from ostinato.core.clock import find_step_back
 from ostinato.errors import DataError, did_you_mean
 from ostinato.files import EventReader, open_events
 from ostinato.files.reader import OnError
@@ -123,14 +124,14 @@ class RulesJob:
     def _check_order(self, columns: EventColumns, rows: pa.Table, first_row: int, last: int) -> int:
         """Files are read in pieces of any size, so what may be out of order must not depend on it: nothing may."""
         _, ends = columns.times.ticks(rows, first_row=first_row)
-        ticks = np.concatenate([np.array([last]), ends])
-        if (ticks[1:] < ticks[:-1]).any():
+        place = find_step_back(ends, last)
+        if place is not None:
             raise DataError(
                 f"the events are not in order of their end (`{columns.times.end}`)",
-                row=first_row + int(np.argmax(ticks[1:] < ticks[:-1])),
+                row=first_row + place,
                 fix="--lateness '5 minutes' if none comes later than that, or --sort to read all into memory",
             )
-        return int(ticks[-1])
+        return int(ends[-1]) if len(ends) else last
 
     @property
     def _source(self) -> str:

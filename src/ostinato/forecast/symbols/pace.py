@@ -10,18 +10,18 @@ import pyarrow as pa
 
 from ostinato.core.clock import Clock
 from ostinato.core.columns.keys import KeyTable
-from ostinato.core.events import DEFAULT_TYPE, EventColumns, with_columns
+from ostinato.core.events import DEFAULT_TYPE, StreamColumns, with_columns
 from ostinato.forecast.pattern import Pattern
 from ostinato.forecast.symbols.age_grid import Pace
 from ostinato.patterns.syntax.nodes import event_types
 
 
-def bound(rows: pa.Table, pattern: Pattern, told: Mapping[str, Any]) -> tuple[pa.Table, EventColumns]:
+def bound(rows: pa.Table, pattern: Pattern, told: Mapping[str, Any]) -> tuple[pa.Table, StreamColumns]:
     """Rows fit for the pattern, and which of their columns say when an event happened and what it is."""
     query = pattern.compiled.query
     names = {told["type"] or DEFAULT_TYPE, *told["order_by"], *pattern.columns}
     rows = with_columns(rows, names, time=told["time"])
-    binding = EventColumns.resolve(
+    binding = StreamColumns.resolve(
         rows.schema,
         **told,
         needs_time=query.window is not None and query.window.kind == "time",
@@ -30,7 +30,7 @@ def bound(rows: pa.Table, pattern: Pattern, told: Mapping[str, Any]) -> tuple[pa
     return rows, binding
 
 
-def ruler(schema: pa.Schema, pattern: Pattern, binding: EventColumns) -> Clock | None:
+def ruler(schema: pa.Schema, pattern: Pattern, binding: StreamColumns) -> Clock | None:
     """What a window along time or an attribute is measured by; None where there is no such window."""
     window = pattern.compiled.query.window
     if window is None or window.kind == "events":

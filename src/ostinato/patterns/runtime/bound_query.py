@@ -12,7 +12,7 @@ from ostinato.core.arrays import Int32, Int64
 from ostinato.core.clock import Clock
 from ostinato.core.columns.keys import KeyTable
 from ostinato.core.columns.predicates import PredicateEncoder
-from ostinato.core.events import EventColumns, column_kinds
+from ostinato.core.events import StreamColumns, column_kinds
 from ostinato.errors import DataError
 from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.kernels import protocol
@@ -30,7 +30,7 @@ class BoundQuery:
     """Names and types are checked here, before any event is read."""
 
     def __init__(
-        self, compiled: CompiledPattern, schema: pa.Schema, binding: EventColumns, minterms: Sequence[int] = ()
+        self, compiled: CompiledPattern, schema: pa.Schema, binding: StreamColumns, minterms: Sequence[int] = ()
     ) -> None:
         self.compiled, self.schema, self.binding = compiled, schema, binding
         query = compiled.query

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Int64
 from ostinato.core.arrow import plain_type
-from ostinato.core.events import DEFAULT_TYPE, EventColumns, time_order, to_arrow, with_columns
+from ostinato.core.events import DEFAULT_TYPE, StreamColumns, time_order, to_arrow, with_columns
 from ostinato.core.expressions import attributes
 from ostinato.core.options import OnLate
 from ostinato.core.reorder import ReleasedRows, ReorderBuffer
@@ -215,7 +215,7 @@ class Engine:
         """Meet the first batch: check names and types, and build everything that depends on them."""
         query = self.compiled.query
         needs_time = query.window is not None and query.window.kind == "time"
-        binding = EventColumns.resolve(
+        binding = StreamColumns.resolve(
             rows.schema,
             **self.options.binding,
             needs_time=needs_time or self.options.lateness != 0,

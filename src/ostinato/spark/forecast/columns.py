@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ostinato.core.events import DEFAULT_TYPE, EventColumns
+from ostinato.core.events import DEFAULT_TYPE, StreamColumns
 from ostinato.errors import OstinatoError
 from ostinato.forecast.pattern import Pattern
 from ostinato.forecast.settings import Settings
@@ -60,6 +60,6 @@ def event_frame(frame: DataFrame, pattern: Pattern, settings: Settings, *, all_c
     return EventFrame(frame, schema, replace(pattern), bound)
 
 
-def sort_columns(settings: Settings) -> EventColumns:
+def sort_columns(settings: Settings) -> StreamColumns:
     """What the rows of a task are sorted by."""
-    return EventColumns(settings.time, None, settings.order_by)
+    return StreamColumns(settings.time, None, settings.order_by)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ostinato.core.events import DEFAULT_TYPE, EventColumns
+from ostinato.core.events import DEFAULT_TYPE, StreamColumns
 from ostinato.errors import OstinatoError
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.plan.required_columns import required_columns
@@ -27,7 +27,7 @@ class Checked:
     """A query that fits its table. `split` are the attributes whose values can be read apart from each other."""
 
     reading: Reading
-    binding: EventColumns
+    binding: StreamColumns
     split: tuple[str, ...]
 
 

@@ -12,7 +12,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from ostinato.core.conditions import Condition
-from ostinato.core.events import EventColumns
+from ostinato.core.events import StreamColumns
 from ostinato.core.expressions import Attribute, Call, Expr, Literal
 from ostinato.patterns.compile import CompiledPattern
 from ostinato.spark.columns import column
@@ -34,14 +34,14 @@ def may_skip(compiled: CompiledPattern) -> bool:
     return not (counts or compiled.contiguous or compiled.query.strategy == "STRICT")
 
 
-def prefilter(queries: Iterable[CompiledPattern], binding: EventColumns, schema: StructType) -> Column | None:
+def prefilter(queries: Iterable[CompiledPattern], binding: StreamColumns, schema: StructType) -> Column | None:
     """True at least wherever a row can matter to one of the queries; None when every row may."""
     tests = [_query(compiled, binding, schema) for compiled in queries]
     known = [test for test in tests if test is not None]
     return reduce(operator.or_, known) if len(known) == len(tests) else None
 
 
-def _query(compiled: CompiledPattern, binding: EventColumns, schema: StructType) -> Column | None:
+def _query(compiled: CompiledPattern, binding: StreamColumns, schema: StructType) -> Column | None:
     if not may_skip(compiled):
         return None
     tests = [_condition(condition, binding, schema) for condition in compiled.conditions]
@@ -50,7 +50,7 @@ def _query(compiled: CompiledPattern, binding: EventColumns, schema: StructType)
     return reduce(operator.or_, [test for test in tests if test is not None])
 
 
-def _condition(condition: Condition, binding: EventColumns, schema: StructType) -> Column | None:
+def _condition(condition: Condition, binding: StreamColumns, schema: StructType) -> Column | None:
     tests = []
     if condition.relation is not None and binding.type is not None and _is_text(schema[binding.type].dataType):
         tests.append(column(binding.type) == condition.relation)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ostinato.core.events import EventColumns
+from ostinato.core.events import StreamColumns
 from ostinato.patterns.many import joint_schema
 from ostinato.spark.columns import arrow_schema, column, spark_type
 from ostinato.spark.frames import check_names
@@ -31,7 +31,7 @@ class Source:
     """
 
     frame: DataFrame
-    binding: EventColumns
+    binding: StreamColumns
     groups: Mapping[tuple[str, ...], tuple[Reading, ...]]
     output: pa.Schema
 

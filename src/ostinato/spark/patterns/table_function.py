@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult, PartitioningColumn, SelectedColumn
 from pyspark.util import PythonEvalType
 
-from ostinato.core.events import EventColumns
+from ostinato.core.events import StreamColumns
 from ostinato.core.options import bad_option, check_column_name, check_column_names
 from ostinato.errors import DataError, OstinatoError
 from ostinato.patterns.query import CelQuery, PatternQuery, SremQuery
@@ -49,7 +49,7 @@ class Detect:
         assert analysis.reading is not None
         self.reading = analysis.reading
         told = self.reading.binding
-        self.sorter = Sorter(EventColumns(told["time"], None, told["order_by"]), BUDGET)
+        self.sorter = Sorter(StreamColumns(told["time"], None, told["order_by"]), BUDGET)
         self.complete = bool(analysis.partitionBy) or analysis.withSinglePartition or _partitioned_in_sql()
 
     @staticmethod

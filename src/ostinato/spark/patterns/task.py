@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.core.clock import Clock
-from ostinato.core.events import EventColumns
+from ostinato.core.events import StreamColumns
 from ostinato.core.options import OnLate
 from ostinato.patterns.compile import CompiledPattern, compile_text
 from ostinato.patterns.limits import Limits
@@ -106,7 +106,7 @@ class Task:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         told = next(iter(self.units.values())).readings[0].binding
-        binding = EventColumns(told["time"], None, told["order_by"])
+        binding = StreamColumns(told["time"], None, told["order_by"])
         sorters: dict[int, Sorter] = {}
         for batch in batches:
             for number, rows in self._by_unit(batch):
