@@ -243,9 +243,9 @@ def forecast(
             usage("--sort is not for --engine spark, which orders all events itself")
         if not stream and (once or checkpoint):
             usage("--once and --checkpoint are for --stream")
+        from ostinato.forecast.viz.table import narrow_forecasts
         from ostinato.spark.forecast.job import ForecastQuery
         from ostinato.spark.job import SparkJob
-        from ostinato.viz.forecasts import narrow_forecasts
 
         query = ForecastQuery(found, alert, whole, ahead)
         job = SparkJob(query, files, master, kinds, on_error.value, told=told, shown=narrow_forecasts)

@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 
 from ostinato.forecast.forecaster import Forecaster
 from ostinato.forecast.model import ForecastModel
+from ostinato.forecast.viz.timeline import ForecastTimeline
 from ostinato.samples.cards import CARD_FEATURES, CARD_PATTERN, transactions
-from ostinato.viz.forecast_lanes import ForecastTimeline
 
 QUERY = f"-- Larger and larger amounts on one card, with at most one transaction in between.{CARD_PATTERN}"
 HISTORY, LATER = 200_000, 50_000  # transactions to learn from, and to foretell from

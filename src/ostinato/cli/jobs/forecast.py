@@ -30,7 +30,7 @@ from ostinato.forecast.scorer import Scorer
 from ostinato.forecast.settings import Settings
 from ostinato.forecast.storage import check_place
 from ostinato.forecast.symbols.reader import Reader as SymbolReader
-from ostinato.viz.forecasts import narrow_forecasts
+from ostinato.forecast.viz.table import narrow_forecasts
 
 if TYPE_CHECKING:
     from ostinato.spark.job import SparkJob

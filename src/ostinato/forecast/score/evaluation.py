@@ -16,7 +16,6 @@ from ostinato.core.arrays import Float64, Int32
 from ostinato.errors import QueryError
 from ostinato.forecast.chain.intervals import forecasts
 from ostinato.forecast.learn.truth import Truth
-from ostinato.forecast.score.reliability import ReliabilityDiagram
 from ostinato.forecast.score.scores import (
     BINS,
     Binning,
@@ -29,6 +28,7 @@ from ostinato.forecast.score.scores import (
     outcomes,
 )
 from ostinato.forecast.settings import check_probability, plain
+from ostinato.forecast.viz.reliability import ReliabilityDiagram
 
 # The columns of the table, and what each is, for those who read it.
 SCORES = {

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ostinato.forecast.score.reliability import ReliabilityDiagram
 from ostinato.forecast.score.scores import Reliability
+from ostinato.forecast.viz.reliability import ReliabilityDiagram
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def curve(*points: tuple[float, float, float]) -> Reliability:
-    promised, kept, weight = np.array(points, float).T
+    promised, kept, weight = np.array(points, float).reshape(-1, 3).T
     return Reliability(promised, kept, weight, by="quantile")
 
 

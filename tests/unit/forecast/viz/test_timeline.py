@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from ostinato.errors import DataError, OstinatoError
-from ostinato.viz.forecast_lanes import ForecastTimeline, Interval
+from ostinato.forecast.viz.timeline import ForecastTimeline, Interval
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -1,4 +1,4 @@
-"""Forecasts running ahead of detections: over the events of one key, as SVG and as text for a terminal."""
+"""Forecasts ahead of detections, over the events of one key: as SVG, and as text for a terminal."""
 
 from __future__ import annotations
 

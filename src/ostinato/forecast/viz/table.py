@@ -38,9 +38,9 @@ def narrow_forecasts(rows: pa.Table) -> pa.Table:
     return pa.table(columns)
 
 
-def _each(told: Any, *columns: pa.ChunkedArray) -> pa.Array:
+def _each(format_cell: Any, *columns: pa.ChunkedArray) -> pa.Array:
     return pa.array(
-        [told(*cells) for cells in zip(*(column.to_pylist() for column in columns), strict=True)], pa.string()
+        [format_cell(*cells) for cells in zip(*(column.to_pylist() for column in columns), strict=True)], pa.string()
     )
 
 

@@ -1,4 +1,4 @@
-"""Whether probabilities mean what they say: how often it happened, against what was said."""
+"""The reliability diagram: how often a match completed, against the probability that was forecast."""
 
 from __future__ import annotations
 
@@ -6,18 +6,32 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from ostinato.core.arrays import Float64
 from ostinato.viz import svg
-
-if TYPE_CHECKING:
-    from ostinato.forecast.score.scores import Reliability
 
 _SIDE = 320.0
 _COUNTS = 56.0  # height of the panel that shows how many events had each probability
 _LEFT, _TOP = 64.0, 56.0
 _LINES = (svg.ACCENT, "#1d4ed8", "#0f766e", "#7c3aed", "#a16207", "#be185d")
 _MOST_LINES = len(_LINES)
+
+
+class ReliabilityCurve(Protocol):
+    """Per bin of probabilities: their mean, the share of events after which it happened, and the number of events."""
+
+    @property
+    def predicted(self) -> Float64: ...
+
+    @property
+    def observed(self) -> Float64: ...
+
+    @property
+    def events(self) -> Float64: ...
+
+    @property
+    def error(self) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -37,7 +51,7 @@ class ReliabilityDiagram:
     title: str
 
     @classmethod
-    def of(cls, curves: Mapping[str, Reliability], *, title: str = "reliability") -> ReliabilityDiagram:
+    def of(cls, curves: Mapping[str, ReliabilityCurve], *, title: str = "reliability") -> ReliabilityDiagram:
         lines = []
         for name, curve in curves.items():
             points = zip(curve.predicted, curve.observed, curve.events, strict=True)
@@ -100,8 +114,8 @@ def _curve(line: Line, colour: str, *, first: bool) -> str:
     drawn = [svg.element("polyline", points=path, fill="none", stroke=colour, stroke_width=2 if first else 1.2)]
     for (x, y), (said, happened, events) in zip(places, line.points, strict=True):
         tip = f"{line.name}: said {said:.3f}, happened {happened:.3f}, {events:,.0f} events"
-        told = svg.element("title", svg.escape_text(tip))
-        drawn.append(svg.element("circle", told, cx=x, cy=y, r=3.5 if first else 2.5, fill=colour))
+        title = svg.element("title", svg.escape_text(tip))
+        drawn.append(svg.element("circle", title, cx=x, cy=y, r=3.5 if first else 2.5, fill=colour))
     return svg.element("g", *drawn)
 
 

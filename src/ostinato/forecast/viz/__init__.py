@@ -1,0 +1,1 @@
+"""Pictures of forecasts: a table for the terminal, a timeline, and the reliability diagram."""
