@@ -66,7 +66,7 @@ class DifferenceBounds:
     `longest` says of a stream how long its events last at most.
     """
 
-    def __init__(self, node: cera.Node, where: Iterable[Condition], longest: Callable[[str], float]) -> None:
+    def __init__(self, node: cera.Node, where: Iterable[Condition], longest: Callable[[cera.Stream], float]) -> None:
         self._longest = longest
         self.contradictory = False  # whether no times can be as the rule says
         self._most: dict[tuple[Time, Time], float] = {}

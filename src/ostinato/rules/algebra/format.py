@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ostinato.rules.algebra import nodes as cera
-from ostinato.rules.algebra.translate import PATTERN
 from ostinato.rules.syntax.format import condition_text, construct_text, term_text
 from ostinato.rules.syntax.nodes import AbsoluteTimer, Condition, Data, Formula, Temporal
 
@@ -47,7 +46,7 @@ def _inline(node: cera.Node) -> str:
         return f"{_head(node)}({_inline(node.input)})"
     if isinstance(node, cera.Match):
         shown = term_text(node.term)
-        term = shown if not node.stream.startswith(PATTERN) else f'cel "{node.stream[len(PATTERN) :]}" {shown}'
+        term = f'cel "{node.stream.query}" {shown}' if isinstance(node.stream, cera.CelStream) else shown
         bound = "" if node.bound is None else f"var {node.bound} -> "
         return f"QX[ {node.ident}: {bound}{term} ](E)"
     if isinstance(node, cera.TimerStream):

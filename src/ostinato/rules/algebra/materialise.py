@@ -79,12 +79,14 @@ class _Points:
 
     def _name(self, node: cera.Node) -> str:
         """After the paper: Temp_t for the matches of event t, B_n,i for what is made of them."""
-        label = node.stream if isinstance(node, cera.Match) else "timer" if isinstance(node, cera.FixedStream) else None
-        if label is None:
-            label = "B" if any(isinstance(each, cera.AnyJoin) for each in cera.walk(node)) else "A"
-        elif not label.isidentifier():
-            label = "pattern"
-        return self._unique(f"{label}_{','.join(node.schema.times)}")
+        if isinstance(node, cera.Match):
+            is_name = isinstance(node.stream, str) and node.stream.isidentifier()
+            kind = node.stream if is_name else "pattern"
+        elif isinstance(node, cera.FixedStream):
+            kind = "timer"
+        else:
+            kind = "B" if any(isinstance(each, cera.AnyJoin) for each in cera.walk(node)) else "A"
+        return self._unique(f"{kind}_{','.join(node.schema.times)}")
 
     def _unique(self, name: str) -> str:
         found, number = name, 1

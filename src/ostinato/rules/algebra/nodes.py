@@ -29,15 +29,22 @@ class Schema:
 
 
 @dataclass(frozen=True)
-class Match:
-    """Q^X[ident: term](stream): one tuple for each way that an event of the stream matches.
+class CelStream:
+    """The stream of the matches of a CEL query over incoming events."""
 
-    `stream` is a label, or the text of a CEL query after `cel `.
-    """
+    query: str
+
+
+Stream = str | CelStream  # what is matched: the events of a label, or the matches of a CEL query
+
+
+@dataclass(frozen=True)
+class Match:
+    """Q^X[ident: term](stream): one tuple for each way that an event of the stream matches."""
 
     ident: str
     term: n.Element
-    stream: str
+    stream: Stream
     bound: str | None = None
 
     @cached_property

@@ -9,10 +9,10 @@ from math import inf
 from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.rules.algebra.bounds import DifferenceBounds, annotate_joins
 from ostinato.rules.algebra.materialise import materialise
-from ostinato.rules.algebra.nodes import Construct, Node, Plan
+from ostinato.rules.algebra.nodes import CelStream, Construct, Node, Plan, Stream
 from ostinato.rules.algebra.relevance import Relevance, temporal_relevance
 from ostinato.rules.algebra.rewrite import push_antijoins, push_projections, push_selections
-from ostinato.rules.algebra.translate import PATTERN, translate
+from ostinato.rules.algebra.translate import translate
 from ostinato.rules.plan.normal_form import normalise
 from ostinato.rules.plan.strata import Group, Strata, stratify
 from ostinato.rules.syntax.nodes import NormalRule, Ruleset
@@ -45,9 +45,9 @@ def plan_program(program: Ruleset, longest: float = inf) -> RulePlan:
     strata = stratify(normalise(program))
     durations: dict[str, float] = {}
 
-    def lasts(stream: str) -> float:
-        if stream.startswith(PATTERN):
-            window = parse(stream[len(PATTERN) :]).window
+    def lasts(stream: Stream) -> float:
+        if isinstance(stream, CelStream):
+            window = parse(stream.query).window
             return longest + window.amount if window is not None and window.kind == "time" else inf
         return durations.get(stream, longest)
 
@@ -64,7 +64,7 @@ def plan_program(program: Ruleset, longest: float = inf) -> RulePlan:
     return RulePlan(strata, tuple(translated), plan, temporal_relevance(plan))
 
 
-def _translated(rule: NormalRule, lasts: Callable[[str], float]) -> TranslatedRule:
+def _translated(rule: NormalRule, lasts: Callable[[Stream], float]) -> TranslatedRule:
     node = translate(rule)
     bounds = DifferenceBounds(node, rule.where, lasts)
     rewritten = annotate_joins(push_projections(push_selections(push_antijoins(node))), bounds)

@@ -8,8 +8,6 @@ from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.syntax.grouping import needs_event_times
 from ostinato.rules.syntax.nodes import CelPattern, EventQuery, NormalRule, RelativeTimer, While
 
-PATTERN = "cel "  # what the name of a stream begins with that is not a label but the matches of a CEL query
-
 
 def translate(rule: NormalRule) -> cera.Construct:
     """Q := C^X[h](µ[[begin, end] ← j1 ⊔ … ⊔ jl](σ[c1 ∧ … ∧ ck](Bn)))."""
@@ -40,7 +38,7 @@ def translate(rule: NormalRule) -> cera.Construct:
 
 def event_match(query: EventQuery | CelPattern) -> cera.Match:
     if isinstance(query, CelPattern):
-        return cera.Match(query.ident, query.term, PATTERN + query.query)
+        return cera.Match(query.ident, query.term, cera.CelStream(query.query))
     return cera.Match(query.ident, query.term, query.term.label, query.bound)
 
 

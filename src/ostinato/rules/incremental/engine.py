@@ -18,6 +18,7 @@ from ostinato.core.events import to_arrow
 from ostinato.core.options import OnLate
 from ostinato.core.snapshot import Snapshot
 from ostinato.errors import DataError, OstinatoError
+from ostinato.rules.algebra.nodes import CelStream
 from ostinato.rules.incremental.migrate_state import migrate_state
 from ostinato.rules.incremental.steps import Derived, StepEvaluator
 from ostinato.rules.incremental.stream_binding import StreamBinding, UnboundProgram
@@ -301,8 +302,8 @@ class RuleEngine:
         if self._ready:
             tables["ready"] = pa.concat_tables(self._ready, promote_options="permissive")
         arrays = {
-            f"pattern {query}": np.frombuffer(engine.snapshot(), np.uint8)
-            for query, engine in self._steps.engines.items()
+            f"pattern {stream.query}": np.frombuffer(engine.snapshot(), np.uint8)
+            for stream, engine in self._steps.engines.items()
         }
         return Snapshot(meta, arrays, tables).to_bytes()
 
@@ -324,7 +325,9 @@ class RuleEngine:
             points = {
                 name.removeprefix("point "): rows for name, rows in saved.tables.items() if name.startswith("point ")
             }
-            patterns = {name.removeprefix("pattern "): array.tobytes() for name, array in saved.arrays.items()}
+            patterns = {
+                CelStream(name.removeprefix("pattern ")): array.tobytes() for name, array in saved.arrays.items()
+            }
             engine._steps.restore(points, patterns, engine.now)
             engine._late_rows = [saved.tables["late"]] if "late" in saved.tables else []
             engine._ready = [saved.tables["ready"]] if "ready" in saved.tables else []

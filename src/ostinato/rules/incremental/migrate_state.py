@@ -20,13 +20,13 @@ def migrate_state(after: StepEvaluator, before: StepEvaluator, now: int) -> None
     before.forget(now, all_of_it=True)
     points = {name: _point(name, rows, after, before) for name, rows in before.tables().items()}
     after.restore(points, {}, now)
-    for query, engine in before.engines.items():
+    for stream, engine in before.engines.items():
         if engine.events:
             try:
-                after.bound.patterns[query].check_readable(engine)
+                after.bound.patterns[stream].check_readable(engine)
             except DataError as error:
                 raise DataError(error.reason, fix=FROM_THE_START) from None
-            after.engines[query] = engine
+            after.engines[stream] = engine
 
 
 def _point(name: str, rows: pa.Table, after: StepEvaluator, before: StepEvaluator) -> pa.Table:

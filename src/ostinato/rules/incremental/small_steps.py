@@ -16,7 +16,6 @@ import pyarrow as pa
 from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.algebra.bounds import TIMERS
 from ostinato.rules.algebra.difference import difference
-from ostinato.rules.algebra.translate import PATTERN
 from ostinato.rules.relational.constant_comparisons import as_constant_comparison, is_comparable
 from ostinato.rules.relational.kinds import TERM, Attributes, Kind
 from ostinato.rules.relational.match_plan import FlatMatch, MatchPlan
@@ -175,8 +174,9 @@ def _value(value: Any) -> Any:
 def _compiled(found: MatchPlan, program: SqlProgram) -> _Match | None:
     """None where SQL has to match."""
     match, flat = found.match, found.flat
-    derived = match.stream in program.rules_of or match.stream.startswith(PATTERN)
-    if flat is None or found.referenced or derived:
+    if isinstance(match.stream, cera.CelStream) or match.stream in program.rules_of:
+        return None
+    if flat is None or found.referenced:
         return None
     attributes, incoming = program.plan_types.attributes[match.stream], program.incoming.types
     paths = _paths(flat)

@@ -9,7 +9,6 @@ from typing import cast
 
 from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.algebra.difference import difference
-from ostinato.rules.algebra.translate import PATTERN
 from ostinato.rules.relational.dialects import write_sql
 from ostinato.rules.relational.head_sql import construct_sql
 from ostinato.rules.relational.operators import NOW, PREVIOUS, SqlGenerator
@@ -89,7 +88,7 @@ class Statements:
     def _is_registered(self, part: cera.Node) -> bool:
         if isinstance(part, cera.Match):
             found = next(each for each in self.generator.plan_types.match_plans.values() if each.match is part)
-            return found.flat is None or part.stream.startswith(PATTERN)
+            return found.flat is None or isinstance(part.stream, cera.CelStream)
         inlined = isinstance(part, cera.Point) and part.name not in self.generator.stored
         return inlined and self._reads_registered(self.generator.definitions[cast(cera.Point, part).name])
 

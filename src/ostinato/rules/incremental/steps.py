@@ -17,8 +17,7 @@ import pyarrow.compute as pc
 
 from ostinato.errors import LimitError
 from ostinato.patterns.runtime.engine import Engine
-from ostinato.rules.algebra.nodes import Construct, Definition, FixedStream, Match, Point
-from ostinato.rules.algebra.translate import PATTERN
+from ostinato.rules.algebra.nodes import CelStream, Construct, Definition, FixedStream, Match, Point, Stream
 from ostinato.rules.incremental.small_steps import SMALL_STEP, PointTuples, SmallSteps
 from ostinato.rules.incremental.statements import Statements
 from ostinato.rules.relational.dialects import write_sql
@@ -56,17 +55,16 @@ class StepEvaluator:
         self._statements = Statements(self.plan.query_plan.definitions, self.generator, self.store)
         for definition in self.plan.query_plan.definitions:
             self._prepare(definition)
-        self.engines = {query: pattern.engine() for query, pattern in bound.patterns.items()}
+        self.engines = {stream: pattern.engine() for stream, pattern in bound.patterns.items()}
         # The labels that something reads; None where a pattern may read all.
-        streams = [stream for stream in self.program.plan_types.attributes if not stream.startswith(PATTERN)]
-        self.labels = None if self.engines else pa.array(streams, pa.string())
+        labels = [stream for stream in self.program.plan_types.attributes if isinstance(stream, str)]
+        self.labels = None if self.engines else pa.array(labels, pa.string())
         # Tables of events, of which only those of the step count; emptied now and then.
         self._events: dict[str, int] = {}
         self._incoming: pa.Table | None = None  # the events of the step, until a statement needs them
         self._create(INCOMING, self._no_events().schema)
-        for stream in self.program.plan_types.attributes:
-            if not stream.startswith(PATTERN):
-                self._prepare_stream(stream)
+        for label in labels:
+            self._prepare_stream(label)
 
     def _prepare(self, definition: Definition) -> None:
         name, node = definition.name, definition.node
@@ -95,12 +93,12 @@ class StepEvaluator:
             self.sizes[name] = 1
             self.waiting[name] = self._next(name, None)
 
-    def _prepare_stream(self, stream: str) -> None:
+    def _prepare_stream(self, label: str) -> None:
         """Events of a label as a view: those that came in, and those that rules have derived."""
-        derived = stream in self.program.rules_of
+        derived = label in self.program.rules_of
         if derived:
-            self._create(derived_table(stream), self._nothing(stream).schema)
-        self.store.define(stream_table(stream), self.program.stream(stream, derived=derived), kept=False)
+            self._create(derived_table(label), self._nothing(label).schema)
+        self.store.define(stream_table(label), self.program.stream(label, derived=derived), kept=False)
 
     def _create(self, table: str, schema: pa.Schema) -> None:
         columns = [
@@ -150,15 +148,15 @@ class StepEvaluator:
         return not self.engines
 
     def _step(self, events: pa.Table, previous: int, now: int) -> Derived:
-        labels = set(pc.unique(events[LABEL]).to_pylist()) if len(events) else set()
+        streams: set[Stream] = set(pc.unique(events[LABEL]).to_pylist()) if len(events) else set()
         self._large = len(events) >= _MANY
-        self._incoming = events if labels else None
+        self._incoming = events if streams else None
         self._found = self._few.found(events) if len(events) <= SMALL_STEP else {}
-        for query, engine in self.engines.items():
-            matches = self.bound.patterns[query].matches(engine, events, now)
+        for stream, engine in self.engines.items():
+            matches = self.bound.patterns[stream].matches(engine, events, now)
             if len(matches):
-                self.store.connection.register(stream_table(PATTERN + query), matches)
-                labels.add(PATTERN + query)
+                self.store.connection.register(stream_table(stream), matches)
+                streams.add(stream)
         times = {PREVIOUS: previous, NOW: now}
         active = {name for name, due in self.waiting.items() if due is not None and due <= now}
         found: Derived = {}
@@ -166,15 +164,15 @@ class StepEvaluator:
             definitions = self.program.definitions_of(number)
             if group.recursive:
                 self._enter()  # before rounds that are undone
-                self._fixpoint(number, labels, active, times, found)
+                self._fixpoint(number, streams, active, times, found)
             else:
-                made = self._run(definitions, labels, active, times)
-                self._show(self._note(made, found), found, labels, previous)
+                made = self._run(definitions, streams, active, times)
+                self._show(self._note(made, found), found, streams, previous)
         self._look_ahead(active, now)
         return found
 
     def _run(
-        self, definitions: list[Definition], labels: set[str], active: set[str], times: Mapping[str, int]
+        self, definitions: list[Definition], streams: set[Stream], active: set[str], times: Mapping[str, int]
     ) -> dict[str, pa.Table]:
         """Every definition once; gives what the rules among them make. `active` are the points that have changed."""
         made: dict[str, pa.Table] = {}
@@ -184,7 +182,7 @@ class StepEvaluator:
                 self._store(name, active, times[NOW])
                 continue
             if isinstance(node, Match):
-                if node.stream not in labels:
+                if node.stream not in streams:
                     continue
                 active.add(name)
                 if name in self._matchers:
@@ -265,15 +263,15 @@ class StepEvaluator:
                 found[label] = tables[0]
         return changed
 
-    def _show(self, changed: set[str], found: Derived, labels: set[str], previous: int) -> None:
+    def _show(self, changed: set[str], found: Derived, streams: set[Stream], previous: int) -> None:
         """Let later rules see what was derived."""
         for label in changed & self.program.plan_types.attributes.keys():
             table = derived_table(label)
-            if label in labels:  # some of it may be there already
+            if label in streams:  # some of it may be there already
                 self.store.run(f'DELETE FROM {quote_identifier(table)} WHERE "end" > {previous}')
             self.store.insert(table, found[label])
             self._events[table] += len(found[label])
-            labels.add(label)
+            streams.add(label)
 
     def _as_derived(self, label: str, rule: str, rows: pa.Table) -> pa.Table:
         """What one rule makes in the columns of its label."""
@@ -289,21 +287,21 @@ class StepEvaluator:
         return self.store.arrow('SELECT DISTINCT * FROM "#rows"').cast(rows.schema)
 
     def _fixpoint(
-        self, number: int, labels: set[str], active: set[str], times: Mapping[str, int], found: Derived
+        self, number: int, streams: set[Stream], active: set[str], times: Mapping[str, int], found: Derived
     ) -> None:
         """Rounds over the same step, each from the state before it, until one derives nothing new."""
         definitions, group = self.program.definitions_of(number), self.program.rounds[number].labels
         known = 0
         for _ in count_up() if self.program.is_finite(number) else range(MAX_ROUNDS):
             with self._undoable() as undo:
-                made = self._run(definitions, set(labels), trial := set(active), times)
+                made = self._run(definitions, set(streams), trial := set(active), times)
                 changed = self._note(made, found)
                 count = sum(len(found[label]) for label in group if label in found)
                 if count == known:
                     active |= trial
                     return
                 undo()
-            self._show(changed, found, labels, times[PREVIOUS])
+            self._show(changed, found, streams, times[PREVIOUS])
             known = count
         raise LimitError(
             "rounds",
@@ -374,8 +372,8 @@ class StepEvaluator:
     def tables(self) -> dict[str, pa.Table]:
         return {name: self.store.arrow(f"SELECT * FROM {quote_identifier(name)}") for name in self.sizes}
 
-    def restore(self, tables: Mapping[str, pa.Table], patterns: Mapping[str, bytes], now: int) -> None:
-        self.engines |= {query: Engine.restore(saved) for query, saved in patterns.items()}
+    def restore(self, tables: Mapping[str, pa.Table], patterns: Mapping[CelStream, bytes], now: int) -> None:
+        self.engines |= {stream: Engine.restore(saved) for stream, saved in patterns.items()}
         for name, rows in tables.items():
             self.store.run(f"DELETE FROM {quote_identifier(name)}")
             self.store.insert(name, rows)

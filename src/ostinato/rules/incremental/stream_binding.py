@@ -10,8 +10,8 @@ from functools import cached_property
 import pyarrow as pa
 
 from ostinato.errors import DataError, QueryError, did_you_mean
+from ostinato.rules.algebra.nodes import CelStream
 from ostinato.rules.algebra.query_plan import plan_program
-from ostinato.rules.algebra.translate import PATTERN
 from ostinato.rules.incremental.widening import check_signed, conform_rows, signed_type, widen_schema
 from ostinato.rules.relational.kinds import TERM
 from ostinato.rules.runtime.bound_program import BoundProgram, bind_program
@@ -110,7 +110,7 @@ class StreamBinding:
         kinds = self.program.columns.attributes.types
         held = [name for name, kind in kinds.items() if kind is not TERM and signed_type(kind) != kind]
         matchings = self.program.sql.plan_types.match_plans.values() if held else []
-        read = [each.reads for each in matchings if not each.match.stream.startswith(PATTERN)]
+        read = [each.reads for each in matchings if not isinstance(each.match.stream, CelStream)]
         return [name for name in held if any(name in names for names in read)]
 
     @cached_property

@@ -11,7 +11,6 @@ from ostinato.core.types import check_expression
 from ostinato.errors import QueryError, Span
 from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.algebra.query_plan import RulePlan
-from ostinato.rules.algebra.translate import PATTERN
 from ostinato.rules.relational.head_types import HeadColumn, head_columns
 from ostinato.rules.relational.kinds import TERM, Attributes, Kind, common_type, null_as_text, type_family
 from ostinato.rules.relational.match_plan import MatchPlan, plan_match
@@ -22,7 +21,7 @@ from ostinato.rules.syntax.nodes import Condition, Data, Temporal
 class PlanTypes:
     """`kinds` are those of the variables of each point; `parts` the columns that the head of each rule makes."""
 
-    attributes: dict[str, Attributes] = field(default_factory=dict)  # of each stream that something matches
+    attributes: dict[cera.Stream, Attributes] = field(default_factory=dict)  # of each stream that something matches
     match_plans: dict[str, MatchPlan] = field(default_factory=dict)  # by the point they define
     kinds: dict[str, Mapping[str, Kind]] = field(default_factory=dict)
     head_columns: dict[str, list[HeadColumn]] = field(default_factory=dict)  # by the definition of the rule
@@ -50,7 +49,7 @@ class PlanTypes:
         return self.kinds_of(below[0]) if below else {}
 
 
-def infer_types(plan: RulePlan, incoming: Attributes, patterns: Mapping[str, Attributes]) -> PlanTypes:
+def infer_types(plan: RulePlan, incoming: Attributes, patterns: Mapping[cera.CelStream, Attributes]) -> PlanTypes:
     """`patterns`: what the matches of each CEL query hold. Raises QueryError where a rule cannot fit the events."""
     types = PlanTypes()
     named = _named(plan.query_plan)
@@ -66,7 +65,7 @@ def infer_types(plan: RulePlan, incoming: Attributes, patterns: Mapping[str, Att
                 later.append(definition)
                 continue
             try:
-                _bind_one(types, definition, incoming, patterns, named)
+                _infer_definition(types, definition, incoming, patterns, named)
                 patient = True
             except QueryError as error:
                 # What a recursive rule reads may be known only once another rule of its group is bound.
@@ -85,16 +84,19 @@ def infer_types(plan: RulePlan, incoming: Attributes, patterns: Mapping[str, Att
     return types
 
 
-def _bind_one(
+def _infer_definition(
     types: PlanTypes,
     definition: cera.Definition,
     incoming: Attributes,
-    patterns: Mapping[str, Attributes],
+    patterns: Mapping[cera.CelStream, Attributes],
     named: frozenset[str],
 ) -> None:
     node = definition.node
     if isinstance(node, cera.Match):
-        attributes = patterns.get(node.stream[len(PATTERN) :]) or _stream(types, node.stream, incoming, node.term.span)
+        if isinstance(node.stream, cera.CelStream):
+            attributes = patterns[node.stream]
+        else:
+            attributes = _label_attributes(types, node.stream, incoming, node.term.span)
         found = plan_match(node, attributes, named=definition.name in named)
         types.attributes[node.stream] = attributes
         types.match_plans[definition.name] = found
@@ -132,7 +134,7 @@ def _points(plan: cera.Plan, node: cera.Node) -> set[str]:
     return direct.union(*(_points(plan, plan.by_name[name].node) for name in direct))
 
 
-def _stream(types: PlanTypes, label: str, incoming: Attributes, span: Span) -> Attributes:
+def _label_attributes(types: PlanTypes, label: str, incoming: Attributes, span: Span) -> Attributes:
     """The attributes of the events of a label: of those that come in, and of those that rules derive."""
     derived = types.derived.get(label)
     if derived is None:

@@ -109,7 +109,9 @@ class _Rounds:
         self.finish(made)
 
     def _read(self) -> list[str]:
-        streams = [node.stream for _, node in self.rounds.additions if isinstance(node, Match)]
+        streams = [
+            node.stream for _, node in self.rounds.additions if isinstance(node, Match) and isinstance(node.stream, str)
+        ]
         return list(dict.fromkeys(streams))
 
     def _except(self, label: str, *, new: bool = True) -> exp.Query:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ostinato.rules.algebra.nodes import CelStream, Stream
+
 INCOMING = "E"  # all incoming events: #label, begin, end, attributes
 
 
@@ -32,8 +34,9 @@ def _unique(name: str, met: dict[str, str]) -> str:
     return met[name]
 
 
-def stream_table(stream: str) -> str:
-    return f"E {escape_case(stream)}"
+def stream_table(stream: Stream) -> str:
+    """The events of a label, or the matches of a CEL query."""
+    return f"M {escape_case(stream.query)}" if isinstance(stream, CelStream) else f"E {escape_case(stream)}"
 
 
 def escape_case(label: str) -> str:

@@ -11,10 +11,9 @@ from typing import Protocol
 import pyarrow as pa
 from sqlglot import exp
 
-from ostinato.rules.algebra.nodes import Construct, Definition, Match, Point, walk
+from ostinato.rules.algebra.nodes import CelStream, Construct, Definition, Match, Point, walk
 from ostinato.rules.algebra.query_plan import RulePlan
 from ostinato.rules.algebra.semi_naive import Rounds, is_finite, plan_rounds
-from ostinato.rules.algebra.translate import PATTERN
 from ostinato.rules.relational.expressions import Sql, column, constant, display_text, sql_type, table, tag_sql
 from ostinato.rules.relational.head_sql import construct_sql
 from ostinato.rules.relational.kinds import TERM, Attributes, Kind, is_nested
@@ -35,7 +34,7 @@ class RelationStore(Protocol):
     def match(self, name: str, stream: str, found: MatchPlan, attributes: Attributes) -> None:
         """Define `name` as what the matcher of terms finds in the stream."""
 
-    def pattern(self, name: str, query: str) -> None:
+    def pattern(self, name: str, stream: CelStream) -> None:
         """Define `name` as the stream of the matches of a CEL query over incoming events."""
 
     def count(self, name: str) -> int: ...
@@ -182,8 +181,8 @@ def define(program: SqlProgram, store: RelationStore, definition: Definition, ma
         store.define(definition.name, construct_sql(generator, definition.name, node), kept=False)
         return
     if isinstance(node, Match):
-        if node.stream.startswith(PATTERN):
-            store.pattern(stream_table(node.stream), node.stream[len(PATTERN) :])
+        if isinstance(node.stream, CelStream):
+            store.pattern(stream_table(node.stream), node.stream)
         else:
             derived = node.stream in made
             store.define(stream_table(node.stream), program.stream(node.stream, derived=derived), kept=False)

@@ -23,7 +23,7 @@ def detect_table(
     """All derived events of a table that holds the whole stream. `threads`: of DuckDB; None: one for each core."""
     generator = bound.sql.generator
     events = bound.columns.read(rows)
-    store = DuckDBStore(connect(threads), generator.names, lambda query: bound.patterns[query].match_all(events))
+    store = DuckDBStore(connect(threads), generator.names, lambda stream: bound.patterns[stream].match_all(events))
     store.provide(INCOMING, events)
     answer = evaluate(bound.sql, store, limits, natively=True)
     return bound.answer(store.arrow(write_sql(answer, "duckdb")), ordered=ordered)

@@ -11,9 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from ostinato.errors import QueryError
-from ostinato.rules.algebra.nodes import Match
+from ostinato.rules.algebra.nodes import CelStream, Match
 from ostinato.rules.algebra.query_plan import RulePlan, plan_program
-from ostinato.rules.algebra.translate import PATTERN
 from ostinato.rules.relational.operators import SECOND, SqlGenerator
 from ostinato.rules.relational.plan_types import infer_types, output_schema
 from ostinato.rules.relational.sql_program import SqlProgram
@@ -30,7 +29,7 @@ class BoundProgram:
     sql: SqlProgram
     columns: EventColumns
     whole_seconds: bool
-    patterns: Mapping[str, PatternStream]  # by the text of the CEL query
+    patterns: Mapping[CelStream, PatternStream]
 
     @cached_property
     def answer_schema(self) -> pa.Schema:
@@ -73,8 +72,8 @@ def bind_program(
         plan = plan_program(program, longest)
     ticks = columns.times.ticks_per_second
     try:
-        patterns = {text: PatternStream(text, columns.attributes, ticks) for text in _patterns(plan)}
-        types = infer_types(plan, columns.attributes, {text: found.attributes for text, found in patterns.items()})
+        patterns = {each: PatternStream(each.query, columns.attributes, ticks) for each in _cel_streams(plan)}
+        types = infer_types(plan, columns.attributes, {each: found.attributes for each, found in patterns.items()})
         definitions = {each.name: each.node for each in plan.query_plan.definitions}
         stored = [name for name, found in plan.relevance.items() if found.stored]
         generator = SqlGenerator(types, ticks, definitions, stored=stored, near=near)
@@ -90,9 +89,9 @@ def _labels(plan: RulePlan) -> list[str]:
     return list(plan.strata.incoming)
 
 
-def _patterns(plan: RulePlan) -> list[str]:
+def _cel_streams(plan: RulePlan) -> list[CelStream]:
     streams = [each.node.stream for each in plan.query_plan.definitions if isinstance(each.node, Match)]
-    return list(dict.fromkeys(each[len(PATTERN) :] for each in streams if each.startswith(PATTERN)))
+    return list(dict.fromkeys(each for each in streams if isinstance(each, CelStream)))
 
 
 def _whole_seconds(plan: RulePlan) -> bool:

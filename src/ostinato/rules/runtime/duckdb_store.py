@@ -12,6 +12,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from ostinato.errors import DataError
+from ostinato.rules.algebra.nodes import CelStream
 from ostinato.rules.relational.dialects import write_sql
 from ostinato.rules.relational.expressions import sql_type
 from ostinato.rules.relational.kinds import TERM, Attributes, Kind, is_list
@@ -60,7 +61,7 @@ class DuckDBStore:
         self,
         connection: duckdb.DuckDBPyConnection,
         names: ColumnNames,
-        patterns: Callable[[str], pa.Table] | None = None,
+        patterns: Callable[[CelStream], pa.Table] | None = None,
     ) -> None:
         self.connection, self.names, self._patterns = connection, names, patterns
         self._held: dict[str, pa.Table] = {}
@@ -84,9 +85,9 @@ class DuckDBStore:
         events = self.arrow(f"SELECT * FROM {quote_identifier(stream)}")
         self.provide(name, TermMatcher(found, attributes, self.names)(events))
 
-    def pattern(self, name: str, query: str) -> None:
+    def pattern(self, name: str, stream: CelStream) -> None:
         assert self._patterns is not None
-        self.provide(name, self._patterns(query))
+        self.provide(name, self._patterns(stream))
 
     def count(self, name: str) -> int:
         return int(self.run(f"SELECT count(*) FROM {quote_identifier(name)}")[0][0])

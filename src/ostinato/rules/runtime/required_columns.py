@@ -10,9 +10,8 @@ import pyarrow as pa
 from ostinato.core.events import DEFAULT_TIME, DEFAULT_TYPE
 from ostinato.patterns.compile import compile_text
 from ostinato.patterns.plan.required_columns import required_attributes
-from ostinato.rules.algebra.nodes import Match
+from ostinato.rules.algebra.nodes import CelStream, Match
 from ostinato.rules.algebra.query_plan import RulePlan
-from ostinato.rules.algebra.translate import PATTERN
 from ostinato.rules.relational.kinds import is_list
 from ostinato.rules.runtime.times import BEGIN, DEFAULT_TIME_TYPE, END
 from ostinato.rules.syntax import nodes as n
@@ -40,8 +39,8 @@ class RequiredColumns:
         for definition in plan.query_plan.definitions:
             if not isinstance(node := definition.node, Match):
                 continue
-            if node.stream.startswith(PATTERN):
-                names = required_attributes(compile_text(node.stream[len(PATTERN) :], "cel").query)
+            if isinstance(node.stream, CelStream):
+                names = required_attributes(compile_text(node.stream.query, "cel").query)
                 shapes |= {name: shapes.get(name, pa.null()) for name in sorted(names)}
             elif node.stream in plan.strata.incoming:
                 for child in node.term.children:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
+from ostinato.rules.algebra.nodes import CelStream
 from ostinato.rules.relational.dialects import write_sql
 from ostinato.rules.relational.evaluate import evaluate
 from ostinato.rules.relational.kinds import Attributes
@@ -73,9 +74,9 @@ class SparkStore:
         made = self._made[self._latest[stream]]
         self.provide(name, match_terms(self._frame(made), found, attributes, self._names), made.weight)
 
-    def pattern(self, name: str, query: str) -> None:
+    def pattern(self, name: str, stream: CelStream) -> None:
         events = self._frame(self._made[self._latest[INCOMING]])
-        self.provide(name, pattern_matches(events, self.bound.patterns[query]))
+        self.provide(name, pattern_matches(events, self.bound.patterns[stream]))
 
     def count(self, name: str) -> int:
         """Also keeps the relation: it is read in the next round, and told apart from what that makes."""
