@@ -38,7 +38,7 @@ def detect_rules(program: RuleProgram, frame: DataFrame, /, **options: Any) -> D
 
 
 def explain_rules(program: RuleProgram, frame: DataFrame, /, **options: Any) -> str:
-    from ostinato.spark.rules.detect import explain_rules
+    from ostinato.spark.rules.explain import explain_rules
 
     return explain_rules(program, frame, **options)
 

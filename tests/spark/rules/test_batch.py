@@ -21,7 +21,7 @@ from ostinato.rules.syntax.format import program_text
 from ostinato.spark import detect_rules
 from ostinato.spark.columns import arrow_schema
 from ostinato.spark.failures import told_by_spark
-from ostinato.spark.rules.events import to_answer
+from ostinato.spark.rules.columns import to_answer
 from ostinato.spark.rules.sql import run_in_sql
 from support import paths
 from support.generators.rules import SCHEMA as PLAIN

@@ -13,7 +13,7 @@ import ostinato as ost
 from ostinato.errors import DataError, OstinatoError
 from ostinato.rules.program import RuleProgram
 from ostinato.spark.failures import told_by_spark
-from ostinato.spark.rules.detect import explain_rules
+from ostinato.spark.rules.explain import explain_rules
 from support.spark.patterns import FOREVER, START, Feed, cut, shuffled
 from support.spark.rules import ALL, DOCUMENTS, PROGRAMS, SCHEMA, documents, events, shown
 

@@ -23,7 +23,7 @@ from ostinato.files import EventReader, open_events
 from ostinato.files.reader import OnError
 from ostinato.rules.incremental.engine import RuleEngine
 from ostinato.rules.program import RuleProgram
-from ostinato.rules.runtime.ingest import EventColumns
+from ostinato.rules.runtime.ingest import IncomingColumns
 from ostinato.rules.runtime.unknown_labels import read_labels, unknown_label_warnings
 
 _NEVER = np.iinfo(np.int64).min
@@ -118,10 +118,10 @@ class RulesJob:
                 )
         return reader
 
-    def _resolved(self, reader: EventReader) -> EventColumns:
-        return EventColumns.resolve(reader.schema, labels=self.program.incoming, **self.columns)
+    def _resolved(self, reader: EventReader) -> IncomingColumns:
+        return IncomingColumns.resolve(reader.schema, labels=self.program.incoming, **self.columns)
 
-    def _check_order(self, columns: EventColumns, rows: pa.Table, first_row: int, last: int) -> int:
+    def _check_order(self, columns: IncomingColumns, rows: pa.Table, first_row: int, last: int) -> int:
         """Files are read in pieces of any size, so what may be out of order must not depend on it: nothing may."""
         _, ends = columns.times.ticks(rows, first_row=first_row)
         place = find_step_back(ends, last)

@@ -47,17 +47,17 @@ def partition_rules(rules: Sequence[NormalRule], plain: Collection[str]) -> tupl
     return tuple(units) + ((_unit(whole, []),) if whole else ())
 
 
-def describe_units(units: Iterable[RuleUnit]) -> list[str]:
-    """A line for each unit, for `explain`."""
-    told = []
+def describe_units(units: Iterable[RuleUnit], unkeyed: str = "in one task") -> list[str]:
+    """A line for each unit, for `explain`. `unkeyed` says how rules without a key are run."""
+    lines = []
     for unit in units:
         rules = f"rule{'s' if len(unit.rules) > 1 else ''} {', '.join(map(str, unit.rules))}"
         if unit.keys:
             keys = "; ".join(f"{label} by {', '.join(keys)}" for label, keys in sorted(unit.keys.items()))
-            told.append(f"{rules}: {keys}")
+            lines.append(f"{rules}: {keys}")
         else:
-            told.append(f"{rules}: in one task (no variable is bound by all that they read and carried by their heads)")
-    return told
+            lines.append(f"{rules}: {unkeyed} (no variable is bound by all that they read and carried by their heads)")
+    return lines
 
 
 def _unit(rules: Iterable[NormalRule], choices: Sequence[Choice]) -> RuleUnit:

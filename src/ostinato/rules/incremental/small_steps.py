@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 import pyarrow as pa
@@ -16,16 +15,15 @@ import pyarrow as pa
 from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.algebra.bounds import TIMERS
 from ostinato.rules.algebra.difference import difference
-from ostinato.rules.relational.constant_comparisons import as_constant_comparison, is_comparable
+from ostinato.rules.relational.constant_comparisons import COMPARE, as_constant_comparison, is_comparable
 from ostinato.rules.relational.kinds import TERM, Attributes, Kind
-from ostinato.rules.relational.match_plan import FlatMatch, MatchPlan
+from ostinato.rules.relational.match_plan import MatchPlan
 from ostinato.rules.relational.sql_program import SqlProgram
 from ostinato.rules.runtime.ingest import LABEL
 from ostinato.rules.syntax.nodes import RelativeTimer
 
 SMALL_STEP = 8  # events
 PointTuples = list[tuple[Any, ...]]  # tuples of a point, in the order of its columns
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 
 
 class SmallSteps:
@@ -106,7 +104,7 @@ class SmallSteps:
             if test is None or place is None:
                 exact = False
             else:
-                tests.append((place[0], _COMPARE[test.op], test.value))
+                tests.append((place[0], COMPARE[test.op], test.value))
         return replace(below, tests=tuple(tests), exact=exact)
 
     def _timed(self, below: _Change, timer: RelativeTimer) -> _Change:
@@ -179,7 +177,7 @@ def _compiled(found: MatchPlan, program: SqlProgram) -> _Match | None:
     if flat is None or found.referenced:
         return None
     attributes, incoming = program.plan_types.attributes[match.stream], program.incoming.types
-    paths = _paths(flat)
+    paths = flat.paths
     if any(len(path) > 1 or not _is_plain(attributes, incoming, path[0]) for path in paths):
         return None
     if not all(is_comparable(found.types[path[0]], const.value) for path, const in flat.equal):
@@ -196,11 +194,6 @@ def _compiled(found: MatchPlan, program: SqlProgram) -> _Match | None:
         [(columns[path[0]], const.value) for path, const in flat.equal],
         [(columns[one], columns[other]) for one, other in alike],
     )
-
-
-def _paths(flat: FlatMatch) -> list[tuple[str, ...]]:
-    variables = [path for paths in flat.variables.values() for path in paths]
-    return [*variables, *flat.present, *flat.absent, *(path for path, _ in flat.equal)]
 
 
 def _is_plain(attributes: Attributes, incoming: Mapping[str, Kind], name: str) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,10 @@ from ostinato.rules.relational.kinds import TERM, Kind
 from ostinato.rules.syntax.nodes import Condition, Data
 
 _EXACT = 2**53  # below it whole numbers are the same as doubles
+COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    **{"=": operator.eq, "!=": operator.ne, "<": operator.lt},
+    **{"<=": operator.le, ">": operator.gt, ">=": operator.ge},
+}
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -21,7 +26,7 @@ class ConstantComparison:
     """`var T > 40`."""
 
     name: str
-    op: str  # one of lang.expr.COMPARISONS
+    op: str  # a key of COMPARE
     value: Any
 
 

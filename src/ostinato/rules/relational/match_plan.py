@@ -29,6 +29,12 @@ class FlatMatch:
     absent: list[Path] = field(default_factory=list)
     equal: list[tuple[Path, Const]] = field(default_factory=list)
 
+    @property
+    def paths(self) -> list[Path]:
+        """Everything that the match looks at."""
+        variables = [path for paths in self.variables.values() for path in paths]
+        return [*variables, *self.present, *self.absent, *(path for path, _ in self.equal)]
+
 
 @dataclass(frozen=True)
 class MatchPlan:

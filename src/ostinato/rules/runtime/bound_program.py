@@ -16,7 +16,7 @@ from ostinato.rules.algebra.query_plan import RulePlan, plan_program
 from ostinato.rules.relational.operators import SECOND, SqlGenerator
 from ostinato.rules.relational.plan_types import infer_types, output_schema
 from ostinato.rules.relational.sql_program import SqlProgram
-from ostinato.rules.runtime.ingest import EventColumns
+from ostinato.rules.runtime.ingest import IncomingColumns
 from ostinato.rules.runtime.pattern_stream import PatternStream
 from ostinato.rules.runtime.required_columns import infer_time_type
 from ostinato.rules.syntax.nodes import RelativeTimer, Ruleset
@@ -27,7 +27,7 @@ class BoundProgram:
     """A program bound to the columns of its events."""
 
     sql: SqlProgram
-    columns: EventColumns
+    columns: IncomingColumns
     whole_seconds: bool
     patterns: Mapping[CelStream, PatternStream]
 
@@ -65,7 +65,9 @@ def bind_program(
 ) -> BoundProgram:
     """Raises QueryError, with its place in `text`, where the program does not fit the columns."""
     plan = plan_program(program)
-    columns = EventColumns.resolve(schema, labels=sorted(_labels(plan)), default_time=infer_time_type(plan), **options)
+    columns = IncomingColumns.resolve(
+        schema, labels=sorted(plan.strata.incoming), default_time=infer_time_type(plan), **options
+    )
     if columns.times.points:
         longest = 0
     if longest < inf:
@@ -83,10 +85,6 @@ def bind_program(
     except QueryError as error:
         raise error.within(text) from None
     return BoundProgram(sql, columns, _whole_seconds(plan), patterns)
-
-
-def _labels(plan: RulePlan) -> list[str]:
-    return list(plan.strata.incoming)
 
 
 def _cel_streams(plan: RulePlan) -> list[CelStream]:

@@ -24,7 +24,7 @@ LABEL = "#label"
 
 
 @dataclass(frozen=True)
-class EventColumns:
+class IncomingColumns:
     """What the columns of incoming events are for. `document` holds a whole event, as JSON or XML text."""
 
     times: TimeColumns
@@ -45,7 +45,7 @@ class EventColumns:
         type: str | None = None,
         document: str | None = None,
         default_time: pa.DataType = DEFAULT_TIME_TYPE,
-    ) -> EventColumns:
+    ) -> IncomingColumns:
         times = TimeColumns.resolve(schema, begin=begin, end=end, time=time, default=default_time)
         for option, name in (("type", type), ("document", document)):
             if name is not None and name not in schema.names:

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.errors import did_you_mean
-from ostinato.rules.runtime.ingest import EventColumns
+from ostinato.rules.runtime.ingest import IncomingColumns
 
 
-def read_labels(rows: pa.Table, columns: EventColumns) -> set[str] | None:
+def read_labels(rows: pa.Table, columns: IncomingColumns) -> set[str] | None:
     """The labels of incoming rows, where a column tells them; None where each document says its own."""
     if columns.document is not None:
         return None

@@ -6,33 +6,30 @@ others are Spark SQL, which joins over all of the cluster.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from dataclasses import replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from ostinato.errors import DataError
 from ostinato.rules.algebra.partition import RuleUnit
-from ostinato.rules.runtime.batch import detect_table
 from ostinato.rules.runtime.bound_program import BoundProgram
 from ostinato.rules.runtime.ingest import LABEL
 from ostinato.spark.columns import column, spark_type
 from ostinato.spark.frames import map_in_arrow
-from ostinato.spark.rules.events import label_column, to_answer
-from ostinato.spark.rules.required_columns import required_columns, required_rows
+from ostinato.spark.rules.columns import label_column, to_answer
+from ostinato.spark.rules.prefilter import required_columns, required_rows
 from ostinato.spark.rules.sql import run_in_sql
-from ostinato.spark.rules.units import UnitProgram, conform_answer, key_hash, plan_units, unit_program
+from ostinato.spark.rules.task import UNIT, UnitTask
+from ostinato.spark.rules.units import key_hash, plan_units, unit_program
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from ostinato.rules.program import RuleProgram
 
-_UNIT, _HASH = "#unit", "#hash"
-_OUTPUT = 10_000  # events handed to Spark at once: it holds them outside its heap
+_HASH = "#hash"
 
 
 def detect_batch(
@@ -66,9 +63,9 @@ def _in_tasks(
     labelled = frame.withColumn(LABEL, label_column(frame, bound.columns))
     hashes = [key_hash(each, unit, partial(required_rows, each)) for each, unit in zip(fits, units, strict=True)]
     if len(units) == 1:
-        placed = labelled.withColumns({_UNIT: f.lit(0), _HASH: hashes[0]})
+        placed = labelled.withColumns({UNIT: f.lit(0), _HASH: hashes[0]})
     else:
-        places = [f.struct(f.lit(place).alias(_UNIT), each.alias(_HASH)) for place, each in enumerate(hashes)]
+        places = [f.struct(f.lit(place).alias(UNIT), each.alias(_HASH)) for place, each in enumerate(hashes)]
         placed = labelled.select("*", f.inline(f.array(*places)))
     placed = placed.filter(column(_HASH).isNotNull())
     shown = []
@@ -77,34 +74,11 @@ def _in_tasks(
         if len(readers) == len(units):
             shown.append(column(name))
         elif readers:  # empty for the others
-            shown.append(f.when(column(_UNIT).isin(readers), column(name)).alias(name))
+            shown.append(f.when(column(UNIT).isin(readers), column(name)).alias(name))
     own = [replace(each, schema=_only(schema, names)) for each, names in zip(rules, read, strict=True)]
-    spread = placed.select(*shown, column(_UNIT), column(_HASH)).repartition(column(_UNIT), column(_HASH)).drop(_HASH)
-    return map_in_arrow(spread, _Task(tuple(own), bound.answer_schema), spark_type(bound.answer_schema))
+    spread = placed.select(*shown, column(UNIT), column(_HASH)).repartition(column(UNIT), column(_HASH)).drop(_HASH)
+    return map_in_arrow(spread, UnitTask(tuple(own), bound.answer_schema), spark_type(bound.answer_schema))
 
 
 def _only(schema: pa.Schema, names: Collection[str]) -> pa.Schema:
     return pa.schema([field for field in schema if field.name in names])
-
-
-@dataclass(frozen=True)
-class _Task:
-    """Rows in, derived events out: all rows of a key are here."""
-
-    units: tuple[UnitProgram, ...]
-    output: pa.Schema
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rows = [pa.Table.from_batches([batch]) for batch in batches]
-        for number, rules in enumerate(self.units):
-            mine = [table.filter(pc.equal(table[_UNIT], number)).select(rules.schema.names) for table in rows]
-            if any(map(len, mine)):
-                found = self._detect(rules, pa.concat_tables(table.cast(rules.schema) for table in mine))
-                yield from conform_answer(found, self.output).to_batches(max_chunksize=_OUTPUT)
-
-    def _detect(self, rules: UnitProgram, rows: pa.Table) -> pa.Table:
-        try:
-            return detect_table(rules.bind(), rows, threads=1, ordered=False)  # Spark has a task for each core
-        except DataError as error:
-            # Which row of the task it is tells nobody anything.
-            raise DataError(error.reason, fix=error.fix) from None

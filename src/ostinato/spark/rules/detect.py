@@ -11,20 +11,21 @@ import pyarrow as pa
 from ostinato.core.backends import is_spark_frame
 from ostinato.core.options import bad_option, check_column_name, check_on_late, parse_delay
 from ostinato.errors import OstinatoError
-from ostinato.rules.algebra.partition import describe_units
 from ostinato.rules.incremental.engine import RuleOptions
 from ostinato.rules.runtime.bound_program import BoundProgram, bind_program
 from ostinato.spark.columns import arrow_schema
 from ostinato.spark.frames import check_names, shuffle_partitions
 from ostinato.spark.patterns.detect import check_count
 from ostinato.spark.rules.batch import detect_batch
-from ostinato.spark.rules.units import plan_units
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from ostinato.core.options import OnLate
     from ostinato.rules.program import RuleProgram
+
+
+COLUMN_OPTIONS = ("begin", "end", "time", "type", "document")
 
 
 def detect_rules(
@@ -55,7 +56,7 @@ def detect_rules(
     with. `metrics` names the counts in Spark's progress ("ostinato").
     """
     columns = {"begin": begin, "end": end, "time": time, "type": type, "document": document}
-    bound, schema = _bind(program, frame, columns)
+    bound, schema = bind(program, frame, columns)
     told = {"lateness": lateness, "on_late": on_late, "buckets": buckets, "longest": longest, "metrics": metrics}
     if not frame.isStreaming:
         for option, given in told.items():
@@ -72,33 +73,16 @@ def detect_rules(
         frame,
         RuleOptions(columns, None, check_on_late(on_late or "count"), most),
         lateness=None if lateness is None else parse_delay(lateness),
-        buckets=buckets or 2 * shuffle_partitions(frame),
+        buckets=buckets or default_buckets(frame),
         metrics=check_column_name("metrics", metrics) or "ostinato",
     )
 
 
-def explain_rules(program: RuleProgram, frame: DataFrame, /, **options: Any) -> str:
-    """What Spark does around the rules, in words. `options` are those of `detect_rules`."""
-    bound, _ = _bind(program, frame, {name: options.get(name) for name in _COLUMNS})
-    lines = describe_units(plan_units(program, bound))
-    if not frame.isStreaming:
-        whole = "in Spark SQL, over all tasks"
-        return "\n".join(["Spark, batch", *(f"  {line.replace('in one task', whole)}" for line in lines)])
-    buckets = options.get("buckets") or 2 * shuffle_partitions(frame)
-    return "\n".join(
-        [
-            f"Spark, streaming: events by hash into {buckets} buckets",
-            *(f"  {line}" for line in lines),
-            "  state: a snapshot of the engine per bucket",
-            f"  time: events wait until the watermark has passed them (lateness {options.get('lateness') or 0})",
-        ]
-    )
+def default_buckets(frame: DataFrame) -> int:
+    return 2 * shuffle_partitions(frame)
 
 
-_COLUMNS = ("begin", "end", "time", "type", "document")
-
-
-def _bind(program: RuleProgram, frame: DataFrame, columns: dict[str, Any]) -> tuple[BoundProgram, pa.Schema]:
+def bind(program: RuleProgram, frame: DataFrame, columns: dict[str, Any]) -> tuple[BoundProgram, pa.Schema]:
     """Everything that can be known to be wrong is said here, before any job starts."""
     if not is_spark_frame(frame):
         raise bad_option("frame", frame, "a DataFrame of Spark")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +13,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
-from pyspark.sql.types import BinaryType, StructField, StructType
 
-from ostinato.core.snapshot import Snapshot
 from ostinato.errors import DataError
 from ostinato.rules.incremental.engine import RuleEngine, RuleOptions
 from ostinato.spark.checkpoint import STREAM, agreed
 from ostinato.spark.packing import ROWS, pack, unpack
 from ostinato.spark.patterns.processor import LATE
+from ostinato.spark.rules.checkpoint import STATE, SavedEngine
+from ostinato.spark.rules.task import without_row
 from ostinato.spark.rules.units import conform_answer
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ FIRST = "#first"  # the first unit that a row goes to: it is counted there
 # Beside the packed events: what this step adds to the first three, and how much there is of the others now.
 COUNTS = ("events", "derived", "late", "waiting", "kept", "bytes")
 GIVEN = "rows binary, " + ", ".join(f"{name} long" for name in COUNTS)
-_STATE = StructType([StructField("held", BinaryType())])
 # Engines of the last steps in this process, each by the state that it was saved as: where Spark gives that back, the
 # engine goes on, since to load one takes longer than a step.
 _engines: OrderedDict[bytes, RuleEngine] = OrderedDict()
@@ -50,8 +49,8 @@ class RuleStreaming:
     # How far, in milliseconds, Spark's watermark lies behind the latest row at most; None: nobody knows.
     delay: int | None = None
 
-    def begun(self) -> dict[str, Any]:
-        """What a checkpoint must have been begun with to go on from it."""
+    def definition(self) -> dict[str, Any]:
+        """What a checkpoint must have been started with to go on from it."""
         rules = {"text": self.text, "language": "rules", "answer": str(self.output)}
         return {"buckets": self.buckets, "late": self.options.on_late == "collect", "queries": {"rules": rules}}
 
@@ -75,12 +74,12 @@ class RuleDetector(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self.handle = handle
-        self.state = handle.getValueState("engine", _STATE)
+        self.state = handle.getValueState("engine", STATE)
 
     def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:
         if key[0] == STREAM:
             state = self.state.get()
-            self.state.update((agreed(bytes(state[0]) if state is not None else None, self.streaming.begun()),))
+            self.state.update((agreed(bytes(state[0]) if state is not None else None, self.streaming.definition()),))
             return
         schema = self.streaming.schema.append(pa.field(FIRST, pa.int32()))
         batches = [unpack(data, schema) for frame in rows for data in frame[ROWS]]
@@ -99,8 +98,8 @@ class RuleDetector(StatefulProcessor):
         import pandas as pd
 
         watermark = timer_values.getCurrentWatermarkInMs()
-        saved, before = _loaded(self.state.get())
-        engine = self.streaming.engine(unit, saved)
+        saved = SavedEngine.load(self.state.get())
+        engine = self.streaming.engine(unit, saved.snapshot)
         derived = engine.derived
         found: list[pa.Table] = []
         if watermark:  # 0 is before the first one
@@ -122,8 +121,8 @@ class RuleDetector(StatefulProcessor):
         data, now = engine.snapshot(), engine.stats()
         counts = {"events": events, "derived": engine.derived - derived, "late": late, "waiting": now.waiting}
         counts |= {"kept": sum(now.kept.values()), "bytes": len(data)}
-        timer = self._timer(engine, watermark, before if timer_is_set else None)
-        self.state.update((_dumped(data, timer),))
+        timer = self._timer(engine, watermark, saved.timer if timer_is_set else None)
+        self.state.update((SavedEngine(data, timer).dump(),))
         _engines[_digest(data)] = engine
         if len(_engines) > _MOST:
             _engines.popitem(last=False)
@@ -147,8 +146,7 @@ class RuleDetector(StatefulProcessor):
         try:
             begins, ends = engine.bound_program.columns.times.ticks(rows)
         except DataError as error:
-            # Which row of the bucket it is tells nobody anything.
-            raise DataError(error.reason, fix=error.fix) from None
+            raise without_row(error) from None
         return engine.is_late(begins, ends)
 
     def _ahead(self, engine: RuleEngine, rows: pa.Table) -> pa.Scalar | None:
@@ -165,18 +163,5 @@ def _moment(watermark: int) -> pa.Scalar:
     return pa.scalar(watermark * 1000 - 1, pa.timestamp("us", tz="UTC"))
 
 
-def _loaded(state: tuple[bytes] | None) -> tuple[bytes | None, int | None]:
-    """The snapshot of the engine, and the timer that is set, in milliseconds."""
-    if state is None:
-        return None, None
-    stored = Snapshot.from_bytes(bytes(state[0]))
-    meta: Mapping[str, Any] = stored.meta
-    return stored.arrays["engine"].tobytes(), meta["timer"]
-
-
 def _digest(state: bytes) -> bytes:
     return hashlib.blake2b(state, digest_size=32).digest()
-
-
-def _dumped(engine: bytes, timer: int | None) -> bytes:
-    return Snapshot({"timer": timer}, {"engine": np.frombuffer(engine, np.uint8)}, {}).to_bytes()

@@ -15,7 +15,7 @@ from ostinato.rules.relational.match_plan import MatchPlan
 from ostinato.rules.relational.sql_names import INCOMING, ColumnNames
 from ostinato.rules.runtime.bound_program import BoundProgram
 from ostinato.spark.columns import column
-from ostinato.spark.rules.events import match_terms, pattern_matches, read_events
+from ostinato.spark.rules.columns import match_terms, pattern_matches, read_events
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -19,7 +19,7 @@ from ostinato.spark.frames import map_in_arrow
 from ostinato.spark.packing import BUCKET, PACKED, SPLIT, Pack, Unpack, bucket_column
 from ostinato.spark.patterns.processor import LATE
 from ostinato.spark.patterns.stream import watermarked
-from ostinato.spark.rules.events import label_column
+from ostinato.spark.rules.columns import label_column
 from ostinato.spark.rules.processor import COUNTS, FIRST, GIVEN, RuleDetector, RuleStreaming
 from ostinato.spark.rules.units import key_hash, plan_units, unit_program
 from ostinato.spark.session import need_rocksdb

@@ -6,22 +6,20 @@ the job: the check is a part of the label, which every query filters by, so that
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ostinato.errors import DataError
-from ostinato.rules.relational.kinds import DOCUMENT, TERM, Attributes
+from ostinato.rules.relational.kinds import Attributes
 from ostinato.rules.relational.match_plan import MatchPlan
 from ostinato.rules.relational.sql_names import ColumnNames
 from ostinato.rules.runtime.bound_program import BoundProgram
-from ostinato.rules.runtime.ingest import LABEL, EventColumns, TermMatcher
+from ostinato.rules.runtime.ingest import LABEL, IncomingColumns, TermMatcher
 from ostinato.rules.runtime.pattern_stream import PatternStream
 from ostinato.rules.runtime.times import FAR, MICRO
 from ostinato.spark.columns import arrow_schema, column, spark_type
 from ostinato.spark.frames import map_in_arrow
+from ostinato.spark.rules.task import DOCUMENT_SCHEMA, DocumentTask, PatternTask, TermTask
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -29,19 +27,19 @@ if TYPE_CHECKING:
 _EPOCH, _TICK = "TIMESTAMP_NTZ'1970-01-01 00:00:00'", "INTERVAL '0.000001' SECOND"
 
 
-def read_events(frame: DataFrame, columns: EventColumns) -> DataFrame:
+def read_events(frame: DataFrame, columns: IncomingColumns) -> DataFrame:
     """The columns of runtime.rules.ingest.Columns.read: #label, begin, end, and the attributes."""
     if columns.document is not None:
         times = columns.times
         read = dict.fromkeys([times.begin, times.end, *([columns.type] if columns.type else []), columns.document])
         kept = frame.select(*map(column, read))
-        return map_in_arrow(kept, _Documents(columns, arrow_schema(kept.schema)), spark_type(_DOCUMENTS))
+        return map_in_arrow(kept, DocumentTask(columns, arrow_schema(kept.schema)), spark_type(DOCUMENT_SCHEMA))
     begin, end = _ticks(frame, columns, columns.times.begin), _ticks(frame, columns, columns.times.end)
     attributes = [column(name).alias(place) for name, place in columns.attributes.columns.items()]
     return frame.select(label_column(frame, columns).alias(LABEL), begin.alias("begin"), end.alias("end"), *attributes)
 
 
-def _ticks(frame: DataFrame, columns: EventColumns, name: str) -> Column:
+def _ticks(frame: DataFrame, columns: IncomingColumns, name: str) -> Column:
     from pyspark.sql import functions as f
 
     per_second, value = columns.times.ticks_per_second, column(name)
@@ -59,7 +57,7 @@ def _ticks(frame: DataFrame, columns: EventColumns, name: str) -> Column:
     return value.cast("long") * f.lit(MICRO)
 
 
-def label_column(frame: DataFrame, columns: EventColumns) -> Column:
+def label_column(frame: DataFrame, columns: IncomingColumns) -> Column:
     """The label of a row that is no document, where its times can be used; else what is wrong with them."""
     from pyspark.sql import functions as f
 
@@ -96,65 +94,13 @@ def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-_DOCUMENTS = pa.schema({LABEL: pa.string(), "begin": pa.int64(), "end": pa.int64(), "c0": pa.string()})
-
-
-@dataclass(frozen=True)
-class _Documents:
-    """Texts of JSON or XML as events, in a task."""
-
-    columns: EventColumns
-    schema: pa.Schema
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            try:
-                read = self.columns.read(pa.Table.from_batches([batch]).cast(self.schema))
-            except DataError as error:
-                # Which row of the task it is tells nobody anything.
-                raise DataError(error.reason, fix=error.fix) from None
-            yield from read.cast(_DOCUMENTS).to_batches()
-
-
 # Matching terms -------------------------------------------------------------------------------------------------------
 
 
 def match_terms(stream: DataFrame, found: MatchPlan, attributes: Attributes, names: ColumnNames) -> DataFrame:
     """What the matcher of terms finds in a stream."""
     schema = TermMatcher(found, attributes, names).schema  # names all columns, before the names travel
-    return map_in_arrow(stream, _Terms(found, attributes, names), spark_type(schema))
-
-
-@dataclass(frozen=True)
-class _Terms:
-    found: MatchPlan
-    attributes: Attributes
-    names: ColumnNames
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        matcher = TermMatcher(self.found, self.attributes, self.names)
-        types = {"begin": pa.int64(), "end": pa.int64()}
-        for name, kind in self.attributes.types.items():
-            types[self.attributes.columns[name]] = pa.string() if kind is TERM or name == DOCUMENT else kind
-        schema = pa.schema(types)
-        for batch in batches:
-            rows = pa.Table.from_batches([batch]).select(schema.names).cast(schema)
-            yield from matcher(rows).to_batches()
-
-
-@dataclass(frozen=True)
-class Matches:
-    """All matches of a CEL pattern, in a task that is given all events."""
-
-    pattern: PatternStream
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        types = {LABEL: pa.string(), "begin": pa.int64(), "end": pa.int64()}
-        attributes = self.pattern.incoming
-        types |= {attributes.columns[name]: kind or pa.string() for name, kind in attributes.types.items()}
-        schema = pa.schema(types)
-        events = [pa.Table.from_batches([batch]).select(schema.names).cast(schema) for batch in batches]
-        yield from self.pattern.match_all(pa.concat_tables([schema.empty_table(), *events])).to_batches()
+    return map_in_arrow(stream, TermTask(found, attributes, names), spark_type(schema))
 
 
 def pattern_matches(events: DataFrame, pattern: PatternStream) -> DataFrame:
@@ -162,7 +108,7 @@ def pattern_matches(events: DataFrame, pattern: PatternStream) -> DataFrame:
     types = {"begin": pa.int64(), "end": pa.int64()}
     types |= {pattern.attributes.columns[name]: kind for name, kind in pattern.attributes.types.items()}
     plain = PatternStream(pattern.query, pattern.incoming, pattern.ticks_per_second)  # without what it has compiled
-    return map_in_arrow(events.repartition(1), Matches(plain), spark_type(pa.schema(types)))
+    return map_in_arrow(events.repartition(1), PatternTask(plain), spark_type(pa.schema(types)))
 
 
 # Answers --------------------------------------------------------------------------------------------------------------

@@ -7,23 +7,14 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from ostinato.rules.algebra.nodes import Point, Select, inputs, walk
-from ostinato.rules.relational.constant_comparisons import ConstantComparison, as_constant_comparison
-from ostinato.rules.relational.match_plan import FlatMatch, MatchPlan
+from ostinato.rules.relational.constant_comparisons import COMPARE, ConstantComparison, as_constant_comparison
+from ostinato.rules.relational.match_plan import MatchPlan
 from ostinato.rules.runtime.bound_program import BoundProgram
 from ostinato.rules.syntax.nodes import Condition
 from ostinato.spark.columns import column
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
-
-_COMPARE = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 
 
 def required_columns(bound: BoundProgram) -> frozenset[str] | None:
@@ -34,13 +25,8 @@ def required_columns(bound: BoundProgram) -> frozenset[str] | None:
     read = {columns.times.begin, columns.times.end, *([columns.type] if columns.type is not None else [])}
     for each in found:
         assert each.flat is not None  # else it is referenced
-        read |= {path[0] for path in _paths(each.flat)} & columns.attributes.types.keys()
+        read |= {path[0] for path in each.flat.paths} & columns.attributes.types.keys()
     return frozenset(read)
-
-
-def _paths(flat: FlatMatch) -> list[tuple[str, ...]]:
-    variables = [path for paths in flat.variables.values() for path in paths]
-    return [*variables, *flat.present, *flat.absent, *(path for path, _ in flat.equal)]
 
 
 def required_rows(bound: BoundProgram, label: str) -> Column | None:
@@ -76,5 +62,5 @@ def _test(each: ConstantComparison, found: MatchPlan, bound: BoundProgram) -> Co
         return None
     from pyspark.sql import functions as f
 
-    made: Column = _COMPARE[each.op](column(path[0]), f.lit(each.value))
+    made: Column = COMPARE[each.op](column(path[0]), f.lit(each.value))
     return made

@@ -1,0 +1,31 @@
+"""What a stream of rules keeps in Spark's state store: for each bucket of a unit, a snapshot of its engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from pyspark.sql.types import BinaryType, StructField, StructType
+
+from ostinato.core.snapshot import Snapshot
+
+STATE = StructType([StructField("held", BinaryType())])
+
+
+@dataclass(frozen=True)
+class SavedEngine:
+    """`snapshot` is None at first; `timer` is the one that is set, in milliseconds."""
+
+    snapshot: bytes | None
+    timer: int | None = None
+
+    @staticmethod
+    def load(state: tuple[bytes] | None) -> SavedEngine:
+        if state is None:
+            return SavedEngine(None)
+        stored = Snapshot.from_bytes(bytes(state[0]))
+        return SavedEngine(stored.arrays["engine"].tobytes(), stored.meta["timer"])
+
+    def dump(self) -> bytes:
+        assert self.snapshot is not None
+        return Snapshot({"timer": self.timer}, {"engine": np.frombuffer(self.snapshot, np.uint8)}, {}).to_bytes()

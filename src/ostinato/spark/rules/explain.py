@@ -1,0 +1,32 @@
+"""What Spark does around rules, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ostinato.rules.algebra.partition import describe_units
+from ostinato.spark.rules.detect import COLUMN_OPTIONS, bind, default_buckets
+from ostinato.spark.rules.units import plan_units
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from ostinato.rules.program import RuleProgram
+
+
+def explain_rules(program: RuleProgram, frame: DataFrame, /, **options: Any) -> str:
+    """What Spark does around the rules, in words. `options` are those of `detect_rules`."""
+    bound, _ = bind(program, frame, {name: options.get(name) for name in COLUMN_OPTIONS})
+    unkeyed = "in one task" if frame.isStreaming else "in Spark SQL, over all tasks"
+    lines = describe_units(plan_units(program, bound), unkeyed)
+    if not frame.isStreaming:
+        return "\n".join(["Spark, batch", *(f"  {line}" for line in lines)])
+    buckets = options.get("buckets") or default_buckets(frame)
+    return "\n".join(
+        [
+            f"Spark, streaming: events by hash into {buckets} buckets",
+            *(f"  {line}" for line in lines),
+            "  state: a snapshot of the engine per bucket",
+            f"  time: events wait until the watermark has passed them (lateness {options.get('lateness') or 0})",
+        ]
+    )

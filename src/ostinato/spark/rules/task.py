@@ -1,0 +1,101 @@
+"""What Spark tasks do for rules: rows of a partition in, derived events, terms or matches out, as Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ostinato.errors import DataError
+from ostinato.rules.relational.kinds import DOCUMENT, TERM, Attributes
+from ostinato.rules.relational.match_plan import MatchPlan
+from ostinato.rules.relational.sql_names import ColumnNames
+from ostinato.rules.runtime.batch import detect_table
+from ostinato.rules.runtime.ingest import LABEL, IncomingColumns, TermMatcher
+from ostinato.rules.runtime.pattern_stream import PatternStream
+from ostinato.spark.rules.units import UnitProgram, conform_answer
+
+UNIT = "#unit"  # the column with the number of the unit that a row goes to
+_OUTPUT = 10_000  # events handed to Spark at once: it holds them outside its heap
+
+
+def without_row(error: DataError) -> DataError:
+    """The error without its row: nobody can tell which row of a task that is."""
+    return DataError(error.reason, fix=error.fix)
+
+
+@dataclass(frozen=True)
+class UnitTask:
+    """Rows in, derived events out: all rows of a key are here."""
+
+    units: tuple[UnitProgram, ...]
+    output: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = [pa.Table.from_batches([batch]) for batch in batches]
+        for number, rules in enumerate(self.units):
+            mine = [table.filter(pc.equal(table[UNIT], number)).select(rules.schema.names) for table in rows]
+            if any(map(len, mine)):
+                found = self._detect(rules, pa.concat_tables(table.cast(rules.schema) for table in mine))
+                yield from conform_answer(found, self.output).to_batches(max_chunksize=_OUTPUT)
+
+    def _detect(self, rules: UnitProgram, rows: pa.Table) -> pa.Table:
+        try:
+            return detect_table(rules.bind(), rows, threads=1, ordered=False)  # Spark has a task for each core
+        except DataError as error:
+            raise without_row(error) from None
+
+
+DOCUMENT_SCHEMA = pa.schema({LABEL: pa.string(), "begin": pa.int64(), "end": pa.int64(), "c0": pa.string()})
+
+
+@dataclass(frozen=True)
+class DocumentTask:
+    """Texts of JSON or XML as events, in a task."""
+
+    columns: IncomingColumns
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            try:
+                read = self.columns.read(pa.Table.from_batches([batch]).cast(self.schema))
+            except DataError as error:
+                raise without_row(error) from None
+            yield from read.cast(DOCUMENT_SCHEMA).to_batches()
+
+
+@dataclass(frozen=True)
+class TermTask:
+    """Terms that SQL cannot match: rows of a stream in, a row for each match out."""
+
+    found: MatchPlan
+    attributes: Attributes
+    names: ColumnNames
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        matcher = TermMatcher(self.found, self.attributes, self.names)
+        types = {"begin": pa.int64(), "end": pa.int64()}
+        for name, kind in self.attributes.types.items():
+            types[self.attributes.columns[name]] = pa.string() if kind is TERM or name == DOCUMENT else kind
+        schema = pa.schema(types)
+        for batch in batches:
+            rows = pa.Table.from_batches([batch]).select(schema.names).cast(schema)
+            yield from matcher(rows).to_batches()
+
+
+@dataclass(frozen=True)
+class PatternTask:
+    """All matches of a CEL pattern, in a task that is given all events."""
+
+    pattern: PatternStream
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        types = {LABEL: pa.string(), "begin": pa.int64(), "end": pa.int64()}
+        attributes = self.pattern.incoming
+        types |= {attributes.columns[name]: kind or pa.string() for name, kind in attributes.types.items()}
+        schema = pa.schema(types)
+        events = [pa.Table.from_batches([batch]).select(schema.names).cast(schema) for batch in batches]
+        yield from self.pattern.match_all(pa.concat_tables([schema.empty_table(), *events])).to_batches()
