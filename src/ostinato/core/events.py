@@ -14,8 +14,6 @@ import pyarrow.compute as pc
 from ostinato.core.clock import Clock
 from ostinato.errors import DataError, did_you_mean
 
-__all__ = ["Clock", "StreamColumns", "column_kinds", "time_order", "to_arrow", "with_columns"]
-
 DEFAULT_TIME, DEFAULT_TYPE = "ts", "type"
 
 
