@@ -5,23 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from ostinato.core.expressions import (
-    AGGREGATES,
-    ARITHMETIC,
-    COMPARISONS,
-    CURRENT,
-    LOGIC,
-    NUMERIC_FUNCTIONS,
-    STRING_FUNCTIONS,
-    Attribute,
-    Call,
-    Expr,
-    Literal,
-    Variable,
-    to_text,
-    transform,
-    variables,
-)
+from ostinato.core import expressions as ex
+from ostinato.core.expressions import Expr
 from ostinato.errors import QueryError, did_you_mean
 
 # "unknown" stands for an attribute while no schema is at hand; it fits everywhere, as NULL does.
@@ -32,17 +17,17 @@ TIMES = ("timestamp", "date")
 def check_expression(expr: Expr, *, condition: bool, kinds: Mapping[str, str] | None = None) -> None:
     """The same for an expression over variables, as in event rules: `kinds` says what they hold, where it is known."""
     kind = KindChecker(kinds, {}).kind(
-        transform(expr, lambda node: _anything(node) if isinstance(node, Variable) else node)
+        ex.transform(expr, lambda node: _anything(node) if isinstance(node, ex.Variable) else node)
     )
     if condition and kind not in ("boolean", *ANY_KIND):
-        shown = to_text(expr, variable=lambda name: f"var {name}")
+        shown = ex.to_text(expr, variable=lambda name: f"var {name}")
         reason = f"a condition is true or false, and `{shown}` is a {kind}"
         raise QueryError(reason, span=expr.span, fix=f"compare it with something: {shown} = …")
 
 
 def _anything(node: Expr) -> Expr:
     """A variable of rules as an attribute that no schema is known of."""
-    return Attribute(CURRENT, node.name, node.span) if isinstance(node, Variable) else node
+    return ex.Attribute(ex.CURRENT, node.name, node.span) if isinstance(node, ex.Variable) else node
 
 
 class KindChecker:
@@ -62,24 +47,24 @@ class KindChecker:
 
     def kind(self, expr: Expr) -> str:
         """The kind of value the expression gives."""
-        if isinstance(expr, Literal):
+        if isinstance(expr, ex.Literal):
             return _literal_kind(expr)
-        if isinstance(expr, Attribute):
+        if isinstance(expr, ex.Attribute):
             return self._attribute(expr)
-        if isinstance(expr, Variable):  # in count(x)
+        if isinstance(expr, ex.Variable):  # in count(x)
             return "nested"
         kinds = [self.kind(arg) for arg in expr.args]
-        if expr.op in (*COMPARISONS, "in"):
+        if expr.op in (*ex.COMPARISONS, "in"):
             return _comparison(expr, kinds)
-        if expr.op in ARITHMETIC:
+        if expr.op in ex.ARITHMETIC:
             return _arithmetic(expr, kinds)
-        if expr.op in AGGREGATES:
+        if expr.op in ex.AGGREGATES:
             return _aggregate(expr, kinds[0])
         if expr.op == "coalesce":
             return _same(expr, kinds, "stand in for each other")
         return _function(expr, kinds)
 
-    def _attribute(self, attribute: Attribute) -> str:
+    def _attribute(self, attribute: ex.Attribute) -> str:
         if self.kinds is None:
             return "unknown"
         if attribute.name not in self.kinds:
@@ -97,11 +82,11 @@ class KindChecker:
 def check_kind(wanted: str, arg: Expr, kind: str, why: str) -> None:
     if kind in (wanted, *ANY_KIND):
         return
-    fix = f"compare it with something, such as {to_text(arg)} = …" if wanted == "boolean" else None
+    fix = f"compare it with something, such as {ex.to_text(arg)} = …" if wanted == "boolean" else None
     raise QueryError(f"{why}, and {_says(arg, kind)}", span=arg.span, fix=fix)
 
 
-def _comparison(call: Call, kinds: list[str]) -> str:
+def _comparison(call: ex.Call, kinds: list[str]) -> str:
     for arg, kind in zip(call.args, kinds, strict=True):
         if kind == "nested":
             reason = f"{_says(arg, kind)}, which cannot be compared"
@@ -110,7 +95,7 @@ def _comparison(call: Call, kinds: list[str]) -> str:
     return "boolean"
 
 
-def _same(call: Call, kinds: list[str], what: str) -> str:
+def _same(call: ex.Call, kinds: list[str], what: str) -> str:
     """All arguments of one kind; a date counts as a timestamp beside one."""
     first, kind = call.args[0], kinds[0]
     for arg, other in zip(call.args[1:], kinds[1:], strict=True):
@@ -122,7 +107,7 @@ def _same(call: Call, kinds: list[str], what: str) -> str:
     return kind
 
 
-def _arithmetic(call: Call, kinds: list[str]) -> str:
+def _arithmetic(call: ex.Call, kinds: list[str]) -> str:
     left, right = kinds
     if left in ANY_KIND and right in ANY_KIND:
         return "unknown"
@@ -139,19 +124,19 @@ def _arithmetic(call: Call, kinds: list[str]) -> str:
     return "number"
 
 
-def _function(call: Call, kinds: list[str]) -> str:
+def _function(call: ex.Call, kinds: list[str]) -> str:
     op = call.op
     if op == "is_null":
         return "boolean"
-    if op in LOGIC or op == "is_true":
+    if op in ex.LOGIC or op == "is_true":
         wanted, why, result = "boolean", f"{op.upper()} needs conditions", "boolean"
     elif op == "like":
         wanted, why, result = "string", "LIKE needs text", "boolean"
         _constant(call.args[1], "the pattern of LIKE")
-    elif op in STRING_FUNCTIONS:
+    elif op in ex.STRING_FUNCTIONS:
         wanted, why, result = "string", f"{op} needs text", "number" if op == "length" else "string"
     else:
-        assert op in NUMERIC_FUNCTIONS, op
+        assert op in ex.NUMERIC_FUNCTIONS, op
         wanted, why, result = "number", f"{'-' if op == 'neg' else op} needs a number", "number"
         for digits in call.args[1:]:
             _constant(digits, "the number of digits")
@@ -161,11 +146,11 @@ def _function(call: Call, kinds: list[str]) -> str:
 
 
 def _constant(arg: Expr, what: str) -> None:
-    if variables(arg):
+    if ex.variables(arg):
         raise QueryError(f"{what} must be a constant", span=arg.span, fix="write it as a literal")
 
 
-def _aggregate(call: Call, kind: str) -> str:
+def _aggregate(call: ex.Call, kind: str) -> str:
     if call.op in ("sum", "avg"):
         check_kind("number", call.args[0], kind, f"{call.op} needs numbers")
     if call.op in ("min", "max") and kind == "nested":
@@ -173,7 +158,7 @@ def _aggregate(call: Call, kind: str) -> str:
     return kind if call.op in ("min", "max", "first", "last") else "number"
 
 
-def _literal_kind(literal: Literal) -> str:
+def _literal_kind(literal: ex.Literal) -> str:
     if literal.value is None:
         return "null"
     if isinstance(literal.value, bool):
@@ -184,19 +169,19 @@ def _literal_kind(literal: Literal) -> str:
 
 
 def _says(expr: Expr, kind: str) -> str:
-    return f"`{to_text(expr)}` is {'nested data' if kind == 'nested' else f'a {kind}'}"
+    return f"`{ex.to_text(expr)}` is {'nested data' if kind == 'nested' else f'a {kind}'}"
 
 
 def _clash_fix(left: Expr, left_kind: str, right: Expr, right_kind: str) -> str | None:
     for literal, kind, other in ((left, left_kind, right_kind), (right, right_kind, left_kind)):
-        if not isinstance(literal, Literal):
+        if not isinstance(literal, ex.Literal):
             continue
         if kind == "string" and other in TIMES:
-            return f"write TIMESTAMP {to_text(literal)}"
+            return f"write TIMESTAMP {ex.to_text(literal)}"
         if kind == "string" and other == "number" and _numeric(str(literal.value)):
             return f"write the number without quotes: {literal.value}"
         if kind == "number" and other == "string":
-            return f"write text in single quotes: '{to_text(literal)}', or make the column a number"
+            return f"write text in single quotes: '{ex.to_text(literal)}', or make the column a number"
         if kind == "string" and other == "boolean":
             return "write TRUE or FALSE without quotes"
         if kind == "number" and other == "boolean":

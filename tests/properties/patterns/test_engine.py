@@ -13,7 +13,8 @@ from ostinato.core.expressions import Attribute, Call
 from ostinato.patterns.plan.equality_partitions import partition_by_equalities
 from ostinato.patterns.runtime.count import count_whole
 from ostinato.patterns.runtime.engine import Engine
-from ostinato.patterns.syntax.nodes import Event, Filter, Formula, Or, Query, Repeat, Sequence, bound, rebuild
+from ostinato.patterns.syntax import nodes as n
+from ostinato.patterns.syntax.nodes import Formula
 from support.answers import answer, check_out_of_order, engine, expected
 from support.generators.cel import Row, queries, streams, table
 
@@ -21,7 +22,7 @@ OPTIONS = {"wider_filters": True, "reuse": False}
 
 
 @st.composite
-def tied_queries(draw: Any) -> Query:
+def tied_queries(draw: Any) -> n.Query:
     """Queries in which every variable has the same k, by filters around the whole and inside each +."""
     query = draw(queries(absent=False, items=False, partitions=False))
     formula = all_named(query.formula)
@@ -31,33 +32,35 @@ def tied_queries(draw: Any) -> Query:
 
 
 def all_named(formula: Formula) -> Formula:
-    if isinstance(formula, Event):
+    if isinstance(formula, n.Event):
         return replace(formula, variable=formula.variable.replace("#", "y"))
-    return rebuild(formula, all_named)
+    return n.rebuild(formula, all_named)
 
 
 def with_ties(formula: Formula, root: str | None) -> Formula:
     """Tie what the formula binds to `root`, or to each other; and so on inside every +."""
-    names = sorted(bound(formula))
+    names = sorted(n.bound(formula))
     root = root or (names[0] if names else None)
-    formula = rebuild(formula, lambda child: with_ties(child, root) if isinstance(formula, Repeat | Or) else child)
-    if isinstance(formula, Sequence):
+    formula = n.rebuild(
+        formula, lambda child: with_ties(child, root) if isinstance(formula, n.Repeat | n.Or) else child
+    )
+    if isinstance(formula, n.Sequence):
         formula = replace(formula, parts=tuple(with_ties(part, root) for part in formula.parts))
     for name in names:
         if root is not None and name != root:
-            formula = Filter(formula, Call("=", (Attribute(name, "k"), Attribute(root, "k"))))
+            formula = n.Filter(formula, Call("=", (Attribute(name, "k"), Attribute(root, "k"))))
     return formula
 
 
 @settings(max_examples=90)
 @given(queries(**OPTIONS), streams())
-def test_whole_stream(query: Query, rows: list[Row]) -> None:
+def test_whole_stream(query: n.Query, rows: list[Row]) -> None:
     assert answer(query, [engine(query).run_batch(table(rows))]) == expected(query, rows)
 
 
 @settings(max_examples=60)
 @given(queries(trailing=False, **OPTIONS), streams(), st.integers(0, 9))
-def test_max_where_it_chooses_nothing(query: Query, rows: list[Row], cut: int) -> None:
+def test_max_where_it_chooses_nothing(query: n.Query, rows: list[Row], cut: int) -> None:
     query = replace(query, strategy="MAX")
     running = engine(query)
     assume(running.compiled.strategy == "ALL")
@@ -68,13 +71,13 @@ def test_max_where_it_chooses_nothing(query: Query, rows: list[Row], cut: int) -
 
 @settings(max_examples=30)
 @given(queries(wider_filters=True, reuse=True), streams())
-def test_variables_used_again(query: Query, rows: list[Row]) -> None:
+def test_variables_used_again(query: n.Query, rows: list[Row]) -> None:
     assert answer(query, [engine(query).run_batch(table(rows))]) == expected(query, rows)
 
 
 @settings(max_examples=45)
 @given(queries(**OPTIONS), streams(), st.lists(st.integers(0, 9), max_size=4), st.booleans())
-def test_any_batching_and_restart(query: Query, rows: list[Row], cuts: list[int], restart: bool) -> None:
+def test_any_batching_and_restart(query: n.Query, rows: list[Row], cuts: list[int], restart: bool) -> None:
     running = engine(query)
     found = []
     places = [0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]
@@ -88,20 +91,20 @@ def test_any_batching_and_restart(query: Query, rows: list[Row], cuts: list[int]
 
 @settings(max_examples=30)
 @given(queries(**OPTIONS), streams(), st.randoms(use_true_random=False))
-def test_out_of_order_within_the_lateness_bound(query: Query, rows: list[Row], random: Any) -> None:
+def test_out_of_order_within_the_lateness_bound(query: n.Query, rows: list[Row], random: Any) -> None:
     if query.window is None or query.window.kind != "attribute":  # that one needs its attribute in stream order
         check_out_of_order(query, engine(query, lateness=10**12), rows, random)
 
 
 @settings(max_examples=45)
 @given(queries(**OPTIONS), streams())
-def test_count_is_the_number_of_rows(query: Query, rows: list[Row]) -> None:
+def test_count_is_the_number_of_rows(query: n.Query, rows: list[Row]) -> None:
     assert count_whole(engine(query), table(rows)) == len(expected(query, rows))
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])  # few can be tied
 @given(tied_queries(), streams(), st.lists(st.integers(0, 9), max_size=3), st.booleans())
-def test_equality_as_partitions(query: Query, rows: list[Row], cuts: list[int], restart: bool) -> None:
+def test_equality_as_partitions(query: n.Query, rows: list[Row], cuts: list[int], restart: bool) -> None:
     running = engine(query)
     found = []
     for begin, end in pairwise([0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]):

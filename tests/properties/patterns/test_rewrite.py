@@ -12,11 +12,12 @@ from ostinato.patterns.plan.check import check_query
 from ostinato.patterns.plan.equality_partitions import partition_by_equalities
 from ostinato.patterns.plan.passes import normalise
 from ostinato.patterns.semantics.cel import evaluate
-from ostinato.patterns.syntax.nodes import Event, Filter, Formula, Query, Sequence, bound, children, rebuild, vdef_plus
+from ostinato.patterns.syntax import nodes as n
+from ostinato.patterns.syntax.nodes import Formula
 from support.generators.cel import Row, correlated_queries, queries, streams
 
 
-def stages(query: Query) -> list[tuple[str, Query]]:
+def stages(query: n.Query) -> list[tuple[str, n.Query]]:
     check_query(query)
     try:
         return list(normalise(query))
@@ -25,7 +26,7 @@ def stages(query: Query) -> list[tuple[str, Query]]:
         raise
 
 
-def check_stages(query: Query, s: list[Row]) -> None:
+def check_stages(query: n.Query, s: list[Row]) -> None:
     expected = evaluate(query, s, time="ts")
     for name, rewritten in stages(query):
         assert evaluate(rewritten, s, time="ts") == expected, name
@@ -33,25 +34,25 @@ def check_stages(query: Query, s: list[Row]) -> None:
 
 @settings(max_examples=60)
 @given(queries(), streams(max_size=7))
-def test_filters_on_bound_variables(query: Query, s: list[Row]) -> None:
+def test_filters_on_bound_variables(query: n.Query, s: list[Row]) -> None:
     check_stages(query, s)
 
 
 @settings(max_examples=60)
 @given(queries(wider_filters=True), streams(max_size=7))
-def test_filters_on_variables_of_a_wider_scope(query: Query, s: list[Row]) -> None:
+def test_filters_on_variables_of_a_wider_scope(query: n.Query, s: list[Row]) -> None:
     check_stages(query, s)
 
 
 @settings(max_examples=60)
 @given(queries(wider_filters=True, reuse=True), streams(max_size=7))
-def test_unsafe_variables(query: Query, s: list[Row]) -> None:
+def test_unsafe_variables(query: n.Query, s: list[Row]) -> None:
     check_stages(query, s)
 
 
 @settings(max_examples=60)
 @given(correlated_queries() | correlated_queries(reuse=True), streams(max_size=6))
-def test_events_compared_with_each_other(query: Query, s: list[Row]) -> None:
+def test_events_compared_with_each_other(query: n.Query, s: list[Row]) -> None:
     try:
         check_stages(query, s)
     except QueryError:
@@ -59,30 +60,30 @@ def test_events_compared_with_each_other(query: Query, s: list[Row]) -> None:
 
 
 def subformulas(formula: Formula) -> list[Formula]:
-    return [formula, *(below for child in children(formula) for below in subformulas(child))]
+    return [formula, *(below for child in n.children(formula) for below in subformulas(child))]
 
 
 @given(queries(wider_filters=True) | queries(wider_filters=True, reuse=True))
-def test_the_result_is_safe_and_in_lp_normal_form(query: Query) -> None:
+def test_the_result_is_safe_and_in_lp_normal_form(query: n.Query) -> None:
     for formula in subformulas(stages(query)[-1][1].formula):
-        if isinstance(formula, Sequence):
-            defined = [variable for part in formula.parts for variable in vdef_plus(part)]
+        if isinstance(formula, n.Sequence):
+            defined = [variable for part in formula.parts for variable in n.vdef_plus(part)]
             assert len(defined) == len(set(defined))
-        if isinstance(formula, Filter):
-            assert isinstance(formula.body, Event)
+        if isinstance(formula, n.Filter):
+            assert isinstance(formula.body, n.Event)
             assert variables(formula.predicate) <= {formula.body.variable}
 
 
 def tied(formula: Formula, root: str) -> Formula:
     """Every other event has the k of `root`."""
-    if isinstance(formula, Event) and formula.variable != root:
-        return Filter(formula, Call("=", (Attribute(formula.variable, "k"), Attribute(root, "k"))))
-    return rebuild(formula, lambda child: tied(child, root))
+    if isinstance(formula, n.Event) and formula.variable != root:
+        return n.Filter(formula, Call("=", (Attribute(formula.variable, "k"), Attribute(root, "k"))))
+    return n.rebuild(formula, lambda child: tied(child, root))
 
 
 @given(queries(absent=False, wider_filters=True), streams())
-def test_equality_filters_made_a_tie(query: Query, s: list[Row]) -> None:
-    roots = sorted(bound(query.formula))
+def test_equality_filters_made_a_tie(query: n.Query, s: list[Row]) -> None:
+    roots = sorted(n.bound(query.formula))
     assume(roots)
     query = replace(query, formula=tied(query.formula, roots[0]), partition_by=())
     assert evaluate(partition_by_equalities(query), s, time="ts") == evaluate(query, s, time="ts")

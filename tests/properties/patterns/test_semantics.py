@@ -14,18 +14,8 @@ from hypothesis import strategies as st
 from ostinato.core.expressions import variables
 from ostinato.core.interpret import passes
 from ostinato.patterns.semantics.cel import evaluate
-from ostinato.patterns.syntax.nodes import (
-    Event,
-    Filter,
-    Formula,
-    Or,
-    Query,
-    Repeat,
-    Sequence,
-    children,
-    vdef,
-    vdef_plus,
-)
+from ostinato.patterns.syntax import nodes as n
+from ostinato.patterns.syntax.nodes import Formula
 from support.generators.cel import formulas, queries, streams
 
 Row = dict[str, Any]
@@ -37,15 +27,15 @@ Valuation = Mapping[str, int]
 
 
 def in_evaluation(c: Marks, formula: Formula, s: list[Row], nu: Valuation) -> bool:
-    if isinstance(formula, Event):
+    if isinstance(formula, n.Event):
         x = formula.variable
         label = "" if x.startswith("#") else x
         return c == ((nu[x], label),) and formula.relation in (None, s[nu[x]]["type"])
-    if isinstance(formula, Filter):
+    if isinstance(formula, n.Filter):
         return in_evaluation(c, formula.body, s, nu) and passes(formula.predicate, {x: s[i] for x, i in nu.items()})
-    if isinstance(formula, Or):
+    if isinstance(formula, n.Or):
         return any(in_evaluation(c, part, s, nu) for part in formula.parts)
-    if isinstance(formula, Sequence):
+    if isinstance(formula, n.Sequence):
         if len(formula.parts) == 1:
             return in_evaluation(c, formula.parts[0], s, nu)
         first, others = formula.parts[0], replace(formula, parts=formula.parts[1:])
@@ -53,8 +43,8 @@ def in_evaluation(c: Marks, formula: Formula, s: list[Row], nu: Valuation) -> bo
             in_evaluation(c1, first, s, nu) and in_evaluation(c2, others, s, nu)
             for c1, c2 in splits(c, formula.contiguous)
         )
-    assert isinstance(formula, Repeat)
-    for renewed in valuations(vdef_plus(formula.body), s):
+    assert isinstance(formula, n.Repeat)
+    for renewed in valuations(n.vdef_plus(formula.body), s):
         nu2 = {**nu, **renewed}
         if in_evaluation(c, formula.body, s, nu2):
             return True
@@ -77,8 +67,8 @@ def valuations(names: frozenset[str], s: list[Row]) -> Iterator[Valuation]:
 
 
 def mentioned(formula: Formula) -> frozenset[str]:
-    own = variables(formula.predicate) if isinstance(formula, Filter) else frozenset()
-    return own.union(vdef(formula), *(mentioned(child) for child in children(formula)))
+    own = variables(formula.predicate) if isinstance(formula, n.Filter) else frozenset()
+    return own.union(n.vdef(formula), *(mentioned(child) for child in n.children(formula)))
 
 
 def complex_events(s: list[Row], names: frozenset[str]) -> Iterator[Marks]:
@@ -92,11 +82,11 @@ def complex_events(s: list[Row], names: frozenset[str]) -> Iterator[Marks]:
 def test_evaluation_is_the_papers(formula: Formula, s: list[Row]) -> None:
     expected = {
         c
-        for c in complex_events(s, vdef(formula))
+        for c in complex_events(s, n.vdef(formula))
         if c and any(in_evaluation(c, formula, s, nu) for nu in valuations(mentioned(formula), s))
     }
     found = set()
-    for match in evaluate(Query(formula), s).matches:
+    for match in evaluate(n.Query(formula), s).matches:
         label = {i: name for name, positions in match.labels.items() for i in positions}
         found.add(tuple((i, label.get(i, "")) for i in match.positions))
     assert found == expected
@@ -110,7 +100,7 @@ def bits(positions: tuple[int, ...], size: int) -> tuple[bool, ...]:
 
 
 @given(queries(wider_filters=True, correlated=True), streams())
-def test_strategies_choose_among_all(query: Query, s: list[Row]) -> None:
+def test_strategies_choose_among_all(query: n.Query, s: list[Row]) -> None:
     query = replace(query, consume="NONE")
     every = evaluate(replace(query, strategy="ALL"), s, time="ts").positions()
     groups = defaultdict(list)
@@ -128,7 +118,7 @@ def test_strategies_choose_among_all(query: Query, s: list[Row]) -> None:
 
 
 @given(queries(), streams())
-def test_labellings_follow_the_selected_sets(query: Query, s: list[Row]) -> None:
+def test_labellings_follow_the_selected_sets(query: n.Query, s: list[Row]) -> None:
     query = replace(query, consume="NONE")
     selected = evaluate(query, s, time="ts")
     every = evaluate(replace(query, strategy="ALL"), s, time="ts")
@@ -140,7 +130,7 @@ def test_labellings_follow_the_selected_sets(query: Query, s: list[Row]) -> None
 
 
 @given(queries(trailing=False), streams())
-def test_consume_starts_afresh_after_each_completing_event(query: Query, s: list[Row]) -> None:
+def test_consume_starts_afresh_after_each_completing_event(query: n.Query, s: list[Row]) -> None:
     consumed, expected, start = replace(query, consume="ANY"), [], 0
     while later := evaluate(replace(query, consume="NONE"), s[start:], time="ts").positions():
         end = later[0][-1]
@@ -150,7 +140,7 @@ def test_consume_starts_afresh_after_each_completing_event(query: Query, s: list
 
 
 @given(queries(), streams())
-def test_partitions_are_separate_streams(query: Query, s: list[Row]) -> None:
+def test_partitions_are_separate_streams(query: n.Query, s: list[Row]) -> None:
     query = replace(query, partition_by=("k",), consume="NONE" if query.consume == "NONE" else "PARTITION")
     expected = set()
     for key in {row["k"] for row in s}:
@@ -161,6 +151,6 @@ def test_partitions_are_separate_streams(query: Query, s: list[Row]) -> None:
 
 
 @given(queries(trailing=False, wider_filters=True), streams(), st.integers(0, 9))
-def test_later_events_change_nothing(query: Query, s: list[Row], cut: int) -> None:
+def test_later_events_change_nothing(query: n.Query, s: list[Row], cut: int) -> None:
     early = evaluate(query, s[:cut], time="ts").matches
     assert list(early) == [match for match in evaluate(query, s, time="ts").matches if match.end < cut]

@@ -17,22 +17,8 @@ from hypothesis import strategies as st
 
 from ostinato.core.expressions import COMPARISONS, Attribute, Call, Expr, Literal, Variable
 from ostinato.core.window import Window
-from ostinato.patterns.syntax.nodes import (
-    Absent,
-    Consume,
-    Event,
-    Filter,
-    Formula,
-    Item,
-    Or,
-    Query,
-    Repeat,
-    Sequence,
-    bound,
-    rebuild,
-    vdef,
-    vdef_plus,
-)
+from ostinato.patterns.syntax import nodes
+from ostinato.patterns.syntax.nodes import Formula
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 Row = dict[str, Any]
@@ -208,34 +194,34 @@ class _Shape:
         if kind == "or":
             return self._or(depth - 1)
         if kind == "repeat":
-            return Repeat(self.formula(depth - 1), contiguous=_rarely(self.draw))
+            return nodes.Repeat(self.formula(depth - 1), contiguous=_rarely(self.draw))
         return self._event()
 
-    def _event(self) -> Event:
+    def _event(self) -> nodes.Event:
         relation = _pick(self.draw, "A", "B", None, "A", "B", "C", None, "D")
         if self.reuse:
-            return Event(relation, _pick(self.draw, "x1", "x2", "x3"))
+            return nodes.Event(relation, _pick(self.draw, "x1", "x2", "x3"))
         if _rarely(self.draw):  # no AS: numbered in the order of the text, as the parser does
             self.bare += 1
-            return Event(relation, f"#{self.bare}")
+            return nodes.Event(relation, f"#{self.bare}")
         self.used += 1
-        return Event(relation, f"x{self.used}")
+        return nodes.Event(relation, f"x{self.used}")
 
-    def _sequence(self, depth: int) -> Sequence:
+    def _sequence(self, depth: int) -> nodes.Sequence:
         contiguous = _rarely(self.draw)
         parts: list[Formula] = [self.formula(depth)]
         for _ in range(_pick(self.draw, 1, 1, 1, 2)):
             while self.absent and not contiguous and _rarely(self.draw):
                 parts.append(self.absence())
             parts.append(self.formula(depth))
-        return Sequence(tuple(parts), contiguous)
+        return nodes.Sequence(tuple(parts), contiguous)
 
-    def absence(self) -> Absent:
+    def absence(self) -> nodes.Absent:
         self.absents += 1
-        event = Event(_pick(self.draw, "A", "B", "C", "D", None), f"n{self.absents}")
-        return Absent(event, predicate(self.draw, event.variable) if _pick(self.draw, False, True) else None)
+        event = nodes.Event(_pick(self.draw, "A", "B", "C", "D", None), f"n{self.absents}")
+        return nodes.Absent(event, predicate(self.draw, event.variable) if _pick(self.draw, False, True) else None)
 
-    def _or(self, depth: int) -> Or:
+    def _or(self, depth: int) -> nodes.Or:
         # All branches take their variables from the same place on, so that the whole binds most of them.
         start, most, parts = self.used, self.used, []
         for _ in range(_pick(self.draw, 2, 2, 3)):
@@ -243,28 +229,30 @@ class _Shape:
             parts.append(self.formula(depth))
             most = max(most, self.used)
         self.used = most
-        return Or(tuple(parts))
+        return nodes.Or(tuple(parts))
 
 
 def _filtered(draw: Draw, formula: Formula, scope: frozenset[str], wider: bool, correlated: bool) -> Formula:
     """The formula with filters on some of its nodes, each on variables that are bound there."""
-    if isinstance(formula, Absent):
+    if isinstance(formula, nodes.Absent):
         if correlated and _named(scope) and not formula.event.variable.startswith("#") and _pick(draw, True, False):
             test = _correlated(draw, formula.event.variable, _pick(draw, *_named(scope)), formula.event.variable)
             return replace(formula, predicate=test)
         return formula
-    outer = scope - bound(formula)
-    scope = scope | bound(formula)
+    outer = scope - nodes.bound(formula)
+    scope = scope | nodes.bound(formula)
     # A + gives the variables of its body new values in every iteration: the outer ones of that name are out of sight.
-    inner = scope - vdef_plus(formula.body) if isinstance(formula, Repeat) else scope
-    result = rebuild(formula, lambda child: _filtered(draw, child, inner if wider else frozenset(), wider, correlated))
-    if isinstance(result, Or) and _named(outer) and _pick(draw, True, False):
+    inner = scope - nodes.vdef_plus(formula.body) if isinstance(formula, nodes.Repeat) else scope
+    result = nodes.rebuild(
+        formula, lambda child: _filtered(draw, child, inner if wider else frozenset(), wider, correlated)
+    )
+    if isinstance(result, nodes.Or) and _named(outer) and _pick(draw, True, False):
         # A condition on an earlier event decides between the branches, as in φ6.
         first, *others = result.parts
-        result = replace(result, parts=(Filter(first, _condition(draw, _named(outer), correlated)), *others))
+        result = replace(result, parts=(nodes.Filter(first, _condition(draw, _named(outer), correlated)), *others))
     names = _named(outer if _pick(draw, True, False) else scope) or _named(scope)
     wanted = _pick(draw, True, False) if correlated else _rarely(draw)
-    return Filter(result, _condition(draw, names, correlated)) if names and wanted else result
+    return nodes.Filter(result, _condition(draw, names, correlated)) if names and wanted else result
 
 
 def _named(variables: Iterable[str]) -> list[str]:
@@ -288,18 +276,18 @@ def _window(draw: Draw, kind: str) -> Window:
 @st.composite
 def queries(
     draw: Draw, /, *, trailing: bool = True, items: bool = True, partitions: bool = True, **options: Any
-) -> Query:
+) -> nodes.Query:
     """A whole query. `options` are those of `formulas`; trailing=False: no NOT at the end; items=False: SELECT *."""
     formula = draw(formulas(**options))
     kind = _pick(draw, None, None, None, "events", "time", "attribute")
     window = _window(draw, kind) if kind else None
-    consume: Consume = _pick(draw, "NONE", "NONE", "PARTITION", "ANY")
+    consume: nodes.Consume = _pick(draw, "NONE", "NONE", "PARTITION", "ANY")
     if trailing and options.get("absent", True) and _rarely(draw):
         formula, window, consume = _ending(draw, formula), _window(draw, "time"), "NONE"
     partition_by: tuple[str, ...] = _pick(draw, (), (), ("k",)) if partitions else ()
     if partition_by and window is not None and window.kind == "attribute":
         window = replace(window, attribute="m", text=window.text.replace("n", "m"))
-    return Query(
+    return nodes.Query(
         formula,
         strategy=_pick(draw, "ALL", "ALL", "MAX", "LAST", "NXT", "STRICT"),
         items=_items(draw, formula) if items else None,
@@ -311,16 +299,16 @@ def queries(
 
 def _ending(draw: Draw, formula: Formula) -> Formula:
     """The formula with NOT as the last part of its outermost sequence, below the top filters."""
-    if isinstance(formula, Filter):
+    if isinstance(formula, nodes.Filter):
         return replace(formula, body=_ending(draw, formula.body))
     last = _Shape(draw, absent=True, reuse=False, absents=100).absence()
-    if isinstance(formula, Sequence) and not formula.contiguous:
+    if isinstance(formula, nodes.Sequence) and not formula.contiguous:
         return replace(formula, parts=(*formula.parts, last))
-    return Sequence((formula, last))
+    return nodes.Sequence((formula, last))
 
 
-def _items(draw: Draw, formula: Formula) -> tuple[Item, ...] | None:
-    names = _named(vdef(formula))
+def _items(draw: Draw, formula: Formula) -> tuple[nodes.Item, ...] | None:
+    names = _named(nodes.vdef(formula))
     if not names or _pick(draw, True, False):
         return None
     items = []
@@ -330,23 +318,23 @@ def _items(draw: Draw, formula: Formula) -> tuple[Item, ...] | None:
         aggregate = Call(_pick(draw, "sum", "avg", "min", "max", "first", "last"), (value,))
         choices: list[Expr] = [whole, whole, value, Call("count", (whole,)), aggregate]
         expr = _pick(draw, *choices)
-        items.append(Item(expr, f"c{index}"))
+        items.append(nodes.Item(expr, f"c{index}"))
     return tuple(items)
 
 
 @st.composite
-def correlated_queries(draw: Draw, /, **options: Any) -> Query:
+def correlated_queries(draw: Draw, /, **options: Any) -> nodes.Query:
     """A query that compares at least two of its events with each other. `options` are those of `queries`."""
     query = draw(queries(correlated=True, wider_filters=True, **options))
-    first, last = (Event(_pick(draw, "A", "B", None), name) for name in ("y1", "y2"))
+    first, last = (nodes.Event(_pick(draw, "A", "B", None), name) for name in ("y1", "y2"))
     whole = query.formula
-    if isinstance(whole, Sequence) and isinstance(end := whole.parts[-1], Absent):
+    if isinstance(whole, nodes.Sequence) and isinstance(end := whole.parts[-1], nodes.Absent):
         if _pick(draw, True, False):
             end = replace(end, predicate=_correlated(draw, end.event.variable, "y1", end.event.variable))
-        formula: Formula = Sequence((first, *whole.parts[:-1], end))
+        formula: Formula = nodes.Sequence((first, *whole.parts[:-1], end))
     else:
         parts = (first, whole, last)[: _pick(draw, 2, 3)]
-        formula = Sequence(parts, contiguous=_rarely(draw))
-    if others := _named(bound(formula) - {"y1"}):
-        formula = Filter(formula, _correlated(draw, "y1", _pick(draw, *others), _pick(draw, "y1", *others)))
+        formula = nodes.Sequence(parts, contiguous=_rarely(draw))
+    if others := _named(nodes.bound(formula) - {"y1"}):
+        formula = nodes.Filter(formula, _correlated(draw, "y1", _pick(draw, *others), _pick(draw, "y1", *others)))
     return replace(query, formula=formula)

@@ -10,17 +10,8 @@ from hypothesis import strategies as st
 
 from ostinato.core.expressions import COMPARISONS, CURRENT, TRUE, Attribute, Call, Expr, transform
 from ostinato.core.window import Window
-from ostinato.patterns.syntax.srem.nodes import (
-    EPSILON,
-    Concat,
-    Either,
-    Expression,
-    Plus,
-    SremPattern,
-    Star,
-    Test,
-    written_registers,
-)
+from ostinato.patterns.syntax.srem import nodes
+from ostinato.patterns.syntax.srem.nodes import Expression
 from support.generators.cel import SECOND, Row, predicate
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
@@ -66,23 +57,25 @@ def _expression(draw: Draw, depth: int) -> Expression:
     kind = _pick(draw, *kinds) if depth else _pick(draw, "test", "stored")
     if kind in ("concat", "either"):
         parts = tuple(_expression(draw, depth - 1) for _ in range(_pick(draw, 2, 2, 3)))
-        return Concat(parts) if kind == "concat" else Either(parts)
+        return nodes.Concat(parts) if kind == "concat" else nodes.Either(parts)
     if kind == "stored":  # what is written is read, so that registers make a difference
         register = _pick(draw, *REGISTERS)
-        return Concat((Test(_pick(draw, TRUE, _test(draw)), (register,)), _expression_reading(draw, register, depth)))
+        return nodes.Concat(
+            (nodes.Test(_pick(draw, TRUE, _test(draw)), (register,)), _expression_reading(draw, register, depth))
+        )
     if kind == "optional":
-        return Either((_expression(draw, depth - 1), EPSILON))
+        return nodes.Either((_expression(draw, depth - 1), nodes.EPSILON))
     if kind in ("star", "plus"):
         body = _expression(draw, depth - 1)
-        return Star(body) if kind == "star" else Plus(body)
-    return Test(_test(draw), _writes(draw)) if kind == "test" else EPSILON
+        return nodes.Star(body) if kind == "star" else nodes.Plus(body)
+    return nodes.Test(_test(draw), _writes(draw)) if kind == "test" else nodes.EPSILON
 
 
 def _expression_reading(draw: Draw, register: str, depth: int) -> Expression:
-    reading = Test(_against(draw, register), _writes(draw))
+    reading = nodes.Test(_against(draw, register), _writes(draw))
     if not depth:
         return reading
-    return _pick(draw, reading, Plus(reading), Concat((_expression(draw, depth - 1), reading)))
+    return _pick(draw, reading, nodes.Plus(reading), nodes.Concat((_expression(draw, depth - 1), reading)))
 
 
 def _writes(draw: Draw) -> tuple[str, ...]:
@@ -118,17 +111,17 @@ def _against(draw: Draw, register: str) -> Expr:
 
 def legalised(expression: Expression, before: frozenset[str] = frozenset()) -> Expression:
     """The same, where a test looks at the current event instead of a register that is never written before it."""
-    if isinstance(expression, Test):
+    if isinstance(expression, nodes.Test):
         return replace(expression, test=transform(expression.test, lambda node: _held(node, before)))
-    if isinstance(expression, Concat):
+    if isinstance(expression, nodes.Concat):
         parts = []
         for part in expression.parts:
             parts.append(legalised(part, before))
-            before |= written_registers(part)
-        return Concat(tuple(parts))
-    if isinstance(expression, Either):
-        return Either(tuple(legalised(part, before) for part in expression.parts))
-    return replace(expression, body=legalised(expression.body, before | written_registers(expression)))
+            before |= nodes.written_registers(part)
+        return nodes.Concat(tuple(parts))
+    if isinstance(expression, nodes.Either):
+        return nodes.Either(tuple(legalised(part, before) for part in expression.parts))
+    return replace(expression, body=legalised(expression.body, before | nodes.written_registers(expression)))
 
 
 def _held(node: Expr, before: frozenset[str]) -> Expr:
@@ -136,20 +129,20 @@ def _held(node: Expr, before: frozenset[str]) -> Expr:
 
 
 @st.composite
-def patterns(draw: Draw, *, max_depth: int = 3) -> SremPattern:
+def patterns(draw: Draw, *, max_depth: int = 3) -> nodes.SremPattern:
     """A legal expression with clauses; the time is in `ts`, as in the streams of `generators`."""
     expression = draw(expressions(max_depth=max_depth, legal=True))
     partition_by: tuple[str, ...] = _pick(draw, (), (), ("k",), ("k", "s"))
     kind = _pick(draw, None, None, "events", "time", "attribute")
     amount = _pick(draw, 4, 3, 2, 1, 5)
     if kind is None:
-        return SremPattern(expression, partition_by)
+        return nodes.SremPattern(expression, partition_by)
     if kind == "events":
-        return SremPattern(expression, partition_by, Window("events", amount, text=f"{amount} EVENTS"))
+        return nodes.SremPattern(expression, partition_by, Window("events", amount, text=f"{amount} EVENTS"))
     if kind == "time":
-        return SremPattern(expression, partition_by, Window("time", amount * SECOND, text=f"{amount} seconds"))
+        return nodes.SremPattern(expression, partition_by, Window("time", amount * SECOND, text=f"{amount} seconds"))
     # m never goes back among the events of one k, n among all
     attribute = "m" if partition_by else "n"
-    return SremPattern(
+    return nodes.SremPattern(
         expression, partition_by, Window("attribute", amount, attribute, text=f"{amount} ON {attribute}")
     )

@@ -9,19 +9,8 @@ from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
-from ostinato.core.expressions import (
-    AGGREGATES,
-    NOWHERE,
-    NUMERIC_FUNCTIONS,
-    OTHER_FUNCTIONS,
-    STRING_FUNCTIONS,
-    Attribute,
-    Call,
-    Expr,
-    Literal,
-    Variable,
-    transform,
-)
+from ostinato.core import expressions as ex
+from ostinato.core.expressions import Expr
 from ostinato.core.text.grammar import MAX_DEPTH, nesting_error, token_span
 from ostinato.core.text.units import LARGEST, nanoseconds
 from ostinato.core.window import Window
@@ -36,10 +25,14 @@ _CONSTANT = re.compile(r"'(?:[^']|'')*'|-?[\d.]+(?:e[+-]?\d+)?", re.IGNORECASE) 
 
 # Function name -> fewest and most arguments.
 FUNCTIONS: dict[str, tuple[int, float]] = {
-    **{name: (1, 1) for name in (*NUMERIC_FUNCTIONS, *STRING_FUNCTIONS, *AGGREGATES, "is_true") if name != "neg"},
+    **{
+        name: (1, 1)
+        for name in (*ex.NUMERIC_FUNCTIONS, *ex.STRING_FUNCTIONS, *ex.AGGREGATES, "is_true")
+        if name != "neg"
+    },
     "round": (1, 2),
     "concat": (1, math.inf),
-    **dict.fromkeys(OTHER_FUNCTIONS, (1, math.inf)),
+    **dict.fromkeys(ex.OTHER_FUNCTIONS, (1, math.inf)),
 }
 
 
@@ -56,7 +49,7 @@ class SharedBuilder:
         built: dict[int, Any] = {}
         depth: dict[int, int] = {}
         for node in tree.iter_subtrees():
-            span = NOWHERE if node.meta.empty else Span(node.meta.start_pos, node.meta.end_pos)
+            span = ex.NOWHERE if node.meta.empty else Span(node.meta.start_pos, node.meta.end_pos)
             depth[id(node)] = 1 + max((depth.get(id(child), 0) for child in node.children), default=0)
             if depth[id(node)] > MAX_DEPTH:
                 raise nesting_error(Span(span.start, span.start + 1))
@@ -108,13 +101,13 @@ class SharedBuilder:
         return flat_call("and", args, span)
 
     def negated(self, span: Span, _: Token, arg: Expr) -> Expr:
-        return Call("not", (arg,), span)
+        return ex.Call("not", (arg,), span)
 
     def comparison(self, span: Span, left: Expr, op: Token, right: Expr) -> Expr:
-        return Call("!=" if op == "<>" else str(op), (left, right), span)
+        return ex.Call("!=" if op == "<>" else str(op), (left, right), span)
 
     def member(self, span: Span, value: Expr, negate: Token | None, *among: Expr) -> Expr:
-        return _maybe_not(negate, Call("in", (value, *among), span))
+        return _maybe_not(negate, ex.Call("in", (value, *among), span))
 
     def member_of_constants(self, span: Span, value: Expr, negate: Token | None, constants: Token) -> Expr:
         at = token_span(constants).start
@@ -123,21 +116,23 @@ class SharedBuilder:
         return self.member(span, value, negate, *among)
 
     def between(self, span: Span, value: Expr, negate: Token | None, low: Expr, high: Expr) -> Expr:
-        return _maybe_not(negate, Call("and", (Call(">=", (value, low), span), Call("<=", (value, high), span)), span))
+        return _maybe_not(
+            negate, ex.Call("and", (ex.Call(">=", (value, low), span), ex.Call("<=", (value, high), span)), span)
+        )
 
     def like(self, span: Span, value: Expr, negate: Token | None, pattern: Expr) -> Expr:
-        return _maybe_not(negate, Call("like", (value, pattern), span))
+        return _maybe_not(negate, ex.Call("like", (value, pattern), span))
 
     def is_null(self, span: Span, value: Expr, negate: Token | None, _: Token) -> Expr:
-        return _maybe_not(negate, Call("is_null", (value,), span))
+        return _maybe_not(negate, ex.Call("is_null", (value,), span))
 
     def arithmetic(self, span: Span, left: Expr, op: Token, right: Expr) -> Expr:
-        return Call(str(op), (left, right), span)
+        return ex.Call(str(op), (left, right), span)
 
     def minus(self, span: Span, _: Token, arg: Expr) -> Expr:
-        if isinstance(arg, Literal) and isinstance(arg.value, int | float) and not isinstance(arg.value, bool):
-            return Literal(-arg.value, span)
-        return Call("neg", (arg,), span)
+        if isinstance(arg, ex.Literal) and isinstance(arg.value, int | float) and not isinstance(arg.value, bool):
+            return ex.Literal(-arg.value, span)
+        return ex.Call("neg", (arg,), span)
 
     def number(self, span: Span, token: Token) -> Expr:
         return _constant(token, span)
@@ -147,29 +142,29 @@ class SharedBuilder:
 
     def timestamp(self, span: Span, token: Token) -> Expr:
         try:
-            return Literal(datetime.fromisoformat(token[token.index("'") + 1 : -1].strip()), span)
+            return ex.Literal(datetime.fromisoformat(token[token.index("'") + 1 : -1].strip()), span)
         except ValueError as error:
             raise QueryError(
                 f"not a timestamp: {error}", span=span, fix="write it as TIMESTAMP '2026-01-31 23:59:59.5'"
             ) from None
 
     def constant(self, span: Span, token: Token) -> Expr:
-        return Literal({"TRUE": True, "FALSE": False, "NULL": None}[token.type], span)
+        return ex.Literal({"TRUE": True, "FALSE": False, "NULL": None}[token.type], span)
 
     def whole(self, span: Span, name: Token) -> Expr:
-        return Variable(unquote_name(name), span)
+        return ex.Variable(unquote_name(name), span)
 
     def attribute(self, span: Span, variable: Token, name: Token) -> Expr:
-        return Attribute(unquote_name(variable), unquote_name(name), span)
+        return ex.Attribute(unquote_name(variable), unquote_name(name), span)
 
     def on_event(self, _: Span, variable: Token, predicate: Expr) -> Expr:
         """CORE's `x[a > 3 AND b = 1]`: bare names are attributes of x."""
         owner = unquote_name(variable)
 
         def own(node: Expr) -> Expr:
-            return Attribute(owner, node.name, node.span) if isinstance(node, Variable) else node
+            return ex.Attribute(owner, node.name, node.span) if isinstance(node, ex.Variable) else node
 
-        return transform(predicate, own)
+        return ex.transform(predicate, own)
 
     def call(self, span: Span, name: Token, *args: Expr) -> Expr:
         op = name.lower()
@@ -180,15 +175,15 @@ class SharedBuilder:
             takes = "one argument" if most == 1 else "one or two arguments" if most == 2 else "at least one argument"
             fix = f"write {op}({self.argument})"
             raise QueryError(f"{op} takes {takes}, found {len(args) or 'none'}", span=span, fix=fix)
-        return Call(op, args, span)
+        return ex.Call(op, args, span)
 
-    def call_attribute(self, span: Span, call: Call, name: Token) -> Expr:
+    def call_attribute(self, span: Span, call: ex.Call, name: Token) -> Expr:
         """`first(x).price` is first over `x.price`."""
-        if call.op not in ("first", "last") or not isinstance(call.args[0], Variable):
+        if call.op not in ("first", "last") or not isinstance(call.args[0], ex.Variable):
             raise QueryError(
                 "only first(x) and last(x) of a variable x have attributes", span=span, fix=f"write first(x).{name}"
             )
-        return Call(call.op, (Attribute(call.args[0].name, unquote_name(name), span),), span)
+        return ex.Call(call.op, (ex.Attribute(call.args[0].name, unquote_name(name), span),), span)
 
 
 def merge_clauses(clauses: Sequence[Clause]) -> dict[str, Any]:
@@ -207,8 +202,8 @@ def unquote_name(token: str) -> str:
 
 def flat_call(op: str, args: Sequence[Expr], span: Span | None = None) -> Expr:
     """One flat call: a AND (b AND c) has three arguments, so that long chains stay shallow."""
-    flat = [part for arg in args for part in (arg.args if isinstance(arg, Call) and arg.op == op else (arg,))]
-    return Call(op, tuple(flat), span or args[0].span.to(args[-1].span))
+    flat = [part for arg in args for part in (arg.args if isinstance(arg, ex.Call) and arg.op == op else (arg,))]
+    return ex.Call(op, tuple(flat), span or args[0].span.to(args[-1].span))
 
 
 def _within(window: Window) -> Clause:
@@ -223,13 +218,13 @@ def _decimal(number: Token) -> Decimal:
         raise QueryError(reason, span=token_span(number), fix=fix) from None
 
 
-def _constant(text: str, span: Span) -> Literal:
+def _constant(text: str, span: Span) -> ex.Literal:
     """A string, or a number with or without a minus."""
     if text.startswith("'"):
-        return Literal(text[1:-1].replace("''", "'"), span)
+        return ex.Literal(text[1:-1].replace("''", "'"), span)
     if text.startswith("-"):
-        return Literal(-_number(text[1:], Span(span.start + 1, span.end)), span)
-    return Literal(_number(text, span), span)
+        return ex.Literal(-_number(text[1:], Span(span.start + 1, span.end)), span)
+    return ex.Literal(_number(text, span), span)
 
 
 def _number(text: str, span: Span) -> int | float:
@@ -243,5 +238,5 @@ def _number(text: str, span: Span) -> int | float:
     return int(text)
 
 
-def _maybe_not(negate: Token | None, expr: Call) -> Expr:
-    return expr if negate is None else Call("not", (expr,), expr.span)
+def _maybe_not(negate: Token | None, expr: ex.Call) -> Expr:
+    return expr if negate is None else ex.Call("not", (expr,), expr.span)

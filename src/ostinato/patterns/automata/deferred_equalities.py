@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ostinato.core.expressions import CURRENT, Attribute, Call, Expr, conjoin, conjuncts, to_text, transform, variables
+from ostinato.core import expressions as ex
+from ostinato.core.expressions import Expr
 from ostinato.patterns.automata.transducer import START_LOOP, Transducer, Transition
 
 State = tuple[int, frozenset[str]]  # a state, and which of the registers at hand have been written
@@ -55,40 +56,40 @@ def _moved(
 ) -> tuple[Transition, frozenset[str]]:
     """The transition where so much is written, and what is written after it."""
     moved = [each.part for each in own]
-    tests = [part for part in conjuncts(t.test) if part not in moved] if t.test is not None else []
+    tests = [part for part in ex.conjuncts(t.test) if part not in moved] if t.test is not None else []
     writes = set(t.writes)
     for each in own:
         if each.later in written:
             tests.append(each.part)
         elif each.first in written:
-            tests.append(Call("=", (each.own, _held(each.own, each.first)), each.part.span))
+            tests.append(ex.Call("=", (each.own, _held(each.own, each.first)), each.part.span))
         else:
             writes.add(each.first)
     for each in every:
         if each.later in t.writes and each.first in written:
-            tests.append(Call("=", (_current(each.other), _held(each.own, each.first)), each.part.span))
-    test = conjoin(tests) if tests else None
+            tests.append(ex.Call("=", (_current(each.other), _held(each.own, each.first)), each.part.span))
+    test = ex.conjoin(tests) if tests else None
     return replace(t, test=test, writes=tuple(sorted(writes))), written | writes
 
 
 def _equalities(t: Transition) -> Iterator[_Equality]:
-    for part in conjuncts(t.test) if t.test is not None else ():
-        if isinstance(part, Call) and part.op == "=":
-            own, other = sorted(part.args, key=lambda side: variables(side) != {CURRENT})
-            owners = variables(other)
-            if variables(own) == {CURRENT} and len(owners) == 1 and CURRENT not in owners:
+    for part in ex.conjuncts(t.test) if t.test is not None else ():
+        if isinstance(part, ex.Call) and part.op == "=":
+            own, other = sorted(part.args, key=lambda side: ex.variables(side) != {ex.CURRENT})
+            owners = ex.variables(other)
+            if ex.variables(own) == {ex.CURRENT} and len(owners) == 1 and ex.CURRENT not in owners:
                 (later,) = owners
                 if "#" not in later:  # under a + of its own it would be another one in every round
                     # One register for each equality: another one may hold of other events of the same name.
-                    yield _Equality(part, own, other, later, f"{t.mark}#first with {to_text(part)}")
+                    yield _Equality(part, own, other, later, f"{t.mark}#first with {ex.to_text(part)}")
 
 
 def _held(expr: Expr, register: str) -> Expr:
-    return transform(expr, lambda node: replace(node, variable=register) if isinstance(node, Attribute) else node)
+    return ex.transform(expr, lambda node: replace(node, variable=register) if isinstance(node, ex.Attribute) else node)
 
 
 def _current(expr: Expr) -> Expr:
-    return _held(expr, CURRENT)
+    return _held(expr, ex.CURRENT)
 
 
 def _unwritten(transducer: Transducer) -> set[tuple[int, str]]:

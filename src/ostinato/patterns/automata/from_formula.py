@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from ostinato.core import expressions as ex
 from ostinato.core.conditions import Condition
-from ostinato.core.expressions import CURRENT, TRUE, Attribute, Expr, conjoin, conjuncts, transform, variables
+from ostinato.core.expressions import Expr
 from ostinato.patterns.automata.transducer import START_LOOP, Transition
-from ostinato.patterns.syntax.nodes import Absent, Event, Filter, Formula, Never, Or, Repeat, Sequence, vdef_plus
+from ostinato.patterns.syntax import nodes as n
+from ostinato.patterns.syntax.nodes import Formula
 
 Fragment = tuple[int, int]  # entry and exit state of a sub-formula
 Barred = tuple[Condition, Expr | None]  # what must not come: a unary condition, and a test that reads registers
@@ -38,21 +40,21 @@ class EpsilonTransducer:
 
     def fragment(self, formula: Formula) -> Fragment:
         """One construction per operator."""
-        if isinstance(formula, Event):
+        if isinstance(formula, n.Event):
             return self._event(formula, None)
-        if isinstance(formula, Filter):
-            assert isinstance(formula.body, Event), "LP-normal form: filters stand on events only"
+        if isinstance(formula, n.Filter):
+            assert isinstance(formula.body, n.Event), "LP-normal form: filters stand on events only"
             return self._event(formula.body, formula.predicate)
-        if isinstance(formula, Or):
+        if isinstance(formula, n.Or):
             return self._alternatives([self.fragment(part) for part in formula.parts])
-        if isinstance(formula, Sequence):
+        if isinstance(formula, n.Sequence):
             return self._sequence(formula)
-        if isinstance(formula, Repeat):
+        if isinstance(formula, n.Repeat):
             return self._repeat(formula)
-        assert isinstance(formula, Never), f"{type(formula).__name__} cannot stand alone"
+        assert isinstance(formula, n.Never), f"{type(formula).__name__} cannot stand alone"
         return self.state(), self.state()
 
-    def _event(self, event: Event, predicate: Expr | None) -> Fragment:
+    def _event(self, event: n.Event, predicate: Expr | None) -> Fragment:
         entry, exit_ = self.state(), self.state()
         condition, test = split_event_predicate(event, predicate, self.registers)
         writes = (self.registers.get(event.variable, event.variable),)
@@ -65,11 +67,11 @@ class EpsilonTransducer:
             self.epsilons += [(entry, inner_entry), (inner_exit, exit_)]
         return entry, exit_
 
-    def _sequence(self, sequence: Sequence) -> Fragment:
+    def _sequence(self, sequence: n.Sequence) -> Fragment:
         entry, exit_ = self.fragment(sequence.parts[0])
         absents: tuple[Barred, ...] = ()
         for part in sequence.parts[1:]:
-            if isinstance(part, Absent):
+            if isinstance(part, n.Absent):
                 absents += (split_event_predicate(part.event, part.predicate, self.registers),)
                 continue
             part_entry, part_exit = self.fragment(part)
@@ -77,10 +79,10 @@ class EpsilonTransducer:
             exit_, absents = part_exit, ()
         return entry, exit_
 
-    def _repeat(self, repeat: Repeat) -> Fragment:
+    def _repeat(self, repeat: n.Repeat) -> Fragment:
         outside = self.registers
         self.scopes += 1
-        self.registers = {**outside, **{name: f"{name}#{self.scopes}" for name in vdef_plus(repeat.body)}}
+        self.registers = {**outside, **{name: f"{name}#{self.scopes}" for name in n.vdef_plus(repeat.body)}}
         entry, exit_ = self.fragment(repeat.body)
         self.registers = outside
         self.epsilons.append((exit_ if repeat.contiguous else self._gap(exit_, ()), entry))
@@ -97,42 +99,42 @@ class EpsilonTransducer:
         return self.gaps[before, absents]
 
 
-def split_event_predicate(event: Event, predicate: Expr | None, registers: Mapping[str, str]) -> Barred:
+def split_event_predicate(event: n.Event, predicate: Expr | None, registers: Mapping[str, str]) -> Barred:
     """The part of a predicate that needs only the event, and the part that reads registers."""
 
     def owned(node: Expr) -> Expr:
-        if not isinstance(node, Attribute):
+        if not isinstance(node, ex.Attribute):
             return node
         own = node.variable == event.variable
-        return replace(node, variable=CURRENT if own else registers.get(node.variable, node.variable))
+        return replace(node, variable=ex.CURRENT if own else registers.get(node.variable, node.variable))
 
-    own, test = split_test(TRUE if predicate is None else transform(predicate, owned))
+    own, test = split_test(ex.TRUE if predicate is None else ex.transform(predicate, owned))
     return replace(own, relation=event.relation), test
 
 
 def split_test(test: Expr) -> Barred:
     """A test over the current event and registers as what needs only the event, and what reads registers."""
     parts: dict[bool, list[Expr]] = {True: [], False: []}
-    for conjunct in conjuncts(test) if test != TRUE else ():
-        parts[variables(conjunct) <= {CURRENT}].append(conjunct)
-    alone, compared = (conjoin(tests) if tests else None for tests in (parts[True], parts[False]))
+    for conjunct in ex.conjuncts(test) if test != ex.TRUE else ():
+        parts[ex.variables(conjunct) <= {ex.CURRENT}].append(conjunct)
+    alone, compared = (ex.conjoin(tests) if tests else None for tests in (parts[True], parts[False]))
     return Condition(None, alone), compared
 
 
-def barred_event(absent: Absent) -> Barred:
+def barred_event(absent: n.Absent) -> Barred:
     """What must not come."""
     return split_event_predicate(absent.event, absent.predicate, {})
 
 
-def split_trailing(formula: Formula) -> tuple[Formula, tuple[Absent, ...]]:
+def split_trailing(formula: Formula) -> tuple[Formula, tuple[n.Absent, ...]]:
     """The formula without the NOTs at its end, and those NOTs."""
-    if not isinstance(formula, Sequence) or not isinstance(formula.parts[-1], Absent):
+    if not isinstance(formula, n.Sequence) or not isinstance(formula.parts[-1], n.Absent):
         return formula, ()
     parts, trailing = list(formula.parts), []
-    while isinstance(last := parts[-1], Absent):
+    while isinstance(last := parts[-1], n.Absent):
         trailing.append(last)
         parts.pop()
-    return (parts[0] if len(parts) == 1 else Sequence(tuple(parts))), tuple(reversed(trailing))
+    return (parts[0] if len(parts) == 1 else n.Sequence(tuple(parts))), tuple(reversed(trailing))
 
 
 def build_transducer(formula: Formula) -> tuple[EpsilonTransducer, int]:

@@ -11,20 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ostinato.core.expressions import (
-    ARITHMETIC,
-    COMPARISONS,
-    CURRENT,
-    LOGIC,
-    Attribute,
-    Call,
-    Expr,
-    attributes,
-    conjuncts,
-    rename_to_current,
-    to_text,
-    transform,
-)
+from ostinato.core import expressions as ex
+from ostinato.core.expressions import Expr
 from ostinato.core.reachability import reachable_states
 from ostinato.errors import LimitError, QueryError
 from ostinato.patterns.automata.transducer import Transducer, Transition
@@ -32,7 +20,7 @@ from ostinato.patterns.theory.satisfiability import is_satisfiable
 
 MAX_CELLS = 62  # one bit of an integer each says which are NULL
 # What can put together values of different events.
-_MIXES = {*COMPARISONS, *ARITHMETIC, *LOGIC, "is_null", "is_true", "neg", "abs", "sqrt", "floor", "ceil"}
+_MIXES = {*ex.COMPARISONS, *ex.ARITHMETIC, *ex.LOGIC, "is_null", "is_true", "neg", "abs", "sqrt", "floor", "ceil"}
 
 
 @dataclass(frozen=True)
@@ -104,13 +92,13 @@ class Registers:
 
     def text(self, cell: Cell) -> str:
         register, term = cell
-        owned = transform(self.terms[term], lambda node: _owned_by(register, node))
-        return to_text(owned)
+        owned = ex.transform(self.terms[term], lambda node: _owned_by(register, node))
+        return ex.to_text(owned)
 
     def _conjuncts(self, tests: Iterable[Expr | None]) -> tuple[Tree, ...]:
         found: list[Tree] = []
         for test in tests:
-            if isinstance(test, Call) and test.op == "and":
+            if isinstance(test, ex.Call) and test.op == "and":
                 found += self._conjuncts(test.args)
             elif test is not None:
                 found.append(self._separate(test))
@@ -118,17 +106,17 @@ class Registers:
 
     def _separate(self, expr: Expr) -> Tree:
         """The largest parts that are about one event become terms."""
-        owners = {attribute.variable for attribute in attributes(expr)}
+        owners = {attribute.variable for attribute in ex.attributes(expr)}
         if len(owners) <= 1:
-            owner = owners.pop() if owners else CURRENT
-            term = rename_to_current(expr)
-            self._terms.setdefault(to_text(term), term)
-            return EventTerm(None if owner == CURRENT else owner, list(self._terms).index(to_text(term)))
-        assert isinstance(expr, Call)
+            owner = owners.pop() if owners else ex.CURRENT
+            term = ex.rename_to_current(expr)
+            self._terms.setdefault(ex.to_text(term), term)
+            return EventTerm(None if owner == ex.CURRENT else owner, list(self._terms).index(ex.to_text(term)))
+        assert isinstance(expr, ex.Call)
         if expr.op == "in":
             needle, *choices = expr.args
-            equal = tuple(Call("=", (needle, choice), expr.span) for choice in choices)
-            return self._separate(equal[0] if len(equal) == 1 else Call("or", equal, expr.span))
+            equal = tuple(ex.Call("=", (needle, choice), expr.span) for choice in choices)
+            return self._separate(equal[0] if len(equal) == 1 else ex.Call("or", equal, expr.span))
         if expr.op not in _MIXES:
             raise QueryError(
                 f"{expr.op} cannot put together attributes of different events",
@@ -158,7 +146,7 @@ def as_equality(tree: Tree) -> Equality | None:
 
 
 def _owned_by(register: str, node: Expr) -> Expr:
-    return replace(node, variable=register.partition("#")[0]) if isinstance(node, Attribute) else node
+    return replace(node, variable=register.partition("#")[0]) if isinstance(node, ex.Attribute) else node
 
 
 def find_cells(tree: Tree) -> Iterator[Cell]:
@@ -188,7 +176,7 @@ def check_written(transducer: Transducer) -> None:
                 raise _too_early(t, attribute)
 
 
-def _too_early(transition: Transition, attribute: Attribute) -> QueryError:
+def _too_early(transition: Transition, attribute: ex.Attribute) -> QueryError:
     name = attribute.variable.partition("#")[0]
     if transition.mark is None:
         return QueryError(
@@ -247,4 +235,4 @@ def _literals(transition: Transition) -> Iterator[tuple[Expr, bool]]:
     own = transition.condition.where if transition.condition is not None else None
     for test in (own, transition.test):
         if test is not None:
-            yield from ((part, True) for part in conjuncts(test))
+            yield from ((part, True) for part in ex.conjuncts(test))

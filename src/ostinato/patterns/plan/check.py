@@ -7,47 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from ostinato.core.expressions import (
-    AGGREGATES,
-    COMPARISONS,
-    Attribute,
-    Call,
-    Expr,
-    Literal,
-    Variable,
-    to_text,
-    variables,
-    walk,
-)
+from ostinato.core import expressions as ex
+from ostinato.core.expressions import Expr
 from ostinato.errors import QueryError, did_you_mean
 from ostinato.patterns.plan.passes import normalise
 from ostinato.patterns.plan.rewrite import flatten, split_predicate, split_tail
 from ostinato.patterns.plan.types import check_types
-from ostinato.patterns.syntax.nodes import (
-    Absent,
-    Event,
-    Filter,
-    Formula,
-    Item,
-    Never,
-    Or,
-    Query,
-    Repeat,
-    Sequence,
-    bound,
-    children,
-    event_types,
-    repeated_variables,
-    shortest_match,
-    subformulas,
-    vdef,
-    vdef_plus,
-)
+from ostinato.patterns.syntax import nodes as n
+from ostinato.patterns.syntax.nodes import Formula
 
 _STRATEGIES = ("ALL", "STRICT", "NXT", "LAST", "MAX")
 
 
-def check_query(query: Query) -> None:
+def check_query(query: n.Query) -> None:
     """Raise QueryError for the first structural fault."""
     try:
         _check_predicates(query.formula)
@@ -60,7 +32,7 @@ def check_query(query: Query) -> None:
         raise error.within(query.text) from None
 
 
-def check_schema(query: Query, kinds: Mapping[str, str], types: Collection[str] | None = None) -> None:
+def check_schema(query: n.Query, kinds: Mapping[str, str], types: Collection[str] | None = None) -> None:
     """Raise QueryError where names or types do not fit the data.
 
     `kinds` maps each column to number, string, boolean, timestamp, date, duration, binary, nested or null; `types` are
@@ -74,31 +46,31 @@ def check_schema(query: Query, kinds: Mapping[str, str], types: Collection[str] 
         raise error.within(query.text) from None
 
 
-def find_warnings(query: Query) -> list[str]:
+def find_warnings(query: n.Query) -> list[str]:
     """What is legal but probably not meant, one sentence each."""
     found = []
     formula = normalise(query)[-1][1].formula
-    if isinstance(formula, Never):
+    if isinstance(formula, n.Never):
         found.append(f"the formula can never match: {_why_never(query.formula)}")
-    repeats = any(isinstance(part, Repeat) for part in subformulas(query.formula))
+    repeats = any(isinstance(part, n.Repeat) for part in n.subformulas(query.formula))
     if query.window is None and query.strategy == "ALL" and repeats:
         found.append("without WITHIN, state grows with the stream and matches can be exponentially many; add WITHIN")
-    fewest = shortest_match(query.formula)
+    fewest = n.shortest_match(query.formula)
     if query.window is not None and query.window.kind == "events" and query.window.amount < fewest:
         found.append(f"a match has at least {fewest} events, so WITHIN {query.window.amount} EVENTS can never match")
     for relation in query.relations:
-        if relation not in event_types(query.formula) and None not in event_types(query.formula):
+        if relation not in n.event_types(query.formula) and None not in n.event_types(query.formula):
             found.append(f"FROM names {relation}, but the formula does not use it")
-    for test in (test for part in subformulas(query.formula) for test in _tests(part)):
-        for node in walk(test):
-            if isinstance(node, Call) and node.op in COMPARISONS and Literal(None) in node.args:
-                found.append(f"`{to_text(node)}` is unknown for every event; use IS NULL or IS NOT NULL")
+    for test in (test for part in n.subformulas(query.formula) for test in _tests(part)):
+        for node in ex.walk(test):
+            if isinstance(node, ex.Call) and node.op in ex.COMPARISONS and ex.Literal(None) in node.args:
+                found.append(f"`{ex.to_text(node)}` is unknown for every event; use IS NULL or IS NOT NULL")
     return found
 
 
 def _tests(formula: Formula) -> list[Expr]:
     """The unsplittable parts of this node's own predicate."""
-    if not isinstance(formula, Filter | Absent) or formula.predicate is None:
+    if not isinstance(formula, n.Filter | n.Absent) or formula.predicate is None:
         return []
     return [test for tests in split_predicate(formula.predicate) for test in tests]
 
@@ -107,16 +79,16 @@ def _tests(formula: Formula) -> list[Expr]:
 
 
 def _check_predicates(formula: Formula) -> None:
-    names = sorted(name for name in vdef(formula) if not name.startswith("#"))
-    for part in subformulas(formula):
-        if not isinstance(part, Filter | Absent) or part.predicate is None:
+    names = sorted(name for name in n.vdef(formula) if not name.startswith("#"))
+    for part in n.subformulas(formula):
+        if not isinstance(part, n.Filter | n.Absent) or part.predicate is None:
             continue
-        for node in walk(part.predicate):
-            if isinstance(node, Call) and node.op in AGGREGATES:
+        for node in ex.walk(part.predicate):
+            if isinstance(node, ex.Call) and node.op in ex.AGGREGATES:
                 fix = "aggregates stand in SELECT; a FILTER tests single events"
                 raise QueryError(f"{node.op}(…) cannot be used in FILTER", span=node.span, fix=fix)
-            if isinstance(node, Variable):
-                whole = node.name in vdef(formula)
+            if isinstance(node, ex.Variable):
+                whole = node.name in n.vdef(formula)
                 reason = f"`{node.name}` is a whole event, not a value" if whole else f"`{node.name}` has no variable"
                 fix = f"{node.name}.attr" if whole else f"{names[0] if len(names) == 1 else 'x'}.{node.name}"
                 raise QueryError(reason, span=node.span, fix=f"name an attribute of an event: {fix}")
@@ -127,25 +99,25 @@ def _check_filters(formula: Formula, whole: Formula, scope: frozenset[str]) -> N
 
     A + gives the variables of its body new values, so an outer variable of the same name is out of sight there.
     """
-    scope = scope | bound(formula)
-    if isinstance(formula, Filter):
-        for node in walk(formula.predicate):
-            if isinstance(node, Attribute) and node.variable not in scope:
+    scope = scope | n.bound(formula)
+    if isinstance(formula, n.Filter):
+        for node in ex.walk(formula.predicate):
+            if isinstance(node, ex.Attribute) and node.variable not in scope:
                 raise _unbound(node, formula, whole)
-    if isinstance(formula, Absent) and formula.predicate is not None:
-        for node in walk(formula.predicate):
-            if isinstance(node, Attribute) and node.variable not in scope | {formula.event.variable}:
+    if isinstance(formula, n.Absent) and formula.predicate is not None:
+        for node in ex.walk(formula.predicate):
+            if isinstance(node, ex.Attribute) and node.variable not in scope | {formula.event.variable}:
                 raise _unbound(node, formula, whole)
-    inner = scope - vdef_plus(formula.body) if isinstance(formula, Repeat) else scope
-    for child in children(formula):
+    inner = scope - n.vdef_plus(formula.body) if isinstance(formula, n.Repeat) else scope
+    for child in n.children(formula):
         _check_filters(child, whole, inner)
 
 
-def _unbound(node: Attribute, formula: Formula, whole: Formula) -> QueryError:
+def _unbound(node: ex.Attribute, formula: Formula, whole: Formula) -> QueryError:
     name = node.variable
     fix: str | None
-    events = [part for part in subformulas(whole) if isinstance(part, Event)]
-    absent = [part.event for part in subformulas(whole) if isinstance(part, Absent)]
+    events = [part for part in n.subformulas(whole) if isinstance(part, n.Event)]
+    absent = [part.event for part in n.subformulas(whole) if isinstance(part, n.Absent)]
     if any(event.variable == name for event in absent):
         event = next(event for event in absent if event.variable == name)
         reason = f"`{name}` is the event that must not come, so nothing outside its NOT can test it"
@@ -155,10 +127,10 @@ def _unbound(node: Attribute, formula: Formula, whole: Formula) -> QueryError:
         relation = next((event for event in events if event.relation == name), None)
         known = {event.variable for event in events if not event.variable.startswith("#")}
         fix = f"name the event: {name} AS x, and test x.{node.name}" if relation else did_you_mean(name, known)
-    elif name not in vdef_plus(formula) and name in vdef(formula):
+    elif name not in n.vdef_plus(formula) and name in n.vdef(formula):
         reason = f"`{name}` is bound only inside a +, where it stands for many events"
         fix = f"put the condition inside the +: (T AS {name} FILTER {name}.{node.name} …)+"
-    elif name in vdef_plus(formula):
+    elif name in n.vdef_plus(formula):
         reason = f"`{name}` is bound in only one branch of the OR"
         fix = f"put the condition inside that branch, or name an event {name} in every branch"
     else:
@@ -170,9 +142,9 @@ def _unbound(node: Attribute, formula: Formula, whole: Formula) -> QueryError:
 # NOT ----------------------------------------------------------------------------------------------------------------
 
 
-def _check_absences(query: Query) -> None:
+def _check_absences(query: n.Query) -> None:
     formula = flatten(query.formula)
-    while isinstance(formula, Filter):
+    while isinstance(formula, n.Filter):
         formula = formula.body
     core, tail = split_tail(formula)
     for absent in tail:
@@ -194,24 +166,24 @@ def _check_absences(query: Query) -> None:
 def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
     """After the NOTs at the very end are taken away, a NOT stands only between two parts of a `;` sequence."""
     fix = "NOT stands between two parts of a sequence: T AS x ; NOT H AS y ; T AS z"
-    if isinstance(formula, Absent):
+    if isinstance(formula, n.Absent):
         raise QueryError("NOT needs events around it: this formula has none", span=formula.span, fix=fix)
     if filtered:
         fix = "move the FILTER to the event it tests, so that NOT stands between two events"
-    for index, part in enumerate(children(formula)):
-        if not isinstance(part, Absent):
-            _check_inner_absences(part, filtered=isinstance(formula, Filter))
+    for index, part in enumerate(n.children(formula)):
+        if not isinstance(part, n.Absent):
+            _check_inner_absences(part, filtered=isinstance(formula, n.Filter))
             continue
-        if not isinstance(formula, Sequence):
-            where = "a branch of OR" if isinstance(formula, Or) else "what a + repeats"
+        if not isinstance(formula, n.Sequence):
+            where = "a branch of OR" if isinstance(formula, n.Or) else "what a + repeats"
             raise QueryError(f"NOT cannot be {where}", span=part.span, fix=fix)
         if formula.contiguous:
             reason = "NOT cannot stand next to `:`, since nothing lies between contiguous events"
             raise QueryError(reason, span=part.span, fix="use `;` on both sides of NOT, or leave NOT out")
-        if all(isinstance(other, Absent) for other in formula.parts[:index]):
+        if all(isinstance(other, n.Absent) for other in formula.parts[:index]):
             reason = "NOT cannot come first: there is no event before it, after which none may come"
             raise QueryError(reason, span=part.span, fix=fix)
-        if all(isinstance(other, Absent) for other in formula.parts[index:]):
+        if all(isinstance(other, n.Absent) for other in formula.parts[index:]):
             reason = "NOT can come last only in the outermost sequence, not in a +, in an OR or before a further part"
             raise QueryError(reason, span=part.span, fix=fix)
 
@@ -219,12 +191,18 @@ def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
 # SELECT and FROM ----------------------------------------------------------------------------------------------------
 
 
-def _check_items(query: Query) -> None:
-    many, known = repeated_variables(query.formula), vdef(query.formula)
-    absent = {part.event.variable for part in subformulas(query.formula) if isinstance(part, Absent)}
+def _check_items(query: n.Query) -> None:
+    many, known = n.repeated_variables(query.formula), n.vdef(query.formula)
+    absent = {part.event.variable for part in n.subformulas(query.formula) if isinstance(part, n.Absent)}
     for item in query.items or ():
-        for node in walk(item.expr):
-            name = node.name if isinstance(node, Variable) else node.variable if isinstance(node, Attribute) else None
+        for node in ex.walk(item.expr):
+            name = (
+                node.name
+                if isinstance(node, ex.Variable)
+                else node.variable
+                if isinstance(node, ex.Attribute)
+                else None
+            )
             if name is None or name in known:
                 continue
             if name in absent:
@@ -237,60 +215,60 @@ def _check_items(query: Query) -> None:
         _check_item(item, many)
 
 
-def _check_item(item: Item, many: frozenset[str]) -> None:
-    if not variables(item.expr):
+def _check_item(item: n.Item, many: frozenset[str]) -> None:
+    if not ex.variables(item.expr):
         raise QueryError("this SELECT item mentions no event", span=item.span, fix="select a variable or an attribute")
-    if isinstance(item.expr, Variable | Attribute):
+    if isinstance(item.expr, ex.Variable | ex.Attribute):
         return
 
     def visit(expr: Expr) -> None:
-        if isinstance(expr, Variable):
+        if isinstance(expr, ex.Variable):
             fix = f"name an attribute: {expr.name}.attr, or count({expr.name})"
             raise QueryError(f"`{expr.name}` is a whole event, not a value", span=expr.span, fix=fix)
-        if isinstance(expr, Attribute) and expr.variable in many:
+        if isinstance(expr, ex.Attribute) and expr.variable in many:
             raise QueryError(
-                f"`{to_text(expr)}` is a list of values, since {expr.variable} is inside a +",
+                f"`{ex.to_text(expr)}` is a list of values, since {expr.variable} is inside a +",
                 span=expr.span,
-                fix=f"aggregate it, such as avg({to_text(expr)}), or select it alone",
+                fix=f"aggregate it, such as avg({ex.to_text(expr)}), or select it alone",
             )
-        if isinstance(expr, Call) and expr.op in AGGREGATES:
+        if isinstance(expr, ex.Call) and expr.op in ex.AGGREGATES:
             _check_aggregate(expr)
-        elif isinstance(expr, Call):
+        elif isinstance(expr, ex.Call):
             for arg in expr.args:
                 visit(arg)
 
     visit(item.expr)
 
 
-def _check_aggregate(call: Call) -> None:
+def _check_aggregate(call: ex.Call) -> None:
     arg = call.args[0]
-    if isinstance(arg, Attribute) or (isinstance(arg, Variable) and call.op == "count"):
+    if isinstance(arg, ex.Attribute) or (isinstance(arg, ex.Variable) and call.op == "count"):
         return
-    if isinstance(arg, Variable):
+    if isinstance(arg, ex.Variable):
         reason = f"{call.op} needs an attribute, not a whole event"
         raise QueryError(reason, span=call.span, fix=f"write {call.op}({arg.name}.attr)")
-    if any(isinstance(node, Call) and node.op in AGGREGATES for node in walk(arg)):
+    if any(isinstance(node, ex.Call) and node.op in ex.AGGREGATES for node in ex.walk(arg)):
         reason, fix = "an aggregate cannot stand inside another", "select the two as items of their own"
         raise QueryError(reason, span=arg.span, fix=fix)
-    whole = next((node for node in walk(arg) if isinstance(node, Variable)), None)
+    whole = next((node for node in ex.walk(arg) if isinstance(node, ex.Variable)), None)
     if whole is not None or call.op in ("first", "last"):
         raise QueryError(
             f"{call.op} cannot take this", span=arg.span, fix=f"write {call.op}(x.attr), or an expression of attributes"
         )
-    if len(variables(arg)) != 1:
-        reason = f"{call.op} goes through the events of one variable, and this mentions {len(variables(arg))}"
+    if len(ex.variables(arg)) != 1:
+        reason = f"{call.op} goes through the events of one variable, and this mentions {len(ex.variables(arg))}"
         raise QueryError(reason, span=arg.span, fix="aggregate each variable on its own")
 
 
-def _check_relations(query: Query) -> None:
+def _check_relations(query: n.Query) -> None:
     if query.relations:
         _known_relations(query.formula, query.relations, "in FROM")
 
 
 def _known_relations(formula: Formula, known: Collection[str], where: str) -> None:
-    for part in subformulas(formula):
-        event = part.event if isinstance(part, Absent) else part
-        if isinstance(event, Event) and event.relation is not None and event.relation not in known:
+    for part in n.subformulas(formula):
+        event = part.event if isinstance(part, n.Absent) else part
+        if isinstance(event, n.Event) and event.relation is not None and event.relation not in known:
             raise QueryError(
                 f"`{event.relation}` is not {where}", span=event.span, fix=did_you_mean(event.relation, known)
             )
@@ -300,14 +278,14 @@ def _known_relations(formula: Formula, known: Collection[str], where: str) -> No
 
 
 def _why_never(formula: Formula) -> str:
-    for part in subformulas(flatten(formula)):
-        if isinstance(part, Sequence):
+    for part in n.subformulas(flatten(formula)):
+        if isinstance(part, n.Sequence):
             seen: set[str] = set()
             for child in part.parts:
-                twice = sorted(seen & bound(child))
+                twice = sorted(seen & n.bound(child))
                 if twice:
                     return f"`{twice[0]}` would have to be two events at once; give the later one another name"
-                seen |= bound(child)
-        if isinstance(part, Filter) and not split_predicate(part.predicate):
-            return f"FILTER {to_text(part.predicate)} is never true"
+                seen |= n.bound(child)
+        if isinstance(part, n.Filter) and not split_predicate(part.predicate):
+            return f"FILTER {ex.to_text(part.predicate)} is never true"
     return "every branch of its OR binds a variable twice or has a filter that is never true"

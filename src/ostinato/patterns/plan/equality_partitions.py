@@ -11,28 +11,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ostinato.core.expressions import Attribute, Call, Expr, conjoin_optional
-from ostinato.patterns.syntax.nodes import (
-    Absent,
-    Event,
-    Filter,
-    Formula,
-    Query,
-    Repeat,
-    children,
-    rebuild,
-    shortest_match,
-)
+from ostinato.patterns.syntax import nodes as n
+from ostinato.patterns.syntax.nodes import Formula
 
 Tie = tuple[
     str, str, str
 ]  # attribute, a variable, and another that has the same value of it whenever the first is bound
 
 
-def partition_by_equalities(query: Query) -> Query:
+def partition_by_equalities(query: n.Query) -> n.Query:
     """The query without its equality filters, and `tied_by` set, where they tie all its variables together."""
     if query.partition_by or _has_absent(query.formula):
         return query  # what must be absent is not tied, and a partition would have to be split further
-    if shortest_match(query.formula) < 2:
+    if n.shortest_match(query.formula) < 2:
         return query  # a match of one event compares nothing, so its attribute may even be NULL
     definitions = Counter(_definitions(query.formula))
     variables = {variable for variable, _ in definitions}
@@ -49,17 +40,17 @@ def partition_by_equalities(query: Query) -> Query:
 
 def _definitions(formula: Formula, scope: tuple[int, ...] = ()) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Each `R AS x` as the variable and the + it is under."""
-    if isinstance(formula, Event):
+    if isinstance(formula, n.Event):
         yield formula.variable, scope
-    for number, child in enumerate(children(formula)):
-        inner = (*scope, id(formula), number) if isinstance(formula, Repeat) else scope
+    for number, child in enumerate(n.children(formula)):
+        inner = (*scope, id(formula), number) if isinstance(formula, n.Repeat) else scope
         yield from _definitions(child, inner)
 
 
 def _ties(formula: Formula, definitions: Counter[tuple[str, tuple[int, ...]]]) -> list[Tie]:
     """A filter ties a variable that is defined nowhere but below it: where it is bound, the filter has passed."""
-    found = [found for child in children(formula) for found in _ties(child, definitions)]
-    if isinstance(formula, Filter):
+    found = [found for child in n.children(formula) for found in _ties(child, definitions)]
+    if isinstance(formula, n.Filter):
         below = Counter(variable for variable, _ in _definitions(formula.body))
         everywhere = {variable: count for (variable, _), count in definitions.items()}
         for conjunct in _conjuncts(formula.predicate):
@@ -97,8 +88,8 @@ def _conjuncts(expr: Expr) -> list[Expr]:
 
 
 def _without(formula: Formula, attribute: str) -> Formula:
-    formula = rebuild(formula, lambda child: _without(child, attribute))
-    if not isinstance(formula, Filter):
+    formula = n.rebuild(formula, lambda child: _without(child, attribute))
+    if not isinstance(formula, n.Filter):
         return formula
     kept: Expr | None = None
     for conjunct in _conjuncts(formula.predicate):
@@ -109,4 +100,4 @@ def _without(formula: Formula, attribute: str) -> Formula:
 
 
 def _has_absent(formula: Formula) -> bool:
-    return isinstance(formula, Absent) or any(_has_absent(child) for child in children(formula))
+    return isinstance(formula, n.Absent) or any(_has_absent(child) for child in n.children(formula))

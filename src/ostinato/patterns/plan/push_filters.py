@@ -12,28 +12,17 @@ from dataclasses import replace
 from ostinato.core.expressions import TRUE, Call, Expr, conjoin, conjuncts, variables
 from ostinato.errors import QueryError
 from ostinato.patterns.plan.rewrite import check_node_limit, count_nodes, expand_alternatives, merge_filters, simplify
-from ostinato.patterns.syntax.nodes import (
-    Event,
-    Filter,
-    Formula,
-    Never,
-    Or,
-    Repeat,
-    Sequence,
-    bound,
-    children,
-    rebuild,
-    vdef_plus,
-)
+from ostinato.patterns.syntax import nodes as n
+from ostinato.patterns.syntax.nodes import Formula
 
 
 def push_filters(formula: Formula) -> Formula:
     """Theorem 2, step 2: move each test onto the definitions of its variable, where they lie below the filter; a test
     over several onto the last event that defines one of them."""
-    formula = rebuild(formula, push_filters)
-    if not isinstance(formula, Filter):
+    formula = n.rebuild(formula, push_filters)
+    if not isinstance(formula, n.Filter):
         return formula
-    below = vdef_plus(formula.body)
+    below = n.vdef_plus(formula.body)
     tests: dict[str, list[Expr]] = {}
     everywhere: list[Expr] = []
     rest: list[Expr] = []
@@ -61,20 +50,20 @@ def _variable(test: Expr) -> str:
 
 
 def _push(formula: Formula, tests: Mapping[str, list[Expr]]) -> Formula:
-    event = formula.body if isinstance(formula, Filter) else formula
-    if isinstance(event, Event):
+    event = formula.body if isinstance(formula, n.Filter) else formula
+    if isinstance(event, n.Event):
         return _on_event(formula, tests.get(event.variable, []))
-    if isinstance(formula, Repeat):  # the same name below a + is another variable
+    if isinstance(formula, n.Repeat):  # the same name below a + is another variable
         return formula
-    return rebuild(formula, lambda child: _push(child, tests))
+    return n.rebuild(formula, lambda child: _push(child, tests))
 
 
 def _push_everywhere(formula: Formula, tests: list[Expr]) -> Formula:
     """A test without variables, or on events outside only, holds for all events or for none, so it may stand on every
     one of them."""
-    if isinstance(formula.body if isinstance(formula, Filter) else formula, Event):
+    if isinstance(formula.body if isinstance(formula, n.Filter) else formula, n.Event):
         return _on_event(formula, tests)
-    if isinstance(formula, Repeat) and (hidden := vdef_plus(formula.body)):
+    if isinstance(formula, n.Repeat) and (hidden := n.vdef_plus(formula.body)):
         for test in tests:
             if both := variables(test) & hidden:
                 raise QueryError(
@@ -82,24 +71,24 @@ def _push_everywhere(formula: Formula, tests: list[Expr]) -> Formula:
                     span=test.span,
                     fix="give them different names",
                 )
-    return rebuild(formula, lambda child: _push_everywhere(child, tests)) if tests else formula
+    return n.rebuild(formula, lambda child: _push_everywhere(child, tests)) if tests else formula
 
 
 def _push_last(formula: Formula, test: Expr) -> Formula:
     """Onto the last event that defines a variable of the test; in an OR, that of each branch."""
-    if isinstance(formula.body if isinstance(formula, Filter) else formula, Event):
+    if isinstance(formula.body if isinstance(formula, n.Filter) else formula, n.Event):
         return _on_event(formula, [test])
-    if isinstance(formula, Sequence):
+    if isinstance(formula, n.Sequence):
         names = variables(test)
-        last = max(place for place, part in enumerate(formula.parts) if not names.isdisjoint(vdef_plus(part)))
+        last = max(place for place, part in enumerate(formula.parts) if not names.isdisjoint(n.vdef_plus(part)))
         parts = (_push_last(part, test) if place == last else part for place, part in enumerate(formula.parts))
         return replace(formula, parts=tuple(parts))
-    return rebuild(formula, lambda child: _push_last(child, test))
+    return n.rebuild(formula, lambda child: _push_last(child, test))
 
 
 def _on_event(formula: Formula, tests: list[Expr]) -> Formula:
     """More tests on an event, which may have some already."""
-    return merge_filters(Filter(formula, conjoin(tests), formula.span)) if tests else formula
+    return merge_filters(n.Filter(formula, conjoin(tests), formula.span)) if tests else formula
 
 
 def lift_filters(formula: Formula) -> Formula:
@@ -124,8 +113,8 @@ class _Copies:
 
 
 def _lift(formula: Formula, copies: _Copies) -> Formula:
-    formula = rebuild(formula, lambda child: _lift(child, copies))
-    if not isinstance(formula, Sequence):
+    formula = n.rebuild(formula, lambda child: _lift(child, copies))
+    if not isinstance(formula, n.Sequence):
         return formula
     pending, done = [formula], []
     while pending:
@@ -134,8 +123,8 @@ def _lift(formula: Formula, copies: _Copies) -> Formula:
         if test == TRUE:
             done.append(current)
             continue
-        own = variables(test) & vdef_plus(current.parts[place])
-        if not own <= bound(current.parts[place]):
+        own = variables(test) & n.vdef_plus(current.parts[place])
+        if not own <= n.bound(current.parts[place]):
             # The other branches of an OR do not have the event, so they are other sequences.
             for choice in expand_alternatives(current.parts[place], own):
                 copies.add(current)
@@ -143,53 +132,53 @@ def _lift(formula: Formula, copies: _Copies) -> Formula:
                 pending.append(replace(current, parts=parts))
             continue
         held, failed = _assume(current, test, holds=True), _assume(current, test, holds=False)
-        if isinstance(failed, Sequence):
+        if isinstance(failed, n.Sequence):
             copies.add(failed)
             complement = Call("not", (Call("is_true", (test,), test.span),), test.span)
             pending.append(_pushed(failed, complement))
-        if isinstance(held, Sequence):
+        if isinstance(held, n.Sequence):
             pending.append(_pushed(held, test))
-    return simplify(Or(tuple(done), formula.span))
+    return simplify(n.Or(tuple(done), formula.span))
 
 
-def _out_of_place(sequence: Sequence) -> Iterator[tuple[int, Expr]]:
+def _out_of_place(sequence: n.Sequence) -> Iterator[tuple[int, Expr]]:
     """Tests that belong on another event of the sequence, on that of their variable or on a later one; and in which
     part they stand."""
-    names = bound(sequence)
+    names = n.bound(sequence)
     for place, part in enumerate(sequence.parts):
-        later = frozenset().union(*(bound(other) for other in sequence.parts[place + 1 :]))
+        later = frozenset().union(*(n.bound(other) for other in sequence.parts[place + 1 :]))
         for test in _free_tests(part):
             mentioned = variables(test)
             if not mentioned.isdisjoint(names if len(mentioned) == 1 else later):
                 yield place, test
 
 
-def _pushed(formula: Sequence, test: Expr) -> Sequence:
+def _pushed(formula: n.Sequence, test: Expr) -> n.Sequence:
     if len(variables(test)) > 1:
         pushed = _push_last(formula, test)
-        assert isinstance(pushed, Sequence)
+        assert isinstance(pushed, n.Sequence)
         return pushed
     return replace(formula, parts=tuple(_push(part, {_variable(test): [test]}) for part in formula.parts))
 
 
 def _free_tests(formula: Formula) -> Iterator[Expr]:
     """Tests that need more than their own event, or a variable that comes from outside or from a sibling."""
-    if isinstance(formula, Filter):
-        own = frozenset({formula.body.variable}) if isinstance(formula.body, Event) else frozenset()
+    if isinstance(formula, n.Filter):
+        own = frozenset({formula.body.variable}) if isinstance(formula.body, n.Event) else frozenset()
         yield from (test for test in conjuncts(formula.predicate) if variables(test) - own)
-    hidden = vdef_plus(formula.body) if isinstance(formula, Repeat) else frozenset()
-    for child in children(formula):
+    hidden = n.vdef_plus(formula.body) if isinstance(formula, n.Repeat) else frozenset()
+    for child in n.children(formula):
         yield from (test for test in _free_tests(child) if variables(test).isdisjoint(hidden))
 
 
 def _assume(formula: Formula, test: Expr, *, holds: bool) -> Formula:
     """The formula where a free test is known to hold, or known to fail."""
-    if isinstance(formula, Repeat) and not variables(test).isdisjoint(vdef_plus(formula.body)):
+    if isinstance(formula, n.Repeat) and not variables(test).isdisjoint(n.vdef_plus(formula.body)):
         return formula
-    formula = simplify(rebuild(formula, lambda child: _assume(child, test, holds=holds)))
-    if not isinstance(formula, Filter) or test not in conjuncts(formula.predicate):
+    formula = simplify(n.rebuild(formula, lambda child: _assume(child, test, holds=holds)))
+    if not isinstance(formula, n.Filter) or test not in conjuncts(formula.predicate):
         return formula
     if not holds:
-        return Never(formula.span)
+        return n.Never(formula.span)
     rest = [other for other in conjuncts(formula.predicate) if other != test]
     return replace(formula, predicate=conjoin(rest)) if rest else formula.body

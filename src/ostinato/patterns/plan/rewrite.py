@@ -10,16 +10,18 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import product
 
-from ostinato.core.expressions import FALSE, TRUE, Call, Expr, Literal, conjoin, conjuncts, operands, variables
+from ostinato.core import expressions as ex
+from ostinato.core.expressions import Expr
 from ostinato.errors import LimitError
-from ostinato.patterns.syntax.nodes import Absent, Filter, Formula, Never, Or, Sequence, children, rebuild, vdef_plus
+from ostinato.patterns.syntax import nodes as n
+from ostinato.patterns.syntax.nodes import Formula
 
 MAX_NODES = 20_000
 
 
 def count_nodes(formula: Formula) -> int:
     """Nodes of the formula, filters included, predicates not."""
-    return 1 + sum(count_nodes(child) for child in children(formula))
+    return 1 + sum(count_nodes(child) for child in n.children(formula))
 
 
 def check_node_limit(nodes: int) -> None:
@@ -38,31 +40,31 @@ def check_node_limit(nodes: int) -> None:
 
 def flatten(formula: Formula) -> Formula:
     """Merge an OR in an OR, a sequence in a sequence of its kind, a filter on a filter, a repeat of a repeat."""
-    formula = rebuild(formula, flatten)
-    if isinstance(formula, Or):
-        return replace(formula, parts=tuple(_spliced(formula.parts, lambda part: isinstance(part, Or))))
-    if isinstance(formula, Sequence):
+    formula = n.rebuild(formula, flatten)
+    if isinstance(formula, n.Or):
+        return replace(formula, parts=tuple(_spliced(formula.parts, lambda part: isinstance(part, n.Or))))
+    if isinstance(formula, n.Sequence):
         contiguous = formula.contiguous
         return replace(
             formula,
             parts=tuple(
-                _spliced(formula.parts, lambda part: isinstance(part, Sequence) and part.contiguous == contiguous)
+                _spliced(formula.parts, lambda part: isinstance(part, n.Sequence) and part.contiguous == contiguous)
             ),
         )
     return merge_filters(formula)
 
 
 def merge_filters(formula: Formula) -> Formula:
-    if not isinstance(formula, Filter) or not isinstance(formula.body, Filter):
+    if not isinstance(formula, n.Filter) or not isinstance(formula.body, n.Filter):
         return formula
     inner = formula.body
-    return replace(formula, body=inner.body, predicate=conjoin([inner.predicate, formula.predicate]))
+    return replace(formula, body=inner.body, predicate=ex.conjoin([inner.predicate, formula.predicate]))
 
 
 def _spliced(parts: Iterable[Formula], mergeable: Callable[[Formula], bool]) -> Iterator[Formula]:
     for part in parts:
         if mergeable(part):
-            yield from children(part)
+            yield from n.children(part)
         else:
             yield part
 
@@ -70,7 +72,7 @@ def _spliced(parts: Iterable[Formula], mergeable: Callable[[Formula], bool]) -> 
 def flatten_top(formula: Formula) -> Formula:
     """Flatten, and move the filters over a final NOT inside: they test only the events before it."""
     formula = flatten(formula)
-    if isinstance(formula, Filter):
+    if isinstance(formula, n.Filter):
         core, tail = split_tail(formula.body)
         if tail:
             return append_tail(replace(formula, body=core), tail)
@@ -79,10 +81,10 @@ def flatten_top(formula: Formula) -> Formula:
 
 def split_tail(formula: Formula) -> tuple[Formula, tuple[Formula, ...]]:
     """A sequence without the NOTs at its end, and those NOTs."""
-    if not isinstance(formula, Sequence) or formula.contiguous:
+    if not isinstance(formula, n.Sequence) or formula.contiguous:
         return formula, ()
     end = len(formula.parts)
-    while end and isinstance(formula.parts[end - 1], Absent):
+    while end and isinstance(formula.parts[end - 1], n.Absent):
         end -= 1
     if end in (0, len(formula.parts)):
         return formula, ()
@@ -91,7 +93,9 @@ def split_tail(formula: Formula) -> tuple[Formula, tuple[Formula, ...]]:
 
 
 def append_tail(core: Formula, tail: tuple[Formula, ...]) -> Formula:
-    return core if not tail or isinstance(core, Never) else Sequence((core, *tail), span=core.span.to(tail[-1].span))
+    return (
+        core if not tail or isinstance(core, n.Never) else n.Sequence((core, *tail), span=core.span.to(tail[-1].span))
+    )
 
 
 # split --------------------------------------------------------------------------------------------------------------
@@ -102,14 +106,14 @@ def split_filters(formula: Formula) -> Formula:
 
     A condition that compares events with each other anywhere stays whole.
     """
-    formula = rebuild(formula, split_filters)
-    if not isinstance(formula, Filter):
+    formula = n.rebuild(formula, split_filters)
+    if not isinstance(formula, n.Filter):
         return formula
     alternatives = split_predicate(formula.predicate)
     check_node_limit(len(alternatives) * count_nodes(formula.body))
     body, span = formula.body, formula.span
-    parts = [Filter(body, conjoin(tests), span) if tests else body for tests in alternatives]
-    return parts[0] if len(parts) == 1 else Or(tuple(parts), span) if parts else Never(span)
+    parts = [n.Filter(body, ex.conjoin(tests), span) if tests else body for tests in alternatives]
+    return parts[0] if len(parts) == 1 else n.Or(tuple(parts), span) if parts else n.Never(span)
 
 
 def split_predicate(predicate: Expr) -> list[list[Expr]]:
@@ -120,14 +124,14 @@ def split_predicate(predicate: Expr) -> list[list[Expr]]:
     """
     result = []
     for alternative in _alternatives(predicate, positive=True):
-        tests = [part for test in alternative for part in conjuncts(test) if part != TRUE]
-        if FALSE not in tests and Literal(None) not in tests:
+        tests = [part for test in alternative for part in ex.conjuncts(test) if part != ex.TRUE]
+        if ex.FALSE not in tests and ex.Literal(None) not in tests:
             result.append(tests)
     return [[]] if [] in result else result
 
 
 def _alternatives(expr: Expr, *, positive: bool) -> list[list[Expr]]:
-    if len(variables(expr)) <= 1 or not isinstance(expr, Call) or expr.op not in ("and", "or", "not"):
+    if len(ex.variables(expr)) <= 1 or not isinstance(expr, ex.Call) or expr.op not in ("and", "or", "not"):
         return [[expr if positive else _negated(expr)]]
     if expr.op == "not":
         return _alternatives(expr.args[0], positive=not positive)
@@ -145,13 +149,13 @@ def _alternatives(expr: Expr, *, positive: bool) -> list[list[Expr]]:
 
 def _compares(expr: Expr) -> bool:
     """Whether some part compares events with each other."""
-    if isinstance(expr, Call) and expr.op in ("and", "or", "not"):
+    if isinstance(expr, ex.Call) and expr.op in ("and", "or", "not"):
         return any(map(_compares, expr.args))
-    return len(variables(expr)) > 1
+    return len(ex.variables(expr)) > 1
 
 
 def _negated(expr: Expr) -> Expr:
-    return expr.args[0] if isinstance(expr, Call) and expr.op == "not" else Call("not", (expr,), expr.span)
+    return expr.args[0] if isinstance(expr, ex.Call) and expr.op == "not" else ex.Call("not", (expr,), expr.span)
 
 
 def _merged(alternatives: Iterable[list[Expr]]) -> list[list[Expr]]:
@@ -159,11 +163,11 @@ def _merged(alternatives: Iterable[list[Expr]]) -> list[list[Expr]]:
     single: dict[frozenset[str], list[Expr]] = {}
     result: list[list[Expr]] = []
     for tests in alternatives:
-        names = variables(tests[0])
+        names = ex.variables(tests[0])
         if len(tests) > 1 or len(names) != 1:
             result.append(tests)
         elif names in single:
-            whole = Call("or", (*operands("or", single[names][0]), *operands("or", tests[0])), tests[0].span)
+            whole = ex.Call("or", (*ex.operands("or", single[names][0]), *ex.operands("or", tests[0])), tests[0].span)
             single[names][0] = whole
         else:
             single[names] = tests
@@ -177,51 +181,51 @@ def _merged(alternatives: Iterable[list[Expr]]) -> list[list[Expr]]:
 def make_safe(formula: Formula) -> Formula:
     """Theorem 1 (appendix B.1), bottom-up: where the parts of a sequence share a variable, choose one branch of every
     OR that defines it and drop the choices that still bind it twice, since no event is at two positions."""
-    formula = simplify(rebuild(formula, make_safe))
-    if not isinstance(formula, Sequence):
+    formula = simplify(n.rebuild(formula, make_safe))
+    if not isinstance(formula, n.Sequence):
         return formula
-    count = Counter(name for part in formula.parts for name in vdef_plus(part))
+    count = Counter(name for part in formula.parts for name in n.vdef_plus(part))
     shared = frozenset(name for name, times in count.items() if times > 1)
     if not shared:
         return formula
     kept: list[tuple[tuple[Formula, ...], frozenset[str]]] = [((), frozenset())]
     for part in formula.parts:
-        choices = [(choice, vdef_plus(choice) & shared) for choice in expand_alternatives(part, shared)]
+        choices = [(choice, n.vdef_plus(choice) & shared) for choice in expand_alternatives(part, shared)]
         kept = [
             ((*parts, choice), names | new) for parts, names in kept for choice, new in choices if names.isdisjoint(new)
         ]
         check_node_limit(len(kept) * len(formula.parts))
     check_node_limit(sum(count_nodes(part) for parts, _ in kept for part in parts))
-    return simplify(Or(tuple(replace(formula, parts=parts) for parts, _ in kept), formula.span))
+    return simplify(n.Or(tuple(replace(formula, parts=parts) for parts, _ in kept), formula.span))
 
 
 def expand_alternatives(formula: Formula, shared: frozenset[str]) -> list[Formula]:
     """The formula as alternatives, each of which binds every shared variable that it defines outside a +."""
-    if vdef_plus(formula).isdisjoint(shared):
+    if n.vdef_plus(formula).isdisjoint(shared):
         return [formula]
-    if isinstance(formula, Or):
+    if isinstance(formula, n.Or):
         groups: dict[frozenset[str], list[Formula]] = {}
         for part in formula.parts:
             for choice in expand_alternatives(part, shared):
-                groups.setdefault(vdef_plus(choice) & shared, []).append(choice)
-        return [parts[0] if len(parts) == 1 else Or(tuple(parts), formula.span) for parts in groups.values()]
-    below = [expand_alternatives(child, shared) for child in children(formula)]
+                groups.setdefault(n.vdef_plus(choice) & shared, []).append(choice)
+        return [parts[0] if len(parts) == 1 else n.Or(tuple(parts), formula.span) for parts in groups.values()]
+    below = [expand_alternatives(child, shared) for child in n.children(formula)]
     count = 1
     for choices in below:
         count *= len(choices)
         check_node_limit(count)
-    if isinstance(formula, Filter):
+    if isinstance(formula, n.Filter):
         return [replace(formula, body=choice) for choice in below[0]]
-    if isinstance(formula, Sequence):
+    if isinstance(formula, n.Sequence):
         return [replace(formula, parts=picked) for picked in product(*below)]
     return [formula]
 
 
 def simplify(formula: Formula) -> Formula:
     """Remove Never from just below this node, and branches of an OR that are there twice."""
-    if isinstance(formula, Or):
-        parts = tuple(dict.fromkeys(part for part in formula.parts if not isinstance(part, Never)))
-        return replace(formula, parts=parts) if len(parts) > 1 else parts[0] if parts else Never(formula.span)
-    if any(isinstance(child, Never) for child in children(formula)):
-        return Never(formula.span)
+    if isinstance(formula, n.Or):
+        parts = tuple(dict.fromkeys(part for part in formula.parts if not isinstance(part, n.Never)))
+        return replace(formula, parts=parts) if len(parts) > 1 else parts[0] if parts else n.Never(formula.span)
+    if any(isinstance(child, n.Never) for child in n.children(formula)):
+        return n.Never(formula.span)
     return formula

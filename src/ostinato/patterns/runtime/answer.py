@@ -8,23 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ostinato.core import expressions as ex
 from ostinato.core.arrays import Int64
 from ostinato.core.arrow import plain_type
 from ostinato.core.columns.expressions import ColumnProgram
-from ostinato.core.expressions import (
-    AGGREGATES,
-    CURRENT,
-    Attribute,
-    Call,
-    Expr,
-    Variable,
-    attributes,
-    rename_to_current,
-    to_text,
-    transform,
-    variables,
-    walk,
-)
+from ostinato.core.expressions import Expr
 from ostinato.errors import DataError
 from ostinato.patterns.runtime.aggregates import aggregate
 from ostinato.patterns.runtime.history import History
@@ -48,10 +36,12 @@ class AnswerBuilder:
     @property
     def needs(self) -> list[str]:
         """Columns of the input that answers are made of."""
-        if self.with_events or any(isinstance(node, Variable) for node in self._nodes(self._bare_items())):
+        if self.with_events or any(isinstance(node, ex.Variable) for node in self._nodes(self._bare_items())):
             return list(self.columns)
         wanted = {
-            node.name for node in self._nodes([item.expr for item in self.items or ()]) if isinstance(node, Attribute)
+            node.name
+            for node in self._nodes([item.expr for item in self.items or ()])
+            if isinstance(node, ex.Attribute)
         }
         if self.items is None:
             wanted |= {*self.partition_by, *([self.time] if self.time else [])}
@@ -59,11 +49,11 @@ class AnswerBuilder:
         return [column for column in self.columns if column in wanted]
 
     def _bare_items(self) -> list[Expr]:
-        return [item.expr for item in self.items or () if isinstance(item.expr, Variable)]
+        return [item.expr for item in self.items or () if isinstance(item.expr, ex.Variable)]
 
     @staticmethod
     def _nodes(exprs: list[Expr]) -> list[Expr]:
-        return [node for expr in exprs for node in walk(expr)]
+        return [node for expr in exprs for node in ex.walk(expr)]
 
     def table(self, matches: Matches, history: History, keys: list[pa.Array]) -> pa.Table:
         """`keys` are the partition attributes' values of each match."""
@@ -101,9 +91,9 @@ class _Labelled:
     found: dict[str, tuple[Int64, Int64]] = field(default_factory=dict)
 
     def column(self, expr: Expr) -> pa.Array:
-        if isinstance(expr, Variable):
+        if isinstance(expr, ex.Variable):
             return self._whole(expr.name)
-        if isinstance(expr, Attribute) and expr.variable in self.answer.repeated:
+        if isinstance(expr, ex.Attribute) and expr.variable in self.answer.repeated:
             offsets, positions = self._events(expr.variable)
             values = self._values(positions, expr.name)
             return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values)
@@ -121,25 +111,25 @@ class _Labelled:
         leaves: dict[str, pa.Array] = {}
 
         def lift(node: Expr) -> Expr:
-            if isinstance(node, Call) and node.op in AGGREGATES:
+            if isinstance(node, ex.Call) and node.op in ex.AGGREGATES:
                 value = self._aggregate(node)
-            elif isinstance(node, Attribute) and node not in inside_aggregates:
+            elif isinstance(node, ex.Attribute) and node not in inside_aggregates:
                 value = self._edge(node, last=False)
             else:
                 return node
             name = f"leaf {len(leaves)}"
             leaves[name] = value
-            return Attribute(CURRENT, name, node.span)
+            return ex.Attribute(ex.CURRENT, name, node.span)
 
-        calls = [node for node in walk(expr) if isinstance(node, Call) and node.op in AGGREGATES]
-        inside_aggregates = {node for call in calls for node in attributes(call)}
-        lifted = transform(expr, lift)
-        if isinstance(lifted, Attribute):
+        calls = [node for node in ex.walk(expr) if isinstance(node, ex.Call) and node.op in ex.AGGREGATES]
+        inside_aggregates = {node for call in calls for node in ex.attributes(call)}
+        lifted = ex.transform(expr, lift)
+        if isinstance(lifted, ex.Attribute):
             return leaves[lifted.name]
         try:
             (value,) = ColumnProgram([lifted]).run(lambda attribute: leaves[attribute.name])
         except DataError as error:
-            raise DataError(f"cannot evaluate {to_text(expr)}", fix=error.fix) from None
+            raise DataError(f"cannot evaluate {ex.to_text(expr)}", fix=error.fix) from None
         if isinstance(value, pa.Scalar):
             value = pa.repeat(value, len(self.matches))
         zones = [leaf.type.tz for leaf in leaves.values() if pa.types.is_timestamp(leaf.type) and leaf.type.tz]
@@ -147,24 +137,24 @@ class _Labelled:
             value = value.cast(pa.timestamp(value.type.unit, zones[0]))  # expressions work in UTC without a zone
         return value
 
-    def _aggregate(self, call: Call) -> pa.Array:
+    def _aggregate(self, call: ex.Call) -> pa.Array:
         target = call.args[0]
-        (variable,) = variables(target)
+        (variable,) = ex.variables(target)
         offsets, positions = self._events(variable)
-        if isinstance(target, Variable):
+        if isinstance(target, ex.Variable):
             return pa.array(np.diff(offsets))
-        if isinstance(target, Attribute) and call.op in ("first", "last"):
+        if isinstance(target, ex.Attribute) and call.op in ("first", "last"):
             return self._edge(target, last=call.op == "last")
-        if isinstance(target, Attribute) and call.op in ("min", "max"):
+        if isinstance(target, ex.Attribute) and call.op in ("min", "max"):
             values = self._values(positions, target.name)  # of their own type, which may have a zone
             values = values.cast(plain_type(values.type))
         else:
-            (values,) = ColumnProgram([rename_to_current(target)]).run(
+            (values,) = ColumnProgram([ex.rename_to_current(target)]).run(
                 lambda attribute: self._values(positions, attribute.name)
             )
         return aggregate(call, values, offsets)
 
-    def _edge(self, attribute: Attribute, *, last: bool) -> pa.Array:
+    def _edge(self, attribute: ex.Attribute, *, last: bool) -> pa.Array:
         """The attribute of the first or last event of a variable; null where the variable is unbound."""
         offsets, positions = self._events(attribute.variable)
         values = self._values(positions, attribute.name)

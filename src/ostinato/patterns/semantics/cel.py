@@ -18,7 +18,8 @@ from ostinato.core.expressions import TRUE, Expr, variables
 from ostinato.core.interpret import Row, passes, to_instant
 from ostinato.errors import DataError, QueryError
 from ostinato.patterns.syntax import nodes
-from ostinato.patterns.syntax.nodes import Absent, Event, Filter, Formula, Never, Or, Query, Repeat, Strategy, vdef_plus
+from ostinato.patterns.syntax import nodes as n
+from ostinato.patterns.syntax.nodes import Formula
 
 Positions = tuple[int, ...]  # a complex event: ascending positions
 
@@ -52,7 +53,7 @@ class Result:
         return [dict(zip(names, restriction, strict=True)) for restriction in distinct]
 
 
-def evaluate(query: Query, rows: Sequence[Row], *, time: str | None = None, type: str = "type") -> Result:
+def evaluate(query: n.Query, rows: Sequence[Row], *, time: str | None = None, type: str = "type") -> Result:
     """All matches of a checked query over rows in stream order, the stream ended (flushed) after the last one."""
     candidates = [
         each
@@ -75,7 +76,7 @@ class _Stream:
     origin: Positions
     time: str | None
 
-    def is_a(self, position: int, event: Event) -> bool:
+    def is_a(self, position: int, event: n.Event) -> bool:
         return event.relation is None or event.relation == self.relations[position]
 
     def passes(self, predicate: Expr, valuation: Mapping[str, int]) -> bool:
@@ -96,7 +97,7 @@ def to_nanoseconds(moment: date | float) -> int:
     return round(moment * 1_000_000_000)
 
 
-def _streams(query: Query, rows: Sequence[Row], time: str | None, type: str) -> list[_Stream]:
+def _streams(query: n.Query, rows: Sequence[Row], time: str | None, type: str) -> list[_Stream]:
     """One sub-stream per partition key, in order of first appearance; NULL is a key like any other, so is NaN."""
     keys: dict[tuple[Any, ...], list[int]] = {}
     for position, row in enumerate(rows):
@@ -109,7 +110,7 @@ def _streams(query: Query, rows: Sequence[Row], time: str | None, type: str) -> 
     ]
 
 
-def _relations(query: Query, rows: Sequence[Row], type: str) -> list[str | None]:
+def _relations(query: n.Query, rows: Sequence[Row], type: str) -> list[str | None]:
     """The relation of each row; without a type column all are of the one in FROM, or the only one named."""
     if any(type in row for row in rows):
         return [row.get(type) for row in rows]
@@ -117,11 +118,11 @@ def _relations(query: Query, rows: Sequence[Row], type: str) -> list[str | None]
     return [named.pop() if len(named) == 1 else None] * len(rows)
 
 
-def _events(formula: Formula) -> Iterator[Event]:
+def _events(formula: Formula) -> Iterator[n.Event]:
     """Every `R AS x` in the formula, also under NOT."""
-    if isinstance(formula, Event):
+    if isinstance(formula, n.Event):
         yield formula
-    elif isinstance(formula, Absent):
+    elif isinstance(formula, n.Absent):
         yield formula.event
     for child in nodes.children(formula):
         yield from _events(child)
@@ -161,8 +162,8 @@ class _Derivation:
     marks: tuple[tuple[int, str], ...] = ()
     valuation: frozenset[tuple[str, int]] = frozenset()
     demands: frozenset[_Demand] = frozenset()
-    before: tuple[Absent, ...] = ()
-    after: tuple[Absent, ...] = ()
+    before: tuple[n.Absent, ...] = ()
+    after: tuple[n.Absent, ...] = ()
 
     @property
     def first(self) -> int:
@@ -185,29 +186,29 @@ class _Derivation:
 
 def _derivations(formula: Formula, stream: _Stream) -> set[_Derivation]:
     """Every derivation of the formula over the stream."""
-    if isinstance(formula, Event):
+    if isinstance(formula, n.Event):
         # {ν(x)}, where type(S[ν(x)]) = R
         return {
             _Derivation(marks=((i, _label(formula.variable)),), valuation=frozenset({(formula.variable, i)}))
             for i in range(len(stream.rows))
             if stream.is_a(i, formula)
         }
-    if isinstance(formula, Filter):
+    if isinstance(formula, n.Filter):
         demand = _Demand(formula.predicate)
         required = (each.requiring({demand}, stream) for each in _derivations(formula.body, stream))
         return {each for each in required if each is not None}
-    if isinstance(formula, Or):
+    if isinstance(formula, n.Or):
         return set().union(*(_derivations(part, stream) for part in formula.parts))
     if isinstance(formula, nodes.Sequence):
         first, *others = (_derivations(part, stream) for part in formula.parts)
         for other in others:
             first = _concatenate(first, other, formula.contiguous, stream)
         return first
-    if isinstance(formula, Repeat):
+    if isinstance(formula, n.Repeat):
         return _repeat(formula, stream)
-    if isinstance(formula, Absent):
+    if isinstance(formula, n.Absent):
         return {_Derivation(after=(formula,))}  # no event of its own; _concatenate gives it its gap
-    assert isinstance(formula, Never)
+    assert isinstance(formula, n.Never)
     return set()
 
 
@@ -244,7 +245,7 @@ def _join(left: _Derivation, right: _Derivation, contiguous: bool, stream: _Stre
     return both.requiring(_absences(left.after + right.before, range(left.last + 1, right.first), stream), stream)
 
 
-def _absences(absents: Iterable[Absent], gap: Iterable[int], stream: _Stream) -> list[_Demand]:
+def _absences(absents: Iterable[n.Absent], gap: Iterable[int], stream: _Stream) -> list[_Demand]:
     """Each NOT asks that no event of the gap is of its relation and passes its filter."""
     return [
         _Demand(absent.predicate or TRUE, absent.event.variable, tuple(i for i in gap if stream.is_a(i, absent.event)))
@@ -252,9 +253,9 @@ def _absences(absents: Iterable[Absent], gap: Iterable[int], stream: _Stream) ->
     ]
 
 
-def _repeat(formula: Repeat, stream: _Stream) -> set[_Derivation]:
+def _repeat(formula: n.Repeat, stream: _Stream) -> set[_Derivation]:
     """ρ+: one ρ, or ρ ; ρ+, where each iteration has its own valuation ν′ of U = vdef₊(ρ)."""
-    own = vdef_plus(formula.body)
+    own = n.vdef_plus(formula.body)
     iterations = {renewed for each in _derivations(formula.body, stream) for renewed in _quantify(each, own, stream)}
     found = longest = iterations
     while longest:
@@ -306,7 +307,7 @@ class _ComplexEvent:
         return [Match(whole(self.positions), {name: whole(own) for name, own in labels}) for labels in labellings]
 
 
-def _complex_events(query: Query, partition: int, stream: _Stream) -> list[_ComplexEvent]:
+def _complex_events(query: n.Query, partition: int, stream: _Stream) -> list[_ComplexEvent]:
     """[[φ]](S) restricted by WITHIN (and by the tie, once rewriting has made one of equality filters)."""
     found: dict[Positions, set[Labels]] = {}
     for each in _derivations(query.formula, stream):
@@ -319,7 +320,7 @@ def _complex_events(query: Query, partition: int, stream: _Stream) -> list[_Comp
     return [_ComplexEvent(partition, stream, positions, frozenset(each)) for positions, each in found.items()]
 
 
-def _within(query: Query, stream: _Stream, derivation: _Derivation) -> bool:
+def _within(query: n.Query, stream: _Stream, derivation: _Derivation) -> bool:
     first, last, window = derivation.first, derivation.last, query.window
     if window is None:
         return True
@@ -331,7 +332,7 @@ def _within(query: Query, stream: _Stream, derivation: _Derivation) -> bool:
     return bool(stream.rows[last][window.attribute] - stream.rows[first][window.attribute] <= window.amount)
 
 
-def _tied(query: Query, stream: _Stream, derivation: _Derivation) -> bool:
+def _tied(query: n.Query, stream: _Stream, derivation: _Derivation) -> bool:
     """Whether all events agree on the attribute; NULL agrees with nothing."""
     if query.tied_by is None:
         return True
@@ -339,7 +340,7 @@ def _tied(query: Query, stream: _Stream, derivation: _Derivation) -> bool:
     return len(values) == 1 or all(value is not None and value == values[0] for value in values)
 
 
-def _holds(query: Query, stream: _Stream, derivation: _Derivation) -> bool:
+def _holds(query: n.Query, stream: _Stream, derivation: _Derivation) -> bool:
     """Whether some valuation meets all demands. A NOT at the end looks from the last event on to the deadline."""
     if derivation.before or not derivation.marks:
         raise QueryError(
@@ -357,7 +358,7 @@ def _holds(query: Query, stream: _Stream, derivation: _Derivation) -> bool:
     return any(True for _ in _quantify(whole, everything, stream))
 
 
-def _deadline(query: Query, stream: _Stream, first: int) -> float:
+def _deadline(query: n.Query, stream: _Stream, first: int) -> float:
     """When the absence at the end is certain."""
     if query.window is None or query.window.kind != "time":
         raise QueryError(
@@ -366,7 +367,7 @@ def _deadline(query: Query, stream: _Stream, first: int) -> float:
     return stream.clock(first) + query.window.amount
 
 
-def _select(query: Query, candidates: Iterable[_ComplexEvent]) -> Iterator[_ComplexEvent]:
+def _select(query: n.Query, candidates: Iterable[_ComplexEvent]) -> Iterator[_ComplexEvent]:
     """The strategy chooses among complex events with the same last position. CONSUME: what an event completed is used
     up, so that later complex events (of its partition, or all) begin after that event."""
     consumed: dict[int, int] = {}
@@ -378,12 +379,12 @@ def _select(query: Query, candidates: Iterable[_ComplexEvent]) -> Iterator[_Comp
             consumed[_scope(query, chosen[0])] = end
 
 
-def _scope(query: Query, complex_event: _ComplexEvent) -> int:
+def _scope(query: n.Query, complex_event: _ComplexEvent) -> int:
     """What is consumed together: a partition, or (0) everything."""
     return complex_event.partition if query.consume == "PARTITION" else 0
 
 
-def _chosen(strategy: Strategy, chosen: _ComplexEvent, group: Iterable[_ComplexEvent]) -> bool:
+def _chosen(strategy: n.Strategy, chosen: _ComplexEvent, group: Iterable[_ComplexEvent]) -> bool:
     c = frozenset(chosen.positions)
     others = [frozenset(other.positions) for other in group]
     if strategy == "STRICT":
@@ -397,7 +398,7 @@ def _chosen(strategy: Strategy, chosen: _ComplexEvent, group: Iterable[_ComplexE
     return True
 
 
-def _emission(query: Query) -> Callable[[_ComplexEvent], tuple[float, int, Positions]]:
+def _emission(query: n.Query) -> Callable[[_ComplexEvent], tuple[float, int, Positions]]:
     """When a complex event is reported: with its last event, or after a trailing NOT at its deadline."""
 
     def key(each: _ComplexEvent) -> tuple[float, int, Positions]:
@@ -409,7 +410,7 @@ def _emission(query: Query) -> Callable[[_ComplexEvent], tuple[float, int, Posit
 
 
 def _ends_with_not(formula: Formula) -> bool:
-    if isinstance(formula, Absent):
+    if isinstance(formula, n.Absent):
         return True
     parts = nodes.children(formula)
     return any(map(_ends_with_not, parts[-1:] if isinstance(formula, nodes.Sequence) else parts))

@@ -10,19 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ostinato.core.expressions import (
-    CURRENT,
-    OPERATORS,
-    TRUE,
-    Call,
-    Expr,
-    Literal,
-    Variable,
-    quote_name,
-    to_text,
-    variables,
-    walk,
-)
+from ostinato.core import expressions as ex
+from ostinato.core.expressions import Expr
 from ostinato.core.interpret import Row
 from ostinato.core.reachability import reachable_states
 from ostinato.errors import DataError, QueryError
@@ -38,17 +27,17 @@ class Rule:
 
     source: int
     target: int
-    test: Expr = TRUE
+    test: Expr = ex.TRUE
     writes: tuple[str, ...] = ()
 
     @property
     def reads(self) -> frozenset[str]:
         """The registers its test looks into."""
-        return variables(self.test) - {CURRENT}
+        return ex.variables(self.test) - {ex.CURRENT}
 
     def __str__(self) -> str:
-        stored = " ↓ " + ", ".join(map(quote_name, self.writes)) if self.writes else ""
-        return f"{self.source} --[{to_text(self.test)}]{stored}--> {self.target}"
+        stored = " ↓ " + ", ".join(map(ex.quote_name, self.writes)) if self.writes else ""
+        return f"{self.source} --[{ex.to_text(self.test)}]{stored}--> {self.target}"
 
 
 @dataclass(frozen=True)
@@ -130,7 +119,7 @@ class Automaton:
     def __str__(self) -> str:
         lines = [f"states 0 … {self.states - 1}, start {self.start}, final {sorted(self.final)}"]
         if self.registers:
-            lines[0] += f", registers {', '.join(map(quote_name, sorted(self.registers)))}"
+            lines[0] += f", registers {', '.join(map(ex.quote_name, sorted(self.registers)))}"
         if self.window is not None:
             lines[0] += f", within {self.window} events"
         lines += [f"  {rule}" for rule in self.rules]
@@ -218,17 +207,17 @@ def _check(rule: Rule) -> None:
     if list(rule.writes) != sorted(set(rule.writes)):
         fix = f"writes={tuple(sorted(set(rule.writes)))!r}"
         raise QueryError(f"the rule {rule} writes its registers out of order or twice", fix=fix)
-    if not all(rule.writes) or CURRENT in rule.writes:
+    if not all(rule.writes) or ex.CURRENT in rule.writes:
         raise QueryError(f"the rule {rule} writes to something that is no register")
     for fault in _faults(rule.test):
         raise QueryError(f"the test of the rule {rule} has {fault}", fix="test attributes of ~ and of registers alone")
 
 
 def _faults(test: Expr) -> Iterator[str]:
-    if isinstance(test, Literal) and not isinstance(test.value, bool | None):
-        yield f"{to_text(test)}, which is not a condition"
-    for node in walk(test):
-        if isinstance(node, Variable):
+    if isinstance(test, ex.Literal) and not isinstance(test.value, bool | None):
+        yield f"{ex.to_text(test)}, which is not a condition"
+    for node in ex.walk(test):
+        if isinstance(node, ex.Variable):
             yield f"the whole event {node.name} as a value"
-        elif isinstance(node, Call) and node.op not in OPERATORS:
+        elif isinstance(node, ex.Call) and node.op not in ex.OPERATORS:
             yield f"{node.op}(), which looks at several events"

@@ -11,7 +11,8 @@ from ostinato.errors import LimitError
 from ostinato.patterns.sra.automaton import Automaton
 from ostinato.patterns.sra.closure import count_events_in_states
 from ostinato.patterns.sra.definite_registers import make_registers_definite
-from ostinato.patterns.syntax.srem.nodes import EMPTY, EPSILON, Concat, Either, Expression, Plus, Star, Test, children
+from ostinato.patterns.syntax.srem import nodes as n
+from ostinato.patterns.syntax.srem.nodes import Expression
 
 # Elimination may double an expression with every state; beyond these bounds nobody can read it, nor the parser nest it.
 MAX_TESTS = 10_000
@@ -26,11 +27,11 @@ def to_srem(automaton: Automaton) -> Expression:
     automaton = make_registers_definite(count_events_in_states(automaton))
     start, final = automaton.states, automaton.states + 1
     generalised = _Generalised()
-    generalised.add(start, automaton.start, EPSILON)
+    generalised.add(start, automaton.start, n.EPSILON)
     for rule in automaton.rules:
-        generalised.add(rule.source, rule.target, Test(rule.test, rule.writes))
+        generalised.add(rule.source, rule.target, n.Test(rule.test, rule.writes))
     for state in sorted(automaton.final):
-        generalised.add(state, final, EPSILON)
+        generalised.add(state, final, n.EPSILON)
     left = set(range(automaton.states))
     while left:
         state = min(left, key=lambda each: (generalised.cost(each), each))
@@ -47,7 +48,7 @@ class _Generalised:
         self.before: dict[int, dict[int, Expression]] = {}
 
     def edge(self, source: int, target: int) -> Expression:
-        return self.after.get(source, {}).get(target, EMPTY)
+        return self.after.get(source, {}).get(target, n.EMPTY)
 
     def add(self, source: int, target: int, expression: Expression) -> None:
         expression = _small(either(self.edge(source, target), expression))
@@ -61,7 +62,7 @@ class _Generalised:
     def remove(self, state: int) -> None:
         """Every way through the state becomes a transition around it."""
         entries, exits = self.before.pop(state, {}), self.after.pop(state, {})
-        loop = star(exits.pop(state, EMPTY))
+        loop = star(exits.pop(state, n.EMPTY))
         entries.pop(state, None)
         for source in entries:
             del self.after[source][state]
@@ -77,35 +78,35 @@ class _Generalised:
 
 def concat(*expressions: Expression) -> Expression:
     parts: list[Expression] = []
-    for part in _flat(Concat, expressions):
-        if isinstance(part, Star) and parts and parts[-1] == part.body:
-            parts[-1] = Plus(part.body)
+    for part in _flat(n.Concat, expressions):
+        if isinstance(part, n.Star) and parts and parts[-1] == part.body:
+            parts[-1] = n.Plus(part.body)
         else:
             parts.append(part)
-    if EMPTY in parts:
-        return EMPTY
-    return parts[0] if len(parts) == 1 else Concat(tuple(parts))
+    if n.EMPTY in parts:
+        return n.EMPTY
+    return parts[0] if len(parts) == 1 else n.Concat(tuple(parts))
 
 
 def either(*expressions: Expression) -> Expression:
-    parts = dict.fromkeys(part for part in _flat(Either, expressions) if part != EMPTY)
-    if EPSILON in parts:  # ε comes last, and only where nothing else allows it
-        del parts[EPSILON]
-        parts = {Star(part.body) if isinstance(part, Plus) else part: None for part in parts}
-        if not any(isinstance(part, Star) for part in parts):
-            parts[EPSILON] = None
-    return next(iter(parts), EMPTY) if len(parts) < 2 else Either(tuple(parts))
+    parts = dict.fromkeys(part for part in _flat(n.Either, expressions) if part != n.EMPTY)
+    if n.EPSILON in parts:  # ε comes last, and only where nothing else allows it
+        del parts[n.EPSILON]
+        parts = {n.Star(part.body) if isinstance(part, n.Plus) else part: None for part in parts}
+        if not any(isinstance(part, n.Star) for part in parts):
+            parts[n.EPSILON] = None
+    return next(iter(parts), n.EMPTY) if len(parts) < 2 else n.Either(tuple(parts))
 
 
 def star(expression: Expression) -> Expression:
-    if expression in (EMPTY, EPSILON):
-        return EPSILON
-    parts = [part for part in _flat(Either, [expression]) if part != EPSILON]
-    body = either(*(part.body if isinstance(part, Star | Plus) else part for part in parts))
-    return Star(body)
+    if expression in (n.EMPTY, n.EPSILON):
+        return n.EPSILON
+    parts = [part for part in _flat(n.Either, [expression]) if part != n.EPSILON]
+    body = either(*(part.body if isinstance(part, n.Star | n.Plus) else part for part in parts))
+    return n.Star(body)
 
 
-def _flat(kind: type[Concat | Either], expressions: Iterable[Expression]) -> list[Expression]:
+def _flat(kind: type[n.Concat | n.Either], expressions: Iterable[Expression]) -> list[Expression]:
     parts = []
     for expression in expressions:
         if isinstance(expression, kind):
@@ -126,5 +127,5 @@ def _small(expression: Expression) -> Expression:
                     reason="the expression of this automaton is too long to write down",
                     fix="use the automaton itself, or a narrower window",
                 )
-        todo += [(child, nesting + 1) for child in children(part)]
+        todo += [(child, nesting + 1) for child in n.children(part)]
     return expression

@@ -6,26 +6,27 @@ from ostinato.core.expressions import Expr, literal_text, quote_name
 from ostinato.core.expressions import to_text as expr_text
 from ostinato.core.text.units import UNITS
 from ostinato.core.window import Window
+from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.item_names import item_names
-from ostinato.patterns.syntax.nodes import Absent, Event, Filter, Formula, Never, Or, Query, Repeat, Segment, Sequence
+from ostinato.patterns.syntax.nodes import Formula
 from ostinato.patterns.syntax.srem import nodes as srem
 
 # How tightly each kind of formula binds; a part is bracketed where its place asks for more.
 _FILTER, _OR, _SEQUENCE, _ADJACENT, _POSTFIX, _ATOM = range(6)
 
 
-def to_text(node: Query | Formula) -> str:
+def to_text(node: n.Query | Formula) -> str:
     """One line, with no more brackets than needed."""
-    if not isinstance(node, Query):
+    if not isinstance(node, n.Query):
         return _formula(node, _FILTER)
     head = _select(node)
     return " ".join([*([head, "WHERE"] if head else []), _formula(node.formula, _FILTER), *_clauses(node)])
 
 
-def pretty_print(query: Query) -> str:
+def pretty_print(query: n.Query) -> str:
     """Several lines: SELECT, the formula with one line per FILTER, one line per clause."""
     formula, filters = query.formula, []
-    while isinstance(formula, Filter):
+    while isinstance(formula, n.Filter):
         filters.append(f"  FILTER {expr_text(formula.predicate)}")
         formula = formula.body
     head = _select(query)
@@ -34,13 +35,13 @@ def pretty_print(query: Query) -> str:
 
 
 def _branches(formula: Formula) -> list[str]:
-    if not isinstance(formula, Or):
+    if not isinstance(formula, n.Or):
         return [f"  {_formula(formula, _FILTER)}"]
     first, *rest = (_formula(part, _SEQUENCE) for part in formula.parts)
     return [f"  {first}", *(f"  OR {part}" for part in rest)]
 
 
-def _select(query: Query) -> str:
+def _select(query: n.Query) -> str:
     """The SELECT line, empty where the plain form `formula clauses` says the same."""
     if query.items is None and not query.relations and query.strategy == "ALL":
         return ""
@@ -60,7 +61,7 @@ def _item(expr: Expr, name: str, default: str) -> str:
     return expr_text(expr) if name == default else f"{expr_text(expr)} AS {quote_name(name)}"
 
 
-def _clauses(query: Query) -> list[str]:
+def _clauses(query: n.Query) -> list[str]:
     return [
         *([f"PARTITION BY {_names(query.partition_by)}"] if query.partition_by else []),
         *([_window(query.window)] if query.window is not None else []),
@@ -91,30 +92,30 @@ def _formula(formula: Formula, place: int) -> str:
 
 def _text(formula: Formula) -> tuple[str, int]:
     """The text without outer brackets, and how tightly it binds."""
-    if isinstance(formula, Event):
+    if isinstance(formula, n.Event):
         return _event(formula), _ATOM if formula.variable.startswith("#") else _POSTFIX
-    if isinstance(formula, Filter):
+    if isinstance(formula, n.Filter):
         return f"{_formula(formula.body, _FILTER)} FILTER {expr_text(formula.predicate)}", _FILTER
-    if isinstance(formula, Or):
+    if isinstance(formula, n.Or):
         return " OR ".join(_formula(part, _SEQUENCE) for part in formula.parts), _OR
-    if isinstance(formula, Sequence):
+    if isinstance(formula, n.Sequence):
         if formula.contiguous:
             return " : ".join(_formula(part, _POSTFIX) for part in formula.parts), _ADJACENT
         return " ; ".join(_formula(part, _ADJACENT) for part in formula.parts), _SEQUENCE
-    if isinstance(formula, Repeat):
+    if isinstance(formula, n.Repeat):
         return _formula(formula.body, _ATOM) + (":+" if formula.contiguous else "+"), _ATOM
-    if isinstance(formula, Absent):
+    if isinstance(formula, n.Absent):
         text = f"NOT {_event(formula.event)}"
         if formula.predicate is None:
             return text, _POSTFIX
         return f"{text} FILTER {expr_text(formula.predicate)}", _FILTER
-    if isinstance(formula, Segment):
+    if isinstance(formula, n.Segment):
         return srem.to_text(formula.expression), _ATOM
-    assert isinstance(formula, Never)
+    assert isinstance(formula, n.Never)
     return "NEVER", _ATOM
 
 
-def _event(event: Event) -> str:
+def _event(event: n.Event) -> str:
     relation = "ANY" if event.relation is None else quote_name(event.relation)
     return relation if event.variable.startswith("#") else f"{relation} AS {quote_name(event.variable)}"
 

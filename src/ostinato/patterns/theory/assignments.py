@@ -10,7 +10,8 @@ from decimal import Decimal
 from itertools import pairwise, product
 from typing import Any, TypeGuard
 
-from ostinato.core.expressions import ARITHMETIC, COMPARISONS, CURRENT, Attribute, Call, Expr, Literal, attributes, walk
+from ostinato.core import expressions as ex
+from ostinato.core.expressions import Expr
 from ostinato.core.interpret import evaluate_expression
 from ostinato.patterns.theory.attribute_kinds import Kinds, constant_kind
 from ostinato.patterns.theory.budget import Effort
@@ -34,15 +35,15 @@ def find_assignment(facts: Mapping[Expr, int], kinds: Kinds, effort: Effort) -> 
     Also a test that may have any outcome has to have one: its values must fit its operators. None also where the
     effort is spent.
     """
-    order = sorted({node for atom in facts for node in attributes(atom)}, key=_by_event)
+    order = sorted({node for atom in facts for node in ex.attributes(atom)}, key=_by_event)
     rank = {attribute: index for index, attribute in enumerate(order)}
     due: list[list[Expr]] = [[] for _ in order]  # the tests that can be evaluated once an attribute has its value
     for atom in facts:
-        if mentioned := attributes(atom):
+        if mentioned := ex.attributes(atom):
             due[max(rank[attribute] for attribute in mentioned)].append(atom)
-    near: dict[Attribute, list[Call]] = {attribute: [] for attribute in order}
-    for call in dict.fromkeys(node for atom in facts for node in walk(atom) if _compares(node)):
-        for attribute in dict.fromkeys(attributes(call)):
+    near: dict[ex.Attribute, list[ex.Call]] = {attribute: [] for attribute in order}
+    for call in dict.fromkeys(node for atom in facts for node in ex.walk(atom) if _compares(node)):
+        for attribute in dict.fromkeys(ex.attributes(call)):
             near[attribute].append(call)
     rows: Assignment = {attribute.variable: {} for attribute in order}
     untried: list[Iterator[Any]] = []  # for each attribute that has a value, those it may have instead
@@ -66,9 +67,9 @@ def find_assignment(facts: Mapping[Expr, int], kinds: Kinds, effort: Effort) -> 
     return None
 
 
-def _by_event(attribute: Attribute) -> tuple[bool, int, str, str]:
+def _by_event(attribute: ex.Attribute) -> tuple[bool, int, str, str]:
     """Stored events before the current one, and e2 before e10."""
-    return attribute.variable == CURRENT, len(attribute.variable), attribute.variable, attribute.name
+    return attribute.variable == ex.CURRENT, len(attribute.variable), attribute.variable, attribute.name
 
 
 def _outcome(atom: Expr, rows: Assignment) -> int:
@@ -79,7 +80,7 @@ def _outcome(atom: Expr, rows: Assignment) -> int:
 
 
 def _candidates(
-    attribute: Attribute, near: Mapping[Attribute, list[Call]], rows: Assignment, kinds: Kinds
+    attribute: ex.Attribute, near: Mapping[ex.Attribute, list[ex.Call]], rows: Assignment, kinds: Kinds
 ) -> Iterator[Any]:
     """Values at, between and around what the attribute is compared with, if by detours; NULL and NaN at last.
 
@@ -96,9 +97,9 @@ def _candidates(
     yield from (None, math.nan)
 
 
-def _anchors(attribute: Attribute, near: Mapping[Attribute, list[Call]], rows: Assignment) -> Iterator[Any]:
+def _anchors(attribute: ex.Attribute, near: Mapping[ex.Attribute, list[ex.Call]], rows: Assignment) -> Iterator[Any]:
     """Constants and assigned values in the tests that are linked to the attribute, its own tests first."""
-    seen: set[Call] = set()
+    seen: set[ex.Call] = set()
     todo = [attribute]
     for linked in todo:
         for atom in near[linked]:
@@ -106,24 +107,24 @@ def _anchors(attribute: Attribute, near: Mapping[Attribute, list[Call]], rows: A
                 continue
             seen.add(atom)
             yield from _anchors_of(atom, rows)
-            todo += [other for other in attributes(atom) if other not in todo]
+            todo += [other for other in ex.attributes(atom) if other not in todo]
 
 
-def _compares(node: Expr) -> TypeGuard[Call]:
-    return isinstance(node, Call) and node.op in (*COMPARISONS, "in", "like")
+def _compares(node: Expr) -> TypeGuard[ex.Call]:
+    return isinstance(node, ex.Call) and node.op in (*ex.COMPARISONS, "in", "like")
 
 
-def _anchors_of(atom: Call, rows: Assignment) -> Iterator[Any]:
+def _anchors_of(atom: ex.Call, rows: Assignment) -> Iterator[Any]:
     for side in atom.args:
         yield from _known_value(side, rows)
-        if isinstance(side, Call):
+        if isinstance(side, ex.Call):
             yield from _undone(side, atom, rows)
-    if atom.op == "like" and isinstance(atom.args[1], Literal):
+    if atom.op == "like" and isinstance(atom.args[1], ex.Literal):
         yield str(atom.args[1].value).replace("%", "").replace("_", "a")
 
 
 def _known_value(side: Expr, rows: Assignment) -> Iterator[Any]:
-    if all(node.name in rows[node.variable] for node in attributes(side)):
+    if all(node.name in rows[node.variable] for node in ex.attributes(side)):
         try:
             known = evaluate_expression(side, rows)
         except _FAULTS:
@@ -132,12 +133,12 @@ def _known_value(side: Expr, rows: Assignment) -> Iterator[Any]:
             yield known
 
 
-def _undone(side: Call, atom: Call, rows: Assignment) -> Iterator[Any]:
+def _undone(side: ex.Call, atom: ex.Call, rows: Assignment) -> Iterator[Any]:
     """For `2 * x` compared with 10: what 10 would have come from."""
-    operands = [operand for node in walk(side) if node != side for operand in _known_value(node, rows)]
+    operands = [operand for node in ex.walk(side) if node != side for operand in _known_value(node, rows)]
     goals = [goal for other in atom.args if other != side for goal in _known_value(other, rows)]
-    for goal, operand, op in product(goals, operands, ARITHMETIC[:-1]):
-        yield from _known_value(Call(op, (Literal(goal), Literal(operand))), rows)
+    for goal, operand, op in product(goals, operands, ex.ARITHMETIC[:-1]):
+        yield from _known_value(ex.Call(op, (ex.Literal(goal), ex.Literal(operand))), rows)
 
 
 def _around(anchors: Iterable[Any]) -> Iterator[Any]:

@@ -5,24 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ostinato.core.expressions import (
-    COMPARISONS,
-    NUMERIC_FUNCTIONS,
-    STRING_FUNCTIONS,
-    Attribute,
-    Call,
-    Expr,
-    Literal,
-    walk,
-)
+from ostinato.core import expressions as ex
+from ostinato.core.expressions import Expr
 from ostinato.patterns.theory.comparisons import sort_place
 
 Kinds = dict[str, str]  # attribute -> "text", "number", "time" or "boolean"
 
 _OPERANDS = {
     "boolean": ("and", "or", "not", "is_true"),
-    "text": (*STRING_FUNCTIONS, "like"),
-    "number": (*NUMERIC_FUNCTIONS, "*", "/"),
+    "text": (*ex.STRING_FUNCTIONS, "like"),
+    "number": (*ex.NUMERIC_FUNCTIONS, "*", "/"),
 }
 
 
@@ -32,8 +24,8 @@ def attribute_kinds(tests: Iterable[Expr]) -> Kinds:
     links: list[tuple[str, str]] = []
     for test in tests:
         _demand(test, "boolean", forced)
-        for node in walk(test):
-            if isinstance(node, Call):
+        for node in ex.walk(test):
+            if isinstance(node, ex.Call):
                 _read(node, forced, links)
     changed = True
     while changed:
@@ -52,10 +44,10 @@ def constant_kind(constant: Any) -> str | None:
     return "boolean" if isinstance(constant, bool) else spot and spot[0]
 
 
-def _read(call: Call, forced: dict[str, set[str]], links: list[tuple[str, str]]) -> None:
+def _read(call: ex.Call, forced: dict[str, set[str]], links: list[tuple[str, str]]) -> None:
     """What a call says of its arguments."""
-    if call.op in (*COMPARISONS, "in"):
-        names = [arg.name for arg in call.args if isinstance(arg, Attribute)]
+    if call.op in (*ex.COMPARISONS, "in"):
+        names = [arg.name for arg in call.args if isinstance(arg, ex.Attribute)]
         links += [(names[0], other) for other in names[1:]]
         for kind in (kind for arg in call.args for kind in _kinds_of(arg)):
             for arg in call.args:
@@ -69,12 +61,12 @@ def _read(call: Call, forced: dict[str, set[str]], links: list[tuple[str, str]])
 
 def _kinds_of(side: Expr) -> Iterator[str]:
     """The kind of values of one side of a comparison, where it shows."""
-    if isinstance(side, Literal) and (kind := constant_kind(side.value)):
+    if isinstance(side, ex.Literal) and (kind := constant_kind(side.value)):
         yield kind
-    elif isinstance(side, Call) and side.op in (*NUMERIC_FUNCTIONS, *STRING_FUNCTIONS):
-        yield "number" if side.op in (*NUMERIC_FUNCTIONS, "length") else "text"
+    elif isinstance(side, ex.Call) and side.op in (*ex.NUMERIC_FUNCTIONS, *ex.STRING_FUNCTIONS):
+        yield "number" if side.op in (*ex.NUMERIC_FUNCTIONS, "length") else "text"
 
 
 def _demand(side: Expr, kind: str, forced: dict[str, set[str]]) -> None:
-    if isinstance(side, Attribute):
+    if isinstance(side, ex.Attribute):
         forced.setdefault(side.name, set()).add(kind)

@@ -18,7 +18,7 @@ from ostinato.patterns.sra.live_registers import drop_idle_writes, live_register
 from ostinato.patterns.sra.single_write import after_writing, free_register, single_register
 from ostinato.patterns.sra.to_srem import concat, either, star
 from ostinato.patterns.sra.trim import trim
-from ostinato.patterns.syntax.srem.nodes import EMPTY, EPSILON, Concat, Either, Plus, Star, Test, to_text
+from ostinato.patterns.syntax.srem import nodes as n
 from ostinato.patterns.syntax.srem.parse import parse
 
 Row = dict[str, Any]
@@ -187,24 +187,24 @@ def test_a_single_register_automaton_stays_as_it_is() -> None:
     ],
 )
 def test_small_expressions_come_back_as_they_were(text: str) -> None:
-    assert to_text(built(text).to_srem()) == text
+    assert n.to_text(built(text).to_srem()) == text
 
 
 def test_a_window_becomes_lengths() -> None:
     back = built("[a = 1]*", 2).to_srem()
-    assert to_text(back) == "([a = 1] . [a = 1]?)?"
+    assert n.to_text(back) == "([a = 1] . [a = 1]?)?"
 
 
 def test_what_is_never_read_is_not_stored() -> None:
     rise = built("true -> r . ([v > r.v] -> r)+", 3)
-    assert to_text(rise.to_srem()) == "true -> r . [v > r.v] -> r . [v > r.v]?"
-    assert to_text(rise.determinise().to_srem()) == "true -> e1 . [v > e1.v] -> e1 . [v > e1.v]?"
-    assert to_text(built("true -> r . true -> s . [v = s.v]").to_srem()) == "true . true -> s . [v = s.v]"
+    assert n.to_text(rise.to_srem()) == "true -> r . [v > r.v] -> r . [v > r.v]?"
+    assert n.to_text(rise.determinise().to_srem()) == "true -> e1 . [v > e1.v] -> e1 . [v > e1.v]?"
+    assert n.to_text(built("true -> r . true -> s . [v = s.v]").to_srem()) == "true . true -> s . [v = s.v]"
 
 
 def test_no_branch_reads_what_it_has_not_written() -> None:
     """Only then is the text of the expression a pattern."""
-    back = to_text(built("([v > 1]+ | [v > 2] -> r) . [v = r.v]").to_srem())
+    back = n.to_text(built("([v > 1]+ | [v > 2] -> r) . [v = r.v]").to_srem())
     assert back == "[v > 2] -> r . [v = r.v]"
     parse(back)
 
@@ -214,19 +214,22 @@ def test_expressions_too_long_to_read_are_refused() -> None:
         built("([a = 1] . [b = 1])* | [c = 1]*", 500).to_srem()
 
 
-A, B = Test(Call("=", (Attribute(CURRENT, "v"), Literal(1)))), Test(Call("=", (Attribute(CURRENT, "v"), Literal(2))))
+A, B = (
+    n.Test(Call("=", (Attribute(CURRENT, "v"), Literal(1)))),
+    n.Test(Call("=", (Attribute(CURRENT, "v"), Literal(2)))),
+)
 
 
 def test_simplifications() -> None:
-    assert concat(A, EPSILON, concat(B, A)) == Concat((A, B, A))
-    assert concat(A, EMPTY) == EMPTY
-    assert concat() == EPSILON
-    assert concat(A, Star(A)) == Plus(A)
-    assert concat(B, Star(A)) == Concat((B, Star(A)))
-    assert either(A, EMPTY, A) == A
-    assert either(EPSILON, A) == Either((A, EPSILON))
-    assert either(Plus(A), EPSILON) == Star(A)
-    assert either(EPSILON, Star(A), B) == Either((Star(A), B))
-    assert either(EMPTY, EMPTY) == EMPTY
-    assert star(EMPTY) == star(EPSILON) == EPSILON
-    assert star(Either((Star(A), EPSILON, Plus(B)))) == Star(Either((A, B)))
+    assert concat(A, n.EPSILON, concat(B, A)) == n.Concat((A, B, A))
+    assert concat(A, n.EMPTY) == n.EMPTY
+    assert concat() == n.EPSILON
+    assert concat(A, n.Star(A)) == n.Plus(A)
+    assert concat(B, n.Star(A)) == n.Concat((B, n.Star(A)))
+    assert either(A, n.EMPTY, A) == A
+    assert either(n.EPSILON, A) == n.Either((A, n.EPSILON))
+    assert either(n.Plus(A), n.EPSILON) == n.Star(A)
+    assert either(n.EPSILON, n.Star(A), B) == n.Either((n.Star(A), B))
+    assert either(n.EMPTY, n.EMPTY) == n.EMPTY
+    assert star(n.EMPTY) == star(n.EPSILON) == n.EPSILON
+    assert star(n.Either((n.Star(A), n.EPSILON, n.Plus(B)))) == n.Star(n.Either((A, B)))

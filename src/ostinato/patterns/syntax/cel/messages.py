@@ -5,31 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ostinato.core.expressions import COMPARISONS
-from ostinato.core.text import messages as slips
-from ostinato.core.text.messages import (
-    CLAUSES,
-    CLOSING,
-    OPENING,
-    Advice,
-    Place,
-    Slip,
-    Wording,
-    advise_brackets,
-    advise_condition,
-    advise_dangling_operator,
-    advise_double_quotes,
-    advise_keyword_as_name,
-    advise_missing_by,
-    advise_unclosed_quote,
-    advise_window,
-)
+from ostinato.core.text import messages
+from ostinato.core.text.messages import Advice, Place, Slip, Wording
 from ostinato.errors import QueryError, did_you_mean
 from ostinato.patterns.syntax.languages import SREM
 
 if TYPE_CHECKING:
     from lark.exceptions import UnexpectedInput
 
-_NEVER_A_NAME = ("FILTER", "WHERE", "FROM", "SELECT", "IN", "IS", "LIKE", "BETWEEN", "AS", *CLAUSES)
+_NEVER_A_NAME = ("FILTER", "WHERE", "FROM", "SELECT", "IN", "IS", "LIKE", "BETWEEN", "AS", *messages.CLAUSES)
 _STRATEGIES = ("ALL", "STRICT", "NXT", "LAST", "MAX")
 _JOIN_EVENTS = "write `;` for `and then`, OR for `either`"
 _EXPECTED = (
@@ -56,7 +40,7 @@ _WORDING = Wording(_EXPECTED, _ONLY, example="a formula, such as T AS x ; H AS y
 
 
 def syntax_error(text: str, error: UnexpectedInput) -> QueryError:
-    return slips.syntax_error(text, error, _WORDING, _SLIPS)
+    return messages.syntax_error(text, error, _WORDING, _SLIPS)
 
 
 def _in_formula(place: Place) -> bool:
@@ -68,11 +52,11 @@ def _filtered(place: Place) -> bool:
     """After FILTER, in the same brackets."""
     filtered = [False]
     for word in place.before:
-        if word in CLOSING:
+        if word in messages.CLOSING:
             filtered.append(False)
-        elif word in OPENING and len(filtered) > 1:
+        elif word in messages.OPENING and len(filtered) > 1:
             filtered.pop()
-        elif word.upper() in ("FILTER", *CLAUSES):
+        elif word.upper() in ("FILTER", *messages.CLAUSES):
             filtered[-1] = word.upper() == "FILTER"
     return filtered[-1]
 
@@ -179,22 +163,22 @@ def _out_of_order(place: Place) -> Advice | None:
 
 
 _SLIPS: tuple[Slip, ...] = (
-    advise_unclosed_quote,
-    advise_double_quotes,
+    messages.advise_unclosed_quote,
+    messages.advise_double_quotes,
     _foreign_operator,
     _select_list,
-    advise_brackets,
-    advise_window,
-    advise_missing_by,
+    messages.advise_brackets,
+    messages.advise_window,
+    messages.advise_missing_by,
     _consume_mode,
-    advise_keyword_as_name,
+    messages.advise_keyword_as_name,
     _where_for_filter,
     _joined_events,
     _two_events,
     _after_filter,
     _repeat_after_filter,
     _count_star,
-    advise_condition,
-    advise_dangling_operator,
+    messages.advise_condition,
+    messages.advise_dangling_operator,
     _out_of_order,
 )

@@ -4,86 +4,74 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ostinato.core.expressions import (
-    AGGREGATES,
-    ARITHMETIC,
-    CURRENT,
-    NUMERIC_FUNCTIONS,
-    STRING_FUNCTIONS,
-    Attribute,
-    Call,
-    Expr,
-    Literal,
-    Variable,
-    to_text,
-    transform,
-    walk,
-)
+from ostinato.core import expressions as ex
+from ostinato.core.expressions import Expr
 from ostinato.core.text.build import Clause, SharedBuilder, merge_clauses, unquote_name
 from ostinato.core.text.grammar import token_span
 from ostinato.errors import QueryError, Span
 from ostinato.patterns.syntax.item_names import ANSWER_COLUMNS
-from ostinato.patterns.syntax.srem.nodes import EPSILON, Concat, Either, Expression, Plus, SremPattern, Star, Test
+from ostinato.patterns.syntax.srem import nodes as n
+from ostinato.patterns.syntax.srem.nodes import Expression
 
 if TYPE_CHECKING:
     from lark import Token
 
-_NEVER_TRUE_OR_FALSE = (*ARITHMETIC, *NUMERIC_FUNCTIONS, *STRING_FUNCTIONS)
+_NEVER_TRUE_OR_FALSE = (*ex.ARITHMETIC, *ex.NUMERIC_FUNCTIONS, *ex.STRING_FUNCTIONS)
 
 
 class Builder(SharedBuilder):
     """SREM's own rules. In a test, a name without an owner is an attribute of the current event."""
 
-    def pattern(self, _: Span, expression: Expression, *clauses: Clause) -> SremPattern:
+    def pattern(self, _: Span, expression: Expression, *clauses: Clause) -> n.SremPattern:
         fields = merge_clauses(clauses)
         if "partition_by" in fields:
             fields["partition_by"] = tuple(map(_key, fields["partition_by"]))
-        return SremPattern(expression, text=self.text, **fields)
+        return n.SremPattern(expression, text=self.text, **fields)
 
     def either(self, span: Span, *parts: Expression) -> Expression:
-        return Either(parts, span)
+        return n.Either(parts, span)
 
     def concat(self, span: Span, *parts: Expression) -> Expression:
-        return Concat(parts, span)
+        return n.Concat(parts, span)
 
     def star(self, span: Span, body: Expression, _: Token) -> Expression:
-        return Star(body, span)
+        return n.Star(body, span)
 
     def plus(self, span: Span, body: Expression, _: Token) -> Expression:
-        return Plus(body, span)
+        return n.Plus(body, span)
 
     def optional(self, span: Span, body: Expression) -> Expression:
-        return Either((body, EPSILON), span)
+        return n.Either((body, n.EPSILON), span)
 
     def nothing(self, span: Span) -> Expression:
-        return Concat((), span)
+        return n.Concat((), span)
 
     def any_event(self, span: Span, true: Token, registers: tuple[Token, ...] | None) -> Expression:
-        return Test(Literal(True, token_span(true)), _registers(registers), span)
+        return n.Test(ex.Literal(True, token_span(true)), _registers(registers), span)
 
     def one_event(self, span: Span, test: Expr, registers: tuple[Token, ...] | None) -> Expression:
-        for node in walk(test):
-            if isinstance(node, Call) and node.op in AGGREGATES:
+        for node in ex.walk(test):
+            if isinstance(node, ex.Call) and node.op in ex.AGGREGATES:
                 raise QueryError(
                     f"{node.op}() looks at several events, and a test sees the current one and those in registers",
                     span=node.span,
                     fix="compare attributes: [value > r.value]",
                 )
         if _no_condition(test):
-            reason = f"`{to_text(test)}` is not a condition"
+            reason = f"`{ex.to_text(test)}` is not a condition"
             raise QueryError(reason, span=test.span, fix="compare it with something: [type = 'T']")
-        return Test(transform(test, _owned), _registers(registers), span)
+        return n.Test(ex.transform(test, _owned), _registers(registers), span)
 
 
 def _owned(node: Expr) -> Expr:
-    return Attribute(CURRENT, node.name, node.span) if isinstance(node, Variable) else node
+    return ex.Attribute(ex.CURRENT, node.name, node.span) if isinstance(node, ex.Variable) else node
 
 
 def _no_condition(test: Expr) -> bool:
     """Whether it is neither TRUE nor FALSE for any event; of an attribute only the data can say."""
-    if isinstance(test, Literal):
+    if isinstance(test, ex.Literal):
         return not isinstance(test.value, bool | None)
-    return isinstance(test, Call) and test.op in _NEVER_TRUE_OR_FALSE
+    return isinstance(test, ex.Call) and test.op in _NEVER_TRUE_OR_FALSE
 
 
 def _registers(tokens: tuple[Token, ...] | None) -> tuple[str, ...]:

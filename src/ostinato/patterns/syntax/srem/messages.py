@@ -5,20 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ostinato.core.expressions import COMPARISONS
-from ostinato.core.text import messages as slips
-from ostinato.core.text.messages import (
-    Advice,
-    Place,
-    Slip,
-    Wording,
-    advise_brackets,
-    advise_condition,
-    advise_double_quotes,
-    advise_keyword_as_name,
-    advise_missing_by,
-    advise_unclosed_quote,
-    advise_window,
-)
+from ostinato.core.text import messages
+from ostinato.core.text.messages import Advice, Place, Slip, Wording
 from ostinato.errors import QueryError
 from ostinato.patterns.syntax.languages import CEL
 
@@ -49,7 +37,7 @@ _WORDING = Wording(
 
 
 def syntax_error(text: str, error: UnexpectedInput) -> QueryError:
-    return slips.syntax_error(text, error, _WORDING, _SLIPS)
+    return messages.syntax_error(text, error, _WORDING, _SLIPS)
 
 
 def _between_tests(place: Place) -> bool:
@@ -122,7 +110,7 @@ def _bare_condition(place: Place) -> Advice | None:
         return None
     if place.last() == "]" or (_between_tests(place) and place.last() in ("TRUE", ")")):
         return Advice(place.reason, "put `.` between tests that follow each other")
-    if not _test_expected(place) or place.found.upper() in slips.CLAUSES:
+    if not _test_expected(place) or place.found.upper() in messages.CLAUSES:
         return None
     if place.after.upper() == "AS":
         return Advice(place.reason, f"write a test, and store its event in a register: [type = '{place.found}'] -> x")
@@ -132,7 +120,7 @@ def _bare_condition(place: Place) -> Advice | None:
 
 def _dangling(place: Place) -> Advice | None:
     words = (".", "|", ",", "OR", "AND")
-    if place.found in ("", ")", "]", *slips.CLAUSES) and place.last() in words:
+    if place.found in ("", ")", "]", *messages.CLAUSES) and place.last() in words:
         return Advice(place.reason, f"remove the last `{place.before[-1]}`, or complete it")
     if place.found in ("*", "+", "?") and _test_expected(place):
         return Advice(f"`{place.found}` repeats what stands before it", f"write a test first: true{place.found}")
@@ -150,18 +138,18 @@ def _out_of_order(place: Place) -> Advice | None:
 
 
 _SLIPS: tuple[Slip, ...] = (
-    advise_unclosed_quote,
-    advise_double_quotes,
-    advise_keyword_as_name,
+    messages.advise_unclosed_quote,
+    messages.advise_double_quotes,
+    messages.advise_keyword_as_name,
     _of_cel,
     _stored_where,
     _negated,
     _foreign_operator,
-    advise_brackets,
-    advise_window,
-    advise_missing_by,
+    messages.advise_brackets,
+    messages.advise_window,
+    messages.advise_missing_by,
     _bare_condition,
-    advise_condition,
+    messages.advise_condition,
     _dangling,
     _out_of_order,
 )

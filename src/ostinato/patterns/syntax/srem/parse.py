@@ -9,19 +9,11 @@ from __future__ import annotations
 from ostinato.core.expressions import attributes
 from ostinato.core.text.grammar import load_parser
 from ostinato.errors import QueryError, did_you_mean
-from ostinato.patterns.syntax.srem.nodes import (
-    Concat,
-    Expression,
-    Plus,
-    SremPattern,
-    Star,
-    Test,
-    children,
-    written_registers,
-)
+from ostinato.patterns.syntax.srem import nodes as n
+from ostinato.patterns.syntax.srem.nodes import Expression
 
 
-def parse(text: str) -> SremPattern:
+def parse(text: str) -> n.SremPattern:
     """The pattern that `text` states. Raises QueryError with the place, the reason and a likely fix."""
     from lark.exceptions import UnexpectedInput
 
@@ -29,7 +21,7 @@ def parse(text: str) -> SremPattern:
     from ostinato.patterns.syntax.srem.messages import syntax_error
 
     try:
-        pattern: SremPattern = Builder(text).build(load_parser(__package__, "pattern").parse(text))
+        pattern: n.SremPattern = Builder(text).build(load_parser(__package__, "pattern").parse(text))
         _check_reads(pattern.expression, frozenset())
         return pattern
     except UnexpectedInput as error:
@@ -40,21 +32,21 @@ def parse(text: str) -> SremPattern:
 
 def _check_reads(expression: Expression, before: frozenset[str]) -> None:
     """Every register that a test reads is written on some way to it; `before` are those written before all of it."""
-    if isinstance(expression, Test):
+    if isinstance(expression, n.Test):
         for register in sorted(expression.reads - before):
             raise _never_written(register, expression, before)
-    elif isinstance(expression, Concat):
+    elif isinstance(expression, n.Concat):
         for part in expression.parts:
             _check_reads(part, before)
-            before |= written_registers(part)
+            before |= n.written_registers(part)
     else:
-        if isinstance(expression, Star | Plus):  # one round may read what the round before it wrote
-            before |= written_registers(expression)
-        for child in children(expression):
+        if isinstance(expression, n.Star | n.Plus):  # one round may read what the round before it wrote
+            before |= n.written_registers(expression)
+        for child in n.children(expression):
             _check_reads(child, before)
 
 
-def _never_written(register: str, test: Test, before: frozenset[str]) -> QueryError:
+def _never_written(register: str, test: n.Test, before: frozenset[str]) -> QueryError:
     read = next(attribute for attribute in attributes(test.test) if attribute.variable == register)
     write = f"write it in an earlier test: true -> {register} . […]"
     fix = did_you_mean(register, before) if before else write

@@ -13,42 +13,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ostinato.core import expressions as ex
 from ostinato.core.conditions import Condition
-from ostinato.core.expressions import (
-    RESERVED,
-    Attribute,
-    Call,
-    Expr,
-    Literal,
-    Variable,
-    rename_to_current,
-    to_text,
-    transform,
-    walk,
-)
+from ostinato.core.expressions import Expr
 from ostinato.core.text.grammar import MAX_DEPTH
 from ostinato.core.text.units import UNITS, parse_duration
 from ostinato.core.window import Window
 from ostinato.errors import QueryError, Span
 from ostinato.patterns.syntax import format
+from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.cel.parse import parse
-from ostinato.patterns.syntax.nodes import Absent, Event, Filter, Formula, Item, Or, Query, Repeat, Sequence, children
+from ostinato.patterns.syntax.nodes import Formula
 
-A, B, C = Event("A", "a"), Event("B", "b"), Event("C", "c")
+A, B, C = n.Event("A", "a"), n.Event("B", "b"), n.Event("C", "c")
 SECOND = 1_000_000_000
 
 
-def attr(variable: str, name: str = "v") -> Attribute:
-    return Attribute(variable, name)
+def attr(variable: str, name: str = "v") -> ex.Attribute:
+    return ex.Attribute(variable, name)
 
 
-def gt(variable: str, value: object = 1) -> Call:
-    return Call(">", (attr(variable), Literal(value)))  # type: ignore[arg-type]
+def gt(variable: str, value: object = 1) -> ex.Call:
+    return ex.Call(">", (attr(variable), ex.Literal(value)))  # type: ignore[arg-type]
 
 
 def predicate(text: str) -> Expr:
     formula = parse(f"T AS x FILTER {text}").formula
-    assert isinstance(formula, Filter)
+    assert isinstance(formula, n.Filter)
     return formula.predicate
 
 
@@ -59,91 +50,97 @@ def predicate(text: str) -> Expr:
     ("text", "formula"),
     [
         ("A AS a", A),
-        ("A", Event("A", "#1")),
-        ("ANY AS x", Event(None, "x")),
-        ("ANY", Event(None, "#1")),
-        ("`ANY` AS x", Event("ANY", "x")),
-        ("A ; B AS b ; A", Sequence((Event("A", "#1"), B, Event("A", "#2")))),
-        ("`my type` AS `my var`", Event("my type", "my var")),
-        ("Größe AS ä1", Event("Größe", "ä1")),
-        ("A AS last ; B AS by ; C AS events", Sequence((Event("A", "last"), Event("B", "by"), Event("C", "events")))),
-        ("A as a;B As b", Sequence((A, B))),
+        ("A", n.Event("A", "#1")),
+        ("ANY AS x", n.Event(None, "x")),
+        ("ANY", n.Event(None, "#1")),
+        ("`ANY` AS x", n.Event("ANY", "x")),
+        ("A ; B AS b ; A", n.Sequence((n.Event("A", "#1"), B, n.Event("A", "#2")))),
+        ("`my type` AS `my var`", n.Event("my type", "my var")),
+        ("Größe AS ä1", n.Event("Größe", "ä1")),
+        (
+            "A AS last ; B AS by ; C AS events",
+            n.Sequence((n.Event("A", "last"), n.Event("B", "by"), n.Event("C", "events"))),
+        ),
+        ("A as a;B As b", n.Sequence((A, B))),
         ("[A AS a]", A),
         # Precedence: FILTER, OR, ;, :, then NOT and +.
-        ("A AS a OR B AS b ; C AS c", Or((A, Sequence((B, C))))),
-        ("A AS a ; B AS b : C AS c", Sequence((A, Sequence((B, C), contiguous=True)))),
-        ("A AS a ; B AS b +", Sequence((A, Repeat(B)))),
-        ("A AS a : B AS b :+", Sequence((A, Repeat(B, contiguous=True)), contiguous=True)),
-        ("(A AS a)+:+", Repeat(Repeat(A), contiguous=True)),
-        ("A AS a OR B AS b FILTER a.v > 1", Filter(Or((A, B)), gt("a"))),
-        ("A AS a ; B AS b FILTER a.v > 1 FILTER b.v > 1", Filter(Filter(Sequence((A, B)), gt("a")), gt("b"))),
-        ("A AS a ; (B AS b FILTER b.v > 1)+", Sequence((A, Repeat(Filter(B, gt("b")))))),
+        ("A AS a OR B AS b ; C AS c", n.Or((A, n.Sequence((B, C))))),
+        ("A AS a ; B AS b : C AS c", n.Sequence((A, n.Sequence((B, C), contiguous=True)))),
+        ("A AS a ; B AS b +", n.Sequence((A, n.Repeat(B)))),
+        ("A AS a : B AS b :+", n.Sequence((A, n.Repeat(B, contiguous=True)), contiguous=True)),
+        ("(A AS a)+:+", n.Repeat(n.Repeat(A), contiguous=True)),
+        ("A AS a OR B AS b FILTER a.v > 1", n.Filter(n.Or((A, B)), gt("a"))),
+        ("A AS a ; B AS b FILTER a.v > 1 FILTER b.v > 1", n.Filter(n.Filter(n.Sequence((A, B)), gt("a")), gt("b"))),
+        ("A AS a ; (B AS b FILTER b.v > 1)+", n.Sequence((A, n.Repeat(n.Filter(B, gt("b")))))),
         # Brackets are kept as structure, chains are flat.
-        ("(A AS a ; B AS b) ; C AS c", Sequence((Sequence((A, B)), C))),
-        ("A AS a OR B AS b OR C AS c", Or((A, B, C))),
-        ("(A AS a OR B AS b) OR C AS c", Or((Or((A, B)), C))),
+        ("(A AS a ; B AS b) ; C AS c", n.Sequence((n.Sequence((A, B)), C))),
+        ("A AS a OR B AS b OR C AS c", n.Or((A, B, C))),
+        ("(A AS a OR B AS b) OR C AS c", n.Or((n.Or((A, B)), C))),
         # NOT.
-        ("A AS a ; NOT B AS b ; C AS c", Sequence((A, Absent(B), C))),
-        ("A AS a ; NOT B ; C AS c", Sequence((A, Absent(Event("B", "#1")), C))),
-        ("A AS a ; (NOT B AS b FILTER b.v > 1) ; C AS c", Sequence((A, Absent(B, gt("b")), C))),
-        ("A AS a ; NOT (B AS b FILTER b.v > 1) ; C AS c", Sequence((A, Absent(B, gt("b")), C))),
+        ("A AS a ; NOT B AS b ; C AS c", n.Sequence((A, n.Absent(B), C))),
+        ("A AS a ; NOT B ; C AS c", n.Sequence((A, n.Absent(n.Event("B", "#1")), C))),
+        ("A AS a ; (NOT B AS b FILTER b.v > 1) ; C AS c", n.Sequence((A, n.Absent(B, gt("b")), C))),
+        ("A AS a ; NOT (B AS b FILTER b.v > 1) ; C AS c", n.Sequence((A, n.Absent(B, gt("b")), C))),
         (
             "A AS a ; (NOT B AS b FILTER b.v > 1 FILTER b.v > 2) ; C AS c",
-            Sequence((A, Absent(B, Call("and", (gt("b"), gt("b", 2)))), C)),
+            n.Sequence((A, n.Absent(B, ex.Call("and", (gt("b"), gt("b", 2)))), C)),
         ),
     ],
 )
 def test_formulas(text: str, formula: Formula) -> None:
-    assert parse(text) == Query(formula)
+    assert parse(text) == n.Query(formula)
 
 
 def test_comments_and_line_ends() -> None:
     text = "-- fires\nA AS a ; -- then\r\n\tB AS b -- the end"
-    assert parse(text) == Query(Sequence((A, B)))
+    assert parse(text) == n.Query(n.Sequence((A, B)))
     assert parse(text).text == text
 
 
 # Predicates ---------------------------------------------------------------------------------------------------------
 
 x, y = attr("x", "a"), attr("x", "b")
-ONE, TWO = Literal(1), Literal(2)
+ONE, TWO = ex.Literal(1), ex.Literal(2)
 
 
 @pytest.mark.parametrize(
     ("text", "expr"),
     [
-        ("x.a = 1", Call("=", (x, ONE))),
-        ("x.a <> 1", Call("!=", (x, ONE))),
-        ("x.a != 1", Call("!=", (x, ONE))),
-        ("x.a IN (1, 2)", Call("in", (x, ONE, TWO))),
-        ("x.a NOT IN (1)", Call("not", (Call("in", (x, ONE)),))),
-        ("x.a IN ( 'a,''b' ,'')", Call("in", (x, Literal("a,'b"), Literal("")))),
-        ("x.a IN (-1, .5, -2E+3)", Call("in", (x, Literal(-1), Literal(0.5), Literal(-2000.0)))),
-        ("x.a IN (1 -- one\n, 2)", Call("in", (x, ONE, TWO))),
-        ("x.a IN (1, NULL, x.b)", Call("in", (x, ONE, Literal(None), y))),
-        ("x.a BETWEEN 1 AND 2", Call("and", (Call(">=", (x, ONE)), Call("<=", (x, TWO))))),
-        ("x.a NOT BETWEEN 1 AND 2", Call("not", (Call("and", (Call(">=", (x, ONE)), Call("<=", (x, TWO)))),))),
-        ("x.a LIKE 'a%'", Call("like", (x, Literal("a%")))),
-        ("x.a NOT LIKE 'a%'", Call("not", (Call("like", (x, Literal("a%"))),))),
-        ("x.a IS NULL", Call("is_null", (x,))),
-        ("x.a is not null", Call("not", (Call("is_null", (x,)),))),
-        ("NOT x.a AND x.b OR TRUE", Call("or", (Call("and", (Call("not", (x,)), y)), Literal(True)))),
-        ("NOT x.a = 1", Call("not", (Call("=", (x, ONE)),))),
-        ("x.a AND (x.b AND FALSE)", Call("and", (x, y, Literal(False)))),
-        ("x.a + 1 * 2 - x.b", Call("-", (Call("+", (x, Call("*", (ONE, TWO)))), y))),
-        ("(x.a + 1) % 2 / 1", Call("/", (Call("%", (Call("+", (x, ONE)), TWO)), ONE))),
-        ("-x.a - -1", Call("-", (Call("neg", (x,)), Literal(-1)))),
-        ("- -1", Literal(1)),
-        ("abs(x.a)", Call("abs", (x,))),
-        ("ROUND(x.a, 2)", Call("round", (x, TWO))),
-        ("Concat(x.a, 'b', x.b)", Call("concat", (x, Literal("b"), y))),
-        ("coalesce(x.a, 1)", Call("coalesce", (x, ONE))),
-        ("is_true(x.a)", Call("is_true", (x,))),
-        ("x[a > 1 AND b = 1]", Call("and", (Call(">", (x, ONE)), Call("=", (y, ONE))))),
-        ("x[a = 1] OR x.b", Call("or", (Call("=", (x, ONE)), y))),
-        ("x.`odd name` = 1", Call("=", (attr("x", "odd name"), ONE))),
-        ("x.filter = x.select", Call("=", (attr("x", "filter"), attr("x", "select")))),
-        ("x.timestamp = x.count", Call("=", (attr("x", "timestamp"), attr("x", "count")))),
+        ("x.a = 1", ex.Call("=", (x, ONE))),
+        ("x.a <> 1", ex.Call("!=", (x, ONE))),
+        ("x.a != 1", ex.Call("!=", (x, ONE))),
+        ("x.a IN (1, 2)", ex.Call("in", (x, ONE, TWO))),
+        ("x.a NOT IN (1)", ex.Call("not", (ex.Call("in", (x, ONE)),))),
+        ("x.a IN ( 'a,''b' ,'')", ex.Call("in", (x, ex.Literal("a,'b"), ex.Literal("")))),
+        ("x.a IN (-1, .5, -2E+3)", ex.Call("in", (x, ex.Literal(-1), ex.Literal(0.5), ex.Literal(-2000.0)))),
+        ("x.a IN (1 -- one\n, 2)", ex.Call("in", (x, ONE, TWO))),
+        ("x.a IN (1, NULL, x.b)", ex.Call("in", (x, ONE, ex.Literal(None), y))),
+        ("x.a BETWEEN 1 AND 2", ex.Call("and", (ex.Call(">=", (x, ONE)), ex.Call("<=", (x, TWO))))),
+        (
+            "x.a NOT BETWEEN 1 AND 2",
+            ex.Call("not", (ex.Call("and", (ex.Call(">=", (x, ONE)), ex.Call("<=", (x, TWO)))),)),
+        ),
+        ("x.a LIKE 'a%'", ex.Call("like", (x, ex.Literal("a%")))),
+        ("x.a NOT LIKE 'a%'", ex.Call("not", (ex.Call("like", (x, ex.Literal("a%"))),))),
+        ("x.a IS NULL", ex.Call("is_null", (x,))),
+        ("x.a is not null", ex.Call("not", (ex.Call("is_null", (x,)),))),
+        ("NOT x.a AND x.b OR TRUE", ex.Call("or", (ex.Call("and", (ex.Call("not", (x,)), y)), ex.Literal(True)))),
+        ("NOT x.a = 1", ex.Call("not", (ex.Call("=", (x, ONE)),))),
+        ("x.a AND (x.b AND FALSE)", ex.Call("and", (x, y, ex.Literal(False)))),
+        ("x.a + 1 * 2 - x.b", ex.Call("-", (ex.Call("+", (x, ex.Call("*", (ONE, TWO)))), y))),
+        ("(x.a + 1) % 2 / 1", ex.Call("/", (ex.Call("%", (ex.Call("+", (x, ONE)), TWO)), ONE))),
+        ("-x.a - -1", ex.Call("-", (ex.Call("neg", (x,)), ex.Literal(-1)))),
+        ("- -1", ex.Literal(1)),
+        ("abs(x.a)", ex.Call("abs", (x,))),
+        ("ROUND(x.a, 2)", ex.Call("round", (x, TWO))),
+        ("Concat(x.a, 'b', x.b)", ex.Call("concat", (x, ex.Literal("b"), y))),
+        ("coalesce(x.a, 1)", ex.Call("coalesce", (x, ONE))),
+        ("is_true(x.a)", ex.Call("is_true", (x,))),
+        ("x[a > 1 AND b = 1]", ex.Call("and", (ex.Call(">", (x, ONE)), ex.Call("=", (y, ONE))))),
+        ("x[a = 1] OR x.b", ex.Call("or", (ex.Call("=", (x, ONE)), y))),
+        ("x.`odd name` = 1", ex.Call("=", (attr("x", "odd name"), ONE))),
+        ("x.filter = x.select", ex.Call("=", (attr("x", "filter"), attr("x", "select")))),
+        ("x.timestamp = x.count", ex.Call("=", (attr("x", "timestamp"), attr("x", "count")))),
     ],
 )
 def test_predicates(text: str, expr: Expr) -> None:
@@ -173,7 +170,7 @@ def test_predicates(text: str, expr: Expr) -> None:
 )
 def test_literals(text: str, value: object) -> None:
     literal = predicate(text)
-    assert isinstance(literal, Literal)
+    assert isinstance(literal, ex.Literal)
     assert (literal.value, type(literal.value)) == (value, type(value))
 
 
@@ -182,13 +179,13 @@ def test_literals(text: str, value: object) -> None:
 
 def test_clauses_in_any_order() -> None:
     query = parse("A AS a CONSUME BY partition WITHIN 3 EVENTS PARTITION BY k, `odd key`")
-    assert query == Query(A, partition_by=("k", "odd key"), window=Window("events", 3), consume="PARTITION")
+    assert query == n.Query(A, partition_by=("k", "odd key"), window=Window("events", 3), consume="PARTITION")
 
 
 @pytest.mark.parametrize("strategy", ["ALL", "STRICT", "NXT", "LAST", "MAX"])
 def test_select_everything(strategy: str) -> None:
-    assert parse(f"SELECT {strategy} * WHERE A AS a") == Query(A, strategy)  # type: ignore[arg-type]
-    assert parse(f"select {strategy.lower()} * from A, B where A AS a") == Query(
+    assert parse(f"SELECT {strategy} * WHERE A AS a") == n.Query(A, strategy)  # type: ignore[arg-type]
+    assert parse(f"select {strategy.lower()} * from A, B where A AS a") == n.Query(
         A,
         strategy,  # type: ignore[arg-type]
         relations=("A", "B"),
@@ -224,9 +221,9 @@ def test_items() -> None:
     query = parse("SELECT LAST x, first(y).v, last(y).v AS z WHERE A AS x ; (B AS y)+")
     assert query.strategy == "LAST"
     assert query.items == (
-        Item(Variable("x"), "x"),
-        Item(Call("first", (attr("y"),)), "first_v"),
-        Item(Call("last", (attr("y"),)), "z"),
+        n.Item(ex.Variable("x"), "x"),
+        n.Item(ex.Call("first", (attr("y"),)), "first_v"),
+        n.Item(ex.Call("last", (attr("y"),)), "z"),
     )
 
 
@@ -280,7 +277,7 @@ def test_bad_durations(text: str) -> None:
 @pytest.mark.parametrize("text", ["-12, 'it''s',.5e1", "-12, 'it''s' -- a comment\n,.5e1"])
 def test_spans_of_constants_in_a_list(text: str) -> None:
     formula = parse(before := f"A AS x FILTER x.v IN ( {text} )").formula
-    assert isinstance(formula, Filter) and isinstance(formula.predicate, Call)
+    assert isinstance(formula, n.Filter) and isinstance(formula.predicate, ex.Call)
     spans = [arg.span for arg in formula.predicate.args[1:]]
     assert [before[span.start : span.end] for span in spans] == ["-12", "'it''s'", ".5e1"]
 
@@ -289,7 +286,7 @@ def test_spans_are_exact() -> None:
     text = "SELECT x.v AS w WHERE ( [A AS x] ; (B AS y FILTER y.v IN (1, 2))+ )  FILTER NOT x[v > 3]  WITHIN 10 s"
     query = parse(text)
 
-    def words(node: Formula | Expr | Item | Window) -> str:
+    def words(node: Formula | Expr | n.Item | Window) -> str:
         return text[node.span.start : node.span.end]
 
     assert query.items is not None
@@ -297,16 +294,16 @@ def test_spans_are_exact() -> None:
     assert [words(item) for item in query.items] == ["x.v AS w"]
     assert words(query.window) == "WITHIN 10 s"
     whole = query.formula
-    assert isinstance(whole, Filter)
+    assert isinstance(whole, n.Filter)
     assert words(whole) == "( [A AS x] ; (B AS y FILTER y.v IN (1, 2))+ )  FILTER NOT x[v > 3]"
-    assert [words(node) for node in walk(whole.predicate)] == ["NOT x[v > 3]", "v > 3", "v", "3"]
+    assert [words(node) for node in ex.walk(whole.predicate)] == ["NOT x[v > 3]", "v > 3", "v", "3"]
     sequence = whole.body
     assert words(sequence) == "[A AS x] ; (B AS y FILTER y.v IN (1, 2))+"
-    event, repeat = children(sequence)
+    event, repeat = n.children(sequence)
     assert words(event) == "A AS x"
     assert words(repeat) == "(B AS y FILTER y.v IN (1, 2))+"
-    (filtered,) = children(repeat)
-    assert isinstance(filtered, Filter)
+    (filtered,) = n.children(repeat)
+    assert isinstance(filtered, n.Filter)
     assert words(filtered) == "B AS y FILTER y.v IN (1, 2)"
     assert words(filtered.predicate) == "y.v IN (1, 2)"
 
@@ -467,10 +464,10 @@ def test_very_deep_queries(text: str) -> None:
 
 def test_long_queries() -> None:
     formula = parse(" OR ".join(f"A AS x{index}" for index in range(2_000))).formula
-    assert isinstance(formula, Or)
+    assert isinstance(formula, n.Or)
     assert len(formula.parts) == 2_000
     tests = predicate(" OR ".join(f"x.v = {index}" for index in range(2_000)))
-    assert isinstance(tests, Call)
+    assert isinstance(tests, ex.Call)
     assert len(tests.args) == 2_000
 
 
@@ -478,7 +475,7 @@ def test_the_grammar_and_the_printer_agree_on_reserved_words() -> None:
     grammar = files("ostinato.core.text").joinpath("shared.lark").read_text(encoding="utf-8")
     listed = re.search(r"^NAME: .*\(\?!\(\?:([a-z|]+)\)", grammar, re.MULTILINE)
     assert listed is not None
-    assert set(listed[1].split("|")) == RESERVED
+    assert set(listed[1].split("|")) == ex.RESERVED
 
 
 def test_importing_the_parser_does_not_import_lark() -> None:
@@ -496,24 +493,24 @@ literals = st.one_of(
     st.none(),
     st.text(st.characters(codec="utf-8"), max_size=5),
     st.datetimes(),
-).map(Literal)
-attributes = st.builds(Attribute, names_, names_)
+).map(ex.Literal)
+attributes = st.builds(ex.Attribute, names_, names_)
 
 
 def compound(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
-    def calls(ops: tuple[str, ...], least: int, most: int) -> st.SearchStrategy[Call]:
-        return st.builds(Call, st.sampled_from(ops), st.lists(inner, min_size=least, max_size=most).map(tuple))
+    def calls(ops: tuple[str, ...], least: int, most: int) -> st.SearchStrategy[ex.Call]:
+        return st.builds(ex.Call, st.sampled_from(ops), st.lists(inner, min_size=least, max_size=most).map(tuple))
 
     return st.one_of(
         calls(("=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "like"), 2, 2),
         calls(("not", "is_null", "is_true", "abs", "lower"), 1, 1),
-        calls(("neg",), 1, 1).filter(lambda call: not isinstance(call.args[0], Literal)),
+        calls(("neg",), 1, 1).filter(lambda call: not isinstance(call.args[0], ex.Literal)),
         calls(("concat", "coalesce"), 1, 3),
         calls(("in",), 2, 4),
         # The parser makes one flat call of a AND b AND c.
         *(
             calls((op,), 2, 3).filter(
-                lambda call: all(not isinstance(arg, Call) or arg.op != call.op for arg in call.args)
+                lambda call: all(not isinstance(arg, ex.Call) or arg.op != call.op for arg in call.args)
             )
             for op in ("and", "or")
         ),
@@ -521,27 +518,27 @@ def compound(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
 
 
 exprs = st.recursive(literals | attributes, compound, max_leaves=8)
-events = st.builds(Event, names_ | st.none(), names_)
+events = st.builds(n.Event, names_ | st.none(), names_)
 
 
 def composed(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
     parts = st.lists(inner, min_size=2, max_size=3).map(tuple)
     return st.one_of(
-        st.builds(Filter, inner, exprs).filter(lambda formula: not isinstance(formula.body, Absent)),
-        st.builds(Or, parts),
-        st.builds(Sequence, parts, st.booleans()),
-        st.builds(Repeat, inner, st.booleans()),
+        st.builds(n.Filter, inner, exprs).filter(lambda formula: not isinstance(formula.body, n.Absent)),
+        st.builds(n.Or, parts),
+        st.builds(n.Sequence, parts, st.booleans()),
+        st.builds(n.Repeat, inner, st.booleans()),
     )
 
 
-absences = st.builds(Absent, events, exprs | st.none())
+absences = st.builds(n.Absent, events, exprs | st.none())
 formulas = st.recursive(events | absences, composed, max_leaves=6)
 aggregates = st.one_of(
-    st.builds(lambda op, arg: Call(op, (arg,)), st.sampled_from(["sum", "first", "last", "max"]), attributes),
-    st.builds(lambda name: Call("count", (Variable(name),)), names_),
+    st.builds(lambda op, arg: ex.Call(op, (arg,)), st.sampled_from(["sum", "first", "last", "max"]), attributes),
+    st.builds(lambda name: ex.Call("count", (ex.Variable(name),)), names_),
 )
 items = st.lists(
-    st.builds(Item, st.builds(Variable, names_) | aggregates | exprs, st.sampled_from(["c1", "select", "x"])),
+    st.builds(n.Item, st.builds(ex.Variable, names_) | aggregates | exprs, st.sampled_from(["c1", "select", "x"])),
     min_size=1,
     max_size=3,
     unique_by=lambda item: item.name,
@@ -552,7 +549,7 @@ windows = st.one_of(
     st.builds(Window, st.just("attribute"), st.integers(0, 99) | st.floats(0.001, 1e300), names_),
 )
 queries = st.builds(
-    Query,
+    n.Query,
     formulas,
     st.sampled_from(["ALL", "STRICT", "NXT", "LAST", "MAX"]),
     items | st.none(),
@@ -563,30 +560,30 @@ queries = st.builds(
 )
 
 
-def starts_with_a_bracket(query: Query) -> bool:
-    return query.items is not None and to_text(query.items[0].expr).startswith("(")
+def starts_with_a_bracket(query: n.Query) -> bool:
+    return query.items is not None and ex.to_text(query.items[0].expr).startswith("(")
 
 
 # `SELECT MAX (x.v + 1) * 2` is the function max, so the strategy cannot stand before a bracket.
 @given(queries.filter(lambda query: query.strategy not in ("LAST", "MAX") or not starts_with_a_bracket(query)))
-def test_round_trip(query: Query) -> None:
+def test_round_trip(query: n.Query) -> None:
     assert parse(format.to_text(query)) == query
     assert parse(format.pretty_print(query)) == query
 
 
 @given(exprs)
 def test_round_trip_of_predicates(expr: Expr) -> None:
-    assert predicate(to_text(expr)) == expr
+    assert predicate(ex.to_text(expr)) == expr
 
 
 @given(exprs)
 def test_round_trip_of_conditions(expr: Expr) -> None:
     """`explain` shows what a transition asks as one condition; read as x[…] it is the same one."""
-    type_test = Call("=", (Attribute("x", "type"), Attribute("x", "B")))
-    own = transform(expr, lambda node: replace(node, variable="x") if isinstance(node, Attribute) else node)
-    parts = own.args if isinstance(own, Call) and own.op == "and" else (own,)
-    assert predicate(f"x[{Condition('B', rename_to_current(expr))}]") == Call("and", (type_test, *parts))
-    assert predicate(f"x[{Condition(None, rename_to_current(expr))}]") == own
+    type_test = ex.Call("=", (ex.Attribute("x", "type"), ex.Attribute("x", "B")))
+    own = ex.transform(expr, lambda node: replace(node, variable="x") if isinstance(node, ex.Attribute) else node)
+    parts = own.args if isinstance(own, ex.Call) and own.op == "and" else (own,)
+    assert predicate(f"x[{Condition('B', ex.rename_to_current(expr))}]") == ex.Call("and", (type_test, *parts))
+    assert predicate(f"x[{Condition(None, ex.rename_to_current(expr))}]") == own
 
 
 @pytest.mark.parametrize(

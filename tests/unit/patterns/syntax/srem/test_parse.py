@@ -12,20 +12,11 @@ from ostinato.core.expressions import CURRENT, TRUE, Attribute, Call, Expr, Lite
 from ostinato.core.text.grammar import MAX_DEPTH
 from ostinato.core.window import Window
 from ostinato.errors import QueryError
-from ostinato.patterns.syntax.srem.nodes import (
-    EPSILON,
-    Concat,
-    Either,
-    Expression,
-    Plus,
-    SremPattern,
-    Star,
-    Test,
-    to_text,
-)
+from ostinato.patterns.syntax.srem import nodes as n
+from ostinato.patterns.syntax.srem.nodes import Expression
 from ostinato.patterns.syntax.srem.parse import parse
 
-ANY = Test(TRUE)
+ANY = n.Test(TRUE)
 
 
 def own(name: str) -> Attribute:
@@ -36,7 +27,7 @@ def equal(left: Expr, right: object) -> Expr:
     return Call("=", (left, right if isinstance(right, Attribute) else Literal(right)))  # type: ignore[arg-type]
 
 
-A, B, C = (Test(equal(own("type"), letter)) for letter in "ABC")
+A, B, C = (n.Test(equal(own("type"), letter)) for letter in "ABC")
 TEXTS = {A: "[type = 'A']", B: "[type = 'B']", C: "[type = 'C']"}
 
 
@@ -50,8 +41,8 @@ def expression(text: str) -> Expression:
 def test_the_example_of_the_paper() -> None:
     both = Call("and", (equal(own("type"), "H"), equal(own("id"), Attribute("r1", "id"))))
     text = "[type = 'T'] -> r1 . true* . [type = 'H' and id = r1.id]  WITHIN 10 EVENTS"
-    first = Test(equal(own("type"), "T"), ("r1",))
-    assert parse(text) == SremPattern(Concat((first, Star(ANY), Test(both))), (), Window("events", 10))
+    first = n.Test(equal(own("type"), "T"), ("r1",))
+    assert parse(text) == n.SremPattern(n.Concat((first, n.Star(ANY), n.Test(both))), (), Window("events", 10))
 
 
 @pytest.mark.parametrize(
@@ -59,19 +50,19 @@ def test_the_example_of_the_paper() -> None:
     [
         ("true", ANY),
         ("[true]", ANY),
-        ("TRUE -> r", Test(TRUE, ("r",))),
-        ("true -> s, r", Test(TRUE, ("r", "s"))),
-        ("()", EPSILON),
-        ("{A} . {B} . {C}", Concat((A, B, C))),
-        ("({A} . {B}) . {C}", Concat((Concat((A, B)), C))),
-        ("{A} | {B} . {C}", Either((A, Concat((B, C))))),
-        ("({A} | {B}) . {C}", Concat((Either((A, B)), C))),
-        ("{A} . {B}*", Concat((A, Star(B)))),
-        ("({A} . {B})*", Star(Concat((A, B)))),
-        ("{A}*+", Plus(Star(A))),
-        ("{A}?", Either((A, EPSILON))),
-        ("({A} -> r)+", Plus(Test(A.test, ("r",)))),
-        ("{A} -> r+", Plus(Test(A.test, ("r",)))),
+        ("TRUE -> r", n.Test(TRUE, ("r",))),
+        ("true -> s, r", n.Test(TRUE, ("r", "s"))),
+        ("()", n.EPSILON),
+        ("{A} . {B} . {C}", n.Concat((A, B, C))),
+        ("({A} . {B}) . {C}", n.Concat((n.Concat((A, B)), C))),
+        ("{A} | {B} . {C}", n.Either((A, n.Concat((B, C))))),
+        ("({A} | {B}) . {C}", n.Concat((n.Either((A, B)), C))),
+        ("{A} . {B}*", n.Concat((A, n.Star(B)))),
+        ("({A} . {B})*", n.Star(n.Concat((A, B)))),
+        ("{A}*+", n.Plus(n.Star(A))),
+        ("{A}?", n.Either((A, n.EPSILON))),
+        ("({A} -> r)+", n.Plus(n.Test(A.test, ("r",)))),
+        ("{A} -> r+", n.Plus(n.Test(A.test, ("r",)))),
         ("(({A}))", A),
     ],
 )
@@ -79,15 +70,15 @@ def test_operators(text: str, meant: Expression) -> None:
     for letter, test in zip("ABC", (A, B, C), strict=True):
         text = text.replace("{" + letter + "}", TEXTS[test])
     assert expression(text) == meant
-    assert expression(to_text(meant)) == meant
+    assert expression(n.to_text(meant)) == meant
 
 
 def test_conditions_are_those_of_cel() -> None:
     parts = (own("v"), Attribute("r", "v"))
-    assert expression("true -> r . [r[v = 3] AND v BETWEEN 1 AND 2]") == Concat(
+    assert expression("true -> r . [r[v = 3] AND v BETWEEN 1 AND 2]") == n.Concat(
         (
-            Test(TRUE, ("r",)),
-            Test(
+            n.Test(TRUE, ("r",)),
+            n.Test(
                 Call(
                     "and",
                     (
@@ -99,14 +90,14 @@ def test_conditions_are_those_of_cel() -> None:
             ),
         )
     )
-    assert expression("true -> r . [is_true(v > r.v)]") == Concat(
-        (Test(TRUE, ("r",)), Test(Call("is_true", (Call(">", parts),))))
+    assert expression("true -> r . [is_true(v > r.v)]") == n.Concat(
+        (n.Test(TRUE, ("r",)), n.Test(Call("is_true", (Call(">", parts),))))
     )
 
 
 def test_an_attribute_may_have_the_name_of_a_register() -> None:
-    assert expression("true -> v . [v > v.v]") == Concat(
-        (Test(TRUE, ("v",)), Test(Call(">", (own("v"), Attribute("v", "v")))))
+    assert expression("true -> v . [v > v.v]") == n.Concat(
+        (n.Test(TRUE, ("v",)), n.Test(Call(">", (own("v"), Attribute("v", "v")))))
     )
 
 
@@ -119,14 +110,14 @@ def test_keywords_have_no_case_and_names_do() -> None:
 
 
 def test_comments_and_backticks() -> None:
-    assert expression("true -- any\n -> `my r` . [`a b` = `my r`.`c`] -- end") == Concat(
-        (Test(TRUE, ("my r",)), Test(equal(own("a b"), Attribute("my r", "c"))))
+    assert expression("true -- any\n -> `my r` . [`a b` = `my r`.`c`] -- end") == n.Concat(
+        (n.Test(TRUE, ("my r",)), n.Test(equal(own("a b"), Attribute("my r", "c"))))
     )
-    assert to_text(expression("true -> `my r`")) == "true -> `my r`"
+    assert n.to_text(expression("true -> `my r`")) == "true -> `my r`"
 
 
 def test_clauses() -> None:
-    assert parse("true PARTITION BY a, `b c` WITHIN 2 minutes") == SremPattern(
+    assert parse("true PARTITION BY a, `b c` WITHIN 2 minutes") == n.SremPattern(
         ANY, ("a", "b c"), Window("time", 120_000_000_000)
     )
     assert parse("true WITHIN 2.5 ON price").window == Window("attribute", 2.5, "price")
@@ -137,7 +128,7 @@ def test_the_pattern_keeps_its_text_and_places() -> None:
     text = "true . [v = 1] -> r"
     pattern = parse(text)
     assert pattern.text == text
-    assert isinstance(pattern.expression, Concat)
+    assert isinstance(pattern.expression, n.Concat)
     second = pattern.expression.parts[1].span
     assert text[second.start : second.end] == "[v = 1] -> r"
 
@@ -155,7 +146,7 @@ def test_the_pattern_keeps_its_text_and_places() -> None:
     ],
 )
 def test_what_is_written_back_is_what_was_read(text: str) -> None:
-    assert to_text(expression(text)) == text
+    assert n.to_text(expression(text)) == text
     assert str(expression(text)) == text
 
 
@@ -166,22 +157,22 @@ def test_equal_expressions_are_equal_keys_also_after_a_journey() -> None:
     assert arrived == first
     assert "_hash" in first.__dict__
     assert "_hash" not in arrived.__dict__
-    assert hash(Star(ANY)) != hash(Plus(ANY))
+    assert hash(n.Star(ANY)) != hash(n.Plus(ANY))
 
 
 def test_nested_repetition_stays_small() -> None:
     text = "true"
     for _ in range(30):
         text = f"({text})+"
-    assert to_text(expression(text)) == "true" + "+" * 30
+    assert n.to_text(expression(text)) == "true" + "+" * 30
 
 
 def test_long_expressions() -> None:
     many = expression(" . ".join(["true"] * 3_000))
-    assert isinstance(many, Concat)
+    assert isinstance(many, n.Concat)
     assert len(many.parts) == 3_000
     choice = expression(" | ".join(f"[v = {index}]" for index in range(2_000)))
-    assert isinstance(choice, Either)
+    assert isinstance(choice, n.Either)
     assert len(choice.parts) == 2_000
 
 
