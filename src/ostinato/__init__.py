@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 # Before the functions of the same names: importing a package later would put it in the function's place.
 from ostinato import rules as _rules  # noqa: F401
@@ -12,6 +13,12 @@ from ostinato.errors import DataError, LimitError, OstinatoError, QueryError
 from ostinato.patterns.limits import Limits
 
 if TYPE_CHECKING:
+    import os
+
+    import pyarrow as pa
+
+    from ostinato.core.frames import Frame, TableLike
+    from ostinato.documents.schema.schema import Schema
     from ostinato.forecast.forecaster import Forecaster
     from ostinato.forecast.model import ForecastModel
     from ostinato.forecast.settings import ForecastLimits
@@ -47,17 +54,49 @@ __all__ = [
 ]
 
 
+# Classes that are loaded when they are asked for: loading them all would take most of a second.
+_LAZY = {
+    "Automaton": "ostinato.patterns.sra.automaton",
+    "Engine": "ostinato.patterns.runtime.engine",
+    "ForecastLimits": "ostinato.forecast.settings",
+    "ForecastModel": "ostinato.forecast.model",
+    "Forecaster": "ostinato.forecast.forecaster",
+    "RuleEngine": "ostinato.rules.incremental.engine",
+    "RuleLimits": "ostinato.rules.limits",
+    "XSeqLimits": "ostinato.xseq.limits",
+}
+
+
 def cel(text: str) -> CelQuery:
-    """Compile a CEL query; raises QueryError when it is wrong."""
+    """Compile a CEL query.
+
+    Parameters
+    ----------
+    text
+        A formula with its clauses, or `SELECT … WHERE …`; see docs/cel.md.
+
+    Raises
+    ------
+    QueryError
+        With the place, the reason and a likely fix, when the query is wrong.
+    """
     from ostinato.patterns.query import CelQuery
 
     return CelQuery(text)
 
 
 def srem(text: str) -> SremQuery:
-    """Compile a symbolic regular expression with memory; raises QueryError when it is wrong.
+    """Compile a symbolic regular expression with memory. It matches unbroken stretches of the stream.
 
-    Its matches are the segments of the stream, each without a gap, that are in its language.
+    Parameters
+    ----------
+    text
+        The expression with its clauses; see docs/srem.md.
+
+    Raises
+    ------
+    QueryError
+        With the place, the reason and a likely fix, when the expression is wrong.
     """
     from ostinato.patterns.query import SremQuery
 
@@ -65,28 +104,67 @@ def srem(text: str) -> SremQuery:
 
 
 def rules(text: str) -> RuleProgram:
-    """Check a program of event rules (DETECT … ON … END); raises QueryError when it is wrong."""
+    """Compile a program of event rules, `DETECT … ON … END`.
+
+    Parameters
+    ----------
+    text
+        The rules; see docs/rules.md.
+
+    Raises
+    ------
+    QueryError
+        With the place, the reason and a likely fix, when a rule is wrong.
+    """
     from ostinato.rules.program import RuleProgram
 
     return RuleProgram(text)
 
 
-def xseq(text: str, *, matches: Literal["all", "longest"] = "all", schema: Any = None) -> XSeqQuery:
-    """Compile an XSeq query over XML or JSON documents; raises QueryError when it is wrong.
+def xseq(
+    text: str, *, matches: Literal["all", "longest"] = "all", schema: str | os.PathLike[str] | Schema | None = None
+) -> XSeqQuery:
+    """Compile an XSeq query over XML or JSON documents.
 
-    `matches="longest"` leaves out matches that another one continues. `schema` is the path of a DTD, an XML Schema or a
-    sample document that says what can occur.
+    Parameters
+    ----------
+    text
+        The query; see docs/xseq.md.
+    matches
+        "longest" leaves out matches that another one continues.
+    schema
+        What can occur in the documents: the path of a DTD, an XML Schema or a sample document.
+
+    Raises
+    ------
+    QueryError
+        With the place, the reason and a likely fix, when the query is wrong.
     """
     from ostinato.xseq.query import XSeqQuery
 
     return XSeqQuery(text, matches=matches, schema=schema)
 
 
+@overload
+def detect_many(queries: Mapping[str, PatternQuery], data: Frame, /, **options: Any) -> Frame: ...
+@overload
+def detect_many(queries: Mapping[str, PatternQuery], data: TableLike, /, **options: Any) -> pa.Table: ...
 def detect_many(queries: Mapping[str, PatternQuery], data: Any, /, **options: Any) -> Any:
     """The matches of several queries over the same data, in one table (or Spark DataFrame, in one pass).
 
-    The column `query` says which one a match belongs to; columns that its query does not have are NULL. `options` are
-    those of `ostinato.cel(…).detect`.
+    Parameters
+    ----------
+    queries
+        Queries by name, of `cel` and `srem`.
+    data
+        As for `detect` of a single query.
+    options
+        Those of `detect`.
+
+    Returns
+    -------
+    pyarrow.Table, or a Spark DataFrame for a Spark DataFrame
+        The column `query` names the query of each match; columns that its query does not have are NULL.
     """
     from ostinato.patterns.many import detect_many
 
@@ -94,37 +172,10 @@ def detect_many(queries: Mapping[str, PatternQuery], data: Any, /, **options: An
 
 
 def __getattr__(name: str) -> object:
-    """Classes that are loaded when they are asked for: engines (for `restore`), limits, automata."""
-    if name == "Engine":
-        from ostinato.patterns.runtime.engine import Engine
-
-        return Engine
-    if name == "RuleEngine":
-        from ostinato.rules.incremental.engine import RuleEngine
-
-        return RuleEngine
-    if name == "RuleLimits":
-        from ostinato.rules.limits import RuleLimits
-
-        return RuleLimits
-    if name == "XSeqLimits":
-        from ostinato.xseq.limits import XSeqLimits
-
-        return XSeqLimits
-    if name == "Forecaster":
-        from ostinato.forecast.forecaster import Forecaster
-
-        return Forecaster
-    if name == "ForecastModel":
-        from ostinato.forecast.model import ForecastModel
-
-        return ForecastModel
-    if name == "ForecastLimits":
-        from ostinato.forecast.settings import ForecastLimits
-
-        return ForecastLimits
-    if name == "Automaton":
-        from ostinato.patterns.sra.automaton import Automaton
-
-        return Automaton
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'ostinato' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -166,7 +166,7 @@ def test_wrong_arguments(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
         ostinato.xseq("//a", schema=tmp_path / "none.dtd")
     with pytest.raises(ostinato.OstinatoError, match="schema"):
-        ostinato.xseq("//a", schema={"a": "b"})
+        ostinato.xseq("//a", schema={"a": "b"})  # type: ignore[arg-type]
     with pytest.raises(DataError, match=r"none\.xml"):
         ids(tmp_path / "none.xml")
     with pytest.raises(DataError, match="cannot be read from int"):
