@@ -40,15 +40,14 @@ def main(items: int = 500, seed: int = 1) -> None:
     file.write_text("".join(json.dumps(reading) + "\n" for reading in day))
 
     query = ost.xseq(STOLEN)
-    names = {"root": "shop", "record": "reading"}
     print(f"{len(day):,} readings")
-    for row in query.detect(file, **names).to_pylist():
+    for row in query.detect(file, root="shop", record="reading").to_pylist():
         print(f"  {row['item']} left at {row['gone']}, taken at {row['taken']}, never paid")
 
     # A column of documents: one shop each, and one that is damaged, which spoils its own row only.
     shops = [json.dumps(readings(20, random.Random(number))) for number in range(5)]
     shops[3] = shops[3][:100]
-    found = query.detect(pa.array(shops), on_error="collect", **names)
+    found = query.detect(pa.array(shops), on_error="collect", root="shop", record="reading")
     print("five shops:", {row["row"]: row["item"] or row["error"].splitlines()[0] for row in found.to_pylist()})
 
 

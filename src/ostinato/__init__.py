@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ostinato.core.frames import Frame, TableLike
-    from ostinato.documents.schema.schema import Schema
+    from ostinato.documents.schema.model import Schema
     from ostinato.forecast.forecaster import Forecaster
     from ostinato.forecast.model import ForecastModel
     from ostinato.forecast.settings import ForecastLimits

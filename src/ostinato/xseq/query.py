@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from ostinato.core.backends import is_spark_frame, spark_backend
 from ostinato.core.options import bad_option
@@ -15,9 +15,11 @@ from ostinato.xseq.limits import XSeqLimits
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from ostinato.core.frames import Frame
     from ostinato.documents.columns import Format
     from ostinato.documents.schema.model import Schema
     from ostinato.files.reader import OnError
+    from ostinato.xseq.options import DocumentSource, FrameOptions, ReadOptions
     from ostinato.xseq.paper.diagram import VPADiagram
     from ostinato.xseq.run import QueryRun
 
@@ -52,32 +54,57 @@ class XSeqQuery:
         never = (note.text for note in self._compiled.notes if note.never)
         return [*never, *find_warnings(self.text, self._compiled.written)]
 
+    @overload
+    def detect(self, source: Frame, /, **options: Unpack[FrameOptions]) -> Frame: ...
+    @overload
+    def detect(self, source: DocumentSource, /, **options: Unpack[ReadOptions]) -> pa.Table: ...
     def detect(self, source: Any, /, **options: Any) -> Any:
-        """The answer as a table, one row per match; of many documents, first with which of them a row is from.
+        """The answer: one row per match.
 
-        `source` is a document: a path, bytes, an open binary file, or text that begins like one. Or many: a folder, a
-        pattern or a list of files (column `document`); an Arrow, pandas or polars column or a table with one, in files
-        too (`column=` names it; column `row`). Or a Spark DataFrame. Documents are XML or JSON, also compressed; in
-        columns also structs, lists and maps. Options: `format` ("xml", "json", "jsonl"; else guessed), `doctype`
-        ("refuse" or "skip"), `encoding`, `namespaces`, `root` and `record` (names for JSON), `on_error` ("raise",
-        "skip"; "collect" for many documents), `limits`.
+        Parameters
+        ----------
+        source
+            A document: a path, bytes, an open binary file, or text that begins like one. Or many: a folder, a pattern
+            or a list of files (the answer begins with a column `document`); an Arrow, pandas or polars column, or a
+            table or files of tables with one (column `row`). Or a Spark DataFrame. Documents are XML or JSON, also
+            compressed; in columns also structs, lists and maps.
+        column
+            Which column of a table holds the documents.
+        format
+            "xml", "json" or "jsonl"; guessed from each document unless given.
+        on_error
+            What to do with a document that cannot be read: "raise", "skip", or for many documents "collect".
+        doctype
+            "refuse" documents with a DOCTYPE, or "skip" the DOCTYPE. It is never expanded.
+        encoding, namespaces
+            The encoding of documents that do not say; the prefixes that the query uses.
+        root, record
+            What the elements are called that stand for a JSON text and for the items of a list.
+        limits
+            Bounds on depth, matches and memory.
+        files, keep
+            For Spark DataFrames only: see `ostinato.spark.xseq.detect_xseq`.
+
+        Returns
+        -------
+        pyarrow.Table, or a Spark DataFrame for a Spark DataFrame
         """
         if is_spark_frame(source):
             return spark_backend().detect_xseq(self, source, **options)
         return self._run(source, whole=True, **options).table()
 
-    def batches(self, source: Any, /, **options: Any) -> Iterator[pa.Table]:
+    def batches(self, source: DocumentSource, /, **options: Unpack[ReadOptions]) -> Iterator[pa.Table]:
         """The answer in pieces, each as soon as its matches are certain: for documents larger than memory.
 
         Rows come in the order in which they become certain. Options as for `detect`.
         """
         return self._run(source, **options).tables()
 
-    def count(self, source: Any, /, **options: Any) -> int:
+    def count(self, source: DocumentSource, /, **options: Unpack[ReadOptions]) -> int:
         """How many matches `detect` would return."""
         return self._run(source, texts=False, **options).count()
 
-    def recognises(self, source: Any, /, **options: Any) -> bool:
+    def recognises(self, source: DocumentSource, /, **options: Unpack[ReadOptions]) -> bool:
         """Whether a document, or one of many, has a match at all; reading stops at the first one.
 
         Navigation with axes that lead back is decided by the automaton of the paper's section 6, in one pass and with

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,7 +26,7 @@ def assert_same(found: list[Row], expected: list[Row]) -> None:
         assert all(map(same, row, wanted)), (found, expected)
 
 
-def detected(query: n.Query, document: bytes, matches: Matches, **options: object) -> list[Row]:
+def detected(query: n.Query, document: bytes, matches: Matches, **options: Any) -> list[Row]:
     table = ost.xseq(query_text(query), matches=matches).detect(io.BytesIO(document), **options)
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 

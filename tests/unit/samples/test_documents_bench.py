@@ -6,6 +6,7 @@ import json
 import runpy
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ from xseq_peers import NEEDS, PEERS, asked  # noqa: E402
 def test_others_count_the_same(peer: str, query: str, kind: str, tmp_path: Path) -> None:
     pytest.importorskip(NEEDS.get(peer, "xml"))
     path = ensure_document(tmp_path, kind, 50_000 if query == "Figure 1" else 200_000)
-    named = {"root": "stocks", "record": "transaction"} if kind == "stock lines" else {}
+    named: dict[str, Any] = {"root": "stocks", "record": "transaction"} if kind == "stock lines" else {}
     text = benchmark.QUERIES["S2" if query == "Figure 1" else query]
     assert PEERS[peer](query, path) == ostinato.xseq(text).count(path, **named) > 0
 

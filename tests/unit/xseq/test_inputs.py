@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import ostinato
+from ostinato.documents.columns import Format
 from ostinato.errors import DataError, QueryError
 
 XML = "<shop><sale id='1'/><sale id='2'/></shop>"
@@ -169,7 +170,8 @@ def test_lists_and_folders_of_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("pack", "extension"), [(gzip.compress, ".gz"), (bz2.compress, ".bz2")])
 def test_compressed_documents(pack: Any, extension: str, tmp_path: Path) -> None:
     large = "<shop>" + "<sale id='7'/>" * 200_000 + "</shop>"
-    for text, format in ((XML, "xml"), (LINES, "jsonl"), (large, "xml")):
+    documents: list[tuple[str, Format]] = [(XML, "xml"), (LINES, "jsonl"), (large, "xml")]
+    for text, format in documents:
         path = tmp_path / f"f.{format}{extension}"
         path.write_bytes(pack(text.encode()))
         expected = ostinato.xseq(IDS).count(text)

@@ -236,7 +236,7 @@ def test_columns_of_documents_have_every_verb() -> None:
 @pytest.mark.parametrize(
     "options", [{"doctype": "expand"}, {"on_error": "foo"}, {"namespaces": "x"}, {"frmat": "xml"}, {"root": ""}]
 )
-def test_options_that_are_none(options: dict[str, object]) -> None:
+def test_options_that_are_none(options: dict[str, Any]) -> None:
     with pytest.raises(ostinato.OstinatoError, match="fix: give"):
         ostinato.xseq("//b").detect("<a/>", **options)
     with pytest.raises(ostinato.OstinatoError, match="whole number"):

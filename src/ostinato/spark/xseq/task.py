@@ -99,7 +99,8 @@ class XSeqTask:
         options = {name: value for name, value in self.options.items() if name not in names}
         if not isinstance(source, str):
             return iter([query.detect(source, format=format, **options)])
-        skip = {"on_error": "skip"} if self.on_error == "skip" else {}  # lines of JSON lines, one by one
+        # lines of JSON lines are skipped one by one
+        skip: dict[str, Any] = {"on_error": "skip"} if self.on_error == "skip" else {}
         return _held_back(query.batches(source, format=format, **skip, **options))
 
 

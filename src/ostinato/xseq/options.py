@@ -1,0 +1,51 @@
+"""The options of an XSeq query's verbs, as types: what to read, and how."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Literal, Protocol, TypedDict
+
+from ostinato.core.arrays import UInt8
+from ostinato.core.frames import TableLike
+from ostinato.documents.columns import Format
+from ostinato.files.reader import OnError
+from ostinato.xseq.limits import XSeqLimits
+
+
+class ByteStream(Protocol):
+    """An open binary file, or anything that reads like one."""
+
+    def read(self, size: int, /) -> bytes | None: ...
+
+
+# A document (path, bytes, text, open file), a folder or list of files, or a column or table of documents.
+DocumentSource = (
+    str | bytes | bytearray | memoryview | UInt8 | os.PathLike[str] | ByteStream | Sequence[object] | TableLike
+)
+
+
+class _Reading(TypedDict, total=False):
+    column: str | None
+    format: Format | None
+    on_error: OnError
+    doctype: Literal["refuse", "skip"]
+    encoding: str | None
+    namespaces: Mapping[str, str] | None
+    root: str
+    record: str
+    limits: XSeqLimits | None
+
+
+class ReadOptions(_Reading, total=False):
+    """How documents are read in this process."""
+
+    name: str | None
+    chunk_size: int
+
+
+class FrameOptions(_Reading, total=False):
+    """How the documents of a Spark DataFrame are read: see `ostinato.spark.xseq.detect_xseq`."""
+
+    files: bool
+    keep: str | Sequence[str] | None
