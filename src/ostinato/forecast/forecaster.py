@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from ostinato.core.backends import is_spark_frame, spark_backend
 from ostinato.core.events import to_arrow
+from ostinato.core.frames import SparkFrame, TableLike
 from ostinato.errors import DataError
 from ostinato.forecast.chain.machine import Machine, completed
 from ostinato.forecast.learn.drift import DriftAlarm, batch_losses
@@ -26,11 +27,26 @@ from ostinato.patterns.query import PatternQuery
 
 
 class Forecaster:
-    """How to learn; `fit` does it.
+    """How to learn when a pattern completes; `fit` does it.
 
-    A query that is text is in CEL unless `language` says "srem". `features` are conditions on one event, such as
-    "speed > 3": they refine what the model tells apart, and never change what matches. Further options are those of
-    `Settings` and of `Learning`: p_min, min_count, gamma, alpha, r, prior, max_nodes.
+    Parameters
+    ----------
+    query
+        The pattern: what `ostinato.cel` or `ostinato.srem` returns, or text.
+    order
+        How many earlier events a forecast may look at; "auto" chooses by held-out events.
+    horizon
+        How many events ahead are forecast.
+    threshold
+        The probability that intervals promise.
+    features
+        Conditions on one event, such as "speed > 3". They refine what the model tells apart, and never change what
+        matches.
+    language
+        What a query that is text is written in: "cel" (the default) or "srem".
+    options
+        Those of `Settings` (calibrate, holdout, time, type, order_by, limits) and of `Learning` (p_min, min_count,
+        gamma, alpha, r, prior, max_nodes).
     """
 
     def __init__(
@@ -47,8 +63,14 @@ class Forecaster:
         self.pattern = Pattern.of(query, features, language)
         self.settings = Settings.of(order=order, horizon=horizon, threshold=threshold, **options)
 
-    def fit(self, history: Any) -> ForecastModel:
-        """Learn from events (pyarrow, pandas, polars, a list of dicts; a Spark DataFrame)."""
+    def fit(self, history: TableLike | SparkFrame) -> ForecastModel:
+        """Learn from events.
+
+        Parameters
+        ----------
+        history
+            A table (pyarrow, pandas, polars, a list of dicts) or a batch DataFrame of Spark.
+        """
         if is_spark_frame(history):
             fitted: ForecastModel = spark_backend().fit(self, history)
             return fitted

@@ -8,12 +8,13 @@ from functools import cached_property
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import pyarrow as pa
 
 from ostinato.core.backends import is_spark_frame, spark_backend
+from ostinato.core.frames import Frame, SparkFrame, TableLike
 from ostinato.core.options import bad_option
 from ostinato.errors import DataError, LimitError
 from ostinato.forecast.chain.machine import Machine, completed
@@ -108,14 +109,31 @@ class ForecastModel:
 
     # -- verbs
 
+    @overload
+    def forecast(self, events: Frame, /, *, within: Sequence[int] = ()) -> Frame: ...
+    @overload
+    def forecast(self, events: TableLike, /, *, within: Sequence[int] = ()) -> pa.Table: ...
     def forecast(self, events: Any, /, *, within: Sequence[int] = ()) -> Any:
-        """A row for each event, in the order of the rows; of a Spark DataFrame, batch or streaming, a DataFrame.
+        """When the next match will complete, after each event: one row per event, in the order of the rows.
 
-        `probability` that a match completes within the horizon, and `beyond`, that none does; `point`, the likeliest
-        number of events ahead; `earliest` and `latest`, the shortest interval that holds the promised probability, and
-        `mass`, its own by the model (NULL: none holds so much); the same in seconds where events have a time, with the
-        median for `point`; `completes`, whether a match completed with this event. Counted are events of the same
-        partition. `within=[5, 20]` adds `within_5` and `within_20`: the probability within so many events.
+        Parameters
+        ----------
+        events
+            A table (pyarrow, pandas, polars, a list of dicts), or a Spark DataFrame, batch or streaming.
+        within
+            `[5, 20]` adds `within_5` and `within_20`: the probability of a match within so many events.
+
+        Returns
+        -------
+        pyarrow.Table, or a Spark DataFrame for a Spark DataFrame
+            - `probability` that a match completes within the horizon, and `beyond`, that none does;
+            - `point`, the likeliest number of events ahead;
+            - `earliest` and `latest`, the shortest interval that holds the promised probability, and `mass`, the
+              probability that the model gives it (NULL where no interval holds so much);
+            - the same in seconds where events have a time, with the median for `point`;
+            - `completes`, whether a match completed with this event.
+
+            Only events of the same partition count.
         """
         if is_spark_frame(events):
             return spark_backend().forecast(self, events, within=within)
@@ -125,11 +143,19 @@ class ForecastModel:
         """Takes the events batch by batch, in the order of time, and goes on where the last batch ended."""
         return Scorer(self, within)
 
-    def evaluate(self, holdout: Any, /, *, within: int | None = None, decision: float = 0.5) -> Evaluation:
-        """Scores on events that were not learned from, beside those of baselines.
+    def evaluate(
+        self, holdout: TableLike | SparkFrame, /, *, within: int | None = None, decision: float = 0.5
+    ) -> Evaluation:
+        """Scores on events that the model has not learned from, beside those of baselines.
 
-        `within`: the number of events ahead that probabilities are judged for (all of the horizon unless given);
-        `decision`: from which probability on "it will happen" is said. A Spark DataFrame is scored where its rows are.
+        Parameters
+        ----------
+        holdout
+            Later events: a table, or a Spark DataFrame, which is scored where its rows are.
+        within
+            How many events ahead probabilities are judged for (default: the horizon).
+        decision
+            The probability from which a forecast counts as "it will happen".
         """
         if is_spark_frame(holdout):
             scored: Evaluation = spark_backend().evaluate(self, holdout, within=within, decision=decision)
@@ -160,13 +186,19 @@ class ForecastModel:
             distances=distances,
         )
 
-    def update(self, events: Any, /, *, decay: float = 1.0) -> Drift | None:
-        """Learn from further events, all that was learned before weighing `decay` times as much.
+    def update(self, events: TableLike, /, *, decay: float = 1.0) -> Drift | None:
+        """Learn from further events, and say whether the stream has changed.
 
-        Before it learns, the model is held against them: a stream that is no longer the one that was learned rings the
-        alarm, which is returned. Intervals are calibrated anew, by the last of these events and what is remembered of
-        earlier ones, unless the alarm says that these were of another stream. Contexts begin anew with each call, so
-        give as many events at once as there are.
+        Before it learns, the model is checked against the new events. Where the stream is no longer the one that was
+        learned, the drift is returned. Otherwise intervals are calibrated again, by the last of these events and what
+        is remembered of earlier ones.
+
+        Parameters
+        ----------
+        events
+            A table. Contexts start over with each call, so give as many events at once as there are.
+        decay
+            How much everything learned before still weighs, from 0 to 1.
         """
         if is_spark_frame(events):
             raise DataError(
