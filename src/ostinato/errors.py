@@ -1,10 +1,16 @@
-"""Every error a user can meet: what is wrong, where, and the likely fix."""
+"""Every error that a user can meet, as data: what is wrong, where, and the likely fix.
+
+Each surface writes errors in its own words. `str(error)` is Python's; the command line calls `error.render` with a
+function that writes an option of Python as one of its own (`overwrite=True` as `--overwrite`).
+"""
 
 from __future__ import annotations
 
+import copy
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any, Self
 
 
 @dataclass(frozen=True)
@@ -18,8 +24,143 @@ class Span:
         return Span(min(self.start, other.start), max(self.end, other.end))
 
 
+@dataclass(frozen=True)
+class Position:
+    """Where in the data: the file or document, and the row."""
+
+    source: str | None = None
+    row: int | None = None
+
+    def __str__(self) -> str:
+        return ", ".join(part for part in (self.source, None if self.row is None else f"row {self.row}") if part)
+
+
+_FIX = "\nfix: "
+ANY = "…"  # a value that is for the user to choose
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option that a message names, with the value to give it: None names the option alone."""
+
+    name: str
+    value: str | bool | None = ANY
+
+    def __str__(self) -> str:
+        if self.value is None or self.value == ANY:
+            return self.name if self.value is None else f"{self.name}={ANY}"
+        return f'{self.name}="{self.value}"' if isinstance(self.value, str) else f"{self.name}={self.value}"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A limit that a message names, as a field of the class `owner`."""
+
+    name: str
+    owner: str = "Limits"
+
+    def __str__(self) -> str:
+        return f"{self.owner}({self.name}={ANY})"
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a message says to call: in Python, and as a verb of the command line."""
+
+    python: str
+    verb: str
+
+    def __str__(self) -> str:
+        return self.python
+
+
+Part = str | Option | Limit | Call
+
+
+class Message(str):
+    """Text with options and limits in it. As a string it reads as in Python; `render` writes them in another way."""
+
+    parts: tuple[Part, ...]
+
+    def __new__(cls, *parts: Part) -> Message:
+        flat = [inner for part in parts for inner in (part.parts if isinstance(part, Message) else (part,))]
+        made = super().__new__(cls, "".join(map(str, flat)))
+        made.parts = tuple(flat)
+        return made
+
+    def __getnewargs__(self) -> tuple[Part, ...]:  # type: ignore[override]
+        return self.parts
+
+    def format(self, *args: object, **names: object) -> Message:
+        return Message(*(part.format(*args, **names) if isinstance(part, str) else part for part in self.parts))
+
+    def render(self, write: Callable[[Part], str]) -> str:
+        return "".join(map(write, self.parts))
+
+
 class OstinatoError(Exception):
-    """Base of every error raised on purpose by Ostinato."""
+    """Base of every error raised on purpose by Ostinato.
+
+    Attributes
+    ----------
+    reason : str
+        What is wrong.
+    fix : str or None
+        What to do about it.
+    option : str or None
+        The option whose value is wrong.
+    limit : str or None
+        The limit that was reached.
+    position : Span, Position or None
+        Where in the query, or in the data.
+    """
+
+    limit: str | None = None
+
+    def __init__(self, reason: str, *, fix: str | None = None, option: str | None = None) -> None:
+        self.reason, self.fix, self.option = reason, fix, option
+        super().__init__(reason)
+
+    @property
+    def position(self) -> Span | Position | None:
+        return None
+
+    def render(self, write: Callable[[Part], str] = str) -> str:
+        """The whole message; `write` puts its options and limits into the words of a surface."""
+        text = "\n".join(self._lines(_rendered(self.reason, write)))
+        return f"{text}{_FIX}{_rendered(self.fix, write)}" if self.fix else text
+
+    def _lines(self, reason: str) -> list[str]:
+        """The lines before the fix."""
+        return [reason]
+
+    def replace(self, **fields: Any) -> Self:
+        """The same error with other values of some of its fields."""
+        other = copy.copy(self)
+        other.__dict__.update(fields)
+        return other
+
+    @classmethod
+    def parse(cls, text: str) -> OstinatoError:
+        """An error from its text: snapshots keep them so, and Spark tells no more of what a task raised."""
+        reason, _, fix = text.partition(_FIX)
+        return OstinatoError(reason, fix=fix or None)
+
+    def __str__(self) -> str:
+        return self.render()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.__dict__)  # children take arguments that Exception does not keep
+
+
+def _rebuild(kind: type[OstinatoError], fields: dict[str, Any]) -> OstinatoError:
+    error = kind.__new__(kind, fields["reason"])
+    error.__dict__.update(fields)
+    return error
+
+
+def _rendered(text: str, write: Callable[[Part], str]) -> str:
+    return text.render(write) if isinstance(text, Message) else text
 
 
 class QueryError(OstinatoError):
@@ -28,20 +169,21 @@ class QueryError(OstinatoError):
     def __init__(
         self, reason: str, *, text: str | None = None, span: Span | None = None, fix: str | None = None
     ) -> None:
-        self.reason, self.text, self.span, self.fix = reason, text, span, fix
-        super().__init__(reason)
+        self.text, self.span = text, span
+        super().__init__(reason, fix=fix)
+
+    @property
+    def position(self) -> Span | None:
+        return self.span
 
     def within(self, text: str) -> QueryError:
         """The same error, knowing the query text it points into."""
-        return self if self.text is not None else QueryError(self.reason, text=text, span=self.span, fix=self.fix)
+        return self if self.text is not None else self.replace(text=text)
 
-    def __str__(self) -> str:
-        parts = [self.reason]
-        if self.text is not None and self.span is not None:
-            parts.append(_excerpt(self.text, self.span))
-        if self.fix:
-            parts.append(f"fix: {self.fix}")
-        return "\n".join(parts)
+    def _lines(self, reason: str) -> list[str]:
+        if self.text is None or self.span is None:
+            return [reason]
+        return [reason, _excerpt(self.text, self.span)]
 
 
 class DataError(OstinatoError):
@@ -50,22 +192,30 @@ class DataError(OstinatoError):
     def __init__(
         self, reason: str, *, source: str | None = None, row: int | None = None, fix: str | None = None
     ) -> None:
-        self.reason, self.source, self.row, self.fix = reason, source, row, fix
-        where = ", ".join(part for part in (source, None if row is None else f"row {row}") if part)
-        super().__init__(
-            "\n".join(
-                part for part in (f"{where}: {reason}" if where else reason, f"fix: {fix}" if fix else "") if part
-            )
-        )
+        self.source, self.row = source, row
+        super().__init__(reason, fix=fix)
+
+    @property
+    def position(self) -> Position | None:
+        return None if self.source is None and self.row is None else Position(self.source, self.row)
+
+    def _lines(self, reason: str) -> list[str]:
+        return [reason if self.position is None else f"{self.position}: {reason}"]
 
 
 class LimitError(OstinatoError):
     """A bound on work or memory was reached; nothing was lost but the answer is not complete."""
 
+    limit: str
+    fix: str
+
     def __init__(self, limit: str, bound: int, *, reason: str, fix: str) -> None:
-        self.limit, self.bound, self.reason, self.fix = limit, bound, reason, fix
-        shown = f"{bound:,}" if bound < 10**15 else f"{bound:.0e}"
-        super().__init__(f"{reason} (limit {limit}={shown})\nfix: {fix}")
+        self.limit, self.bound = limit, bound
+        super().__init__(reason, fix=fix)
+
+    def _lines(self, reason: str) -> list[str]:
+        shown = f"{self.bound:,}" if self.bound < 10**15 else f"{self.bound:.0e}"
+        return [f"{reason} (limit {self.limit}={shown})"]
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:

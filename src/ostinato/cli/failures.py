@@ -6,11 +6,20 @@ import functools
 import os
 import signal
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_type_hints
 
 import typer
 
-from ostinato.errors import DataError, LimitError, OstinatoError, QueryError
+from ostinato.errors import ANY, Call, DataError, Limit, LimitError, Option, OstinatoError, Part, QueryError
+
+_VERBS: dict[str, Callable[..., None]] = {}
+# The exit code and the first word for each kind of error, the more special before OstinatoError.
+_KINDS: dict[type[OstinatoError], tuple[int, str]] = {
+    QueryError: (2, "query error"),
+    DataError: (1, "data error"),
+    LimitError: (1, "limit reached"),
+    OstinatoError: (1, "error"),
+}
 
 
 class Stopped(BaseException):
@@ -35,30 +44,24 @@ def _stop(number: int, frame: object) -> NoReturn:
 def guarded(verb: Callable[..., None]) -> Callable[..., None]:
     """Turn every expected failure into a message and an exit code: 2 for the query or usage, 1 for data and files."""
 
+    _VERBS[verb.__name__] = verb
+
     @functools.wraps(verb)
     def run(*args: Any, **kwargs: Any) -> None:
         try:
             verb(*args, **kwargs)
         except (typer.Exit, typer.BadParameter):
             raise
-        except QueryError as error:
-            _fail(2, "query error", str(error))
-        except DataError as error:
-            _fail(1, "data error", str(error))
-        except LimitError as error:
-            _fail(1, "limit reached", str(error))
         except OstinatoError as error:
-            _fail(1, "error", str(error))
+            code, what = next(found for kind, found in _KINDS.items() if isinstance(error, kind))
+            _fail(code, what, error.render(_Writer(verb)))
         except BrokenPipeError:
             raise  # whoever read our output has gone; typer ends quietly
         except OSError as error:
             _fail(1, "error", f"{error.filename}: {error.strerror}" if error.filename else str(error))
         except MemoryError:
-            _fail(
-                1,
-                "out of memory",
-                "fix: narrow WITHIN, bound the matches with --limit-matches, or rules with --longest",
-            )
+            fix = "narrow WITHIN, bound the matches with --limit-matches, or rules with --longest"
+            _fail(1, "out of memory", f"fix: {fix}")
         except KeyboardInterrupt:
             _fail(130, "stopped", "nothing was written")
         except Stopped as error:
@@ -73,6 +76,36 @@ def guarded(verb: Callable[..., None]) -> Callable[..., None]:
             )
 
     return run
+
+
+class _Writer:
+    """Writes the options, limits and calls that a message names as a verb of the command line has them."""
+
+    def __init__(self, verb: Callable[..., None]) -> None:
+        self.options = _options(verb)
+
+    def __call__(self, part: Part) -> str:
+        if isinstance(part, Call):
+            return f"ostinato {part.verb}"
+        if isinstance(part, Limit):
+            return f"--max {part.name}=N" if "--max" in self.options else f"{part} in Python"
+        if not isinstance(part, Option):
+            return part
+        name = f"--{part.name.replace('_', '-')}"
+        trained = _options(_VERBS["train"]) if name not in self.options and "MODEL" in self.options else {}
+        if name not in self.options and name not in trained:
+            return str(part)
+        value = (self.options | trained)[name] if part.value == ANY else part.value
+        written = f"{name} {value}" if isinstance(value, str) else name
+        return f"{written}, when the model is trained" if name in trained else written
+
+
+def _options(verb: Callable[..., None]) -> dict[str, str]:
+    """The options and arguments of a verb, with what their values are called."""
+    hints = get_type_hints(verb, include_extras=True).values()
+    found = [each for hint in hints for each in getattr(hint, "__metadata__", ())]
+    # In an annotation, typer keeps the first name of an option in the place of its default.
+    return {str(each.metavar if each.default is ... else each.default): each.metavar or "VALUE" for each in found}
 
 
 def _fail(code: int, what: str, message: str) -> NoReturn:

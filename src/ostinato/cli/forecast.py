@@ -146,7 +146,7 @@ def train(
         return
     if master:
         usage("--master is for --engine spark")
-    events = Events(files, given_kinds(kind), on_error.value, trained=False)
+    events = Events(files, given_kinds(kind), on_error.value)
     learn(forecaster, events, output, overwrite=overwrite)
 
 
@@ -180,12 +180,14 @@ def update(
     [cyan]ostinato update model/ --input today.parquet --decay 0.9 --output newer/[/]
     """
     files = _files([*(inputs or ()), *(more or ())])
-    from ostinato.cli.jobs.forecast import Events, check_folder, load
+    from ostinato.cli.jobs.forecast import Events
     from ostinato.cli.jobs.forecast import update as learn
+    from ostinato.forecast.model import ForecastModel
+    from ostinato.forecast.storage import check_place
 
-    found = load(model)
+    found = ForecastModel.load(model)
     if output is not None and output.absolute() != model.absolute():
-        check_folder(output, overwrite=overwrite)
+        check_place(output, overwrite=overwrite)
     learn(found, Events(files, given_kinds(kind), on_error.value), output or model, decay=decay)
 
 
@@ -234,9 +236,10 @@ def forecast(
     """
     files = _files([*(inputs or ()), *(more or ())])
     check_output(output, files, spark=engine is EngineName.SPARK)
-    from ostinato.cli.jobs.forecast import Events, ForecastJob, load, told
+    from ostinato.cli.jobs.forecast import Events, ForecastJob, told
+    from ostinato.forecast.model import ForecastModel
 
-    found, kinds, ahead = load(model), given_kinds(kind), _whole_numbers("--within", within)
+    found, kinds, ahead = ForecastModel.load(model), given_kinds(kind), _whole_numbers("--within", within)
     if engine is EngineName.SPARK:
         _check_spark(on_error)
         if sort:
@@ -291,20 +294,21 @@ def evaluate(
     files = _files([*(inputs or ()), *(more or ())])
     if picture is not None and picture.suffix.lower() != ".svg":
         usage(f"--picture {picture} must end in .svg")
-    from ostinato.cli.jobs.forecast import Events, load
+    from ostinato.cli.jobs.forecast import Events
     from ostinato.cli.jobs.forecast import evaluate as score
+    from ostinato.forecast.model import ForecastModel
 
     events = Events(files, given_kinds(kind), on_error.value)
-    score(load(model), events, within=within, decision=decision, picture=picture)
+    score(ForecastModel.load(model), events, within=within, decision=decision, picture=picture)
 
 
 def explained(folder: str) -> str | None:
     """What `ostinato explain` says of a folder that holds a model; None where it is none."""
     if not (Path(folder) / "model.json").is_file():
         return None
-    from ostinato.cli.jobs.forecast import load
+    from ostinato.forecast.model import ForecastModel
 
-    return load(Path(folder)).explain()
+    return ForecastModel.load(Path(folder)).explain()
 
 
 def _files(inputs: list[str]) -> list[Path]:

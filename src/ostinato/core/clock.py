@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.core.arrays import Float64, Int64
-from ostinato.errors import DataError, did_you_mean
+from ostinato.errors import DataError, Message, Option, did_you_mean
 
 _MIN, _MAX = -(2**63), 2**63 - 1
 _SECOND = 10**9
@@ -48,10 +48,13 @@ class Clock:
         kind = schema.field(column).type
         clock = cls(column, kind.value_type if pa.types.is_dictionary(kind) else kind, attribute)
         if clock._step is None:
-            use, other = ("measure a window along", "ON") if attribute else ("order events by", "time=…")
+            use = "measure a window along" if attribute else "order events by"
             raise DataError(
                 f"cannot {use} `{column}`: its type is {kind}, not a timestamp, date or number",
-                fix=f"convert it to a timestamp or a number, or name another column with {other}",
+                fix=Message(
+                    "convert it to a timestamp or a number, or name another column with ",
+                    "ON" if attribute else Option("time"),
+                ),
             )
         return clock
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.core.clock import Clock
-from ostinato.errors import DataError, did_you_mean
+from ostinato.errors import ANY, DataError, Message, Option, did_you_mean
 
 DEFAULT_TIME, DEFAULT_TYPE = "ts", "type"
 
@@ -137,19 +137,19 @@ class StreamColumns:
         elif needs_time:
             others = {name: kind for name, kind in column_kinds(schema).items() if name != type}
             likely = [name for kind in ("timestamp", "date", "number") for name in others if others[name] == kind]
-            fix = f"name the time column: time={(likely or ['…'])[0]!r}"
+            fix = Message("name the time column: ", Option("time", likely[0] if likely else ANY))
             raise DataError(f"the query needs a time column, and there is no `{DEFAULT_TIME}`", fix=fix)
         if type is not None and column_kinds(schema)[type] in ("nested", "binary"):
             raise DataError(
                 f"`{type}` cannot be the event type: its values are {schema.field(type).type}",
-                fix="name another column with type=…",
+                fix=Message("name another column with ", Option("type")),
             )
         named = sorted(set(relations))
         if type is None and len(named) > 1:
             hint = did_you_mean(DEFAULT_TYPE, schema.names)
             raise DataError(
                 f"the query tells {', '.join(named)} apart, but there is no column `{DEFAULT_TYPE}`",
-                fix="; ".join(filter(None, ["name the column that tells them apart with type=…", hint])),
+                fix=Message("name the column that tells them apart with ", Option("type"), f"; {hint}" if hint else ""),
             )
         return cls(time, type, tuple(order_by), named[0] if type is None and named else None)
 

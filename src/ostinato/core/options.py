@@ -7,7 +7,7 @@ from datetime import timedelta
 from numbers import Real
 from typing import Any, Literal, get_args
 
-from ostinato.errors import OstinatoError
+from ostinato.errors import Limit, Message, Option, OstinatoError
 
 OnLate = Literal["count", "collect", "raise"]
 
@@ -48,5 +48,6 @@ def check_column_names(option: str, columns: Any) -> tuple[str, ...]:
     return given
 
 
-def bad_option(option: str, value: Any, accepted: str) -> OstinatoError:
-    return OstinatoError(f"{option} cannot be {value!r}\nfix: give {accepted}")
+def bad_option(option: str | Limit, value: Any, accepted: str) -> OstinatoError:
+    named = option if isinstance(option, Limit) else Option(option, None)
+    return OstinatoError(Message(named, f" cannot be {value!r}"), fix=f"give {accepted}", option=named.name)

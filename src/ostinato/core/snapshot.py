@@ -45,7 +45,7 @@ class Snapshot:
     @staticmethod
     def from_bytes(data: object) -> Snapshot:
         if not isinstance(data, bytes) or len(data) < _HEADER.size or data[:8] != MAGIC:
-            raise DataError("this is not an Ostinato snapshot", fix="pass the bytes that Engine.snapshot() returned")
+            raise DataError("this is not an Ostinato snapshot", fix="pass the bytes that snapshot() returned")
         _, version, head_size, checksum = _HEADER.unpack_from(data)
         if version != VERSION:
             raise DataError(

@@ -21,7 +21,7 @@ import pyarrow as pa
 from ostinato.core.arrow import byte_runs, is_bytes, is_text, plain_type
 from ostinato.documents import compressed as packed
 from ostinato.documents.read import ByteReader, ByteSource, open_source, to_utf8
-from ostinato.errors import DataError
+from ostinato.errors import DataError, Message, Option
 
 Format = Literal["xml", "json", "jsonl"]
 DocumentBytes = npt.NDArray[np.uint8]
@@ -174,7 +174,9 @@ def _of_head(reader: ByteReader, name: str | None) -> Format:
     if head[:1] not in b'{["-0123456789tfn':
         reason = f"the document begins with {head[:8]!r}, which neither XML nor JSON does"
         raise DataError(
-            reason, source=name, fix='if it is JSON all the same, say so to see what is wrong: format="json"'
+            reason,
+            source=name,
+            fix=Message("if it is JSON all the same, say so to see what is wrong: ", Option("format", "json")),
         )
     line, _, rest = head.partition(b"\n")
     return "jsonl" if rest.strip(_BLANKS) and _is_json(line) else "json"

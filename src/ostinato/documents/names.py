@@ -21,7 +21,7 @@ from ostinato.documents.kernels.names import (
 )
 from ostinato.documents.kernels.utf8 import PAD
 from ostinato.documents.tokens import Names
-from ostinato.errors import LimitError
+from ostinato.errors import Limit, LimitError, Message
 
 _SEEDS = np.array([secrets.randbits(64) | 1, secrets.randbits(64) | 1], np.uint64)  # others in every process
 _FIRST_BITS = 10
@@ -81,7 +81,7 @@ class NameTable(Names):
                 "names",
                 self.most,
                 reason="there are too many different names of elements and attributes",
-                fix="raise the limit, XSeqLimits(names=…), if the document is meant to be so",
+                fix=Message("raise the limit, ", Limit("names", "XSeqLimits"), ", if the document is meant to be so"),
             )
         if self.state[NAMES] >= self.sizes.size:
             self._bits += 1

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.documents.compressed import LONGEST_MARK, Unpacked, packing
-from ostinato.errors import DataError
+from ostinato.errors import DataError, Message, Option
 
 ByteSource = Any  # bytes, bytearray, memoryview, an array of uint8, a path, or a file that is open for reading bytes
 
@@ -143,7 +143,7 @@ class _Recoded:
                 raise DataError(
                     f"not {self._encoding}, near byte {self._done + getattr(error, 'start', 0)}: {reason}",
                     source=self._source,
-                    fix='say how it is really written: encoding="..."',
+                    fix=Message("say how it is really written: ", Option("encoding")),
                 ) from error
             self._done += count
         count = min(len(self._ready), room.size)
@@ -252,7 +252,7 @@ def _disagree(what: str, declared: str, real: str, source: str | None) -> DataEr
         f"the declaration says encoding={declared!r}, but the document {what}"
         + (" written so" if what == "is not" else ""),
         source=source,
-        fix=f'say which is right, as in encoding="{real}"',
+        fix=Message("say which is right, as in ", Option("encoding", real)),
     )
 
 
@@ -270,5 +270,5 @@ def _known(encoding: str, source: str | None) -> str:
     raise DataError(
         f"the encoding {encoding!r} is not known",
         source=source,
-        fix='convert the document to UTF-8, or say how it is really written: encoding="..."',
+        fix=Message("convert the document to UTF-8, or say how it is really written: ", Option("encoding")),
     )

@@ -71,11 +71,7 @@ class Scorer:
 
     def restore(self, snapshot: bytes) -> None:
         """Go on where `snapshot` was taken."""
-        try:
-            held = Snapshot.from_bytes(snapshot)
-        except DataError as error:
-            fix = (error.fix or "").replace("Engine.snapshot()", "Scorer.snapshot()")
-            raise DataError(error.reason, fix=fix) from None
+        held = Snapshot.from_bytes(snapshot)
         if held.meta.get("model") != self.fingerprint:
             raise DataError("the snapshot was taken with another model", fix="load the model that it was taken with")
         self.states = held.arrays["states"]

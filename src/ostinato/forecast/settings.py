@@ -58,7 +58,9 @@ class Settings:
         for option in told:
             if option not in known:
                 others = known | {each.name for each in fields(Learning)} | {"features", "language"}
-                raise OstinatoError(f"a forecaster has no option `{option}`\nfix: {did_you_mean(option, others)}")
+                raise OstinatoError(
+                    f"a forecaster has no option `{option}`", fix=did_you_mean(option, others), option=option
+                )
         return cls(
             order_by=check_column_names("order_by", order_by),
             learning=Learning(**learnt),

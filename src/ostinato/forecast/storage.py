@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ostinato.errors import DataError
+from ostinato.errors import Call, DataError, Message, Option
 from ostinato.forecast.learn.counts import Counts
 from ostinato.forecast.learn.drift import DriftAlarm
 from ostinato.forecast.learn.gaps import Gaps
@@ -26,6 +26,7 @@ from ostinato.forecast.settings import ForecastLimits, Settings
 from ostinato.forecast.symbols.age_grid import Grid
 from ostinato.forecast.symbols.encoder import Symbols
 
+SAVED = Message("give the folder that ", Call("model.save(…)", "train"), " wrote")
 VERSION = 2
 FILES = _MODEL, _COUNTS, _GAPS = "model.json", "counts.parquet", "gaps.parquet"
 
@@ -33,7 +34,7 @@ FILES = _MODEL, _COUNTS, _GAPS = "model.json", "counts.parquet", "gaps.parquet"
 def check_place(path: Path, *, overwrite: bool) -> None:
     """Raises DataError where a model cannot be kept."""
     if path.exists() and not overwrite:
-        raise DataError(f"{path} exists already", fix="give another folder, or overwrite=True")
+        raise DataError(f"{path} exists already", fix=Message("give another folder, or ", Option("overwrite", True)))
     if path.exists() and not (path / _MODEL).is_file():
         raise DataError(f"{path} is there and is no saved model, so it is not overwritten", fix="give another folder")
 
@@ -54,7 +55,7 @@ def save(model: ForecastModel, path: Path, *, overwrite: bool) -> None:
 
 def load(path: Path) -> ForecastModel:
     if not (path / _MODEL).is_file():
-        raise DataError(f"there is no saved model in {path}", fix="give the folder that model.save(…) wrote")
+        raise DataError(f"there is no saved model in {path}", fix=SAVED)
     try:
         files = {name: (path / name).read_bytes() for name in FILES}
     except OSError as error:
@@ -110,7 +111,7 @@ def described(model: ForecastModel) -> dict[str, Any]:
 
 def restored(told: Any, counts: pa.Table, gaps: pa.Table) -> ForecastModel:
     if not isinstance(told, dict) or told.get("format") != "ostinato forecast model":
-        raise DataError("this is no forecast model", fix="give the folder that model.save(…) wrote")
+        raise DataError("this is no forecast model", fix=SAVED)
     if told["version"] != VERSION:
         raise DataError(
             f"the model has format version {told['version']}, this is version {VERSION}",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from ostinato.errors import LimitError, OstinatoError
+from ostinato.errors import Limit, LimitError, Message, OstinatoError
 
 _FEWER = (
     "use count() to only count them, push_each() to take them piece by piece, a strategy that gives one match per "
-    "event (SELECT NXT or LAST), a narrower WITHIN, or raise the limit"
+    "event (SELECT NXT or LAST), a narrower WITHIN, or raise "
 )
 
 
@@ -33,12 +33,14 @@ class Limits:
                 "matches",
                 self.matches,
                 reason="more matches than may be returned at once",
-                fix=_FEWER,
+                fix=Message(_FEWER, Limit("matches")),
             )
 
     def check_answer(self, size: int) -> None:
         if size > self.memory:
-            raise LimitError("memory", self.memory, reason=f"the matches take {size:,} bytes", fix=_FEWER)
+            raise LimitError(
+                "memory", self.memory, reason=f"the matches take {size:,} bytes", fix=Message(_FEWER, Limit("memory"))
+            )
 
     def check_memory(self, size: int) -> None:
         if size > self.memory:
@@ -46,5 +48,5 @@ class Limits:
                 "memory",
                 self.memory,
                 reason=f"partial matches need {size:,} bytes",
-                fix="add WITHIN so that old partial matches expire, narrow it, or raise Limits(memory=…)",
+                fix=Message("add WITHIN so that old partial matches expire, narrow it, or raise ", Limit("memory")),
             )

@@ -39,12 +39,12 @@ def joint_schema(answers: Mapping[str, pa.Schema]) -> pa.Schema:
     for name, answer in answers.items():
         for field in answer:
             if field.name == QUERY:
-                raise OstinatoError(f"the answer of {name!r} has a column `{QUERY}` already\nfix: rename it with AS")
+                raise OstinatoError(f"the answer of {name!r} has a column `{QUERY}` already", fix="rename it with AS")
             known = fields.setdefault(field.name, field)
             if known.type != field.type:
                 raise OstinatoError(
-                    f"`{field.name}` is {field.type} in the answer of {name!r} and {known.type} in another\n"
-                    "fix: give one of them another name with AS"
+                    f"`{field.name}` is {field.type} in the answer of {name!r} and {known.type} in another",
+                    fix="give one of them another name with AS",
                 )
     return pa.schema(list(fields.values()))
 

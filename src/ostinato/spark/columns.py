@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from ostinato.core.events import DEFAULT_TIME, column_kinds
-from ostinato.errors import DataError, did_you_mean
+from ostinato.errors import DataError, Message, Option, did_you_mean
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -21,7 +21,7 @@ def time_column(time: str | None, table: StructType) -> str:
     if time not in table.names:
         raise DataError(
             f"the rows of a Spark DataFrame have no order, and there is no time column `{time}`",
-            fix=did_you_mean(time, table.names) or "name the column to order them by: time=…",
+            fix=did_you_mean(time, table.names) or Message("name the column to order them by: ", Option("time")),
         )
     return time
 

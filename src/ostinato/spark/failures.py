@@ -8,8 +8,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ostinato.errors import DataError, LimitError, OstinatoError
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
 
 _NOISE = re.compile(
     r"\n\s*at [\w.$]+\(|\n\n?(?:Driver|JVM) stacktrace|\n=== Streaming Query| If the stream job|\s*SQLSTATE: "
@@ -28,31 +32,40 @@ _FULL = re.compile(r"No space left on device|not enough space on the disk", re.I
 _POISON = re.compile(r"MALFORMED_RECORD|Malformed (?:CSV )?record|Unexpected end-of-input|CANNOT_PARSE|JsonParseExc")
 
 
-def told_by_spark(error: Exception, *, checkpoint: Path | None = None, output: Path | None = None) -> str:
+def raised_text(*reason: Column | str, fix: str) -> Column:
+    """The text of an error that Spark is to raise with `raise_error`."""
+    from pyspark.sql import functions as f
+
+    parts = (f.lit(part) if isinstance(part, str) else part.cast("string") for part in reason)
+    return f.concat(*parts, f.lit(str(OstinatoError("", fix=fix))))
+
+
+def describe_failure(error: Exception, *, checkpoint: Path | None = None, output: Path | None = None) -> OstinatoError:
     """What went wrong in a job that keeps its state and its answer in these folders."""
     text, trace = str(error), str(getattr(error, "_stackTrace", ""))
     if (java := getattr(error, "java_exception", None)) is not None:
         text = f"{java.toString()}\n{text}"
     everything = f"{text}\n{trace}"
     if raised := _RAISED.search(everything):
-        return raised[1]
+        return OstinatoError.parse(raised[1])
     if ours := re.search(r"ostinato\.errors\.\w+: ", text):
-        return _NOISE.split(text[ours.end() :], maxsplit=1)[0].strip()
+        return OstinatoError.parse(_NOISE.split(text[ours.end() :], maxsplit=1)[0].strip())
     if _FULL.search(everything):
-        return f"no space left on the disk of {_fullest(checkpoint, output)}\nfix: free some, then run it again"
+        fullest = _fullest(checkpoint, output)
+        return OstinatoError(f"no space left on the disk of {fullest}", fix="free some, then run it again")
     if _CHECKPOINT.search(everything):
         if output is not None and "ManifestFileCommitProtocol.commitJob" in everything:
             return _damaged(f"list of files {output / '_spark_metadata'}", "--output", text)
         return _damaged(f"checkpoint {checkpoint}" if checkpoint else "checkpoint", "--checkpoint", text)
     if "KAFKA_DATA_SOURCE_NOT_ENABLED" in text:
-        return "Spark's Kafka connector is not on its class path" + _connector()
+        return OstinatoError("Spark's Kafka connector is not on its class path", fix=_connector())
     if "UnknownTopicOrPartitionException" in everything:
-        return "there is no such topic\nfix: check its name, or create it"
+        return OstinatoError("there is no such topic", fix="check its name, or create it")
     reason = _reason(text)
     if _POISON.search(everything):
         fix = "run it without --engine spark to see the file and the line, or leave them out with --on-error skip"
-        return f"rows cannot be read: {reason}\nfix: {fix}"
-    return reason
+        return OstinatoError(f"rows cannot be read: {reason}", fix=fix)
+    return OstinatoError(reason)
 
 
 def _reason(text: str) -> str:
@@ -62,8 +75,9 @@ def _reason(text: str) -> str:
     return _PREFIX.sub("", _NOISE.split(line, maxsplit=1)[0]).strip()
 
 
-def _damaged(what: str, option: str, text: str) -> str:
-    return f"the {what} cannot be read: {_reason(text)}\nfix: start with a new {option}, or restore the folder"
+def _damaged(what: str, option: str, text: str) -> OstinatoError:
+    fix = f"start with a new {option}, or restore the folder"
+    return OstinatoError(f"the {what} cannot be read: {_reason(text)}", fix=fix)
 
 
 def _fullest(*folders: Path | None) -> Path:
@@ -80,20 +94,20 @@ def _connector() -> str:
     import pyspark
 
     package = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
-    return f"\nfix: PYSPARK_SUBMIT_ARGS='--packages {package} pyspark-shell' in the environment fetches it"
+    return f"PYSPARK_SUBMIT_ARGS='--packages {package} pyspark-shell' in the environment fetches it"
 
 
 @contextmanager
-def told_plainly() -> Iterator[None]:
-    """Raises what a task raised of our own errors as what it is, without the way it took through Spark."""
+def unwrap_errors() -> Iterator[None]:
+    """Raises an error of ours that a task raised as what it is, without the way it took through Spark."""
     try:
         yield
     except Exception as error:
         ours = re.search(r"ostinato\.errors\.(\w+): ", str(error))
         if ours is None or isinstance(error, OstinatoError):
             raise
-        reason, _, fix = told_by_spark(error).partition("\nfix: ")
-        if ours[1] == "LimitError" and (bound := _BOUND.search(reason)):
-            told, limit, most = reason[: bound.start()], bound[1], int(float(bound[2].replace(",", "")))
-            raise LimitError(limit, most, reason=told, fix=fix) from None
-        raise DataError(re.sub(r"^row \d+: ", "", reason), fix=fix or None) from None
+        found = describe_failure(error)
+        if ours[1] == "LimitError" and (bound := _BOUND.search(found.reason)):
+            limit, most = bound[1], int(float(bound[2].replace(",", "")))
+            raise LimitError(limit, most, reason=found.reason[: bound.start()], fix=found.fix or "") from None
+        raise DataError(re.sub(r"^row \d+: ", "", found.reason), fix=found.fix) from None

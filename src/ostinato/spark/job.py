@@ -20,7 +20,7 @@ from rich.console import Console
 from ostinato.core.events import DEFAULT_TIME
 from ostinato.errors import DataError, OstinatoError, did_you_mean
 from ostinato.patterns.query import PatternQuery
-from ostinato.spark.failures import told_by_spark
+from ostinato.spark.failures import describe_failure
 from ostinato.spark.kafka import SKIPPED, TYPES, Topic
 from ostinato.spark.session import session
 from ostinato.viz.table import SHOWN, format_count, terminal_table
@@ -213,7 +213,8 @@ def running(
         except OstinatoError:
             raise
         except Exception as error:
-            raise OstinatoError(f"Spark does not start: {told_by_spark(error)}") from error
+            found = describe_failure(error)
+            raise found.replace(reason=f"Spark does not start: {found.reason}") from error
     logging.getLogger().addHandler(logging.NullHandler())  # py4j logs what it raises as well
     java = getattr(spark, "_jvm", None)  # none behind Spark Connect
     if java is not None:
@@ -226,7 +227,7 @@ def running(
     except Exception as error:
         if os.environ.get("OSTINATO_DEBUG") or type(error).__module__.partition(".")[0] not in ("pyspark", "py4j"):
             raise
-        raise OstinatoError(told_by_spark(error, checkpoint=checkpoint, output=output)) from None
+        raise describe_failure(error, checkpoint=checkpoint, output=output) from None
     finally:
         spark.conf.set(_HIDE, before)
 
@@ -251,7 +252,7 @@ def _check_output(output: Path) -> None:
     """Only what a run like this has written may be written over."""
     if output.exists() and not (output / "_SUCCESS").exists():
         raise OstinatoError(
-            f"{output} is there already, and holds no matches of an earlier run\nfix: name another folder"
+            f"{output} is there already, and holds no matches of an earlier run", fix="name another folder"
         )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ostinato.core.events import DEFAULT_TIME, DEFAULT_TYPE
 from ostinato.errors import DataError
+from ostinato.spark.failures import raised_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -73,8 +74,7 @@ class Topic:
             why = f.when(unread, f"no JSON object of {wanted}").otherwise(f"no time `{time}`")
             shown = f.regexp_replace(f.substring(f.coalesce("value", f.lit("NULL")), 1, 60), r"\s+", " ")
             place = f.format_string(f"topic {self.name}, partition %d, offset %d", "partition", "offset")
-            fix = f.lit("\nfix: --on-error skip leaves such messages out")
-            told = f.concat(place, f.lit(": "), why, f.lit(": "), shown, fix)
+            told = raised_text(place, ": ", why, ": ", shown, fix="--on-error skip leaves such messages out")
             at = f.when(bad, f.raise_error(told).cast("timestamp")).otherwise(at)
         return read.select(*((at if name == time else f.col("event")[name]).alias(name) for name in kinds))
 

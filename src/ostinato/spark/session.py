@@ -48,10 +48,12 @@ def session(
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        raise OstinatoError("Spark is not installed\nfix: pip install 'ostinato[spark]'") from None
+        raise OstinatoError("Spark is not installed", fix="pip install 'ostinato[spark]'") from None
     if master is not None and not _MASTER.fullmatch(master):
         raise OstinatoError(
-            f"Spark cannot run on {master!r}\nfix: give 'local[*]', 'local[2]', 'spark://…', 'yarn' or 'k8s://…'"
+            f"Spark cannot run on {master!r}",
+            fix="give 'local[*]', 'local[2]', 'spark://…', 'yarn' or 'k8s://…'",
+            option="master",
         )
     found = SparkSession.getActiveSession()
     if found is not None:

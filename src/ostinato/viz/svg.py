@@ -75,7 +75,7 @@ def save(path: str | os.PathLike[str], formats: Mapping[str, Callable[[], str]])
     draw = formats.get(target.suffix.lower())
     if draw is None:
         reason = f"{target}: a picture cannot be saved as {target.suffix or 'a file without an ending'}"
-        raise OstinatoError(f"{reason}\nfix: use a name that ends in {' or '.join(formats)}")
+        raise OstinatoError(reason, fix=f"use a name that ends in {' or '.join(formats)}")
     text = draw()
     try:
         handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")

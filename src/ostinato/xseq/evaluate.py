@@ -8,7 +8,7 @@ from typing import Any, Literal
 from ostinato.core.options import bad_option
 from ostinato.documents.columns import Format
 from ostinato.documents.tokens import Tokens
-from ostinato.errors import DataError, LimitError
+from ostinato.errors import DataError, Limit, LimitError, Message
 from ostinato.xseq.compile import CompiledXSeq
 from ostinato.xseq.limits import XSeqLimits
 from ostinato.xseq.runtime.rows import MatchRows
@@ -78,7 +78,7 @@ def _check_sizes(tokens: Tokens, most: int) -> None:
             "token",
             most,
             reason="a text or an attribute is too large",
-            fix="raise the limit, XSeqLimits(token=…), if the document is meant to be so",
+            fix=Message("raise the limit, ", Limit("token", "XSeqLimits"), ", if the document is meant to be so"),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from ostinato.core.options import bad_option
+from ostinato.errors import Limit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,4 +25,4 @@ class XSeqLimits:
         for each in fields(self):
             value = getattr(self, each.name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise bad_option(f"XSeqLimits({each.name}=…)", value, "a whole number from 1 on")
+                raise bad_option(Limit(each.name, "XSeqLimits"), value, "a whole number from 1 on")

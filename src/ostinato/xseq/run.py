@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ostinato.documents.columns import Format, guess_format
 from ostinato.documents.sources import Document, Documents, PeekableFile
-from ostinato.errors import DataError, LimitError, QueryError
+from ostinato.errors import DataError, LimitError, Message, Option, QueryError
 from ostinato.files.reader import OnError
 from ostinato.xseq.compile import CompiledXSeq
 from ostinato.xseq.evaluate import evaluate_document, open_tokens
@@ -113,7 +113,8 @@ class DocumentAnswers:
             tokens = open_tokens(self.compiled, source, format, self.limits, **options)
             try:
                 if format == "xml" and {"root", "record"} & set(options):
-                    raise QueryError("root= and record= name the elements of JSON; this is XML", fix="leave them out")
+                    named = Message(Option("root", None), " and ", Option("record", None))
+                    raise QueryError(Message(named, " name the elements of JSON; this is XML"), fix="leave them out")
                 yield tokens
             finally:
                 tokens.close()
@@ -134,11 +135,11 @@ def _named(name: str | None) -> Iterator[None]:
     except DataError as error:
         if name is None or error.source is not None:
             raise
-        raise DataError(error.reason, source=name, row=error.row, fix=error.fix) from error
+        raise error.replace(source=name) from error
     except LimitError as error:
         if name is None or error.reason.startswith(name):
             raise
-        raise LimitError(error.limit, error.bound, reason=f"{name}: {error.reason}", fix=error.fix) from error
+        raise error.replace(reason=f"{name}: {error.reason}") from error
 
 
 class AnswerBuffer:

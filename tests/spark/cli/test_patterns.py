@@ -20,7 +20,7 @@ import pytest
 
 import ostinato as ost
 from ostinato.files import Writer
-from ostinato.spark.failures import told_by_spark
+from ostinato.spark.failures import describe_failure
 from support.commands import COMMAND, ENVIRONMENT, failed, run
 
 QUERY = "T AS x ; H AS y FILTER x.value > 40 AND y.value < 25 PARTITION BY place WITHIN 10 minutes"
@@ -146,11 +146,11 @@ def test_a_full_disk_is_told_with_its_folder(tmp_path: Path, monkeypatch: pytest
         "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: [TASK_WRITE_FAILED] Task"
     )
     error._stackTrace = "Caused by: java.io.IOException: No space left on device\n\tat java.base/…"  # type: ignore[attr-defined]
-    told = told_by_spark(error, checkpoint=checkpoint, output=output)
+    told = str(describe_failure(error, checkpoint=checkpoint, output=output))
     assert told == f"no space left on the disk of {checkpoint}\nfix: free some, then run it again"
     free[output] = 0
-    assert f"the disk of {output}\n" in told_by_spark(error, checkpoint=checkpoint, output=output)
-    assert told_by_spark(RuntimeError(str(error))) == "Task"
+    assert f"the disk of {output}\n" in str(describe_failure(error, checkpoint=checkpoint, output=output))
+    assert str(describe_failure(RuntimeError(str(error)))) == "Task"
 
 
 def test_a_stream_without_output_is_printed_as_lines(folder: Path) -> None:

@@ -20,7 +20,7 @@ from ostinato.rules.runtime.bound_program import bind_program
 from ostinato.rules.syntax.format import program_text
 from ostinato.spark import detect_rules
 from ostinato.spark.columns import arrow_schema
-from ostinato.spark.failures import told_by_spark
+from ostinato.spark.failures import describe_failure
 from ostinato.spark.rules.columns import to_answer
 from ostinato.spark.rules.sql import run_in_sql
 from support import paths
@@ -268,7 +268,7 @@ def test_rows_that_cannot_be_placed_in_time(spark: Any, text: str, row: Row, mes
     found = rules.detect(given)  # nothing runs yet
     with pytest.raises(PySparkException) as caught:
         found.collect()
-    assert message in told_by_spark(caught.value)
+    assert message in str(describe_failure(caught.value))
 
 
 def test_a_document_that_cannot_be_read(spark: Any) -> None:
@@ -278,4 +278,4 @@ def test_a_document_that_cannot_be_read(spark: Any) -> None:
     rows = rows.set_column(2, "text", pa.array(["{"]))
     with pytest.raises(PySparkException) as caught:
         ost.rules(DOCUMENTS).detect(spark.createDataFrame(rows), document="text").collect()
-    assert told_by_spark(caught.value).startswith("bad JSON at line 1, column 2")
+    assert str(describe_failure(caught.value)).startswith("bad JSON at line 1, column 2")

@@ -12,7 +12,7 @@ import pytest
 import ostinato as ost
 from ostinato.errors import DataError, OstinatoError
 from ostinato.rules.program import RuleProgram
-from ostinato.spark.failures import told_by_spark
+from ostinato.spark.failures import describe_failure
 from ostinato.spark.rules.explain import explain_rules
 from support.spark.patterns import FOREVER, START, Feed, cut, shuffled
 from support.spark.rules import ALL, DOCUMENTS, PROGRAMS, SCHEMA, documents, events, shown
@@ -32,7 +32,7 @@ def failure(feed: Feed, rules: RuleProgram, **options: Any) -> str:
 
     with pytest.raises(PySparkException) as caught:
         run(feed, rules, **options)
-    return told_by_spark(caught.value)
+    return str(describe_failure(caught.value))
 
 
 def found(feed: Feed) -> pa.Table:

@@ -14,7 +14,7 @@ import pytest
 
 import ostinato as ost
 from ostinato.errors import DataError, OstinatoError
-from ostinato.spark.failures import told_by_spark
+from ostinato.spark.failures import describe_failure
 from ostinato.spark.xseq.detect import detect_xseq, read_documents, run_folder
 from ostinato.spark.xseq.files import packed
 from support.spark.xseq import (
@@ -87,7 +87,7 @@ def test_what_becomes_of_bad_documents(spark: Any) -> None:
     failing = query.detect(frame, on_error="raise")  # nothing runs yet
     with pytest.raises(PySparkException) as caught:
         failing.collect()
-    assert told_by_spark(caught.value).startswith("line 1, column 23: `</r>` does not close `<b>`")
+    assert str(describe_failure(caught.value)).startswith("line 1, column 23: `</r>` does not close `<b>`")
 
 
 def test_options_reach_the_tasks(spark: Any) -> None:

@@ -130,7 +130,7 @@ def test_wrong_columns(arguments: dict[str, Any], message: str) -> None:
 
 
 def test_needed_time() -> None:
-    with pytest.raises(DataError, match="time='when'"):
+    with pytest.raises(DataError, match='time="when"'):
         StreamColumns.resolve(pa.schema([("value", pa.int64()), ("when", pa.date32())]), needs_time=True)
 
 

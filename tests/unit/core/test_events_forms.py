@@ -59,7 +59,7 @@ def test_dictionaries_of_many_batches_are_told_apart() -> None:
 
 
 def test_the_type_column_is_never_taken_for_the_time() -> None:
-    with pytest.raises(ostinato.DataError, match="time='at'"):
+    with pytest.raises(ostinato.DataError, match='time="at"'):
         ostinato.cel("A AS x ; B AS y WITHIN 1 second").detect([{"type": "A", "at": 1}])
-    with pytest.raises(ostinato.DataError, match="time='…'"):
+    with pytest.raises(ostinato.DataError, match="time=…"):
         ostinato.cel("A AS x ; B AS y WITHIN 1 second").detect([{"type": "A"}])

@@ -483,7 +483,7 @@ def test_messages_say_what_to_do_here(model: ost.ForecastModel) -> None:
     frame = type("DataFrame", (), {"__module__": "pyspark.sql.dataframe"})()
     with pytest.raises(ost.DataError, match=r"model\.forecast"):
         model.scorer().push(frame)
-    with pytest.raises(ost.DataError, match=r"Scorer\.snapshot"):
+    with pytest.raises(ost.DataError, match=r"that snapshot\(\) returned"):
         model.scorer().restore(b"what")
     for verb in (model.save, ost.ForecastModel.load):
         with pytest.raises(ost.OstinatoError, match="path cannot be 3"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from rich.console import Console
 from ostinato.cli.report import Results, note, progress, say_how_it_went, watched
 from ostinato.core.clock import find_step_back
 from ostinato.core.events import DEFAULT_TIME, DEFAULT_TYPE
-from ostinato.errors import DataError, LimitError, did_you_mean
+from ostinato.errors import DataError, did_you_mean
 from ostinato.files import EventReader, open_events
 from ostinato.files.reader import OnError
 from ostinato.forecast.forecaster import Forecaster
@@ -58,7 +57,6 @@ class Events:
     files: Sequence[Path]
     kinds: Mapping[str, str] = field(default_factory=dict)
     on_error: OnError = "raise"
-    trained: bool = True  # by a model that is there: it remembers the columns
 
     def open(self, pattern: Pattern, settings: Settings, *, whole: bool = False) -> EventReader:
         """With the columns that a model of the pattern reads, and no others unless `whole`."""
@@ -79,14 +77,11 @@ class Events:
 
     @contextmanager
     def placed(self) -> Iterator[None]:
-        """Errors of the events name their files, and options as they are written here."""
+        """Errors of the events name their files."""
         try:
             yield
         except DataError as error:
-            where = "--{} COLUMN, when the model is trained" if self.trained else "--{} COLUMN"
-            fix = re.sub(r"\b(time|type)=…", lambda option: where.format(option[1]), error.fix or "") or None
-            source = error.source or ", ".join(map(str, self.files))
-            raise DataError(error.reason, source=source, row=error.row, fix=fix) from error
+            raise error.replace(source=error.source or ", ".join(map(str, self.files))) from error
 
     def loaded(self, reader: EventReader) -> pa.Table:
         return pa.concat_tables([reader.schema.empty_table(), *watched(reader)])
@@ -104,36 +99,17 @@ class Events:
 
 def train(forecaster: Forecaster, events: Events, output: Path, *, overwrite: bool) -> None:
     """Learn from all events, which need not be in order, and keep the model in a folder."""
-    check_folder(output, overwrite=overwrite)
+    check_place(output, overwrite=overwrite)
     began = time.perf_counter()
     reader = events.open(forecaster.pattern, forecaster.settings)
     with events.placed():
         history = events.loaded(reader)
-        with Console(stderr=True).status("learning"), limits_as_options():
+        with Console(stderr=True).status("learning"):
             model = forecaster.fit(history)
             learned = summary(model)
     model.save(output, overwrite=overwrite)
     events.report(reader, began, f"{int(model.learnt.completions):,} completions")
     print(learned)
-
-
-@contextmanager
-def limits_as_options() -> Iterator[None]:
-    """Errors of limits tell how to raise them here."""
-    try:
-        yield
-    except LimitError as error:
-        fix = re.sub(r"ForecastLimits\((\w+)=…\)", r"--max \1=N", error.fix)
-        raise LimitError(error.limit, error.bound, reason=error.reason, fix=fix) from None
-
-
-def check_folder(output: Path, *, overwrite: bool) -> None:
-    """Before anything is learned: the model can be kept there."""
-    try:
-        check_place(output, overwrite=overwrite)
-    except DataError as error:
-        fix = (error.fix or "").replace("overwrite=True", "--overwrite")
-        raise DataError(error.reason, fix=fix) from None
 
 
 def summary(model: ForecastModel) -> str:
@@ -154,21 +130,12 @@ def train_on_spark(forecaster: Forecaster, job: SparkJob, output: Path, *, overw
     from ostinato.spark.forecast.job import train
     from ostinato.spark.job import say
 
-    check_folder(output, overwrite=overwrite)
+    check_place(output, overwrite=overwrite)
     began = time.perf_counter()
-    with limits_as_options():
-        model = train(forecaster, job)
+    model = train(forecaster, job)
     model.save(output, overwrite=overwrite)
     say(f"{model.learnt.events:,.0f} events, {time.perf_counter() - began:.1f} s")
     print(summary(model))
-
-
-def load(folder: Path) -> ForecastModel:
-    try:
-        return ForecastModel.load(folder)
-    except DataError as error:
-        fix = (error.fix or "").replace("model.save(…)", "ostinato train")
-        raise DataError(error.reason, fix=fix) from None
 
 
 @dataclass(frozen=True)
@@ -236,7 +203,7 @@ def update(model: ForecastModel, events: Events, output: Path, *, decay: float) 
     before = model.learnt.completions * decay
     with events.placed():
         more = events.loaded(reader)
-        with Console(stderr=True).status("learning"), limits_as_options():
+        with Console(stderr=True).status("learning"):
             drift = model.update(more, decay=decay)
             learned = summary(model)
     model.save(output, overwrite=True)

@@ -145,7 +145,7 @@ class RulesJob:
         except DataError as error:
             if error.source is not None:
                 raise
-            raise DataError(error.reason, source=self._source, row=error.row, fix=error.fix) from error
+            raise error.replace(source=self._source) from error
 
     def _report(self, reader: EventReader, ran: _Ran) -> None:
         say_how_it_went(

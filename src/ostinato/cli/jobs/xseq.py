@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,6 @@ from rich.filesize import decimal
 
 from ostinato.cli.report import Results, progress
 from ostinato.documents.sources import Document, DocumentFiles, DocumentRows
-from ostinato.errors import DataError, LimitError, QueryError
 from ostinato.files.reader import OnError
 from ostinato.viz.table import escape_control
 from ostinato.xseq.limits import XSeqLimits
@@ -26,8 +23,6 @@ from ostinato.xseq.runtime.rows import answer_schema
 LIMITS = tuple(each.name for each in fields(XSeqLimits))
 _TELLING = 1_000_000  # bytes from which on a speed says more than how long it takes to start
 _BAD_SHOWN = 100  # bad documents and lines that are listed
-_OPTION = re.compile(r'\b(doctype|encoding|format)="([^"]*)"')
-_LIMIT = re.compile(r"\bwith \w+Limits\((\w+)=\.\.\.\)")
 
 
 def told(rows: int) -> str:
@@ -60,7 +55,7 @@ class XSeqJob:
         began = time.perf_counter()
         source = DocumentRows(self.inputs, self.column, self.on_error) if self.column else DocumentFiles(self.inputs)
         ran = _Ran()
-        with Results(output, told=told) as results, progress("reading", source.size) as advance, _in_options():
+        with Results(output, told=told) as results, progress("reading", source.size) as advance:
 
             def heard(size: int) -> None:
                 ran.bytes += size
@@ -129,22 +124,3 @@ class _Ran:
             console.print(f"  {escape_control(bad)}")
         if list_bad and (more := len(self.bad_documents) + lines - len(shown)):
             console.print(f"  … and {more:,} more")
-
-
-@contextmanager
-def _in_options() -> Iterator[None]:
-    """Errors name the option of the command line instead of an argument of Python."""
-    try:
-        yield
-    except DataError as error:
-        fix = _OPTION.sub(r"--\1 \2", error.fix or "", count=1).replace("schema=", "--schema") or None
-        raise DataError(error.reason, source=error.source, row=error.row, fix=fix) from error
-    except LimitError as error:
-        limit = error.limit.removeprefix("most_")
-        fix = _LIMIT.sub(r"with --max \1=N", error.fix) if limit in LIMITS else error.fix
-        if limit in LIMITS and "--max" not in fix:
-            fix += f": --max {limit}=N"
-        raise LimitError(limit, error.bound, reason=error.reason, fix=fix) from error
-    except QueryError as error:
-        reason = error.reason.replace("root= and record=", "--root and --record")
-        raise QueryError(reason, text=error.text, span=error.span, fix=error.fix) from error

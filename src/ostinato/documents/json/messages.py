@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ostinato.documents.json.kernels import state as st
+from ostinato.errors import Message, Option
 
 _KEY = re.compile(rb'"(?:[^"\\]|\\.)*"')
 _ESCAPES = {b"\t": "\\t", b"\n": "\\n", b"\r": "\\r"}
@@ -13,7 +14,7 @@ _REASONS: dict[int, tuple[str, str | None]] = {
     st.BAD_ESCAPE: ("a backslash in a string is followed by {found}", 'write \\\\ for a backslash, \\" for a quote'),
     st.BAD_HEX: ("\\u needs four hex digits, found {found}", None),
     st.LONE_SURROGATE: ("half of a surrogate pair stands alone", "write both halves, such as \\ud83d\\ude00"),
-    st.BAD_UTF8: ("{found} is not UTF-8", 'say how it is written, as in encoding="latin-1"'),
+    st.BAD_UTF8: ("{found} is not UTF-8", Message("say how it is written, as in ", Option("encoding", "latin-1"))),
     st.BAD_NUMBER: ("a number needs a digit here, found {found}", None),
     st.LEADING_ZERO: ("a number does not start with 0 and another digit", "leave out the 0, or quote the number"),
     st.NO_VALUE: ("a value is expected, found {found}", None),

@@ -29,7 +29,7 @@ from ostinato.documents.json.messages import reason
 from ostinato.documents.names import NameTable
 from ostinato.documents.read import ByteSource, open_source, to_utf8
 from ostinato.documents.tokens import CLOSE, OPEN, Tokens
-from ostinato.errors import DataError, LimitError, OstinatoError
+from ostinato.errors import DataError, Limit, LimitError, Message, OstinatoError
 
 _UNKNOWN, _TRAILING = -1, -2  # before the first value, and after the array at the root
 _MOST_BAD_LINES = 20  # bad lines that are kept; the others are only counted
@@ -326,7 +326,7 @@ class JsonSource:
             limit,
             getattr(self.limits, limit),
             reason=f"{self._name}: {reason}" if self._name else reason,
-            fix=f"raise the limit, XSeqLimits({limit}=…), if the document is meant to be so",
+            fix=Message("raise the limit, ", Limit(limit, "XSeqLimits"), ", if the document is meant to be so"),
         )
 
 

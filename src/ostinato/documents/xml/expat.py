@@ -14,7 +14,7 @@ import numpy as np
 from ostinato.documents.names import NameTable
 from ostinato.documents.read import ByteSource, open_source, to_utf8
 from ostinato.documents.tokens import ATTR, CLOSE, OPEN, TEXT, Tokens
-from ostinato.errors import DataError
+from ostinato.errors import DataError, Message, Option
 
 _TAG = re.compile(rb"""<[^\s/>]+(?:\s+[^\s=]+\s*=\s*(?:"[^"]*"|'[^']*'))*\s*(/?)>""")
 
@@ -73,7 +73,11 @@ class ExpatSource:
 
     def _doctype(self, *_: Any) -> None:
         if self._refuses:
-            raise DataError("the document has a DOCTYPE", source=self._name, fix='doctype="skip" passes over it')
+            raise DataError(
+                "the document has a DOCTYPE",
+                source=self._name,
+                fix=Message(Option("doctype", "skip"), " passes over it"),
+            )
 
     def _entity(self, *_: Any) -> None:
         raise DataError("the DOCTYPE declares entities, which are never expanded", source=self._name)

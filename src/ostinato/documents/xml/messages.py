@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.documents.xml.kernels import state
+from ostinato.errors import Message, Option
 
 _SHOWN = 40  # characters of a name or of other text shown
 
@@ -58,7 +59,7 @@ _WORDS: dict[int, tuple[str, str | None]] = {
     state.DOCTYPE_REFUSED: (
         "the document has a DOCTYPE, which is refused since it can declare entities that grow without bound or read "
         "other files",
-        f'doctype="skip" passes over it; {_NEVER}',
+        Message(Option("doctype", "skip"), f" passes over it; {_NEVER}"),
     ),
     state.DOCTYPE_MISPLACED: ("a DOCTYPE may stand only once, before the root element", None),
     state.BAD_DOCTYPE: ("the DOCTYPE is not correct at {here}", None),
@@ -117,7 +118,8 @@ def _foreign(head: bytes, here: bytes) -> tuple[str, str | None] | None:
     if 0 in head or sum(byte < 9 for byte in head) > 8:
         return f"byte 0x{here[0]:02X}: this is binary data, not XML", None
     if "\N{REPLACEMENT CHARACTER}" in here[:4].decode("utf-8", "replace")[:1] and here[:3] != b"\xef\xbf\xbd":
-        fix = 'say how it is written, as in encoding="latin-1", or declare it: <?xml version="1.0" encoding="..."?>'
+        declared = ', or declare it: <?xml version="1.0" encoding="..."?>'
+        fix = Message("say how it is written, as in ", Option("encoding", "latin-1"), declared)
         return f"byte 0x{here[0]:02X} is not UTF-8", fix
     return None
 

@@ -40,7 +40,7 @@ from ostinato.documents.xml.kernels.state import (
 )  # fmt: skip
 from ostinato.documents.xml.messages import Place, explain, truncated
 from ostinato.documents.xml.namespaces import Namespaces
-from ostinato.errors import DataError, LimitError, OstinatoError
+from ostinato.errors import DataError, Limit, LimitError, Message, OstinatoError
 
 _LARGEST = (1 << 31) - (1 << 20)  # bytes of a buffer: offsets have 32 bits
 
@@ -306,5 +306,5 @@ class XmlSource:
             limit,
             getattr(self.limits, limit),
             reason=f"{self._name}: {reason}" if self._name else reason,
-            fix=f"raise the limit, XSeqLimits({limit}=…), if the document is meant to be so",
+            fix=Message("raise the limit, ", Limit(limit, "XSeqLimits"), ", if the document is meant to be so"),
         )

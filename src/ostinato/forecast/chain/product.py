@@ -9,7 +9,7 @@ import numpy as np
 
 from ostinato.core.arrays import Bools, Float64, Int32
 from ostinato.core.arrow import read_only
-from ostinato.errors import LimitError
+from ostinato.errors import Limit, LimitError, Message
 from ostinato.forecast.chain.contexts import context_automaton
 from ostinato.forecast.learn.suffix_tree import Tree
 from ostinato.forecast.symbols.automaton import SymbolAutomaton
@@ -66,8 +66,11 @@ def product(automaton: SymbolAutomaton, tree: Tree, *, max_states: int, remember
             max_states,
             reason=f"the pattern has {automaton.states:,} states and the tree needs {contexts.states:,} contexts: "
             "together they are in too many",
-            fix="for fewer contexts lower the order, raise p_min or min_count; for fewer pattern states narrow WITHIN "
-            "or leave out features; or raise ForecastLimits(states=…)",
+            fix=Message(
+                "for fewer contexts lower the order, raise p_min or min_count; for fewer pattern states narrow WITHIN "
+                "or leave out features; or raise ",
+                Limit("states", "ForecastLimits"),
+            ),
         )
     pattern.resize(found, refcheck=False)  # in place: nobody else has seen them
     context.resize(found, refcheck=False)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ostinato.core.arrays import Float64
 from ostinato.core.arrow import read_only
-from ostinato.errors import LimitError
+from ostinato.errors import Limit, LimitError, Message
 from ostinato.forecast.chain.product import Product
 
 Float32 = npt.NDArray[np.float32]
@@ -32,7 +32,9 @@ def waiting_times(product: Product, horizon: int, *, max_bytes: int = 2 << 30) -
             max_bytes,
             reason=f"waiting times of {product.states:,} states up to {horizon:,} events ahead take "
             f"{product.states * horizon * 4:,} bytes",
-            fix="lower the horizon or, for fewer states, the order; or raise ForecastLimits(memory=…)",
+            fix=Message(
+                "lower the horizon or, for fewer states, the order; or raise ", Limit("memory", "ForecastLimits")
+            ),
         )
     found = np.empty((product.states, horizon), np.float32)
     for column, block in _blocks(product, horizon):

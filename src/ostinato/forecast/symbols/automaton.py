@@ -17,7 +17,7 @@ import numpy as np
 from ostinato.core.arrays import Bools, Int32
 from ostinato.core.arrow import read_only
 from ostinato.core.conditions import Condition
-from ostinato.errors import LimitError
+from ostinato.errors import Limit, LimitError, Message
 from ostinato.patterns.automata.transducer import Transducer, format_mark
 
 _WEIGHTS = 0x9E3779B97F4A7C15  # an odd number whose powers spread the classes of a row over 64 bits
@@ -173,14 +173,13 @@ class Explorer:
         worst = sorted(range(len(ages)), key=lambda state: -ages[state])[:3]
         parts = [f"{self._part(state)} ({ages[state]:,} ages)" for state in worst if ages[state]]
         aged = self.bound is not None
+        advice = "narrow WITHIN, use fewer events in the pattern" if aged else "use fewer overlapping repetitions"
         return LimitError(
             "pattern_states",
             self.max_states,
             reason="the pattern can stand in too many ways when made deterministic"
             + (f"; most of them differ in how old partial matches are after {', '.join(parts)}" if aged else ""),
-            fix="narrow WITHIN, use fewer events in the pattern, or raise ForecastLimits(pattern_states=…)"
-            if aged
-            else "use fewer overlapping repetitions, or raise ForecastLimits(pattern_states=…)",
+            fix=Message(advice, ", or raise ", Limit("pattern_states", "ForecastLimits")),
         )
 
     def _part(self, state: int) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ostinato.core.arrays import Bools, Int32, Int64
 from ostinato.core.columns.intern import IntegerInterner
-from ostinato.errors import LimitError
+from ostinato.errors import Limit, LimitError, Message
 from ostinato.forecast.symbols.automaton import SymbolAutomaton
 
 # Whether a match completed; the states with a run before (a bit each), and those whose run then grew too old; by how
@@ -105,7 +105,10 @@ def explore(outcomes: Sequence[Outcome | None], states: int, bound: int, max_sta
                         max_states,
                         reason=f"partial matches of {states} parts of the pattern can be of too many ages, each "
                         f"up to {bound}",
-                        fix="narrow WITHIN, use fewer events in the pattern, or raise ForecastLimits(pattern_states=…)",
+                        fix=Message(
+                            "narrow WITHIN, use fewer events in the pattern, or raise ",
+                            Limit("pattern_states", "ForecastLimits"),
+                        ),
                     )
                 number[target] = len(todo)
                 todo.append(target)

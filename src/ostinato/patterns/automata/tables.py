@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ostinato.core.arrays import Int32
-from ostinato.errors import LimitError
+from ostinato.errors import Limit, LimitError, Message
 from ostinato.patterns.automata.determinise import Config, MachineStep, StrategyMachine
 from ostinato.patterns.kernels.protocol import UNKNOWN
 
@@ -57,7 +57,9 @@ class StepTables:
                 "states",
                 self.max_states,
                 reason="the pattern's automaton grows beyond its bound when made deterministic",
-                fix="simplify the pattern (fewer overlapping repetitions), add WITHIN, or raise Limits(states=…)",
+                fix=Message(
+                    "simplify the pattern (fewer overlapping repetitions), add WITHIN, or raise ", Limit("states")
+                ),
             )
         self.placed.append(placed)
         self.index[placed.config] = number

@@ -13,7 +13,7 @@ from ostinato.core.clock import Clock
 from ostinato.core.columns.keys import KeyTable
 from ostinato.core.columns.predicates import PredicateEncoder
 from ostinato.core.events import StreamColumns, column_kinds
-from ostinato.errors import DataError
+from ostinato.errors import DataError, Message, Option
 from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.kernels import protocol
 from ostinato.patterns.plan.check import check_schema
@@ -162,7 +162,13 @@ class BoundQuery:
                 raise DataError(
                     f"`{window.attribute}` decreases here{where}, so WITHIN … ON {window.attribute} has no meaning",
                     row=row,
-                    fix="order the events by it (time=… or order_by=…), or measure the window in events or time",
+                    fix=Message(
+                        "order the events by it (",
+                        Option("time"),
+                        " or ",
+                        Option("order_by"),
+                        "), or measure the window in events or time",
+                    ),
                 )
         return ticks, lows
 

@@ -63,7 +63,7 @@ class Counter:
         self._listed = 0
         self._tally: _Tally | None = None
         self._last: pa.Table | None = None  # the last event read: the next batch must not go behind it
-        self._stopped = ""
+        self._stopped: OstinatoError | None = None
 
     def push(self, batch: Any) -> None:
         """Read events. Within a batch they are put in order; OutOfOrder where a batch goes behind an earlier one."""
@@ -77,22 +77,22 @@ class Counter:
         if not len(rows):
             return
         order = self._order(rows)
-        self._stopped = "this count stopped in the middle of a batch\nfix: count again from the start"
+        self._stopped = OstinatoError("this count stopped in the middle of a batch", fix="count again from the start")
         self._read(rows, order)
         self.events += len(rows)
-        self._stopped = ""
+        self._stopped = None
 
     def total(self) -> int:
         """The stream has ended: the number of its matches."""
         self._check_open()
-        self._stopped = "this count has ended\nfix: start another one"
+        self._stopped = OstinatoError("this count has ended", fix="start another one")
         if self._lists:
             return self._listed + (len(self.engine.flush()) if self.engine.bound else 0)
         return self._tally.total() if self._tally is not None else 0
 
     def _check_open(self) -> None:
-        if self._stopped:
-            raise OstinatoError(self._stopped)
+        if self._stopped is not None:
+            raise self._stopped
 
     def _order(self, rows: pa.Table) -> Int64 | None:
         """What puts the rows in stream order, once they are known to follow the last event before them."""

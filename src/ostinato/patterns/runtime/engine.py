@@ -16,7 +16,7 @@ from ostinato.core.events import DEFAULT_TYPE, StreamColumns, time_order, to_arr
 from ostinato.core.expressions import attributes
 from ostinato.core.options import OnLate
 from ostinato.core.reorder import ReleasedRows, ReorderBuffer
-from ostinato.errors import DataError, LimitError, OstinatoError
+from ostinato.errors import DataError, LimitError, Message, Option, OstinatoError
 from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.plan.required_columns import required_attributes
@@ -31,8 +31,13 @@ from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.strategies import select_matches
 from ostinato.patterns.syntax.nodes import event_types, repeated_variables
 
-_INCOMPLETE = "this engine stopped in the middle of a batch: its state is incomplete\nfix: restore it from a snapshot"
-_ENDED = "this engine was flushed: its stream has ended\nfix: build a new one with query.engine()"
+# As texts, which are part of snapshots.
+_INCOMPLETE = str(
+    OstinatoError(
+        "this engine stopped in the middle of a batch: its state is incomplete", fix="restore it from a snapshot"
+    )
+)
+_ENDED = str(OstinatoError("this engine was flushed: its stream has ended", fix="build a new one with query.engine()"))
 # Beside the user's columns, where matches wait: a kept row's tick along the window, and its place in the stream.
 _TICK, _PLACE = "#tick", "#place"
 _MANY_KEYS = 1024  # fewer are not worth looking through
@@ -125,7 +130,10 @@ class Engine:
         self._check_open()
         stream = self.stream
         if stream.clock is None:
-            raise DataError("the stream has no time column, so its time cannot advance", fix="name it with time=…")
+            raise DataError(
+                "the stream has no time column, so its time cannot advance",
+                fix=Message("name it with ", Option("time")),
+            )
         tick = stream.clock.tick(to)
         table = self._collected(self._read(self.reorder.advance(tick)))
         window = self.compiled.query.window
@@ -407,4 +415,4 @@ class Engine:
 
     def _check_open(self) -> None:
         if self.stopped:
-            raise OstinatoError(self.stopped)
+            raise OstinatoError.parse(self.stopped)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.errors import LimitError
+from ostinato.errors import Limit, LimitError, Message
 from ostinato.patterns.automata.determinise import AllMachine, Cell
 from ostinato.patterns.limits import Limits
 
@@ -75,7 +75,9 @@ class Cells:
         """For the codes below `codes`, and any that were met before."""
         if not self.extend(codes, limits.states):
             reason = "counting this query needs too many deterministic states"
-            raise LimitError("states", limits.states, reason=reason, fix="simplify the query, or raise the limit")
+            raise LimitError(
+                "states", limits.states, reason=reason, fix=Message("simplify the query, or raise ", Limit("states"))
+            )
         if self.built is None:
             self.built = self._build()
         return self.built

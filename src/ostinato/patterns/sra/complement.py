@@ -19,8 +19,8 @@ def complement(automaton: Automaton) -> Automaton:
     if automaton.window is None:
         raise OstinatoError(
             "an automaton without a window cannot be complemented: the complement may need to store more events than "
-            "any number of registers holds (Theorem 5.10 of the SRA paper)\n"
-            "fix: write ~a.determinise(window=n), or WITHIN n EVENTS in the pattern"
+            "any number of registers holds (Theorem 5.10 of the SRA paper)",
+            fix="write ~a.determinise(window=n), or WITHIN n EVENTS in the pattern",
         )
     complete = powerset(automaton)
     return trim(replace(complete, final=frozenset(range(complete.states)) - complete.final))

@@ -42,7 +42,7 @@ def narrower_window(automaton: Automaton, window: int | None, purpose: str) -> i
     if width is None:
         raise OstinatoError(
             f"an automaton without a window cannot be {purpose}: it may need to store more events than any number of "
-            "registers holds (Theorem 5.11 of the SRA paper)\n"
-            "fix: give window=n, or write WITHIN n EVENTS in the pattern"
+            "registers holds (Theorem 5.11 of the SRA paper)",
+            fix="give window=n, or write WITHIN n EVENTS in the pattern",
         )
     return width

@@ -34,8 +34,13 @@ from ostinato.rules.terms.data import to_json
 
 _BEFORE, _AFTER = -(2**62), 2**62  # before and after all times
 _ROWS = 20_000  # events in a step, about: a join looks at all pairs of a key within one
-_ENDED = "this engine was flushed: its stream has ended\nfix: build a new one with rules.engine()"
-_STOPPED = "this engine stopped in the middle of a step: its state is incomplete\nfix: restore it from a snapshot"
+# As texts, which are part of snapshots.
+_ENDED = str(OstinatoError("this engine was flushed: its stream has ended", fix="build a new one with rules.engine()"))
+_STOPPED = str(
+    OstinatoError(
+        "this engine stopped in the middle of a step: its state is incomplete", fix="restore it from a snapshot"
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -279,14 +284,14 @@ class RuleEngine:
 
     def _check_open(self) -> None:
         if self.stopped:
-            raise OstinatoError(self.stopped)
+            raise OstinatoError.parse(self.stopped)
 
     # -- snapshots
 
     def snapshot(self) -> bytes:
         """The whole state; `RuleEngine.restore` goes on from it."""
         if self.stopped == _STOPPED:
-            raise OstinatoError(_STOPPED)
+            raise OstinatoError.parse(_STOPPED)
         options = asdict(self.options)
         meta = {"program": self.text, "options": options, "now": self.now, "bound": self.is_bound}
         meta |= {"events": self.events, "derived": self.derived, "late": self.late, "stopped": self.stopped}

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from ostinato.errors import DataError, QueryError, did_you_mean
+from ostinato.errors import DataError, Message, Option, QueryError, did_you_mean
 from ostinato.rules.algebra.nodes import CelStream
 from ostinato.rules.algebra.query_plan import plan_program
 from ostinato.rules.incremental.widening import check_signed, conform_rows, signed_type, widen_schema
@@ -81,14 +81,16 @@ class StreamBinding:
     def _check_roles(self, wider: StreamBinding) -> None:
         before, after = self.program.columns, wider.program.columns
         roles = [
-            (before.times.begin, after.times.begin, "when events happen: name the columns that do with time=…"),
-            (before.times.end, after.times.end, "when events happen: name the columns that do with time=…"),
-            (before.type, after.type, "what events are: name the column that does with type=…"),
+            (before.times.begin, after.times.begin, "when events happen", "name the columns that do with ", "time"),
+            (before.times.end, after.times.end, "when events happen", "name the columns that do with ", "time"),
+            (before.type, after.type, "what events are", "name the column that does with ", "type"),
         ]
-        for known, given, use in roles:
+        for known, given, what, fix, option in roles:
             if known != given:
-                told, fix = use.split(": ")
-                raise DataError(f"the column `{given}` is new, and would say {told}", fix=f"{fix}, or leave it out")
+                raise DataError(
+                    f"the column `{given}` is new, and would say {what}",
+                    fix=Message(fix, Option(option), ", or leave it out"),
+                )
 
     def rows(self, rows: pa.Table, *, dicts: bool) -> pa.Table:
         """Rows in these columns. A table must have all that were seen; rows that are dicts, what tells events apart."""

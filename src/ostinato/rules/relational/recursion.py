@@ -10,7 +10,7 @@ from copy import copy
 
 from sqlglot import exp
 
-from ostinato.errors import LimitError
+from ostinato.errors import Limit, LimitError, Message
 from ostinato.rules.algebra.nodes import Construct, Definition, Match
 from ostinato.rules.limits import RuleLimits
 from ostinato.rules.relational.expressions import table
@@ -46,7 +46,10 @@ def run_rounds(
                 "rounds",
                 number,
                 reason=f"the recursion of {', '.join(rounds.labels)} goes on making new events, {known:,} so far",
-                fix="bound what its rules count or build (where { var N < … }), or raise RuleLimits(rounds=…)",
+                fix=Message(
+                    "bound what its rules count or build (where { var N < … }), or raise ",
+                    Limit("rounds", "RuleLimits"),
+                ),
             )
         known += rounds.go_on()
         number += 1

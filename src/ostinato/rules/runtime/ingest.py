@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from ostinato.core.events import DEFAULT_TYPE
-from ostinato.errors import DataError, did_you_mean
+from ostinato.errors import DataError, Message, Option, did_you_mean
 from ostinato.rules.relational.kinds import DOCUMENT, REF, TERM, Attributes, Kind, logical_type
 from ostinato.rules.relational.match_plan import MatchPlan
 from ostinato.rules.relational.sql_names import ColumnNames
@@ -60,7 +60,7 @@ class IncomingColumns:
         if type is None and len(labels) > 1:
             raise DataError(
                 f"the rules tell {', '.join(sorted(labels))} apart, but there is no column `{DEFAULT_TYPE}`",
-                fix="name the column that tells them apart with type=…",
+                fix=Message("name the column that tells them apart with ", Option("type")),
             )
         others = [name for name in schema.names if name not in (times.begin, times.end, type)]
         attributes = Attributes.of({name: logical_type(schema.field(name).type) for name in others})
@@ -93,7 +93,7 @@ class IncomingColumns:
             try:
                 terms.append(_labelled(parse_document(text or "", label or "")))
             except DataError as error:
-                raise DataError(error.reason, row=first_row + row, fix=error.fix) from None
+                raise error.replace(row=first_row + row) from None
         events = events.set_column(0, LABEL, pa.array([term.label for term in terms], pa.string()))
         texts = pa.array([to_json(term) for term in terms], pa.string())
         return events.set_column(events.column_names.index(place), place, texts)
@@ -102,7 +102,7 @@ class IncomingColumns:
 def _labelled(term: DataTerm) -> DataTerm:
     if not term.label:
         reason = "a JSON document does not say what kind of event it is"
-        raise DataError(reason, fix="name the column that does with type=…")
+        raise DataError(reason, fix=Message("name the column that does with ", Option("type")))
     return term
 
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from ostinato.core.arrays import Int64
 from ostinato.core.clock import Clock
 from ostinato.core.events import DEFAULT_TIME, column_kinds
-from ostinato.errors import DataError, did_you_mean
+from ostinato.errors import DataError, Message, Option, did_you_mean
 
 _UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 MICRO = 1_000_000
@@ -65,7 +65,10 @@ class TimeColumns:
             elif END in schema.names:
                 time = END
         if (begin is None) != (end is None):
-            raise DataError("an event has a begin and an end", fix="give both begin=… and end=…, or only time=…")
+            raise DataError(
+                "an event has a begin and an end",
+                fix=Message("give both ", Option("begin"), " and ", Option("end"), ", or only ", Option("time")),
+            )
         first, last = begin or time, end or time
         if first is None or last is None:
             likely = [name for name, kind in column_kinds(schema).items() if kind in ("timestamp", "date", "number")]

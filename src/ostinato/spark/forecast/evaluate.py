@@ -27,7 +27,7 @@ from ostinato.forecast.score.interval_checks import Intervals
 from ostinato.forecast.score.scores import Distances
 from ostinato.forecast.scorer import Scorer
 from ostinato.spark.columns import spark_type
-from ostinato.spark.failures import told_plainly
+from ostinato.spark.failures import unwrap_errors
 from ostinato.spark.forecast.columns import EventFrame, event_frame
 from ostinato.spark.forecast.task import ShippedModel, sorted_tables, split_at
 from ostinato.spark.frames import map_in_arrow
@@ -57,10 +57,11 @@ def evaluate(model: ForecastModel, frame: DataFrame, within: int | None, decisio
     settings = model.settings
     ahead = check_asked(within, decision, settings.horizon)
     if frame.isStreaming:
-        raise OstinatoError("a model is scored on a DataFrame that is read whole, and this one streams\nfix: give one "
-                            "of spark.read")  # fmt: skip
+        raise OstinatoError(
+            "a model is scored on a DataFrame that is read whole, and this one streams", fix="give one of spark.read"
+        )
     events = event_frame(frame, model.pattern, settings, all_columns=False)
-    with told_plainly():
+    with unwrap_errors():
         first = _contender("model", model, events, model.nominal)
         if not len(first.states):
             raise DataError("there are no events", fix="give events with their time and attributes")

@@ -23,7 +23,7 @@ from ostinato.forecast.symbols.age_grid import Pace
 from ostinato.forecast.symbols.encoder import Symbols
 from ostinato.forecast.symbols.pace import Pacer
 from ostinato.spark.columns import column, spark_type
-from ostinato.spark.failures import told_plainly
+from ostinato.spark.failures import unwrap_errors
 from ostinato.spark.forecast.columns import EventFrame, event_frame
 from ostinato.spark.forecast.counts import count_events
 from ostinato.spark.forecast.evaluate import backtest
@@ -44,10 +44,12 @@ def fit(pattern: Pattern, settings: Settings, frame: DataFrame) -> ForecastModel
     measure how far events are apart.
     """
     if frame.isStreaming:
-        raise OstinatoError("a model is learned from a DataFrame that is read whole, and this one streams\nfix: give "
-                            "one of spark.read, and forecast the stream with the model")  # fmt: skip
+        raise OstinatoError(
+            "a model is learned from a DataFrame that is read whole, and this one streams",
+            fix="give one of spark.read, and forecast the stream with the model",
+        )
     events = event_frame(frame, pattern, settings, all_columns=False)
-    with told_plainly():
+    with unwrap_errors():
         return _fit(events, settings)
 
 

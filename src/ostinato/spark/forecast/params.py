@@ -67,7 +67,7 @@ class ForecastParams(Params):
         for name in options:
             if not self.hasParam(name):
                 known = [param.name for param in self.params]
-                raise OstinatoError(f"a forecaster has no option `{name}`\nfix: {did_you_mean(name, known)}")
+                raise OstinatoError(f"a forecaster has no option `{name}`", fix=did_you_mean(name, known), option=name)
         self._set(**{name: _plain(value) for name, value in options.items() if value is not None})
 
     @property

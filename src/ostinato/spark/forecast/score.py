@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ostinato.errors import DataError, OstinatoError
+from ostinato.errors import DataError
 from ostinato.forecast.score import answer
 from ostinato.spark.forecast.batch import score_batch
 from ostinato.spark.forecast.columns import EventFrame, event_frame
-from ostinato.spark.frames import default_buckets
+from ostinato.spark.frames import default_buckets, only_for_streams
 from ostinato.spark.patterns.detect import check_count
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def score(
 
         return score_stream(model, events, added, ahead, buckets or default_buckets(frame))
     if buckets is not None:
-        raise OstinatoError("buckets is for streams, and this DataFrame is read whole\nfix: leave it out")
+        raise only_for_streams("buckets")
     return score_batch(model, events, added, ahead)
 
 

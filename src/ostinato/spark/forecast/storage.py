@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ostinato.errors import DataError, OstinatoError
 from ostinato.forecast.model import ForecastModel
-from ostinato.forecast.storage import FILES, of_files, to_files
+from ostinato.forecast.storage import FILES, SAVED, of_files, to_files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,7 +29,7 @@ def read_model(path: str, spark: SparkSession) -> ForecastModel:
     for name in FILES:
         where, files = _file(spark, path, name)
         if not files.exists(where):
-            raise DataError(f"there is no saved model in {path}", fix="give the folder that model.save(…) wrote")
+            raise DataError(f"there is no saved model in {path}", fix=SAVED)
         stream = files.open(where)
         try:
             found[name] = bytes(stream.readAllBytes())
@@ -48,8 +48,8 @@ def _file(spark: SparkSession, path: str, name: str) -> tuple[Any, Any]:
     java: Any = getattr(spark, "_jvm", None)
     if java is None:
         raise OstinatoError(
-            "over Spark Connect the files of a model cannot be written or read\n"
-            f"fix: {Path(path).name!r} can be saved and loaded with ostinato.ForecastModel, as model.model.save(…)"
+            "over Spark Connect the files of a model cannot be written or read",
+            fix=f"{Path(path).name!r} can be saved and loaded with ostinato.ForecastModel, as model.model.save(…)",
         )
     where = java.org.apache.hadoop.fs.Path(path, name)
     context: Any = spark.sparkContext

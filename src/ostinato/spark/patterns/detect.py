@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ostinato.core.options import bad_option, check_column_name, check_column_names, check_on_late, parse_delay
 from ostinato.errors import OstinatoError
 from ostinato.patterns.query import PatternQuery
-from ostinato.spark.frames import default_buckets
+from ostinato.spark.frames import default_buckets, only_for_streams
 from ostinato.spark.patterns.batch import detect_batch
 from ostinato.spark.patterns.source import Source, source
 
@@ -55,10 +55,12 @@ def detect(
     if not frame.isStreaming:
         for option, given in (("lateness", lateness), ("on_late", on_late), ("buckets", buckets), ("metrics", metrics)):
             if given is not None:
-                raise OstinatoError(f"{option} is for streams, and this DataFrame is read whole\nfix: leave it out")
+                raise only_for_streams(option)
         return detect_batch(read, parallel=parallel)
     if parallel is not None:
-        raise OstinatoError("parallel is for DataFrames read whole, and this one streams\nfix: leave it out")
+        raise OstinatoError(
+            "parallel is for DataFrames read whole, and this one streams", fix="leave it out", option="parallel"
+        )
     from ostinato.spark.patterns.stream import detect_stream
 
     return detect_stream(

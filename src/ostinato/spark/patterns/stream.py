@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ostinato.errors import DataError, OstinatoError
+from ostinato.errors import DataError, Message, Option, OstinatoError
 from ostinato.spark.checkpoint import STREAM
 from ostinato.spark.columns import column, quoted, spark_type
 from ostinato.spark.frames import map_in_arrow
@@ -46,7 +46,7 @@ def detect_stream(source: Source, *, lateness: int | None, on_late: OnLate, buck
     output = source.output
     if on_late == "collect":
         if LATE in output.names:
-            raise OstinatoError(f"the answer has a column `{LATE}` already\nfix: rename it with AS")
+            raise OstinatoError(f"the answer has a column `{LATE}` already", fix="rename it with AS")
         output = output.append(pa.field(LATE, pa.struct(list(schema))))
     streaming = Streaming(splits, schema, output, buckets, behind, on_late)
     given = packed.groupBy(SPLIT, BUCKET).transformWithStateInPandas(
@@ -80,11 +80,15 @@ def watermarked(frame: DataFrame, time: str, lateness: int | None) -> tuple[Data
         return frame.withWatermark(quoted(time), f"{behind} milliseconds"), behind
     if own != [time]:
         raise OstinatoError(
-            f"the time is `{time}`, but the watermark of the stream is on `{own[0]}`\n"
-            f"fix: time={own[0]!r}, or leave the watermark to lateness=…"
+            f"the time is `{time}`, but the watermark of the stream is on `{own[0]}`",
+            fix=Message(Option("time", own[0]), ", or leave the watermark to ", Option("lateness")),
         )
     if lateness is not None:
-        raise OstinatoError(f"`{time}` has a watermark already, and lateness is another one\nfix: leave out lateness")
+        raise OstinatoError(
+            f"`{time}` has a watermark already, and lateness is another one",
+            fix=Message("leave out ", Option("lateness", None)),
+            option="lateness",
+        )
     return frame, None
 
 

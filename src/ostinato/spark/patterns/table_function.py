@@ -85,7 +85,7 @@ class Detect:
 
 def _analysis(table: AnalyzeArgument, text: Any, options: dict[str, Any]) -> Analysis:
     if not table.isTable or not isinstance(table.dataType, StructType):
-        raise OstinatoError(f"the first argument of {NAME} is a table\nfix: {NAME}(TABLE(name), query => '…')")
+        raise OstinatoError(f"the first argument of {NAME} is a table", fix=f"{NAME}(TABLE(name), query => '…')")
     checked = _checked(options)
     found = check("query", _LANGUAGES[checked["language"]](text).text, table.dataType, **checked)
     reading, keys = found.reading, found.split

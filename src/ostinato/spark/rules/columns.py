@@ -18,6 +18,7 @@ from ostinato.rules.runtime.ingest import LABEL, IncomingColumns, TermMatcher
 from ostinato.rules.runtime.pattern_stream import PatternStream
 from ostinato.rules.runtime.times import FAR, MICRO
 from ostinato.spark.columns import arrow_schema, column, spark_type
+from ostinato.spark.failures import raised_text
 from ostinato.spark.frames import map_in_arrow
 from ostinato.spark.rules.task import DOCUMENT_SCHEMA, DocumentTask, PatternTask, TermTask
 
@@ -66,24 +67,25 @@ def label_column(frame: DataFrame, columns: IncomingColumns) -> Column:
     tests: list[tuple[Column, Column]] = []
     for name in dict.fromkeys((times.begin, times.end)):
         value, kind = column(name), frame.schema[name].dataType.typeName()
-        absent = "but the order of events needs its value\nfix: drop or fill the rows where it is missing"
-        tests.append((value.isNull(), f.lit(f"`{name}` is NULL, {absent}")))
+        absent = [(value.isNull(), "NULL")]
         if kind in ("float", "double"):
-            tests.append((f.isnan(value), f.lit(f"`{name}` is NaN, {absent}")))
+            absent.append((f.isnan(value), "NaN"))
+        for test, what in absent:
+            why = f"`{name}` is {what}, but the order of events needs its value"
+            tests.append((test, raised_text(why, fix="drop or fill the rows where it is missing")))
         if not pa.types.is_temporal(times.type):
             far = f.abs(value.cast("double")) >= f.lit(FAR / MICRO)
-            beyond = "beyond what times of rules can be (they count seconds)\nfix: give seconds, or timestamps"
-            tests.append((far, f.concat(f.lit(f"`{name}` is "), value.cast("string"), f.lit(f", {beyond}"))))
+            beyond = ", beyond what times of rules can be (they count seconds)"
+            tests.append((far, raised_text(f"`{name}` is ", value, beyond, fix="give seconds, or timestamps")))
     if not times.points:
-        parts = [f.lit(f"the event ends before it begins: `{times.begin}` is "), column(times.begin).cast("string")]
-        parts += [f.lit(f", `{times.end}` "), column(times.end).cast("string")]
-        parts += [f.lit("\nfix: mend or drop the row")]
+        early, begins, ends = "the event ends before it begins", column(times.begin), column(times.end)
+        reason = (f"{early}: `{times.begin}` is ", begins, f", `{times.end}` ", ends)
         sides = (times.begin, times.end)
         if pa.types.is_temporal(times.type) and len({frame.schema[name].dataType for name in sides}) == 1:
             begin, end = map(column, sides)  # as they are: to count their ticks takes longer than all the rest
         else:
             begin, end = (_ticks(frame, columns, name) for name in sides)
-        tests.append((begin > end, f.concat(*parts)))
+        tests.append((begin > end, raised_text(*reason, fix="mend or drop the row")))
     checked = label
     for test, told in reversed(tests):
         checked = f.when(test, f.raise_error(told).cast("string")).otherwise(checked)

@@ -10,11 +10,10 @@ import pyarrow as pa
 
 from ostinato.core.backends import is_spark_frame
 from ostinato.core.options import bad_option, check_column_name, check_on_late, parse_delay
-from ostinato.errors import OstinatoError
 from ostinato.rules.incremental.engine import RuleOptions
 from ostinato.rules.runtime.bound_program import BoundProgram, bind_program
 from ostinato.spark.columns import arrow_schema
-from ostinato.spark.frames import check_names, shuffle_partitions
+from ostinato.spark.frames import check_names, only_for_streams, shuffle_partitions
 from ostinato.spark.patterns.detect import check_count
 from ostinato.spark.rules.batch import detect_batch
 
@@ -61,7 +60,7 @@ def detect_rules(
     if not frame.isStreaming:
         for option, given in told.items():
             if given is not None:
-                raise OstinatoError(f"{option} is for streams, and this DataFrame is read whole\nfix: leave it out")
+                raise only_for_streams(option)
         return detect_batch(program, bound, frame, schema, columns)
     check_count("buckets", buckets)
     from ostinato.spark.rules.stream import detect_stream

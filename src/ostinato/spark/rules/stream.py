@@ -67,7 +67,7 @@ def detect_stream(
     output = bound.answer_schema
     if options.on_late == "collect":
         if LATE in output.names:
-            raise OstinatoError(f"the answer has a column `{LATE}` already\nfix: give the element another label")
+            raise OstinatoError(f"the answer has a column `{LATE}` already", fix="give the element another label")
         output = output.append(pa.field(LATE, pa.struct(list(schema))))
     texts = [unit_program(program, unit, options.columns, schema).text for unit in units]
     streaming = RuleStreaming(program.text, tuple(texts), options, schema, output, buckets, behind)

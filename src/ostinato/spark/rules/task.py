@@ -23,7 +23,7 @@ _OUTPUT = 10_000  # events handed to Spark at once: it holds them outside its he
 
 def without_row(error: DataError) -> DataError:
     """The error without its row: nobody can tell which row of a task that is."""
-    return DataError(error.reason, fix=error.fix)
+    return error.replace(row=None)
 
 
 @dataclass(frozen=True)

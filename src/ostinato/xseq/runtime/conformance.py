@@ -13,7 +13,7 @@ import numpy as np
 
 from ostinato.documents.schema.model import DOCUMENT, Schema, is_reserved_attribute
 from ostinato.documents.tokens import ATTR, OPEN, Names, Tokens
-from ostinato.errors import DataError
+from ostinato.errors import DataError, Message, Option
 from ostinato.xseq.kernels.conform import Open, Rules, first_break
 from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.variables import walk
@@ -95,7 +95,7 @@ class ConformanceCheck:
                 source.located(
                     f"{self._broken(tokens, names, at)}, which {self.schema.source} does not have", _where(tokens, at)
                 ),
-                fix="leave out schema=, or give one that fits",
+                fix=Message("leave out ", Option("schema", None), ", or give one that fits"),
             )
 
     def _attribute(self, name: str) -> int:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ostinato.documents.tokens import Names, Tokens
-from ostinato.errors import LimitError
+from ostinato.errors import Limit, LimitError, Message
 from ostinato.xseq.limits import XSeqLimits
 from ostinato.xseq.runtime.texts import TextSlices
 from ostinato.xseq.walk.program import AnswerColumn, AnswerKind, WalkProgram
@@ -180,8 +180,10 @@ def answer_too_large(most: int) -> LimitError:
         "answer_bytes",
         most,
         reason="the answer has too many bytes to be held in memory as a whole",
-        fix="return less of each match (an attribute instead of an element), take the answer in batches, or raise "
-        "XSeqLimits(answer_bytes=…)",
+        fix=Message(
+            "return less of each match (an attribute instead of an element), take the answer in batches, or raise ",
+            Limit("answer_bytes", "XSeqLimits"),
+        ),
     )
 
 

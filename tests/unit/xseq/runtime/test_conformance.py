@@ -38,7 +38,7 @@ def test_what_the_answer_could_depend_on(query: str, document: str, what: str, d
     with pytest.raises(ostinato.DataError) as raised:
         ostinato.xseq(query, schema=dtd).detect(document)
     assert what in str(raised.value)
-    assert "which r.dtd does not have\nfix: leave out schema=" in str(raised.value).replace(f"{dtd.parent}/", "")
+    assert "which r.dtd does not have\nfix: leave out schema" in str(raised.value).replace(f"{dtd.parent}/", "")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ostinato.core.arrow import read_only
 from ostinato.documents.tokens import Names
-from ostinato.errors import LimitError
+from ostinato.errors import Limit, LimitError, Message
 from ostinato.xseq.kernels.tree import (
     chains as tree_chains,
 )
@@ -201,7 +201,7 @@ class Forest:
                     "matches",
                     most,
                     reason="the query has too many matches",
-                    fix="make the path or its conditions stricter, or allow more matches",
+                    fix=Message("make the path or its conditions stricter, or raise ", Limit("matches", "XSeqLimits")),
                 )
             size = min(most + 1, 4 * self.out.chain.size)
             self.out = self.out._replace(chain=lengthen(self.out.chain, size), node=lengthen(self.out.node, size))
@@ -213,7 +213,11 @@ class Forest:
                 "kept_bytes",
                 most,
                 reason="the texts of elements that are compared as a whole have too many bytes",
-                fix="compare a text of theirs, as in $X/text(), or elements that do not stand in one another",
+                fix=Message(
+                    "compare a text of theirs, as in $X/text(), or elements that do not stand in one another; "
+                    "or raise ",
+                    Limit("kept_bytes", "XSeqLimits"),
+                ),
             )
 
     # --- keys

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ostinato.core.arrow import read_only
 from ostinato.documents.tokens import Tokens
-from ostinato.errors import LimitError
+from ostinato.errors import Limit, LimitError, Message
 from ostinato.xseq.kernels.tree.values import gather, total
 from ostinato.xseq.limits import XSeqLimits
 from ostinato.xseq.runtime.buffered.forest import Part
@@ -76,6 +76,9 @@ class Store:
                 "kept_bytes",
                 bound,
                 reason="more of the document would have to be kept in memory than is allowed",
-                fix="begin the path with steps down to smaller elements, so that they can be looked at one by one; "
-                "or allow more bytes",
+                fix=Message(
+                    "begin the path with steps down to smaller elements, so that they can be looked at one by one; "
+                    "or raise ",
+                    Limit("kept_bytes", "XSeqLimits"),
+                ),
             )

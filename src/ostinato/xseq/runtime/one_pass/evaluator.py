@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ostinato.core.arrow import read_only
 from ostinato.documents.kernels.gather import held_size, put_aside
 from ostinato.documents.tokens import Names, Tokens
-from ostinato.errors import LimitError
+from ostinato.errors import Limit, LimitError, Message, Option
 from ostinato.xseq.kernels.histories import chain_ends, mark_prefixes, renumber, sort_ties, write_chains
 from ostinato.xseq.kernels.one_pass import layout as lay
 from ostinato.xseq.kernels.one_pass.layout import Nodes
@@ -113,7 +113,10 @@ class StreamEvaluator:
                 "runs",
                 self.limits.runs,
                 reason=f"{int(self.state[lay.LIVE]):,} partial matches are open at once",
-                fix="ask for more (names, conditions, `\\` instead of any later sibling), or raise XSeqLimits(runs=…)",
+                fix=Message(
+                    "ask for more (names, conditions, `\\` instead of any later sibling), or raise ",
+                    Limit("runs", "XSeqLimits"),
+                ),
             )
         rows = int(self.state[lay.ROWS]) + need
         self.arrays.allocate(2 * runs, 2 * int(self.state[lay.DEPTH]) + 16, 2 * rows)
@@ -317,7 +320,12 @@ class StreamEvaluator:
                 "kept_bytes",
                 most,
                 reason=f"matches that may become longer have {size:,} bytes of text, which have to be kept",
-                fix='return less of each match, or ask for matches="all"',
+                fix=Message(
+                    "return less of each match, ask for ",
+                    Option("matches", "all"),
+                    ", or raise ",
+                    Limit("kept_bytes", "XSeqLimits"),
+                ),
             )
 
 
