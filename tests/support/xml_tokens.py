@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ostinato.documents.tokens import CLOSE, OPEN
-from ostinato.documents.xml.expat import ExpatSource
 from ostinato.documents.xml.tokeniser import XmlSource
 from ostinato.errors import DataError, LimitError
+from support.expat_tokens import ExpatSource
 
 NOTHING = 1 << 31  # to be kept of the last buffer
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from ostinato.documents.tokens import ATTR, CLOSE, OPEN, TokenSource
-from ostinato.documents.tree import Node, NodeKind
 
 
 class Mark(StrEnum):
@@ -44,21 +43,6 @@ class Letter:
                 return "text()"
 
 
-def element_word(
-    name: str, attributes: Mapping[str, str] | None = None, inside: Iterable[Iterable[Letter]] = ()
-) -> list[Letter]:
-    """The word of one element, from the words of what it holds."""
-    known = dict(attributes or {})
-    letters = [Letter(Mark.OPEN, name, attributes=known)]
-    letters += [Letter(Mark.ATTRIBUTE, key, value) for key, value in known.items()]
-    letters += [letter for word in inside for letter in word]
-    return [*letters, Letter(Mark.CLOSE, name)]
-
-
-def text_word(value: str) -> list[Letter]:
-    return [Letter(Mark.TEXT, value=value)]
-
-
 def letters_of_source(source: TokenSource) -> Iterator[Letter]:
     """The letters of a tokenised document. An open tag waits for its attributes, also those of the next chunk."""
     stack: list[str] = []
@@ -77,7 +61,7 @@ def letters_of_source(source: TokenSource) -> Iterator[Letter]:
                 known[name] = data[start:end].decode()
                 continue
             if waiting is not None:
-                yield from _opened(waiting, known)
+                yield from open_letters(waiting, known)
                 waiting, known = None, {}
             if kind == OPEN:
                 stack.append(name)
@@ -88,23 +72,7 @@ def letters_of_source(source: TokenSource) -> Iterator[Letter]:
                 yield Letter(Mark.TEXT, value=data[start:end].decode())
 
 
-def _opened(letter: Letter, known: Mapping[str, str]) -> Iterator[Letter]:
+def open_letters(letter: Letter, known: Mapping[str, str]) -> Iterator[Letter]:
+    """An open tag and its attributes."""
     yield letter
     yield from (Letter(Mark.ATTRIBUTE, name, value) for name, value in known.items())
-
-
-def letters_of_tree(node: Node) -> Iterator[Letter]:
-    """The letters of a tree; the document node itself has none."""
-    todo: list[Node | Letter] = [node]
-    while todo:
-        item = todo.pop()
-        if isinstance(item, Letter):
-            yield item
-        elif item.kind is NodeKind.TEXT:
-            yield Letter(Mark.TEXT, value=item.value)
-        else:
-            if item.kind is NodeKind.ELEMENT:
-                known = {attribute.name: attribute.value for attribute in item.attributes}
-                yield from _opened(Letter(Mark.OPEN, item.name, attributes=known), known)
-                todo.append(Letter(Mark.CLOSE, item.name))
-            todo.extend(reversed(item.children))

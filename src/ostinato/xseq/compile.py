@@ -19,6 +19,7 @@ from ostinato.xseq.walk.tables import WalkTables, build_tables
 if TYPE_CHECKING:
     from ostinato.documents.schema.model import Schema
     from ostinato.xseq.limits import XSeqLimits
+    from ostinato.xseq.paper.productions import CXSeq
     from ostinato.xseq.runtime.one_pass.tables import StreamTables
     from ostinato.xseq.runtime.rows import Evaluator
 
@@ -43,14 +44,21 @@ class CompiledXSeq:
     @cached_property
     def obstacle(self) -> str | None:
         """Why one pass with the runs alone does not do; None if it does."""
-        from ostinato.xseq.runtime.one_pass.streamable import obstacle
+        from ostinato.xseq.runtime.one_pass.streamable import find_obstacle
 
-        return obstacle(self.tables, longest=self.matches == "longest")
+        return find_obstacle(self.tables, longest=self.matches == "longest")
 
-    @property
-    def is_navigation(self) -> bool:
-        """Whether only nodes and their own attributes are asked for, none compared with another."""
-        return self.query.where is None and self.query.partition is None and self.query.items is None
+    @cached_property
+    def productions(self) -> CXSeq | None:
+        """The productions of the paper's section 6, by which `recognises` decides navigation that one pass cannot.
+
+        Navigation asks for nodes and their own attributes alone, and compares none with another.
+        """
+        from ostinato.xseq.paper.recognise import to_basic_or_none
+
+        query = self.query
+        is_navigation = query.where is None and query.partition is None and query.items is None
+        return to_basic_or_none(query.path) if is_navigation and self.obstacle is not None else None
 
     @cached_property
     def stream(self) -> StreamTables | None:

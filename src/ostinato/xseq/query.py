@@ -113,9 +113,9 @@ class XSeqQuery:
         return self._run(source, texts=False, **options).recognises()
 
     def explain(self, frame: Any = None, /, **options: Any) -> str:
-        """Every stage as text, down to how documents are evaluated and what is kept of them.
+        """Every stage as text: the query, the walk that runs, how documents are evaluated and what is kept of them.
 
-        Of a Spark DataFrame, with the options of `detect`, also what Spark does around that.
+        With a Spark DataFrame, and the options of `detect`, also what Spark does around that.
         """
         from ostinato.xseq.explain import explain
 
@@ -124,7 +124,10 @@ class XSeqQuery:
         return f"{explain(self._compiled)}\n\n{spark_backend().explain_xseq(self, frame, **options)}"
 
     def diagram(self) -> VPADiagram:
-        """The visibly pushdown automaton as a picture; shows itself in a notebook."""
+        """The visibly pushdown automaton of the paper as a picture; shows itself in a notebook.
+
+        It accepts the same documents as the query. What runs is the walk, which `explain` shows.
+        """
         from ostinato.xseq.explain import diagram
 
         return diagram(self._compiled)

@@ -64,29 +64,21 @@ class DocumentAnswers:
 
     def recognises(self, documents: Iterable[Document]) -> bool:
         """Whether one of them has a match; the first one ends it."""
-        automaton = self._recogniser()
-        if automaton is None:
+        if self.compiled.productions is None:
             return any(isinstance(found, pa.Table) and found.num_rows for _, found in self(documents))
         from ostinato.documents.nested_words import letters_of_source
+        from ostinato.xseq.paper.recognise import Recogniser
 
+        recogniser = Recogniser(self.compiled.productions)
         for document in documents:
             try:
                 with self._tokens(document, whole=True) as tokens:
-                    if automaton.run(letters_of_source(tokens)):
+                    if recogniser.run(letters_of_source(tokens)):
                         return True
             except (DataError, LimitError):
                 if self.on_error == "raise":
                     raise
         return False
-
-    def _recogniser(self) -> Any:
-        """The automaton of the paper's section 6, for navigation that cannot be answered in one pass."""
-        from ostinato.xseq.paper.recognise import Recogniser, to_basic_or_none
-
-        if self.compiled.obstacle is None or not self.compiled.is_navigation:
-            return None
-        basic = to_basic_or_none(self.compiled.query.path)
-        return None if basic is None else Recogniser(basic)
 
     def _found(self, document: Document) -> Iterator[pa.Table | UnreadInput]:
         with self._tokens(document) as tokens:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from ostinato.documents.tree import read_xml
 from ostinato.xseq.plan.check import parse_and_check
 from ostinato.xseq.semantics.query import evaluate
+from ostinato.xseq.semantics.tree import read_xml
 from support import paths
 
 VECTORS = json.loads((paths.VECTORS / "xseq.json").read_text())

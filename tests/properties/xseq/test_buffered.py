@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from ostinato.documents.tree import read_xml
 from ostinato.documents.xml.tokeniser import XmlSource
 from ostinato.errors import QueryError
 from ostinato.xseq.limits import XSeqLimits
@@ -16,6 +15,7 @@ from ostinato.xseq.runtime.buffered.anchor import Anchor
 from ostinato.xseq.runtime.buffered.evaluator import BufferedEvaluator
 from ostinato.xseq.runtime.rows import MatchRows, assemble_tables
 from ostinato.xseq.semantics.query import Matches, Row
+from ostinato.xseq.semantics.tree import read_xml
 from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.normal_form import normalise
 from ostinato.xseq.syntax.variables import repeating_variables

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ostinato as ost
-from ostinato.documents.tree import read_json, read_xml
 from ostinato.xseq.semantics.query import Matches, Row
+from ostinato.xseq.semantics.tree import read_json, read_xml
 from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.format import query_text
 from support.generators.xseq import answer, forward_queries, json_documents, queries, xml_documents

@@ -5,16 +5,16 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostinato.documents.nested_words import letters_of_tree
-from ostinato.documents.tree import read_xml
 from ostinato.errors import QueryError
-from ostinato.xseq.paper.fixpoint import pairs
 from ostinato.xseq.paper.path_productions import productions
 from ostinato.xseq.paper.productions import PASSES, is_safe
-from ostinato.xseq.paper.recognise import recognises
 from ostinato.xseq.semantics.query import evaluate
+from ostinato.xseq.semantics.tree import read_xml
 from ostinato.xseq.syntax import nodes as n
+from support.cxseq_fixpoint import pairs
 from support.generators.paths import BACKWARD, FORWARD, documents, local_predicates, paths, steps
+from support.nested_words import letters_of_tree
+from support.vpa import recognises
 
 AXES = FORWARD + BACKWARD
 inner = paths(AXES, intersect=False, variables=False)

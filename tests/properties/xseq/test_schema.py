@@ -8,13 +8,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.documents.nested_words import letters_of_tree
 from ostinato.documents.schema.dtd import from_sample
-from ostinato.documents.tree import read_xml
 from ostinato.xseq.plan.schema_passes import optimise, rebuild_path
+from ostinato.xseq.semantics.tree import read_xml
 from ostinato.xseq.syntax import nodes as n
 from support.generators.paths import BACKWARD, FORWARD, NAMES, documents, local_predicates, paths, steps
 from support.generators.xseq import answer
+from support.nested_words import letters_of_tree
 
 AXES = FORWARD + BACKWARD
 

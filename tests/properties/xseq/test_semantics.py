@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostinato.documents.tree import read_json, read_xml
 from ostinato.xseq.plan.check import check
 from ostinato.xseq.semantics.query import columns, repeating_variables
+from ostinato.xseq.semantics.tree import read_json, read_xml
 from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.variables import repeating_variables as planned
 from support.generators.xseq import Tree, answer, forward_queries, queries, to_json, to_xml, trees, xml_documents

@@ -5,13 +5,13 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostinato.documents.nested_words import letters_of_tree
-from ostinato.documents.tree import read_xml
 from ostinato.xseq.paper.from_query import construct
-from ostinato.xseq.paper.vpa import accepts, accepts_prefix, with_rest
 from ostinato.xseq.semantics.query import evaluate
+from ostinato.xseq.semantics.tree import read_xml
 from ostinato.xseq.syntax import nodes as n
 from support.generators.paths import documents, paths
+from support.nested_words import letters_of_tree
+from support.vpa import accepts, accepts_prefix, with_rest
 
 
 @settings(max_examples=30, deadline=None)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostinato.documents.tree import Node, NodeKind, read_xml
 from ostinato.xseq.plan.check import parse_and_check
 from ostinato.xseq.semantics.axes import Axes
+from ostinato.xseq.semantics.tree import Node, NodeKind, read_xml
 from ostinato.xseq.semantics.walks import Walks
 from support.generators.xseq import Draw, Tree, answer, pick, to_xml, trees
 

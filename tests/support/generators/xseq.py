@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from ostinato.documents.tree import Node
 from ostinato.errors import LimitError
 from ostinato.xseq.semantics.query import Matches, Row, evaluate, repeating_variables
+from ostinato.xseq.semantics.tree import Node
 from ostinato.xseq.semantics.walks import all_steps
 from ostinato.xseq.syntax import nodes as n
 from support.generators.trees import (

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from ostinato.documents.nested_words import Letter, Mark, element_word, letters_of_source, letters_of_tree, text_word
-from ostinato.documents.tree import read_xml
+from ostinato.documents.nested_words import Letter, Mark, letters_of_source
 from ostinato.documents.xml.tokeniser import XmlSource
 from ostinato.xseq.plan.check import parse_and_check
 from ostinato.xseq.plan.local_tests import holds, is_local, predicate_text
+from ostinato.xseq.semantics.tree import read_xml
 from ostinato.xseq.syntax.nodes import Predicate, Step
+from support.nested_words import element_word, letters_of_tree, text_word
 
 DOCUMENT = b'<a p="1" q="&lt;"><b/> t<!-- c -->u<c r="2"><b>\xc3\xa4</b></c></a>'
 

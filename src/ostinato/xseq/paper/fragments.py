@@ -29,7 +29,7 @@ class Fragment:
     nullable: bool = False  # may the walk stay where it starts?
 
 
-def placed(fragment: Fragment, on_stack: frozenset[str]) -> Fragment:
+def place_on_stack(fragment: Fragment, on_stack: frozenset[str]) -> Fragment:
     """The fragment where the node it starts on is known: what was pushed for that node takes the place of `here`."""
     moves: list[VPAMove] = []
     for move in fragment.moves:
@@ -41,7 +41,7 @@ def placed(fragment: Fragment, on_stack: frozenset[str]) -> Fragment:
     return replace(fragment, moves=tuple(moves), ends=ends)
 
 
-def without_silent(fragment: Fragment, silents: Mapping[State, list[State]]) -> Fragment:
+def remove_silent_moves(fragment: Fragment, silents: Mapping[State, list[State]]) -> Fragment:
     """The fragment with ε-moves put in front of the moves that they lead to."""
     own = {*fragment.states, SKIP}
     outgoing: dict[State, list[VPAMove]] = {}
@@ -69,7 +69,7 @@ def without_silent(fragment: Fragment, silents: Mapping[State, list[State]]) -> 
     return Fragment(states, fragment.start, tuple(moves), ends, frozenset(leaves), nullable=fragment.nullable)
 
 
-def product_of(left: Fragment, right: Fragment) -> Fragment:
+def intersect_fragments(left: Fragment, right: Fragment) -> Fragment:
     if len(left.states) * len(right.states) > STATES:
         raise LimitError(
             "states",

@@ -20,7 +20,15 @@ from dataclasses import replace
 
 from ostinato.documents.nested_words import Mark
 from ostinato.errors import QueryError
-from ostinato.xseq.paper.fragments import HERE, INTERNAL, SKIP, Fragment, placed, product_of, without_silent
+from ostinato.xseq.paper.fragments import (
+    HERE,
+    INTERNAL,
+    SKIP,
+    Fragment,
+    intersect_fragments,
+    place_on_stack,
+    remove_silent_moves,
+)
 from ostinato.xseq.paper.vpa import BOTTOM, VPA, Guard, State, VPAMove
 from ostinato.xseq.plan.local_tests import is_local, predicate_text
 from ostinato.xseq.syntax import nodes as n
@@ -33,7 +41,7 @@ def construct(query: n.Query | n.Path) -> VPA:
     defined = {each.variable: each.body for each in walk(path) if isinstance(each, n.Define)}
     builder = _Builder(None if partition is None else partition.attribute, endless_variables(defined))
     whole = builder.build(path)
-    joined = without_silent(whole, builder.silents)
+    joined = remove_silent_moves(whole, builder.silents)
     moves = tuple(move for move in joined.moves if move.stack != HERE)
     # A walk that never leaves the document node is no match. Where a path may be empty, no move goes to its start.
     never = frozenset({whole.start}) if whole.nullable else frozenset()
@@ -85,7 +93,7 @@ class _Builder:
 
     def _then(self, first: Fragment, second: Fragment) -> Fragment:
         on_stack = frozenset(symbol for symbols in first.ends.values() for symbol in symbols)
-        second = placed(second, on_stack)
+        second = place_on_stack(second, on_stack)
         for state in first.ends:
             self.silent(state, second.start)
         return Fragment(
@@ -101,7 +109,7 @@ class _Builder:
     def _star(self, body: Fragment) -> Fragment:
         around = self._empty()
         rounds = frozenset(symbol for symbols in body.ends.values() for symbol in symbols) | {HERE}
-        body = placed(body, rounds)
+        body = place_on_stack(body, rounds)
         self.silent(around.start, body.start)
         for state in body.ends:
             self.silent(state, around.start)
@@ -132,8 +140,8 @@ class _Builder:
             raise QueryError("a path variable cannot stand inside its own definition under `intersect` here")
         whole = parts[0]
         for part in parts[1:]:
-            left, right = without_silent(whole, self.silents), without_silent(part, self.silents)
-            whole = product_of(left, right)
+            left, right = remove_silent_moves(whole, self.silents), remove_silent_moves(part, self.silents)
+            whole = intersect_fragments(left, right)
         return whole
 
     def _define(self, variable: str, first: n.Path, body: n.Path) -> Fragment:
@@ -145,7 +153,7 @@ class _Builder:
         rounds = entry if first == body else self._round(variable, body)
         again = {**entry.ends, **rounds.ends}
         around = frozenset(symbol for state in entry.again | rounds.again for symbol in again.get(state, ()))
-        rounds = placed(rounds, around | {HERE} if rounds is entry else around - {HERE})
+        rounds = place_on_stack(rounds, around | {HERE} if rounds is entry else around - {HERE})
         for state in entry.again | rounds.again:
             self.silent(state, rounds.start)
         goes_on = frozenset() if variable in self._endless else entry.again | rounds.again

@@ -60,7 +60,7 @@ _KINDS = {
 class Label:
     """What the tests of CXSeq see of a node."""
 
-    kind: str  # of documents/tree.py: document, element, attribute or text
+    kind: str  # of xseq/semantics/tree.py: document, element, attribute or text
     name: str = ""
     attributes: tuple[tuple[str, str], ...] = ()
 
@@ -201,7 +201,7 @@ def is_safe(query: CXSeq) -> bool:
 # --- the passes of Appendix B
 
 
-def without_stars(query: CXSeq) -> CXSeq:
+def remove_stars(query: CXSeq) -> CXSeq:
     """Theorem B.1: CXSeqA. A star is a variable that stops, or walks once and comes again."""
     fresh = _Fresh(query)
     done: list[tuple[Variable, Walk]] = []
@@ -230,7 +230,7 @@ def without_stars(query: CXSeq) -> CXSeq:
     return CXSeq(query.start, tuple(done))
 
 
-def merged(query: CXSeq) -> CXSeq:
+def merge_productions(query: CXSeq) -> CXSeq:
     """Intersections of single steps as one step: two different axes never lead to one node."""
     done: list[tuple[Variable, Walk]] = []
     for head, walk in query.productions:
@@ -267,12 +267,7 @@ def _apart(walk: Both) -> bool:
     )
 
 
-def size(query: CXSeq) -> int:
-    """How many variables, but one, follow a step at most."""
-    return max((len(step.then) - 1 for _, walk in query.productions for step in vsteps(walk)), default=0)
-
-
-def halved(query: CXSeq) -> CXSeq:
+def halve_steps(query: CXSeq) -> CXSeq:
     """Lemma B.2: at most two variables after a step; `v2…vn` becomes a variable of its own."""
     names: dict[tuple[Variable, ...], Variable] = {}
     fresh = _Fresh(query)
@@ -299,7 +294,7 @@ def halved(query: CXSeq) -> CXSeq:
     return CXSeq(query.start, tuple(done))
 
 
-def chained(query: CXSeq) -> CXSeq:
+def chain_steps(query: CXSeq) -> CXSeq:
     """Lemma B.3: CXSeqB, at most one variable after a step.
 
     `v1 v2` becomes a copy v1·v2 of what v1 reaches, in which v2 follows where v1 would end. Safety keeps the copies
@@ -342,7 +337,7 @@ def chained(query: CXSeq) -> CXSeq:
     return CXSeq(query.start, tuple(done))
 
 
-PASSES = (without_stars, merged, halved, chained)
+PASSES = (remove_stars, merge_productions, halve_steps, chain_steps)
 
 
 def to_basic(query: CXSeq) -> CXSeq:

@@ -20,10 +20,8 @@ from typing import TypeVar
 
 from ostinato.documents.nested_words import Letter, Mark
 from ostinato.errors import LimitError, QueryError
-from ostinato.xseq.paper.from_query import construct
 from ostinato.xseq.paper.path_productions import productions
 from ostinato.xseq.paper.productions import Both, CXSeq, Direction, Label, LabelTest, Sort, VStep, to_basic
-from ostinato.xseq.paper.vpa import accepts_prefix
 from ostinato.xseq.syntax import nodes as n
 
 _T = TypeVar("_T")
@@ -35,17 +33,6 @@ Ways = frozenset[int]
 _NEVER: Ways = frozenset()
 _ALWAYS: Ways = frozenset({0})
 Table = tuple[Ways, ...]  # the ways of each variable
-
-
-def recognises(query: n.Query | n.Path, word: Iterable[Letter], *, limit: int = STATES) -> bool:
-    """Whether a walk along the query's path exists in the document; conditions must be tests of single elements."""
-    if isinstance(query, n.Query) and (query.where is not None or query.partition is not None):
-        raise QueryError("`where` and `partition by` are no part of the navigation that an automaton decides")
-    path = query.path if isinstance(query, n.Query) else query
-    basic = to_basic_or_none(path)
-    if basic is None:
-        return accepts_prefix(construct(path), word)
-    return Recogniser(basic, limit=limit).run(word)
 
 
 def to_basic_or_none(path: n.Path) -> CXSeq | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ostinato.documents.tree import Node, NodeKind
+from ostinato.xseq.semantics.tree import Node, NodeKind
 from ostinato.xseq.syntax.nodes import Axis, Kind, NodeTest
 
 UNKEYED = object()  # what a node outside the partitioned path has for a key: no value of an attribute

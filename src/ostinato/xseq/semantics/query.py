@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from ostinato.documents.tree import Node, NodeKind
 from ostinato.xseq.semantics.axes import UNKEYED, Axes
+from ostinato.xseq.semantics.tree import Node, NodeKind
 from ostinato.xseq.semantics.values import Environment, Match, Value, aggregate, calculate, references, sides
 from ostinato.xseq.semantics.walks import Walk, Walks, all_steps, definitions
 from ostinato.xseq.syntax import nodes as n

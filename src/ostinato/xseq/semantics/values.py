@@ -11,8 +11,8 @@ from decimal import Decimal
 from itertools import product
 from typing import Any
 
-from ostinato.documents.tree import Node, NodeKind
 from ostinato.xseq.semantics.axes import Axes
+from ostinato.xseq.semantics.tree import Node, NodeKind
 from ostinato.xseq.syntax import nodes as n
 
 Value = str | float | int | None

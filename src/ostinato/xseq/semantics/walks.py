@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from ostinato.documents.tree import Node
 from ostinato.errors import LimitError
 from ostinato.xseq.semantics.axes import Axes
+from ostinato.xseq.semantics.tree import Node
 from ostinato.xseq.semantics.values import Binding, Environment, Match, Values
 from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.variables import endless_variables

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostinato.documents.xml.expat import ExpatSource
 from ostinato.documents.xml.tokeniser import XmlSource
+from support.expat_tokens import ExpatSource
 from support.xml_tokens import or_refused
 
 SEEDS = [

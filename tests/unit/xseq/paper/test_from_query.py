@@ -4,12 +4,12 @@ from itertools import pairwise
 
 import pytest
 
-from ostinato.documents.nested_words import letters_of_tree
-from ostinato.documents.tree import read_xml
 from ostinato.errors import LimitError, QueryError
 from ostinato.xseq.paper.from_query import construct
-from ostinato.xseq.paper.vpa import accepts_prefix
 from ostinato.xseq.plan.check import parse_and_check
+from ostinato.xseq.semantics.tree import read_xml
+from support.nested_words import letters_of_tree
+from support.vpa import accepts_prefix
 
 FIGURE_5A = """\
 start E /son; accepts in @ @Bdate

@@ -2,10 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostinato.documents.nested_words import element_word, letters_of_tree
-from ostinato.documents.tree import read_xml
 from ostinato.errors import LimitError, QueryError
-from ostinato.xseq.paper.fixpoint import pairs
 from ostinato.xseq.paper.path_productions import productions
 from ostinato.xseq.paper.productions import (
     Both,
@@ -15,21 +12,30 @@ from ostinato.xseq.paper.productions import (
     Sort,
     Starred,
     VStep,
-    chained,
+    chain_steps,
     dv,
-    halved,
+    halve_steps,
     is_safe,
-    merged,
+    merge_productions,
     reachable,
-    size,
+    remove_stars,
     to_basic,
     va,
-    without_stars,
+    vsteps,
 )
-from ostinato.xseq.paper.recognise import Recogniser, recognises, to_basic_or_none
+from ostinato.xseq.paper.recognise import Recogniser, to_basic_or_none
 from ostinato.xseq.plan.check import parse_and_check
+from ostinato.xseq.semantics.tree import read_xml
+from support.cxseq_fixpoint import pairs
+from support.nested_words import element_word, letters_of_tree
+from support.vpa import recognises
 
 TREE = b"<a><b><c/><c/></b><b/></a>"
+
+
+def size(query: CXSeq) -> int:
+    """How many variables, but one, follow a step at most."""
+    return max((len(step.then) - 1 for _, walk in query.productions for step in vsteps(walk)), default=0)
 
 
 def named(name: str) -> LabelTest:
@@ -63,18 +69,18 @@ def test_safety() -> None:
 def test_each_pass_does_what_it_says() -> None:
     query = productions(parse_and_check("(//a/b)*/c/parent::b").path)
     assert any(isinstance(walk, Starred) for _, walk in query.productions)
-    query = without_stars(query)
+    query = remove_stars(query)
     assert not any(isinstance(walk, Starred) for _, walk in query.productions) and size(query) > 1
-    query = halved(merged(query))
+    query = halve_steps(merge_productions(query))
     assert size(query) == 1
-    assert size(chained(query)) == 0
+    assert size(chain_steps(query)) == 0
 
 
 def test_intersections_of_steps_are_one_step() -> None:
     both = CXSeq("X", (("X", Both(down("a"), VStep(Direction.FIRST, LabelTest(frozenset({Sort.ELEMENT}))))),))
-    assert merged(both).productions == (("X", down("a")),)
+    assert merge_productions(both).productions == (("X", down("a")),)
     apart = CXSeq("X", (("X", Both(down("a"), VStep(Direction.NEXT))),))
-    assert merged(apart).productions == ()
+    assert merge_productions(apart).productions == ()
 
 
 def test_what_follows_an_intersection_needs_one_end() -> None:

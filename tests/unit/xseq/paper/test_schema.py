@@ -3,15 +3,15 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostinato.documents.nested_words import letters_of_tree
 from ostinato.documents.schema.dtd import from_dtd, from_sample
-from ostinato.documents.tree import read_xml
 from ostinato.xseq.paper.from_query import construct
 from ostinato.xseq.paper.schema import restrict_to_schema
-from ostinato.xseq.paper.vpa import accepts_prefix
 from ostinato.xseq.plan.check import parse_and_check
+from ostinato.xseq.semantics.tree import read_xml
 from ostinato.xseq.syntax.nodes import Path
 from support.generators.paths import documents, paths
+from support.nested_words import letters_of_tree
+from support.vpa import accepts_prefix
 
 FIGURE_7 = """\
 start E //book; accepts in T /text()

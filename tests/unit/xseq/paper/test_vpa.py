@@ -4,17 +4,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostinato.documents.nested_words import Letter, Mark, element_word, letters_of_tree, text_word
-from ostinato.documents.tree import read_xml
+from ostinato.documents.nested_words import Letter, Mark
 from ostinato.errors import LimitError, QueryError
-from ostinato.xseq.paper.algebra import complement, counterexample, intersection, is_empty, union, witness
-from ostinato.xseq.paper.algebra import documents as all_documents
-from ostinato.xseq.paper.determinise import determinise
 from ostinato.xseq.paper.from_query import construct
-from ostinato.xseq.paper.vpa import BOTTOM, OTHER, VPA, Guard, VPAMove, VPARun, accepts, accepts_prefix, with_rest
+from ostinato.xseq.paper.vpa import BOTTOM, OTHER, VPA, Guard, VPAMove
 from ostinato.xseq.plan.check import parse_and_check
+from ostinato.xseq.semantics.tree import read_xml
 from ostinato.xseq.syntax.nodes import Path
 from support.generators.paths import documents, paths
+from support.nested_words import element_word, letters_of_tree, text_word
+from support.vpa import VPARun, accepts, accepts_prefix, with_rest
+from support.vpa_algebra import complement, counterexample, intersection, is_empty, union, witness
+from support.vpa_algebra import documents as all_documents
+from support.vpa_determinise import determinise
 
 A, B = (Letter(Mark.OPEN, name) for name in "ab")
 END_A, END_B = (Letter(Mark.CLOSE, name) for name in "ab")

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from ostinato.documents.nested_words import element_word
 from ostinato.documents.schema.dtd import from_dtd
-from ostinato.documents.schema.model import Schema, check_letters
+from ostinato.documents.schema.model import Schema
 from ostinato.xseq.plan.check import parse_and_check
 from ostinato.xseq.plan.schema_passes import optimise
 from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.format import query_text
+from support.nested_words import element_word
+from support.schema import check_letters
 
 SIGMOD = from_dtd(
     """<!ELEMENT SigmodRecord (issue)*> <!ELEMENT issue (volume, number, articles)>

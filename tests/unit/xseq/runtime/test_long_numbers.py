@@ -7,10 +7,10 @@ from itertools import product
 import pytest
 
 import ostinato
-from ostinato.documents.tree import read_xml
 from ostinato.xseq.plan.check import parse_and_check
 from ostinato.xseq.plan.local_tests import compare
 from ostinato.xseq.semantics.query import evaluate
+from ostinato.xseq.semantics.tree import read_xml
 
 LARGE = 2**53
 NUMBERS = [

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from ostinato.documents.tree import read_xml
 from ostinato.xseq.plan.check import parse_and_check
 from ostinato.xseq.semantics.query import Row, evaluate
+from ostinato.xseq.semantics.tree import read_xml
 from support.xseq_paper import ALL
 
 

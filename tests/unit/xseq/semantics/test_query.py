@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ostinato.documents.tree import read_json, read_xml
 from ostinato.errors import LimitError
 from ostinato.xseq.plan.check import parse_and_check
 from ostinato.xseq.semantics.query import Matches, Row, columns, evaluate, find_matches, repeating_variables
+from ostinato.xseq.semantics.tree import read_json, read_xml
 
 TREE = """<r><a i="1" p="3"/><a i="2" p="1"><c i="c1">x<d i="d1"/>y</c></a><b i="3" p="2"/><a i="4" p="5"><c i="c2"/>
 </a></r>"""

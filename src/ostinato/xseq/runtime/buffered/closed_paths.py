@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from ostinato.xseq.syntax import nodes as n
+from ostinato.xseq.syntax.variables import walk
 
 EXISTS = "exists"  # a comparison with this operator holds when its left side, behind `self::node()`, reaches a node
 
@@ -14,7 +15,7 @@ Definitions = Mapping[str, n.Define]
 
 def close_conditions(query: n.Query) -> n.Query:
     """The query with every predicate `[p]` that binds nothing as a condition."""
-    defined = {each.variable: each for each in _definitions(query.path)}
+    defined = {each.variable: each for each in walk(query.path) if isinstance(each, n.Define)}
     return replace(query, path=_open(query.path, defined))
 
 
@@ -101,12 +102,22 @@ def _binds(path: n.Path, defined: Definitions, inside: frozenset[str] = frozense
     return any(_binds(part, defined, inside) for part in n.parts(path))
 
 
-def _definitions(path: n.Path) -> Iterator[n.Define]:
-    if isinstance(path, n.Define):
-        yield path
-    if isinstance(path, n.Step):
-        for predicate in path.predicates:
-            if isinstance(predicate, n.Exists):
-                yield from _definitions(predicate.path)
-    for part in n.parts(path):
-        yield from _definitions(part)
+def readable_predicate(condition: n.Condition) -> n.Predicate:
+    """A condition as a predicate that a query could have, for `explain`."""
+    match condition:
+        case n.Comparison(operator="exists", left=n.Relative(path=n.Concat(parts=(_, path)))):
+            return n.Exists(path)
+        case _:
+            return n.Holds(_readable(condition))
+
+
+def _readable(condition: n.Condition) -> n.Condition:
+    match condition:
+        case n.Comparison(operator="exists", left=n.Relative(path=n.Concat(parts=(_, path)))):
+            return n.Comparison("=", n.Relative(path), n.Relative(path))
+        case n.And() | n.Or():
+            return replace(condition, parts=tuple(map(_readable, condition.parts)))
+        case n.Not():
+            return replace(condition, part=_readable(condition.part))
+        case _:
+            return condition

@@ -10,7 +10,7 @@ from ostinato.xseq.walk.tables import WalkTables
 MOST_LOCAL = 60
 
 
-def obstacle(tables: WalkTables, *, longest: bool) -> str | None:
+def find_obstacle(tables: WalkTables, *, longest: bool) -> str | None:
     """Why a query cannot be answered in one pass with its runs alone; None if it can."""
     program = tables.program
     walks = [walk for walk in (program.walk, program.keyed) if walk is not None]

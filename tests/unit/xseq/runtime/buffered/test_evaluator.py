@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from ostinato import xseq
-from ostinato.documents.tree import read_xml
 from ostinato.documents.xml.tokeniser import XmlSource
 from ostinato.errors import LimitError
 from ostinato.xseq.limits import XSeqLimits
@@ -17,6 +16,7 @@ from ostinato.xseq.plan.check import parse_and_check
 from ostinato.xseq.runtime.buffered.evaluator import BufferedEvaluator
 from ostinato.xseq.runtime.rows import MatchRows, assemble_tables
 from ostinato.xseq.semantics.query import evaluate
+from ostinato.xseq.semantics.tree import read_xml
 from ostinato.xseq.syntax.normal_form import normalise
 from ostinato.xseq.syntax.variables import repeating_variables
 from ostinato.xseq.walk.program import build_program

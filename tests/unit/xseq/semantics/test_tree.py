@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from ostinato.documents.tree import Node, NodeKind, read_json, read_xml
 from ostinato.errors import DataError
+from ostinato.xseq.semantics.tree import Node, NodeKind, read_json, read_xml
 from support.generators.xseq import Tree, to_json, to_xml, trees, xml_documents
 
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 from itertools import product
 
 from ostinato.documents.nested_words import Letter, Mark
-from ostinato.xseq.paper.determinise import STATES, determinise
 from ostinato.xseq.paper.vpa import BOTTOM, OTHER, VPA, State, VPAMove, conjoin_guards
+from support.vpa_determinise import STATES, determinise
 
 
 def documents() -> VPA:

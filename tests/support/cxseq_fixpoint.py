@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
-from ostinato.documents.tree import Node
 from ostinato.xseq.paper.productions import Both, CXSeq, Direction, Label, Starred, Variable, VStep, Walk
+from ostinato.xseq.semantics.tree import Node
 
 Pairs = frozenset[tuple[Node, Node]]
 
