@@ -18,7 +18,7 @@ NO_MASK: UInt8 = np.empty(0, np.uint8)  # stands for: every value is valid
 
 
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The same type of array whether or not it may be written, so that kernels are compiled once."""
+    """A view that cannot be written: one array type for all callers, so that kernels are compiled once."""
     shown = array.view()
     shown.flags.writeable = False
     return shown
@@ -85,7 +85,7 @@ def raw_values(chunk: pa.Array) -> npt.NDArray[Any]:
 
 
 def same_array(left: pa.Array, right: pa.Array) -> bool:
-    """Whether two arrays are the same memory: a cheap test that may say no."""
+    """Whether two arrays share their memory. Cheap: equal arrays in different memory are not found."""
     return bool(
         len(left) == len(right)
         and left.offset == right.offset

@@ -10,9 +10,9 @@ from ostinato.core.arrow import is_list
 
 
 def cast_nested(values: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
-    """The values as of another type, at any depth; a field that only `kind` has is NULL.
+    """Cast the values at any depth; a field that only `kind` has is NULL.
 
-    Values that are all NULL have any type. Raises what `cast` raises where a value does not fit.
+    Values that are all NULL can be cast to any type. Raises what Arrow's `cast` raises where a value does not fit.
     """
     if values.type == kind:
         return values
@@ -34,7 +34,7 @@ def cast_nested(values: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> pa.Arr
 
 
 def cast_column(rows: pa.Table, field: pa.Field) -> pa.Array | pa.ChunkedArray:
-    """The column of the rows as of the field's type; NULL throughout where they do not have it."""
+    """The column that the field names, cast to its type; all NULL if the rows have no such column."""
     if field.name not in rows.column_names:
         return pa.nulls(len(rows), field.type)
     return cast_nested(rows[field.name], field.type)

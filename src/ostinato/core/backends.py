@@ -1,8 +1,8 @@
-"""Engines for data that does not live in this process, found by what the data is and loaded when it is given.
+"""Engines for data outside this process. The type of the data decides which one, and it is loaded on first use.
 
-A language knows no engine: it asks here who can run it over a frame, and hands the work on. An engine is a module with
-the functions of `Backend`. This is the one place that names a module above it, as text; whoever adds an engine adds a
-line to `_BACKENDS`.
+Languages know no engine: they ask here for the one that can run over a frame. An engine is a module with the functions
+of `Backend`. This is the one place that names a module of a higher layer, as text; to add an engine, add a line to
+`_BACKENDS`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Backend(Protocol):
 
 
 def is_spark_frame(data: object) -> bool:
-    """Without importing Spark: whoever has such a frame has done so."""
+    """Decided by name, so that Spark is not imported for those who do not use it."""
     kind = type(data)
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
 

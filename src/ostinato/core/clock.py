@@ -1,4 +1,4 @@
-"""Time, or any other attribute that only grows, as int64 ticks in the same order.
+"""Time, or any other attribute that never decreases, as int64 ticks in the same order.
 
 Kernels compare ticks and nothing else: an event that starts a match is within the window of a later event exactly
 when its tick is not below that event's lower bound, and lower bounds are computed here, in the column's own arithmetic.
@@ -24,8 +24,8 @@ from ostinato.errors import DataError, Message, Option, did_you_mean
 _MIN, _MAX = -(2**63), 2**63 - 1
 _SECOND = 10**9
 _UNITS = {"s": _SECOND, "ms": 10**6, "us": 10**3, "ns": 1}
-_BLOCK = 1 << 14  # floats at a time: several passes, all in the cache
-_EXACT_DIGITS = 18  # every decimal of so many digits, without its point, is an int64
+_BLOCK = 1 << 14  # floats at a time, so that all passes over them stay in the cache
+_EXACT_DIGITS = 18  # decimals of up to this many digits fit an int64 without their point
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Clock:
 
     @classmethod
     def of(cls, schema: pa.Schema, column: str, *, attribute: bool = False) -> Clock:
-        """Raises DataError where the column is missing, or of a type that has no order in time."""
+        """Raises DataError where the column is missing or cannot be ordered in time."""
         if column not in schema.names:
             raise DataError(f"there is no column `{column}`", fix=did_you_mean(column, schema.names))
         kind = schema.field(column).type
@@ -115,7 +115,7 @@ class Clock:
             if values.dtype == np.uint64 and (values > _MAX).any():
                 place = int(np.argmax(values > _MAX))
                 raise DataError(
-                    f"`{self.column}` is too large to count with: {values[place]} is beyond {_MAX}",
+                    f"`{self.column}` is too large: {values[place]} is beyond {_MAX}",
                     row=first_row + place,
                     fix="convert it to a float or a timestamp",
                 )
@@ -134,23 +134,23 @@ class Clock:
             fix=f"drop or fill the rows where `{self.column}` is missing",
         )
 
-    def measured(self, ticks: Int64) -> Float64:
+    def measure(self, ticks: Int64) -> Float64:
         """Ticks as numbers in the unit that windows are given in: nanoseconds along the time column."""
         if self._kind == "float":
             return _unordered(ticks) * (1 if self.attribute else _SECOND)
         assert self._step is not None
         return np.asarray(ticks * float(self._step))
 
-    def apart(self, first: Int64, last: Int64) -> Float64:
+    def distance(self, first: Int64, last: Int64) -> Float64:
         """How far each last tick lies after the first one, in the unit that windows are given in."""
         if self._kind == "float":
             with np.errstate(invalid="ignore"):
                 return (_unordered(last) - _unordered(first)) * (1 if self.attribute else _SECOND)
         assert self._step is not None
-        # As an unsigned number the difference is right even where it is beyond an int64.
+        # As an unsigned number the difference is right even where it does not fit an int64.
         return np.where(last < first, 0.0, (last - first).view(np.uint64) * float(self._step))
 
-    def pulses(self, ticks: Int64) -> Int64:
+    def to_pulses(self, ticks: Int64) -> Int64:
         """Ticks as whole numbers that can be subtracted, each a `pulse`; floats to nine digits after the point."""
         if self._kind != "float":
             return ticks
@@ -158,7 +158,7 @@ class Clock:
 
     @property
     def pulse(self) -> float:
-        """In the unit that windows are given in."""
+        """How long a pulse is, in the unit that windows are given in."""
         assert self._step is not None
         return float(self._step if self._kind != "float" else Fraction(self._step, 10**9))
 
@@ -196,7 +196,7 @@ class Clock:
     def tick(self, value: Any) -> int:
         """The tick of a time that a user gives: a datetime, date, number, or numpy, pandas or Arrow scalar.
 
-        A time between two ticks has reached only the earlier one: an event of 13.7 may be written down as of 13.
+        A time between two ticks counts as the earlier one: an event at 13.7 may have been recorded as 13.
         """
         number = value.as_py() if isinstance(value, pa.Scalar) else value
         if isinstance(number, np.number):

@@ -1,4 +1,4 @@
-"""Unary predicates: what can be decided of an event alone, before any automaton sees it."""
+"""Unary predicates: conditions on a single event, decided before any automaton sees it."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def passes(predicate: Expr, events: Mapping[str, Row]) -> bool:
 
 
 def evaluate_expression(expr: Expr, events: Mapping[str, Row], kept: Callable[[Any], Any] = lambda found: found) -> Any:
-    """The value of the expression; a missing attribute is NULL. `kept` says what becomes of what a call gives."""
+    """The value of the expression; a missing attribute is NULL. `kept` is applied to the result of each call."""
     if isinstance(expr, Literal):
         return expr.value
     if isinstance(expr, Attribute):
@@ -102,7 +102,7 @@ def to_instant(moment: date) -> datetime:
 
 
 def _same_kind(left: Any, right: Any) -> tuple[Any, Any]:
-    """Decimal does not calculate with float: the result is a float then, as in SQL."""
+    """Python cannot mix Decimal and float: both become floats, as in SQL."""
     if isinstance(left, float) or isinstance(right, float):
         return float(left), float(right)
     return left, right

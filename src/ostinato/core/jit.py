@@ -1,7 +1,9 @@
 """How every kernel is compiled: one place for the numba flags.
 
-Signatures are explicit, so that a kernel is compiled once, when its module is first imported, and read from numba's
-disk cache ever after. Nothing imports this module before it needs a kernel: numba takes a while to load.
+A kernel with signatures is compiled when its module is first imported. One without, as most are, is compiled when it
+is first called, for the types it is called with: callers keep those the same (core/arrow.py `read_only`). Either way
+it is read from numba's disk cache ever after. Nothing imports this module before it needs a kernel: numba takes a
+while to load.
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 def kernel(*signatures: Any, allocates: bool = False) -> Callable[[F], F]:
     """Decorator: compile for the given signatures, or on first call when there are none.
 
-    Kernels that make no array of their own do without numba's counting of references to arrays, which would cost more
-    than most of what they do; numba has no public name for that.
+    Kernels that allocate no array run without numba's reference counting, which would cost more than most of what they
+    do. The flag for that, `_nrt`, is not part of numba's public interface.
     """
     flags: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": allocates}
 
@@ -31,7 +33,7 @@ def kernel(*signatures: Any, allocates: bool = False) -> Callable[[F], F]:
 
 
 def inlined(function: F) -> F:
-    """Decorator: a piece of the kernels that call it, since passing on many arrays takes a while as well."""
+    """Decorator: copy the function into the kernels that call it, since passing many arrays costs time too."""
     flags: dict[str, Any] = {"inline": "always", "_nrt": False}
     return cast(F, numba.njit(**flags)(function))
 

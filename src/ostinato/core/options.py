@@ -1,4 +1,4 @@
-"""The options that users give to a run, checked: each error says what is accepted."""
+"""Checks of the options that users give to a run; each error says what is accepted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OnLate = Literal["count", "collect", "raise"]
 
 
 def parse_delay(lateness: Any, option: str = "lateness") -> int:
-    """Nanoseconds of `lateness`, or of another option."""
+    """Nanoseconds of `lateness`, or of the named option."""
     from ostinato.core.text.units import LARGEST, parse_duration
 
     if isinstance(lateness, str):
@@ -44,7 +44,7 @@ def check_column_name(option: str, column: Any) -> str | None:
 def check_column_names(option: str, columns: Any) -> tuple[str, ...]:
     given = (columns,) if isinstance(columns, str) else tuple(columns) if isinstance(columns, Iterable) else None
     if given is None or not all(isinstance(column, str) for column in given):
-        raise bad_option(option, columns, "a list of names of columns")
+        raise bad_option(option, columns, "a list of column names")
     return given
 
 

@@ -1,4 +1,4 @@
-"""Which states edges lead to."""
+"""Reachable states of a graph."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 
 def reachable_states(start: Iterable[int], edges: Mapping[int, Iterable[int]]) -> frozenset[int]:
-    """The states that the edges lead to from the start, itself included."""
+    """The states that the edges lead to from the start states, including those."""
     seen = dict.fromkeys(start)
     todo = list(seen)
     for state in todo:

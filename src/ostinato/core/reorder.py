@@ -1,4 +1,4 @@
-"""Event-time order within a bound: events wait until nothing earlier may come; what comes later still is late."""
+"""Puts events in event-time order: each waits until nothing earlier can come; what comes after that is late."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ostinato.core.events import StreamColumns, time_order
 
 @dataclass(frozen=True)
 class ReleasedRows:
-    """Rows that may be processed now, as they came; `order` is their stream order (None: as they are)."""
+    """Rows that may be processed now, in order of arrival; `order` sorts them by time (None: they are sorted)."""
 
     rows: pa.Table
     positions: Int64
@@ -22,7 +22,7 @@ class ReleasedRows:
 
 
 class ReorderBuffer:
-    """`lateness` is in nanoseconds of event time; None: events wait until `advance` says that time has come.
+    """`lateness` is in nanoseconds of event time; with None, events wait until `advance` says that time has passed.
 
     Without a time column rows pass through as they come.
     """
@@ -40,7 +40,7 @@ class ReorderBuffer:
         return int((self.clock.ticks(rows[self.clock.column]) < self.watermark).sum())
 
     def push(self, rows: pa.Table, positions: Int64) -> tuple[ReleasedRows, pa.Table]:
-        """Take a batch; gives what is ripe, and the rows that came too late."""
+        """Take a batch; returns the rows that may be processed now, and those that came too late."""
         late = rows.slice(0, 0)
         if self.clock is None:
             return ReleasedRows(rows, positions, None), late
@@ -72,7 +72,7 @@ class ReorderBuffer:
             positions = np.concatenate([self.positions, positions])
         if self.lateness != 0 and self.clock is not None:
             ticks = self.clock.ticks(rows[self.clock.column])
-            # Events of the same time wait for each other where their order is not that of their coming.
+            # With order_by, events of the same time wait for each other: they are sorted, not taken as they come.
             ripe = ticks < self.watermark if self.binding.order_by else ticks <= self.watermark
             self.rows, self.positions = rows.filter(pa.array(~ripe)).combine_chunks(), positions[~ripe]
             rows, positions = rows.filter(pa.array(ripe)), positions[ripe]

@@ -15,7 +15,7 @@ TIMES = ("timestamp", "date")
 
 
 def check_expression(expr: Expr, *, condition: bool, kinds: Mapping[str, str] | None = None) -> None:
-    """The same for an expression over variables, as in event rules: `kinds` says what they hold, where it is known."""
+    """Check an expression over variables, as event rules have: `kinds` says what they hold, where that is known."""
     kind = KindChecker(kinds, {}).kind(
         ex.transform(expr, lambda node: _anything(node) if isinstance(node, ex.Variable) else node)
     )
@@ -26,12 +26,12 @@ def check_expression(expr: Expr, *, condition: bool, kinds: Mapping[str, str] | 
 
 
 def _anything(node: Expr) -> Expr:
-    """A variable of rules as an attribute that no schema is known of."""
+    """A variable of rules as an attribute of the current event."""
     return ex.Attribute(ex.CURRENT, node.name, node.span) if isinstance(node, ex.Variable) else node
 
 
 class KindChecker:
-    """Finds the kind of every expression, and what does not fit.
+    """Finds the kind of value of every expression; raises QueryError where an argument does not fit its operator.
 
     `kinds` says what attributes hold (None: not known yet), `relations` which events a variable may stand for,
     `registers` which names are registers: both are for messages.

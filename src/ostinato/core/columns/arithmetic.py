@@ -82,7 +82,7 @@ def as_float(value: Value) -> Value:
 
 
 def _decimal_as_float(value: pa.Array) -> pa.Array:
-    """The nearest float64, where the digits of all fit in one; Arrow multiplies by a tenth again and again."""
+    """The nearest float64, if all digits fit in one. (Arrow multiplies by a tenth repeatedly, rounding each time.)"""
     wide = value.cast(pa.decimal128(38, value.type.scale)) if value.type.precision <= 38 else value
     digits = unscaled_integers(wide) if pa.types.is_decimal128(wide.type) else None
     if digits is None or value.type.scale > _EXACT_POWER or (len(digits) and np.abs(digits).max() > _EXACT_DIGITS):
@@ -198,7 +198,7 @@ def _numpy(value: Value, instead: int) -> Any:
 
 
 def round_to(value: Value, digits: int | None) -> Value:
-    """Ties go away from zero, as in SQL."""
+    """Round to so many digits; ties go away from zero, as in SQL."""
     if digits is None or is_null(value):
         return pa.nulls(len(value), value.type)
     if is_float(value):

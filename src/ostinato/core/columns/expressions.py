@@ -77,7 +77,7 @@ def _step(expr: Expr, args: list[Value], fetch: Fetch) -> Value:
 
 
 def _both_literal(op: str, *args: pa.Scalar) -> pa.Scalar:
-    """Operators are written for arrays; an array of one value does for literals."""
+    """Evaluate an operator on literals only: operators take arrays, so each literal becomes an array of one value."""
     return _apply(op, [pa.array([arg.as_py()], arg.type) for arg in args])[0]
 
 
@@ -166,7 +166,7 @@ def _per_constant(function: Callable[[Value, Any], Value], value: Value, constan
 def _like(value: Value, pattern: str | None) -> Value:
     if pattern is None or is_null(value):
         return pa.nulls(len(value), pa.bool_())
-    # A backslash takes the next character as it is; Arrow knows that only of the characters that need it.
+    # A backslash takes the next character literally; Arrow accepts that only before characters that need it.
     pieces = re.findall(r"\\.|.", pattern, re.DOTALL)
     return pc.match_like(value, "".join(piece if piece in "%_" else _escaped(piece[-1]) for piece in pieces))
 

@@ -136,7 +136,7 @@ class KeyTable:
 
     @classmethod
     def from_table(cls, table: pa.Table) -> KeyTable:
-        """The same ids again, since ids are given in order of first sight."""
+        """A key table with the same ids, since ids are given in order of first appearance."""
         keys = cls()
         if table.num_columns:
             keys.encode(table.columns, table.column_names)
@@ -159,7 +159,7 @@ def _to_ints(chunk: pa.Array) -> Ints:
 
 
 def _from_ints(values: Ints, valid: npt.NDArray[np.bool_] | None, kind: pa.DataType) -> pa.Array:
-    """What `_to_ints` made, back as it was."""
+    """The inverse of `_to_ints`."""
     if pa.types.is_null(kind):
         return pa.nulls(values.size)
     mask = None if valid is None else ~valid

@@ -1,4 +1,4 @@
-"""Which of a few names each value of a column is: the test of an event's type, at a few nanoseconds per event."""
+"""Finds which of a few names each value of a column is: the test of an event's type, in a few nanoseconds per event."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _match_names(
 
 @kernel(types.int32(view(types.int32), view(types.int32), array(types.int32)))
 def look_up(places: Ids, table: Ids, out: Ids) -> Any:
-    """out[i] = table[places[i]]; the least of them tells whether one was still unknown."""
+    """out[i] = table[places[i]]; returns the least of them, which is negative if one is still unknown."""
     lowest = np.int32(0)
     for row in range(out.size):
         found = table[places[row]]
@@ -110,7 +110,7 @@ def look_up(places: Ids, table: Ids, out: Ids) -> Any:
 
 
 class NameMatcher:
-    """Which of a few names a value is, from 1; 0 for none of them."""
+    """Numbers values by the names they equal, from 1; 0 stands for any other value."""
 
     def __init__(self, names: list[str]) -> None:
         self._values = pa.array(names, pa.large_string())

@@ -1,4 +1,4 @@
-"""Unary predicates, column-wise, into one small integer per event: its minterm, that is, which conditions hold.
+"""Evaluates unary predicates column-wise into one small integer per event: its minterm, i.e. which conditions hold.
 
 A condition is a type test and a conjunction of predicates. Types are looked up, not compared: a dictionary column by
 its index, a string column by one pass over its bytes. Each distinct predicate is evaluated once per slice, a predicate
@@ -25,7 +25,7 @@ from ostinato.core.conditions import Condition
 from ostinato.core.expressions import Call, Expr, Literal, attributes
 from ostinato.core.jit import array, kernel, view
 
-SLICE = 1 << 17  # rows at a time: what is worked on stays in the cache
+SLICE = 1 << 17  # rows at a time, so that they stay in the cache
 _SMALL = 1 << 16  # up to here a number is looked up in an array, beyond it is hashed
 _GROUP = 30  # predicate bits hashed at once, beside the 32 bits of what came before
 
@@ -64,7 +64,7 @@ def _add_bits(bits: UInt8, valid: UInt8, start: int, weight: Any, out: npt.NDArr
 class PredicateEncoder:
     """Codes of events: code c stands for one set of conditions that hold together.
 
-    Codes are dense and given in order of first sight, so `minterms` of one encoder handed to another with the same
+    Codes are dense and given in order of first appearance, so `minterms` of one encoder handed to another with the same
     conditions makes it number the same way. `relation` is the type of all events where there is no type column.
     """
 

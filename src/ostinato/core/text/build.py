@@ -1,4 +1,4 @@
-"""From lark's tree to nodes, with exact spans: what shared.lark says. Sugar such as BETWEEN is resolved here."""
+"""Builds nodes with exact spans from lark's tree, for the rules of shared.lark. Sugar such as BETWEEN ends here."""
 
 from __future__ import annotations
 

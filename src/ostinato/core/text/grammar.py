@@ -20,7 +20,7 @@ MAX_DEPTH = 100  # levels of brackets, and of operators inside operators
 
 @cache
 def load_parser(package: str, start: str) -> Lark:
-    """The parser of a language: the grammar that all share, then its own, which may override rules of it.
+    """The parser of a language: the shared grammar, then its own, which may override shared rules.
 
     `package` is where its `grammar.lark` lies.
     """

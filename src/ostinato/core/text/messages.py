@@ -45,16 +45,16 @@ class Language(NamedTuple):
 
 
 class Wording(NamedTuple):
-    """How a language speaks of its terminals. The first group of `expected` that fits speaks for all of its words;
-    `only` is said of one that stands alone."""
+    """How a language names its terminals in messages. `expected`: words for groups of terminals that may come next;
+    `only`: words for a terminal that is the only one possible."""
 
     expected: tuple[tuple[set[str], str], ...]
     only: dict[str, str]
-    example: str  # of a whole query
-    other: Language  # what a text may be by mistake
+    example: str  # a complete query
+    other: Language  # the language that users mistake for this one
     whole: str = "query"
     words: re.Pattern[str] = _WORD
-    comments: tuple[str, ...] = ("--",)  # how they begin
+    comments: tuple[str, ...] = ("--",)  # what starts a comment
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def syntax_error(text: str, error: UnexpectedInput, wording: Wording, slips: Ite
     place = _place(words, error, wording)
     advice = next((advice for slip in slips if (advice := slip(place)) is not None), Advice(place.reason))
     fix = advice.fix
-    if len(words) > 1 and wording.other.has(text):  # a word alone says too little
+    if len(words) > 1 and wording.other.has(text):  # a single word fits too many languages
         other = wording.other.name
         fix = f"this looks like {other}: use ost.{other.lower()}(…), or --language {other.lower()} on the command line"
     return QueryError(advice.reason, text=text, span=advice.span or place.span, fix=fix)
@@ -145,7 +145,7 @@ def _place(words: list[re.Match[str]], error: UnexpectedInput, wording: Wording)
     )
 
 
-# Slips: each looks at the place and either knows what was meant or says nothing. The first that knows speaks.
+# Slips: each looks at the place and returns advice if it knows what was meant. The first advice counts.
 
 
 def advise_unclosed_quote(place: Place) -> Advice | None:

@@ -42,15 +42,17 @@ def parse_duration(text: str) -> int:
 
 
 def nanoseconds(number: str, unit: str, span: Span) -> int:
-    """A decimal number of a unit; `span` is the unit's place in the text."""
+    """Nanoseconds of a number of units; `span` is where the unit stands in the text."""
     size = UNITS.get(unit.lower())
     if size is None:
         known = [f"{names.split()[0]}s" for names in _SIZES]
         if unit.lower() == "events":
-            raise QueryError("this is a time, and events are none", span=span, fix="write a unit such as seconds")
+            raise QueryError(
+                "this must be a time, not a number of events", span=span, fix="write a unit such as seconds"
+            )
         if unit.lower() in ("month", "months", "year", "years", "quarter", "quarters"):
             reason = f"a {unit.lower().removesuffix('s')} has no fixed length"
-            raise QueryError(reason, span=span, fix="write so many days or hours: 30 days")
+            raise QueryError(reason, span=span, fix="write a number of days or hours: 30 days")
         raise QueryError(f"unknown unit `{unit}`", span=span, fix=did_you_mean(unit.lower(), [*known, "events"]))
     if Decimal(number) > Decimal(LARGEST) / size:  # their product may be too large even for a Decimal
         raise QueryError(f"{number} {unit} is longer than 292 years", span=span, fix="give a shorter time")

@@ -113,7 +113,7 @@ class Walk:
 
     def lines(self, keys: Int32, ticks: Int64) -> Int64:
         """How many lines lie between the first event of the key and each tick."""
-        return self.grid.lines(self.clock.apart(self.origin[keys], ticks))
+        return self.grid.lines(self.clock.distance(self.origin[keys], ticks))
 
     def walk(self, keys: Int32, ticks: Int64, key_count: int) -> tuple[Int32, Int64, Int64]:
         """The steps of events, in stream order, and the lines that their keys stood at before and after them."""

@@ -72,12 +72,12 @@ class Pacer:
         self.high[found] = np.maximum(self.high[found], np.maximum.reduceat(ordered, first))
         self.count[found] += counts
         # Of whole numbers, the greatest common divisor of their distances is that of those from any one of them.
-        beyond = np.abs(clock.pulses(ticks) - clock.pulses(self.one)[keys])
+        beyond = np.abs(clock.to_pulses(ticks) - clock.to_pulses(self.one)[keys])
         self.pulses, self.clock = int(np.gcd.reduce(beyond, initial=self.pulses)), clock
 
     @property
     def pace(self) -> Pace:
         if not len(self.count):
             return Pace()
-        total = float(self.clock.apart(self.low, self.high).sum())
+        total = float(self.clock.distance(self.low, self.high).sum())
         return Pace(int(self.count.sum()) - len(self.count), total, self.pulses, self.clock.pulse)

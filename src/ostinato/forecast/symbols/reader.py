@@ -87,7 +87,7 @@ class Reader:
         was, where one is of before `since`, in seconds."""
         rows = self._met(to_arrow(data))
         order = time_order(rows, self.binding)
-        seconds = None if self.clock is None else self.clock.measured(self.clock.ticks(rows[self.clock.column])) / 1e9
+        seconds = None if self.clock is None else self.clock.measure(self.clock.ticks(rows[self.clock.column])) / 1e9
         if seconds is not None and len(seconds) and seconds.min() < since:
             raise DataError(
                 "these events begin before the last ones that were read",

@@ -1,4 +1,4 @@
-"""Which kernel reads the events of a query."""
+"""Builds the matcher of a query, which drives one kernel; `CompiledPattern` (patterns/compile.py) says which."""
 
 from __future__ import annotations
 

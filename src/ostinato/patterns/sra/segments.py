@@ -20,7 +20,7 @@ FIRST, LAST = "#first", "#last"
 
 
 def segment_detector(automaton: Automaton) -> Transducer:
-    """The automaton has no ε, and writes every register before it reads it (definite.py)."""
+    """The automaton has no ε, and writes every register before it reads it (definite_registers.py)."""
     end = automaton.states + 1
     transitions = [START_LOOP, *(t for rule in automaton.rules for t in _transitions(rule, automaton, end))]
     whole = Transducer(automaton.states + 2, tuple(dict.fromkeys(transitions)), frozenset({end}))

@@ -97,7 +97,7 @@ def _holdout_cuts(events: EventFrame, holdout: float) -> list[float]:
     if not found[1][0].is_valid:
         return [math.inf]  # no row has a time: whoever reads them says so
     clock = Clock.of(events.schema, events.time)
-    return [float(cut) for cut in clock.measured(clock.ticks(found[1].combine_chunks().flatten())) / 1e9]
+    return [float(cut) for cut in clock.measure(clock.ticks(found[1].combine_chunks().flatten())) / 1e9]
 
 
 def _no_events() -> DataError:

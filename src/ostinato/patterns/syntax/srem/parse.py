@@ -1,7 +1,6 @@
-"""SREM: pattern text to `plan.srem.Pattern`.
+"""SREM: pattern text to `nodes.SremPattern`.
 
-The grammar is srem.lark with shared.lark, the nodes are made in srem_build.py, what to say about bad syntax is in
-srem_errors.py. lark is imported on first use only, so that importing the package stays quick.
+The grammar is `grammar.lark` on top of the shared one; `build.py` makes the nodes, `messages.py` says what is wrong.
 """
 
 from __future__ import annotations
