@@ -11,10 +11,11 @@ from ostinato.rules.algebra.query_plan import RulePlan
 from ostinato.rules.algebra.relevance import Relevance
 from ostinato.rules.syntax.nodes import CelPattern
 
-_MICROSECOND = 1_000  # nanoseconds; less comes of `before` and the like, and would tell nobody anything
+_MICROSECOND = 1_000  # nanoseconds; less comes from `before` and the like, and is not worth showing
 
 
 def explain_program(plan: RulePlan) -> str:
+    """The text of `explain`, section by section."""
     sections = [
         ("strata", "\n".join(_strata(plan))),
         (
@@ -40,7 +41,7 @@ def explain_program(plan: RulePlan) -> str:
 
 
 def unbounded_pattern_warnings(plan: RulePlan) -> list[str]:
-    """What to say of CEL queries whose partial matches nothing bounds."""
+    """A warning for each CEL query whose partial matches are never dropped."""
     patterns = [event for each in plan.translated for event in each.rule.events if isinstance(event, CelPattern)]
     return [
         f"the partial matches of `{query}` are kept for ever: give the query a WITHIN"
@@ -52,11 +53,11 @@ def unbounded_pattern_warnings(plan: RulePlan) -> list[str]:
 def _strata(plan: RulePlan) -> list[str]:
     lines = []
     for number, groups in enumerate(plan.strata.strata, 1):
-        told = []
+        parts = []
         for group in groups:
             rules = ", ".join(f"{rule.head.label} (rule {rule.number})" for rule in group.rules)
-            told.append(f"{rules} to its fixpoint" if group.recursive else rules)
-        lines.append(f"{number}: {'; '.join(told)}")
+            parts.append(f"{rules} to its fixpoint" if group.recursive else rules)
+        lines.append(f"{number}: {'; '.join(parts)}")
     incoming = ", ".join(sorted(plan.strata.incoming)) or "none"
     return [*lines, f"events that come in: {incoming}"]
 
@@ -81,12 +82,12 @@ def _kept(found: Relevance) -> str:
 
 
 def _until(bound: RelevanceBound) -> str:
-    told = []
+    parts = []
     for time, offset in bound.until:
         at = "the origin of time" if time is None else f"{time[0]}.{time[1]}"
         size = round(abs(offset) / _MICROSECOND) * _MICROSECOND
-        told.append(f"{at} {'+' if offset > 0 else '-'} {duration_text(size)}" if size else at)
-    return f"min{{{', '.join(told)}}}" if len(told) > 1 else told[0]
+        parts.append(f"{at} {'+' if offset > 0 else '-'} {duration_text(size)}" if size else at)
+    return f"min{{{', '.join(parts)}}}" if len(parts) > 1 else parts[0]
 
 
 def _forever(found: Relevance) -> str:

@@ -1,4 +1,4 @@
-"""What the conditions of a rule imply about the distance of its times: the ground of forgetting and of range joins.
+"""What the conditions of a rule imply about how far its times lie apart: the basis of forgetting and of range joins.
 
 A difference bound matrix over the begin and the end of every event of the rule, and the origin of time for absolute
 timers: temporal relevance is determined statically, as Bry and Eckert (2008) do for garbage collection.
@@ -114,7 +114,7 @@ class DifferenceBounds:
         self._equal((timer.ident, "end"), None, absolute_nanoseconds(timer.end))
 
     def _condition(self, condition: Condition) -> None:
-        """Only what must hold: disjunctions and negations say nothing for certain."""
+        """Only what must hold: nothing follows for certain from disjunctions and negations."""
         if isinstance(condition, Formula) and condition.op == "and":
             for part in condition.parts:
                 self._condition(part)

@@ -1,4 +1,4 @@
-"""A node with its events and variables numbered in order of appearance: equal up to names means equal then."""
+"""Numbers in place of the names of events and variables: nodes that are equal up to names become equal."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Renaming:
             return replace(term, term=self.term(term.term))
         if isinstance(term, n.Element):
             return replace(term, children=tuple(map(self.term, term.children)))
-        return n.Const(_told_apart(term.value))
+        return n.Const(_typed_text(term.value))
 
     def condition(self, condition: n.Condition) -> n.Condition:
         if isinstance(condition, n.Temporal):
@@ -93,7 +93,7 @@ class Renaming:
 
     def _leaf(self, expr: Expr) -> Expr:
         if isinstance(expr, Literal):
-            return Literal(_told_apart(expr.value))
+            return Literal(_typed_text(expr.value))
         return replace(expr, name=self.variable(expr.name)) if isinstance(expr, Variable) else expr
 
 
@@ -103,8 +103,8 @@ def canonicalise(node: cera.Node) -> tuple[cera.Node, Renaming]:
     return renaming.node(node), renaming
 
 
-def _told_apart(value: object) -> str:
-    """To Python 1, 1.0 and True are equal."""
+def _typed_text(value: object) -> str:
+    """Differs for values that differ: to Python 1, 1.0 and True are equal."""
     return f"{type(value).__name__} {value!r}"
 
 

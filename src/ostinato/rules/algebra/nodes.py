@@ -303,7 +303,7 @@ class Definition:
 
 @dataclass(frozen=True)
 class Plan:
-    """⟨M1 := Q1, …⟩, acyclic but for the points of a recursive group (see plan.rules_strata)."""
+    """⟨M1 := Q1, …⟩, acyclic but for the points of a recursive group (see plan.strata)."""
 
     definitions: tuple[Definition, ...]
 

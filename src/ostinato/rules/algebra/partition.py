@@ -1,4 +1,4 @@
-"""Which events never meet, so that they can be read apart from each other: rules by a key that all they read shares.
+"""Which events never meet, so that they can be read apart: rules by a key that all they read shares.
 
 A variable that every literal of a rule binds to an attribute, and that its head carries, keeps values apart: events
 with different values of it are never in one derived event, and no two values derive the same event. Rules that derive

@@ -1,4 +1,4 @@
-"""Rewrites that make a rule's expression cheaper and keep what it means: each is a pass that can be looked at."""
+"""Rewrites that make a rule's expression cheaper and keep its meaning, one pass each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ostinato.rules.syntax.variables import used_variables
 
 
 def push_antijoins(node: cera.Node) -> cera.Node:
-    """L ⋈ R ▷ S = L ▷ S ⋈ R where S shares nothing with what R adds: fewer tuples collect."""
+    """L ⋈ R ▷ S = L ▷ S ⋈ R where S shares nothing with what R adds: negate first, so that fewer tuples collect."""
     node = cera.with_inputs(node, tuple(map(push_antijoins, cera.inputs(node))))
     if isinstance(node, cera.AntiJoin) and isinstance(node.left, cera.TemporalJoin):
         collect = node.left
@@ -76,7 +76,7 @@ def _covers(node: cera.Node, condition: Condition) -> bool:
 
 
 def push_projections(node: cera.Node, wanted: frozenset[str] = frozenset()) -> cera.Node:
-    """π: variables that nobody above reads are not kept."""
+    """π as near to its relations as it can be: variables that nothing above reads are dropped."""
     if isinstance(node, cera.Construct):
         wanted = frozenset(used_variables(node.head))
         if has_grouping(node.head):

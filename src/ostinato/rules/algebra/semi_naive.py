@@ -22,13 +22,9 @@ class Rounds:
     additions: tuple[tuple[cera.Definition, cera.Node], ...]
     looked_up: frozenset[str]  # points that rounds read again and again
 
-    @property
-    def moving(self) -> frozenset[str]:
-        return frozenset(definition.name for definition, _ in self.additions)
-
 
 def plan_rounds(definitions: Sequence[cera.Definition], labels: Iterable[str]) -> Rounds:
-    """Of the definitions of a recursive group, in order."""
+    """The rounds of a recursive group, from its definitions in order."""
     derived = tuple(sorted(labels))
     moving: set[str] = set()
     additions: list[tuple[cera.Definition, cera.Node]] = []
@@ -68,7 +64,7 @@ def _added(node: cera.Node, moving: set[str]) -> cera.Node | None:
     if isinstance(node, cera.Match | cera.FixedStream | cera.TimerStream):
         return None
     if isinstance(node, cera.AntiJoin) or (isinstance(node, cera.Join) and isinstance(node.right, cera.AnyTimer)):
-        left = _added(node.left, moving)  # what is negated is complete (plan.rules_strata)
+        left = _added(node.left, moving)  # what is negated is complete (plan.strata)
         return None if left is None else replace(node, left=left)
     if isinstance(node, cera.Join | cera.TemporalJoin):
         left, right = _added(node.left, moving), _added(node.right, moving)

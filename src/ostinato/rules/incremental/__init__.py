@@ -1,1 +1,1 @@
-"""The live engine of rules: batches in, what they add out, state bounded by temporal relevance."""
+"""The live engine of rules: batches of events in, derived events out, state bounded by temporal relevance."""

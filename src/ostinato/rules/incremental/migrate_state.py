@@ -1,4 +1,4 @@
-"""The state of steps, carried over to steps of the same program over wider columns."""
+"""The state of a program, carried over to the same program over wider columns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FROM_THE_START = "say what all columns hold from the start: rules.engine(schema=
 
 
 def migrate_state(after: StepEvaluator, before: StepEvaluator, now: int) -> None:
-    """Let `after` go on from `before`. Raises DataError where what was kept does not tell enough."""
+    """Let `after` go on from `before`. Raises DataError where the kept state is not enough for that."""
     before.forget(now, all_of_it=True)
     points = {name: _point(name, rows, after, before) for name, rows in before.tables().items()}
     after.restore(points, {}, now)

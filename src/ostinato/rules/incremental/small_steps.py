@@ -1,7 +1,7 @@
-"""Steps of a few events: what they add to points is found in Python, where SQL would take longer to plan.
+"""Steps of a few events: Python finds what they add to points, since SQL would take longer to plan.
 
-Only what Python and SQL surely agree on is done here: attributes that are numbers, text or booleans, comparisons of one
-with a constant, and timers. Everything else is left to SQL.
+Only what Python and SQL agree on for certain is done here: attributes that are numbers, text or booleans, comparisons
+of one with a constant, and timers. Everything else is left to SQL.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from ostinato.rules.relational.sql_program import SqlProgram
 from ostinato.rules.runtime.ingest import LABEL
 from ostinato.rules.syntax.nodes import RelativeTimer
 
-SMALL_STEP = 8  # events
+SMALL_STEP = 8  # events at most
 PointTuples = list[tuple[Any, ...]]  # tuples of a point, in the order of its columns
 
 
 class SmallSteps:
-    """What Python can tell of the points of a program."""
+    """The points of a program whose changes Python can compute."""
 
     def __init__(self, program: SqlProgram) -> None:
         self.program, self.generator = program, program.generator
@@ -46,7 +46,7 @@ class SmallSteps:
                 self._ends[name] = [self.generator.columns(node).index(end) for end in ends]
 
     def found(self, events: pa.Table) -> dict[str, PointTuples]:
-        """What the events add to each point that Python can tell of."""
+        """What the events add to each point that Python can compute."""
         columns = events.to_pydict()
         rows = {name: match(columns) for name, match in self._matches.items()}
         for name, change in self._changes.items():
@@ -55,7 +55,7 @@ class SmallSteps:
         return rows
 
     def adds_nothing(self, name: str, found: Mapping[str, PointTuples]) -> bool:
-        """Whether nothing is surely added to a point, given what is to others. False tells nothing."""
+        """Whether it is certain that nothing is added to a point, given what is added to others."""
         change = self._changes.get(name)
         return change is not None and change.source in found and not any(map(change.passes, found[change.source]))
 
@@ -64,7 +64,7 @@ class SmallSteps:
         return [max(row[place] for place in self._ends[name]) for row in rows]
 
     def _change(self, node: cera.Node) -> _Change | None:
-        """What a step adds, as made of what it adds to one point; None where that does not tell all."""
+        """What a step adds, from what it adds to one point; None where that is not enough."""
         if isinstance(node, cera.At):
             return self._source(node.input) if node.part == "Δ" and isinstance(node.input, cera.Point) else None
         if isinstance(node, cera.Select | cera.Project | cera.Rename | cera.Merge | cera.Construct):

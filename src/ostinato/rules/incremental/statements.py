@@ -35,7 +35,7 @@ class Statement:
 
 
 class Statements:
-    """Made when they are first needed."""
+    """The statements of a program, each made when it is first needed."""
 
     def __init__(self, definitions: Iterable[cera.Definition], generator: SqlGenerator, store: DuckDBStore) -> None:
         self.generator, self.store = generator, store
@@ -45,7 +45,7 @@ class Statements:
         self._made: dict[tuple[str, frozenset[str], bool], Statement | None] = {}
 
     def of(self, definition: cera.Definition, active: set[str], *, large: bool) -> Statement | None:
-        """What computes the change of the definition, given what has changed; None where that is nothing."""
+        """The statement that computes the change of the definition, given what has changed; None for no change."""
         changed = frozenset(self._driving[definition.name] & active)
         key = definition.name, changed, large
         if key not in self._made:

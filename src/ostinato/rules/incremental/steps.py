@@ -35,7 +35,7 @@ Derived = dict[str, pa.Table]  # label -> events: begin, end and the attributes 
 
 
 class StepEvaluator:
-    """The state of a program over one stream."""
+    """Evaluates steps of a program over one stream, and holds its state."""
 
     def __init__(self, bound: BoundProgram) -> None:
         self.bound, self.program = bound, bound.sql
@@ -333,16 +333,16 @@ class StepEvaluator:
     # Time
 
     def _look_ahead(self, touched: set[str], now: int) -> None:
-        """When a timer goes off next."""
+        """Note when a timer goes off next."""
         for name in self.waiting.keys() & touched:
             self.waiting[name] = self._next(name, now)
 
     def _next(self, name: str, now: int | None) -> int | None:
         node = self.generator.definitions[name]
         end = write_sql(self.generator.end(node), "duckdb")
-        told = {} if now is None else {NOW: now}
+        parameters = {} if now is None else {NOW: now}
         where = "" if now is None else f" WHERE {end} > ${NOW}"
-        found = self.store.run(f"SELECT min({end}) FROM {quote_identifier(name)}{where}", told)[0][0]
+        found = self.store.run(f"SELECT min({end}) FROM {quote_identifier(name)}{where}", parameters)[0][0]
         return None if found is None else int(found)
 
     @property

@@ -52,7 +52,7 @@ def _wider(name: str, known: pa.DataType, given: pa.DataType) -> pa.DataType:
     # Times are cast to the unit and the zone that were there first: they are the same times.
     if one == other or type_family(one) == type_family(other) in ("timestamp", "date") or one.id == other.id:
         return known
-    raise _clash(name, *(_told(kind) for kind in (other, one)))
+    raise _clash(name, *(_type_name(kind) for kind in (other, one)))
 
 
 def _number(name: str, known: pa.DataType, given: pa.DataType) -> pa.DataType:
@@ -86,14 +86,14 @@ def _clash(name: str, given: str, known: str) -> DataError:
     return DataError(f"`{name}` is a {given} in this batch, and was a {known} before", fix=_FIX)
 
 
-def _told(kind: pa.DataType) -> str:
+def _type_name(kind: pa.DataType) -> str:
     if is_list(kind):
         return "list"
     return "struct" if pa.types.is_struct(kind) else "map" if pa.types.is_map(kind) else type_family(kind)
 
 
 def conform_rows(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The rows in these columns, which are wide enough for them; what the rows do not have is NULL."""
+    """The rows in these columns, which are wide enough for them; missing columns are NULL."""
     if rows.schema.equals(schema):
         return rows
     columns = [_conformed(rows, field) for field in schema]
@@ -108,7 +108,7 @@ def _conformed(rows: pa.Table, field: pa.Field) -> pa.ChunkedArray | pa.Array:
 
 
 def widen_column(column: pa.ChunkedArray, kind: pa.DataType, name: str) -> pa.ChunkedArray:
-    """Values that are there already, as of the wider type that this batch brings."""
+    """Values that were kept, in the wider type that this batch brings."""
     try:
         return cast_nested(column, kind)
     except _MISFITS as error:
@@ -117,7 +117,7 @@ def widen_column(column: pa.ChunkedArray, kind: pa.DataType, name: str) -> pa.Ch
 
 
 def signed_type(kind: pa.DataType) -> pa.DataType:
-    """The type as rules compute with it: of integers, SQL has those of 64 bits with a sign."""
+    """The type as rules compute with it: SQL has signed integers of 64 bits."""
     if pa.types.is_uint64(kind):
         return pa.int64()
     if pa.types.is_struct(kind):

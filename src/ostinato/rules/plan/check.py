@@ -1,6 +1,6 @@
-"""Faults of event rules that their text alone shows: names, times, variables, heads, and the CEL queries inside.
+"""Faults that show in the text of event rules alone: names, times, variables, heads, and the CEL queries inside.
 
-Everything is checked for each branch of `or` by itself. Recursion is for plan.rules_strata.
+Everything is checked for each branch of `or` by itself. Recursion is checked in plan.strata.
 """
 
 from __future__ import annotations

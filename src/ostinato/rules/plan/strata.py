@@ -36,10 +36,6 @@ class Strata:
     incoming: Mapping[str, Span]  # labels that are only queried, with their first use
 
     @property
-    def hierarchical(self) -> bool:
-        return not any(group.recursive for groups in self.strata for group in groups)
-
-    @property
     def groups(self) -> tuple[Group, ...]:
         """All of them in the order in which they can be evaluated."""
         return tuple(group for groups in self.strata for group in groups)

@@ -31,7 +31,7 @@ class ConstantComparison:
 
 
 def as_constant_comparison(condition: Condition, kinds: Mapping[str, Kind]) -> ConstantComparison | None:
-    """The condition, where it is such a comparison; `kinds` are those of the variables."""
+    """The condition as such a comparison, or None; `kinds` are those of the variables."""
     expr = condition.expr if isinstance(condition, Data) else None
     if not isinstance(expr, Call) or expr.op not in COMPARISONS:
         return None

@@ -13,13 +13,13 @@ from ostinato.rules.relational.sql_program import RelationStore, SqlProgram, def
 def evaluate(
     program: SqlProgram, store: RelationStore, limits: RuleLimits | None = None, *, natively: bool = False
 ) -> exp.Query:
-    """Define everything in order; gives the query of the answer. Recursive groups run to their fixpoint here.
+    """Define everything in order and return the query of the answer. Recursive groups run to their fixpoint here.
 
     `natively`: the store runs recursive queries.
     """
     made: dict[str, list[str]] = {}  # label -> the definitions that derive it, as far as they are done
     groups = program.plan.groups
-    # Nobody reads a label before all of its rules are done, but for those that recur.
+    # Only recursive rules read a label before all of its rules are done.
     last = {
         rule.head.label: number for number, group in enumerate(groups) if not group.recursive for rule in group.rules
     }

@@ -1,6 +1,6 @@
 """Conditions and values of rules as SQL expressions, for every dialect that sqlglot writes.
 
-They mean what semantics.values says: division by zero is NULL, halves round away from zero, text compares by code
+They mean what core.interpret says: division by zero is NULL, halves round away from zero, text compares by code
 points. Whole numbers have 64 bits; what needs more is NULL.
 """
 
@@ -304,8 +304,10 @@ Ticks = Callable[[int], int]  # nanoseconds of a bound to whole ticks
 def _temporal(condition: Temporal, time: Callable[[str, str], Sql], ticks: Ticks) -> Sql:
     if condition.relation in RELATIONS:
         left, right = condition.events
-        told = [compare(op, time(left, one), time(right, other)) for one, op, other in RELATIONS[condition.relation]]
-        return exp.and_(*told)
+        comparisons = [
+            compare(op, time(left, one), time(right, other)) for one, op, other in RELATIONS[condition.relation]
+        ]
+        return exp.and_(*comparisons)
     assert condition.duration is not None
     begins, ends = ([time(event, side) for event in condition.events] for side in ("begin", "end"))
     if condition.relation == "within":

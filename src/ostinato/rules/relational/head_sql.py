@@ -1,4 +1,4 @@
-"""C^X as SQL: the events that a head makes of the tuples of its rule.
+"""Heads as SQL (C^X): the events that a head makes of the tuples of its rule.
 
 Tuples are grouped by event trace: the times of the rule's events, the variables that these bind, and references where
 one event may match in several ways. Within a group every `all` and every aggregate is a sub-query of its own, over the
@@ -49,6 +49,7 @@ BASE = "σ"  # the tuples of the rule
 
 
 def construct_sql(generator: SqlGenerator, name: str, node: Construct) -> exp.Query:
+    """The derived events of a rule: begin, end and one column for each child of its head."""
     assert isinstance(node.input, Merge)
     return _Construction(generator, node, node.input).query(generator.plan_types.head_columns[name])
 
@@ -91,8 +92,8 @@ class _Construction:
         shown = set(generator.columns(body))
         # An event with a reference may match in several ways: then it, and not what it binds, tells traces apart.
         single = [binds for ident, binds in self.node.traced if generator.names.time(ident, REF) not in shown]
-        told: frozenset[str] = frozenset().union(*single)
-        names = [name for name in body.schema.data if name in told]
+        traced: frozenset[str] = frozenset().union(*single)
+        names = [name for name in body.schema.data if name in traced]
         names += [name for name in _outer(self.node.head) if name not in names]
         collected = {generator.names.time(each.ident, REF) for each in self.node.collected}
         refs = [name for name in generator.columns(body) if name.endswith(f".{REF}") and name not in collected]
@@ -261,8 +262,8 @@ class _Construction:
         shown = [column(name, first) for name in level.keys]
         for place, query in enumerate(queries):
             alias = f"j{place}"
-            told = [exp.NullSafeEQ(this=column(name, first), expression=column(name, alias)) for name in level.keys]
-            joined = joined.join(query.subquery(alias), on=conjunction(told))
+            equal = [exp.NullSafeEQ(this=column(name, first), expression=column(name, alias)) for name in level.keys]
+            joined = joined.join(query.subquery(alias), on=conjunction(equal))
         added = [f"#a{place}" for place in range(level.made)]
         extra = [
             each.alias

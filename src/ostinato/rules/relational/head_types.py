@@ -1,4 +1,4 @@
-"""What heads make: the Arrow type of every derived event, one column for each child of its term.
+"""The columns that heads make: one for each child of the derived event, with its Arrow type.
 
 An element with one value is that value; one with elements is a struct; what may be there several times (`all`, a label
 that comes twice, several values) is a list. A derived event is what its row says: an element with three values is three
@@ -21,7 +21,7 @@ from ostinato.rules.syntax.nodes import Aggregate, All, Combined, ConstructTerm,
 
 @dataclass(frozen=True)
 class HeadColumn:
-    """What stands under one label of an element: the terms that make it, each once or many times."""
+    """What stands under one label of an element: the terms that make it, and whether there may be many."""
 
     label: str
     terms: tuple[ConstructTerm, ...]  # Value, Aggregate, Combined, Make, or All over one of them

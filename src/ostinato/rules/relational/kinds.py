@@ -1,4 +1,4 @@
-"""What streams and variables hold: Arrow types, and TERM for what only its value tells.
+"""What streams and variables hold: an Arrow type, or TERM where the type differs from value to value.
 
 A TERM is kept as text: `"` and the text of a string, the canonical text of anything else (terms.data). Equal values
 have equal texts, so that such variables join like others.
@@ -35,12 +35,12 @@ class Attributes:
 
 
 def type_family(kind: Kind) -> str:
-    """The kind of value as conditions see it (plan.types): TERM may be anything."""
+    """The kind of value as conditions see it (core.types): TERM may be anything."""
     return "unknown" if kind is TERM else column_kinds(pa.schema([("", kind)]))[""]
 
 
 def logical_type(kind: pa.DataType) -> pa.DataType:
-    """The type without the ways in which Arrow stores it."""
+    """The type without how Arrow stores it: dictionaries, views and the like."""
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         return logical_type(kind.value_type)
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
@@ -53,7 +53,7 @@ def logical_type(kind: pa.DataType) -> pa.DataType:
 
 
 def null_as_text(kind: pa.DataType) -> pa.DataType:
-    """The type as answers have it: values that never came are texts."""
+    """The type as answers have it: columns that never had a value are text."""
     if pa.types.is_struct(kind):
         return pa.struct([field.with_type(null_as_text(field.type)) for field in kind])
     if is_list(kind):

@@ -1,7 +1,7 @@
-"""Q^X: how events of a stream are matched, and what that binds.
+"""How a query term is matched against the events of a stream (Q^X), and what it binds.
 
-Where a term asks for attributes that hold one value each, it is a projection that SQL does. Lists, documents and
-subterms need the matcher of terms.match; such a relation is computed before SQL sees it.
+A term that asks for attributes with one value each is a projection in SQL. Lists, documents and subterms need the
+matcher of terms.match, which computes its relation before SQL reads it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class FlatMatch:
 
 @dataclass(frozen=True)
 class MatchPlan:
-    """`flat` is None where the matcher of terms is needed; its answers then have a column for the reference too."""
+    """`flat` is None where the matcher of terms is needed; its relation then has a column for the reference too."""
 
     match: Match
     kinds: Mapping[str, Kind]

@@ -1,4 +1,4 @@
-"""CERA expressions as SQL: each operator a SELECT over those below it, for sqlglot to write in either dialect."""
+"""The operators of CERA as SQL: each is a SELECT over those below it, which sqlglot writes in either dialect."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PREVIOUS, NOW = "previous", "now"  # the parameters of a step
 
 
 class SqlGenerator:
-    """SELECTs for the definitions of a plan. `stored` points are tables; others are put in where they are used."""
+    """SELECTs for the definitions of a plan. `stored` points are tables; others are inlined where they are used."""
 
     def __init__(
         self,
@@ -168,18 +168,18 @@ class SqlGenerator:
             assert node.part == "Δ", "what is looked up again is stored"
             return self.select(difference(self.definitions[point.name]))
         end = self.end(point)
-        told = {
+        conditions = {
             "Δ": self._in_step(end),
             "◦": [compare("<=", end, exp.Placeholder(this=PREVIOUS))],
             "◦∪Δ": [compare("<=", end, exp.Placeholder(this=NOW))],
         }[node.part]
-        return self._all(point, table(point.name)).where(*told)
+        return self._all(point, table(point.name)).where(*conditions)
 
     def _conditions(self, node: cera.Select) -> Sql:
         kinds = self.plan_types.kinds_of(node.input)
         expressions = ExpressionSql(kinds, lambda name: column(self.names.variable(name)))
-        told = [condition_sql(each, expressions, self.time, self.ticks) for each in node.conditions]
-        return exp.and_(*told)
+        conditions = [condition_sql(each, expressions, self.time, self.ticks) for each in node.conditions]
+        return exp.and_(*conditions)
 
     def _match(self, match: cera.Match) -> exp.Select:
         found = self._matching(match)
@@ -195,8 +195,8 @@ class SqlGenerator:
         if found.referenced:
             shown.append(exp.alias_(self._reference(columns), self.names.time(match.ident, REF), quoted=True))
         query = exp.select(*shown).from_(table(as_read(stream_table(match.stream))))
-        told = self._in_step(column("end")) if self.stepwise else []
-        return query.where(*told, *self._flat_conditions(found.flat, found, columns))
+        conditions = self._in_step(column("end")) if self.stepwise else []
+        return query.where(*conditions, *self._flat_conditions(found.flat, found, columns))
 
     def _in_step(self, end: Sql) -> list[Sql]:
         previous, now = exp.Placeholder(this=PREVIOUS), exp.Placeholder(this=NOW)
@@ -212,18 +212,18 @@ class SqlGenerator:
         return exp.MD5(this=exp.cast(whole, "text"))
 
     def _flat_conditions(self, flat: FlatMatch, found: MatchPlan, columns: Mapping[str, str]) -> list[Sql]:
-        told: list[Sql] = []
+        conditions: list[Sql] = []
         for path in dict.fromkeys(flat.present):
-            told.append(exp.Not(this=exp.Is(this=self._present(path, found, columns), expression=exp.Null())))
+            conditions.append(exp.Not(this=exp.Is(this=self._present(path, found, columns), expression=exp.Null())))
         for path in flat.absent:
-            told.append(exp.Is(this=self._present(path, found, columns), expression=exp.Null()))
+            conditions.append(exp.Is(this=self._present(path, found, columns), expression=exp.Null()))
         for path, value in flat.equal:
-            told.append(exp.EQ(this=self._present(path, found, columns), expression=constant(value.value)))
+            conditions.append(exp.EQ(this=self._present(path, found, columns), expression=constant(value.value)))
         for first, *rest in flat.variables.values():
             for path in rest:
                 one, other = self._present(first, found, columns), self._present(path, found, columns)
-                told.append(equality(one, found.type_at(first), other, found.type_at(path)))
-        return told
+                conditions.append(equality(one, found.type_at(first), other, found.type_at(path)))
+        return conditions
 
     def _present(self, path: tuple[str, ...], found: MatchPlan, columns: Mapping[str, str]) -> Sql:
         """The value at a path; NaN is no value."""
@@ -280,16 +280,16 @@ class SqlGenerator:
     def _join(self, node: cera.AnyJoin) -> exp.Select:
         left, right = self._over(node.left, "l"), self._over(node.right, "r")
         shared = self._shared(node)
-        told = list(shared)
+        conditions = list(shared)
         if not isinstance(node, cera.Join):
             window, ident = node.window, node.ident
-            told.append(compare("<=", self.time(window, "begin", "l"), self.time(ident, "begin", "r")))
-            told.append(compare("<=", self.time(ident, "end", "r"), self.time(window, "end", "l")))
+            conditions.append(compare("<=", self.time(window, "begin", "l"), self.time(ident, "begin", "r")))
+            conditions.append(compare("<=", self.time(ident, "end", "r"), self.time(window, "end", "l")))
         if self.near and node.near is not None and self.ticks(node.near.high - node.near.low) > 0:
             right = self._spread(node.right, node.near)
-            told.append(exp.EQ(this=self._bucket(node.near), expression=column(BUCKET, "r")))
+            conditions.append(exp.EQ(this=self._bucket(node.near), expression=column(BUCKET, "r")))
         elif node.near is not None and not shared:
-            told += self._range(node.near)
+            conditions += self._range(node.near)
         kinds = self.plan_types.kinds_of(node.left)
         # A typed value that equals a TERM takes its place.
         typed = self.plan_types.kinds_of(node.right) if not isinstance(node, cera.AntiJoin) else {}
@@ -300,17 +300,17 @@ class SqlGenerator:
         }
         mine = set(self.columns(node.left)) - better
         shown = [column(name, "l" if name in mine else "r") for name in self.columns(node)]
-        kind = "anti" if isinstance(node, cera.AntiJoin) else "cross" if not told else ""
-        return exp.select(*shown).from_(left).join(right, on=conjunction(told), join_type=kind)
+        kind = "anti" if isinstance(node, cera.AntiJoin) else "cross" if not conditions else ""
+        return exp.select(*shown).from_(left).join(right, on=conjunction(conditions), join_type=kind)
 
     def _shared(self, node: cera.AnyJoin) -> list[Sql]:
         left, right = self.plan_types.kinds_of(node.left), self.plan_types.kinds_of(node.right)
-        told = []
+        conditions = []
         for name in node.left.schema.data:
             if name in node.right.schema.data:
                 one, other = (column(self.names.variable(name), side) for side in "lr")
-                told.append(equality(one, left.get(name, TERM), other, right.get(name, TERM)))
-        return told
+                conditions.append(equality(one, left.get(name, TERM), other, right.get(name, TERM)))
+        return conditions
 
     def _range(self, near: cera.Near) -> list[Sql]:
         """What the conditions imply, said so that the join can go along the order of times."""
@@ -344,7 +344,7 @@ class SqlGenerator:
     # Forgetting
 
     def expired(self, point: cera.Point, uses: Iterable[tuple[cera.RelevanceBound, ...]]) -> Sql | None:
-        """What a tuple of the point fulfils once nothing new can be made of it; None: it may matter for ever."""
+        """The condition under which a tuple can take part in nothing new; None where it may matter for ever."""
         deadlines: list[Sql] = [self.end(point)]
         for bounds in uses:
             for bound in bounds:

@@ -1,4 +1,4 @@
-"""A query plan bound to the attributes of incoming events: what every stream, point and variable holds."""
+"""Type inference: from the attributes of incoming events to what every stream, point and variable of a plan holds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ostinato.rules.syntax.nodes import Condition, Data, Temporal
 
 @dataclass
 class PlanTypes:
-    """`kinds` are those of the variables of each point; `parts` the columns that the head of each rule makes."""
+    """`kinds` are those of the variables of each point; `head_columns` what the head of each rule makes."""
 
     attributes: dict[cera.Stream, Attributes] = field(default_factory=dict)  # of each stream that something matches
     match_plans: dict[str, MatchPlan] = field(default_factory=dict)  # by the point they define
@@ -119,7 +119,7 @@ def _infer_definition(
 
 
 def _named(plan: cera.Plan) -> frozenset[str]:
-    """The points of matches whose events count each on its own, somewhere."""
+    """The points of matches whose events count one by one somewhere."""
     found: set[str] = set()
     for definition in plan.definitions:
         for node in cera.walk(definition.node):
@@ -135,7 +135,7 @@ def _points(plan: cera.Plan, node: cera.Node) -> set[str]:
 
 
 def _label_attributes(types: PlanTypes, label: str, incoming: Attributes, span: Span) -> Attributes:
-    """The attributes of the events of a label: of those that come in, and of those that rules derive."""
+    """The attributes of the events of a label, incoming and derived."""
     derived = types.derived.get(label)
     if derived is None:
         return incoming
@@ -190,7 +190,7 @@ def _check_condition(condition: Condition, kinds: Mapping[str, str]) -> None:
 
 
 def output_schema(types: PlanTypes) -> pa.Schema:
-    """The columns that derived events come out in, beside type, begin and end: those of all labels."""
+    """The columns of the answer besides type, begin and end: those of all derived labels."""
     columns: dict[str, Kind] = {}
     for label, attributes in types.derived.items():
         for name, kind in attributes.items():

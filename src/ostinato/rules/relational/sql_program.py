@@ -1,4 +1,4 @@
-"""A bound program as a sequence of named queries, for whatever runs SQL: DuckDB here, Spark elsewhere."""
+"""The queries of a program, by the names of the relations that they define: DuckDB and Spark run the same ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class RelationStore(Protocol):
     """Something that runs SQL over named relations."""
 
     def define(self, name: str, query: exp.Query, *, kept: bool) -> None:
-        """`kept`: it is used again, or changes later; else a view will do."""
+        """Define a relation. `kept`: it is read again or changes later; otherwise a view will do."""
 
     def match(self, name: str, stream: str, found: MatchPlan, attributes: Attributes) -> None:
         """Define `name` as what the matcher of terms finds in the stream."""
@@ -42,6 +42,8 @@ class RelationStore(Protocol):
 
 @dataclass(frozen=True)
 class SqlProgram:
+    """A plan with its types, and every query that it needs. `incoming` are the attributes of incoming events."""
+
     plan: RulePlan
     plan_types: PlanTypes
     generator: SqlGenerator
@@ -80,7 +82,7 @@ class SqlProgram:
 
     @cached_property
     def kept(self) -> frozenset[str]:
-        """Points that more than one definition reads, but for matches, which cost little; and all that rounds do."""
+        """Points to keep as tables: what rounds look up, and what is read twice or more (matches are cheap to redo)."""
         uses = Counter(
             node.name
             for definition in self.plan.query_plan.definitions
@@ -93,7 +95,7 @@ class SqlProgram:
 
     @cached_property
     def rounds(self) -> Mapping[int, Rounds]:
-        """What a round computes, of each group that is recursive."""
+        """What a round computes, for each recursive group."""
         groups = enumerate(self.plan.groups)
         return {
             number: plan_rounds(self.definitions_of(number), {rule.head.label for rule in group.rules})
@@ -102,7 +104,7 @@ class SqlProgram:
         }
 
     def is_finite(self, group: int) -> bool:
-        """Whether the recursion of the group cannot but end."""
+        """Whether the recursion of the group is sure to end."""
         made = [each.node for each in self.definitions_of(group)]
         return all(is_finite(node.head, self._plain(node)) for node in made if isinstance(node, Construct))
 

@@ -1,4 +1,4 @@
-"""Rules over a whole table, as one sequence of relations: the plan of the program, evaluated once."""
+"""Rules over a table that holds the whole stream: the plan of the program is evaluated once, in DuckDB."""
 
 from __future__ import annotations
 

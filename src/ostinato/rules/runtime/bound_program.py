@@ -37,7 +37,7 @@ class BoundProgram:
         return pa.schema([("type", pa.string()), ("begin", time), ("end", time), *self.sql.output])
 
     def answer(self, table: pa.Table, *, ordered: bool = True) -> pa.Table:
-        """Derived events with ticks, as users see them: in order of their end, then of all that can be put in order."""
+        """Derived events with ticks, as users see them: sorted by end, begin, type and all columns that can be."""
         if ordered and len(table) > 1:
             plain = [field.name for field in self.sql.output if not pa.types.is_nested(field.type)]
             table = table.sort_by([(name, "ascending") for name in ("end", "begin", "type", *plain)])
@@ -50,7 +50,7 @@ class BoundProgram:
 
 
 def cast_column(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """The column as of that type. To ask Arrow for a cast that changes nothing takes longer than one event may."""
+    """The column in that type. Even a cast that changes nothing costs too much for a single event."""
     return column if column.type == kind else column.cast(kind)
 
 
@@ -63,7 +63,11 @@ def bind_program(
     longest: float = inf,
     near: bool = False,
 ) -> BoundProgram:
-    """Raises QueryError, with its place in `text`, where the program does not fit the columns."""
+    """Plan, type and check the program for these columns.
+
+    Raises QueryError, with its place in `text`, where the program does not fit them. `longest` is how many nanoseconds
+    an event lasts at most; `near` joins by buckets of time, which pays for many events.
+    """
     plan = plan_program(program)
     columns = IncomingColumns.resolve(
         schema, labels=sorted(plan.strata.incoming), default_time=infer_time_type(plan), **options

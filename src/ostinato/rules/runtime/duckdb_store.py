@@ -1,4 +1,4 @@
-"""DuckDB in this process: relations in memory, spilled to disk where they do not fit."""
+"""DuckDB in this process: relations by name, in memory, spilled to disk where they do not fit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def quote_identifier(name: str) -> str:
 
 
 def column_type(kind: Kind, *, unread: bool = False) -> str:
-    """The type of a column of a table. What has no type yet fits everywhere, as NULL does.
+    """The SQL type of a column. A column without a type yet fits everywhere, as NULL does.
 
     `unread`: rules need not use it, so that its numbers may be larger than theirs.
     """
@@ -55,7 +55,7 @@ def connect(threads: int | None = None) -> duckdb.DuckDBPyConnection:
 
 
 class DuckDBStore:
-    """Relations by name, for `relational.program.evaluate`."""
+    """The RelationStore of DuckDB."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class DuckDBStore:
 
 
 def translate_errors(run: Callable[[], Any]) -> Any:
-    """What DuckDB says of the data, in our words."""
+    """Run, and raise DataError for what DuckDB says about the data."""
     try:
         return run()
     except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException) as error:

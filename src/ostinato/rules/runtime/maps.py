@@ -1,4 +1,4 @@
-"""Maps in incoming events: like structs whose fields are the keys, which only the values tell."""
+"""Maps in incoming events: like structs whose fields are the keys, which differ from value to value."""
 
 from __future__ import annotations
 

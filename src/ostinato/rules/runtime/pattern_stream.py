@@ -26,7 +26,7 @@ _UNITS = {1: "s", 1_000: "ms", 1_000_000: "us", 1_000_000_000: "ns"}
 
 @dataclass(frozen=True)
 class PatternStream:
-    """A CEL query over incoming events."""
+    """The matches of a CEL query over incoming events, as a stream of events."""
 
     query: str
     incoming: Attributes
@@ -38,7 +38,7 @@ class PatternStream:
 
     @cached_property
     def attributes(self) -> Attributes:
-        """What a match holds beside its interval: the items of SELECT, or the partition of SELECT *."""
+        """What a match holds besides its interval: the items of SELECT, or the partition of SELECT *."""
         schema = self.engine().push(self._rows(self._no_events())).schema
         names = [name for name in schema.names if name not in ANSWER_COLUMNS and not name.startswith("#")]
         return Attributes.of({name: logical_type(schema.field(name).type) for name in names})
@@ -60,7 +60,7 @@ class PatternStream:
         for field in engine.stream.schema:
             known, given = field.type, schema.field(field.name).type
             if known != given and not pa.types.is_null(known) and not pa.types.is_nested(known):
-                raise DataError(f"`{field.name}` was {known} until now, and a pattern of cel has gone by that")
+                raise DataError(f"`{field.name}` was {known} until now, and a CEL pattern has read it as that")
         engine.stream.with_new_types(schema)
 
     def match_all(self, events: pa.Table) -> pa.Table:

@@ -1,4 +1,4 @@
-"""What rules ask of incoming events, as columns: those that no event has had yet hold nothing."""
+"""The columns that rules read of incoming events; those that no event has had yet hold NULL."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ostinato.rules.relational.kinds import is_list
 from ostinato.rules.runtime.times import BEGIN, DEFAULT_TIME_TYPE, END
 from ostinato.rules.syntax import nodes as n
 
-# Once they are there, they say when events happen and what they are.
-_TELLING = (DEFAULT_TIME, BEGIN, END, DEFAULT_TYPE)
+# Once they exist, they say when events happen and what they are.
+_ROLE_COLUMNS = (DEFAULT_TIME, BEGIN, END, DEFAULT_TYPE)
 
 
 @dataclass(frozen=True)
 class RequiredColumns:
-    """`shapes`: columns that rules ask for, as structs where they ask for something inside; values have no type.
-    `needed`: the label and the column, of those without which no event of the label matches. `recursive`: columns that
-    recursive rules ask for and make themselves, of which what comes in may be the first."""
+    """`shapes`: the columns that rules read, as structs where they read something inside; values have no type yet.
+    `needed`: pairs of a label and a column without which no event of that label matches. `recursive`: columns that
+    recursive rules both read and make; an incoming event may be the first to have them."""
 
     shapes: Mapping[str, pa.DataType]
     needed: frozenset[tuple[str, str]]
@@ -48,20 +48,20 @@ class RequiredColumns:
                         shapes[label] = _filled(shapes.get(label, pa.null()), shape)
                         if not isinstance(child, n.Optional | n.Desc):
                             needed.add((node.stream, label))
-        return cls(shapes, frozenset(needed), frozenset(recursive - {*_TELLING}))
+        return cls(shapes, frozenset(needed), frozenset(recursive - {*_ROLE_COLUMNS}))
 
     def complete_schema(self, schema: pa.Schema, *, recursive: bool = False) -> pa.Schema:
-        """The columns, and all that rules ask for beside them; also of what they derive, where that is `recursive`."""
+        """The columns, and all others that rules read; with `recursive`, also those that recursive rules make."""
         if recursive:
             missing = [(name, pa.null()) for name in sorted(self.recursive - {*schema.names, *self.shapes})]
             schema = pa.schema([*schema, *missing])
         types = {field.name: _filled(field.type, self.shapes.get(field.name, pa.null())) for field in schema}
-        types |= {name: shape for name, shape in self.shapes.items() if name not in {*types, *_TELLING}}
+        types |= {name: shape for name, shape in self.shapes.items() if name not in {*types, *_ROLE_COLUMNS}}
         return pa.schema(list(types.items()))
 
 
 def _shapes(term: n.QueryTerm) -> Iterator[tuple[str, pa.DataType]]:
-    """The elements that a child query asks for, directly or (`desc`) somewhere, and what they must have inside."""
+    """The elements that a child query looks for, here or (`desc`) below, and what they must have inside."""
     if isinstance(term, n.Bind | n.Optional | n.Desc):
         if term.term is not None:
             yield from _shapes(term.term)
@@ -74,7 +74,7 @@ def _shapes(term: n.QueryTerm) -> Iterator[tuple[str, pa.DataType]]:
 
 
 def _filled(kind: pa.DataType, shape: pa.DataType) -> pa.DataType:
-    """The type with what is asked for inside of it."""
+    """The type, with the fields of the shape added inside."""
     if pa.types.is_null(kind):
         return shape
     if is_list(kind):
@@ -88,14 +88,14 @@ def _filled(kind: pa.DataType, shape: pa.DataType) -> pa.DataType:
 
 
 def infer_time_type(plan: RulePlan) -> pa.DataType:
-    """What the times of events are, as far as the rules tell: numbers, if a timer of a fixed time is."""
+    """The type of event times as far as the rules show it: numbers where all absolute timers are."""
     timers = [timer for each in plan.translated for timer in each.rule.timers if isinstance(timer, n.AbsoluteTimer)]
     numbers = [not isinstance(moment, str) for timer in timers for moment in (timer.begin, timer.end)]
     return pa.int64() if numbers and all(numbers) else DEFAULT_TIME_TYPE
 
 
 def empty_events(plan: RulePlan, options: Mapping[str, str | None]) -> pa.Table:
-    """A stream without events, of which not even the columns are known: timers of fixed times go off all the same."""
+    """A table for a stream without events, whose columns are unknown: absolute timers go off all the same."""
     times = [name for name in (options["begin"], options["end"], options["time"]) if name is not None]
     types = {name: infer_time_type(plan) for name in times or [DEFAULT_TIME]}
     types[options["type"] or DEFAULT_TYPE] = pa.string()

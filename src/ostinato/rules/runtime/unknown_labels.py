@@ -1,4 +1,4 @@
-"""Labels that rules ask for and no event has: mostly misspelt."""
+"""Labels that rules read and no event has: most are misspelt."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ostinato.rules.runtime.ingest import IncomingColumns
 
 
 def read_labels(rows: pa.Table, columns: IncomingColumns) -> set[str] | None:
-    """The labels of incoming rows, where a column tells them; None where each document says its own."""
+    """The labels of incoming rows; None where each document has its own."""
     if columns.document is not None:
         return None
     if columns.type is None:
@@ -21,12 +21,12 @@ def read_labels(rows: pa.Table, columns: IncomingColumns) -> set[str] | None:
 
 
 def unknown_label_warnings(incoming: Iterable[str], seen: Iterable[str] | None) -> list[str]:
-    """What to say of each label that must come from outside, and did not."""
+    """A warning for each incoming label that no event has."""
     if seen is None:
         return []
     known = set(seen)
-    told = []
+    warnings = []
     for label in sorted(set(incoming) - known):
         hint = did_you_mean(label, known)
-        told.append(f"no event has the label `{label}`" + (f"; {hint}" if hint else ""))
-    return told
+        warnings.append(f"no event has the label `{label}`" + (f"; {hint}" if hint else ""))
+    return warnings

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class TracedSubstitution:
-    """One σ of Σ_τ, with the event that each `while … collect` of the rule took its part of it from."""
+    """One σ of Σ_τ, with the event that each `while … collect` of the rule matched for it."""
 
     sigma: Substitution
     collected: tuple[Event, ...] = ()

@@ -1,7 +1,7 @@
-"""Event rules (XChangeEQ) as frozen nodes: Xcerpt terms, event queries, conditions, rules, programs.
+"""The syntax tree of event rules (XChangeEQ): Xcerpt terms, event queries, conditions, rules, rulesets.
 
 Names follow the CERA paper: DETECT head ON body END (Figure 1), event identifiers i, j, and the relative timers. Data
-variables (`var X`) are `lang.expr.Variable`, so that conditions and heads share the expressions of every language.
+variables (`var X`) are `core.expressions.Variable`, so that all languages share the expressions of conditions.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class All:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """`avg(all var T)`; `name` is one of lang.expr.AGGREGATES."""
+    """`avg(all var T)`; `name` is one of core.expressions.AGGREGATES."""
 
     name: str
     expr: Expr
@@ -125,7 +125,7 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Combined:
-    """`sum(all var X) / count(all var Y)`: in `expr` a variable `outcome(0)` stands for the first of the aggregates."""
+    """`sum(all var X) / count(all var Y)`: in `expr`, `aggregate_variable(0)` stands for the first aggregate."""
 
     expr: Expr
     aggregates: tuple[Aggregate, ...]
@@ -133,11 +133,12 @@ class Combined:
 
     @property
     def by_variable(self) -> dict[str, Aggregate]:
+        """The aggregates, by the variables that stand for them in `expr`."""
         return {aggregate_variable(place): aggregate for place, aggregate in enumerate(self.aggregates)}
 
 
 def aggregate_variable(place: int) -> str:
-    """No variable of a program has such a name: NUL is no text."""
+    """The variable that stands for an aggregate of a Combined term. No program can name it: it has a NUL."""
     return f"\0{place}"
 
 
@@ -238,7 +239,7 @@ class Data:
 
 @dataclass(frozen=True)
 class Formula:
-    """`c and c`, `c or c`, `not c`. A Data condition holds no connectives above others of its kind: see lang.rules."""
+    """`c and c`, `c or c`, `not c`. What speaks of data alone is one Data condition, connectives included."""
 
     op: OneOf["and", "or", "not"]
     parts: tuple[Condition, ...]
@@ -285,6 +286,8 @@ class Rule:
 
 @dataclass(frozen=True)
 class Ruleset:
+    """The rules of a program, in the order of its text."""
+
     rules: tuple[Rule, ...]
 
 

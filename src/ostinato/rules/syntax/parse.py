@@ -1,7 +1,7 @@
-"""Event rules: program text to `plan.rules.Program`.
+"""Event rules: from the text of a program to a `Ruleset`.
 
-The grammar is rules.lark with shared.lark, the nodes are made in rules_build.py, what to say about bad syntax is in
-rules_errors.py. lark is imported on first use only, so that importing the package stays quick.
+The grammar is grammar.lark with the shared one of core.text, build.py makes the nodes, and messages.py explains bad
+syntax. lark is imported on first use only, so that importing the package stays quick.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ostinato.rules.syntax.nodes import Ruleset
 def parse(text: str) -> Ruleset:
     """The rules that `text` states. Raises QueryError with the place, the reason and a likely fix.
 
-    What only the rules together show (unbound variables, windows that are not there) is for plan.rules_check.
+    What only the rules together show (unbound variables, missing windows) is checked in plan.check.
     """
     from lark.exceptions import UnexpectedInput
 

@@ -86,11 +86,6 @@ def value_key(child: Child) -> Any:
     return _instant(child) if isinstance(child, date) else child
 
 
-def same(left: Child, right: Child) -> bool:
-    """Whether two values are equal."""
-    return bool(value_key(left) == value_key(right))
-
-
 def is_absent(value: Any) -> bool:
     """NULL and NaN are no values."""
     return value is None or value != value

@@ -1,6 +1,6 @@
 """Rows of a DataFrame as the events that rules read, and derived events as rows again.
 
-Times become whole ticks as runtime.rules.times has them. A row without a time, or that ends before it begins, stops
+Times become whole ticks as rules.runtime.times has them. A row without a time, or that ends before it begins, stops
 the job: the check is a part of the label, which every query filters by, so that no row gets around it.
 """
 
@@ -29,7 +29,7 @@ _EPOCH, _TICK = "TIMESTAMP_NTZ'1970-01-01 00:00:00'", "INTERVAL '0.000001' SECON
 
 
 def read_events(frame: DataFrame, columns: IncomingColumns) -> DataFrame:
-    """The columns of runtime.rules.ingest.Columns.read: #label, begin, end, and the attributes."""
+    """The columns that IncomingColumns.read gives: #label, begin, end, and the attributes."""
     if columns.document is not None:
         times = columns.times
         read = dict.fromkeys([times.begin, times.end, *([columns.type] if columns.type else []), columns.document])

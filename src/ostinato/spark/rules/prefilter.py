@@ -36,8 +36,10 @@ def required_rows(bound: BoundProgram, label: str) -> Column | None:
         if found.match.stream != label:
             continue
         for conditions in _uses(bound, name):
-            told = [as_constant_comparison(each, found.kinds) for each in conditions] if found.flat is not None else []
-            tried = [_test(each, found, bound) for each in told if each is not None]
+            comparisons = (
+                [as_constant_comparison(each, found.kinds) for each in conditions] if found.flat is not None else []
+            )
+            tried = [_test(each, found, bound) for each in comparisons if each is not None]
             tests = [test for test in tried if test is not None]
             if not tests:
                 return None

@@ -50,7 +50,7 @@ class _Relation:
 
 
 class SparkStore:
-    """Relations by name, for `relational.program.evaluate`.
+    """The RelationStore of Spark.
 
     A name may be defined again, and what was made of it before stays: so every definition has a name of its own in SQL.
     """
