@@ -73,7 +73,7 @@ def named(path: Path) -> str:
 def by_session(page: Path) -> Any:
     """Pages that use Spark share the session of the tests for Spark: it takes seconds to start."""
     shown = "".join(block.text for block in blocks(page) if block.kind in ("python", "console"))
-    return pytest.param(page, marks=pytest.mark.xdist_group("spark") if "spark" in shown else ())
+    return pytest.param(page, marks=pytest.mark.spark if "spark" in shown else ())
 
 
 @pytest.mark.parametrize("page", list(map(by_session, PAGES)), ids=list(map(named, PAGES)))

@@ -121,7 +121,7 @@ def test_shoplifting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "0: 'tag0007'" in text and "3: 'row 3: line 1, column 101" in text
 
 
-@pytest.mark.xdist_group("spark")
+@pytest.mark.spark
 def test_spark_orders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed("spark_orders.py", tmp_path, capsys)
     found = re.findall(r"order (\d+) of .* was never paid", text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -35,3 +36,15 @@ def failed(result: Result, code: int, *expected: str) -> None:
 
 def process(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT)
+
+
+def start(*command: str) -> subprocess.Popen[str]:
+    """A process to send signals to, also where a test runs under `nohup` or in the background, which ignore some."""
+
+    def heed_signals() -> None:
+        for number in (signal.SIGHUP, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
+
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, preexec_fn=heed_signals
+    )

@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 import signal
-import subprocess
 import time
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +17,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
 
-from support.commands import COMMAND, ENVIRONMENT, failed, process, run
+from support.commands import COMMAND, failed, process, run, start
 
 HEADER = "ts,type,value,k\n"
 TIMED = "T AS x ; H AS y FILTER x.value > 40 AND y.value < 25 PARTITION BY k WITHIN 10 minutes"
@@ -175,9 +174,7 @@ def test_a_file_that_may_not_grow(folder: Path) -> None:
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_run_that_is_told_to_end_leaves_nothing_behind(folder: Path, number: int, code: int) -> None:
-    running = subprocess.Popen(
-        [*big(), "-o", "m.csv"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
-    )
+    running = start(*big(), "-o", "m.csv")
     while not list(folder.glob("m.csv*")) and running.poll() is None:
         time.sleep(0.01)
     os.kill(running.pid, number)

@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 import signal
-import subprocess
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -21,7 +20,7 @@ import pytest
 
 import ostinato
 from support import paths
-from support.commands import COMMAND, ENVIRONMENT, failed, process, run
+from support.commands import COMMAND, failed, process, run, start
 
 QUERY = "T AS x ; H AS y FILTER x.value > 40 AND y.value < 25 WITHIN 10 minutes"
 NOON = datetime(2026, 7, 6, 12, tzinfo=UTC)
@@ -453,9 +452,7 @@ def test_ctrl_c_leaves_nothing_behind(folder: Path) -> None:
     pq.write_table(events([("T", 45), ("H", 20)] * 50_000), "big.parquet")
     # The same file many times over keeps it busy for long enough; each goes back in time, which lateness allows.
     command = [*COMMAND, "detect", "-q", "T AS x : H AS y", "-i", *["big.parquet"] * 500, "-o", "m.parquet"]
-    running = subprocess.Popen(
-        [*command, "--lateness", "1 s"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
-    )
+    running = start(*command, "--lateness", "1 s")
     while not list(folder.glob("m.parquet*")) and running.poll() is None:
         time.sleep(0.01)
     running.send_signal(signal.SIGINT)

@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 import signal
-import subprocess
 import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,7 +20,7 @@ import pytest
 import ostinato as ost
 from ostinato.files import Writer
 from ostinato.spark.failures import describe_failure
-from support.commands import COMMAND, ENVIRONMENT, failed, run
+from support.commands import COMMAND, failed, run, start
 
 QUERY = "T AS x ; H AS y FILTER x.value > 40 AND y.value < 25 PARTITION BY place WITHIN 10 minutes"
 NOON = datetime(2026, 7, 6, 12, tzinfo=UTC)
@@ -213,13 +212,7 @@ def test_rows_that_cannot_be_read_fail_with_our_message_and_leave_nothing(folder
 
 def test_ctrl_c_ends_a_stream_quietly(folder: Path) -> None:
     args = ["detect", "q.cel", "--engine", "spark", "--master", "local[1]", "--input", "events", "--stream"]
-    with subprocess.Popen(
-        [*COMMAND, *args, "--output", "matches"],
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=ENVIRONMENT,
-    ) as process:
+    with start(*COMMAND, *args, "--output", "matches") as process:
         assert process.stderr is not None
         assert process.stderr.readline().startswith("step 0: 60 events")
         process.send_signal(signal.SIGINT)
