@@ -2,6 +2,9 @@
 #
 #   make demo    write a small sensor data set, detect the fires in it, show when they happened; on Spark as well
 #   make test    lint, types and every test
+#   make quick   the tests that need neither Spark nor long: for while you work
+#   make fuzz    random tests with examples of their own, for so many minutes: make fuzz MINUTES=10
+#   make coverage  every test, and a table of the lines that none of them ran
 #   make lint    style, types and the import contract only
 #   make bench   the benchmarks, as one table
 #   make dist    build the wheel and the source distribution, and try each in a fresh environment
@@ -14,7 +17,7 @@ PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 pytho
 BIN := .venv/bin
 MAKEFLAGS += -j2
 
-.PHONY: help demo test lint warm bench dist hooks clean
+.PHONY: help demo test quick fuzz coverage lint warm bench dist hooks clean
 .DEFAULT_GOAL := help
 
 help:
@@ -32,8 +35,21 @@ lint: .venv/dev.stamp
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Tests of Spark wait a lot, so there is one worker more than cores.
+WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
 test: lint warm
-	$(BIN)/pytest -n auto --dist loadgroup
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup
+
+quick: .venv/dev.stamp
+	$(BIN)/pytest -n auto -m 'not spark and not slow'
+
+MINUTES ?= 10
+fuzz: warm
+	PYTHONPATH=tests $(BIN)/python -m support.fuzz --minutes $(MINUTES)
+
+# Kernels are machine code, which coverage cannot follow: they are left out of the table.
+coverage: warm
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup --cov --cov-report=term:skip-covered
 
 # The evaluators of XSeq are compiled side by side before the workers of pytest would each compile all of them.
 warm: .venv/dev.stamp
@@ -57,7 +73,7 @@ hooks: .venv/dev.stamp
 	$(BIN)/pre-commit install
 
 clean:
-	rm -rf .venv demo-data examples/data build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv demo-data examples/data build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .coverage*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
