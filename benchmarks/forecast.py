@@ -28,13 +28,13 @@ from rich.table import Table
 import ostinato as ost
 from ostinato.cli import bench
 from ostinato.core.arrays import Int32
-from ostinato.forecast.chain.machine import completed
+from ostinato.forecast.chain.predictor import find_completions
 from ostinato.forecast.chain.waiting import Float32, waiting_times
 from ostinato.forecast.learn.truth import Truth
 from ostinato.forecast.model import ForecastModel
 from ostinato.forecast.score.evaluation import Contender, Evaluation, compare
-from ostinato.forecast.score.scores import Distances, likely, outcomes
-from ostinato.forecast.symbols.reader import Read, Reader
+from ostinato.forecast.score.scores import Distances, count_outcomes, probability_within
+from ostinato.forecast.symbols.reader import SymbolBatch, SymbolReader
 from ostinato.samples import CARD_FEATURES, CARD_PATTERN, transactions
 
 ORDERS = range(1, 10)
@@ -66,26 +66,28 @@ class Judged:
     holdout: pa.Table
 
     @cached_property
-    def read(self) -> Read:
-        return Reader(self.model.pattern, self.model.settings.binding, self.model.symbols).read(self.holdout)
+    def read(self) -> SymbolBatch:
+        return SymbolReader(self.model.pattern, self.model.settings.binding, self.model.symbols).read(self.holdout)
 
     @cached_property
     def truth(self) -> Truth:
-        return Truth.of(completed(self.model.automaton, self.read), self.read.keys)
+        return Truth.of(find_completions(self.model.automaton, self.read), self.read.keys)
 
     @cached_property
     def states(self) -> Int32:
-        return self.model.machine.states(self.read)
+        return self.model.predictor.states(self.read)
 
     def scores(self) -> Evaluation:
-        product = self.model.machine.product
+        product = self.model.predictor.product
         distances = Distances(self.model.automaton.distance(), product.pattern[self.states])
-        contender = Contender("model", self.model.machine.waiting, self.states, nominal=self.model.nominal)
+        contender = Contender("model", self.model.predictor.waiting, self.states, nominal=self.model.nominal)
         return compare([contender], self.truth, within=WITHIN, threshold=THRESHOLD, distances=distances)
 
     def calibration_errors(self, waiting: Float32, states: Int32) -> dict[str, float]:
         return {
-            f"{ahead}": outcomes(likely(waiting, ahead), states, self.truth, ahead).reliability().error
+            f"{ahead}": count_outcomes(probability_within(waiting, ahead), states, self.truth, ahead)
+            .reliability()
+            .error
             for ahead in AHEAD
         }
 
@@ -107,7 +109,7 @@ def forecaster(order: int | str) -> ost.Forecaster:
 
 def by_order(stream: Stream, order: int, repeats: int) -> dict[str, Any]:
     seconds, model = timed(lambda: forecaster(order).fit(stream.history), repeats)
-    product = model.machine.product
+    product = model.predictor.product
     waiting_seconds, waiting = timed(lambda: waiting_times(product, HORIZON), repeats)
     judged = Judged(model, stream.holdout)
     scores = judged.scores().table.to_pylist()[0]
@@ -115,12 +117,12 @@ def by_order(stream: Stream, order: int, repeats: int) -> dict[str, Any]:
     return {
         "training seconds": seconds,
         "waiting-time seconds": waiting_seconds,
-        "contexts": len(model.machine.tree.contexts),
+        "contexts": len(model.predictor.tree.contexts),
         "states": product.states,
         "megabytes": sum(table.nbytes for table in tables) / 1e6,
         "AUC near": scores["auc_near"],
         "AUC far": scores["auc_far"],
-        "calibration error": judged.calibration_errors(model.machine.waiting, judged.states),
+        "calibration error": judged.calibration_errors(model.predictor.waiting, judged.states),
         "coverage": scores["coverage"],
         "spread": scores["spread"],
         "no forecast": scores["no_forecast"],
@@ -131,7 +133,7 @@ def scoring(model: ForecastModel, events: pa.Table, repeats: int) -> dict[str, d
     """From an Arrow table to a table of forecasts; and from symbols to states, one look-up per event."""
     judged = Judged(model, events)
     whole, _ = timed(lambda: model.forecast(events), repeats)
-    states, _ = timed(lambda: model.machine.states(judged.read), repeats)
+    states, _ = timed(lambda: model.predictor.states(judged.read), repeats)
     cases = {"forecast, table to table": whole, "forecast, symbols to states": states}
     return {name: {"seconds": seconds, "units": len(events), "unit": "events"} for name, seconds in cases.items()}
 
@@ -139,7 +141,7 @@ def scoring(model: ForecastModel, events: pa.Table, repeats: int) -> dict[str, d
 def expansion(model: ForecastModel, holdout: pa.Table, repeats: int) -> list[dict[str, Any]]:
     """Waiting times of all states that occur, as far as the farthest of AHEAD, by recursion and by expanding paths."""
     judged = Judged(model, holdout)
-    product, farthest = model.machine.product, max(AHEAD)
+    product, farthest = model.predictor.product, max(AHEAD)
     used, places = np.unique(judged.states, return_inverse=True)
     states = places.astype(np.int32)
     seconds, waiting = timed(lambda: waiting_times(product, farthest), repeats)
@@ -155,7 +157,7 @@ def _found(name: str, seconds: float, waiting: Float32, judged: Judged, states: 
     return {
         "way": name,
         "seconds": seconds,
-        "mean probability": float(likely(waiting, max(AHEAD))[states].mean()),
+        "mean probability": float(probability_within(waiting, max(AHEAD))[states].mean()),
         "calibration error": judged.calibration_errors(waiting, states),
     }
 

@@ -24,7 +24,9 @@ def main() -> None:
 
     # How likely is it that the ladder of large amounts is complete within 12 transactions of the card, and when?
     model = ost.Forecaster(CARD_PATTERN, horizon=HORIZON, threshold=0.8, features=CARD_FEATURES).fit(history)
-    print(f"learned from {LEARNED:,} transactions, {int(model.learnt.completions):,} of which completed the pattern")
+    print(
+        f"learned from {LEARNED:,} transactions, {int(model.statistics.completions):,} of which completed the pattern"
+    )
     print(f"order {model.order} foretells held-out transactions best; {model.calibration}")
 
     forecasts = model.forecast(live)

@@ -22,7 +22,9 @@ def main() -> None:
     events = reports(LEARNED + WATCHED)
     forecaster = ost.Forecaster(VESSEL_PATTERN, order=5, horizon=24, threshold=0.7, features=VESSEL_FEATURES)
     learned = forecaster.fit(events.slice(0, LEARNED))
-    print(f"learned from {LEARNED:,} reports and {int(learned.learnt.completions):,} arrivals: {learned.calibration}")
+    print(
+        f"learned from {LEARNED:,} reports and {int(learned.statistics.completions):,} arrivals: {learned.calibration}"
+    )
 
     # A model is a folder of tables. Whoever loads it scores reports as they come, batch by batch.
     with tempfile.TemporaryDirectory() as folder:

@@ -183,11 +183,11 @@ def update(
     from ostinato.cli.jobs.forecast import Events
     from ostinato.cli.jobs.forecast import update as learn
     from ostinato.forecast.model import ForecastModel
-    from ostinato.forecast.storage import check_place
+    from ostinato.forecast.storage import check_model_folder
 
     found = ForecastModel.load(model)
     if output is not None and output.absolute() != model.absolute():
-        check_place(output, overwrite=overwrite)
+        check_model_folder(output, overwrite=overwrite)
     learn(found, Events(files, given_kinds(kind), on_error.value), output or model, decay=decay)
 
 

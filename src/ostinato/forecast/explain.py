@@ -1,4 +1,4 @@
-"""A model told stage by stage."""
+"""A model explained stage by stage."""
 
 from __future__ import annotations
 
@@ -32,17 +32,19 @@ def _pattern(model: ForecastModel) -> str:
 
 
 def _symbols(model: ForecastModel) -> str:
-    learnt, symbols = model.learnt, model.symbols
+    statistics, symbols = model.statistics, model.symbols
     often = np.zeros(len(symbols))
-    np.add.at(often, learnt.counts.grams[:, -1], learnt.counts.weights)
+    np.add.at(often, statistics.counts.grams[:, -1], statistics.counts.weights)
     texts = symbols.texts()
-    lines = [f"{len(learnt.symbols)} were observed in {learnt.events:,.0f} events"]
-    ranked = np.argsort(-often, kind="stable")[: min(_MOST, len(learnt.symbols))].tolist()
+    lines = [f"{len(statistics.symbols)} were observed in {statistics.events:,.0f} events"]
+    ranked = np.argsort(-often, kind="stable")[: min(_MOST, len(statistics.symbols))].tolist()
     lines += [f"  {often[symbol] / max(often.sum(), 1):7.2%}  {texts[symbol]}" for symbol in ranked]
-    if len(learnt.symbols) > _MOST:
-        lines.append(f"  … and {len(learnt.symbols) - _MOST} more")
-    if len(symbols) > len(learnt.symbols):
-        lines.append(f"{len(symbols) - len(learnt.symbols)} more can be read, but never were: they have no probability")
+    if len(statistics.symbols) > _MOST:
+        lines.append(f"  … and {len(statistics.symbols) - _MOST} more")
+    if len(symbols) > len(statistics.symbols):
+        lines.append(
+            f"{len(symbols) - len(statistics.symbols)} more can be read, but never were: they have no probability"
+        )
     return "\n".join(lines)
 
 
@@ -50,7 +52,9 @@ def _automaton(model: ForecastModel) -> str:
     automaton = model.automaton
     distance = automaton.distance()
     lines = [f"{automaton.states:,} states, at most {int(distance.max(initial=0))} events from a completion"]
-    lines.append(f"{model.learnt.completions:,.0f} completions were learned from: {model.learnt.rate:.3%} of events")
+    lines.append(
+        f"{model.statistics.completions:,.0f} completions were learned from: {model.statistics.rate:.3%} of events"
+    )
     grid = model.symbols.grid
     if grid is not None:
         lines.append(f"ages are counted in parts of the window, {grid.parts} of them, and known to the nearest one")
@@ -58,7 +62,7 @@ def _automaton(model: ForecastModel) -> str:
 
 
 def _tree(model: ForecastModel) -> str:
-    tree = model.machine.tree
+    tree = model.predictor.tree
     lines = [f"order {model.order}: {len(tree.contexts):,} contexts"]
     if model.choice is not None:
         lines += ["log-loss on held-out events, by order:"]
@@ -71,9 +75,9 @@ def _tree(model: ForecastModel) -> str:
 
 
 def _waiting(model: ForecastModel) -> str:
-    product, waiting = model.machine.product, model.machine.waiting
+    product, waiting = model.predictor.product, model.predictor.waiting
     size = product.next.nbytes + product.completes.nbytes + product.probability.nbytes + waiting.nbytes
-    clock = "; also in seconds" if model.machine.completion_times is not None else ""
+    clock = "; also in seconds" if model.predictor.completion_times is not None else ""
     return f"{product.states:,} states, {model.settings.horizon:,} events ahead{clock}; {size:,} bytes"
 
 

@@ -11,18 +11,18 @@ from ostinato.core.backends import is_spark_frame, spark_backend
 from ostinato.core.events import to_arrow
 from ostinato.core.frames import SparkFrame, TableLike
 from ostinato.errors import DataError
-from ostinato.forecast.chain.machine import Machine, completed
+from ostinato.forecast.chain.predictor import Predictor, find_completions
 from ostinato.forecast.learn.drift import DriftAlarm, batch_losses
-from ostinato.forecast.learn.order import LARGEST, OrderChoice, choose_order
-from ostinato.forecast.learn.statistics import Learner
+from ostinato.forecast.learn.order import MAX_AUTO_ORDER, OrderChoice, choose_order
+from ostinato.forecast.learn.statistics import StatisticsCollector
 from ostinato.forecast.model import ForecastModel
-from ostinato.forecast.pattern import Pattern
+from ostinato.forecast.pattern import ForecastPattern
 from ostinato.forecast.score.baselines import HIGHEST_ORDER
-from ostinato.forecast.score.interval_checks import Judgement, judgement_of
+from ostinato.forecast.score.interval_checks import IntervalChecks, check_holdout_intervals
 from ostinato.forecast.settings import Settings
 from ostinato.forecast.symbols.encoder import Symbols
-from ostinato.forecast.symbols.pace import Pacer
-from ostinato.forecast.symbols.reader import Read, Reader
+from ostinato.forecast.symbols.pace import PaceMeter
+from ostinato.forecast.symbols.reader import SymbolBatch, SymbolReader
 from ostinato.patterns.query import PatternQuery
 
 
@@ -60,7 +60,7 @@ class Forecaster:
         language: str | None = None,
         **options: Any,
     ) -> None:
-        self.pattern = Pattern.of(query, features, language)
+        self.pattern = ForecastPattern.of(query, features, language)
         self.settings = Settings.of(order=order, horizon=horizon, threshold=threshold, **options)
 
     def fit(self, history: TableLike | SparkFrame) -> ForecastModel:
@@ -75,7 +75,7 @@ class Forecaster:
             fitted: ForecastModel = spark_backend().fit(self, history)
             return fitted
         rows = to_arrow(history)
-        reader = Reader(self.pattern, self.settings.binding, self._symbols(rows), learning=True)
+        reader = SymbolReader(self.pattern, self.settings.binding, self._symbols(rows), learning=True)
         read = reader.read(rows)
         if not len(read.symbols):
             raise DataError("the history has no events", fix="give events to learn from")
@@ -83,47 +83,47 @@ class Forecaster:
 
     def __repr__(self) -> str:
         settings = self.settings
-        told = f"order={settings.order!r}, horizon={settings.horizon}, threshold={settings.threshold:g}"
-        return f"<Forecaster of {' '.join(self.pattern.text.split())!r}, {told}>"
+        options = f"order={settings.order!r}, horizon={settings.horizon}, threshold={settings.threshold:g}"
+        return f"<Forecaster of {' '.join(self.pattern.text.split())!r}, {options}>"
 
     def _symbols(self, rows: pa.Table) -> Symbols:
         """None yet, but with the grid that ages are counted by."""
         symbols = Symbols(self.pattern)
         if not symbols.measured:
             return symbols
-        pacer = Pacer(self.pattern, self.settings.binding)
-        pacer.add(rows)
-        return symbols.with_grid(pacer.pace, self.settings.limits.pattern_states)
+        meter = PaceMeter(self.pattern, self.settings.binding)
+        meter.add(rows)
+        return symbols.with_grid(meter.pace, self.settings.limits.pattern_states)
 
 
 class _Fit:
-    """One run of learning: the earlier events teach, the later ones judge, then all teach."""
+    """One run of learning: a model of the earlier events is tested on the later ones, then it learns from all."""
 
-    def __init__(self, settings: Settings, symbols: Symbols, read: Read) -> None:
+    def __init__(self, settings: Settings, symbols: Symbols, read: SymbolBatch) -> None:
         self.settings, self.symbols, self.read = settings, symbols, read
-        self.automaton = symbols.completed().automaton(settings.limits.pattern_states)
-        self.completes = completed(self.automaton, read)
+        self.automaton = symbols.with_unseen().automaton(settings.limits.pattern_states)
+        self.completes = find_completions(self.automaton, read)
         self.cut = len(read.symbols) - int(settings.holdout * len(read.symbols))
         self.earlier, self.later = read.part(0, self.cut), read.part(self.cut, len(read.symbols))
 
     def model(self) -> ForecastModel:
-        order = LARGEST if self.settings.order == "auto" else self.settings.order
-        learner = Learner(self.symbols, max(order, HIGHEST_ORDER), self.read.key_count)
-        head = learner.learn(self.earlier, self.completes[: self.cut])
-        tail = learner.learn(self.later, self.completes[self.cut :])
+        order = MAX_AUTO_ORDER if self.settings.order == "auto" else self.settings.order
+        collector = StatisticsCollector(self.symbols, max(order, HIGHEST_ORDER), self.read.key_count)
+        head = collector.collect(self.earlier, self.completes[: self.cut])
+        tail = collector.collect(self.later, self.completes[self.cut :])
         choice: OrderChoice | None = None
         if self.settings.order == "auto":
             choice = choose_order(head.counts, tail.counts, self.settings.learning)
             order = choice.order
             kept = max(order, HIGHEST_ORDER)  # what baselines need
-            head, tail = head.lowered(kept), tail.lowered(kept)
-        judgement = alarm = None
+            head, tail = head.at_order(kept), tail.at_order(kept)
+        interval_checks = alarm = None
         if tail.events and head.events:
-            machine = Machine.of(self.automaton, head.counts, head.gaps, self.settings, order)
-            alarm = DriftAlarm.of(*batch_losses(machine.tree, self.later))
-            judgement = self._judgement(machine) if self.settings.calibrate else None
-        return ForecastModel(self.settings, head.merge(tail), order, judgement, alarm, choice)
+            predictor = Predictor.of(self.automaton, head.counts, head.gaps, self.settings, order)
+            alarm = DriftAlarm.of(*batch_losses(predictor.tree, self.later))
+            interval_checks = self._check(predictor) if self.settings.calibrate else None
+        return ForecastModel(self.settings, head.merge(tail), order, interval_checks, alarm, choice)
 
-    def _judgement(self, machine: Machine) -> Judgement:
-        """Of a model that has seen only the earlier events, by the later ones."""
-        return judgement_of(machine, self.read, self.completes, self.cut)
+    def _check(self, predictor: Predictor) -> IntervalChecks:
+        """Checks the intervals of a model that has seen only the earlier events on the later ones."""
+        return check_holdout_intervals(predictor, self.read, self.completes, self.cut)

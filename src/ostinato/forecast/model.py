@@ -17,24 +17,24 @@ from ostinato.core.backends import is_spark_frame, spark_backend
 from ostinato.core.frames import Frame, SparkFrame, TableLike
 from ostinato.core.options import bad_option
 from ostinato.errors import DataError, LimitError
-from ostinato.forecast.chain.machine import Machine, completed
+from ostinato.forecast.chain.predictor import Predictor, find_completions
 from ostinato.forecast.learn.drift import Drift, DriftAlarm
 from ostinato.forecast.learn.loss import log_loss
 from ostinato.forecast.learn.order import OrderChoice
-from ostinato.forecast.learn.statistics import Learnt
+from ostinato.forecast.learn.statistics import HistoryStatistics
 from ostinato.forecast.learn.truth import Truth
-from ostinato.forecast.pattern import Pattern
-from ostinato.forecast.score.answer import per_state
-from ostinato.forecast.score.baselines import mean_rate, trees
+from ostinato.forecast.pattern import ForecastPattern
+from ostinato.forecast.score.baselines import baseline_trees, mean_rate
 from ostinato.forecast.score.calibrate import Calibration
+from ostinato.forecast.score.columns import state_table
 from ostinato.forecast.score.evaluation import Contender, Evaluation, compare
-from ostinato.forecast.score.interval_checks import Judgement
+from ostinato.forecast.score.interval_checks import IntervalChecks
 from ostinato.forecast.score.scores import Distances
 from ostinato.forecast.scorer import Scorer
 from ostinato.forecast.settings import Settings, check_probability
 from ostinato.forecast.symbols.automaton import SymbolAutomaton
 from ostinato.forecast.symbols.encoder import Symbols
-from ostinato.forecast.symbols.reader import Read, Reader
+from ostinato.forecast.symbols.reader import SymbolBatch, SymbolReader
 from ostinato.forecast.update import Update
 
 
@@ -44,31 +44,31 @@ class ForecastModel:
     def __init__(
         self,
         settings: Settings,
-        learnt: Learnt,
+        statistics: HistoryStatistics,
         order: int,
-        judgement: Judgement | None = None,
+        interval_checks: IntervalChecks | None = None,
         alarm: DriftAlarm | None = None,
         choice: OrderChoice | None = None,
     ) -> None:
-        self.settings, self.learnt = settings, learnt
+        self.settings, self.statistics = settings, statistics
         self.order = order  # of the tree; the counts may tell of longer contexts, for the sake of baselines
-        self.judgement, self.alarm, self.choice = judgement, alarm, choice
+        self.interval_checks, self.alarm, self.choice = interval_checks, alarm, choice
 
     # -- what follows from it
 
     @property
-    def pattern(self) -> Pattern:
-        return self.learnt.symbols.pattern
+    def pattern(self) -> ForecastPattern:
+        return self.statistics.symbols.pattern
 
     @property
     def calibration(self) -> Calibration | None:
         """What intervals in events are made with, and what that rests on; None: they were never judged."""
-        return None if self.judgement is None else self.judgement.events.calibration()
+        return None if self.interval_checks is None else self.interval_checks.events.calibration()
 
     @property
     def calibration_seconds(self) -> Calibration | None:
         """The same of intervals in seconds."""
-        seconds = None if self.judgement is None else self.judgement.seconds
+        seconds = None if self.interval_checks is None else self.interval_checks.seconds
         return None if seconds is None else seconds.calibration()
 
     @property
@@ -84,28 +84,33 @@ class ForecastModel:
     @cached_property
     def symbols(self) -> Symbols:
         """The whole alphabet: what was observed, then whatever else the pattern may have to read."""
-        return self.learnt.symbols.completed()
+        return self.statistics.symbols.with_unseen()
 
     @cached_property
     def automaton(self) -> SymbolAutomaton:
         return self.symbols.automaton(self.settings.limits.pattern_states)
 
     @cached_property
-    def machine(self) -> Machine:
-        return Machine.of(self.automaton, self.learnt.counts, self.learnt.gaps, self.settings, self.order)
+    def predictor(self) -> Predictor:
+        return Predictor.of(self.automaton, self.statistics.counts, self.statistics.gaps, self.settings, self.order)
 
     @cached_property
     def per_state(self) -> pa.Table:
-        """What is forecast in each state of the machine, as columns of the answer."""
-        return per_state(self.machine, self.nominal, self.nominal_seconds)
+        """What is forecast in each state, as columns of the answer."""
+        return state_table(self.predictor, self.nominal, self.nominal_seconds)
 
     @cached_property
     def fingerprint(self) -> str:
-        """Differs where states mean something else."""
-        counts = self.learnt.counts
-        symbols, remembered = self.learnt.symbols, self.machine.remembered
-        told = (self.pattern, symbols.pairs, symbols.grid, self.settings, self.order, remembered)
-        return sha256(b"".join([repr(told).encode(), counts.grams.tobytes(), counts.weights.tobytes()])).hexdigest()
+        """Tells models apart whose states mean different things."""
+        counts = self.statistics.counts
+        symbols, remembered = self.statistics.symbols, self.predictor.remembered
+        pattern = self.pattern
+        # Snapshots and checkpoints keep this, so the text must stay as it is, whatever classes are called.
+        text = (
+            f"(Pattern(text={pattern.text!r}, language={pattern.language!r}, features={pattern.features!r}), "
+            f"{symbols.pairs!r}, {symbols.grid!r}, {self.settings!r}, {self.order!r}, {remembered!r})"
+        )
+        return sha256(b"".join([text.encode(), counts.grams.tobytes(), counts.weights.tobytes()])).hexdigest()
 
     # -- verbs
 
@@ -161,20 +166,20 @@ class ForecastModel:
             scored: Evaluation = spark_backend().evaluate(self, holdout, within=within, decision=decision)
             return scored
         read = self.read(holdout)
-        truth = Truth.of(completed(self.automaton, read), read.keys)
-        states = self.machine.states(read)
-        distances = Distances(self.automaton.distance(), self.machine.product.pattern[states])
-        loss = log_loss(self.machine.tree, read.symbols, read.keys)
-        contenders = [Contender("model", self.machine.waiting, states, loss, self.nominal)]
-        rate = mean_rate(self.learnt.rate, self.settings.horizon)
+        truth = Truth.of(find_completions(self.automaton, read), read.keys)
+        states = self.predictor.states(read)
+        distances = Distances(self.automaton.distance(), self.predictor.product.pattern[states])
+        loss = log_loss(self.predictor.tree, read.symbols, read.keys)
+        contenders = [Contender("model", self.predictor.waiting, states, loss, self.nominal)]
+        rate = mean_rate(self.statistics.rate, self.settings.horizon)
         contenders.append(Contender("mean rate", rate, np.zeros_like(states)))
-        counts = replace(self.learnt.counts, alphabet=len(self.symbols))
-        untimed = self.learnt.gaps.decayed(0.0)
-        for name, tree in trees(counts).items():
-            machine = Machine(self.automaton, tree, untimed, self.settings)
+        counts = replace(self.statistics.counts, alphabet=len(self.symbols))
+        untimed = self.statistics.gaps.decay(0.0)
+        for name, tree in baseline_trees(counts).items():
+            predictor = Predictor(self.automaton, tree, untimed, self.settings)
             loss = log_loss(tree, read.symbols, read.keys)
             try:
-                contenders.append(Contender(name, machine.waiting, machine.states(read), loss))
+                contenders.append(Contender(name, predictor.waiting, predictor.states(read), loss))
             except LimitError:  # longer chains are larger still
                 break
         return compare(
@@ -189,8 +194,8 @@ class ForecastModel:
     def update(self, events: TableLike, /, *, decay: float = 1.0) -> Drift | None:
         """Learn from further events, and say whether the stream has changed.
 
-        Before it learns, the model is checked against the new events. Where the stream is no longer the one that was
-        learned, the drift is returned. Otherwise intervals are calibrated again, by the last of these events and what
+        Before it learns, the model is tested on the new events. If the stream has changed, the drift is returned.
+        Otherwise intervals are calibrated again, by the last of these events and what
         is remembered of earlier ones.
 
         Parameters
@@ -207,14 +212,14 @@ class ForecastModel:
         check_probability("decay", decay)
         update = Update(self, events, float(decay))
         drift = update.drift()
-        self.judgement, self.learnt = update.judgement(drift), update.learnt
-        for name in ("symbols", "automaton", "machine", "per_state", "fingerprint"):
+        self.interval_checks, self.statistics = update.interval_checks(drift), update.statistics
+        for name in ("symbols", "automaton", "predictor", "per_state", "fingerprint"):
             self.__dict__.pop(name, None)  # found anew when asked for
         return drift
 
-    def read(self, events: Any) -> Read:
+    def read(self, events: Any) -> SymbolBatch:
         """Events as symbols. Raises DataError where there are none."""
-        read = Reader(self.pattern, self.settings.binding, self.symbols).read(events)
+        read = SymbolReader(self.pattern, self.settings.binding, self.symbols).read(events)
         if not len(read.symbols):
             raise DataError("there are no events", fix="give events with their time and attributes")
         return read
@@ -242,8 +247,8 @@ class ForecastModel:
 
     def __repr__(self) -> str:
         return (
-            f"<ForecastModel of order {self.order}, {int(self.learnt.events):,} events learned, "
-            f"{int(self.learnt.completions):,} completions>"
+            f"<ForecastModel of order {self.order}, {int(self.statistics.events):,} events learned, "
+            f"{int(self.statistics.completions):,} completions>"
         )
 
 

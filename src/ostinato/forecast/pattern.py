@@ -21,7 +21,7 @@ _LANGUAGES: dict[str, type[PatternQuery]] = {"cel": CelQuery, "srem": SremQuery}
 
 
 @dataclass(frozen=True)
-class Pattern:
+class ForecastPattern:
     """A query and the features that refine its symbols without changing its matches."""
 
     text: str
@@ -29,7 +29,9 @@ class Pattern:
     features: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, query: PatternQuery | str, features: Sequence[str] = (), language: str | None = None) -> Pattern:
+    def of(
+        cls, query: PatternQuery | str, features: Sequence[str] = (), language: str | None = None
+    ) -> ForecastPattern:
         """Raises QueryError where no forecast can be made. `language` is that of a text: cel unless given."""
         if language is not None and language not in _LANGUAGES:
             raise bad_option("language", language, " or ".join(map(repr, _LANGUAGES)))
@@ -168,8 +170,8 @@ def _check_condition(text: str) -> None:
     try:
         load_parser("ostinato.patterns.syntax.cel", "expr").parse(text)
     except UnexpectedInput as error:
-        told = syntax_error(text, error)
-        raise QueryError(f"in a feature: {told.reason}", text=text, span=told.span, fix=told.fix) from None
+        found = syntax_error(text, error)
+        raise QueryError(f"in a feature: {found.reason}", text=text, span=found.span, fix=found.fix) from None
 
 
 def _of_feature(error: QueryError, text: str) -> QueryError:

@@ -14,8 +14,8 @@ from ostinato.core.backends import is_spark_frame
 from ostinato.core.snapshot import Snapshot
 from ostinato.errors import DataError
 from ostinato.forecast.learn.truth import completions
-from ostinato.forecast.score.answer import answer, check_within, with_within
-from ostinato.forecast.symbols.reader import Read, Reader
+from ostinato.forecast.score.columns import add_within, check_within, event_rows
+from ostinato.forecast.symbols.reader import SymbolBatch, SymbolReader
 
 if TYPE_CHECKING:
     from ostinato.forecast.model import ForecastModel
@@ -28,10 +28,10 @@ class Scorer:
     """
 
     def __init__(self, model: ForecastModel, within: Sequence[int] = ()) -> None:
-        self.machine, self.fingerprint = model.machine, model.fingerprint
+        self.predictor, self.fingerprint = model.predictor, model.fingerprint
         within = check_within(within, model.settings.horizon)
-        self.per_state = with_within(model.per_state, model.machine.waiting, within)
-        self.reader = Reader(model.pattern, model.settings.binding, model.symbols)
+        self.per_state = add_within(model.per_state, model.predictor.waiting, within)
+        self.reader = SymbolReader(model.pattern, model.settings.binding, model.symbols)
         self.states: Int32 = np.zeros(0, np.int32)
         self.time = -inf  # of the last event
 
@@ -48,16 +48,16 @@ class Scorer:
         if read.seconds is not None and len(read.seconds):
             self.time = float(read.seconds[-1])
         states, completes = self.follow(read)
-        return answer(self.per_state, read.as_given(states), read.as_given(completes))
+        return event_rows(self.per_state, read.in_row_order(states), read.in_row_order(completes))
 
-    def follow(self, read: Read) -> tuple[Int32, Bools]:
+    def follow(self, read: SymbolBatch) -> tuple[Int32, Bools]:
         """The state after each of these events, and whether it completes a match."""
         self.states = np.concatenate([self.states, np.zeros(read.key_count - len(self.states), np.int32)])
         completes = read.completes
         if completes is None:
-            product, before = self.machine.product, self.states.copy()
+            product, before = self.predictor.product, self.states.copy()
             completes = completions(product.next, product.completes, read.symbols, read.keys, before)
-        return self.machine.follow(read, self.states), completes
+        return self.predictor.follow(read, self.states), completes
 
     def snapshot(self) -> bytes:
         """Where each key stands, for `restore` with the same model; a versioned, checked format without code."""
@@ -71,10 +71,10 @@ class Scorer:
 
     def restore(self, snapshot: bytes) -> None:
         """Go on where `snapshot` was taken."""
-        held = Snapshot.from_bytes(snapshot)
-        if held.meta.get("model") != self.fingerprint:
+        stored = Snapshot.from_bytes(snapshot)
+        if stored.meta.get("model") != self.fingerprint:
             raise DataError("the snapshot was taken with another model", fix="load the model that it was taken with")
-        self.states = held.arrays["states"]
-        self.reader.unseen = held.meta["unseen"]
-        self.time = -inf if held.meta["time"] is None else held.meta["time"]
-        self.reader.load(held.arrays, held.tables)
+        self.states = stored.arrays["states"]
+        self.reader.unseen = stored.meta["unseen"]
+        self.time = -inf if stored.meta["time"] is None else stored.meta["time"]
+        self.reader.load(stored.arrays, stored.tables)

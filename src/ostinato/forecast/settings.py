@@ -1,4 +1,4 @@
-"""What a user may say about a forecast, and the bounds on what it may take."""
+"""The options of a forecaster, and its limits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ForecastLimits:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            value = plain(getattr(self, each.name))
+            value = to_python(getattr(self, each.name))
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise OstinatoError(f"limit {each.name} must be a positive whole number, not {value!r}")
             object.__setattr__(self, each.name, value)
@@ -34,9 +34,9 @@ class ForecastLimits:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """`order`: the longest context, "auto" for the one that foretells held-out events best; `horizon`: how many events
+    """`order`: the longest context, "auto" for the one that predicts held-out events best; `horizon`: how many events
     ahead to look; `threshold`: the probability that intervals promise; `holdout`: the share of the history, its end,
-    that order and calibration are judged by (0: none)."""
+    that order and calibration are chosen by (0: none)."""
 
     order: int | Literal["auto"] = "auto"
     horizon: int = 200
@@ -50,12 +50,12 @@ class Settings:
     limits: ForecastLimits = field(default_factory=ForecastLimits)
 
     @classmethod
-    def of(cls, *, order_by: Sequence[str] = (), limits: ForecastLimits | None = None, **told: Any) -> Settings:
+    def of(cls, *, order_by: Sequence[str] = (), limits: ForecastLimits | None = None, **options: Any) -> Settings:
         """From keyword arguments, those of `Learning` among them."""
-        told = {option: plain(value) for option, value in told.items()}
-        learnt = {each.name: told.pop(each.name) for each in fields(Learning) if each.name in told}
+        options = {option: to_python(value) for option, value in options.items()}
+        learning = {each.name: options.pop(each.name) for each in fields(Learning) if each.name in options}
         known = {each.name for each in fields(cls)} - {"learning"}
-        for option in told:
+        for option in options:
             if option not in known:
                 others = known | {each.name for each in fields(Learning)} | {"features", "language"}
                 raise OstinatoError(
@@ -63,9 +63,9 @@ class Settings:
                 )
         return cls(
             order_by=check_column_names("order_by", order_by),
-            learning=Learning(**learnt),
+            learning=Learning(**learning),
             limits=limits or ForecastLimits(),
-            **told,
+            **options,
         )
 
     def __post_init__(self) -> None:
@@ -89,7 +89,7 @@ class Settings:
         return {"time": self.time, "type": self.type, "order_by": self.order_by}
 
 
-def plain(value: Any) -> Any:
+def to_python(value: Any) -> Any:
     """Numbers of numpy as those of Python, so that they can be saved."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return value

@@ -17,11 +17,11 @@ from ostinato.forecast.learn.counts import Counts
 from ostinato.forecast.learn.drift import DriftAlarm
 from ostinato.forecast.learn.gaps import Gaps
 from ostinato.forecast.learn.order import OrderChoice, OrderLoss
-from ostinato.forecast.learn.statistics import Learnt
+from ostinato.forecast.learn.statistics import HistoryStatistics
 from ostinato.forecast.learn.suffix_tree import Learning
 from ostinato.forecast.model import ForecastModel
-from ostinato.forecast.pattern import Pattern
-from ostinato.forecast.score.interval_checks import Judgement
+from ostinato.forecast.pattern import ForecastPattern
+from ostinato.forecast.score.interval_checks import IntervalChecks
 from ostinato.forecast.settings import ForecastLimits, Settings
 from ostinato.forecast.symbols.age_grid import Grid
 from ostinato.forecast.symbols.encoder import Symbols
@@ -31,7 +31,7 @@ VERSION = 2
 FILES = _MODEL, _COUNTS, _GAPS = "model.json", "counts.parquet", "gaps.parquet"
 
 
-def check_place(path: Path, *, overwrite: bool) -> None:
+def check_model_folder(path: Path, *, overwrite: bool) -> None:
     """Raises DataError where a model cannot be kept."""
     if path.exists() and not overwrite:
         raise DataError(f"{path} exists already", fix=Message("give another folder, or ", Option("overwrite", True)))
@@ -41,7 +41,7 @@ def check_place(path: Path, *, overwrite: bool) -> None:
 
 def save(model: ForecastModel, path: Path, *, overwrite: bool) -> None:
     """Written beside and moved into place, so that a folder is never half a model."""
-    check_place(path, overwrite=overwrite)
+    check_model_folder(path, overwrite=overwrite)
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.new")
     shutil.rmtree(beside, ignore_errors=True)
@@ -60,13 +60,13 @@ def load(path: Path) -> ForecastModel:
         files = {name: (path / name).read_bytes() for name in FILES}
     except OSError as error:
         raise _damaged(str(path), error) from error
-    return of_files(files, source=str(path))
+    return from_files(files, source=str(path))
 
 
 def to_files(model: ForecastModel) -> dict[str, bytes]:
     """What a saved model consists of, by the name of the file."""
-    tables = {_COUNTS: model.learnt.counts.to_table(), _GAPS: model.learnt.gaps.to_table()}
-    files = {_MODEL: json.dumps(described(model), indent=1).encode()}
+    tables = {_COUNTS: model.statistics.counts.to_table(), _GAPS: model.statistics.gaps.to_table()}
+    files = {_MODEL: json.dumps(to_json(model), indent=1).encode()}
     for name, table in tables.items():
         sink = pa.BufferOutputStream()
         pq.write_table(table, sink)
@@ -74,12 +74,12 @@ def to_files(model: ForecastModel) -> dict[str, bytes]:
     return files
 
 
-def of_files(files: Mapping[str, bytes], *, source: str) -> ForecastModel:
+def from_files(files: Mapping[str, bytes], *, source: str) -> ForecastModel:
     """The model that consists of these; `source` is where they come from, for error messages."""
     try:
-        told = json.loads(files[_MODEL])
+        state = json.loads(files[_MODEL])
         counts, gaps = (pq.read_table(pa.BufferReader(files[name])) for name in (_COUNTS, _GAPS))
-        return restored(told, counts, gaps)
+        return from_json(state, counts, gaps)
     except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
         raise _damaged(source, error) from error
 
@@ -88,61 +88,61 @@ def _damaged(source: str, error: Exception) -> DataError:
     return DataError(f"the model in {source} is damaged: {error}", fix="train it again")
 
 
-def described(model: ForecastModel) -> dict[str, Any]:
-    """All but the tables, as JSON."""
-    pattern, learnt = model.pattern, model.learnt
+def to_json(model: ForecastModel) -> dict[str, Any]:
+    """Everything but the tables, as JSON."""
+    pattern, statistics = model.pattern, model.statistics
     return {
         "format": "ostinato forecast model",
         "version": VERSION,
         "query": {"text": pattern.text, "language": pattern.language, "features": pattern.features},
         "settings": asdict(model.settings),
-        "symbols": [[f"{minterm:x}", effect] for minterm, effect in learnt.symbols.pairs],
-        "outcomes": learnt.symbols.outcomes,
-        "grid": None if learnt.symbols.grid is None else asdict(learnt.symbols.grid),
+        "symbols": [[f"{minterm:x}", effect] for minterm, effect in statistics.symbols.pairs],
+        "outcomes": statistics.symbols.outcomes,
+        "grid": None if statistics.symbols.grid is None else asdict(statistics.symbols.grid),
         "order": model.order,
-        "counts_order": learnt.counts.order,
-        "events": learnt.events,
-        "completions": learnt.completions,
-        "intervals": None if model.judgement is None else model.judgement.to_dict(),
+        "counts_order": statistics.counts.order,
+        "events": statistics.events,
+        "completions": statistics.completions,
+        "intervals": None if model.interval_checks is None else model.interval_checks.to_dict(),
         "alarm": None if model.alarm is None else model.alarm.to_dict(),
         "choice": None if model.choice is None else asdict(model.choice),
     }
 
 
-def restored(told: Any, counts: pa.Table, gaps: pa.Table) -> ForecastModel:
-    if not isinstance(told, dict) or told.get("format") != "ostinato forecast model":
+def from_json(state: Any, counts: pa.Table, gaps: pa.Table) -> ForecastModel:
+    if not isinstance(state, dict) or state.get("format") != "ostinato forecast model":
         raise DataError("this is no forecast model", fix=SAVED)
-    if told["version"] != VERSION:
+    if state["version"] != VERSION:
         raise DataError(
-            f"the model has format version {told['version']}, this is version {VERSION}",
+            f"the model has format version {state['version']}, this is version {VERSION}",
             fix="train it again, or use the release that saved it",
         )
-    query = told["query"]
-    pattern = Pattern(query["text"], query["language"], tuple(query["features"]))
+    query = state["query"]
+    pattern = ForecastPattern(query["text"], query["language"], tuple(query["features"]))
     pattern.check()
-    outcomes = tuple(tuple(outcome) for outcome in told["outcomes"])
-    grid = None if told["grid"] is None else Grid(**told["grid"])
+    outcomes = tuple(tuple(outcome) for outcome in state["outcomes"])
+    grid = None if state["grid"] is None else Grid(**state["grid"])
     symbols = Symbols(pattern, outcomes=outcomes, grid=grid).with_more(
-        (int(minterm, 16), int(effect)) for minterm, effect in told["symbols"]
+        (int(minterm, 16), int(effect)) for minterm, effect in state["symbols"]
     )
-    learnt = Learnt(
+    statistics = HistoryStatistics(
         symbols,
-        Counts.from_table(counts, order=told["counts_order"], alphabet=len(symbols)),
+        Counts.from_table(counts, order=state["counts_order"], alphabet=len(symbols)),
         Gaps.from_table(gaps, len(symbols)),
-        told["events"],
-        told["completions"],
+        state["events"],
+        state["completions"],
     )
-    choice = told["choice"]
+    choice = state["choice"]
     return ForecastModel(
-        _settings(told["settings"]),
-        learnt,
-        int(told["order"]),
-        None if told["intervals"] is None else Judgement.from_dict(told["intervals"]),
-        None if told["alarm"] is None else DriftAlarm.from_dict(told["alarm"]),
+        _settings(state["settings"]),
+        statistics,
+        int(state["order"]),
+        None if state["intervals"] is None else IntervalChecks.from_dict(state["intervals"]),
+        None if state["alarm"] is None else DriftAlarm.from_dict(state["alarm"]),
         None if choice is None else OrderChoice(choice["order"], tuple(OrderLoss(**each) for each in choice["tried"])),
     )
 
 
-def _settings(told: dict[str, Any]) -> Settings:
-    nested = {"learning": Learning(**told["learning"]), "limits": ForecastLimits(**told["limits"])}
-    return Settings(**{**told, **nested, "order_by": tuple(told["order_by"])})
+def _settings(state: dict[str, Any]) -> Settings:
+    nested = {"learning": Learning(**state["learning"]), "limits": ForecastLimits(**state["limits"])}
+    return Settings(**{**state, **nested, "order_by": tuple(state["order_by"])})

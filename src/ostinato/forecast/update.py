@@ -1,4 +1,4 @@
-"""Further events: whether they are of the stream that was learned, what they say of intervals, and what they teach."""
+"""Learning from further events: whether the stream has changed, how intervals did, and what the events teach."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ostinato.errors import LimitError
-from ostinato.forecast.chain.machine import completed
+from ostinato.forecast.chain.predictor import find_completions
 from ostinato.forecast.learn.drift import Drift, DriftAlarm, batch_losses
 from ostinato.forecast.learn.loss import log_loss
-from ostinato.forecast.learn.statistics import Learner, Learnt
-from ostinato.forecast.learn.suffix_tree import learn
+from ostinato.forecast.learn.statistics import HistoryStatistics, StatisticsCollector
+from ostinato.forecast.learn.suffix_tree import learn_tree
 from ostinato.forecast.learn.truth import Truth
-from ostinato.forecast.score.interval_checks import Judgement, judgement_of
+from ostinato.forecast.score.interval_checks import IntervalChecks, check_holdout_intervals
 from ostinato.forecast.score.scores import interval_scores
-from ostinato.forecast.symbols.reader import Read, Reader
+from ostinato.forecast.symbols.reader import SymbolBatch, SymbolReader
 
 if TYPE_CHECKING:
     from ostinato.forecast.model import ForecastModel
@@ -27,90 +27,93 @@ _FEW = 0.1  # of what was learned: so many further events hardly change the mode
 class Update:
     """One batch of events and the model before it.
 
-    The earlier events of the batch teach, the later ones judge, then all teach.
+    The model learns from the earlier events of the batch, is tested on the later ones, then learns from all.
     """
 
     def __init__(self, model: ForecastModel, events: Any, decay: float) -> None:
         self.before, self.decay = model, decay
         self.read = model.read(events)
-        self.completes = completed(model.automaton, self.read)
-        reader = Reader(model.pattern, model.settings.binding, model.learnt.symbols, learning=True)
+        self.completes = find_completions(model.automaton, self.read)
+        reader = SymbolReader(model.pattern, model.settings.binding, model.statistics.symbols, learning=True)
         self.again = reader.read(events)  # with symbols for kinds of events that are new
         count = len(self.again.symbols)
         self.cut = count - int(model.settings.holdout * count)
-        learner = Learner(reader.symbols, model.learnt.counts.order, self.again.key_count)
-        self.head = learner.learn(self.again.part(0, self.cut), self.completes[: self.cut])
-        self.tail = learner.learn(self.again.part(self.cut, count), self.completes[self.cut :])
+        collector = StatisticsCollector(reader.symbols, model.statistics.counts.order, self.again.key_count)
+        self.head = collector.collect(self.again.part(0, self.cut), self.completes[: self.cut])
+        self.tail = collector.collect(self.again.part(self.cut, count), self.completes[self.cut :])
 
     @cached_property
-    def learnt(self) -> Learnt:
+    def statistics(self) -> HistoryStatistics:
         """All that was learned before, decayed, and all of the batch."""
-        return self.before.learnt.decayed(self.decay).merge(self.head).merge(self.tail)
+        return self.before.statistics.decay(self.decay).merge(self.head).merge(self.tail)
 
     def drift(self) -> Drift | None:
-        """Whether the batch rings the alarm, which then expects what is so from now on."""
+        """The alarm, if the batch rings it; from then on it expects events as they are now."""
         alarm = self.before.alarm
         if alarm is None:
             return None
         rang = [
             alarm.step(_loss(self.before, self.read), len(self.read.symbols)),
-            self._missed(alarm),
-            self._past(alarm),
+            self._check_coverage(alarm),
+            self._check_past(alarm),
         ]
         drift = next((each for each in rang if each is not None), None)
         alarm.last = drift or alarm.last
-        judge, read, cut = self._judge
+        tested, read, cut = self._tested
         last = read.part(cut, len(read.symbols))
         if drift is not None:
-            alarm.expect(*batch_losses(judge.machine.tree, last))
-        after = judge.machine.tree if cut else learn(self.learnt.counts.lowered(judge.order), judge.settings.learning)
+            alarm.expect(*batch_losses(tested.predictor.tree, last))
+        after = tested.predictor.tree
+        if not cut:
+            after = learn_tree(self.statistics.counts.at_order(tested.order), tested.settings.learning)
         change = log_loss(after, last.symbols, last.keys) - _loss(self.before, self.read.part(cut, len(read.symbols)))
-        alarm.learned(change, shift=bool(cut) and drift is None)
+        alarm.record_learning(change, shift=bool(cut) and drift is None)
         return drift
 
-    def judgement(self, drift: Drift | None) -> Judgement | None:
-        """What is known of intervals, of earlier batches as far as they were of the same stream."""
-        settings, before = self.before.settings, self.before.judgement
+    def interval_checks(self, drift: Drift | None) -> IntervalChecks | None:
+        """What is known about intervals; from earlier batches too, unless the stream has changed."""
+        settings, before = self.before.settings, self.before.interval_checks
         if not settings.calibrate or not settings.holdout:
             return None
-        model, read, cut = self._judge
-        found = judgement_of(model.machine, read, self.completes, cut)
-        return found if drift is not None or before is None else before.followed_by(found, self.decay)
+        model, read, cut = self._tested
+        found = check_holdout_intervals(model.predictor, read, self.completes, cut)
+        return found if drift is not None or before is None else before.merge_later(found, self.decay)
 
     @cached_property
-    def _judge(self) -> tuple[ForecastModel, Read, int]:
-        """A model, and the events it is judged by: those from the number on, which it has not learned from.
+    def _tested(self) -> tuple[ForecastModel, SymbolBatch, int]:
+        """A model, and the events it is tested on: those from the number on, which it has not learned from.
 
-        Where they are few the model that has learned from none of them is as good as the one that will have.
+        Where there are few, the model that has learned from none of them is as good as the one that will have.
         """
         before = self.before
-        if len(self.again.symbols) <= _FEW * self.decay * before.learnt.events or self.cut == len(self.again.symbols):
+        count = len(self.again.symbols)
+        if count <= _FEW * self.decay * before.statistics.events or self.cut == count:
             return before, self.read, 0
-        learnt = before.learnt.decayed(self.decay).merge(self.head)
-        return type(before)(before.settings, learnt, before.order), self.again, self.cut
+        statistics = before.statistics.decay(self.decay).merge(self.head)
+        return type(before)(before.settings, statistics, before.order), self.again, self.cut
 
-    def _missed(self, alarm: DriftAlarm) -> Drift | None:
-        """Of intervals as they were given."""
+    def _check_coverage(self, alarm: DriftAlarm) -> Drift | None:
+        """Whether intervals held as often as they promise."""
         before, settings = self.before, self.before.settings
         truth = Truth.of(self.completes, self.read.keys)
-        made, states = before.machine.forecasts(before.nominal), before.machine.states(self.read)
+        made, states = before.predictor.forecasts(before.nominal), before.predictor.states(self.read)
         scored = interval_scores(made, states, truth, settings.horizon, settings.threshold)
         completions = truth.completions * scored.known / max(truth.events, 1)
         return alarm.step_intervals(settings.threshold, scored.coverage, completions, len(self.read.symbols))
 
-    def _past(self, alarm: DriftAlarm) -> Drift | None:
-        """A model of the batch alone beside one of everything, at the highest order that was counted."""
+    def _check_past(self, alarm: DriftAlarm) -> Drift | None:
+        """Whether a model of the batch alone beats one of everything, at the highest order that was counted."""
         learning, last = self.before.settings.learning, self.again.part(self.cut, len(self.again.symbols))
         if not len(last.symbols) or not self.cut:
             return None
         try:
-            alone = learn(self.head.counts, learning)
-            whole = learn(self.before.learnt.counts.merge(self.head.counts), learning)
+            alone = learn_tree(self.head.counts, learning)
+            whole = learn_tree(self.before.statistics.counts.merge(self.head.counts), learning)
         except LimitError:  # more contexts than the model itself has
             return None
         (without, sizes), (together, _) = (batch_losses(tree, last) for tree in (alone, whole))
         return alarm.step_past((np.array(together) - np.array(without)).tolist(), sizes)
 
 
-def _loss(model: ForecastModel, read: Read) -> float:
-    return log_loss(model.machine.tree, read.symbols, read.keys)
+def _loss(model: ForecastModel, read: SymbolBatch) -> float:
+    return log_loss(model.predictor.tree, read.symbols, read.keys)

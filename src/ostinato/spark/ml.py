@@ -16,7 +16,7 @@ from pyspark.ml.util import (
     MLWriter,
 )
 
-from ostinato.forecast import model as plain
+from ostinato.forecast import model as embedded
 from ostinato.patterns.query import PatternQuery
 from ostinato.spark.forecast import storage
 from ostinato.spark.forecast.fit import fit
@@ -33,7 +33,7 @@ class ForecastModel(Model, MLReadable["ForecastModel"], MLWritable):
     """Adds forecasts to a DataFrame, batch or streaming. `model` is what everyone else uses: `ostinato.ForecastModel`,
     with `explain`, `evaluate` and `update`."""
 
-    def __init__(self, model: plain.ForecastModel) -> None:
+    def __init__(self, model: embedded.ForecastModel) -> None:
         super().__init__()
         self.model = model
 

@@ -79,7 +79,7 @@ def test_train_writes_a_model_and_says_what_was_learned(folder: Path) -> None:
     assert result.exit_code == 0, result.output
     model = ostinato.ForecastModel.load("m")
     learned, order, intervals = result.stdout.splitlines()
-    assert learned.startswith(f"completions: {model.learnt.completions:,.0f} in 6,000 events (")
+    assert learned.startswith(f"completions: {model.statistics.completions:,.0f} in 6,000 events (")
     assert re.match(
         rf"order: {model.order}, the best of 0 to \d+; [\d,]+ contexts over 4 symbols, [\d,]+ states", order
     )
@@ -340,7 +340,7 @@ def test_update_learns_and_says_where_the_stream_has_changed(folder: Path) -> No
     pq.write_table(pa.Table.from_pylist(broken), "broken.parquet")
     result = run("update", "newer", "--input", "broken.parquet")
     assert result.exit_code == 0 and result.stdout.splitlines()[-1].startswith("drift: ")
-    assert ostinato.ForecastModel.load("newer").learnt.events == newer.learnt.events + 2_000
+    assert ostinato.ForecastModel.load("newer").statistics.events == newer.statistics.events + 2_000
     assert "drift: " in run("explain", "newer").stdout
     failed(run("update", "model"), 2, "events are missing")
 

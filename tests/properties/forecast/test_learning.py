@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.forecast.learn.counts import Counts, count
-from ostinato.forecast.learn.suffix_tree import Learning, learn
+from ostinato.forecast.learn.counts import Counts, count_grams
+from ostinato.forecast.learn.suffix_tree import Learning, learn_tree
 from ostinato.forecast.semantics import learning as naive
 
 ALPHABET = 4
@@ -40,7 +40,7 @@ orders = st.integers(0, 5)
 
 def counted(events: list[tuple[int, int]], order: int, history: np.ndarray | None = None) -> Counts:
     keys, symbols = np.array(events, np.int32).reshape(-1, 2).T
-    return count(symbols, keys, order, ALPHABET, history)
+    return count_grams(symbols, keys, order, ALPHABET, history)
 
 
 def same(left: Counts, right: Counts) -> bool:
@@ -50,7 +50,7 @@ def same(left: Counts, right: Counts) -> bool:
 @given(streams(), orders)
 def test_counts_are_the_naive_counts(events: list[tuple[int, int]], order: int) -> None:
     counts = counted(events, order)
-    expected = naive.followed(events, order)
+    expected = naive.count_followers(events, order)
     found: dict[naive.Context, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     for gram, weight in zip(counts.grams.tolist(), counts.weights.tolist(), strict=True):
         context = tuple(symbol for symbol in gram[:-1] if symbol >= 0)
@@ -77,15 +77,15 @@ def test_parts_by_key_add_up_to_the_whole(events: list[tuple[int, int]], order: 
     whole = counted(events, order)
     assert same(first.merge(second), whole) and same(second.merge(first), whole)
     assert same(Counts.from_table(whole.to_table(), order=order, alphabet=ALPHABET), whole)
-    assert same(whole.lowered(min(lower, order)), counted(events, min(lower, order)))
+    assert same(whole.at_order(min(lower, order)), counted(events, min(lower, order)))
 
 
 @given(streams(), orders, learnings)
 def test_the_tree_is_that_of_the_naive_learner(events: list[tuple[int, int]], order: int, learning: Learning) -> None:
     if not events:
         return
-    found = naive.followed(events, order)
-    tree = learn(counted(events, order), learning)
+    found = naive.count_followers(events, order)
+    tree = learn_tree(counted(events, order), learning)
     expected = naive.contexts(
         found,
         p_min=learning.p_min,
@@ -107,7 +107,7 @@ def test_rows_are_distributions_over_what_was_observed(
 ) -> None:
     if not events:
         return
-    tree = learn(counted(events, order), learning)
+    tree = learn_tree(counted(events, order), learning)
     observed = {symbol for _, symbol in events}
     unobserved = [symbol for symbol in range(ALPHABET) if symbol not in observed]
     assert np.allclose(tree.probabilities.sum(axis=1), 1, rtol=0, atol=1e-12)

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from ostinato.core.text.units import parse_duration
 from ostinato.core.window import Window
 from ostinato.errors import LimitError, QueryError
-from ostinato.forecast.pattern import Pattern
+from ostinato.forecast.pattern import ForecastPattern
 from ostinato.forecast.symbols.automaton import SymbolAutomaton
 from ostinato.forecast.symbols.encoder import Symbols
-from ostinato.forecast.symbols.pace import Pacer
-from ostinato.forecast.symbols.reader import Read, Reader
+from ostinato.forecast.symbols.pace import PaceMeter
+from ostinato.forecast.symbols.reader import SymbolBatch, SymbolReader
 from ostinato.patterns.syntax.format import to_text
 from ostinato.patterns.syntax.nodes import Query, Segment
 from support.generators.cel import Row, correlated_queries, queries, streams, table
@@ -26,28 +26,28 @@ from support.generators.srem import alike_streams, patterns
 BINDING: dict[str, Any] = {"time": None, "type": None, "order_by": ()}
 
 
-def reading(pattern: Pattern, rows: list[Row]) -> Reader:
+def symbol_moves(pattern: ForecastPattern, rows: list[Row]) -> SymbolReader:
     """A reader that learns, with a grid for these rows where the window needs one."""
     symbols = Symbols(pattern)
     if symbols.measured:
-        pacer = Pacer(pattern, BINDING)
-        pacer.add(table(rows))
-        symbols = symbols.with_grid(pacer.pace, 5_000)
-    return Reader(pattern, BINDING, symbols, learning=True)
+        meter = PaceMeter(pattern, BINDING)
+        meter.add(table(rows))
+        symbols = symbols.with_grid(meter.pace, 5_000)
+    return SymbolReader(pattern, BINDING, symbols, learning=True)
 
 
-def completions(pattern: Pattern, rows: list[Row]) -> list[bool]:
+def completions(pattern: ForecastPattern, rows: list[Row]) -> list[bool]:
     """Per event, in stream order, whether the automaton completes."""
-    reader = reading(pattern, rows)
+    reader = symbol_moves(pattern, rows)
     read = reader.read(table(rows))
     try:
-        automaton = reader.symbols.completed().automaton(1_000)
+        automaton = reader.symbols.with_unseen().automaton(1_000)
     except LimitError:
         assume(False)
-    return followed(automaton, read)
+    return count_followers(automaton, read)
 
 
-def followed(automaton: SymbolAutomaton, read: Read) -> list[bool]:
+def count_followers(automaton: SymbolAutomaton, read: SymbolBatch) -> list[bool]:
     states: dict[int, int] = {}
     found = []
     for at, symbol in enumerate(read.symbols.tolist()):
@@ -59,14 +59,14 @@ def followed(automaton: SymbolAutomaton, read: Read) -> list[bool]:
     return found
 
 
-def detected(pattern: Pattern, rows: list[Row]) -> list[bool]:
+def detected(pattern: ForecastPattern, rows: list[Row]) -> list[bool]:
     ends = {row[-1] for row in pattern.query.detect(table(rows))["positions"].to_pylist()}
     return [at in ends for at in range(len(rows))]
 
 
-def forecastable(query: Query, features: tuple[str, ...] = ()) -> Pattern:
+def forecastable(query: Query, features: tuple[str, ...] = ()) -> ForecastPattern:
     try:
-        pattern = Pattern.of(to_text(query), features)
+        pattern = ForecastPattern.of(to_text(query), features)
     except QueryError:
         assume(False)
         raise
@@ -88,7 +88,7 @@ def test_windows_in_time(query: Query, rows: list[Row], within: str) -> None:
     """What completes is found exactly; of events at regular times, the automaton says the same."""
     amount = parse_duration(within)
     pattern = forecastable(replace(query, window=Window("time", amount, text=within)))
-    read = reading(pattern, rows).read(table(rows))
+    read = symbol_moves(pattern, rows).read(table(rows))
     assert read.completes is not None and read.completes.tolist() == detected(pattern, rows)
     assume(rows and not query.partition_by)
     regular = [{**row, "ts": at} for at, row in enumerate(rows)]
@@ -101,7 +101,7 @@ def test_segments(pattern: Any, rows: list[Row]) -> None:
     window = pattern.window if pattern.window is None or pattern.window.kind == "events" else None
     query = Query(Segment(pattern.expression), partition_by=pattern.partition_by, window=window, language="srem")
     try:
-        known = Pattern(to_text(query), "srem")
+        known = ForecastPattern(to_text(query), "srem")
         known.check()
     except QueryError:
         assume(False)
@@ -117,19 +117,19 @@ def test_patterns_that_compare_events(query: Query, rows: list[Row]) -> None:
         query.window if query.window is not None and query.window.kind == "events" else Window("events", 4, text="4")
     )
     try:
-        pattern = Pattern.of(to_text(replace(query, window=window)))
+        pattern = ForecastPattern.of(to_text(replace(query, window=window)))
     except QueryError:
         assume(False)
     assume(pattern.correlated)
-    reader = Reader(pattern, BINDING)
+    reader = SymbolReader(pattern, BINDING)
     read = reader.read(table(rows))
     expected = detected(pattern, rows)
     assert read.completes is not None and read.completes.tolist() == expected
     try:
-        automaton = reader.symbols.completed().automaton(1_000)
+        automaton = reader.symbols.with_unseen().automaton(1_000)
     except LimitError:
         assume(False)
-    assert followed(automaton, read) == expected
+    assert count_followers(automaton, read) == expected
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_patterns_that_compare_events(query: Query, rows: list[Row]) -> None:
     ],
 )
 def test_patterns_that_end_in_a_repetition(query: str) -> None:
-    pattern = Pattern.of(query)
+    pattern = ForecastPattern.of(query)
     rows = [{"ts": at, "type": kind} for at, kind in enumerate("ABBCABABBBCCBABCBB")]
     assert completions(pattern, rows) == detected(pattern, rows)
 
@@ -151,16 +151,16 @@ def test_patterns_that_end_in_a_repetition(query: str) -> None:
 def test_more_kinds_of_events_than_can_be_provided_for() -> None:
     """What completes is found exactly all the same, also of kinds that were never observed."""
     flags = [f"a{number}" for number in range(10)]
-    pattern = Pattern.of(
+    pattern = ForecastPattern.of(
         " ; ".join(f"(T AS v{number} FILTER v{number}.{flag} > 0)" for number, flag in enumerate(flags))
     )
     one = [{"ts": at, "type": "T", **dict.fromkeys(flags, 0), flags[at % 10]: 1} for at in range(50)]
     many = [
         {"ts": at, "type": "T", **{flag: (at * place) % 3 % 2 for place, flag in enumerate(flags)}} for at in range(30)
     ]
-    reader = Reader(pattern, BINDING)
+    reader = SymbolReader(pattern, BINDING)
     reader.read(pa.Table.from_pylist(one))
-    read = Reader(pattern, BINDING, reader.symbols.completed()).read(pa.Table.from_pylist(many))
+    read = SymbolReader(pattern, BINDING, reader.symbols.with_unseen()).read(pa.Table.from_pylist(many))
     assert read.completes is not None
     ends = {row[-1] for row in pattern.query.detect(many)["positions"].to_pylist()}
     assert [bool(each) for each in read.completes] == [at in ends for at in range(30)]

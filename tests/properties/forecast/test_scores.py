@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostinato.forecast.learn.truth import Truth, waits
-from ostinato.forecast.score.scores import Binning, Outcomes, interval_scores, outcomes
+from ostinato.forecast.score.scores import Binning, ForecastOutcomes, count_outcomes, interval_scores
 
 said = st.sampled_from([0.0, 0.05, 0.1, 0.3, 0.5, 0.7, 0.95, 1.0])
 pairs = st.lists(st.tuples(said, st.booleans()), min_size=1, max_size=30)
 marks = st.lists(st.tuples(st.integers(0, 2), st.booleans(), st.integers(0, 3)), max_size=40)
 
 
-def seen(events: list[tuple[float, bool]]) -> Outcomes:
+def seen(events: list[tuple[float, bool]]) -> ForecastOutcomes:
     happened = np.array([event[1] for event in events], float)
-    return Outcomes(np.array([event[0] for event in events]), happened, 1 - happened)
+    return ForecastOutcomes(np.array([event[0] for event in events]), happened, 1 - happened)
 
 
 def same(found: float, expected: float | None) -> bool:
@@ -79,7 +79,7 @@ def test_calibration_error_over_events(events: list[tuple[float, bool]], bins: i
 @given(marks, st.integers(1, 6))
 def test_outcomes_over_events(events: list[tuple[int, bool, int]], within: int) -> None:
     truth, states = stream(events)
-    found = outcomes(np.array([0.1, 0.2, 0.3, 0.4]), states, truth, within, np.ones((99, within + 1)))
+    found = count_outcomes(np.array([0.1, 0.2, 0.3, 0.4]), states, truth, within, np.ones((99, within + 1)))
     labels = [
         (state, 0 < wait <= within)
         for state, wait, later in zip(states, truth.wait, truth.later, strict=True)
@@ -118,7 +118,7 @@ def test_coverage_over_events(events: list[tuple[int, bool, int]], bounds: list[
 @given(marks, st.integers(1, 8))
 def test_weights_of_known_events_add_up_to_all_of_them(events: list[tuple[int, bool, int]], within: int) -> None:
     truth, states = stream(events)
-    found = outcomes(np.full(4, 0.5), states, truth, within)
+    found = count_outcomes(np.full(4, 0.5), states, truth, within)
     told = truth.weights(within)[truth.strata, within] > 0
     assert found.total == pytest.approx(np.count_nonzero(told))
 

@@ -12,9 +12,9 @@ from ostinato.forecast.chain.intervals import forecasts
 from ostinato.forecast.chain.product import product
 from ostinato.forecast.chain.track import track
 from ostinato.forecast.chain.waiting import exact_waiting_times, waiting_times
-from ostinato.forecast.learn.suffix_tree import Tree
+from ostinato.forecast.learn.suffix_tree import SuffixTree
 from ostinato.forecast.semantics import waiting as semantics
-from support.generators.forecast import automata, histories, trees
+from support.generators.forecast import automata, baseline_trees, histories
 
 
 def after(next: np.ndarray, history: tuple[int, ...]) -> int:
@@ -25,7 +25,7 @@ def after(next: np.ndarray, history: tuple[int, ...]) -> int:
 
 @given(st.data(), st.integers(1, 3))
 def test_the_recursion_equals_all_futures(data: st.DataObject, alphabet: int) -> None:
-    automaton, tree = data.draw(automata(alphabet)), data.draw(trees(alphabet))
+    automaton, tree = data.draw(automata(alphabet)), data.draw(baseline_trees(alphabet))
     history = data.draw(histories(automaton))
     found = product(automaton, tree, max_states=10_000)
     state = after(found.next, history)
@@ -38,7 +38,7 @@ def test_the_recursion_equals_all_futures(data: st.DataObject, alphabet: int) ->
 
 @given(st.data(), st.integers(1, 3))
 def test_every_row_of_the_product_is_what_can_come_after_the_history(data: st.DataObject, alphabet: int) -> None:
-    automaton, tree = data.draw(automata(alphabet)), data.draw(trees(alphabet))
+    automaton, tree = data.draw(automata(alphabet)), data.draw(baseline_trees(alphabet))
     history = data.draw(histories(automaton))
     found = product(automaton, tree, max_states=10_000)
     state = after(found.next, history)
@@ -49,8 +49,8 @@ def test_every_row_of_the_product_is_what_can_come_after_the_history(data: st.Da
     assert (found.completes[state] == (automaton.completes[place] & (automaton.next[place] >= 0))).all()
 
 
-@given(trees(3), st.lists(st.integers(0, 2), max_size=12).map(tuple))
-def test_contexts_are_the_longest_suffixes(tree: Tree, history: tuple[int, ...]) -> None:
+@given(baseline_trees(3), st.lists(st.integers(0, 2), max_size=12).map(tuple))
+def test_contexts_are_the_longest_suffixes(tree: SuffixTree, history: tuple[int, ...]) -> None:
     contexts = context_automaton(tree)
     state = after(contexts.next, history)
     assert contexts.node[state] == semantics.node(tree, history)

@@ -49,10 +49,15 @@ def spread(spark: Any, table: pa.Table) -> Any:
 def test_the_same_model(spark: Any, history: pa.Table) -> None:
     forecaster = ost.Forecaster(CARD_PATTERN, horizon=40, features=CARD_FEATURES)
     ours, found = forecaster.fit(history), forecaster.fit(spread(spark, history))
-    assert counts_by_meaning(found.learnt) == counts_by_meaning(ours.learnt)
+    assert counts_by_meaning(found.statistics) == counts_by_meaning(ours.statistics)
     assert found.order == ours.order
-    assert (found.learnt.events, found.learnt.completions) == (ours.learnt.events, ours.learnt.completions)
-    assert np.allclose(np.sort(found.learnt.gaps.sums, axis=0), np.sort(ours.learnt.gaps.sums, axis=0), rtol=1e-9)
+    assert (found.statistics.events, found.statistics.completions) == (
+        ours.statistics.events,
+        ours.statistics.completions,
+    )
+    assert np.allclose(
+        np.sort(found.statistics.gaps.sums, axis=0), np.sort(ours.statistics.gaps.sums, axis=0), rtol=1e-9
+    )
     assert found.calibration is not None and ours.calibration is not None
     # The cut in time may lie an event beside that of an embedded run.
     assert found.calibration.completions == pytest.approx(ours.calibration.completions, abs=1)
@@ -96,10 +101,10 @@ def test_the_same_of_any_pattern(spark: Any, text: str, language: str, order_by:
     forecaster = ost.Forecaster(query, order=1, horizon=10, holdout=0, order_by=order_by)
     ours, found = forecaster.fit(rows), forecaster.fit(spread(spark, rows))
     assert (
-        counts_by_meaning(found.learnt) == counts_by_meaning(ours.learnt)
-        and found.learnt.symbols.grid == ours.learnt.symbols.grid
+        counts_by_meaning(found.statistics) == counts_by_meaning(ours.statistics)
+        and found.statistics.symbols.grid == ours.statistics.symbols.grid
     )
-    assert found.learnt.completions == ours.learnt.completions > 0
+    assert found.statistics.completions == ours.statistics.completions > 0
     scored = found.forecast(spread(spark, rows)).toArrow().sort_by("n")
     expected = found.forecast(rows)
     for name in expected.column_names:
@@ -114,13 +119,13 @@ def test_estimator_and_pipeline(spark: Any, history: pa.Table, model: ForecastMo
     assert forecaster.getOrDefault("horizon") == 7
     (stage,) = fitted.stages
     assert isinstance(stage, ml.ForecastModel)
-    assert counts_by_meaning(stage.model.learnt) == counts_by_meaning(model.learnt)
+    assert counts_by_meaning(stage.model.statistics) == counts_by_meaning(model.statistics)
     fitted.write().overwrite().save(f"file:{tmp_path}/pipeline")
     loaded = PipelineModel.load(f"file:{tmp_path}/pipeline")
     assert loaded.stages[0].uid == fitted.stages[0].uid
     found = loaded.transform(frame).toArrow()
     assert found.column_names == [*history.column_names, *model.per_state.column_names, "completes"]
-    assert found["completes"].to_pylist().count(True) == model.learnt.completions
+    assert found["completes"].to_pylist().count(True) == model.statistics.completions
     Pipeline(stages=[forecaster.setParams(threshold=0.8)]).write().overwrite().save(str(tmp_path / "plan"))
     again = Pipeline.load(str(tmp_path / "plan")).getStages()[0]
     assert isinstance(again, ml.Forecaster)
@@ -131,10 +136,10 @@ def test_one_format(spark: Any, model: ForecastModel, tmp_path: Path) -> None:
     """What the one saves the other loads."""
     wrapped = ml.ForecastModel(model)
     wrapped.save(str(tmp_path / "spark"))
-    assert counts_by_meaning(ForecastModel.load(tmp_path / "spark").learnt) == counts_by_meaning(model.learnt)
+    assert counts_by_meaning(ForecastModel.load(tmp_path / "spark").statistics) == counts_by_meaning(model.statistics)
     model.save(tmp_path / "plain")
-    assert counts_by_meaning(ml.ForecastModel.load(str(tmp_path / "plain")).model.learnt) == counts_by_meaning(
-        model.learnt
+    assert counts_by_meaning(ml.ForecastModel.load(str(tmp_path / "plain")).model.statistics) == counts_by_meaning(
+        model.statistics
     )
     wrapped.write().overwrite().save(str(tmp_path / "spark"))
     assert ml.ForecastModel.load(str(tmp_path / "spark")).uid == wrapped.uid

@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from ostinato.forecast.learn.suffix_tree import Tree
+from ostinato.forecast.learn.suffix_tree import SuffixTree
 from ostinato.forecast.symbols.automaton import SymbolAutomaton
 
 
 @st.composite
-def trees(draw: st.DrawFn, alphabet: int) -> Tree:
+def baseline_trees(draw: st.DrawFn, alphabet: int) -> SuffixTree:
     """With all suffixes of each context; some symbols never follow."""
     chosen = draw(st.lists(st.lists(st.integers(0, alphabet - 1), max_size=4).map(tuple), max_size=4))
     contexts = {context[begin:] for context in chosen for begin in range(len(context) + 1)} | {()}
     ordered = tuple(sorted(contexts, key=lambda context: (len(context), context)))
     weights = st.lists(st.integers(0, 9), min_size=alphabet, max_size=alphabet).filter(any)
     rows = np.array([draw(weights) for _ in ordered], float)
-    return Tree(ordered, rows / rows.sum(axis=1, keepdims=True), np.ones(len(ordered)))
+    return SuffixTree(ordered, rows / rows.sum(axis=1, keepdims=True), np.ones(len(ordered)))
 
 
 @st.composite

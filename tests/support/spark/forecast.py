@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 import ostinato as ost
-from ostinato.forecast.learn.statistics import Learnt
+from ostinato.forecast.learn.statistics import HistoryStatistics
 
 PATTERNS = {
     "events": "A AS x ; B AS y PARTITION BY k WITHIN 4 EVENTS",
@@ -42,10 +42,10 @@ def by_task(rows: pa.Table) -> list[list[pa.RecordBatch]]:
     return [rows.take(pa.array(odd[keys == task])).to_batches(max_chunksize=50) for task in (0, 1)]
 
 
-def counts_by_meaning(learnt: Learnt) -> dict[tuple[Any, ...], float]:
+def counts_by_meaning(statistics: HistoryStatistics) -> dict[tuple[Any, ...], float]:
     """Counts by what the symbols of a gram mean, not by their numbers."""
-    symbols = learnt.symbols
+    symbols = statistics.symbols
     outcomes = symbols.outcomes if symbols.pattern.correlated else None
     pairs = [(minterm, outcomes[effect] if outcomes else effect) for minterm, effect in symbols.pairs]
-    grams = [tuple(None if place < 0 else pairs[place] for place in gram) for gram in learnt.counts.grams]
-    return dict(zip(grams, learnt.counts.weights.tolist(), strict=True))
+    grams = [tuple(None if place < 0 else pairs[place] for place in gram) for gram in statistics.counts.grams]
+    return dict(zip(grams, statistics.counts.weights.tolist(), strict=True))

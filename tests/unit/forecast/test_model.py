@@ -160,7 +160,7 @@ def test_evaluation_has_a_row_for_each_model(model: ost.ForecastModel, cards: pa
 
 def test_chains_of_every_order_stand_beside_a_model_of_none(tmp_path: Path) -> None:
     model = ost.Forecaster(CYCLE, order=0, horizon=10).fit(cycle(noise=0.1))
-    assert model.order == 0 == model.machine.tree.order and model.learnt.counts.order == 3
+    assert model.order == 0 == model.predictor.tree.order and model.statistics.counts.order == 3
     model.update(cycle(noise=0.1))
     found = model.evaluate(cycle(600, noise=0.1, seed=2))
     assert found.table["model"].to_pylist()[2:] == ["independent", "Markov 1", "Markov 2", "Markov 3"]
@@ -208,12 +208,12 @@ def test_a_feature_may_have_a_comment() -> None:
 
 def test_updates_learn_and_ring_when_the_stream_has_changed() -> None:
     model = ost.Forecaster(CYCLE, order=2, horizon=10).fit(cycle(20_000, noise=0.1))
-    events, probability = model.learnt.events, model.learnt.rate
+    events, probability = model.statistics.events, model.statistics.rate
     assert model.update(cycle(5000, noise=0.1, seed=4)) is None
-    assert model.learnt.events == events + 5000 and abs(model.learnt.rate - probability) < 0.05
+    assert model.statistics.events == events + 5000 and abs(model.statistics.rate - probability) < 0.05
     drift = model.update(cycle(5000, noise=0.6, seed=4), decay=0.1)
     assert drift is not None and drift.excess > 0 and "drift" in str(drift)
-    assert model.learnt.rate < probability
+    assert model.statistics.rate < probability
     assert "drift" in model.explain()
 
 
@@ -222,9 +222,9 @@ def test_updates_may_bring_new_kinds_of_events() -> None:
     scorer = model.scorer()
     strange = pa.table({"ts": [0.0, 1.0], "type": ["A", "D"]})
     scorer.push(strange)
-    assert len(model.learnt.symbols) == 3
+    assert len(model.statistics.symbols) == 3
     model.update(cycle(noise=0.3))
-    assert len(model.learnt.symbols) == 4
+    assert len(model.statistics.symbols) == 4
     assert model.forecast(strange).num_rows == 2
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
-from ostinato.forecast.score.interval_checks import Judgement
+from ostinato.forecast.score.interval_checks import IntervalChecks
 
 PATTERN = "A ; C WITHIN 4 EVENTS"
 OLD, NEW = [0.4, 0.3, 0.3], [0.5, 0.35, 0.15]
@@ -76,7 +76,7 @@ def test_missed_intervals_ring() -> None:
     model = fitted(drawn([0.2, 0.6, 0.2], 20_000, 1))
     drift = model.update(drawn([0.05, 0.6, 0.35], 2000, 2))
     assert drift is not None
-    assert model.judgement is not None
+    assert model.interval_checks is not None
 
 
 def test_events_are_few_or_intervals_left_alone() -> None:
@@ -91,7 +91,7 @@ def test_events_are_few_or_intervals_left_alone() -> None:
 
 def test_seconds_are_followed_where_they_were_known() -> None:
     model = fitted(drawn(OLD, 2000, 1))
-    assert model.judgement is not None and model.judgement.seconds is not None
-    untimed = Judgement(model.judgement.events)
-    assert untimed.followed_by(model.judgement, 0.5).seconds is model.judgement.seconds
-    assert model.judgement.followed_by(untimed, 0.5).seconds is None
+    assert model.interval_checks is not None and model.interval_checks.seconds is not None
+    untimed = IntervalChecks(model.interval_checks.events)
+    assert untimed.merge_later(model.interval_checks, 0.5).seconds is model.interval_checks.seconds
+    assert model.interval_checks.merge_later(untimed, 0.5).seconds is None

@@ -199,7 +199,7 @@ def _foresee(folder: Path, console: Console) -> list[tuple[str, str]]:
     learned = demo_cards.learn(history)
     seconds = time.perf_counter() - began
     learned.save(model, overwrite=True)
-    told = f"{len(history):,} card transactions with {learned.learnt.completions:,.0f} alarms, in {seconds:.1f} s"
+    told = f"{len(history):,} card transactions with {learned.statistics.completions:,.0f} alarms, in {seconds:.1f} s"
     _heading(console, "Learned", told, model)
     timeline = demo_cards.foreseen(later, learned.forecast(later))
     timeline.save(picture)

@@ -23,12 +23,12 @@ from ostinato.files import EventReader, open_events
 from ostinato.files.reader import OnError
 from ostinato.forecast.forecaster import Forecaster
 from ostinato.forecast.model import ForecastModel
-from ostinato.forecast.pattern import Pattern
-from ostinato.forecast.score.answer import COMPLETES
+from ostinato.forecast.pattern import ForecastPattern
+from ostinato.forecast.score.columns import COMPLETES
 from ostinato.forecast.scorer import Scorer
 from ostinato.forecast.settings import Settings
-from ostinato.forecast.storage import check_place
-from ostinato.forecast.symbols.reader import Reader as SymbolReader
+from ostinato.forecast.storage import check_model_folder
+from ostinato.forecast.symbols.reader import SymbolReader
 from ostinato.forecast.viz.table import narrow_forecasts
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Events:
     kinds: Mapping[str, str] = field(default_factory=dict)
     on_error: OnError = "raise"
 
-    def open(self, pattern: Pattern, settings: Settings, *, whole: bool = False) -> EventReader:
+    def open(self, pattern: ForecastPattern, settings: Settings, *, whole: bool = False) -> EventReader:
         """With the columns that a model of the pattern reads, and no others unless `whole`."""
         with progress("finding types") as advance:
             schema = open_events(self.files, kinds=self.kinds, scanned=advance).schema
@@ -99,7 +99,7 @@ class Events:
 
 def train(forecaster: Forecaster, events: Events, output: Path, *, overwrite: bool) -> None:
     """Learn from all events, which need not be in order, and keep the model in a folder."""
-    check_place(output, overwrite=overwrite)
+    check_model_folder(output, overwrite=overwrite)
     began = time.perf_counter()
     reader = events.open(forecaster.pattern, forecaster.settings)
     with events.placed():
@@ -108,19 +108,19 @@ def train(forecaster: Forecaster, events: Events, output: Path, *, overwrite: bo
             model = forecaster.fit(history)
             learned = summary(model)
     model.save(output, overwrite=overwrite)
-    events.report(reader, began, f"{int(model.learnt.completions):,} completions")
+    events.report(reader, began, f"{int(model.statistics.completions):,} completions")
     print(learned)
 
 
 def summary(model: ForecastModel) -> str:
     """What was learned, in a few lines."""
-    learnt, tree, settings = model.learnt, model.machine.tree, model.settings
+    statistics, tree, settings = model.statistics, model.predictor.tree, model.settings
     tried = "" if model.choice is None else f", the best of 0 to {model.choice.tried[-1].order}"
     intervals = str(model.calibration or f"threshold {settings.threshold:g}, not calibrated")
     return (
-        f"completions: {learnt.completions:,.0f} in {learnt.events:,.0f} events ({learnt.rate:.3%})\n"
-        f"order: {model.order}{tried}; {len(tree.contexts):,} contexts over {len(learnt.symbols):,} symbols, "
-        f"{model.machine.product.states:,} states\n"
+        f"completions: {statistics.completions:,.0f} in {statistics.events:,.0f} events ({statistics.rate:.3%})\n"
+        f"order: {model.order}{tried}; {len(tree.contexts):,} contexts over {len(statistics.symbols):,} symbols, "
+        f"{model.predictor.product.states:,} states\n"
         f"intervals: {intervals}"
     )
 
@@ -130,11 +130,11 @@ def train_on_spark(forecaster: Forecaster, job: SparkJob, output: Path, *, overw
     from ostinato.spark.forecast.job import train
     from ostinato.spark.job import say
 
-    check_place(output, overwrite=overwrite)
+    check_model_folder(output, overwrite=overwrite)
     began = time.perf_counter()
     model = train(forecaster, job)
     model.save(output, overwrite=overwrite)
-    say(f"{model.learnt.events:,.0f} events, {time.perf_counter() - began:.1f} s")
+    say(f"{model.statistics.events:,.0f} events, {time.perf_counter() - began:.1f} s")
     print(summary(model))
 
 
@@ -200,14 +200,14 @@ def update(model: ForecastModel, events: Events, output: Path, *, decay: float) 
     """Learn from further events, which need not be in order, and keep the model in a folder."""
     began = time.perf_counter()
     reader = events.open(model.pattern, model.settings)
-    before = model.learnt.completions * decay
+    before = model.statistics.completions * decay
     with events.placed():
         more = events.loaded(reader)
         with Console(stderr=True).status("learning"):
             drift = model.update(more, decay=decay)
             learned = summary(model)
     model.save(output, overwrite=True)
-    events.report(reader, began, f"{model.learnt.completions - before:,.0f} completions")
+    events.report(reader, began, f"{model.statistics.completions - before:,.0f} completions")
     print(learned if drift is None else f"{learned}\n{drift}")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ostinato.core.arrays import Int32
-from ostinato.forecast.learn.suffix_tree import Tree
+from ostinato.forecast.learn.suffix_tree import SuffixTree
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class ContextAutomaton:
         return len(self.node)
 
 
-def context_automaton(tree: Tree, remembered: Sequence[int] = ()) -> ContextAutomaton:
+def context_automaton(tree: SuffixTree, remembered: Sequence[int] = ()) -> ContextAutomaton:
     """After a symbol that is `remembered` the state tells that it was the last, whether or not it is a context."""
     children: list[dict[int, int]] = [{}]  # a trie of the contexts, oldest symbol first
     own = [0]  # the tree's node at each state, -1 where the state is only a prefix of contexts

@@ -11,7 +11,7 @@ from ostinato.core.arrays import Bools, Float64, Int32
 from ostinato.core.arrow import read_only
 from ostinato.errors import Limit, LimitError, Message
 from ostinato.forecast.chain.contexts import context_automaton
-from ostinato.forecast.learn.suffix_tree import Tree
+from ostinato.forecast.learn.suffix_tree import SuffixTree
 from ostinato.forecast.symbols.automaton import SymbolAutomaton
 
 
@@ -38,7 +38,9 @@ class Product:
         return int(self.next.shape[1])
 
 
-def product(automaton: SymbolAutomaton, tree: Tree, *, max_states: int, remembered: Sequence[int] = ()) -> Product:
+def product(
+    automaton: SymbolAutomaton, tree: SuffixTree, *, max_states: int, remembered: Sequence[int] = ()
+) -> Product:
     """What of pattern × contexts can be reached from the start of a key.
 
     Where the pattern says that a symbol cannot come, its probability is given to the others in proportion; where that
@@ -57,8 +59,8 @@ def product(automaton: SymbolAutomaton, tree: Tree, *, max_states: int, remember
     after = np.empty((limit, alphabet), np.int32)
     table = np.full(2 << (2 * limit).bit_length(), -1, np.int64)
     found = explore(
-        read_only(automaton.next), read_only(contexts.next), automaton.start, automaton.standing is not None, limit,
-        table, pattern, context, after,
+        read_only(automaton.next), read_only(contexts.next), automaton.start, automaton.state_by_ages is not None,
+        limit, table, pattern, context, after,
     )  # fmt: skip
     if found < 0:
         raise LimitError(

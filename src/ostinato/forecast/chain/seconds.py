@@ -22,7 +22,7 @@ from ostinato.core.arrow import read_only
 from ostinato.forecast.chain.intervals import least_mass
 from ostinato.forecast.chain.product import Product
 from ostinato.forecast.chain.waiting import Float32
-from ostinato.forecast.learn.gaps import Gaps, Kinds
+from ostinato.forecast.learn.gaps import GapKinds, Gaps
 
 _FINENESS = (4, 2, 1)  # steps of the finest grid to a typical gap, as memory allows
 _COARSER = 8  # times as far reaches the next grid
@@ -128,11 +128,11 @@ class _Chain:
     last_weight: Float64
 
     @classmethod
-    def of(cls, product: Product, kinds: Kinds) -> _Chain:
+    def of(cls, product: Product, kinds: GapKinds) -> _Chain:
         possible = product.probability > 0
         state, symbol = np.nonzero(possible & ~product.completes)
         kind = kinds.of[product.last[state], symbol]
-        arrivals, number = _numbered(kind.astype(np.int64) * product.states + product.next[state, symbol])
+        arrivals, number = _number_cells(kind.astype(np.int64) * product.states + product.next[state, symbol])
         last_state, last_symbol = np.nonzero(possible & product.completes)
         return cls(
             _ends(arrivals // product.states, len(kinds.sums)),
@@ -154,7 +154,7 @@ class _Chain:
         return tuple(read_only(table) for table in (self.arrival_ends, self.arrival_to, *edges, *last))
 
 
-def _numbered(places: Int64) -> tuple[Int64, Int32]:
+def _number_cells(places: Int64) -> tuple[Int64, Int32]:
     """The distinct places in order, and which of them each is."""
     most = int(places.max(initial=-1)) + 1
     if most > _DENSE:
@@ -198,7 +198,7 @@ def _grids(gaps: Gaps, horizon: int, room: int) -> list[_Grid]:
     return grids
 
 
-def _on_grid(kinds: Kinds, step: float, cells: int) -> tuple[Float64, Float64, bool]:
+def _on_grid(kinds: GapKinds, step: float, cells: int) -> tuple[Float64, Float64, bool]:
     """[kinds, cells]: the gap before the event that completes, and before others; whether all gaps fit the grid.
 
     What is beyond the grid is left out.

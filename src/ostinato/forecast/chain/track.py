@@ -1,4 +1,4 @@
-"""Where a stream stands after each of its events."""
+"""The state of a stream after each of its events."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ostinato.core.arrays import Int32
 from ostinato.core.arrow import read_only
 from ostinato.errors import DataError
 from ostinato.forecast.chain.product import Product
-from ostinato.forecast.symbols.reader import Read
+from ostinato.forecast.symbols.reader import SymbolBatch
 
 
 def track(next: Int32, symbols: Int32, keys: Int32 | None, states: Int32) -> Int32:
@@ -33,12 +33,12 @@ def track(next: Int32, symbols: Int32, keys: Int32 | None, states: Int32) -> Int
     return found
 
 
-def track_standing(product: Product, read: Read, stands: Int32, states: Int32) -> Int32:
-    """The same where runs are followed one by one: `stands` has the pattern state after each event, or -1."""
-    from ostinato.forecast.kernels.track import follow_standing
+def track_ages(product: Product, read: SymbolBatch, pattern_states: Int32, states: Int32) -> Int32:
+    """The same where runs are followed one by one: `pattern_states` has the pattern state after each event, or -1."""
+    from ostinato.forecast.kernels.track import follow_ages
 
     found = np.empty(len(read.symbols), np.int32)
     keys = np.zeros(len(read.symbols), np.int32) if read.keys is None else read.keys
     tables = read_only(product.next), read_only(product.pattern)
-    follow_standing(*tables, read_only(read.symbols), read_only(keys), read_only(stands), states, found)
+    follow_ages(*tables, read_only(read.symbols), read_only(keys), read_only(pattern_states), states, found)
     return found

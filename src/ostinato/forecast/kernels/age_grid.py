@@ -21,10 +21,10 @@ from ostinato.core.jit import array, kernel, view
     )
 )
 def walk(
-    lines: Int64, keys: Int32, nearest: Int32, usual: int, stood: Int64, steps: Int32, before: Int64, after: Int64
+    lines: Int64, keys: Int32, nearest: Int32, usual: int, position: Int64, steps: Int32, before: Int64, after: Int64
 ) -> None:
-    """The step of each event, from where its key stood (-1: nowhere, and the step is `usual`) to its line, and where it
-    stood `before` and `after` it.
+    """The step of each event, from the position of its key (-1: none, and the step is `usual`) to its line, and the
+    position `before` and `after` it.
 
     `nearest[d]` is the step for d lines, the last of them that for more than all others. What a step falls short of, or
     goes too far, the next one begins with; the longest ends everything, so there is nothing to make up for after it.
@@ -32,11 +32,11 @@ def walk(
     end = nearest.size - 1
     for event in range(lines.size):
         key, line = keys[event], lines[event]
-        if stood[key] < 0:
-            stood[key], steps[event], before[event], after[event] = line, usual, line, line
+        if position[key] < 0:
+            position[key], steps[event], before[event], after[event] = line, usual, line, line
             continue
-        before[event] = stood[key]
-        ahead = min(max(line - stood[key], 0), end)
+        before[event] = position[key]
+        ahead = min(max(line - position[key], 0), end)
         steps[event] = nearest[ahead]
-        stood[key] = line if nearest[ahead] == end else stood[key] + nearest[ahead]
-        after[event] = stood[key]
+        position[key] = line if nearest[ahead] == end else position[key] + nearest[ahead]
+        after[event] = position[key]

@@ -9,7 +9,7 @@ from numba import types
 
 from ostinato.core.arrays import Float64, Int32, Int64
 from ostinato.core.jit import array, kernel, view
-from ostinato.forecast.kernels.waiting import down
+from ostinato.forecast.kernels.waiting import round_down
 
 _GRID = types.Array(types.float32, 2, "C")
 _READ = types.Array(types.float32, 2, "C", readonly=True)
@@ -116,7 +116,7 @@ def append(grid: Any, first: int, column: int, sums: Float64, out: Any) -> None:
             if time >= first:
                 more = max(reached - counted, 0.0)
                 counted += more
-                out[state, column + time - first] = down(more)
+                out[state, column + time - first] = round_down(more)
         sums[state] = counted
 
 

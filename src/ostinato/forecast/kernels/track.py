@@ -43,8 +43,8 @@ def follow_keys(after: Int32, symbols: Int32, keys: Int32, states: Int32, out: I
         array(types.int32),
     )
 )  # fmt: skip
-def follow_standing(
-    after: Int32, pattern: Int32, symbols: Int32, keys: Int32, stands: Int32, states: Int32, out: Int32
+def follow_ages(
+    after: Int32, pattern: Int32, symbols: Int32, keys: Int32, pattern_states: Int32, states: Int32, out: Int32
 ) -> None:
     """The same where it is known how the pattern stands after each event (-1: in a way that was never met).
 
@@ -52,7 +52,7 @@ def follow_standing(
     """
     for event in range(symbols.size):
         state = after[states[keys[event]], symbols[event]]
-        if state < 0 or pattern[state] != stands[event]:
-            state = max(stands[event], 0)
+        if state < 0 or pattern[state] != pattern_states[event]:
+            state = max(pattern_states[event], 0)
         states[keys[event]] = state
         out[event] = state

@@ -74,7 +74,7 @@ def count_seconds(completes: Bools, keys: Int32, seconds: Float64, last: Float64
 
 
 @kernel(types.void(_ROWS, _ROWS, view(types.int32), view(types.float64), types.float64, array(types.int64)))
-def held_levels(earliest: Float64, latest: Float64, states: Int32, ahead: Float64, off: float, held: Int64) -> None:
+def hit_levels(earliest: Float64, latest: Float64, states: Int32, ahead: Float64, off: float, hits: Int64) -> None:
     """Bit l: `ahead` is in the span [level l, state], to within this share of it. What is NaN is in none."""
     for event in range(len(states)):
         bits, state = 0, states[event]
@@ -82,7 +82,7 @@ def held_levels(earliest: Float64, latest: Float64, states: Int32, ahead: Float6
         for level in range(earliest.shape[0]):
             if high >= earliest[level, state] and low <= latest[level, state]:
                 bits |= 1 << level
-        held[event] = bits
+        hits[event] = bits
 
 
 @kernel(types.void(view(types.int32), view(types.int32), view(types.int64), view(types.uint8), _NUMBERS, _NUMBERS))
@@ -229,17 +229,17 @@ def level_sums(
     later: Int32,
     times: Int64,
     strata: UInt8,
-    held: Int64,
+    hits: Int64,
     weights: Float64,
     known: Float64,
     covered: Float64,
 ) -> None:
     """Per level, the weight of the intervals [level, state] that the events decide, and of those that held.
 
-    Without `held` intervals count events. Else bit l of held[event] says whether that of level l held, and what the
-    horizon does not show did not.
+    Without `hits` intervals count events. Else bit l of hits[event] says whether that of level l held; what lies beyond
+    the horizon did not.
     """
-    once, same, counted = len(times) == 0, len(strata) == 0, len(held) == 0
+    once, same, counted = len(times) == 0, len(strata) == 0, len(hits) == 0
     for event in range(len(states)):
         number = 1 if once else times[event]
         weighing = weights[0 if same else strata[event]]
@@ -250,7 +250,7 @@ def level_sums(
                 continue
             if 0 < ahead <= end:
                 known[level] += weighing[ahead] * number
-                if (ahead >= earliest[level, states[event]]) if counted else (held[event] >> level & 1) == 1:
+                if (ahead >= earliest[level, states[event]]) if counted else (hits[event] >> level & 1) == 1:
                     covered[level] += weighing[ahead] * number
             elif later[event] >= end:
                 known[level] += weighing[end] * number

@@ -61,7 +61,7 @@ def step_back(ends: Int64, to: Int32, weight: Float64, block: Float64, steps: in
 
 
 @inlined
-def down(value: Any) -> Any:
+def round_down(value: Any) -> Any:
     """As a float32, rounded towards zero: what is promised is never more than what was found."""
     near = np.float32(value)
     return np.float32(near * _BELOW) if np.float64(near) > value else near
@@ -72,7 +72,7 @@ def store(block: Float64, column: int, out: Any) -> None:
     """The steps of a block as columns of `out`, from `column` on."""
     for state in range(out.shape[0]):
         for step in range(block.shape[0]):
-            out[state, column + step] = down(block[step, state])
+            out[state, column + step] = round_down(block[step, state])
 
 
 @kernel(
@@ -112,7 +112,7 @@ def summarise(
             if chance > highest:
                 highest, best = chance, step + 1
         point[state] = best
-        probability[state] = down(sums[within])
+        probability[state] = round_down(sums[within])
         first, begin, end = 0, 0, within + 1
         for step in range(1, within + 1 if sums[within] >= least else 0):
             while sums[step] - sums[first + 1] >= least:
@@ -121,4 +121,4 @@ def summarise(
                 begin, end = first, step
         found = end <= within
         earliest[state], latest[state] = (begin + 1, end) if found else (0, 0)
-        mass[state] = down(sums[end] - sums[begin]) if found else np.float32(0)
+        mass[state] = round_down(sums[end] - sums[begin]) if found else np.float32(0)

@@ -45,13 +45,13 @@ class Counts:
                 f"counts of order {self.order} and of order {other.order} do not add up",
                 fix=f"count both at order {min(self.order, other.order)}, or lower the one to it",
             )
-        return summed(
+        return sum_grams(
             np.concatenate([self.grams, other.grams]),
             np.concatenate([self.weights, other.weights]),
             max(self.alphabet, other.alphabet),
         )
 
-    def decayed(self, factor: float) -> Counts:
+    def decay(self, factor: float) -> Counts:
         """The same with each event counted `factor` times; what is as good as forgotten is dropped."""
         if not 0 <= factor <= 1:
             raise bad_option("factor", factor, "a number from 0 to 1")
@@ -59,11 +59,11 @@ class Counts:
         kept = weights >= _FORGOTTEN
         return replace(self, grams=self.grams[kept], weights=weights[kept])
 
-    def lowered(self, order: int) -> Counts:
+    def at_order(self, order: int) -> Counts:
         """The counts at a lower order: the oldest symbols of each context are forgotten."""
         if not 0 <= order <= self.order:
             raise bad_option("order", order, f"an order from 0 to {self.order}, that of the counts")
-        return summed(self.grams[:, self.order - order :], self.weights, self.alphabet)
+        return sum_grams(self.grams[:, self.order - order :], self.weights, self.alphabet)
 
     def to_table(self) -> pa.Table:
         """A row for each gram; to be saved, or added up by its `gram` elsewhere."""
@@ -94,10 +94,10 @@ class Counts:
         values = weights.to_numpy()
         if not (np.isfinite(values) & (values >= 0)).all():
             raise DataError("a table of counts has a weight that is not a number from 0 on")
-        return summed(grams, values, alphabet)
+        return sum_grams(grams, values, alphabet)
 
 
-def count(symbols: Int32, keys: Int32 | None, order: int, alphabet: int, history: Int32 | None = None) -> Counts:
+def count_grams(symbols: Int32, keys: Int32 | None, order: int, alphabet: int, history: Int32 | None = None) -> Counts:
     """Count the events, which come in time order; the context of each are the events of its own key before it.
 
     `history[key]` are the last symbols of a key before these events, oldest first (-1: none). It is moved on in place,
@@ -118,19 +118,19 @@ def count(symbols: Int32, keys: Int32 | None, order: int, alphabet: int, history
     words = np.sort(words) if len(words) == 1 else words[:, np.lexsort(words[::-1])]
     first = _firsts(words)
     weights = np.diff(first, append=len(symbols)).astype(np.float64)
-    return Counts(alphabet, order, _unpacked(words[:, first], order + 1, bits, per_word), weights)
+    return Counts(alphabet, order, _unpack(words[:, first], order + 1, bits, per_word), weights)
 
 
-def summed(grams: Int32, weights: Float64, alphabet: int) -> Counts:
+def sum_grams(grams: Int32, weights: Float64, alphabet: int) -> Counts:
     """Counts from grams in any order, which may come more than once."""
-    words = packed(grams.T, alphabet)
+    words = pack_columns(grams.T, alphabet)
     order = np.lexsort(words[::-1])
     first = _firsts(words[:, order])
     added = np.add.reduceat(weights[order], first) if len(first) else np.zeros(0)
     return Counts(alphabet, grams.shape[1] - 1, np.ascontiguousarray(grams[order[first]]), added)
 
 
-def packed(columns: Int32 | Sequence[Int32], alphabet: int) -> UInt64:
+def pack_columns(columns: Int32 | Sequence[Int32], alphabet: int) -> UInt64:
     """Columns of symbols as words [words, rows] that sort as the rows do, the first column first."""
     bits, per_word = _layout(alphabet)
     words = np.zeros((_words(len(columns), per_word), len(columns[0]) if len(columns) else 0), np.uint64)
@@ -141,7 +141,7 @@ def packed(columns: Int32 | Sequence[Int32], alphabet: int) -> UInt64:
     return words
 
 
-def _unpacked(words: UInt64, width: int, bits: int, per_word: int) -> Int32:
+def _unpack(words: UInt64, width: int, bits: int, per_word: int) -> Int32:
     grams = np.empty((words.shape[1], width), np.int32)
     mask = np.uint64((1 << bits) - 1)
     for number in range(width):

@@ -18,8 +18,8 @@ import numpy as np
 
 from ostinato.errors import DataError
 from ostinato.forecast.learn.loss import log_loss
-from ostinato.forecast.learn.suffix_tree import Tree
-from ostinato.forecast.symbols.reader import Read
+from ostinato.forecast.learn.suffix_tree import SuffixTree
+from ostinato.forecast.symbols.reader import SymbolBatch
 
 BATCHES = 30  # of held-out events, whose losses tell how much a batch may cost
 _LARGEST = 100.0  # nats: what was never observed has no probability and an endless loss
@@ -45,12 +45,12 @@ class Drift:
     of: Literal["log-loss", "coverage", "past"] = "log-loss"
 
     def __str__(self) -> str:
-        told = {
+        reasons = {
             "log-loss": f"the log-loss is {self.excess:+.3f} per event",
             "coverage": f"intervals hold {self.excess:.1%} less often than they promise",
             "past": f"what was learned before costs {self.excess:.3f} log-loss per event",
         }
-        return f"drift: {told[self.of]} since about event {self.since:,} (noticed at event {self.at:,})"
+        return f"drift: {reasons[self.of]} since about event {self.since:,} (noticed at event {self.at:,})"
 
 
 @dataclass
@@ -146,7 +146,7 @@ class DriftAlarm:
         self.past = gain
         return self._ring(Drift(self.events, self.events - int(count), gain, "past"))
 
-    def learned(self, change: float, *, shift: bool) -> None:
+    def record_learning(self, change: float, *, shift: bool) -> None:
         """The model has learned, and events now cost that much more or less; `shift`: this is what is expected."""
         self.learning = abs(change)
         self.expected += change if shift else 0.0
@@ -191,7 +191,7 @@ def _expected(losses: Sequence[float], events: Sequence[int]) -> tuple[float, fl
     return expected, max(spread, _LEAST_SPREAD), float(sizes.sum())
 
 
-def batch_losses(tree: Tree, read: Read) -> tuple[list[float], list[int]]:
+def batch_losses(tree: SuffixTree, read: SymbolBatch) -> tuple[list[float], list[int]]:
     """The mean log-loss of events in batches, and the sizes of these."""
     ends = np.linspace(0, len(read.symbols), BATCHES + 1).astype(int).tolist()
     parts = [read.part(begin, end) for begin, end in pairwise(ends) if begin < end]

@@ -46,17 +46,17 @@ class Gaps:
     @cached_property
     def by_symbol(self) -> Float64:
         """[symbols, bins, 3]: the gaps before each symbol, whatever came before them."""
-        return _dense(self.symbol, self.bin, self.sums, self.alphabet)
+        return _to_dense(self.symbol, self.bin, self.sums, self.alphabet)
 
     @cached_property
-    def kinds(self) -> Kinds:
+    def kinds(self) -> GapKinds:
         return _kinds(self)
 
     def merge(self, other: Gaps) -> Gaps:
         places = [np.concatenate([getattr(self, name), getattr(other, name)]) for name in _PLACES]
-        return _added(places, np.concatenate([self.sums, other.sums]), max(self.alphabet, other.alphabet))
+        return _sum_cells(places, np.concatenate([self.sums, other.sums]), max(self.alphabet, other.alphabet))
 
-    def decayed(self, factor: float) -> Gaps:
+    def decay(self, factor: float) -> Gaps:
         """The same with less weight, so that what is added later counts for more."""
         return replace(self, sums=self.sums * factor)
 
@@ -67,11 +67,11 @@ class Gaps:
     @classmethod
     def from_table(cls, table: pa.Table, alphabet: int) -> Gaps:
         places = [table[name].to_numpy().astype(np.int32) for name in _PLACES]
-        return _added(places, np.stack([table[name].to_numpy() for name in _SUMS], axis=1), alphabet)
+        return _sum_cells(places, np.stack([table[name].to_numpy() for name in _SUMS], axis=1), alphabet)
 
 
 @dataclass(frozen=True, eq=False)
-class Kinds:
+class GapKinds:
     """Gaps that are told apart: those of a pair of symbols where they are many and unlike those of other pairs with the
     same second symbol, else all others before that symbol, whose number is that of the symbol."""
 
@@ -108,12 +108,12 @@ def count_gaps(
     find_gaps(read_only(symbols), flat, read_only(seconds), alphabet, last, before, cells, gaps)
     some = cells != NONE
     cells, gaps = cells[some], gaps[some]
-    numbers, place = _numbered(cells, alphabet * alphabet * BINS)
+    numbers, place = _number_cells(cells, alphabet * alphabet * BINS)
     sums = np.stack([np.bincount(place, weight, len(numbers)) for weight in (None, gaps, gaps * gaps)], axis=1)
-    return _of_cells(numbers, sums.astype(np.float64), alphabet)
+    return _from_cells(numbers, sums.astype(np.float64), alphabet)
 
 
-def _numbered(cells: Int64, size: int) -> tuple[Int64, Int64]:
+def _number_cells(cells: Int64, size: int) -> tuple[Int64, Int64]:
     """The distinct cells in order, and which of them each is."""
     if size > _DENSE:
         found, place = np.unique(cells, return_inverse=True)
@@ -123,7 +123,7 @@ def _numbered(cells: Int64, size: int) -> tuple[Int64, Int64]:
     return np.flatnonzero(there).astype(np.int64), (np.cumsum(there) - 1)[cells]
 
 
-def _of_cells(cells: Int64, sums: Float64, alphabet: int) -> Gaps:
+def _from_cells(cells: Int64, sums: Float64, alphabet: int) -> Gaps:
     from ostinato.forecast.kernels.gaps import BINS
 
     pair, place = np.divmod(cells, BINS)
@@ -131,7 +131,7 @@ def _of_cells(cells: Int64, sums: Float64, alphabet: int) -> Gaps:
     return Gaps(alphabet, last.astype(np.int32), symbol.astype(np.int32), place.astype(np.int32), sums)
 
 
-def _added(places: Sequence[Int32], sums: Float64, alphabet: int) -> Gaps:
+def _sum_cells(places: Sequence[Int32], sums: Float64, alphabet: int) -> Gaps:
     """Each cell once, in order."""
     from ostinato.forecast.kernels.gaps import BINS
 
@@ -140,10 +140,10 @@ def _added(places: Sequence[Int32], sums: Float64, alphabet: int) -> Gaps:
     numbers, number = np.unique(cells, return_inverse=True)
     added = np.zeros((len(numbers), len(_SUMS)))
     np.add.at(added, number, sums)
-    return _of_cells(numbers, added, alphabet)
+    return _from_cells(numbers, added, alphabet)
 
 
-def _dense(row: Int32, place: Int32, sums: Float64, rows: int) -> Float64:
+def _to_dense(row: Int32, place: Int32, sums: Float64, rows: int) -> Float64:
     from ostinato.forecast.kernels.gaps import BINS
 
     found = np.zeros((rows, BINS, len(_SUMS)))
@@ -151,25 +151,25 @@ def _dense(row: Int32, place: Int32, sums: Float64, rows: int) -> Float64:
     return found
 
 
-def _kinds(gaps: Gaps) -> Kinds:
+def _kinds(gaps: Gaps) -> GapKinds:
     alphabet = gaps.alphabet
     of = np.tile(np.arange(alphabet, dtype=np.int32), (alphabet + 1, 1))
     pairs = gaps.symbol.astype(np.int64) * alphabet + gaps.last
     kinds, number = gaps.symbol.copy(), alphabet
-    for pair in _apart(gaps, pairs):
+    for pair in _distinct_pairs(gaps, pairs):
         symbol, last = divmod(pair, alphabet)
         of[last, symbol] = number
         kinds[pairs == pair] = number
         number += 1
-    sums = _dense(kinds, gaps.bin, gaps.sums, number)
+    sums = _to_dense(kinds, gaps.bin, gaps.sums, number)
     # Where all pairs of a symbol are told apart, or none was seen, what is not known is as everything together.
     for whole in (gaps.by_symbol, gaps.by_symbol.sum(axis=0)[None]):
         none = sums[:alphabet, :, 0].sum(axis=1) == 0
         sums[:alphabet] = np.where(none[:, None, None], whole, sums[:alphabet])
-    return Kinds(of, sums)
+    return GapKinds(of, sums)
 
 
-def _apart(gaps: Gaps, pairs: Int64) -> list[int]:
+def _distinct_pairs(gaps: Gaps, pairs: Int64) -> list[int]:
     """Pairs of symbols whose gaps are unlike those of the others with the same second symbol, the most unlike first."""
     from ostinato.forecast.kernels.gaps import BINS
 

@@ -7,27 +7,27 @@ import numpy as np
 from ostinato.core.arrays import Float64, Int32
 from ostinato.core.arrow import read_only
 from ostinato.errors import DataError
-from ostinato.forecast.learn.counts import Counts, count
-from ostinato.forecast.learn.suffix_tree import Tree
+from ostinato.forecast.learn.counts import Counts, count_grams
+from ostinato.forecast.learn.suffix_tree import SuffixTree
 
 # A tree gives no probability to a symbol it never saw, whose loss would be infinite: it is taken to have this much.
 FLOOR = 1e-9
 
 
-def log_loss(tree: Tree, symbols: Int32, keys: Int32 | None = None) -> float:
+def log_loss(tree: SuffixTree, symbols: Int32, keys: Int32 | None = None) -> float:
     """The mean over the events of -log P(symbol | context), each key beginning anew; at most -log FLOOR."""
     alphabet = max(tree.alphabet, int(symbols.max(initial=0)) + 1)
-    return mean_loss(tree, count(symbols, keys, tree.order, alphabet))
+    return mean_loss(tree, count_grams(symbols, keys, tree.order, alphabet))
 
 
-def mean_loss(tree: Tree, counts: Counts) -> float:
+def mean_loss(tree: SuffixTree, counts: Counts) -> float:
     """The log-loss of events that were counted, at the tree's order or above."""
     if not counts.total > 0:
         raise DataError("there is no event to take the loss of")
     return float(losses(tree, counts) @ counts.weights / counts.total)
 
 
-def losses(tree: Tree, counts: Counts) -> Float64:
+def losses(tree: SuffixTree, counts: Counts) -> Float64:
     """The loss of each gram: the counts, at the tree's order or above, tell all of the contexts that matters."""
     from ostinato.forecast.kernels.suffix_tree import gram_losses
 

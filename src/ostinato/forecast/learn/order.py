@@ -11,9 +11,9 @@ from ostinato.core.arrays import Float64
 from ostinato.errors import DataError, LimitError
 from ostinato.forecast.learn.counts import Counts
 from ostinato.forecast.learn.loss import losses
-from ostinato.forecast.learn.suffix_tree import Learning, Tree, learn_orders
+from ostinato.forecast.learn.suffix_tree import Learning, SuffixTree, learn_trees
 
-LARGEST = 10  # orders tried unless told otherwise
+MAX_AUTO_ORDER = 10  # the longest order that order="auto" tries
 _ERRORS = 2.0  # a longer order must be better by so many standard errors of the difference
 _PATIENCE = 3  # orders in a row that are no better than the best, and no more are tried
 
@@ -48,7 +48,7 @@ def choose_order(head: Counts, tail: Counts, learning: Learning) -> OrderChoice:
         )
     tried: list[OrderLoss] = []
     best, least = 0, np.empty(0)
-    for order, tree in enumerate(_affordable(head, learning)):
+    for order, tree in enumerate(_trees_within_limit(head, learning)):
         loss = losses(tree, tail)
         tried.append(OrderLoss(order, float(loss @ tail.weights / tail.total), len(tree.contexts)))
         if not order or _better(least - loss, tail.weights):
@@ -58,9 +58,9 @@ def choose_order(head: Counts, tail: Counts, learning: Learning) -> OrderChoice:
     return OrderChoice(best, tuple(tried))
 
 
-def _affordable(counts: Counts, learning: Learning) -> Iterator[Tree]:
+def _trees_within_limit(counts: Counts, learning: Learning) -> Iterator[SuffixTree]:
     try:
-        yield from learn_orders(counts, learning, range(counts.order + 1))
+        yield from learn_trees(counts, learning, range(counts.order + 1))
     except LimitError:  # longer ones are larger still
         return
 

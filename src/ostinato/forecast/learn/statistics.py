@@ -1,4 +1,4 @@
-"""What a model has learned from events: additive, so that further events, or those of other tasks, can be added."""
+"""The statistics a model learns from events: additive, so that those of further events, or of other tasks, add up."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ostinato.core.arrays import Bools, Float64, Int32
-from ostinato.forecast.learn.counts import Counts, count
+from ostinato.forecast.learn.counts import Counts, count_grams
 from ostinato.forecast.learn.gaps import Gaps, count_gaps
 from ostinato.forecast.symbols.encoder import Symbols
-from ostinato.forecast.symbols.reader import Read
+from ostinato.forecast.symbols.reader import SymbolBatch
 
 
 @dataclass(frozen=True, eq=False)
-class Learnt:
+class HistoryStatistics:
     """Symbols, how they follow each other, how long they take, and how many events and completions there were."""
 
     symbols: Symbols  # only those that were observed
@@ -28,9 +28,9 @@ class Learnt:
         """Completions per event."""
         return self.completions / self.events if self.events else 0.0
 
-    def merge(self, other: Learnt) -> Learnt:
+    def merge(self, other: HistoryStatistics) -> HistoryStatistics:
         """Both together; the symbols of `other` begin with those of this."""
-        return Learnt(
+        return HistoryStatistics(
             other.symbols,
             self.counts.merge(other.counts),
             self.gaps.merge(other.gaps),
@@ -38,22 +38,22 @@ class Learnt:
             self.completions + other.completions,
         )
 
-    def decayed(self, factor: float) -> Learnt:
+    def decay(self, factor: float) -> HistoryStatistics:
         """With less weight, so that what is added later counts for more."""
         return replace(
             self,
-            counts=self.counts.decayed(factor),
-            gaps=self.gaps.decayed(factor),
+            counts=self.counts.decay(factor),
+            gaps=self.gaps.decay(factor),
             events=self.events * factor,
             completions=self.completions * factor,
         )
 
-    def lowered(self, order: int) -> Learnt:
-        return replace(self, counts=self.counts.lowered(order))
+    def at_order(self, order: int) -> HistoryStatistics:
+        return replace(self, counts=self.counts.at_order(order))
 
 
-class Learner:
-    """Learns from one stream, part by part."""
+class StatisticsCollector:
+    """Collects the statistics of one stream, part by part."""
 
     def __init__(self, symbols: Symbols, order: int, key_count: int = 0) -> None:
         self.symbols, self.order = symbols, order
@@ -61,20 +61,20 @@ class Learner:
         self.last: Float64 = np.full(key_count, np.nan)  # when the last event of each key was,
         self.before: Int32 = np.full(key_count, -1, np.int32)  # and its symbol
 
-    def learn(self, read: Read, completes: Bools) -> Learnt:
-        """Of events that come after those seen before."""
-        self._meet(read.key_count - len(self.history))
+    def collect(self, read: SymbolBatch, completes: Bools) -> HistoryStatistics:
+        """The statistics of events that come after those seen before."""
+        self._add_keys(read.key_count - len(self.history))
         alphabet, events = len(self.symbols), len(read.symbols)
         seconds = np.full(events, np.nan) if read.seconds is None else read.seconds
-        return Learnt(
+        return HistoryStatistics(
             self.symbols,
-            count(read.symbols, read.keys, self.order, alphabet, self.history),
+            count_grams(read.symbols, read.keys, self.order, alphabet, self.history),
             count_gaps(read.symbols, read.keys, seconds, alphabet, self.last, self.before),
             float(events),
             float(np.count_nonzero(completes)),
         )
 
-    def _meet(self, keys: int) -> None:
+    def _add_keys(self, keys: int) -> None:
         """So many keys that were not seen before."""
         if keys > 0:
             self.history = np.concatenate([self.history, np.full((keys, self.order), -1, np.int32)])

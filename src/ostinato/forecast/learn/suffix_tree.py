@@ -22,13 +22,13 @@ from ostinato.core.arrays import Float64, Int32, Int64
 from ostinato.core.arrow import read_only
 from ostinato.core.options import bad_option
 from ostinato.errors import DataError, LimitError
-from ostinato.forecast.learn.counts import Counts, packed
+from ostinato.forecast.learn.counts import Counts, pack_columns
 
 Context = tuple[int, ...]  # oldest symbol first
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class SuffixTree:
     """`probabilities[node]` is the distribution of the symbol after `contexts[node]`; node 0 is the empty context."""
 
     contexts: tuple[Context, ...]  # by length, then by symbols: a context's suffix stands before it
@@ -80,13 +80,13 @@ class Learning:
                 raise bad_option(name, value, f"a {'whole ' if kind is int else ''}number {bounds}")
 
 
-def learn(counts: Counts, learning: Learning) -> Tree:
+def learn_tree(counts: Counts, learning: Learning) -> SuffixTree:
     """The tree of the counts, with contexts up to their order."""
-    (tree,) = learn_orders(counts, learning, [counts.order])
+    (tree,) = learn_trees(counts, learning, [counts.order])
     return tree
 
 
-def learn_orders(counts: Counts, learning: Learning, orders: Iterable[int]) -> Iterator[Tree]:
+def learn_trees(counts: Counts, learning: Learning, orders: Iterable[int]) -> Iterator[SuffixTree]:
     """The trees at several orders, none above that of the counts: the counts are sorted once for all of them."""
     if not counts.total > 0:
         raise DataError("there is nothing to learn from: no events were counted", fix="give a history with events")
@@ -107,7 +107,7 @@ class _Rows:
 
 def _by_recency(counts: Counts) -> _Rows:
     columns = counts.grams[:, :-1][:, ::-1]
-    order = np.lexsort(packed(columns.T, counts.alphabet)[::-1]) if counts.order else np.arange(len(columns))
+    order = np.lexsort(pack_columns(columns.T, counts.alphabet)[::-1]) if counts.order else np.arange(len(columns))
     return _Rows(
         read_only(np.ascontiguousarray(columns[order])),
         read_only(np.ascontiguousarray(counts.grams[order, -1])),
@@ -116,7 +116,7 @@ def _by_recency(counts: Counts) -> _Rows:
     )
 
 
-def _learn(rows: _Rows, learning: Learning, order: int) -> Tree:
+def _learn(rows: _Rows, learning: Learning, order: int) -> SuffixTree:
     from ostinato.forecast.kernels.suffix_tree import BEGIN, DEPTH, estimate
 
     chosen, lengths = _choose(rows, learning, order, learning.p_min)
@@ -126,7 +126,7 @@ def _learn(rows: _Rows, learning: Learning, order: int) -> Tree:
     estimate(chosen, rows.symbols, rows.weights, learning.prior, probabilities, np.zeros_like(probabilities), support)
     contexts = [tuple(rows.recent[begin, :depth][::-1].tolist()) for begin, depth in chosen[:, [BEGIN, DEPTH]]]
     by_length = sorted(range(len(contexts)), key=lambda node: (len(contexts[node]), contexts[node]))
-    return Tree(tuple(contexts[node] for node in by_length), probabilities[by_length], support[by_length])
+    return SuffixTree(tuple(contexts[node] for node in by_length), probabilities[by_length], support[by_length])
 
 
 def _choose(rows: _Rows, learning: Learning, order: int, p_min: float) -> tuple[Int64, Int64]:

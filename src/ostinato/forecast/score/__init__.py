@@ -1,1 +1,1 @@
-"""How good forecasts are: scores, baselines, calibration, intervals held against what happened."""
+"""How good forecasts are: scores, baselines, calibration, and checks of intervals."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ostinato.errors import LimitError
 from ostinato.forecast.learn.counts import Counts
-from ostinato.forecast.learn.suffix_tree import Learning, Tree, learn
+from ostinato.forecast.learn.suffix_tree import Learning, SuffixTree, learn_tree
 from ostinato.forecast.score.scores import Float32
 
 HIGHEST_ORDER = 3
@@ -23,17 +23,17 @@ def mean_rate(rate: float, horizon: int) -> Float32:
     return (rate * (1 - rate) ** ahead).astype(np.float32)[None, :]
 
 
-def iid(counts: Counts) -> Tree:
+def iid(counts: Counts) -> SuffixTree:
     """Symbols come as often as ever, whatever came before."""
     return markov(counts, 0)
 
 
-def markov(counts: Counts, order: int) -> Tree:
+def markov(counts: Counts, order: int) -> SuffixTree:
     """A Markov chain of full order: all contexts of up to `order` symbols."""
-    return learn(counts.lowered(order), FULL)
+    return learn_tree(counts.at_order(order), FULL)
 
 
-def trees(counts: Counts) -> dict[str, Tree]:
+def baseline_trees(counts: Counts) -> dict[str, SuffixTree]:
     """The baselines that are trees, by name; without orders that have more contexts than can be compared with."""
     found = {"independent": iid(counts)}
     for order in range(1, min(HIGHEST_ORDER, counts.order) + 1):

@@ -1,4 +1,4 @@
-"""Intervals that cover what they promise: thresholds held against events that were not learned from.
+"""Intervals that cover what they promise: thresholds checked on events that were not learned from.
 
 The model's own probabilities are only as good as the model. Where intervals cover less than they promise, they are made
 with a higher threshold (nominal). Never with a lower one: that could hold on average while the intervals of some states
@@ -20,12 +20,12 @@ from ostinato.core.arrow import read_only
 from ostinato.forecast.learn.truth import Truth
 
 _STEPS = 32  # from the promise to certainty
-_JUDGED = 0.5  # of the intervals must be decided by the data
+_DECIDED = 0.5  # of the intervals must be decided by the data
 NEVER = 2.0  # a threshold that nothing reaches
 _HIGHEST = 0.999  # nothing is certain: at 1 there may be no interval at all, and so nothing to learn from
 _MEMORY = 1000.0  # completions: what older ones said is forgotten as newer ones come
 
-COUNTED: Int64 = read_only(np.empty(0, np.int64))  # stands for: intervals are of events, and are held against these
+BY_EVENTS: Int64 = read_only(np.empty(0, np.int64))  # stands for: the intervals count events
 
 Ends = npt.NDArray[np.int32]
 
@@ -57,8 +57,8 @@ class Calibration:
                     "a longer horizon or a lower threshold would give intervals"
                 )
             made = "; no interval is given" if self.nominal == NEVER else ""
-            told = f"{self.completions:,} held-out completions, {reason}{made}"
-            return f"threshold {self.promised:g}, not calibrated: {told}"
+            found = f"{self.completions:,} held-out completions, {reason}{made}"
+            return f"threshold {self.promised:g}, not calibrated: {found}"
         return (
             f"threshold {self.promised:g}, made with {self.nominal:.3f}: {self.coverage:.1%} of intervals held "
             f"({self.completions:,} held-out completions)"
@@ -69,7 +69,7 @@ class Calibration:
 class Evidence:
     """How intervals made with each of `levels` did on held-out events: additive, so that later events add to it.
 
-    All levels are judged, whichever is in use, so that one that gives no interval at all is left again.
+    All levels are checked, whichever is in use, so that a level that gives no interval at all can be left again.
     """
 
     promised: float
@@ -93,13 +93,13 @@ class Evidence:
             level = int(keeps[0])
             nominal = levels(self.promised)[level]
             return Calibration(self.promised, nominal, float(coverage[level]), own, count, enough=True)
-        # Too few to judge by, or keys too short for it: the model is believed. Where they say that it must not be,
+        # With too few completions, or keys too short to decide, the model is believed. Where the data contradict it,
         # there is no forecast.
-        judged = needed <= 1 and self.known[0] >= _JUDGED * self.made
-        nominal = NEVER if judged and own < self.promised else self.promised
+        decided = needed <= 1 and self.known[0] >= _DECIDED * self.made
+        nominal = NEVER if decided and own < self.promised else self.promised
         return Calibration(self.promised, nominal, own, own, count, enough=False, possible=self.made > 0)
 
-    def followed_by(self, later: Evidence, decay: float) -> Evidence:
+    def merge_later(self, later: Evidence, decay: float) -> Evidence:
         """With what later events say; of this, what is left after decay, and at most what memory has room for."""
         room = max(_MEMORY - later.completions, 0.0)
         share = min(decay, room / self.completions) if self.completions else 0.0
@@ -126,17 +126,17 @@ class Evidence:
         return cls(state["promised"], state["made"], known, covered, state["completions"])
 
 
-def judged(
-    promised: float, earliest: Ends, latest: Ends, states: Int32, truth: Truth, horizon: int, held: Int64 = COUNTED
+def gather_evidence(
+    promised: float, earliest: Ends, latest: Ends, states: Int32, truth: Truth, horizon: int, hits: Int64 = BY_EVENTS
 ) -> Evidence:
-    """What events say about the intervals [level, state], 0 where there is none; `states` has that of each event.
+    """How the intervals [level, state] (0: none) did on events; `states` has the state of each event.
 
-    `held` has a bit per event and level where intervals are not of events: whether it held.
+    Where intervals do not count events, `hits` has a bit per event and level: whether the interval held.
     """
     from ostinato.forecast.kernels.truth import level_sums
 
     known, covered = np.zeros(len(latest)), np.zeros(len(latest))
-    events = (read_only(states), *truth.arrays(), read_only(held))
+    events = (read_only(states), *truth.arrays(), read_only(hits))
     level_sums(*(read_only(earliest), read_only(latest), *events, read_only(truth.weights(horizon)), known, covered))
     some = latest[0][states] > 0
     made = truth.times[some].sum() if len(truth.times) else np.count_nonzero(some)

@@ -22,12 +22,12 @@ from ostinato.forecast.score.scores import (
     Distances,
     Float32,
     Reliability,
-    banded,
+    count_outcomes,
+    count_outcomes_by_band,
     interval_scores,
-    likely,
-    outcomes,
+    probability_within,
 )
-from ostinato.forecast.settings import check_probability, plain
+from ostinato.forecast.settings import check_probability, to_python
 from ostinato.forecast.viz.reliability import ReliabilityDiagram
 
 # The columns of the table, and what each is, for those who read it.
@@ -96,7 +96,7 @@ class Evaluation:
     def __str__(self) -> str:
         """Scores as rows and models as columns, so that it fits a terminal."""
         rows = [["", *self.table["model"].to_pylist()]]
-        rows += [[label, *map(_shown, self.table[name].to_pylist())] for name, label in SCORES.items()]
+        rows += [[label, *map(_format_score, self.table[name].to_pylist())] for name, label in SCORES.items()]
         widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
         lines = [
             "  ".join(
@@ -112,7 +112,7 @@ class Evaluation:
         head = "".join(f"<th>{html.escape(name)}</th>" for name in ("", *names))
         body = "".join(
             f"<tr><th>{html.escape(label)}</th>"
-            + "".join(f"<td>{_shown(value)}</td>" for value in self.table[name].to_pylist())
+            + "".join(f"<td>{_format_score(value)}</td>" for value in self.table[name].to_pylist())
             + "</tr>"
             for name, label in SCORES.items()
         )
@@ -137,7 +137,7 @@ def compare(
     `distances` events that are near a completion are told from those that are far.
     """
     horizon = min(contender.waiting.shape[1] for contender in contenders)
-    within = check_asked(within, decision, horizon)
+    within = check_evaluation_options(within, decision, horizon)
     shared, everyone, places = truth.weights(horizon), truth, distances
     rows: list[dict[str, Any]] = []
     steps: list[dict[str, Any]] = []
@@ -147,8 +147,8 @@ def compare(
         truth, distances = contender.truth or everyone, contender.distances or places
         weights = shared if truth is everyone else truth.weights(horizon)
         for step in sorted({*(step for step in _STEPS if step < horizon), within, horizon}):
-            probability = likely(contender.waiting, step)
-            found = outcomes(probability, contender.states, truth, step, weights)
+            probability = probability_within(contender.waiting, step)
+            found = count_outcomes(probability, contender.states, truth, step, weights)
             curve = found.reliability(bins, by)
             steps.append(
                 {"model": contender.name, "within": step, "events": found.total, "rate": found.rate}
@@ -185,9 +185,9 @@ def compare(
     )
 
 
-def check_asked(within: object, decision: object, horizon: int) -> int:
+def check_evaluation_options(within: object, decision: object, horizon: int) -> int:
     """The number of events ahead that probabilities are about. Raises OstinatoError where it cannot be."""
-    within = plain(horizon if within is None else within)
+    within = to_python(horizon if within is None else within)
     if isinstance(within, bool) or not isinstance(within, int) or not 1 <= within <= horizon:
         raise QueryError(f"within={within!r} is not a whole number from 1 to {horizon}, the horizon that was learned")
     check_probability("decision", decision)
@@ -199,7 +199,7 @@ def _halves(
 ) -> dict[str, float]:
     if distances is None:
         return {"auc_near": math.nan, "auc_far": math.nan}
-    near, far = banded(probability, contender.states, truth, within, distances.bands(2), 2, weights)
+    near, far = count_outcomes_by_band(probability, contender.states, truth, within, distances.bands(2), 2, weights)
     return {"auc_near": near.auc(), "auc_far": far.auc()}
 
 
@@ -209,7 +209,7 @@ def _by_distance(
     if distances is None or not distances.longest:
         return []
     count = min(_BANDS, distances.longest)
-    found = banded(probability, contender.states, truth, within, distances.bands(count), count, weights)
+    found = count_outcomes_by_band(probability, contender.states, truth, within, distances.bands(count), count, weights)
     return [
         {"model": contender.name, "nearest": nearest, "farthest": farthest}
         | {"events": part.total, "rate": part.rate, "auc": part.auc()}
@@ -239,7 +239,7 @@ def _table(rows: list[dict[str, Any]], kinds: dict[str, pa.DataType]) -> pa.Tabl
     return pa.table(columns)
 
 
-def _shown(value: float | None) -> str:
+def _format_score(value: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:.1f}" if abs(value) >= 100 else f"{value:.3f}"

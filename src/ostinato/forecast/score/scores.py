@@ -30,7 +30,7 @@ _ALL: Bands = read_only(np.empty(0, np.int8))
 
 
 @dataclass(frozen=True, eq=False)
-class Outcomes:
+class ForecastOutcomes:
     """Groups of events with the same forecast: the probability they were given, and what came of them."""
 
     probability: Float64
@@ -145,23 +145,23 @@ class IntervalScores:
     no_forecast: float  # share of events with no interval
 
 
-def likely(waiting: Float32, within: int) -> Float64:
+def probability_within(waiting: Float32, within: int) -> Float64:
     """Per state, the probability of a completion within so many events."""
     found: Float64 = np.minimum(waiting[:, :within].sum(axis=1, dtype=np.float64), 1.0)
     return found
 
 
-def outcomes(
+def count_outcomes(
     probability: Float64, states: Int32, truth: Truth, within: int, weights: Float64 | None = None
-) -> Outcomes:
+) -> ForecastOutcomes:
     """What came of the events in each state, given the probability per state of a completion within so many events.
 
     `weights` are those of the truth for at least that many events, where they are known already.
     """
-    return banded(probability, states, truth, within, None, 1, weights)[0]
+    return count_outcomes_by_band(probability, states, truth, within, None, 1, weights)[0]
 
 
-def banded(
+def count_outcomes_by_band(
     probability: Float64,
     states: Int32,
     truth: Truth,
@@ -169,7 +169,7 @@ def banded(
     bands: Bands | None,
     count: int,
     weights: Float64 | None = None,
-) -> list[Outcomes]:
+) -> list[ForecastOutcomes]:
     """The same for events of each band 0 … count - 1 (-1: of none)."""
     from ostinato.forecast.kernels.truth import tally
 
@@ -182,7 +182,7 @@ def banded(
     for band in range(count):
         some = np.flatnonzero(positives[:, band] + negatives[:, band])
         chosen = probability[some].astype(np.float64)
-        found.append(Outcomes(chosen, positives[some, band], negatives[some, band]))
+        found.append(ForecastOutcomes(chosen, positives[some, band], negatives[some, band]))
     return found
 
 

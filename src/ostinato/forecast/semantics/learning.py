@@ -12,10 +12,12 @@ from typing import TypeAlias
 
 Context: TypeAlias = tuple[int, ...]  # oldest symbol first
 Event: TypeAlias = tuple[Hashable, int]  # the key and the symbol
-Followed: TypeAlias = Mapping[Context, Mapping[int, float]]  # N(σ | s): how often the symbol σ came after the context s
+Followers: TypeAlias = Mapping[
+    Context, Mapping[int, float]
+]  # N(σ | s): how often the symbol σ came after the context s
 
 
-def followed(events: Sequence[Event], order: int) -> Followed:
+def count_followers(events: Sequence[Event], order: int) -> Followers:
     """For every context up to the order, how often each symbol came right after it within its key."""
     found: dict[Context, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     past: dict[Hashable, list[int]] = defaultdict(list)
@@ -33,7 +35,7 @@ def suffix(context: Context) -> Context:
 
 
 def tells_more(
-    found: Followed, context: Context, *, p_min: float, min_count: float, alpha: float, gamma: float, r: float
+    found: Followers, context: Context, *, p_min: float, min_count: float, alpha: float, gamma: float, r: float
 ) -> bool:
     """Whether a context is frequent, and some symbol that is not rare after it is notably more or less so than after
     its suffix."""
@@ -49,7 +51,7 @@ def tells_more(
     return False
 
 
-def contexts(found: Followed, *, p_min: float, min_count: float, alpha: float, gamma: float, r: float) -> set[Context]:
+def contexts(found: Followers, *, p_min: float, min_count: float, alpha: float, gamma: float, r: float) -> set[Context]:
     """The empty context, those that tell more than their suffixes, and all suffixes of these."""
     chosen: set[Context] = {()}
     for context in found:
@@ -60,18 +62,18 @@ def contexts(found: Followed, *, p_min: float, min_count: float, alpha: float, g
     return chosen
 
 
-def distribution(found: Followed, context: Context, prior: float, alphabet: int) -> list[float]:
+def distribution(found: Followers, context: Context, prior: float, alphabet: int) -> list[float]:
     """Of all events after the context: empirical for the empty one; any other is drawn to its suffix's as by `prior`
     events of that for each symbol that came after it."""
     after = [found[context].get(symbol, 0.0) for symbol in range(alphabet)]
     times = sum(after)
     if not context:
         return [number / times for number in after]
-    return _drawn(after, distribution(found, suffix(context), prior, alphabet), prior)
+    return _shrink(after, distribution(found, suffix(context), prior, alphabet), prior)
 
 
 def own_distribution(
-    found: Followed, chosen: set[Context], context: Context, prior: float, alphabet: int
+    found: Followers, chosen: set[Context], context: Context, prior: float, alphabet: int
 ) -> list[float]:
     """P(σ | s) in a tree: of the events after the context that come after no longer one of the tree, drawn to that of
     all of them where these are more."""
@@ -81,10 +83,10 @@ def own_distribution(
         found[context].get(symbol, 0.0) - sum(found[other].get(symbol, 0.0) for other in longer)
         for symbol in range(alphabet)
     ]
-    return _drawn(own, whole, prior) if longer and sum(own) else whole
+    return _shrink(own, whole, prior) if longer and sum(own) else whole
 
 
-def _drawn(numbers: list[float], towards: list[float], prior: float) -> list[float]:
+def _shrink(numbers: list[float], towards: list[float], prior: float) -> list[float]:
     weight = prior * sum(number > 0 for number in numbers)
     total = sum(numbers) + weight
     return [(number + weight * likely) / total for number, likely in zip(numbers, towards, strict=True)]

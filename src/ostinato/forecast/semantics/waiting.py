@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 
-from ostinato.forecast.learn.suffix_tree import Tree
+from ostinato.forecast.learn.suffix_tree import SuffixTree
 from ostinato.forecast.symbols.automaton import SymbolAutomaton
 
 History = tuple[int, ...]
 
 
-def node(tree: Tree, history: History) -> int:
+def node(tree: SuffixTree, history: History) -> int:
     """The longest suffix of the history that is a context of the tree."""
     return max(
         (number for number, context in enumerate(tree.contexts) if history[len(history) - len(context) :] == context),
@@ -23,7 +23,7 @@ def node(tree: Tree, history: History) -> int:
     )
 
 
-def probability(automaton: SymbolAutomaton, tree: Tree, state: int, history: History, symbol: int) -> float:
+def probability(automaton: SymbolAutomaton, tree: SuffixTree, state: int, history: History, symbol: int) -> float:
     """P(symbol | history), given that a symbol comes that can come in this state of the automaton."""
     row = tree.probabilities[node(tree, history)]
     possible = [other for other in range(tree.alphabet) if automaton.next[state, other] >= 0]
@@ -33,7 +33,7 @@ def probability(automaton: SymbolAutomaton, tree: Tree, state: int, history: His
     return float(row[symbol]) / total if total > 0 else 1 / len(possible)
 
 
-def waiting_time(automaton: SymbolAutomaton, tree: Tree, history: History, horizon: int) -> list[float]:
+def waiting_time(automaton: SymbolAutomaton, tree: SuffixTree, history: History, horizon: int) -> list[float]:
     """P(W = k) for k = 1 … horizon after a history: the sum over all futures of k symbols whose last one, and no other
     before it, completes a match."""
     state = automaton.start
@@ -45,11 +45,13 @@ def waiting_time(automaton: SymbolAutomaton, tree: Tree, history: History, horiz
     ]
 
 
-def _futures(tree: Tree, length: int) -> list[History]:
+def _futures(tree: SuffixTree, length: int) -> list[History]:
     return list(product(range(tree.alphabet), repeat=length))
 
 
-def _first_completion(automaton: SymbolAutomaton, tree: Tree, state: int, history: History, future: History) -> float:
+def _first_completion(
+    automaton: SymbolAutomaton, tree: SuffixTree, state: int, history: History, future: History
+) -> float:
     """The probability of a future, or 0 if it does not complete with its last symbol for the first time."""
     chance = 1.0
     for place, symbol in enumerate(future):

@@ -92,17 +92,17 @@ class Grid:
         return np.nan_to_num(found, nan=0.0).clip(0, 2.0**62).astype(np.int64)
 
 
-class Walk:
+class GridWalk:
     """How far each key of a stream has come along a grid. What rounded steps leave over is made up for by later ones.
 
-    `origin` is the tick of its first event, `stood` the number of lines that its steps add up to.
+    `origin` is the tick of its first event, `position` the number of lines that its steps add up to.
     """
 
     def __init__(self, grid: Grid, clock: Clock, steps: Iterable[int]) -> None:
         self.grid, self.clock = grid, clock
         self.steps = sorted({0, grid.end, *steps})
         self.origin: Int64 = np.zeros(0, np.int64)
-        self.stood: Int64 = np.zeros(0, np.int64)
+        self.position: Int64 = np.zeros(0, np.int64)
 
     @cached_property
     def _nearest(self) -> Int32:
@@ -115,28 +115,28 @@ class Walk:
         """How many lines lie between the first event of the key and each tick."""
         return self.grid.lines(self.clock.distance(self.origin[keys], ticks))
 
-    def walk(self, keys: Int32, ticks: Int64, key_count: int) -> tuple[Int32, Int64, Int64]:
-        """The steps of events, in stream order, and the lines that their keys stood at before and after them."""
+    def advance(self, keys: Int32, ticks: Int64, key_count: int) -> tuple[Int32, Int64, Int64]:
+        """The steps of events, in stream order, and the positions of their keys before and after them."""
         from ostinato.forecast.kernels.age_grid import walk
 
-        self._meet(keys, ticks, key_count)
+        self._add_keys(keys, ticks, key_count)
         found = (np.empty(len(keys), np.int32), np.empty(len(keys), np.int64), np.empty(len(keys), np.int64))
         usual = int(self._nearest[min(self.grid.usual, self.grid.end)])
         lines = read_only(self.lines(keys, ticks))
-        walk(lines, read_only(keys), read_only(self._nearest), usual, self.stood, *found)
+        walk(lines, read_only(keys), read_only(self._nearest), usual, self.position, *found)
         return found
 
-    def _meet(self, keys: Int32, ticks: Int64, key_count: int) -> None:
+    def _add_keys(self, keys: Int32, ticks: Int64, key_count: int) -> None:
         """Keys that were not seen before begin with their first event."""
         more = key_count - len(self.origin)
         self.origin = np.concatenate([self.origin, np.zeros(more, np.int64)])
-        self.stood = np.concatenate([self.stood, np.full(more, -1, np.int64)])
+        self.position = np.concatenate([self.position, np.full(more, -1, np.int64)])
         first = np.zeros(key_count, np.int64)
         first[keys[::-1]] = ticks[::-1]  # of several the last one that is written stays
-        self.origin = np.where(self.stood < 0, first, self.origin)
+        self.origin = np.where(self.position < 0, first, self.origin)
 
 
-def chosen(amount: float, pace: Pace, fits: Callable[[int, int], bool], *, compared: bool = False) -> Grid:
+def choose_grid(amount: float, pace: Pace, fits: Callable[[int, int], bool], *, compared: bool = False) -> Grid:
     """The grid for a window of this length; `fits` says whether so many parts make so many times fewer states than may
     be.
 

@@ -32,7 +32,7 @@ class SymbolAutomaton:
     completes: Bools
     start: int = 0
     # Where runs are followed one by one: the state in which they have these ages.
-    standing: Mapping[tuple[int, ...], int] | None = None
+    state_by_ages: Mapping[tuple[int, ...], int] | None = None
 
     @property
     def states(self) -> int:
@@ -67,20 +67,20 @@ class SymbolAutomaton:
         place[order] = np.arange(count, dtype=np.int32)
         kept = first[order]
         after = np.where(self.next[kept] >= 0, place[classes[self.next[kept]]], np.int32(-1))
-        standing = self.standing
-        if standing is not None:
-            standing = {ages: int(place[classes[state]]) for ages, state in standing.items()}
-        return SymbolAutomaton(after.astype(np.int32), self.completes[kept], standing=standing)
+        state_by_ages = self.state_by_ages
+        if state_by_ages is not None:
+            state_by_ages = {ages: int(place[classes[state]]) for ages, state in state_by_ages.items()}
+        return SymbolAutomaton(after.astype(np.int32), self.completes[kept], state_by_ages=state_by_ages)
 
 
 @dataclass(frozen=True)
-class Reading:
+class SymbolMoves:
     """What the pattern does with one kind of event: per transducer state, where to, and whether that completes."""
 
     moves: tuple[tuple[tuple[int, bool], ...], ...]
 
 
-def reading(transducer: Transducer, conditions: Sequence[Condition], minterm: int) -> Reading:
+def symbol_moves(transducer: Transducer, conditions: Sequence[Condition], minterm: int) -> SymbolMoves:
     """`minterm` has a bit for each condition that holds."""
     number = {condition: place for place, condition in enumerate(conditions)}
 
@@ -92,7 +92,7 @@ def reading(transducer: Transducer, conditions: Sequence[Condition], minterm: in
         passes = (t.condition is None or holds(t.condition)) and not any(map(holds, t.unless))
         if passes and not (t.source == 0 and t.mark is None):
             moves[t.source].setdefault((t.target, t.mark is not None and t.target in transducer.final))
-    return Reading(tuple(tuple(each) for each in moves))
+    return SymbolMoves(tuple(tuple(each) for each in moves))
 
 
 @dataclass(frozen=True)
@@ -109,19 +109,21 @@ class Explorer:
     consume: bool
     max_states: int
 
-    def explore(self, symbols: Sequence[tuple[Reading, int]]) -> SymbolAutomaton:
+    def explore(self, symbols: Sequence[tuple[SymbolMoves, int]]) -> SymbolAutomaton:
         """One column per symbol: what the pattern reads, and by how much ages grow. Raises LimitError."""
         distinct = {symbol: column for column, symbol in enumerate(dict.fromkeys(symbols))}
         readings = {read: place for place, read in enumerate(dict.fromkeys(read for read, _ in distinct))}
         room = min(_ROOM, self.max_states)
         while True:
-            found = self._tried(list(readings), [(readings[read], gap) for read, gap in distinct], room)
+            found = self._explore_with(list(readings), [(readings[read], gap) for read, gap in distinct], room)
             if found is not None:
                 order = [distinct[symbol] for symbol in symbols]
                 return SymbolAutomaton(found.next[:, order], found.completes[:, order])
             room = min(8 * room, self.max_states)
 
-    def _tried(self, readings: list[Reading], symbols: list[tuple[int, int]], room: int) -> SymbolAutomaton | None:
+    def _explore_with(
+        self, readings: list[SymbolMoves], symbols: list[tuple[int, int]], room: int
+    ) -> SymbolAutomaton | None:
         """None where there is no room for all states, but may be more."""
         from ostinato.forecast.kernels.explore import explore
 
@@ -185,6 +187,6 @@ class Explorer:
     def _part(self, state: int) -> str:
         entering = [t for t in self.transducer.transitions if t.target == state and t.mark is not None]
         names = {format_mark(t.mark).removeprefix("• ") for t in entering}
-        if not names or "•" in names:  # events without a name are told by what is asked of them
+        if not names or "•" in names:  # events without a name are named by their condition
             names = {str(t.condition) for t in entering}
         return " or ".join(f"`{name}`" for name in sorted(names)) or f"state {state}"

@@ -2,9 +2,9 @@
 
 A symbol is a minterm, that is, a set of conditions of the pattern and of the features that hold together, with an
 effect. Under WITHIN n EVENTS, and without a window, every event has the same effect. Where a window is measured in time
-or along an attribute, the effect is how many lines of a grid it takes ages further (grid.py). Where events are compared
-with each other, it is the number of an outcome (outcomes.py). Only symbols that were observed get probability; the
-others are there so that any event can be followed.
+or along an attribute, the effect is how many lines of a grid it takes ages further (age_grid.py). Where events are
+compared with each other, it is the number of an outcome (outcomes.py). Only symbols that were observed get probability;
+the others are there so that any event can be followed.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from functools import cached_property, lru_cache
 from ostinato.core.conditions import Condition
 from ostinato.core.expressions import CURRENT, TRUE, Attribute, Call, Expr, Literal
 from ostinato.errors import LimitError
-from ostinato.forecast.pattern import Pattern
-from ostinato.forecast.symbols.age_grid import Grid, Pace, chosen
-from ostinato.forecast.symbols.automaton import Explorer, Reading, SymbolAutomaton, reading
-from ostinato.forecast.symbols.outcomes import Outcome, explore
+from ostinato.forecast.pattern import ForecastPattern
+from ostinato.forecast.symbols.age_grid import Grid, Pace, choose_grid
+from ostinato.forecast.symbols.automaton import Explorer, SymbolAutomaton, SymbolMoves, symbol_moves
+from ostinato.forecast.symbols.outcomes import Outcome, explore_outcomes
 from ostinato.patterns.theory.minterms import satisfiable_minterms
 
 MAX_SYMBOLS = 4096
@@ -32,7 +32,7 @@ _TYPE = Attribute(CURRENT, "#type")
 class Symbols:
     """The alphabet: a minterm (bit i for condition i) and an effect for each symbol; the `observed` ones come first."""
 
-    pattern: Pattern
+    pattern: ForecastPattern
     minterms: tuple[int, ...] = ()
     effects: tuple[int, ...] = ()
     observed: int = 0
@@ -59,16 +59,16 @@ class Symbols:
             observed=len(pairs),
         )
 
-    def completed(self) -> Symbols:
+    def with_unseen(self) -> Symbols:
         """With a symbol for whatever else the pattern may have to read, so that it can be followed exactly; where
         events are compared, with one for all that was never observed, after which a key begins anew."""
         if self.pattern.correlated:
             return replace(self.with_more([(0, _NEVER)]), observed=self.observed)
-        known = {(self._reading(minterm), effect) for minterm, effect in self.pairs}
-        missing: dict[tuple[Reading, int], int] = {}
+        known = {(self._moves(minterm), effect) for minterm, effect in self.pairs}
+        missing: dict[tuple[SymbolMoves, int], int] = {}
         for minterm in _satisfiable(self.pattern.compiled.transducer.conditions()):
             for effect in sorted({*self.effects, *(() if self.grid is None else self.grid.provided)}):
-                key = (self._reading(minterm), effect)
+                key = (self._moves(minterm), effect)
                 if key not in known:
                     missing.setdefault(key, minterm)
         return replace(
@@ -84,12 +84,12 @@ class Symbols:
         if self.pattern.correlated:
             known = [symbol for symbol in range(self.observed) if self.effects[symbol] == effect]
             return min(known, key=lambda symbol: (self.minterms[symbol] ^ minterm).bit_count(), default=self.observed)
-        own = self._reading(minterm)
+        own = self._moves(minterm)
 
         def far(symbol: int) -> tuple[bool, bool, int, int]:
             gap = self.effects[symbol] - effect
             other = self.minterms[symbol] ^ minterm
-            return self._reading(self.minterms[symbol]) != own, gap < 0, abs(gap), other.bit_count()
+            return self._moves(self.minterms[symbol]) != own, gap < 0, abs(gap), other.bit_count()
 
         return min(range(len(self)), key=far)
 
@@ -99,8 +99,8 @@ class Symbols:
             assert self.bound is not None
             outcomes = [None if effect == _NEVER else self.outcomes[effect] for effect in self.effects]
             states = self.pattern.compiled.transducer.states
-            return explore(outcomes, states, self.bound, max_states).minimal()
-        readings = [self._reading(minterm) for minterm in self.minterms]
+            return explore_outcomes(outcomes, states, self.bound, max_states).minimal()
+        readings = [self._moves(minterm) for minterm in self.minterms]
         symbols = list(zip(readings, self.effects, strict=True))
         return self.explorer(max_states).explore(symbols).minimal()
 
@@ -110,9 +110,9 @@ class Symbols:
         window = self.pattern.compiled.query.window
         assert window is not None
         conditions = self.pattern.compiled.transducer.conditions()
-        # Of more kinds than can be told beforehand, those of one condition each stand for all.
+        # Of more kinds than can be texts beforehand, those of one condition each stand for all.
         kinds = _satisfiable(conditions) or (0, *(1 << place for place in range(len(conditions))))
-        readings = dict.fromkeys(map(self._reading, kinds))
+        readings = dict.fromkeys(map(self._moves, kinds))
 
         def fits(parts: int, times: int) -> bool:
             tried = Grid(1.0, parts, 0)
@@ -123,7 +123,7 @@ class Symbols:
                 return False
             return True
 
-        return replace(self, grid=chosen(float(window.amount), pace, fits, compared=self.pattern.correlated))
+        return replace(self, grid=choose_grid(float(window.amount), pace, fits, compared=self.pattern.correlated))
 
     def explorer(self, max_states: int = 1) -> Explorer:
         compiled = self.pattern.compiled
@@ -154,26 +154,26 @@ class Symbols:
     def texts(self) -> list[str]:
         """What holds on an event, per symbol."""
         conditions = self.pattern.conditions
-        told = []
+        texts = []
         for minterm, effect in self.pairs:
-            held = [str(condition) for place, condition in enumerate(conditions) if minterm >> place & 1]
-            told.append(" AND ".join(held) or "nothing")
+            names = [str(condition) for place, condition in enumerate(conditions) if minterm >> place & 1]
+            texts.append(" AND ".join(names) or "nothing")
             if self.pattern.correlated:
-                told[-1] += ", never observed" if effect == _NEVER else f", outcome {effect}"
+                texts[-1] += ", never observed" if effect == _NEVER else f", outcome {effect}"
             elif self.grid is not None:
                 whole = f"{effect} of {self.grid.parts} parts of the window later"
-                told[-1] += f", {whole}" if effect < self.grid.end else ", later than the window"
-        return told
+                texts[-1] += f", {whole}" if effect < self.grid.end else ", later than the window"
+        return texts
 
-    def _reading(self, minterm: int) -> Reading:
+    def _moves(self, minterm: int) -> SymbolMoves:
         own = minterm & self.pattern.own_bits
-        if own not in self._readings:
+        if own not in self._known_moves:
             compiled = self.pattern.compiled
-            self._readings[own] = reading(compiled.transducer, compiled.transducer.conditions(), own)
-        return self._readings[own]
+            self._known_moves[own] = symbol_moves(compiled.transducer, compiled.transducer.conditions(), own)
+        return self._known_moves[own]
 
     @cached_property
-    def _readings(self) -> dict[int, Reading]:
+    def _known_moves(self) -> dict[int, SymbolMoves]:
         return {}
 
 
@@ -184,7 +184,7 @@ def _satisfiable(conditions: tuple[Condition, ...]) -> tuple[int, ...]:
         found = satisfiable_minterms([_test(condition) for condition in conditions], _MAX_UNSEEN)
     except LimitError:
         return ()
-    return tuple(sum(1 << place for place, held in enumerate(holds) if held) for holds in found)
+    return tuple(sum(1 << place for place, true in enumerate(holds) if true) for holds in found)
 
 
 def _test(condition: Condition) -> Expr:

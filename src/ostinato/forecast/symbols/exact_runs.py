@@ -12,7 +12,7 @@ import pyarrow as pa
 from ostinato.core.arrays import Bools, Int32, Int64
 from ostinato.core.columns.predicates import PredicateEncoder
 from ostinato.errors import LimitError
-from ostinato.forecast.pattern import Pattern
+from ostinato.forecast.pattern import ForecastPattern
 from ostinato.forecast.symbols.automaton import Explorer
 from ostinato.forecast.symbols.outcomes import NO_RUN
 from ostinato.patterns.automata.registers import Registers
@@ -27,7 +27,7 @@ _MAX_RUNS = 1 << 20
 class Follower:
     """The runs of each key of one stream."""
 
-    def __init__(self, pattern: Pattern, schema: pa.Schema, encoder: PredicateEncoder) -> None:
+    def __init__(self, pattern: ForecastPattern, schema: pa.Schema, encoder: PredicateEncoder) -> None:
         registers = Registers(pattern.compiled.transducer)
         self.terms = TermEncoder(registers.terms, schema)
         self.acts = Acts(registers, self.terms.kinds, encoder.truth, lambda mark, first: 1, looked_up=False)

@@ -27,7 +27,7 @@ NONE, BEGAN, FROM = 0, 1, 2
 NO_RUN = -1  # as an age
 
 
-class Numbered:
+class RowTable:
     """Numbers for rows of whole numbers from 0 on, in order of first sight."""
 
     def __init__(self, known: Sequence[tuple[int, ...]] = ()) -> None:
@@ -48,31 +48,31 @@ class Numbered:
         return ids
 
 
-class Standing:
+class AgeTable:
     """Numbers for the ages of runs after an event."""
 
     def __init__(self) -> None:
-        self._rows = Numbered()
+        self._rows = RowTable()
 
     @property
     def known(self) -> list[tuple[int, ...]]:
         return [tuple(age + NO_RUN for age in ages) for ages in self._rows.known]
 
-    def number(self, ages: Int64) -> Int32:
+    def encode(self, ages: Int64) -> Int32:
         return self._rows.encode(ages - NO_RUN)
 
 
-class Outcomes:
+class OutcomeTable:
     """Numbers for outcomes."""
 
     def __init__(self, known: Sequence[Outcome] = ()) -> None:
-        self._rows = Numbered(known)
+        self._rows = RowTable(known)
 
     @property
     def known(self) -> list[Outcome]:
         return self._rows.known
 
-    def number(self, before: Int64, after: Int64, completes: Bools, steps: Int32, bound: int) -> Int32:
+    def encode(self, before: Int64, after: Int64, completes: Bools, steps: Int32, bound: int) -> Int32:
         """Of events, by the ages [events, states] of the youngest runs before and after each; they grew by `steps`, and
         runs older than `bound` are dropped."""
         states = range(before.shape[1])
@@ -88,7 +88,7 @@ class Outcomes:
         return self._rows.encode(np.column_stack([completes.astype(np.int64), occupied, expired, steps, lineage]))
 
 
-def explore(outcomes: Sequence[Outcome | None], states: int, bound: int, max_states: int) -> SymbolAutomaton:
+def explore_outcomes(outcomes: Sequence[Outcome | None], states: int, bound: int, max_states: int) -> SymbolAutomaton:
     """The automaton over symbols with these outcomes; None is what was never observed, and cannot be in any state."""
     number: dict[tuple[int, ...], int] = {(NO_RUN,) * states: 0}
     todo = list(number)
@@ -117,7 +117,7 @@ def explore(outcomes: Sequence[Outcome | None], states: int, bound: int, max_sta
     order = [distinct[outcome] for outcome in outcomes]
     ends = np.array([outcome is not None and outcome[0] == 1 for outcome in outcomes])
     after = np.array(rows, np.int32)[:, order]
-    return SymbolAutomaton(after, (after >= 0) & ends, standing=number)
+    return SymbolAutomaton(after, (after >= 0) & ends, state_by_ages=number)
 
 
 def _after(ages: tuple[int, ...], outcome: Outcome, bound: int) -> tuple[int, ...] | None:

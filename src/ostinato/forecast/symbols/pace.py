@@ -11,26 +11,26 @@ import pyarrow as pa
 from ostinato.core.clock import Clock
 from ostinato.core.columns.keys import KeyTable
 from ostinato.core.events import DEFAULT_TYPE, StreamColumns, with_columns
-from ostinato.forecast.pattern import Pattern
+from ostinato.forecast.pattern import ForecastPattern
 from ostinato.forecast.symbols.age_grid import Pace
 from ostinato.patterns.syntax.nodes import event_types
 
 
-def bound(rows: pa.Table, pattern: Pattern, told: Mapping[str, Any]) -> tuple[pa.Table, StreamColumns]:
+def bind_rows(rows: pa.Table, pattern: ForecastPattern, binding: Mapping[str, Any]) -> tuple[pa.Table, StreamColumns]:
     """Rows fit for the pattern, and which of their columns say when an event happened and what it is."""
     query = pattern.compiled.query
-    names = {told["type"] or DEFAULT_TYPE, *told["order_by"], *pattern.columns}
-    rows = with_columns(rows, names, time=told["time"])
-    binding = StreamColumns.resolve(
+    names = {binding["type"] or DEFAULT_TYPE, *binding["order_by"], *pattern.columns}
+    rows = with_columns(rows, names, time=binding["time"])
+    columns = StreamColumns.resolve(
         rows.schema,
-        **told,
+        **binding,
         needs_time=query.window is not None and query.window.kind == "time",
         relations=[name for name in event_types(query.formula) if name is not None] or query.relations,
     )
-    return rows, binding
+    return rows, columns
 
 
-def ruler(schema: pa.Schema, pattern: Pattern, binding: StreamColumns) -> Clock | None:
+def window_clock(schema: pa.Schema, pattern: ForecastPattern, binding: StreamColumns) -> Clock | None:
     """What a window along time or an attribute is measured by; None where there is no such window."""
     window = pattern.compiled.query.window
     if window is None or window.kind == "events":
@@ -40,11 +40,11 @@ def ruler(schema: pa.Schema, pattern: Pattern, binding: StreamColumns) -> Clock 
     return Clock.of(schema, column, attribute=window.kind == "attribute")
 
 
-class Pacer:
+class PaceMeter:
     """Measures a history batch by batch, in any order."""
 
-    def __init__(self, pattern: Pattern, told: Mapping[str, Any]) -> None:
-        self.pattern, self._told = pattern, told
+    def __init__(self, pattern: ForecastPattern, binding: Mapping[str, Any]) -> None:
+        self.pattern, self._binding = pattern, binding
         self.keys = KeyTable()
         # Per key: the ticks of one event, of the first and of the last in time, and how many there are.
         self.one, self.low, self.high, self.count = (np.zeros(0, np.int64) for _ in range(4))
@@ -52,8 +52,8 @@ class Pacer:
 
     def add(self, rows: pa.Table) -> None:
         """Raises what is wrong with the rows, as reading them would."""
-        rows, binding = bound(rows, self.pattern, self._told)
-        clock = ruler(rows.schema, self.pattern, binding)
+        rows, columns = bind_rows(rows, self.pattern, self._binding)
+        clock = window_clock(rows.schema, self.pattern, columns)
         assert clock is not None
         ticks = clock.ticks(rows[clock.column])
         if not len(ticks):

@@ -17,19 +17,19 @@ from ostinato.core.columns.keys import KeyTable
 from ostinato.core.columns.predicates import PredicateEncoder
 from ostinato.core.events import column_kinds, time_order, to_arrow
 from ostinato.errors import DataError
-from ostinato.forecast.pattern import Pattern
-from ostinato.forecast.symbols.age_grid import Walk
+from ostinato.forecast.pattern import ForecastPattern
+from ostinato.forecast.symbols.age_grid import GridWalk
 from ostinato.forecast.symbols.encoder import Symbols
 from ostinato.forecast.symbols.exact_runs import Follower, ages
-from ostinato.forecast.symbols.outcomes import Outcomes, Standing
-from ostinato.forecast.symbols.pace import bound, ruler
+from ostinato.forecast.symbols.outcomes import AgeTable, OutcomeTable
+from ostinato.forecast.symbols.pace import bind_rows, window_clock
 
 _UNKNOWN = -1
 _BY_LINES = "by lines: "  # before the names of arrays in what is saved
 
 
 @dataclass(frozen=True)
-class Read:
+class SymbolBatch:
     """Some events in stream order. `order` are their rows (None: as they came); `seconds` of their time, if any."""
 
     symbols: Int32
@@ -38,19 +38,19 @@ class Read:
     order: Int64 | None
     seconds: Float64 | None
     completes: Bools | None = None  # where it was found exactly, not by the automaton
-    stands: Int32 | None = None  # where events are compared: after each, the number of the ages in `stood`
-    stood: Sequence[tuple[int, ...]] = ()
+    age_ids: Int32 | None = None  # where events are compared: after each, the number of the ages in `known_ages`
+    known_ages: Sequence[tuple[int, ...]] = ()
 
-    def part(self, begin: int, end: int) -> Read:
+    def part(self, begin: int, end: int) -> SymbolBatch:
         """Some of these events; they have no rows of their own."""
         some = slice(begin, end)
         keys = None if self.keys is None else self.keys[some]
         seconds = None if self.seconds is None else self.seconds[some]
         completes = None if self.completes is None else self.completes[some]
-        stands = None if self.stands is None else self.stands[some]
-        return Read(self.symbols[some], keys, self.key_count, None, seconds, completes, stands, self.stood)
+        age_ids = None if self.age_ids is None else self.age_ids[some]
+        return SymbolBatch(self.symbols[some], keys, self.key_count, None, seconds, completes, age_ids, self.known_ages)
 
-    def as_given(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def in_row_order(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """What is known of each event, in the order of the rows."""
         if self.order is None:
             return values
@@ -59,12 +59,12 @@ class Read:
         return placed
 
 
-class Reader:
+class SymbolReader:
     """Reads one stream. While it learns, new symbols are added; later ones stand for the nearest that is known."""
 
     def __init__(
         self,
-        pattern: Pattern,
+        pattern: ForecastPattern,
         binding: Mapping[str, Any],
         symbols: Symbols | None = None,
         *,
@@ -74,18 +74,18 @@ class Reader:
         self.learning = learning or symbols is None
         self.symbols = Symbols(pattern) if symbols is None else symbols
         self.unseen = 0  # events whose symbol was never observed
-        self._told = binding
+        self._options = binding
         self._schema: pa.Schema | None = None
         self.keys = KeyTable()
         self.follower: Follower | None = None
         self.by_lines: Follower | None = None  # where events are compared within a window along time or an attribute
         self.seen: Int64 = np.zeros(0, np.int64)  # per key, how many events it had
-        self.walk: Walk | None = None  # in a window along time or an attribute
+        self.walk: GridWalk | None = None  # in a window along time or an attribute
 
-    def read(self, data: Any, *, since: float = -inf) -> Read:
+    def read(self, data: Any, *, since: float = -inf) -> SymbolBatch:
         """Rows of any accepted form, sorted by time among themselves. Raises DataError, and leaves everything as it
         was, where one is of before `since`, in seconds."""
-        rows = self._met(to_arrow(data))
+        rows = self._conform(to_arrow(data))
         order = time_order(rows, self.binding)
         seconds = None if self.clock is None else self.clock.measure(self.clock.ticks(rows[self.clock.column])) / 1e9
         if seconds is not None and len(seconds) and seconds.min() < since:
@@ -102,9 +102,9 @@ class Reader:
             keys = None if keys is None else keys[order]
             seconds = None if seconds is None else seconds[order]
         key_count = 1 if keys is None else self.keys.size
-        effects, completes, stands = self._effects(rows, order, codes, keys, key_count)
+        effects, completes, age_ids = self._effects(rows, order, codes, keys, key_count)
         symbols = self._symbols(codes, effects)
-        return Read(symbols, keys, key_count, order, seconds, completes, stands, self.standing.known)
+        return SymbolBatch(symbols, keys, key_count, order, seconds, completes, age_ids, self.ages.known)
 
     def save(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, pa.Table]]:
         """Where the stream stands, for `load` by a reader of the same pattern and symbols."""
@@ -112,7 +112,7 @@ class Reader:
             return {}, {}
         arrays: dict[str, npt.NDArray[Any]] = {"seen": self.seen}
         if self.walk is not None:
-            arrays |= {"origin": self.walk.origin, "stood": self.walk.stood}
+            arrays |= {"origin": self.walk.origin, "stood": self.walk.position}
         if self.follower is not None:
             arrays |= self.follower.save()
         if self.by_lines is not None:
@@ -126,7 +126,7 @@ class Reader:
         self.keys = KeyTable.from_table(tables["keys"])
         self.seen = arrays["seen"]
         if self.walk is not None:
-            self.walk.origin, self.walk.stood = arrays["origin"], arrays["stood"]
+            self.walk.origin, self.walk.position = arrays["origin"], arrays["stood"]
         if self.follower is not None:
             self.follower.load(arrays)
         if self.by_lines is not None:
@@ -134,7 +134,7 @@ class Reader:
                 {name.removeprefix(_BY_LINES): arrays[name] for name in arrays if name.startswith(_BY_LINES)}
             )
 
-    def _met(self, rows: pa.Table) -> pa.Table:
+    def _conform(self, rows: pa.Table) -> pa.Table:
         if self._schema is None:
             self._bind(rows)
         assert self._schema is not None
@@ -152,12 +152,12 @@ class Reader:
             ) from None
 
     def _bind(self, rows: pa.Table) -> None:
-        rows, self.binding = bound(rows, self.pattern, self._told)
+        rows, self.binding = bind_rows(rows, self.pattern, self._options)
         self.pattern.check_schema(column_kinds(rows.schema))
         self.clock = None if self.binding.time is None else Clock.of(rows.schema, self.binding.time)
-        measure, grid = ruler(rows.schema, self.pattern, self.binding), self.symbols.grid
+        measure, grid = window_clock(rows.schema, self.pattern, self.binding), self.symbols.grid
         if measure is not None and grid is not None:
-            self.walk = Walk(grid, measure, grid.steps if self.learning else self.symbols.effects)
+            self.walk = GridWalk(grid, measure, grid.steps if self.learning else self.symbols.effects)
         self.encoder = PredicateEncoder(
             self.pattern.conditions, relation=self.binding.relation, minterms=dict.fromkeys(self.symbols.minterms)
         )
@@ -165,7 +165,7 @@ class Reader:
             self.follower = Follower(self.pattern, rows.schema, self.encoder)
         if self.pattern.correlated and self.walk is not None:
             self.by_lines = Follower(self.pattern, rows.schema, self.encoder)
-        self.outcomes, self.standing = Outcomes(self.symbols.outcomes), Standing()
+        self.outcomes, self.ages = OutcomeTable(self.symbols.outcomes), AgeTable()
         self._table: Int32 = np.full((0, 1 if self.walk is None else self.walk.grid.end + 1), _UNKNOWN, np.int32)
         needed = {self.binding.time, self.binding.type, *self.binding.order_by, *self.pattern.columns}
         self._schema = pa.schema([field for field in rows.schema if field.name in needed] or list(rows.schema))
@@ -193,23 +193,23 @@ class Reader:
             assert explorer.bound is not None
             one_each = np.ones(len(ticks), np.int32)
             earlier = ages(before, ticks - 1, explorer)
-            outcomes = self.outcomes.number(earlier, aged, completes, one_each, explorer.bound)
-            return outcomes, completes, self.standing.number(aged)
+            outcomes = self.outcomes.encode(earlier, aged, completes, one_each, explorer.bound)
+            return outcomes, completes, self.ages.encode(aged)
         assert self.walk is not None, "the grid of a window is chosen before events are read"
         clock = self.walk.clock
         ticks = clock.ticks(rows[clock.column])
         ticks = ticks if order is None else ticks[order]
         lows = clock.lower_bounds(ticks, window.amount)
         _, _, completes = self.follower.follow(rows, order, codes, one_key, key_count, ticks, lows)
-        steps, since, at = self.walk.walk(one_key, ticks, key_count)
+        steps, since, at = self.walk.advance(one_key, ticks, key_count)
         if self.by_lines is None:
             return steps, completes, None
         # What completes is found in time; what becomes of runs, by the lines that their ages are counted in.
         explorer, parts = self.symbols.explorer(), self.walk.grid.parts
         before, after, ends = self.by_lines.follow(rows, order, codes, one_key, key_count, at, at - parts)
         aged = ages(after, at, explorer)
-        outcomes = self.outcomes.number(ages(before, since, explorer), aged, ends, steps, parts)
-        return outcomes, completes, self.standing.number(aged)
+        outcomes = self.outcomes.encode(ages(before, since, explorer), aged, ends, steps, parts)
+        return outcomes, completes, self.ages.encode(aged)
 
     def _numbers(self, keys: Int32, key_count: int) -> Int64:
         """The number of each event among those of its key, from 1 on."""
@@ -245,12 +245,12 @@ class Reader:
 
     def _effect(self, column: int) -> int:
         """Without a window events make nothing older; in a window of events, by one."""
-        if self._told_apart:
+        if self._effects_differ:
             return column
         return 0 if self.symbols.bound is None else 1
 
     @property
-    def _told_apart(self) -> bool:
+    def _effects_differ(self) -> bool:
         """Whether events of one minterm may have different effects."""
         return self.pattern.correlated or self.walk is not None
 
@@ -264,4 +264,4 @@ class Reader:
         codes = {minterm: code for code, minterm in enumerate(self.encoder.minterms)}
         for symbol, (minterm, effect) in enumerate(self.symbols.pairs):
             if minterm in codes and effect >= 0:
-                self._table[codes[minterm], effect if self._told_apart else 0] = symbol
+                self._table[codes[minterm], effect if self._effects_differ else 0] = symbol

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from ostinato.core.events import DEFAULT_TYPE, StreamColumns
 from ostinato.errors import OstinatoError
-from ostinato.forecast.pattern import Pattern
+from ostinato.forecast.pattern import ForecastPattern
 from ostinato.forecast.settings import Settings
-from ostinato.forecast.symbols.reader import Reader
+from ostinato.forecast.symbols.reader import SymbolReader
 from ostinato.spark.columns import arrow_schema, column, names_only, ties, time_column
 from ostinato.spark.frames import check_names
 
@@ -25,7 +25,7 @@ class EventFrame:
 
     frame: DataFrame
     schema: pa.Schema
-    pattern: Pattern
+    pattern: ForecastPattern
     settings: Settings
 
     @property
@@ -39,7 +39,7 @@ class EventFrame:
         return self.frame.repartition(*map(column, keys)) if keys else self.frame.repartition(1)
 
 
-def event_frame(frame: DataFrame, pattern: Pattern, settings: Settings, *, all_columns: bool) -> EventFrame:
+def event_frame(frame: DataFrame, pattern: ForecastPattern, settings: Settings, *, all_columns: bool) -> EventFrame:
     """The columns that the pattern reads, or all of them. Raises the same errors as reading the rows without Spark."""
     check_names(frame)
     time = time_column(settings.time, frame.schema)
@@ -47,10 +47,10 @@ def event_frame(frame: DataFrame, pattern: Pattern, settings: Settings, *, all_c
     schema = arrow_schema(frame.schema, read | {time})
     binding = {**settings.binding, "time": time}
     try:
-        Reader(pattern, binding).read(schema.empty_table())
+        SymbolReader(pattern, binding).read(schema.empty_table())
     except OstinatoError:
         # With the names of all columns at hand, the message can suggest the one that was meant.
-        Reader(pattern, binding).read(names_only(frame.columns, schema).empty_table())
+        SymbolReader(pattern, binding).read(names_only(frame.columns, schema).empty_table())
         raise
     if all_columns:
         schema = arrow_schema(frame.schema)

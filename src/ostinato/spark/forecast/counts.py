@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.core.arrays import Bools, Int32, Int64
-from ostinato.forecast.learn.counts import summed
+from ostinato.forecast.learn.counts import sum_grams
 from ostinato.forecast.learn.gaps import Gaps
-from ostinato.forecast.learn.statistics import Learner, Learnt
+from ostinato.forecast.learn.statistics import HistoryStatistics, StatisticsCollector
 from ostinato.forecast.settings import Settings
 from ostinato.forecast.symbols.encoder import Symbols
-from ostinato.forecast.symbols.reader import Reader
+from ostinato.forecast.symbols.reader import SymbolReader
 from ostinato.spark.forecast.columns import EventFrame
 from ostinato.spark.forecast.task import sorted_tables, split_at
 from ostinato.spark.frames import map_in_arrow, shuffle_partitions
@@ -46,7 +46,9 @@ _PACKED = f"{BUCKET} int, {ROWS} binary"
 _UNKNOWN = np.zeros(0, np.bool_)  # what completes is found in the second pass, with the symbols of all tasks
 
 
-def count_events(events: EventFrame, symbols: Symbols, order: int, cut: float) -> tuple[Learnt, Learnt]:
+def count_events(
+    events: EventFrame, symbols: Symbols, order: int, cut: float
+) -> tuple[HistoryStatistics, HistoryStatistics]:
     """The statistics of the events up to `cut`, in seconds, and of the later ones, read by the grid of `symbols`."""
     buckets = shuffle_partitions(events.frame)
     task = CountTask(symbols, events.settings, order, cut, buckets)
@@ -68,16 +70,16 @@ class CountTask:
     budget: int = BUDGET
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        reader = Reader(self.symbols.pattern, self.settings.binding, self.symbols, learning=True)
-        learner = Learner(reader.symbols, self.order)
-        learnt: dict[bool, Learnt] = {}
+        reader = SymbolReader(self.symbols.pattern, self.settings.binding, self.symbols, learning=True)
+        collector = StatisticsCollector(reader.symbols, self.order)
+        statistics: dict[bool, HistoryStatistics] = {}
         for table in sorted_tables(batches, self.settings, self.budget):
             read = reader.read(table)
-            learner.symbols = reader.symbols
+            collector.symbols = reader.symbols
             for later, part in enumerate(split_at(read, [self.cut])):
-                more = learner.learn(part, _UNKNOWN)
-                learnt[bool(later)] = learnt[bool(later)].merge(more) if later in learnt else more
-        for later, found in learnt.items():
+                more = collector.collect(part, _UNKNOWN)
+                statistics[bool(later)] = statistics[bool(later)].merge(more) if later in statistics else more
+        for later, found in statistics.items():
             yield from self._pack(to_rows(found, later=later), row_buckets(found, self.buckets))
 
     def _pack(self, rows: pa.Table, places: Int64) -> Iterator[pa.RecordBatch]:
@@ -113,10 +115,10 @@ def _sum_rows(tables: Iterable[pa.Table]) -> pa.Table:
     return sums.rename_columns([*KEYS, *SUMS]).cast(COUNT_ROWS)
 
 
-def to_rows(learnt: Learnt, *, later: bool) -> pa.Table:
+def to_rows(statistics: HistoryStatistics, *, later: bool) -> pa.Table:
     """Statistics as COUNT_ROWS."""
-    counts, gaps = learnt.counts, learnt.gaps.to_table()
-    words = pa.array([_NONE, *_spell_symbols(learnt.symbols)])
+    counts, gaps = statistics.counts, statistics.gaps.to_table()
+    words = pa.array([_NONE, *_spell_symbols(statistics.symbols)])
     width = counts.order + 1
     offsets = np.arange(0, (len(counts.grams) + 1) * width, width, dtype=np.int32)
     spelt = pa.ListArray.from_arrays(offsets, words.take(pa.array(counts.grams.ravel() + 1)))
@@ -132,16 +134,16 @@ def to_rows(learnt: Learnt, *, later: bool) -> pa.Table:
     return pa.concat_tables(tables)
 
 
-def row_buckets(learnt: Learnt, count: int) -> Int64:
+def row_buckets(statistics: HistoryStatistics, count: int) -> Int64:
     """The bucket of each row of `to_rows`: a gram goes to the same one, whichever task has counted it."""
-    own = np.array([0, *(crc32(word.encode()) for word in _spell_symbols(learnt.symbols))], np.uint64)
-    factors = np.array([pow(_SPREAD, place, 1 << 64) for place in range(learnt.counts.order + 1)], np.uint64)
-    grams = own[learnt.counts.grams + 1] @ factors
-    gaps = own[learnt.gaps.last + 1] + own[learnt.gaps.symbol + 1] * np.uint64(_SPREAD)
+    own = np.array([0, *(crc32(word.encode()) for word in _spell_symbols(statistics.symbols))], np.uint64)
+    factors = np.array([pow(_SPREAD, place, 1 << 64) for place in range(statistics.counts.order + 1)], np.uint64)
+    grams = own[statistics.counts.grams + 1] @ factors
+    gaps = own[statistics.gaps.last + 1] + own[statistics.gaps.symbol + 1] * np.uint64(_SPREAD)
     return (np.concatenate([grams, gaps]) % np.uint64(count)).astype(np.int64)
 
 
-def from_rows(table: pa.Table, none: Symbols, order: int) -> tuple[Learnt, Learnt]:
+def from_rows(table: pa.Table, none: Symbols, order: int) -> tuple[HistoryStatistics, HistoryStatistics]:
     """The statistics of the earlier and of the later events, in the same symbols: those that tasks found are added to
     `none`. Completions are not known yet."""
     table = table.combine_chunks()
@@ -167,13 +169,13 @@ def _part(
     first: Int64,
     wanted: Bools,
     are_grams: Bools,
-) -> Learnt:
+) -> HistoryStatistics:
     grams, gaps = np.flatnonzero(wanted & are_grams), np.flatnonzero(wanted & ~are_grams)
     spelt = numbers[first[grams][:, None] + np.arange(order + 1)]
-    counts = summed(spelt, table["weight"].to_numpy()[grams], len(symbols))
+    counts = sum_grams(spelt, table["weight"].to_numpy()[grams], len(symbols))
     sides = {"last": numbers[first[gaps]], "symbol": numbers[first[gaps] + 1]}
     places = pa.table(sides | {name: table[name].take(gaps) for name in ("bin", *SUMS)})
-    return Learnt(symbols, counts, Gaps.from_table(places, len(symbols)), counts.total, 0.0)
+    return HistoryStatistics(symbols, counts, Gaps.from_table(places, len(symbols)), counts.total, 0.0)
 
 
 def _spell_symbols(symbols: Symbols) -> Iterator[str]:

@@ -22,8 +22,8 @@ from ostinato.forecast.learn.loss import log_loss
 from ostinato.forecast.learn.truth import Truth, seconds_until
 from ostinato.forecast.model import ForecastModel
 from ostinato.forecast.score.baselines import FULL, HIGHEST_ORDER, mean_rate
-from ostinato.forecast.score.evaluation import Contender, Evaluation, check_asked, compare
-from ostinato.forecast.score.interval_checks import Intervals
+from ostinato.forecast.score.evaluation import Contender, Evaluation, check_evaluation_options, compare
+from ostinato.forecast.score.interval_checks import LevelIntervals
 from ostinato.forecast.score.scores import Distances
 from ostinato.forecast.scorer import Scorer
 from ostinato.spark.columns import spark_type
@@ -39,23 +39,23 @@ if TYPE_CHECKING:
 Numbers = npt.NDArray[Any]
 
 _EVERYTHING = [-math.inf]  # all events are later ones
-_OUTCOMES = ["part", "wait", "later", "stratum", "covered"]
+_OUTCOMES = ["part", "wait", "later", "stratum", "hits"]
 
 # Kinds of rows. _COMPLETED: the events of `part` (0: the earlier, 1: the later ones) that completed a match. _COST: the
 # log-loss of batch number `part`. _OUTCOME: the events in state `part` with a completion after `wait` events, or (0)
-# none and `later` events after them, how far in their key (`stratum`), and which spans of seconds covered the
-# completion (`covered`).
+# none and `later` events after them, how far in their key (`stratum`), and which spans of seconds hit the
+# completion (`hits`).
 _COMPLETED, _COST, _OUTCOME = range(3)
-_KEYS, _SUMS = ("kind", "part", "wait", "later", "stratum", "covered"), ("events", "loss")
+_KEYS, _SUMS = ("kind", "part", "wait", "later", "stratum", "hits"), ("events", "loss")
 _BACKTEST = pa.schema(
-    [*((name, pa.int32()) for name in _KEYS[:-1]), *((name, pa.int64()) for name in ("covered", "events"))]
+    [*((name, pa.int32()) for name in _KEYS[:-1]), *((name, pa.int64()) for name in ("hits", "events"))]
 ).append(pa.field("loss", pa.float64()))
 
 
 def evaluate(model: ForecastModel, frame: DataFrame, within: int | None, decision: float) -> Evaluation:
     """What `model.evaluate` says of the same events without Spark. The rows are read once for each model."""
     settings = model.settings
-    ahead = check_asked(within, decision, settings.horizon)
+    ahead = check_evaluation_options(within, decision, settings.horizon)
     if frame.isStreaming:
         raise OstinatoError(
             "a model is scored on a DataFrame that is read whole, and this one streams", fix="give one of spark.read"
@@ -65,7 +65,7 @@ def evaluate(model: ForecastModel, frame: DataFrame, within: int | None, decisio
         first = _contender("model", model, events, model.nominal)
         if not len(first.states):
             raise DataError("there are no events", fix="give events with their time and attributes")
-        rate = mean_rate(model.learnt.rate, settings.horizon)
+        rate = mean_rate(model.statistics.rate, settings.horizon)
         by_rate = replace(first, name="mean rate", waiting=rate, states=np.zeros_like(first.states), nominal=None)
         others = [replace(by_rate, log_loss=math.nan), *_chains(model, events)]
     assert first.truth is not None
@@ -75,8 +75,8 @@ def evaluate(model: ForecastModel, frame: DataFrame, within: int | None, decisio
 def _chains(model: ForecastModel, events: EventFrame) -> Iterator[Contender]:
     """Markov chains of full order, as `baselines.trees` has them."""
     settings = replace(model.settings, learning=FULL)
-    untimed = replace(model.learnt, gaps=model.learnt.gaps.decayed(0.0))
-    for order in range(min(HIGHEST_ORDER, model.learnt.counts.order) + 1):
+    untimed = replace(model.statistics, gaps=model.statistics.gaps.decay(0.0))
+    for order in range(min(HIGHEST_ORDER, model.statistics.counts.order) + 1):
         try:
             chain = ForecastModel(settings, untimed, order)
             yield _contender(f"Markov {order}" if order else "independent", chain, events)
@@ -85,11 +85,11 @@ def _chains(model: ForecastModel, events: EventFrame) -> Iterator[Contender]:
 
 
 def _contender(name: str, model: ForecastModel, events: EventFrame, nominal: float | None = None) -> Contender:
-    waiting = model.machine.waiting  # what is too large fails here, before Spark begins
+    waiting = model.predictor.waiting  # what is too large fails here, before Spark begins
     settings = replace(events.settings, learning=model.settings.learning)
     found = backtest(model, replace(events, settings=settings), _EVERYTHING)
     loss = float(np.average(found.losses, weights=found.sizes)) if found.sizes else math.nan
-    distances = Distances(model.automaton.distance(), model.machine.product.pattern[found.states])
+    distances = Distances(model.automaton.distance(), model.predictor.product.pattern[found.states])
     return Contender(name, waiting, found.states, loss, nominal, found.truth, distances)
 
 
@@ -103,7 +103,7 @@ class Backtest:
     losses: list[float]
     states: Int32
     truth: Truth
-    covered: Int64
+    hits: Int64
 
 
 def backtest(model: ForecastModel, events: EventFrame, cuts: list[float], *, spans: bool = False) -> Backtest:
@@ -119,12 +119,12 @@ def backtest(model: ForecastModel, events: EventFrame, cuts: list[float], *, spa
 
     cost, outcomes = rows(_COST), rows(_OUTCOME)
     cost = cost.filter(pc.greater(cost["events"], 0))
-    states, wait, later, strata, covered = (outcomes[name].to_numpy() for name in _OUTCOMES)
+    states, wait, later, strata, hits = (outcomes[name].to_numpy() for name in _OUTCOMES)
     first, second = rows(_COMPLETED)["events"].to_pylist()
     sizes = cost["events"].to_pylist()
     losses = [loss / size for loss, size in zip(cost["loss"].to_pylist(), sizes, strict=True)]
     truth = Truth(wait, later, outcomes["events"].to_numpy(), strata.astype(np.uint8))
-    return Backtest((first, second), sizes, losses, states, truth, covered)
+    return Backtest((first, second), sizes, losses, states, truth, hits)
 
 
 @dataclass(frozen=True)
@@ -156,23 +156,23 @@ class BacktestTask:
             for number, part in enumerate(parts):
                 if len(part.symbols):
                     sizes[number] += len(part.symbols)
-                    losses[number] += log_loss(model.machine.tree, part.symbols, part.keys) * len(part.symbols)
+                    losses[number] += log_loss(model.predictor.tree, part.symbols, part.keys) * len(part.symbols)
         yield from _rows(_COMPLETED, np.arange(2), completed)
         yield from _rows(_COST, np.arange(len(self.cuts)), sizes, loss=losses)
         if kept:
             after, of_key, ending, seconds = (np.concatenate(each) for each in zip(*kept, strict=True))
-            covered = None
+            hits = None
             if self.spans:
-                covered = Intervals.of(model.machine, after).held(seconds_until(ending, of_key, seconds))
-            yield from _outcomes(after, Truth.of(ending, of_key, before), covered, horizon)
+                hits = LevelIntervals.of(model.predictor, after).hit_levels(seconds_until(ending, of_key, seconds))
+            yield from _outcomes(after, Truth.of(ending, of_key, before), hits, horizon)
 
 
-def _outcomes(states: Int32, truth: Truth, covered: Int64 | None, horizon: int) -> Iterator[pa.RecordBatch]:
+def _outcomes(states: Int32, truth: Truth, hits: Int64 | None, horizon: int) -> Iterator[pa.RecordBatch]:
     """Each outcome once. How far beyond the horizon something lies makes no difference; nor, where a completion came,
     how many events the key had after it."""
     wait, later = (np.minimum(each, horizon + 1) for each in (truth.wait, truth.later))
     known = wait > 0
-    spans = np.zeros(len(states), np.int64) if covered is None else np.where(known & (wait <= horizon), covered, 0)
+    spans = np.zeros(len(states), np.int64) if hits is None else np.where(known & (wait <= horizon), hits, 0)
     columns = pa.table([states, wait, np.where(known, wait, later), truth.strata.astype(np.int32), spans], _OUTCOMES)
     found = columns.group_by(_OUTCOMES).aggregate([([], "count_all")])
     part, *others = (found[name].to_numpy() for name in (*_OUTCOMES, "count_all"))

@@ -13,15 +13,15 @@ import pyarrow as pa
 from ostinato.core.clock import Clock
 from ostinato.errors import DataError, OstinatoError
 from ostinato.forecast.learn.drift import BATCHES, DriftAlarm
-from ostinato.forecast.learn.order import LARGEST, choose_order
+from ostinato.forecast.learn.order import MAX_AUTO_ORDER, choose_order
 from ostinato.forecast.model import ForecastModel
-from ostinato.forecast.pattern import Pattern
+from ostinato.forecast.pattern import ForecastPattern
 from ostinato.forecast.score.baselines import HIGHEST_ORDER
-from ostinato.forecast.score.interval_checks import Intervals, judge
+from ostinato.forecast.score.interval_checks import LevelIntervals, check_intervals
 from ostinato.forecast.settings import Settings
 from ostinato.forecast.symbols.age_grid import Pace
 from ostinato.forecast.symbols.encoder import Symbols
-from ostinato.forecast.symbols.pace import Pacer
+from ostinato.forecast.symbols.pace import PaceMeter
 from ostinato.spark.columns import column, spark_type
 from ostinato.spark.failures import unwrap_errors
 from ostinato.spark.forecast.columns import EventFrame, event_frame
@@ -36,7 +36,7 @@ _ACCURACY = 10_000  # a cut in time is off by at most one event in so many
 _PACE = pa.schema([("gaps", pa.int64()), ("total", pa.float64()), ("pulses", pa.int64()), ("pulse", pa.float64())])
 
 
-def fit(pattern: Pattern, settings: Settings, frame: DataFrame) -> ForecastModel:
+def fit(pattern: ForecastPattern, settings: Settings, frame: DataFrame) -> ForecastModel:
     """The model that `Forecaster(…).fit` learns from the same events without Spark.
 
     The history is read three times: to find where the held-out end begins, to count what follows what, and to test a
@@ -55,7 +55,7 @@ def fit(pattern: Pattern, settings: Settings, frame: DataFrame) -> ForecastModel
 
 def _fit(events: EventFrame, settings: Settings) -> ForecastModel:
     cuts = _holdout_cuts(events, settings.holdout) if settings.holdout else [math.inf]
-    order = LARGEST if settings.order == "auto" else settings.order
+    order = MAX_AUTO_ORDER if settings.order == "auto" else settings.order
     head, tail = count_events(events, _symbols(events), max(order, HIGHEST_ORDER), cuts[0])
     if not head.events + tail.events:
         raise _no_events()
@@ -64,17 +64,19 @@ def _fit(events: EventFrame, settings: Settings) -> ForecastModel:
         choice = choose_order(head.counts, tail.counts, settings.learning)
         order = choice.order
         kept = max(order, HIGHEST_ORDER)  # what baselines need
-        head, tail = head.lowered(kept), tail.lowered(kept)
+        head, tail = head.at_order(kept), tail.at_order(kept)
     held_out = bool(head.events and tail.events)
     tested = ForecastModel(settings, head if held_out else head.merge(tail), order)
     found = backtest(tested, events, cuts, spans=settings.calibrate)
-    judgement = alarm = None
+    interval_checks = alarm = None
     if held_out:
         alarm = DriftAlarm.of(found.losses, found.sizes)
         if settings.calibrate:
-            judgement = judge(tested.machine, Intervals.of(tested.machine, found.states), found.truth, found.covered)
-    learnt = replace(head.merge(tail), completions=float(sum(found.completions)))
-    return ForecastModel(settings, learnt, order, judgement, alarm, choice)
+            interval_checks = check_intervals(
+                tested.predictor, LevelIntervals.of(tested.predictor, found.states), found.truth, found.hits
+            )
+    statistics = replace(head.merge(tail), completions=float(sum(found.completions)))
+    return ForecastModel(settings, statistics, order, interval_checks, alarm, choice)
 
 
 def _symbols(events: EventFrame) -> Symbols:
@@ -108,14 +110,14 @@ def _no_events() -> DataError:
 class PaceTask:
     """Measures how the events of the task's keys follow each other along what a window is measured in."""
 
-    pattern: Pattern
+    pattern: ForecastPattern
     settings: Settings
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        pacer = Pacer(self.pattern, self.settings.binding)
+        meter = PaceMeter(self.pattern, self.settings.binding)
         for batch in batches:
-            pacer.add(pa.Table.from_batches([batch]))
-        yield pa.RecordBatch.from_arrays([[value] for value in astuple(pacer.pace)], schema=_PACE)
+            meter.add(pa.Table.from_batches([batch]))
+        yield pa.RecordBatch.from_arrays([[value] for value in astuple(meter.pace)], schema=_PACE)
 
 
 def _measure_pace(events: EventFrame) -> Pace:

@@ -10,7 +10,7 @@ from pyspark.ml.param import Param, Params, TypeConverters
 
 from ostinato.errors import OstinatoError, QueryError, did_you_mean
 from ostinato.forecast.learn.suffix_tree import Learning
-from ostinato.forecast.pattern import Pattern
+from ostinato.forecast.pattern import ForecastPattern
 from ostinato.forecast.settings import ForecastLimits, Settings
 from ostinato.patterns.query import PatternQuery
 
@@ -29,11 +29,11 @@ class ForecastParams(Params):
     query = _param("query", "the pattern, as text", TypeConverters.toString)
     language = _param("language", "of the query: cel or srem", TypeConverters.toString)
     features = _param("features", "conditions on one event that the model tells apart", TypeConverters.toListString)
-    order = _param("order", 'the longest context; "auto": the one that foretells held-out events best', _order)
+    order = _param("order", 'the longest context; "auto": the one that predicts held-out events best', _order)
     horizon = _param("horizon", "how many events ahead to look", TypeConverters.toInt)
     threshold = _param("threshold", "the probability that intervals promise", TypeConverters.toFloat)
     calibrate = _param("calibrate", "whether intervals are made to cover what they promise", TypeConverters.toBoolean)
-    holdout = _param("holdout", "the share of the history, its end, that all this is judged by", TypeConverters.toFloat)
+    holdout = _param("holdout", "the share of the history, its end, that is held out", TypeConverters.toFloat)
     time = _param("time", "the column of the time; ts unless given", TypeConverters.toString)
     type = _param("type", "the column of the type; type unless given", TypeConverters.toString)
     order_by = _param("order_by", "columns that order events of equal time", TypeConverters.toListString)
@@ -55,8 +55,8 @@ class ForecastParams(Params):
     def _set_defaults(self) -> None:
         known = Settings()
         plain = ("order", "horizon", "threshold", "calibrate", "holdout")
-        told = {name: getattr(known, name) for name in plain} | asdict(known.learning) | asdict(known.limits)
-        self._setDefault(language="cel", features=[], order_by=[], **told)
+        options = {name: getattr(known, name) for name in plain} | asdict(known.learning) | asdict(known.limits)
+        self._setDefault(language="cel", features=[], order_by=[], **options)
 
     def _set_options(self, query: PatternQuery | str | None, options: dict[str, Any]) -> None:
         """Set what was given; a query of ours brings its language along."""
@@ -71,21 +71,21 @@ class ForecastParams(Params):
         self._set(**{name: _plain(value) for name, value in options.items() if value is not None})
 
     @property
-    def pattern(self) -> Pattern:
+    def pattern(self) -> ForecastPattern:
         """Raises QueryError where there is none, or no forecast of it can be made."""
         if not self.isDefined("query"):
             raise QueryError("there is no query to forecast", fix="Forecaster(query=…)")
         query, features, language = (self.getOrDefault(name) for name in ("query", "features", "language"))
-        return Pattern.of(query, features, language)
+        return ForecastPattern.of(query, features, language)
 
     @property
     def settings(self) -> Settings:
         limits = ForecastLimits(**{each.name: self.getOrDefault(each.name) for each in fields(ForecastLimits)})
         learning = {each.name: self.getOrDefault(each.name) for each in fields(Learning)}
         plain = ("order", "horizon", "threshold", "calibrate", "holdout", "order_by")
-        told = {name: self.getOrDefault(name) for name in plain}
-        told |= {name: self.getOrDefault(name) for name in ("time", "type") if self.isDefined(name)}
-        return Settings.of(limits=limits, **told, **learning)
+        options = {name: self.getOrDefault(name) for name in plain}
+        options |= {name: self.getOrDefault(name) for name in ("time", "type") if self.isDefined(name)}
+        return Settings.of(limits=limits, **options, **learning)
 
 
 def _plain(value: Any) -> Any:

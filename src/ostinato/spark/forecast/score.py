@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from ostinato.errors import DataError
-from ostinato.forecast.score import answer
+from ostinato.forecast.score.columns import check_within, forecast_schema
 from ostinato.spark.forecast.batch import score_batch
 from ostinato.spark.forecast.columns import EventFrame, event_frame
 from ostinato.spark.frames import default_buckets, only_for_streams
@@ -30,8 +30,8 @@ def score(
     """
     check_count("buckets", buckets)
     events = event_frame(frame, model.pattern, model.settings, all_columns=True)
-    ahead = answer.check_within(within, model.settings.horizon)
-    added = answer.schema(timed=model.learnt.gaps.total > 0, within=ahead)
+    ahead = check_within(within, model.settings.horizon)
+    added = forecast_schema(timed=model.statistics.gaps.total > 0, within=ahead)
     _check_names(events, added)
     if frame.isStreaming:
         from ostinato.spark.forecast.stream import score_stream

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ostinato.errors import DataError, OstinatoError
 from ostinato.forecast.model import ForecastModel
-from ostinato.forecast.storage import FILES, SAVED, of_files, to_files
+from ostinato.forecast.storage import FILES, SAVED, from_files, to_files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,7 +35,7 @@ def read_model(path: str, spark: SparkSession) -> ForecastModel:
             found[name] = bytes(stream.readAllBytes())
         finally:
             stream.close()
-    return of_files(found, source=path)
+    return from_files(found, source=path)
 
 
 def file_exists(path: str, name: str, spark: SparkSession) -> bool:

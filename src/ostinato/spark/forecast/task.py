@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from ostinato.forecast.model import ForecastModel
 from ostinato.forecast.settings import Settings
-from ostinato.forecast.storage import of_files, to_files
-from ostinato.forecast.symbols.reader import Read
+from ostinato.forecast.storage import from_files, to_files
+from ostinato.forecast.symbols.reader import SymbolBatch
 from ostinato.spark.forecast.columns import sort_columns
 from ostinato.spark.sorting import Sorter
 
@@ -30,7 +30,7 @@ class ShippedModel:
     @classmethod
     def of(cls, model: ForecastModel, settings: Settings) -> ShippedModel:
         """The model as it is now, reading rows by these settings."""
-        parts = (model.learnt, model.order, model.judgement, model.alarm, model.choice)
+        parts = (model.statistics, model.order, model.interval_checks, model.alarm, model.choice)
         files = to_files(ForecastModel(settings, *parts))
         joined = hashlib.blake2b(digest_size=16)
         for content in files.values():
@@ -44,7 +44,7 @@ class ShippedModel:
 
 @lru_cache(maxsize=_CACHED)
 def _rebuild(shipped: ShippedModel) -> ForecastModel:
-    return of_files(shipped.files, source="this job")
+    return from_files(shipped.files, source="this job")
 
 
 def sorted_tables(batches: Iterable[pa.RecordBatch], settings: Settings, budget: int) -> Iterator[pa.Table]:
@@ -55,7 +55,7 @@ def sorted_tables(batches: Iterable[pa.RecordBatch], settings: Settings, budget:
     yield from sorter.tables()
 
 
-def split_at(read: Read, cuts: list[float]) -> Iterator[Read]:
+def split_at(read: SymbolBatch, cuts: list[float]) -> Iterator[SymbolBatch]:
     """Events up to the first cut (in seconds), then up to the next, and so on to those after the last."""
     assert read.seconds is not None
     ends = np.searchsorted(read.seconds, cuts, side="right").tolist()

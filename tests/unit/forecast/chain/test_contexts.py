@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ostinato.forecast.chain.contexts import context_automaton
-from ostinato.forecast.learn.suffix_tree import Tree
+from ostinato.forecast.learn.suffix_tree import SuffixTree
 
 A, B = 0, 1
 
 
-def tree(*contexts: tuple[int, ...], alphabet: int = 2) -> Tree:
-    return Tree(contexts, np.full((len(contexts), alphabet), 1 / alphabet), np.ones(len(contexts)))
+def tree(*contexts: tuple[int, ...], alphabet: int = 2) -> SuffixTree:
+    return SuffixTree(contexts, np.full((len(contexts), alphabet), 1 / alphabet), np.ones(len(contexts)))
 
 
 def test_without_contexts_nothing_is_remembered() -> None:

@@ -7,10 +7,10 @@ import pytest
 
 from ostinato.errors import LimitError
 from ostinato.forecast.chain.product import product
-from ostinato.forecast.learn.suffix_tree import Tree
+from ostinato.forecast.learn.suffix_tree import SuffixTree
 from ostinato.forecast.symbols.automaton import SymbolAutomaton
 
-ONE = Tree(((),), np.array([[0.5, 0.3, 0.2]]), np.ones(1))
+ONE = SuffixTree(((),), np.array([[0.5, 0.3, 0.2]]), np.ones(1))
 
 
 def automaton(rows: list[list[int]], completes: list[list[int]] | None = None, start: int = 0) -> SymbolAutomaton:
@@ -34,18 +34,18 @@ def test_what_cannot_come_gives_its_probability_to_the_others() -> None:
 
 
 def test_where_only_what_was_never_seen_can_come_all_of_it_is_as_likely() -> None:
-    tree = Tree(((),), np.array([[1.0, 0.0, 0.0]]), np.ones(1))
+    tree = SuffixTree(((),), np.array([[1.0, 0.0, 0.0]]), np.ones(1))
     assert product(automaton([[-1, 0, 0]]), tree, max_states=10).probability.tolist() == [[0.0, 0.5, 0.5]]
 
 
 def test_symbols_without_probability_are_followed_too() -> None:
-    tree = Tree(((),), np.array([[1.0, 0.0]]), np.ones(1))
+    tree = SuffixTree(((),), np.array([[1.0, 0.0]]), np.ones(1))
     assert product(automaton([[0, 1], [0, 1]]), tree, max_states=10).states == 2
 
 
 def test_too_many_states_are_an_error_that_says_what_to_lower() -> None:
     contexts = ((), (0,), (1,), (2,))
-    tree = Tree(contexts, np.full((4, 3), 1 / 3), np.ones(4))
+    tree = SuffixTree(contexts, np.full((4, 3), 1 / 3), np.ones(4))
     ring = automaton([[(state + 1) % 5, state, state] for state in range(5)])
     assert product(ring, tree, max_states=16).states == 16  # after a key's start there is always a last symbol
     with pytest.raises(LimitError, match=r"5 states and the tree needs 4 contexts(.|\n)*states=15(.|\n)*order"):

@@ -12,12 +12,12 @@ from ostinato.forecast.chain.product import Product, product
 from ostinato.forecast.chain.seconds import completion_times, seconds_ahead
 from ostinato.forecast.chain.waiting import waiting_times
 from ostinato.forecast.learn.gaps import Gaps, count_gaps
-from ostinato.forecast.learn.suffix_tree import Tree
+from ostinato.forecast.learn.suffix_tree import SuffixTree
 from ostinato.forecast.symbols.automaton import SymbolAutomaton
 
 HORIZON = 40
 AB = SymbolAutomaton(np.array([[1, 0], [1, 0]], np.int32), np.array([[0, 0], [0, 1]], bool))
-TREE = Tree(
+TREE = SuffixTree(
     ((), (0,), (1,), (0, 0), (1, 0)),
     np.array([[0.3, 0.7], [0.6, 0.4], [0.3, 0.7], [0.75, 0.25], [0.1, 0.9]]),
     np.ones(5),
@@ -144,7 +144,7 @@ def test_a_gap_may_depend_on_the_symbol_before_it() -> None:
     ticks = np.cumsum(np.where(np.concatenate([[1], symbols[:-1]]) == 0, 100.0, 1.0))
     gaps = count_gaps(symbols, None, ticks, 2)
     assert gaps.kinds.remembered == (0,)  # the rest is after `b`
-    coin = Tree(((),), np.array([[0.5, 0.5]]), np.ones(1))  # knows no context, but states tell the last symbol
+    coin = SuffixTree(((),), np.array([[0.5, 0.5]]), np.ones(1))  # knows no context, but states tell the last symbol
     chain = product(AB, coin, max_states=10, remembered=gaps.kinds.remembered)
     times = completion_times(chain, gaps, 10)
     seconds = seconds_ahead(times, np.ones(chain.states, np.float32), 0.45)

@@ -15,13 +15,13 @@ from ostinato.errors import LimitError
 from ostinato.forecast.chain.product import product
 from ostinato.forecast.chain.track import track
 from ostinato.forecast.chain.waiting import exact_waiting_times, waiting_times
-from ostinato.forecast.learn.suffix_tree import Tree
+from ostinato.forecast.learn.suffix_tree import SuffixTree
 from ostinato.forecast.symbols.automaton import SymbolAutomaton
 
 A, B = 0, 1
 # Figure 5a: a·b anywhere; Figure 5b, with the probabilities the text gives for aa and b.
 AB = SymbolAutomaton(np.array([[1, 0], [1, 2], [1, 0]], np.int32), np.array([[0, 0], [0, 1], [0, 0]], bool))
-FIGURE = Tree(
+FIGURE = SuffixTree(
     ((), (A,), (B,), (A, A), (B, A)),
     np.array([[0.6, 0.4], [0.7, 0.3], [0.5, 0.5], [0.75, 0.25], [0.1, 0.9]]),
     np.ones(5),
@@ -38,7 +38,7 @@ def test_the_worked_example_of_figure_5() -> None:
 def test_one_symbol_that_completes_is_geometric() -> None:
     coin = product(
         SymbolAutomaton(np.zeros((1, 2), np.int32), np.array([[False, True]])),
-        Tree(((),), np.array([[0.9, 0.1]]), np.ones(1)),
+        SuffixTree(((),), np.array([[0.9, 0.1]]), np.ones(1)),
         max_states=1,
     )
     expected = 0.1 * 0.9 ** np.arange(100)

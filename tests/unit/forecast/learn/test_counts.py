@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from ostinato.errors import DataError, OstinatoError
-from ostinato.forecast.learn.counts import Counts, count
+from ostinato.forecast.learn.counts import Counts, count_grams
 
 
 def ints(*values: int) -> np.ndarray:
@@ -20,31 +20,31 @@ def rows(counts: Counts) -> dict[tuple[int, ...], float]:
 
 
 def test_each_event_counts_once_after_the_last_symbols_of_its_key() -> None:
-    found = count(ints(0, 1, 0, 0, 1), ints(0, 1, 0, 0, 1), 2, 2)
+    found = count_grams(ints(0, 1, 0, 0, 1), ints(0, 1, 0, 0, 1), 2, 2)
     assert rows(found) == {(-1, -1, 0): 1, (-1, -1, 1): 1, (-1, 0, 0): 1, (-1, 1, 1): 1, (0, 0, 0): 1}
     assert list(rows(found)) == sorted(rows(found))
     assert found.total == 5
 
 
 def test_without_keys_all_events_are_of_one() -> None:
-    assert rows(count(ints(0, 1, 0, 1), None, 1, 2)) == {(-1, 0): 1, (0, 1): 2, (1, 0): 1}
+    assert rows(count_grams(ints(0, 1, 0, 1), None, 1, 2)) == {(-1, 0): 1, (0, 1): 2, (1, 0): 1}
 
 
 def test_order_zero_has_no_context() -> None:
-    assert rows(count(ints(0, 2, 2), None, 0, 3)) == {(0,): 1, (2,): 2}
+    assert rows(count_grams(ints(0, 2, 2), None, 0, 3)) == {(0,): 1, (2,): 2}
 
 
 def test_no_events() -> None:
-    empty = count(ints(), None, 3, 4)
+    empty = count_grams(ints(), None, 3, 4)
     assert empty.grams.shape == (0, 4) and empty.total == 0
-    assert empty.lowered(1).grams.shape == (0, 2)
-    assert rows(empty.merge(count(ints(1), None, 3, 4))) == {(-1, -1, -1, 1): 1}
+    assert empty.at_order(1).grams.shape == (0, 2)
+    assert rows(empty.merge(count_grams(ints(1), None, 3, 4))) == {(-1, -1, -1, 1): 1}
     assert len(Counts.from_table(empty.to_table(), order=3, alphabet=4).grams) == 0
 
 
 def test_history_is_moved_on() -> None:
     history = np.array([[-1, 2], [-1, -1]], np.int32)
-    found = count(ints(0, 1, 1), ints(0, 0, 1), 2, 3, history)
+    found = count_grams(ints(0, 1, 1), ints(0, 0, 1), 2, 3, history)
     assert rows(found) == {(-1, -1, 1): 1, (-1, 2, 0): 1, (2, 0, 1): 1}
     assert history.tolist() == [[0, 1], [-1, 1]]
 
@@ -53,7 +53,7 @@ def test_history_is_moved_on() -> None:
 def test_grams_longer_than_a_word(alphabet: int, order: int) -> None:
     symbols = np.random.default_rng(1).integers(0, alphabet, 50).astype(np.int32)
     symbols = np.concatenate([symbols, symbols])
-    found = count(symbols, None, order, alphabet)
+    found = count_grams(symbols, None, order, alphabet)
     past = [-1] * order
     expected: dict[tuple[int, ...], float] = {}
     for symbol in symbols.tolist():
@@ -62,36 +62,36 @@ def test_grams_longer_than_a_word(alphabet: int, order: int) -> None:
         past = [*past, symbol][1:]
     assert rows(found) == expected
     assert list(rows(found)) == sorted(expected)
-    assert rows(found.lowered(order)) == expected
+    assert rows(found.at_order(order)) == expected
 
 
 def test_lowering_forgets_the_oldest_symbols() -> None:
     symbols = np.random.default_rng(2).integers(0, 3, 200).astype(np.int32)
     for order in range(5):
-        assert rows(count(symbols, None, 4, 3).lowered(order)) == rows(count(symbols, None, order, 3))
+        assert rows(count_grams(symbols, None, 4, 3).at_order(order)) == rows(count_grams(symbols, None, order, 3))
     with pytest.raises(OstinatoError, match="order cannot be 5"):
-        count(symbols, None, 4, 3).lowered(5)
+        count_grams(symbols, None, 4, 3).at_order(5)
 
 
 def test_merging_takes_the_larger_alphabet() -> None:
-    merged = count(ints(0, 1), None, 1, 2).merge(count(ints(0, 4), None, 1, 5))
+    merged = count_grams(ints(0, 1), None, 1, 2).merge(count_grams(ints(0, 4), None, 1, 5))
     assert merged.alphabet == 5
     assert rows(merged) == {(-1, 0): 2, (0, 1): 1, (0, 4): 1}
     with pytest.raises(DataError, match="order 1 and of order 2"):
-        count(ints(0), None, 1, 2).merge(count(ints(0), None, 2, 2))
+        count_grams(ints(0), None, 1, 2).merge(count_grams(ints(0), None, 2, 2))
 
 
 def test_decaying_to_nothing_forgets() -> None:
-    counts = count(ints(0, 1, 1, 1), None, 0, 2)
-    assert rows(counts.decayed(0.5)) == {(0,): 0.5, (1,): 1.5}
-    assert rows(counts.decayed(0.5e-6)) == {(1,): 1.5e-6}
-    assert rows(counts.decayed(1.0)) == rows(counts)
+    counts = count_grams(ints(0, 1, 1, 1), None, 0, 2)
+    assert rows(counts.decay(0.5)) == {(0,): 0.5, (1,): 1.5}
+    assert rows(counts.decay(0.5e-6)) == {(1,): 1.5e-6}
+    assert rows(counts.decay(1.0)) == rows(counts)
     with pytest.raises(OstinatoError, match="from 0 to 1"):
-        counts.decayed(2)
+        counts.decay(2)
 
 
 def test_a_table_may_come_in_parts_and_out_of_order() -> None:
-    counts = count(np.random.default_rng(3).integers(0, 4, 300).astype(np.int32), None, 2, 4).decayed(0.75)
+    counts = count_grams(np.random.default_rng(3).integers(0, 4, 300).astype(np.int32), None, 2, 4).decay(0.75)
     table = counts.to_table()
     assert table.schema == pa.schema({"gram": pa.list_(pa.int32()), "weight": pa.float64()})
     mixed = pa.concat_tables([table.slice(20), table.slice(0, 20), table])
@@ -141,9 +141,9 @@ def test_what_the_kernel_cannot_trust_is_refused(
     symbols: np.ndarray, keys: np.ndarray | None, history: np.ndarray | None, message: str
 ) -> None:
     with pytest.raises(DataError, match=message):
-        count(symbols, keys, 2, 3, history)
+        count_grams(symbols, keys, 2, 3, history)
 
 
 def test_a_negative_order_is_refused() -> None:
     with pytest.raises(OstinatoError, match="order cannot be -1"):
-        count(ints(0), None, -1, 1)
+        count_grams(ints(0), None, -1, 1)

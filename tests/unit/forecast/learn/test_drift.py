@@ -55,8 +55,8 @@ def test_events_that_became_easier_ring_too(alarm: DriftAlarm) -> None:
 def test_what_the_model_goes_on_to_learn_is_no_drift(alarm: DriftAlarm) -> None:
     for _ in range(20):
         assert alarm.step(alarm.expected - 0.3, 200) is None or alarm.learning == 0
-        alarm.learned(-0.3, shift=True)
-    alarm.learned(0.0, shift=False)
+        alarm.record_learning(-0.3, shift=True)
+    alarm.record_learning(0.0, shift=False)
     assert run(alarm, np.full(1000, alarm.expected - 0.3))
 
 

@@ -52,7 +52,7 @@ def test_merging_takes_the_larger_alphabet_and_decay_keeps_the_mean() -> None:
     small, large = count_gaps(symbols, keys, ticks, 3), count_gaps(symbols, keys, ticks, 4)
     assert small.merge(large).alphabet == large.merge(small).alphabet == 4
     assert small.merge(large).total == 2 * small.total
-    assert small.decayed(0.5).total == small.total / 2 and small.decayed(0.5).mean == pytest.approx(small.mean)
+    assert small.decay(0.5).total == small.total / 2 and small.decay(0.5).mean == pytest.approx(small.mean)
 
 
 def test_a_table_holds_all_of_it() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ostinato.forecast.learn.truth import Truth, completions, seconds_until, waits
-from ostinato.forecast.score.scores import outcomes
+from ostinato.forecast.score.scores import count_outcomes
 
 
 def test_a_key_waits_for_its_own_next_completion() -> None:
@@ -58,7 +58,7 @@ def test_the_rate_is_right_even_when_keys_are_short(length: int) -> None:
     events, rate, within = 400_000, 0.1, 7
     keys = (np.arange(events) // length).astype(np.int32)
     truth = Truth.of(rng.random(events) < rate, keys)
-    found = outcomes(np.ones(1), np.zeros(events, np.int32), truth, within)
+    found = count_outcomes(np.ones(1), np.zeros(events, np.int32), truth, within)
     assert found.rate == pytest.approx(1 - (1 - rate) ** within, abs=0.01)
 
 
@@ -68,7 +68,7 @@ def test_events_that_are_near_the_end_of_their_key_by_their_nature_are_not_stood
     keys, places = np.repeat(np.arange(20_000, dtype=np.int32), 12), np.tile(np.arange(12), 20_000)
     truth = Truth.of((rng.random(len(keys)) < 0.4) & (places > 3), keys)
     states = np.minimum(places, 4).astype(np.int32)
-    found = outcomes(np.linspace(0, 1, 5), states, truth, 3)
+    found = count_outcomes(np.linspace(0, 1, 5), states, truth, 3)
     rates = found.positives / (found.positives + found.negatives)
     assert rates == pytest.approx([0, 0.4, 0.64, 0.784, 0.784], abs=0.015)
     assert found.total == pytest.approx(9 * 20_000)  # of the last three events of a key nothing is known

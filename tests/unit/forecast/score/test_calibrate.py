@@ -9,7 +9,7 @@ import pytest
 from ostinato.forecast.chain.intervals import forecasts
 from ostinato.forecast.learn.truth import Truth
 from ostinato.forecast.score.baselines import mean_rate
-from ostinato.forecast.score.calibrate import NEVER, Calibration, Evidence, judged, levels
+from ostinato.forecast.score.calibrate import NEVER, Calibration, Evidence, gather_evidence, levels
 from ostinato.forecast.score.scores import interval_scores
 
 HORIZON = 100
@@ -26,7 +26,9 @@ def one_state(truth: Truth) -> np.ndarray:
 def evidence(table: np.ndarray, truth: Truth, promised: float, states: np.ndarray | None = None) -> Evidence:
     made = [forecasts(table, nominal) for nominal in levels(promised)]
     earliest, latest = (np.stack([getattr(each, name) for each in made]) for name in ("earliest", "latest"))
-    return judged(promised, earliest, latest, one_state(truth) if states is None else states, truth, table.shape[1])
+    return gather_evidence(
+        promised, earliest, latest, one_state(truth) if states is None else states, truth, table.shape[1]
+    )
 
 
 def calibrate(table: np.ndarray, states: np.ndarray, truth: Truth, promised: float) -> Calibration:
@@ -81,22 +83,22 @@ def test_a_level_that_makes_no_interval_is_left_again() -> None:
     table = mean_rate(0.1, 30)
     rare, usual = (evidence(table, stream(rate, 4000, seed=3), 0.9) for rate in (0.04, 0.1))
     assert usual.calibration().enough
-    after = usual.followed_by(rare, 0.5)
+    after = usual.merge_later(rare, 0.5)
     assert after.calibration().nominal == NEVER
     for _ in range(5):
-        after = after.followed_by(usual, 0.5)
+        after = after.merge_later(usual, 0.5)
     assert after.calibration().enough and after.calibration().nominal < 0.97
 
 
 def test_what_was_long_ago_is_forgotten() -> None:
     table = mean_rate(0.1, HORIZON)
     many, few = evidence(table, stream(0.1), 0.8), evidence(table, stream(0.05, 5000, seed=4), 0.8)
-    both = many.followed_by(few, 1.0)
+    both = many.merge_later(few, 1.0)
     assert both.completions == pytest.approx(1000) and few.completions > 200
     for _ in range(5):
-        both = both.followed_by(few, 1.0)
+        both = both.merge_later(few, 1.0)
     assert both.calibration().coverage == pytest.approx(few.calibration().coverage, abs=0.05)
-    assert few.followed_by(many, 1.0).completions == many.completions  # more than is remembered
+    assert few.merge_later(many, 1.0).completions == many.completions  # more than is remembered
 
 
 def test_a_saved_state_goes_on() -> None:

@@ -12,12 +12,12 @@ from ostinato.forecast.learn.truth import Truth
 from ostinato.forecast.score.scores import (
     Decisions,
     Distances,
-    Outcomes,
-    banded,
+    ForecastOutcomes,
+    count_outcomes,
+    count_outcomes_by_band,
     distance_bands,
     interval_scores,
-    likely,
-    outcomes,
+    probability_within,
 )
 
 
@@ -25,11 +25,11 @@ def ints(*values: int) -> Any:
     return np.array(values, np.int32)
 
 
-def seen(*pairs: tuple[float, int]) -> Outcomes:
+def seen(*pairs: tuple[float, int]) -> ForecastOutcomes:
     """Events as (probability, happened)."""
     said = np.array([pair[0] for pair in pairs], float)
     happened = np.array([pair[1] for pair in pairs], float)
-    return Outcomes(said, happened, 1 - happened)
+    return ForecastOutcomes(said, happened, 1 - happened)
 
 
 def intervals(*bounds: tuple[int, int]) -> Any:
@@ -39,14 +39,14 @@ def intervals(*bounds: tuple[int, int]) -> Any:
 def test_outcomes_are_counted_per_state_and_what_is_not_known_is_left_out() -> None:
     states = ints(0, 0, 1, 1, 1)
     truth = Truth(ints(2, 3, 1, 0, 0), ints(9, 9, 9, 9, 1))
-    found = outcomes(np.array([0.3, 0.6]), states, truth, 2, np.ones((1, 3)))
+    found = count_outcomes(np.array([0.3, 0.6]), states, truth, 2, np.ones((1, 3)))
     assert found.probability.tolist() == [0.3, 0.6]
     assert found.positives.tolist() == [1, 1] and found.negatives.tolist() == [1, 1]
     assert found.total == 4 and found.rate == 0.5
 
 
 def test_nothing_is_known_beyond_the_longest_key() -> None:
-    found = outcomes(np.array([0.5]), ints(0, 0), Truth(ints(1, 0), ints(1, 2)), 4)
+    found = count_outcomes(np.array([0.5]), ints(0, 0), Truth(ints(1, 0), ints(1, 2)), 4)
     assert found.total == 0 and math.isnan(found.rate)
     assert math.isnan(found.auc()) and math.isnan(found.brier()) and math.isnan(found.reliability().error)
 
@@ -104,7 +104,7 @@ def test_scores_by_distance() -> None:
     truth = Truth(ints(1, 0, 0, 1, 1), ints(5, 5, 5, 5, 5))
     bands = np.array([0, 0, 1, 1, -1], np.int8)
     probability = np.array([0.9, 0.1])
-    near, far = banded(probability, ints(0, 1, 0, 1, 0), truth, 2, bands, 2)
+    near, far = count_outcomes_by_band(probability, ints(0, 1, 0, 1, 0), truth, 2, bands, 2)
     assert near.auc() == 1 and far.auc() == 0
     assert near.total + far.total == 4
 
@@ -145,9 +145,12 @@ def test_without_intervals_there_is_no_coverage() -> None:
 
 def test_a_probability_never_exceeds_one() -> None:
     table = np.array([[0.3, 0.3, 0.41], [0.0, 0.5, 0.1]], np.float32)
-    assert likely(table, 2) == pytest.approx([0.6, 0.5]) and likely(table, 3).tolist() == [1.0, pytest.approx(0.6)]
+    assert probability_within(table, 2) == pytest.approx([0.6, 0.5]) and probability_within(table, 3).tolist() == [
+        1.0,
+        pytest.approx(0.6),
+    ]
 
 
 def test_forecasts_of_other_events_are_refused() -> None:
     with pytest.raises(DataError, match="1 forecasts cannot be scored against 2 events"):
-        outcomes(np.array([0.5]), ints(0), Truth(ints(1, 2), ints(3, 3)), 2)
+        count_outcomes(np.array([0.5]), ints(0), Truth(ints(1, 2), ints(3, 3)), 2)

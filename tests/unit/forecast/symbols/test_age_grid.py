@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import ostinato as ost
 from ostinato.core.clock import Clock
-from ostinato.forecast.pattern import Pattern
-from ostinato.forecast.symbols.age_grid import Grid, Pace, Walk, chosen
-from ostinato.forecast.symbols.pace import Pacer
+from ostinato.forecast.pattern import ForecastPattern
+from ostinato.forecast.symbols.age_grid import Grid, GridWalk, Pace, choose_grid
+from ostinato.forecast.symbols.pace import PaceMeter
 
 SECOND = 10**9
 CLOCK = Clock("ts", pa.int64())
@@ -53,7 +53,7 @@ def test_events_at_regular_times_are_as_exact_as_a_window_of_events(query: str) 
     assert timed.forecast(later)["probability"].to_numpy() == pytest.approx(
         expected["probability"].to_numpy(), abs=1e-6
     )
-    assert timed.learnt.symbols.grid == Grid(SECOND, seconds, 1)
+    assert timed.statistics.symbols.grid == Grid(SECOND, seconds, 1)
 
 
 @pytest.mark.parametrize("gaps", ["uniform", "exponential", "two kinds"])
@@ -85,7 +85,7 @@ def test_a_window_of_nothing_holds_what_happens_at_once() -> None:
     model = ost.Forecaster("A ; B WITHIN 0 seconds", horizon=1, order=0).fit(table(times, 1, (0.5, 0.5, 0.0)))
     ends = model.forecast(pa.table({"ts": [0.0, 0.0, 1.0, 2.0], "type": list("ABAB")}))
     assert ends["completes"].to_pylist() == [False, True, False, False]
-    assert model.learnt.symbols.grid == Grid(SECOND, 0, 0)
+    assert model.statistics.symbols.grid == Grid(SECOND, 0, 0)
 
 
 def test_gaps_that_were_never_seen_are_made_up_for() -> None:
@@ -114,9 +114,9 @@ def test_ages_do_not_drift(events: list[tuple[int, int]], parts: int, cell: int,
     keys = np.unique(keys, return_inverse=True)[1].astype(np.int32)
     ticks = np.cumsum([gap for _, gap in events]).astype(np.int64) - 1000
     grid = Grid(cell * float(SECOND), parts, 1)
-    walk, parted = (Walk(grid, CLOCK, range(parts + 1) if told_apart else grid.steps) for _ in range(2))
+    walk, parted = (GridWalk(grid, CLOCK, range(parts + 1) if told_apart else grid.steps) for _ in range(2))
     count = int(keys.max()) + 1
-    steps = walk.walk(keys, ticks, count)[0]
+    steps = walk.advance(keys, ticks, count)[0]
     for key in range(count):
         own, gone = ticks[keys == key] / cell, np.cumsum(steps[keys == key])
         whole = np.flatnonzero(steps[keys == key] == grid.end)
@@ -127,7 +127,7 @@ def test_ages_do_not_drift(events: list[tuple[int, int]], parts: int, cell: int,
     middle = len(keys) // 2
     met = np.unique(keys, return_index=True)[1]
     if (met < middle).all():
-        found = [parted.walk(keys[part], ticks[part], count)[0] for part in (slice(0, middle), slice(middle, None))]
+        found = [parted.advance(keys[part], ticks[part], count)[0] for part in (slice(0, middle), slice(middle, None))]
         assert np.concatenate(found).tolist() == steps.tolist()
 
 
@@ -135,9 +135,9 @@ def test_ages_do_not_drift(events: list[tuple[int, int]], parts: int, cell: int,
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 50)), min_size=1, max_size=30), st.integers(1, 6))
 def test_the_pace_does_not_depend_on_the_order(events: list[tuple[int, int]], unit: int) -> None:
     rows = pa.table({"k": [k for k, _ in events], "ts": [t * unit for _, t in events], "type": ["A"] * len(events)})
-    pattern = Pattern.of("A ; B PARTITION BY k WITHIN 5 seconds")
+    pattern = ForecastPattern.of("A ; B PARTITION BY k WITHIN 5 seconds")
     told: dict[str, Any] = {"time": None, "type": None, "order_by": ()}
-    whole, parted = Pacer(pattern, told), Pacer(pattern, told)
+    whole, parted = PaceMeter(pattern, told), PaceMeter(pattern, told)
     whole.add(rows)
     backwards = rows.take(pa.array(np.arange(len(rows))[::-1].copy()))
     for begin in range(0, len(rows), 7):
@@ -154,13 +154,13 @@ def test_the_pace_does_not_depend_on_the_order(events: list[tuple[int, int]], un
 
 def test_the_grid_follows_the_pace_and_the_states() -> None:
     paced = Pace(100, 150.0, 1, 1e-9)
-    assert chosen(30, paced, lambda parts, times: True).parts == 64
-    assert chosen(30, paced, lambda parts, times: parts <= 20).parts == 20
-    assert chosen(30, paced, lambda parts, times: False).parts == 4
-    assert chosen(30, Pace(), lambda parts, times: True).parts == 32
-    grid = chosen(30, Pace(100, 150.0, 1, 0.5), lambda parts, times: True)
+    assert choose_grid(30, paced, lambda parts, times: True).parts == 64
+    assert choose_grid(30, paced, lambda parts, times: parts <= 20).parts == 20
+    assert choose_grid(30, paced, lambda parts, times: False).parts == 4
+    assert choose_grid(30, Pace(), lambda parts, times: True).parts == 32
+    grid = choose_grid(30, Pace(100, 150.0, 1, 0.5), lambda parts, times: True)
     assert grid == Grid(0.5, 60, 3)
-    assert chosen(30, paced, lambda parts, times: True).cell == pytest.approx(30 / 64.5)
+    assert choose_grid(30, paced, lambda parts, times: True).cell == pytest.approx(30 / 64.5)
     assert Grid(1.0, 20, 1).steps == [*range(9), 10, 12, 14, 16, 20, 21]
 
 
@@ -170,22 +170,22 @@ def test_more_states_make_a_finer_grid() -> None:
     for states in (20_000, 100_000, 500_000):
         limits = ost.ForecastLimits(pattern_states=states)
         made = ost.Forecaster("A ; B ; B ; B WITHIN 60 seconds", horizon=2, order=0, limits=limits).fit(history)
-        assert made.learnt.symbols.grid is not None
-        parts.append(made.learnt.symbols.grid.parts)
+        assert made.statistics.symbols.grid is not None
+        parts.append(made.statistics.symbols.grid.parts)
     assert parts == sorted(set(parts))
 
 
 def test_the_grid_is_kept(tmp_path: Path) -> None:
     times = np.cumsum(np.random.default_rng(1).exponential(1.0, 3000))
     model = ost.Forecaster("A ; B ; B WITHIN 9 seconds", horizon=5, order=1).fit(table(times, 2))
-    grid = model.learnt.symbols.grid
+    grid = model.statistics.symbols.grid
     model.save(tmp_path / "model")
     loaded = ost.ForecastModel.load(tmp_path / "model")
-    assert loaded.learnt.symbols.grid == grid and loaded.fingerprint == model.fingerprint
+    assert loaded.statistics.symbols.grid == grid and loaded.fingerprint == model.fingerprint
     later = table(times * 3, 4)
     assert loaded.forecast(later).equals(model.forecast(later))
     model.update(later)
-    assert model.learnt.symbols.grid == grid
+    assert model.statistics.symbols.grid == grid
     assert f"{grid.parts if grid else 0} of them" in model.explain()
 
 

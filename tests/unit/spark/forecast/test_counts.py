@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from ostinato.errors import DataError
-from ostinato.forecast.learn.statistics import Learner
+from ostinato.forecast.learn.statistics import StatisticsCollector
 from ostinato.forecast.symbols.encoder import Symbols
-from ostinato.forecast.symbols.reader import Reader
+from ostinato.forecast.symbols.reader import SymbolReader
 from ostinato.spark.forecast.counts import COUNT_ROWS, KEYS, CountTask, add_up, from_rows, to_rows
 from ostinato.spark.packing import ROWS, unpack
 from support.spark.forecast import PATTERNS, SIZE, by_task, counts_by_meaning, forecaster, history
@@ -23,21 +23,21 @@ from support.spark.forecast import PATTERNS, SIZE, by_task, counts_by_meaning, f
 def test_counts_of_tasks_add_up(text: str, budget: int) -> None:
     made, rows = forecaster(text), history()
     cut = 150.0
-    none = replace(made.fit(rows).learnt.symbols, minterms=(), effects=(), observed=0, outcomes=())
+    none = replace(made.fit(rows).statistics.symbols, minterms=(), effects=(), observed=0, outcomes=())
     task = CountTask(none, made.settings, 2, cut, 3, budget)
     packed = [batch for part in by_task(rows) for batch in task(part)]
     found = [unpack(row.as_buffer(), COUNT_ROWS) for batch in add_up(packed) for row in batch[ROWS]]
     table = pa.Table.from_batches(found)
     assert len(table.group_by(KEYS).aggregate([])) == len(table), "a gram is in one bucket only"
     head, tail = from_rows(table, none, 2)
-    reader = Reader(made.pattern, made.settings.binding, none, learning=True)
+    reader = SymbolReader(made.pattern, made.settings.binding, none, learning=True)
     read = reader.read(rows)
-    learner = Learner(reader.symbols, 2, read.key_count)
+    collector = StatisticsCollector(reader.symbols, 2, read.key_count)
     assert read.seconds is not None
     split = int(np.searchsorted(read.seconds, cut, side="right"))
     unknown = np.zeros(0, np.bool_)
     for ours, begin, end in ((head, 0, split), (tail, split, SIZE)):
-        expected = learner.learn(read.part(begin, end), unknown)
+        expected = collector.collect(read.part(begin, end), unknown)
         assert counts_by_meaning(ours) == counts_by_meaning(expected)
         assert ours.events == expected.events
         assert ours.gaps.total == expected.gaps.total
@@ -46,10 +46,12 @@ def test_counts_of_tasks_add_up(text: str, budget: int) -> None:
 
 @pytest.mark.parametrize("text", PATTERNS.values(), ids=PATTERNS)
 def test_grams_there_and_back(text: str) -> None:
-    learnt = forecaster(text).fit(history()).learnt
-    head, tail = from_rows(to_rows(learnt, later=False), Symbols(learnt.symbols.pattern), learnt.counts.order)
-    assert counts_by_meaning(head) == counts_by_meaning(learnt)
-    assert not tail.events and len(tail.symbols) == len(learnt.symbols)
+    statistics = forecaster(text).fit(history()).statistics
+    head, tail = from_rows(
+        to_rows(statistics, later=False), Symbols(statistics.symbols.pattern), statistics.counts.order
+    )
+    assert counts_by_meaning(head) == counts_by_meaning(statistics)
+    assert not tail.events and len(tail.symbols) == len(statistics.symbols)
 
 
 def test_no_rows_teach_nothing() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import ostinato as ost
 from ostinato.errors import DataError
 from ostinato.forecast.model import ForecastModel
-from ostinato.forecast.score import answer
+from ostinato.forecast.score.columns import forecast_schema
 from ostinato.spark.forecast.processor import BucketState, StreamPlan
 from ostinato.spark.forecast.task import ShippedModel
 
@@ -46,7 +46,7 @@ def model(name: str) -> ForecastModel:
 
 
 def streaming(of: ForecastModel, buckets: int = 3) -> StreamPlan:
-    output = pa.schema([*SCHEMA, *answer.schema(timed=True)])
+    output = pa.schema([*SCHEMA, *forecast_schema(timed=True)])
     return StreamPlan(ShippedModel.of(of, of.settings), of.fingerprint, SCHEMA, output, buckets, 0)
 
 
@@ -113,3 +113,10 @@ def test_a_checkpoint_goes_on_with_its_model_and_its_buckets() -> None:
 def test_a_model_that_was_loaded_is_the_same(tmp_path: Any) -> None:
     model("key").save(tmp_path / "model")
     assert ForecastModel.load(tmp_path / "model").fingerprint == model("key").fingerprint
+
+
+def test_fingerprints_of_earlier_releases_hold() -> None:
+    """Checkpoints and snapshots keep them: one that changes would be taken for another model."""
+    query = "A AS x ; B AS y PARTITION BY k WITHIN 5 seconds"
+    fitted = ost.Forecaster(query, order=1, horizon=5, holdout=0, time="ts", features=["v > 1"]).fit(HISTORY)
+    assert fitted.fingerprint == "8a42d9ca824573c9b9d0ca905116ca475910f9d173b023c6161e527c69da55fd"

@@ -1,4 +1,4 @@
-"""From counts to forecasts: the tree, its product with the pattern, waiting times, and what each state foretells."""
+"""From counts to forecasts: the tree, its product with the pattern, waiting times, and the forecast of each state."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from ostinato.core.arrays import Bools, Int32
 from ostinato.forecast.chain.intervals import Forecasts, forecasts
 from ostinato.forecast.chain.product import Product, product
 from ostinato.forecast.chain.seconds import CompletionTimes, SecondsAhead, completion_times, seconds_ahead
-from ostinato.forecast.chain.track import track, track_standing
+from ostinato.forecast.chain.track import track, track_ages
 from ostinato.forecast.chain.waiting import Float32, waiting_times
 from ostinato.forecast.learn.counts import Counts
 from ostinato.forecast.learn.gaps import Gaps
-from ostinato.forecast.learn.suffix_tree import Tree, learn
+from ostinato.forecast.learn.suffix_tree import SuffixTree, learn_tree
 from ostinato.forecast.learn.truth import completions
 from ostinato.forecast.settings import Settings
 from ostinato.forecast.symbols.automaton import SymbolAutomaton
-from ostinato.forecast.symbols.reader import Read
+from ostinato.forecast.symbols.reader import SymbolBatch
 
 
 @dataclass(frozen=True, eq=False)
-class Machine:
-    """Everything that follows from what was counted, each found when it is first asked for."""
+class Predictor:
+    """Everything that follows from the counts; each part is computed when it is first needed."""
 
     automaton: SymbolAutomaton
-    tree: Tree
+    tree: SuffixTree
     gaps: Gaps
     settings: Settings
 
     @classmethod
-    def of(cls, automaton: SymbolAutomaton, counts: Counts, gaps: Gaps, settings: Settings, order: int) -> Machine:
+    def of(cls, automaton: SymbolAutomaton, counts: Counts, gaps: Gaps, settings: Settings, order: int) -> Predictor:
         """Symbols that were never counted have no probability."""
-        whole = replace(counts.lowered(order), alphabet=automaton.next.shape[1])
-        return cls(automaton, learn(whole, settings.learning), gaps, settings)
+        whole = replace(counts.at_order(order), alphabet=automaton.next.shape[1])
+        return cls(automaton, learn_tree(whole, settings.learning), gaps, settings)
 
     @cached_property
     def product(self) -> Product:
@@ -44,7 +44,7 @@ class Machine:
 
     @cached_property
     def remembered(self) -> tuple[int, ...]:
-        """Symbols that states tell only for the sake of the gaps after them; none where that could be too much."""
+        """Symbols that states remember only for the gaps after them; none where that could make too many states."""
         symbols, limits = self.gaps.kinds.remembered, self.settings.limits
         states = self.automaton.states * (len(self.tree.contexts) + len(symbols))
         return symbols if states * max(4 * self.settings.horizon / limits.memory, 1 / limits.states) <= 1 else ()
@@ -65,20 +65,20 @@ class Machine:
         """`within` is the probability per state of a completion within the horizon."""
         return None if self.completion_times is None else seconds_ahead(self.completion_times, within, nominal)
 
-    def states(self, read: Read) -> Int32:
+    def states(self, read: SymbolBatch) -> Int32:
         """The state after each event of a stream that begins here."""
         return self.follow(read, np.zeros(read.key_count, np.int32))
 
-    def follow(self, read: Read, states: Int32) -> Int32:
+    def follow(self, read: SymbolBatch, states: Int32) -> Int32:
         """The state after each event; `states` has that of each key and is brought up to date."""
-        standing = self.automaton.standing
-        if standing is None or read.stands is None:
+        state_by_ages = self.automaton.state_by_ages
+        if state_by_ages is None or read.age_ids is None:
             return track(self.product.next, read.symbols, read.keys, states)
-        numbers = np.array([standing.get(ages, -1) for ages in read.stood], np.int32)
-        return track_standing(self.product, read, numbers[read.stands], states)
+        numbers = np.array([state_by_ages.get(ages, -1) for ages in read.known_ages], np.int32)
+        return track_ages(self.product, read, numbers[read.age_ids], states)
 
 
-def completed(automaton: SymbolAutomaton, read: Read) -> Bools:
+def find_completions(automaton: SymbolAutomaton, read: SymbolBatch) -> Bools:
     """Whether each event of a stream that begins here completes a match."""
     if read.completes is not None:
         return read.completes

@@ -10,18 +10,18 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Bools, Float64, Int32
 from ostinato.core.options import bad_option
-from ostinato.forecast.chain.machine import Machine
+from ostinato.forecast.chain.predictor import Predictor
 from ostinato.forecast.chain.waiting import Float32
-from ostinato.forecast.score.scores import likely
-from ostinato.forecast.settings import plain
+from ostinato.forecast.score.scores import probability_within
+from ostinato.forecast.settings import to_python
 
 COMPLETES = "completes"
 BEFORE_WITHIN = 2  # columns: the probability, and what is beyond
 
 
-def per_state(machine: Machine, nominal: float, nominal_seconds: float) -> pa.Table:
+def state_table(predictor: Predictor, nominal: float, nominal_seconds: float) -> pa.Table:
     """A row for each state; NULL where there is no forecast."""
-    found = machine.forecasts(nominal)
+    found = predictor.forecasts(nominal)
     none, never = found.earliest == 0, found.point == 0
     chance = _certain(found.probability)
     columns: dict[str, Any] = {
@@ -32,7 +32,7 @@ def per_state(machine: Machine, nominal: float, nominal_seconds: float) -> pa.Ta
         "latest": pa.array(found.latest, mask=none),
         "mass": pa.array(_certain(found.mass), mask=none),
     }
-    seconds = machine.seconds(nominal_seconds, found.probability)
+    seconds = predictor.seconds(nominal_seconds, found.probability)
     if seconds is not None:
         columns["point_seconds"] = pa.array(seconds.point, from_pandas=True)  # NaN becomes NULL
         for name in ("earliest", "latest", "mass"):
@@ -40,19 +40,21 @@ def per_state(machine: Machine, nominal: float, nominal_seconds: float) -> pa.Ta
     return pa.table(columns)
 
 
-def with_within(states_table: pa.Table, waiting: Float32, within: Sequence[int]) -> pa.Table:
+def add_within(states_table: pa.Table, waiting: Float32, within: Sequence[int]) -> pa.Table:
     """With a column more for each number of events: the probability of a completion within so many."""
     whole = states_table["probability"].to_numpy()
     for place, ahead in enumerate(within, BEFORE_WITHIN):
         # Never more than that of the whole horizon, which was rounded down.
-        chance = np.minimum(_certain(likely(waiting, ahead)), whole) if ahead < waiting.shape[1] else whole
+        chance = np.minimum(_certain(probability_within(waiting, ahead)), whole) if ahead < waiting.shape[1] else whole
         states_table = states_table.add_column(place, f"within_{ahead}", pa.array(chance))
     return states_table
 
 
 def check_within(within: object, horizon: int) -> tuple[int, ...]:
     """Raises OstinatoError unless these are numbers of events up to the horizon."""
-    given = [plain(each) for each in within] if isinstance(within, Iterable) and not isinstance(within, str) else None
+    given = (
+        [to_python(each) for each in within] if isinstance(within, Iterable) and not isinstance(within, str) else None
+    )
     if given is None or any(isinstance(each, bool) or not isinstance(each, int) for each in given):
         raise bad_option("within", within, "a list of numbers of events, such as [5, 20]")
     for each in given:
@@ -67,12 +69,12 @@ def _certain(chances: Float32 | Float64) -> Float64:
     return found
 
 
-def answer(states_table: pa.Table, states: Int32, completes: Bools) -> pa.Table:
+def event_rows(states_table: pa.Table, states: Int32, completes: Bools) -> pa.Table:
     """A row for each event, by the state after it."""
     return states_table.take(pa.array(states)).append_column(COMPLETES, pa.array(completes))
 
 
-def schema(timed: bool, within: Sequence[int] = ()) -> pa.Schema:
+def forecast_schema(timed: bool, within: Sequence[int] = ()) -> pa.Schema:
     """The columns of an answer, in order."""
     fields: list[tuple[str, pa.DataType]] = [("probability", pa.float64()), ("beyond", pa.float64())]
     fields += [(f"within_{ahead}", pa.float64()) for ahead in within]
