@@ -11,10 +11,11 @@ from ostinato.forecast.chain.contexts import context_automaton
 from ostinato.forecast.chain.intervals import forecasts
 from ostinato.forecast.chain.product import product
 from ostinato.forecast.chain.track import track
-from ostinato.forecast.chain.waiting import exact_waiting_times, waiting_times
+from ostinato.forecast.chain.waiting import waiting_times
 from ostinato.forecast.learn.suffix_tree import SuffixTree
 from ostinato.forecast.semantics import waiting as semantics
-from support.generators.forecast import automata, baseline_trees, histories
+from support.forecast import exact_waiting_times, plain_contexts, plain_moves
+from support.generators.forecast import automata, histories, suffix_trees
 
 
 def after(next: np.ndarray, history: tuple[int, ...]) -> int:
@@ -25,12 +26,13 @@ def after(next: np.ndarray, history: tuple[int, ...]) -> int:
 
 @given(st.data(), st.integers(1, 3))
 def test_the_recursion_equals_all_futures(data: st.DataObject, alphabet: int) -> None:
-    automaton, tree = data.draw(automata(alphabet)), data.draw(baseline_trees(alphabet))
+    automaton, tree = data.draw(automata(alphabet)), data.draw(suffix_trees(alphabet))
     history = data.draw(histories(automaton))
     found = product(automaton, tree, max_states=10_000)
     state = after(found.next, history)
     exact = exact_waiting_times(found, 5)
-    assert exact[state] == pytest.approx(semantics.waiting_time(automaton, tree, history, 5), abs=1e-12, rel=0)
+    expected = semantics.waiting_time(plain_moves(automaton), plain_contexts(tree), automaton.start, history, 5)
+    assert exact[state] == pytest.approx(expected, abs=1e-12, rel=0)
     stored = waiting_times(found, 40)
     assert (stored[:, :5] <= exact).all() and stored[:, :5] == pytest.approx(exact, rel=2e-7, abs=1e-30)
     assert stored.sum(axis=1, dtype=np.float64).max() <= 1
@@ -38,22 +40,23 @@ def test_the_recursion_equals_all_futures(data: st.DataObject, alphabet: int) ->
 
 @given(st.data(), st.integers(1, 3))
 def test_every_row_of_the_product_is_what_can_come_after_the_history(data: st.DataObject, alphabet: int) -> None:
-    automaton, tree = data.draw(automata(alphabet)), data.draw(baseline_trees(alphabet))
+    automaton, tree = data.draw(automata(alphabet)), data.draw(suffix_trees(alphabet))
     history = data.draw(histories(automaton))
     found = product(automaton, tree, max_states=10_000)
     state = after(found.next, history)
     place = int(found.pattern[state])
-    rows = [semantics.probability(automaton, tree, place, history, symbol) for symbol in range(alphabet)]
+    moves, contexts = plain_moves(automaton), plain_contexts(tree)
+    rows = [semantics.probability(moves, contexts, place, history, symbol) for symbol in range(alphabet)]
     assert found.probability[state] == pytest.approx(rows, abs=1e-15)
     assert found.probability.sum(axis=1) == pytest.approx(np.ones(found.states))
     assert (found.completes[state] == (automaton.completes[place] & (automaton.next[place] >= 0))).all()
 
 
-@given(baseline_trees(3), st.lists(st.integers(0, 2), max_size=12).map(tuple))
+@given(suffix_trees(3), st.lists(st.integers(0, 2), max_size=12).map(tuple))
 def test_contexts_are_the_longest_suffixes(tree: SuffixTree, history: tuple[int, ...]) -> None:
     contexts = context_automaton(tree)
     state = after(contexts.next, history)
-    assert contexts.node[state] == semantics.node(tree, history)
+    assert tree.contexts[contexts.node[state]] == semantics.longest_context(plain_contexts(tree), history)
     prefixes = {context[:end] for context in tree.contexts for end in range(len(context) + 1)}
     suffix = next(history[at:] for at in range(len(history) + 1) if history[at:] in prefixes)
     assert contexts.states == len(prefixes) and state == after(contexts.next, suffix)

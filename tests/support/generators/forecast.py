@@ -10,7 +10,7 @@ from ostinato.forecast.symbols.automaton import SymbolAutomaton
 
 
 @st.composite
-def baseline_trees(draw: st.DrawFn, alphabet: int) -> SuffixTree:
+def suffix_trees(draw: st.DrawFn, alphabet: int) -> SuffixTree:
     """With all suffixes of each context; some symbols never follow."""
     chosen = draw(st.lists(st.lists(st.integers(0, alphabet - 1), max_size=4).map(tuple), max_size=4))
     contexts = {context[begin:] for context in chosen for begin in range(len(context) + 1)} | {()}

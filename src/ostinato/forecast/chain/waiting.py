@@ -37,21 +37,13 @@ def waiting_times(product: Product, horizon: int, *, max_bytes: int = 2 << 30) -
             ),
         )
     found = np.empty((product.states, horizon), np.float32)
-    for column, block in _blocks(product, horizon):
+    for column, block in waiting_blocks(product, horizon):
         store(read_only(block), column, found)
     return found
 
 
-def exact_waiting_times(product: Product, horizon: int) -> Float64:
-    """The same before it is rounded."""
-    found = np.empty((product.states, horizon))
-    for column, block in _blocks(product, horizon):
-        found[:, column : column + len(block)] = block.T
-    return found
-
-
-def _blocks(product: Product, horizon: int) -> Iterator[tuple[int, Float64]]:
-    """[steps, states] for some waits in a row, and how many come before them."""
+def waiting_blocks(product: Product, horizon: int) -> Iterator[tuple[int, Float64]]:
+    """In double precision: [steps, states] for some waits in a row, and how many come before them."""
     from ostinato.forecast.kernels.waiting import likely_edges, step_back
 
     block = np.empty((_STEPS + 1, product.states))

@@ -1,7 +1,7 @@
 """What is learned from a stream of symbols, straight from the definitions (Ron, Singer, Tishby; SRA paper, section 8).
 
-Every context that occurs is tried, by loops over the events. Written apart from `forecast.counts` and `forecast.tree`
-on purpose, so that each can be tested against the other.
+Every context that occurs is tried, by loops over the events. It shares nothing with `forecast.learn`, so that each can
+be tested against the other.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def suffix(context: Context) -> Context:
 def tells_more(
     found: Followers, context: Context, *, p_min: float, min_count: float, alpha: float, gamma: float, r: float
 ) -> bool:
-    """Whether a context is frequent, and some symbol that is not rare after it is notably more or less so than after
-    its suffix."""
+    """Whether a context is frequent, and some symbol that is not rare after it is notably more or less frequent there
+    than after its suffix."""
     times = sum(found[context].values())
     if times / sum(found[()].values()) < p_min or times < min_count:
         return False

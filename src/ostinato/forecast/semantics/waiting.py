@@ -1,70 +1,66 @@
 """When a pattern completes, straight from the definition of W_q (SRA paper, section 8.1): by all futures, path by path.
 
-Written apart from `forecast` on purpose, so that each can be tested against the other.
+It takes plain mappings and shares nothing with `forecast.chain`, so that each can be tested against the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import product
+from typing import TypeAlias
 
-from ostinato.forecast.learn.suffix_tree import SuffixTree
-from ostinato.forecast.symbols.automaton import SymbolAutomaton
-
-History = tuple[int, ...]
-
-
-def node(tree: SuffixTree, history: History) -> int:
-    """The longest suffix of the history that is a context of the tree."""
-    return max(
-        (number for number, context in enumerate(tree.contexts) if history[len(history) - len(context) :] == context),
-        key=lambda number: len(tree.contexts[number]),
-    )
+History: TypeAlias = tuple[int, ...]  # symbols, oldest first
+Contexts: TypeAlias = Mapping[History, Sequence[float]]  # P(σ | s): the distribution of the symbol after each context
+# (state, symbol) -> (the state after it, whether it completes a match); without symbols that cannot come in the state
+Moves: TypeAlias = Mapping[tuple[int, int], tuple[int, bool]]
 
 
-def probability(automaton: SymbolAutomaton, tree: SuffixTree, state: int, history: History, symbol: int) -> float:
-    """P(symbol | history), given that a symbol comes that can come in this state of the automaton."""
-    row = tree.probabilities[node(tree, history)]
-    possible = [other for other in range(tree.alphabet) if automaton.next[state, other] >= 0]
+def longest_context(contexts: Contexts, history: History) -> History:
+    """The longest suffix of the history that is a context."""
+    return next(history[begin:] for begin in range(len(history) + 1) if history[begin:] in contexts)
+
+
+def probability(moves: Moves, contexts: Contexts, state: int, history: History, symbol: int) -> float:
+    """P(symbol | history), given that the symbol is one that can come in this state."""
+    row = contexts[longest_context(contexts, history)]
+    possible = [other for other in range(len(row)) if (state, other) in moves]
     if symbol not in possible:
         return 0.0
     total = sum(float(row[other]) for other in possible)
     return float(row[symbol]) / total if total > 0 else 1 / len(possible)
 
 
-def waiting_time(automaton: SymbolAutomaton, tree: SuffixTree, history: History, horizon: int) -> list[float]:
+def waiting_time(moves: Moves, contexts: Contexts, start: int, history: History, horizon: int) -> list[float]:
     """P(W = k) for k = 1 … horizon after a history: the sum over all futures of k symbols whose last one, and no other
     before it, completes a match."""
-    state = automaton.start
+    state = start
     for symbol in history:
-        state = int(automaton.next[state, symbol])
+        state, _ = moves[state, symbol]
+    symbols = range(len(contexts[()]))
     return [
-        sum(_first_completion(automaton, tree, state, history, future) for future in _futures(tree, k))
+        sum(_first_completion(moves, contexts, state, history, future) for future in product(symbols, repeat=k))
         for k in range(1, horizon + 1)
     ]
 
 
-def _futures(tree: SuffixTree, length: int) -> list[History]:
-    return list(product(range(tree.alphabet), repeat=length))
-
-
-def _first_completion(
-    automaton: SymbolAutomaton, tree: SuffixTree, state: int, history: History, future: History
-) -> float:
+def _first_completion(moves: Moves, contexts: Contexts, state: int, history: History, future: History) -> float:
     """The probability of a future, or 0 if it does not complete with its last symbol for the first time."""
     chance = 1.0
     for place, symbol in enumerate(future):
-        chance *= probability(automaton, tree, state, history, symbol)
-        if chance == 0 or bool(automaton.completes[state, symbol]) != (place == len(future) - 1):
+        chance *= probability(moves, contexts, state, history, symbol)
+        if chance == 0:
             return 0.0
-        state, history = int(automaton.next[state, symbol]), (*history, symbol)
+        state, completes = moves[state, symbol]
+        if completes != (place == len(future) - 1):
+            return 0.0
+        history = (*history, symbol)
     return chance
 
 
 def shortest_interval(masses: Sequence[float], threshold: float) -> tuple[int, int] | None:
-    """Of all pairs of places, counted from 1, the nearest with at least so much mass between them, above zero; of those
-    the earliest."""
+    """The shortest interval of places, counted from 1, with at least so much mass, above zero; of several, the
+    earliest."""
     exact = [Fraction(mass) for mass in masses]
     pairs = [
         (latest - earliest, earliest, latest)

@@ -14,9 +14,10 @@ import ostinato
 from ostinato.errors import LimitError
 from ostinato.forecast.chain.product import product
 from ostinato.forecast.chain.track import track
-from ostinato.forecast.chain.waiting import exact_waiting_times, waiting_times
+from ostinato.forecast.chain.waiting import waiting_times
 from ostinato.forecast.learn.suffix_tree import SuffixTree
 from ostinato.forecast.symbols.automaton import SymbolAutomaton
+from support.forecast import exact_waiting_times
 
 A, B = 0, 1
 # Figure 5a: a·b anywhere; Figure 5b, with the probabilities the text gives for aa and b.
