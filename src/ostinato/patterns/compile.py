@@ -1,4 +1,7 @@
-"""The whole pipeline on one screen: text → query → passes → transducer → lazily determinised machine."""
+"""The whole pipeline on one screen: text → query → passes → transducer → lazily determinised machine.
+
+`CompiledPattern` also decides how a query is evaluated; the engine (patterns/runtime) only follows.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from ostinato.patterns.plan.equality_partitions import partition_by_equalities
 from ostinato.patterns.plan.passes import normalise
 from ostinato.patterns.plan.types import check_types
 from ostinato.patterns.sra.definite_registers import make_registers_definite
-from ostinato.patterns.sra.from_srem import build_sra as construct_sra
+from ostinato.patterns.sra.from_srem import build_sra
 from ostinato.patterns.sra.segments import segment_detector
 from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.patterns.syntax.nodes import Absent, Language, Query, Segment, Strategy, repeated_variables
@@ -29,7 +32,7 @@ from ostinato.patterns.syntax.srem import parse as srem
 from ostinato.patterns.syntax.srem.nodes import SremPattern
 
 _MAX_SYMBOLS = 254
-_MAX_RANKED = 64  # states; a key then has up to half as many lists as the square of this
+_MAX_RANKED = 64  # states; a key may have half the square of this many lists
 
 
 @dataclass(frozen=True)
@@ -49,13 +52,13 @@ class CompiledPattern:
 
     @property
     def contiguous(self) -> bool:
-        """Whether some run ends when an event is not marked, so that events that fit nothing matter."""
+        """Whether some run ends when an event is not marked, so that even events without a condition matter."""
         waiting = {t.source for t in self.transducer.transitions if t.waits}
         return any(t.source not in waiting for t in self.transducer.transitions)
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """What event codes must tell apart."""
+        """The conditions that event codes distinguish."""
         return tuple(dict.fromkeys((*self.transducer.conditions(), *(condition for condition, _ in self.trailing))))
 
     @property
@@ -84,9 +87,9 @@ class CompiledPattern:
 
     @cached_property
     def strategy(self) -> Strategy:
-        """What is left to choose: MAX chooses nothing where no match can be part of another, and so is ALL.
+        """The strategy that has to be applied: MAX is ALL where no match can be part of another.
 
-        A strategy that must wait for an absence is applied to matches that are complete, whatever their number.
+        Where a match waits for an absence, MAX is kept: it is applied to the complete matches.
         """
         plain = self.query.strategy == "MAX" and not self.trailing and never_nested(self.transducer)
         return "ALL" if plain else self.query.strategy
@@ -157,15 +160,15 @@ class CompiledPattern:
         if self.query.items is None:
             return lambda mark, first: symbols.get(mark, 1)
         if self.strategy in ("NXT", "LAST", "MAX"):
-            # Strategies compare whole position sets, so every position must be told.
+            # Strategies compare whole sets of positions, so every position needs a symbol.
             return lambda mark, first: symbols.get(mark, hidden)
-        # A window needs to know where a match began, even where the answer does not show it, as does a list of runs.
+        # A window, and runs with registers, need the first position of a match even where the answer does not show it.
         first_hidden = hidden if self.query.window is not None or self.registers is not None else 0
         return lambda mark, first: symbols.get(mark, first_hidden if first else 0)
 
 
 def compile_text(text: str, language: Language = "cel") -> CompiledPattern:
-    """Raises QueryError with the place in the text."""
+    """Compile the text of a query; raises QueryError with the place in the text."""
     compiled = {"cel": lambda: compile_query(parse(text)), "srem": lambda: compile_pattern(srem.parse(text))}
     try:
         return compiled[language]()
@@ -174,7 +177,7 @@ def compile_text(text: str, language: Language = "cel") -> CompiledPattern:
 
 
 def compile_pattern(pattern: SremPattern) -> CompiledPattern:
-    """Of an SREM: an SRA, and a transducer that finds its strings in a stream."""
+    """Compile an SREM: to an SRA, and that to a transducer that finds its strings in a stream."""
     query = Query(
         Segment(pattern.expression),
         partition_by=pattern.partition_by,
@@ -184,12 +187,12 @@ def compile_pattern(pattern: SremPattern) -> CompiledPattern:
     )
     check_types(query, None)
     return _checked(
-        CompiledPattern(query, (), segment_detector(make_registers_definite(construct_sra(pattern.expression))), ())
+        CompiledPattern(query, (), segment_detector(make_registers_definite(build_sra(pattern.expression))), ())
     )
 
 
 def compile_query(query: Query, *, ties: bool = True) -> CompiledPattern:
-    """Without `ties`, equalities between all events are compared by registers, not turned into partitions."""
+    """Compile a CEL query. With `ties`, equalities between all events become partitions, else registers compare."""
     check_query(query)
     tied = partition_by_equalities(query) if ties else query
     stages = (("tie", tied), *normalise(tied))
@@ -202,12 +205,12 @@ def compile_query(query: Query, *, ties: bool = True) -> CompiledPattern:
 
 
 def _check_watched(query: Query, trailing: tuple[Absent, ...]) -> None:
-    """A match tells its events apart by their names, so a NOT at the end cannot mean one of two of a name."""
+    """A NOT at the end finds the events of a match by name, so a name must not stand for two of them."""
     for absent in trailing:
         for node in attributes(absent.predicate) if absent.predicate is not None else ():
             if node.variable in repeated_variables(query.formula):
                 raise QueryError(
-                    f"`{node.variable}` is an event outside and one inside the +, and this NOT is about the first",
+                    f"`{node.variable}` names an event outside the + and one inside; this NOT means the one outside",
                     span=node.span,
                     fix="give them different names",
                 )
@@ -216,5 +219,5 @@ def _check_watched(query: Query, trailing: tuple[Absent, ...]) -> None:
 def _checked(compiled: CompiledPattern) -> CompiledPattern:
     if len(compiled.labels) + len(compiled.watched) > _MAX_SYMBOLS:
         raise QueryError(f"SELECT shows {len(compiled.labels)} variables; at most {_MAX_SYMBOLS} can be told apart")
-    _ = compiled.registers  # so that what no register can do is told now
+    _ = compiled.registers  # raises now for what registers cannot do
     return compiled

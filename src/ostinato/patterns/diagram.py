@@ -63,7 +63,7 @@ class Diagram:
 
 
 def _tests(transition: Transition) -> str:
-    """What a transition asks of the event, in the short form T[value > 40]."""
+    """What a transition requires of the event, in the short form T[value > 40]."""
     asked = transition.condition is not None or transition.test is not None
     tests = [_short(transition.condition or Condition(), transition.test)] if asked else []
     tests += [f"not {_short(condition, None)}" for condition in transition.unless]

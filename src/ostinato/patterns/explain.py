@@ -1,4 +1,4 @@
-"""What `explain` prints: the query after each pass, the automaton, and the way it will be evaluated."""
+"""The text of `explain`: the query after each pass, the automaton, and how it will be evaluated."""
 
 from __future__ import annotations
 

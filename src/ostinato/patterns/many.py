@@ -1,4 +1,4 @@
-"""Several queries over the same data: one answer with a column that says whose match each row is."""
+"""Several queries over the same data: one answer with a column that names the query of each row."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class PatternQuery:
         if not isinstance(text, str):
             raise QueryError(f"a query is text, not {type(text).__name__}")
         if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
-            raise QueryError("the query has bytes in it that are not text", fix="write it in UTF-8")
+            raise QueryError("the query contains bytes that are not text", fix="write it in UTF-8")
         self.text = text
         self._compiled: CompiledPattern = compile_text(text, self.language)
 

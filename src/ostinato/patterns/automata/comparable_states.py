@@ -1,4 +1,4 @@
-"""Which states' strings can ever be compared: the order of all others need not be known or told apart."""
+"""Classes of states whose strings can ever be compared; among other strings the order does not matter."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from itertools import pairwise, product
 from ostinato.patterns.automata.transducer import Transducer, Transition
 
 
-@lru_cache(maxsize=16)  # both halves ask
+@lru_cache(maxsize=16)  # both halves of a window call this
 def comparable_states(transducer: Transducer, *, latest: bool) -> tuple[int, ...]:
-    """The kin of each state. NXT: what two strings may reach that are equal so far; LAST: what they may come from.
+    """The class of each state. NXT: states that two strings that are equal so far may reach; LAST: states that they may
+    come from.
 
-    The same kin for two states means the same for wherever one event may take them (back): a congruence.
+    States of one class lead to (or, for LAST, come from) states of one class on the same event: a congruence.
     """
     names = list(range(transducer.states))
 
@@ -21,7 +22,7 @@ def comparable_states(transducer: Transducer, *, latest: bool) -> tuple[int, ...
         names[:] = [new if name == old else name for name in names]
         return old != new
 
-    # Whichever final state a match reaches, it is compared with all that end at the same event.
+    # A match is compared with all that end at the same event, whichever final states they reach.
     for one, other in pairwise(sorted(transducer.final) if latest else ()):
         unite(one, other)
     pairs = [pair for pair in product(transducer.transitions, repeat=2) if _together(*pair)]

@@ -1,7 +1,7 @@
-"""Equalities with an event that comes only later: `(A AS x FILTER x.id = y.id)+ ; B AS y`.
+"""Equalities with an event that comes later: `(A AS x FILTER x.id = y.id)+ ; B AS y`.
 
-All the events of the + must then agree with each other, so one register is enough: it holds the first of them, the
-others are compared with that one, and in the end so is the later event.
+All events of the + must then agree with each other, so one register is enough: it holds the first of them, and the
+others and the later event are compared with it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _Equality:
 
 
 def defer_equalities(transducer: Transducer) -> Transducer:
-    """The same with such equalities turned into ones that read only what has been written."""
+    """The same transducer, with such equalities replaced by ones that read only registers already written."""
     deferred = {t: list(_equalities(t)) for t in transducer.transitions if t.mark is not None}
     late = _unwritten(transducer)
     deferred = {t: [each for each in found if (t.source, each.later) in late] for t, found in deferred.items() if found}
@@ -54,7 +54,7 @@ def defer_equalities(transducer: Transducer) -> Transducer:
 def _moved(
     t: Transition, own: list[_Equality], every: list[_Equality], written: frozenset[str]
 ) -> tuple[Transition, frozenset[str]]:
-    """The transition where so much is written, and what is written after it."""
+    """The transition where the registers `written` are written, and those written after it."""
     moved = [each.part for each in own]
     tests = [part for part in ex.conjuncts(t.test) if part not in moved] if t.test is not None else []
     writes = set(t.writes)
@@ -80,7 +80,7 @@ def _equalities(t: Transition) -> Iterator[_Equality]:
             if ex.variables(own) == {ex.CURRENT} and len(owners) == 1 and ex.CURRENT not in owners:
                 (later,) = owners
                 if "#" not in later:  # under a + of its own it would be another one in every round
-                    # One register for each equality: another one may hold of other events of the same name.
+                    # One register for each equality: another equality may be about other events of the same name.
                     yield _Equality(part, own, other, later, f"{t.mark}#first with {ex.to_text(part)}")
 
 
@@ -93,7 +93,7 @@ def _current(expr: Expr) -> Expr:
 
 
 def _unwritten(transducer: Transducer) -> set[tuple[int, str]]:
-    """Pairs of a state and a register that need not be written there."""
+    """Pairs of a state and a register that may be unwritten there."""
     registers = transducer.registers
     found = {(0, register) for register in registers}
     changed = True

@@ -39,7 +39,7 @@ class ListMove:
 
 @dataclass(frozen=True)
 class MachineStep:
-    """Reading one event in one configuration. `emits` are (source, symbol) of the lists that complete."""
+    """What reading one event does in one configuration. `emits`: (source, symbol) of each list that completes."""
 
     config: Config
     moves: tuple[ListMove, ...]
@@ -67,7 +67,7 @@ class Alphabet:
     def __post_init__(self) -> None:
         self.number: dict[Condition, int] = {c: n for n, c in enumerate(self.transducer.conditions())}
         self.final = _mask(self.transducer.final)
-        # A state nothing leaves matters only at the moment it is entered.
+        # A state that no transition leaves matters only at the moment it is entered.
         self.lasting = _mask({t.source for t in self.transducer.transitions})
 
     def moves(self, code: int) -> StateMoves:
@@ -93,7 +93,7 @@ class Alphabet:
         return moves
 
     def inert(self, code: int) -> bool:
-        """Whether reading the code changes no configuration, so that replaying it is idle."""
+        """Whether an event of this code changes no configuration, so that a replay may skip it."""
         moves = self.moves(code)
         return all(
             not moves.shown[state] and not moves.hidden[state] and moves.skipped[state] == 1 << state
@@ -198,16 +198,16 @@ class MaxMachine(StrategyMachine):
 class OrderMachine(StrategyMachine):
     """NXT and LAST (appendix C.3.2, C.3.3, D.3): cells in a total preorder, best complex event first.
 
-    A cell is (states, kin, rank). Ranks order the cells of one kin; those of different kin are never compared. Cells of
-    one kin and rank hold runs with the same positions; a state reached by a better rank is dropped from the worse ones
-    (TPO), so that each list holds one complex event and its labellings.
+    A cell is (states, class, rank). Ranks order the cells of one class (comparable_states); others are never compared.
+    Cells of one class and rank hold runs with the same positions; a state reached by a better rank is dropped from the
+    worse ones (TPO), so that each list holds one complex event and its labellings.
     """
 
     def __init__(self, alphabet: Alphabet, *, latest: bool) -> None:
         super().__init__(alphabet)
         self.latest = latest
         names = comparable_states(alphabet.transducer, latest=True) if latest else (0,) * alphabet.transducer.states
-        self.kins = {name: _mask(s for s, other in enumerate(names) if other == name) for name in sorted(set(names))}
+        self.classes = {name: _mask(s for s, other in enumerate(names) if other == name) for name in sorted(set(names))}
 
     @property
     def initial(self) -> Config:
@@ -234,7 +234,7 @@ class OrderMachine(StrategyMachine):
                 plan.emits += [(slot, symbol) for slot, symbol, mask in produced if mask & final]
             found.append([(slot, symbol, mask & lasting & ~taken) for slot, symbol, mask in produced])
             taken |= _union(mask for _, _, mask in found[-1])
-        for name, members in self.kins.items():
+        for name, members in self.classes.items():
             rank = 0
             for fresh in found:
                 inside = [(slot, symbol, mask & members & ~1) for slot, symbol, mask in fresh if mask & members & ~1]

@@ -3,7 +3,7 @@
 The paper gives every atom its own initial skip loop. Here the loop lives in the *gap* between two parts instead, so
 that `:` is a concatenation without a gap and `NOT` a condition on what the gap may skip.
 
-Every event is stored in a register of its variable, which later tests read; registers that nobody reads go in the end.
+Every event is stored in a register of its variable, for later tests to read; unread registers are removed at the end.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class EpsilonTransducer:
     transitions: list[Transition] = field(default_factory=lambda: [START_LOOP])
     epsilons: list[tuple[int, int]] = field(default_factory=list)
     gaps: dict[tuple[int, tuple[Barred, ...]], int] = field(default_factory=dict)
-    # Under a + a variable is another one than outside, so it has another register.
+    # A variable under a + is not the one outside, so it has a register of its own.
     registers: Mapping[str, str] = field(default_factory=dict)
     scopes: int = 0
 
@@ -89,7 +89,7 @@ class EpsilonTransducer:
         return entry, exit_
 
     def _gap(self, before: int, absents: tuple[Barred, ...]) -> int:
-        """A state that skips whatever is not forbidden here; one serves all that may follow `before`."""
+        """A state that skips all that is not forbidden here; one state serves everything that may follow `before`."""
         if (before, absents) not in self.gaps:
             gap = self.gaps[before, absents] = self.state()
             self.epsilons.append((before, gap))
@@ -100,7 +100,7 @@ class EpsilonTransducer:
 
 
 def split_event_predicate(event: n.Event, predicate: Expr | None, registers: Mapping[str, str]) -> Barred:
-    """The part of a predicate that needs only the event, and the part that reads registers."""
+    """Split a predicate into the part that needs only the event and the part that reads registers."""
 
     def owned(node: Expr) -> Expr:
         if not isinstance(node, ex.Attribute):
@@ -113,7 +113,7 @@ def split_event_predicate(event: n.Event, predicate: Expr | None, registers: Map
 
 
 def split_test(test: Expr) -> Barred:
-    """A test over the current event and registers as what needs only the event, and what reads registers."""
+    """Split a test into the part that needs only the current event and the part that reads registers."""
     parts: dict[bool, list[Expr]] = {True: [], False: []}
     for conjunct in ex.conjuncts(test) if test != ex.TRUE else ():
         parts[ex.variables(conjunct) <= {ex.CURRENT}].append(conjunct)
@@ -122,7 +122,7 @@ def split_test(test: Expr) -> Barred:
 
 
 def barred_event(absent: n.Absent) -> Barred:
-    """What must not come."""
+    """The event that a NOT forbids."""
     return split_event_predicate(absent.event, absent.predicate, {})
 
 

@@ -1,7 +1,7 @@
 """Dense arrays for the kernel that joins the two halves of a window (ranked.py), filled when first needed.
 
-An *ending* is what an event completes in the back half, an *opening* what the front half offers from one event on.
-There are few of each, so the best match for every pair of them is looked up, not searched for.
+An *ending* is what an event completes in the back half, an *opening* is what the front half offers from one event on.
+There are few of each, so the best match of every pair is looked up instead of searched.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ostinato.patterns.kernels.protocol import NO_LIST, NOTHING, UNKNOWN
 
 
 class BackTables(StepTables):
-    """In `entries`, instead of a range of emits, stands the number of the ending (EMIT_BEGIN and EMIT_END)."""
+    """`entries` hold the number of the ending (EMIT_BEGIN and EMIT_END) instead of a range of emits."""
 
     def __init__(self, machine: BackMachine, *, max_states: int) -> None:
         self.endings: dict[tuple[tuple[int, int], ...], int] = {(): 0}
@@ -37,7 +37,7 @@ class FrontTables(StepTables):
         self.openings: dict[tuple[int, ...], int] = {}
         self.opening = GrowingTable(1)
         self.row_0 = (1 << machine.states) - 1  # the paths of row 0 are the first
-        self.lists = 0  # the most slots listed of a configuration
+        self.lists = 0  # the most slots that a configuration lists
         super().__init__(machine, max_states=max_states)
 
     def listed(self, placed: PlacedConfiguration) -> tuple[int, ...]:

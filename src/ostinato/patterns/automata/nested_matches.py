@@ -1,21 +1,21 @@
-"""Whether one complex event can be a proper part of another with the same last event; where none can, MAX is ALL."""
+"""Whether a complex event can be a proper part of another with the same last event. If none can, MAX equals ALL."""
 
 from __future__ import annotations
 
 from ostinato.core.conditions import Condition
 from ostinato.patterns.automata.transducer import Transducer, Transition
 
-_MAX_STEPS = 50_000  # pairs of transitions looked at before giving up; a query with so many is matched the long way
+_MAX_STEPS = 50_000  # pairs of transitions to look at before giving up; such a query is matched as MAX
 
 Pair = tuple[int, int, bool]  # states of the smaller and of the larger run, and whether the larger marked more
 
 
 def never_nested(transducer: Transducer) -> bool:
-    """True where no stream has two nested complex events with the same last event; False where one may, or none knows.
+    """True if no stream has two nested complex events with the same last event; False if one may, or if it is unclear.
 
     Both runs read the same events, and the larger marks whatever the smaller does: a search through pairs of states for
-    one where both accept at once and the larger has marked more. Conditions count as able to hold together unless types
-    or a NOT say otherwise, so that the search finds every pair that is real.
+    one where both accept at once and the larger has marked more. Conditions are assumed to be able to hold together
+    unless types or a NOT say otherwise, so that the search misses no real pair.
     """
     leaving: list[list[Transition]] = [[] for _ in range(transducer.states)]
     for transition in transducer.transitions:

@@ -8,7 +8,8 @@ second half, from that state. So the back half grows by appending events, the fr
 
 A configuration lists distinct strings, best first; cell 0 is the string that marks nothing, the worst of all. A cell is
 the set of *paths* its string can take: from which state before the half (the *row*) to which after it. A path that a
-better string takes is dropped (TPO). Strings are ordered only where it can matter, among paths of one *kin*.
+better string takes is dropped (TPO). Strings are ordered only where it matters: among paths of
+one class (comparable_states.py).
 """
 
 from __future__ import annotations
@@ -41,8 +42,10 @@ class HalfMachine(StrategyMachine):
         self.states = alphabet.transducer.states
         self.lasting = list(iterate_bits(alphabet.lasting))
         names = comparable_states(alphabet.transducer, latest=latest)
-        # NXT compares what comes from kin rows, LAST what leads to kin states.
-        self.kin = [names[state if latest else row] for row in range(self.states) for state in range(self.states)]
+        # NXT compares strings from rows of one class, LAST strings to states of one class.
+        self.path_class = [
+            names[state if latest else row] for row in range(self.states) for state in range(self.states)
+        ]
         self._followers: dict[int, list[tuple[tuple[int, int], ...]]] = {}
 
     @property
@@ -58,7 +61,7 @@ class HalfMachine(StrategyMachine):
             for path in iterate_bits(paths):
                 for mark, follower in followers[path]:
                     better = (rank, -mark) if self.latest == self.prepends else (-mark, rank)
-                    entry = found.setdefault((self.kin[follower], *better), [source, mark, 0])
+                    entry = found.setdefault((self.path_class[follower], *better), [source, mark, 0])
                     entry[2] |= 1 << follower
         return _ranked(found, self.emits(config, code))
 
@@ -152,7 +155,7 @@ def _ranked(found: dict[tuple[int, int, int], list[int]], emits: Emits) -> Machi
     for key in sorted(found):
         source, mark, paths = found[key]
         if source == mark == 0:
-            unmarked |= paths  # has no list of its own, and may stand in several kins: the last of each
+            unmarked |= paths  # has no list of its own, and may stand in several classes, last in each
         elif paths & ~taken:
             moves.append(ListMove(source - 1, len(cells), mark))
             cells.append((paths & ~taken,))

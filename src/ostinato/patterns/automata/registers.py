@@ -18,8 +18,8 @@ from ostinato.errors import LimitError, QueryError
 from ostinato.patterns.automata.transducer import Transducer, Transition
 from ostinato.patterns.theory.satisfiability import is_satisfiable
 
-MAX_CELLS = 62  # one bit of an integer each says which are NULL
-# What can put together values of different events.
+MAX_CELLS = 62  # one bit of an int64 each says whether it is NULL
+# Operators that can combine values of different events.
 _MIXES = {*ex.COMPARISONS, *ex.ARITHMETIC, *ex.LOGIC, "is_null", "is_true", "neg", "abs", "sqrt", "floor", "ceil"}
 
 
@@ -105,7 +105,7 @@ class Registers:
         return tuple(found)
 
     def _separate(self, expr: Expr) -> Tree:
-        """The largest parts that are about one event become terms."""
+        """The largest parts that mention only one event become terms."""
         owners = {attribute.variable for attribute in ex.attributes(expr)}
         if len(owners) <= 1:
             owner = owners.pop() if owners else ex.CURRENT
@@ -119,7 +119,7 @@ class Registers:
             return self._separate(equal[0] if len(equal) == 1 else ex.Call("or", equal, expr.span))
         if expr.op not in _MIXES:
             raise QueryError(
-                f"{expr.op} cannot put together attributes of different events",
+                f"{expr.op} cannot combine attributes of different events",
                 span=expr.span,
                 fix="apply it to each event on its own, and compare the results",
             )
@@ -158,8 +158,8 @@ def find_cells(tree: Tree) -> Iterator[Cell]:
 
 
 def check_written(transducer: Transducer) -> None:
-    """Raise QueryError where a test reads an event that need not have come yet: with finitely many registers nobody can
-    remember all that such a test would have to be made on later."""
+    """Raise QueryError where a test reads an event that may not have come yet: finitely many registers cannot remember
+    all events that would have to be tested once it comes."""
     written: dict[int, frozenset[str]] = {0: frozenset()}
     changed = True
     while changed:
@@ -186,14 +186,14 @@ def _too_early(transition: Transition, attribute: ex.Attribute) -> QueryError:
         )
     mark = transition.mark
     return QueryError(
-        f"every `{mark}` of the + would have to be remembered until `{name}` comes, and they can be any number",
+        f"every `{mark}` of the + would have to be remembered until `{name}` comes, and there is no bound on them",
         span=attribute.span,
         fix=f"compare `{mark}` with an event before the +, or put {name} there",
     )
 
 
 def is_ambiguous(transducer: Transducer) -> bool:
-    """Whether two runs may mark the same events, and so find the same complex event twice, whatever the tests say."""
+    """Whether two runs may mark the same events and so find one complex event twice; tests are not looked at."""
     leaving: dict[int, list[Transition]] = {}
     for t in transducer.transitions:
         leaving.setdefault(t.source, []).append(t)
@@ -216,13 +216,13 @@ def is_ambiguous(transducer: Transducer) -> bool:
 
 
 def _exclude(one: Transition, other: Transition) -> bool:
-    """Whether no event can be read by both: they ask for different types."""
+    """Whether no event can take both: they ask for different types."""
     relations = {t.condition.relation for t in (one, other) if t.condition is not None} - {None}
     return len(relations) > 1
 
 
 def find_contradiction(transducer: Transducer) -> Expr | None:
-    """A test that no events can pass, if because of such tests there is no way to a final state."""
+    """A test that no events can pass, if such tests leave no way to a final state."""
     impossible = [t for t in transducer.transitions if t.test is not None and not is_satisfiable(_literals(t))]
     ways: dict[int, set[int]] = {}
     for t in transducer.transitions:

@@ -72,11 +72,11 @@ class StepTables:
         return number
 
     def listed(self, placed: PlacedConfiguration) -> tuple[int, ...]:
-        """The slots a kernel must know of: all that hold a list."""
+        """The slots that a kernel reads: all that hold a list."""
         return placed.slots
 
     def fill(self, number: int, code: int) -> None:
-        """Compute the step of a configuration on a code and write it down."""
+        """Compute the step of a configuration on a code and store it."""
         if code >= self.stride:
             self._resize(len(self.placed), 1 << code.bit_length())
         placed = self.placed[number]
@@ -112,7 +112,7 @@ class StepTables:
         entry[:] = (target, op_begin, len(self.ops), *self.write_emits(emits))
 
     def write_emits(self, emits: list[tuple[int, int]]) -> tuple[int, int]:
-        """Write down what completes; returns its place."""
+        """Store what completes; returns its range in `emits`."""
         begin = len(self.emits)
         for source, symbol in emits:
             self.emits.add(source, symbol)

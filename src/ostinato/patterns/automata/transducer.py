@@ -34,17 +34,17 @@ class Transition:
 
     @property
     def stays(self) -> bool:
-        """Whether a run stays where it is and as it is."""
+        """Whether it leaves a run in the same state with the same registers."""
         return self.source == self.target and self.mark is None and self.test is None and not self.writes
 
     @property
     def waits(self) -> bool:
-        """Whether it does so whatever comes, if it is not denied."""
+        """Whether it does so for every event that is not forbidden."""
         return self.stays and self.condition is None
 
     @property
     def reads(self) -> frozenset[str]:
-        """The registers it looks at."""
+        """The registers it reads."""
         return frozenset(attribute.variable for attribute in self.register_attributes())
 
     def register_attributes(self) -> Iterator[Attribute]:
@@ -100,7 +100,7 @@ class Transducer:
 
     @property
     def registers(self) -> frozenset[str]:
-        """The registers some transition looks at."""
+        """The registers that some transition reads."""
         return frozenset().union(*(transition.reads for transition in self.transitions))
 
     def __str__(self) -> str:

@@ -1,6 +1,6 @@
-"""Faults of a query that its text alone shows, before any data: well-formed filters, NOT, SELECT, FROM, windows.
+"""Faults that show in the text of a query alone, without data: well-formed filters, NOT, SELECT, FROM, windows.
 
-What needs the columns of the data is in types.py.
+Checks that need the columns of the data are in types.py.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _check_predicates(formula: Formula) -> None:
 def _check_filters(formula: Formula, whole: Formula, scope: frozenset[str]) -> None:
     """Well-formed (section 5.1): each variable of a filter is bound by its body or by a formula around it.
 
-    A + gives the variables of its body new values, so an outer variable of the same name is out of sight there.
+    A + gives the variables of its body new values, so an outer variable of the same name cannot be seen there.
     """
     scope = scope | n.bound(formula)
     if isinstance(formula, n.Filter):
@@ -164,7 +164,7 @@ def _check_absences(query: n.Query) -> None:
 
 
 def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
-    """After the NOTs at the very end are taken away, a NOT stands only between two parts of a `;` sequence."""
+    """Apart from NOTs at the very end, a NOT may stand only between two parts of a `;` sequence."""
     fix = "NOT stands between two parts of a sequence: T AS x ; NOT H AS y ; T AS z"
     if isinstance(formula, n.Absent):
         raise QueryError("NOT needs events around it: this formula has none", span=formula.span, fix=fix)
@@ -181,7 +181,7 @@ def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
             reason = "NOT cannot stand next to `:`, since nothing lies between contiguous events"
             raise QueryError(reason, span=part.span, fix="use `;` on both sides of NOT, or leave NOT out")
         if all(isinstance(other, n.Absent) for other in formula.parts[:index]):
-            reason = "NOT cannot come first: there is no event before it, after which none may come"
+            reason = "NOT cannot come first: it needs an event before it, from which on nothing may come"
             raise QueryError(reason, span=part.span, fix=fix)
         if all(isinstance(other, n.Absent) for other in formula.parts[index:]):
             reason = "NOT can come last only in the outermost sequence, not in a +, in an OR or before a further part"
@@ -256,7 +256,7 @@ def _check_aggregate(call: ex.Call) -> None:
             f"{call.op} cannot take this", span=arg.span, fix=f"write {call.op}(x.attr), or an expression of attributes"
         )
     if len(ex.variables(arg)) != 1:
-        reason = f"{call.op} goes through the events of one variable, and this mentions {len(ex.variables(arg))}"
+        reason = f"{call.op} aggregates the events of one variable, and this mentions {len(ex.variables(arg))}"
         raise QueryError(reason, span=arg.span, fix="aggregate each variable on its own")
 
 

@@ -1,7 +1,7 @@
-"""Equality between events as partitioning: when filters tie every variable to the others by one attribute, all events
-of a match agree on it, so each value of the attribute can be matched on its own.
+"""Equality between events as partitioning. If filters equate one attribute of all variables, all events of a match
+agree on it, so the events of each value can be matched on their own.
 
-The answer must stay that of the whole stream: contiguity and WITHIN … EVENTS still count every event.
+The answer stays that of the whole stream: contiguity and WITHIN … EVENTS still count every event.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Tie = tuple[
 def partition_by_equalities(query: n.Query) -> n.Query:
     """The query without its equality filters, and `tied_by` set, where they tie all its variables together."""
     if query.partition_by or _has_absent(query.formula):
-        return query  # what must be absent is not tied, and a partition would have to be split further
+        return query  # an absent event is not tied, and a partition would have to be split further
     if n.shortest_match(query.formula) < 2:
-        return query  # a match of one event compares nothing, so its attribute may even be NULL
+        return query  # a match of one event compares nothing, so its attribute may be NULL
     definitions = Counter(_definitions(query.formula))
     variables = {variable for variable, _ in definitions}
     if len(variables) < len(definitions):

@@ -1,4 +1,4 @@
-"""Every test onto the event it belongs to: LP-normal form (CEL paper, Theorem 2).
+"""Moves every test onto the event it belongs to: LP-normal form (CEL paper, Theorem 2).
 
 A test that compares events with each other goes onto the last of them (RMA paper, Theorem 8): the others are then
 known, unless they come later, which patterns/automata/registers.py refuses.
@@ -67,7 +67,7 @@ def _push_everywhere(formula: Formula, tests: list[Expr]) -> Formula:
         for test in tests:
             if both := variables(test) & hidden:
                 raise QueryError(
-                    f"`{min(both)}` is an event outside and one inside the +, and this condition is about the first",
+                    f"`{min(both)}` names an event outside the + and one inside; this condition means the one outside",
                     span=test.span,
                     fix="give them different names",
                 )
@@ -87,7 +87,7 @@ def _push_last(formula: Formula, test: Expr) -> Formula:
 
 
 def _on_event(formula: Formula, tests: list[Expr]) -> Formula:
-    """More tests on an event, which may have some already."""
+    """Add tests to an event, which may have some already."""
     return merge_filters(n.Filter(formula, conjoin(tests), formula.span)) if tests else formula
 
 

@@ -1,4 +1,4 @@
-"""Which columns of the input a query reads, so that nothing else need be loaded."""
+"""The columns of the input that a query reads; no others need to be loaded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def required_columns(query: Query) -> set[str] | None:
 
 
 def required_attributes(query: Query) -> set[str]:
-    """The same, apart from whole rows that it gives."""
+    """The columns that conditions, clauses and expressions read, even where SELECT gives whole rows as well."""
     return required_columns(query) or required_columns(replace(query, items=None)) or set()
 
 

@@ -1,4 +1,4 @@
-"""Formulas made plainer, step by step (CEL paper, section 5): flat, with tests that cannot be split, and safe.
+"""Simplifies formulas step by step (CEL paper, section 5): flat, with tests that cannot be split, and safe.
 
 Every step keeps both the complex events and the variable that labels each of their positions.
 """
@@ -104,7 +104,7 @@ def append_tail(core: Formula, tail: tuple[Formula, ...]) -> Formula:
 def split_filters(formula: Formula) -> Formula:
     """Resolve AND, OR and NOT over several variables into filters on one variable each (section 3).
 
-    A condition that compares events with each other anywhere stays whole.
+    A condition that compares events with each other stays whole.
     """
     formula = n.rebuild(formula, split_filters)
     if not isinstance(formula, n.Filter):
@@ -222,7 +222,7 @@ def expand_alternatives(formula: Formula, shared: frozenset[str]) -> list[Formul
 
 
 def simplify(formula: Formula) -> Formula:
-    """Remove Never from just below this node, and branches of an OR that are there twice."""
+    """Remove Never directly below this node, and repeated branches of an OR."""
     if isinstance(formula, n.Or):
         parts = tuple(dict.fromkeys(part for part in formula.parts if not isinstance(part, n.Never)))
         return replace(formula, parts=parts) if len(parts) > 1 else parts[0] if parts else n.Never(formula.span)

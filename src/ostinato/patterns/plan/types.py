@@ -68,7 +68,7 @@ def _clause_span(query: Query, clause: str, name: str) -> Span | None:
 
 
 def _relations_by_variable(formula: Formula) -> dict[str, list[str]]:
-    """Variable -> the relations it may be an event of, for messages."""
+    """For messages: the event types that each variable may have."""
     found: dict[str, list[str]] = {}
     event = formula.event if isinstance(formula, Absent) else formula
     if isinstance(event, Event):

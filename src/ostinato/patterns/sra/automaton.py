@@ -220,4 +220,4 @@ def _faults(test: Expr) -> Iterator[str]:
         if isinstance(node, ex.Variable):
             yield f"the whole event {node.name} as a value"
         elif isinstance(node, ex.Call) and node.op not in ex.OPERATORS:
-            yield f"{node.op}(), which looks at several events"
+            yield f"{node.op}(), which needs several events"

@@ -1,4 +1,4 @@
-"""What the columns of an answer are called."""
+"""Names of the columns of an answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ANSWER_COLUMNS = ("start", "end", "positions")  # of SELECT *; `events` only whe
 
 
 def item_names(exprs: Sequence[Expr], given: Sequence[str | None] | None = None) -> list[str]:
-    """The column of each SELECT item: the given name, or one after its attribute, told apart by its variable."""
+    """The column of each SELECT item: the given name, or that of its attribute, with the variable if two clash."""
     given = given or [None] * len(exprs)
     short = [name or _item_name(expr, with_variable=False) for expr, name in zip(exprs, given, strict=True)]
     count = Counter(short)

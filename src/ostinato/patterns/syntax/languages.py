@@ -1,4 +1,4 @@
-"""The pattern languages, for messages: a text in the wrong one is told apart by its grammar."""
+"""The pattern languages, for messages: their grammars show when a text is written in the other one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Concrete values for attributes such that tests have the given outcomes: a search over values near the constants."""
+"""Searches for values of attributes that give tests the wanted outcomes: values near the constants come first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ostinato.patterns.theory.comparisons import outcome_bit, sort_place
 
 Assignment = dict[str, dict[str, Any]]  # variable -> row
 
-_FREE: dict[str | None, tuple[Any, ...]] = {  # values of each kind, for what is compared with no constant
+_FREE: dict[str | None, tuple[Any, ...]] = {  # values of each kind, for attributes that are compared with no constant
     "boolean": (True, False),
     "number": (0, 1),
     "text": ("a",),
@@ -30,10 +30,10 @@ _FAULTS = (TypeError, ValueError, ArithmeticError, AttributeError)  # a value th
 
 
 def find_assignment(facts: Mapping[Expr, int], kinds: Kinds, effort: Effort) -> Assignment | None:
-    """Rows for all variables, attribute by attribute, each from values that its tests make interesting.
+    """Rows for all variables: each attribute gets one of the values that its tests suggest.
 
-    Also a test that may have any outcome has to have one: its values must fit its operators. None also where the
-    effort is spent.
+    A test that may have any outcome must still have one: its values must fit its operators. None where no values were
+    found before the effort was spent.
     """
     order = sorted({node for atom in facts for node in ex.attributes(atom)}, key=_by_event)
     rank = {attribute: index for index, attribute in enumerate(order)}
@@ -82,9 +82,9 @@ def _outcome(atom: Expr, rows: Assignment) -> int:
 def _candidates(
     attribute: ex.Attribute, near: Mapping[ex.Attribute, list[ex.Call]], rows: Assignment, kinds: Kinds
 ) -> Iterator[Any]:
-    """Values at, between and around what the attribute is compared with, if by detours; NULL and NaN at last.
+    """Values at, between and around what the attribute is compared with, also indirectly; NULL and NaN come last.
 
-    Those of the attribute's kind come first: the others are for what was understood wrongly.
+    Values of the attribute's kind come first; the others are tried in case the kind was guessed wrong.
     """
     kind = kinds.get(attribute.name)
     anchors = dict.fromkeys(_anchors(attribute, near, rows))

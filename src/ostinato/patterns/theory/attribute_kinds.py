@@ -1,4 +1,4 @@
-"""What kind of values an attribute has: a table has one kind in a column, so a string of events should as well."""
+"""Kinds of values that tests require of attributes: a column has one kind, so the events of a string must agree."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OPERANDS = {
 
 
 def attribute_kinds(tests: Iterable[Expr]) -> Kinds:
-    """The kinds that tests force on attributes, if by comparisons with other ones; not where they force several."""
+    """The kind that tests require of each attribute, also through other attributes; none where they require several."""
     forced: dict[str, set[str]] = {}
     links: list[tuple[str, str]] = []
     for test in tests:
@@ -39,13 +39,13 @@ def attribute_kinds(tests: Iterable[Expr]) -> Kinds:
 
 
 def constant_kind(constant: Any) -> str | None:
-    """None for NULL and NaN, which every column may have."""
+    """The kind of a constant; None for NULL and NaN, which every column may have."""
     spot = sort_place(constant)
     return "boolean" if isinstance(constant, bool) else spot and spot[0]
 
 
 def _read(call: ex.Call, forced: dict[str, set[str]], links: list[tuple[str, str]]) -> None:
-    """What a call says of its arguments."""
+    """What a call requires of its arguments."""
     if call.op in (*ex.COMPARISONS, "in"):
         names = [arg.name for arg in call.args if isinstance(arg, ex.Attribute)]
         links += [(names[0], other) for other in names[1:]]
@@ -60,7 +60,7 @@ def _read(call: ex.Call, forced: dict[str, set[str]], links: list[tuple[str, str
 
 
 def _kinds_of(side: Expr) -> Iterator[str]:
-    """The kind of values of one side of a comparison, where it shows."""
+    """The kind of values of one side of a comparison, where it is known."""
     if isinstance(side, ex.Literal) and (kind := constant_kind(side.value)):
         yield kind
     elif isinstance(side, ex.Call) and side.op in (*ex.NUMERIC_FUNCTIONS, *ex.STRING_FUNCTIONS):

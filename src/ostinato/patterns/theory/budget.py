@@ -1,4 +1,4 @@
-"""How much work a search may do: counted in steps, so that its answer does not depend on the machine."""
+"""How much work a search may do, counted in steps so that the answer does not depend on the machine."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ class Effort:
     left: int
 
     def spend(self, steps: int = 1) -> bool:
-        """Whether there were that many."""
+        """Take so many steps; False if fewer were left."""
         self.left -= steps
         return self.left >= 0

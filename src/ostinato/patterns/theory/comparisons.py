@@ -27,7 +27,7 @@ _EXACT = 2**53  # up to here an integer is the same number as int, float and Dec
 
 @dataclass(eq=False, slots=True)
 class KnownTerm:
-    """An expression, and what is known of it: that it is NULL, that it is not, that moreover it is ordered."""
+    """An expression, and whether it is known to be NULL, not NULL, or an ordered value."""
 
     expr: Expr
     op: str
@@ -186,7 +186,7 @@ def _kinds(part: Iterable[KnownTerm]) -> set[str]:
 def _evaluate(
     terms: Iterable[KnownTerm], order: Order[KnownTerm], before: Mapping[KnownTerm, Literal]
 ) -> dict[KnownTerm, Literal]:
-    """The values of calls, not yet evaluated, of texts and integers: other numbers round by how they are stored."""
+    """Evaluate calls of texts and integers that have no value yet; other numbers round by how they are stored."""
     if not any(_is_evaluable(term) for term in terms):
         return {}
     constants = [term for term in terms if isinstance(term.expr, Literal) and _is_exact(term.expr.value)]

@@ -8,7 +8,7 @@ from ostinato.core.expressions import FALSE, TRUE, Call, Expr, conjuncts
 
 
 def conjunction(tests: Iterable[Expr]) -> Expr:
-    """TRUE where every one of the tests is."""
+    """TRUE where all tests are TRUE."""
     parts = dict.fromkeys(part for test in tests for part in conjuncts(test) if part != TRUE)
     if FALSE in parts:
         return FALSE

@@ -1,4 +1,4 @@
-"""Minterms (SRA paper, Example 5.16, Algorithm 8): which of some tests hold on an event, in all ways that can be."""
+"""Minterms (SRA paper, Example 5.16, Algorithm 8): all possible combinations of tests that hold on one event."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ MAX_MINTERMS = 4096
 def satisfiable_minterms(tests: Sequence[Expr], limit: int = MAX_MINTERMS) -> list[tuple[bool, ...]]:
     """For each satisfiable minterm, whether each test holds.
 
-    The tests are taken one by one, and what cannot be is dropped at once, so that there are as many steps as minterms
-    of each prefix of the tests, not 2ⁿ.
+    The tests are taken one by one and impossible combinations are dropped at once, so the work grows with the number
+    of minterms, not with 2ⁿ.
     """
     found: list[tuple[bool, ...]] = [()]
     for count in range(1, len(tests) + 1):
@@ -30,7 +30,7 @@ def satisfiable_minterms(tests: Sequence[Expr], limit: int = MAX_MINTERMS) -> li
             raise LimitError(
                 "minterms",
                 limit,
-                reason=f"{len(tests)} tests on the same event can turn out in too many ways",
+                reason=f"{len(tests)} tests on the same event have too many possible outcomes",
                 fix="narrow the window, or write conditions that exclude each other",
             )
     return found
@@ -39,8 +39,8 @@ def satisfiable_minterms(tests: Sequence[Expr], limit: int = MAX_MINTERMS) -> li
 def minterm_test(tests: Sequence[Expr], holds: Sequence[bool]) -> Expr:
     """The test that is TRUE exactly where the minterm says; what already follows from the rest is left out.
 
-    A test that must not hold becomes `NOT is_true(test)`, which is TRUE on NULL as well. Only those are left out, so
-    that of two minterms, which differ in some test, one says that it holds.
+    A test that must not hold becomes `NOT is_true(test)`, which is TRUE on NULL as well. Only such tests are left out,
+    so that two minterms still differ: in some test that one of them requires to hold.
     """
     literals = list(zip(tests, holds, strict=True))
     for literal in [literal for literal in literals if not literal[1]]:

@@ -1,4 +1,4 @@
-"""What `less` and `not greater` between things say together."""
+"""Consequences of < and <= constraints between terms."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Order(Generic[T]):
         )
 
     def parts(self) -> Iterator[list[T]]:
-        """The nodes, by what hangs together."""
+        """The nodes of each connected part."""
         around = [1 << index for index in range(len(self._number))]
         for left, right, _ in self._edges:
             joined = around[self._number[left]] | around[self._number[right]]

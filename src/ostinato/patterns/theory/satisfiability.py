@@ -35,7 +35,7 @@ def is_satisfiable(literals: Iterable[tuple[Expr, bool]]) -> bool:
 
 
 def decide(literals: Iterable[tuple[Expr, bool]]) -> tuple[bool, int]:
-    """Whether they are satisfiable, and the steps it takes to say so."""
+    """Whether they are satisfiable, and how many steps the decision took."""
     return _decide(tuple(dict.fromkeys(literals)))
 
 
@@ -67,7 +67,7 @@ def find_model(
 
 
 class _GaveUp(Exception):
-    """There are more ways to meet the ORs than the effort allows to look at."""
+    """The ORs can be met in more ways than the effort allows to try."""
 
 
 # Boolean structure ----------------------------------------------------------------------------------------------------
@@ -216,5 +216,5 @@ def _fold(expr: Expr) -> Expr:
         try:
             return Literal(evaluate_expression(expr, {}))
         except (TypeError, ValueError, ArithmeticError):
-            pass  # evaluating it fails everywhere, but that is for others to say
+            pass  # evaluation will fail; reporting that is not the task here
     return expr

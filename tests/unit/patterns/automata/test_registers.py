@@ -22,7 +22,7 @@ from ostinato.patterns.compile import compile_text
         (
             "(T AS x ; H AS y) FILTER concat(x.s, y.s) = 'ab'",
             "concat(x.s, y.s)",
-            "concat cannot put together",
+            "concat cannot combine",
             "on its own",
         ),
     ],

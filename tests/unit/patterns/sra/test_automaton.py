@@ -173,7 +173,7 @@ def test_its_representation_is_short() -> None:
         ({"rules": (Rule(0, 1, TRUE, (CURRENT,)),)}, "no register"),
         ({"rules": (Rule(0, 1, TRUE, ("",)),)}, "no register"),
         ({"rules": (Rule(0, 1, Variable("r")),)}, "the whole event r as a value"),
-        ({"rules": (Rule(0, 1, Call("sum", (Attribute("r", "v"),))),)}, r"sum\(\), which looks at several events"),
+        ({"rules": (Rule(0, 1, Call("sum", (Attribute("r", "v"),))),)}, r"sum\(\), which needs several events"),
         ({"rules": (Rule(0, 1, Literal(1)),)}, "not a condition"),
     ],
 )

@@ -1,4 +1,4 @@
-"""From lark's tree of a CEL query to nodes."""
+"""Builds the nodes of a CEL query from lark's tree."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _clauses(clauses: Sequence[Clause], items: tuple[n.Item, ...] | None) -> dic
 
 
 def _key(token: Token, items: tuple[n.Item, ...] | None) -> str:
-    """An attribute of PARTITION BY. It is a column of the answer of SELECT *, beside the columns that always are."""
+    """An attribute of PARTITION BY. SELECT * gives it as a column, so it must not have the name of another column."""
     name = unquote_name(token)
     if items is None and name in ANSWER_COLUMNS:
         raise QueryError(

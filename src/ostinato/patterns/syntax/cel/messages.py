@@ -61,7 +61,7 @@ def _filtered(place: Place) -> bool:
     return filtered[-1]
 
 
-# Slips: each looks at the place and either knows what was meant or says nothing. The first that knows speaks.
+# Slips: each looks at the place and returns advice if it knows what was meant. The first advice counts.
 
 
 def _foreign_operator(place: Place) -> Advice | None:
@@ -138,7 +138,7 @@ def _joined_events(place: Place) -> Advice | None:
 def _after_filter(place: Place) -> Advice | None:
     if not _filtered(place) or place.found.upper() not in (";", ":", ":+", "AS"):
         return None
-    reason = f"FILTER tests everything before it in its brackets, so that no `{place.found}` can follow"
+    reason = f"FILTER tests everything before it in its brackets, so `{place.found}` cannot follow"
     return Advice(reason, "put brackets around the filtered part: (T AS x FILTER x.v > 3) ; H AS y")
 
 

@@ -1,4 +1,4 @@
-"""From lark's tree of an SREM to nodes."""
+"""Builds the nodes of an SREM from lark's tree."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Builder(SharedBuilder):
         for node in ex.walk(test):
             if isinstance(node, ex.Call) and node.op in ex.AGGREGATES:
                 raise QueryError(
-                    f"{node.op}() looks at several events, and a test sees the current one and those in registers",
+                    f"{node.op}() needs several events, but a test sees only the current one and those in registers",
                     span=node.span,
                     fix="compare attributes: [value > r.value]",
                 )
@@ -68,7 +68,7 @@ def _owned(node: Expr) -> Expr:
 
 
 def _no_condition(test: Expr) -> bool:
-    """Whether it is neither TRUE nor FALSE for any event; of an attribute only the data can say."""
+    """Whether it can be neither TRUE nor FALSE for any event; for an attribute, only the data can tell."""
     if isinstance(test, ex.Literal):
         return not isinstance(test.value, bool | None)
     return isinstance(test, ex.Call) and test.op in _NEVER_TRUE_OR_FALSE

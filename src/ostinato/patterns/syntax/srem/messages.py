@@ -50,7 +50,7 @@ def _test_expected(place: Place) -> bool:
 
 
 def _of_cel(place: Place) -> Advice | None:
-    """Words of CEL, which says the same with other ones."""
+    """Words of CEL; SREM has others for the same."""
     fixes = {
         ";": "write `. true* .` for `and then, skipping anything`",
         ":": "write `.` for `and then, at once`",
@@ -64,7 +64,7 @@ def _of_cel(place: Place) -> Advice | None:
     }
     if place.found.upper() not in fixes or place.in_condition or not (_between_tests(place) or _test_expected(place)):
         return None
-    return Advice(f"`{place.found}` is of CEL, not of SREM", fixes[place.found.upper()])
+    return Advice(f"`{place.found}` belongs to CEL, not to SREM", fixes[place.found.upper()])
 
 
 def _negated(place: Place) -> Advice | None:

@@ -17,7 +17,7 @@ from ostinato.errors import Span
 
 
 class _Tree:
-    """What every expression has: its text, and a hash that is computed once and never leaves the process."""
+    """Base of all expressions: text, and a hash that is computed once and never leaves the process."""
 
     def __hash__(self) -> int:
         known: int | None = self.__dict__.get("_hash")
@@ -37,7 +37,7 @@ class _Tree:
 class Test(_Tree):
     """`[test] -> writes`: one event that passes the test; the written registers hold it from then on."""
 
-    __test__ = False  # not for pytest, whatever its name
+    __test__ = False  # pytest would collect it by its name
 
     test: Expr = TRUE
     writes: tuple[str, ...] = ()  # sorted
@@ -116,7 +116,7 @@ def tests(expression: Expression) -> Iterator[Test]:
 
 
 def written_registers(expression: Expression) -> frozenset[str]:
-    """The registers that it writes anywhere."""
+    """The registers that it writes somewhere."""
     return frozenset(register for test in tests(expression) for register in test.writes)
 
 

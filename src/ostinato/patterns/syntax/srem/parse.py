@@ -30,7 +30,7 @@ def parse(text: str) -> n.SremPattern:
 
 
 def _check_reads(expression: Expression, before: frozenset[str]) -> None:
-    """Every register that a test reads is written on some way to it; `before` are those written before all of it."""
+    """Raise QueryError for a test that reads a register which no path to it writes; `before` were written earlier."""
     if isinstance(expression, n.Test):
         for register in sorted(expression.reads - before):
             raise _never_written(register, expression, before)
