@@ -27,9 +27,9 @@ from rich.table import Table
 
 import ostinato as ost
 from ostinato.cli import bench
-from ostinato.core.arrays import Int32
+from ostinato.core.arrays import Float32, Int32
 from ostinato.forecast.chain.predictor import find_completions
-from ostinato.forecast.chain.waiting import Float32, waiting_times
+from ostinato.forecast.chain.waiting import waiting_times
 from ostinato.forecast.learn.truth import Truth
 from ostinato.forecast.model import ForecastModel
 from ostinato.forecast.score.evaluation import Contender, Evaluation, compare

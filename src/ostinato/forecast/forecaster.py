@@ -14,11 +14,11 @@ from ostinato.errors import DataError
 from ostinato.forecast.chain.predictor import Predictor, find_completions
 from ostinato.forecast.learn.drift import DriftAlarm, batch_losses
 from ostinato.forecast.learn.order import MAX_AUTO_ORDER, OrderChoice, choose_order
-from ostinato.forecast.learn.statistics import StatisticsCollector
+from ostinato.forecast.learn.statistics import HistoryStatistics, StatisticsCollector
 from ostinato.forecast.model import ForecastModel
 from ostinato.forecast.pattern import ForecastPattern
 from ostinato.forecast.score.baselines import HIGHEST_ORDER
-from ostinato.forecast.score.interval_checks import IntervalChecks, check_holdout_intervals
+from ostinato.forecast.score.interval_checks import check_holdout_intervals
 from ostinato.forecast.settings import Settings
 from ostinato.forecast.symbols.encoder import Symbols
 from ostinato.forecast.symbols.pace import PaceMeter
@@ -107,23 +107,31 @@ class _Fit:
         self.earlier, self.later = read.part(0, self.cut), read.part(self.cut, len(read.symbols))
 
     def model(self) -> ForecastModel:
-        order = MAX_AUTO_ORDER if self.settings.order == "auto" else self.settings.order
-        collector = StatisticsCollector(self.symbols, max(order, HIGHEST_ORDER), self.read.key_count)
+        collector = StatisticsCollector(self.symbols, counting_order(self.settings), self.read.key_count)
         head = collector.collect(self.earlier, self.completes[: self.cut])
         tail = collector.collect(self.later, self.completes[self.cut :])
-        choice: OrderChoice | None = None
-        if self.settings.order == "auto":
-            choice = choose_order(head.counts, tail.counts, self.settings.learning)
-            order = choice.order
-            kept = max(order, HIGHEST_ORDER)  # what baselines need
-            head, tail = head.at_order(kept), tail.at_order(kept)
+        head, tail, order, choice = settle_order(head, tail, self.settings)
         interval_checks = alarm = None
         if tail.events and head.events:
             predictor = Predictor.of(self.automaton, head.counts, head.gaps, self.settings, order)
             alarm = DriftAlarm.of(*batch_losses(predictor.tree, self.later))
-            interval_checks = self._check(predictor) if self.settings.calibrate else None
+            if self.settings.calibrate:
+                interval_checks = check_holdout_intervals(predictor, self.read, self.completes, self.cut)
         return ForecastModel(self.settings, head.merge(tail), order, interval_checks, alarm, choice)
 
-    def _check(self, predictor: Predictor) -> IntervalChecks:
-        """Checks the intervals of a model that has seen only the earlier events on the later ones."""
-        return check_holdout_intervals(predictor, self.read, self.completes, self.cut)
+
+def counting_order(settings: Settings) -> int:
+    """The order to count a history at: long enough for the model, and for the baselines it is compared with."""
+    return max(MAX_AUTO_ORDER if settings.order == "auto" else settings.order, HIGHEST_ORDER)
+
+
+def settle_order(
+    head: HistoryStatistics, tail: HistoryStatistics, settings: Settings
+) -> tuple[HistoryStatistics, HistoryStatistics, int, OrderChoice | None]:
+    """The statistics of the earlier and of the later events at the order that the model needs, that order, and how it
+    was chosen if it is "auto"."""
+    if settings.order != "auto":
+        return head, tail, settings.order, None
+    choice = choose_order(head.counts, tail.counts, settings.learning)
+    kept = max(choice.order, HIGHEST_ORDER)
+    return head.at_order(kept), tail.at_order(kept), choice.order, choice

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ostinato.core.arrays import Int32
+from ostinato.core.arrays import Float32, Int32
 from ostinato.core.arrow import read_only
-from ostinato.forecast.chain.waiting import Float32
 
 
 @dataclass(frozen=True, eq=False)

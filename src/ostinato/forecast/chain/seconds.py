@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from ostinato.core.arrays import Float64, Int32, Int64
+from ostinato.core.arrays import Float32, Float64, Int32, Int64
 from ostinato.core.arrow import read_only
 from ostinato.forecast.chain.intervals import least_mass
 from ostinato.forecast.chain.product import Product
-from ostinato.forecast.chain.waiting import Float32
-from ostinato.forecast.learn.gaps import GapKinds, Gaps
+from ostinato.forecast.learn.gaps import GapKinds, Gaps, number_distinct
 
 _FINENESS = (4, 2, 1)  # steps of the finest grid to a typical gap, as memory allows
 _COARSER = 8  # times as far reaches the next grid
@@ -132,7 +131,8 @@ class _Chain:
         possible = product.probability > 0
         state, symbol = np.nonzero(possible & ~product.completes)
         kind = kinds.of[product.last[state], symbol]
-        arrivals, number = _number_cells(kind.astype(np.int64) * product.states + product.next[state, symbol])
+        places = kind.astype(np.int64) * product.states + product.next[state, symbol]
+        arrivals, number = number_distinct(places, int(places.max(initial=-1)) + 1, _DENSE)
         last_state, last_symbol = np.nonzero(possible & product.completes)
         return cls(
             _ends(arrivals // product.states, len(kinds.sums)),
@@ -152,17 +152,6 @@ class _Chain:
         edges = (self.edge_ends, self.edge_to, self.edge_arrival, self.edge_weight)
         last = (self.last_ends, self.last_kind, self.last_weight)
         return tuple(read_only(table) for table in (self.arrival_ends, self.arrival_to, *edges, *last))
-
-
-def _number_cells(places: Int64) -> tuple[Int64, Int32]:
-    """The distinct places in order, and which of them each is."""
-    most = int(places.max(initial=-1)) + 1
-    if most > _DENSE:
-        found, number = np.unique(places, return_inverse=True)
-        return found, number.astype(np.int32)
-    there = np.zeros(most, np.bool_)
-    there[places] = True
-    return np.flatnonzero(there), (np.cumsum(there, dtype=np.int32) - 1)[places]
 
 
 def _ends(rows: Int64, count: int) -> Int64:

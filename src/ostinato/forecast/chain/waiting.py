@@ -10,14 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
-from ostinato.core.arrays import Float64
+from ostinato.core.arrays import Float32, Float64
 from ostinato.core.arrow import read_only
 from ostinato.errors import Limit, LimitError, Message
 from ostinato.forecast.chain.product import Product
-
-Float32 = npt.NDArray[np.float32]
 
 _STEPS = 16  # at a time: a cache line of the table
 

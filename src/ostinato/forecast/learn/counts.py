@@ -9,16 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ostinato.core.arrays import Float64, Int32, Int64
+from ostinato.core.arrays import Float64, Int32, Int64, UInt64
 from ostinato.core.arrow import read_only
 from ostinato.core.options import bad_option
 from ostinato.errors import DataError
-
-UInt64 = npt.NDArray[np.uint64]
 
 _FORGOTTEN = 1e-6  # of an event: what has decayed below that is dropped, so that old grams do not pile up for ever
 _GRAM, _WEIGHT = "gram", "weight"

@@ -14,7 +14,7 @@ from ostinato.core.arrow import read_only
 
 _NO_KEYS: Int32 = np.empty(0, np.int32)
 _PLACES, _SUMS = ("last", "symbol", "bin"), ("weight", "seconds", "squares")
-_DENSE = 1 << 21  # cells: up to so many are added up in place, more are sorted
+_DENSE = 1 << 21  # cells up to which a table of bits is quicker than sorting
 _ENOUGH = 50.0  # gaps that tell how long it takes from one symbol to another
 _DIFFERENT, _CHANCE = 0.05, 2.0  # so far, and by so many times what chance does, two distributions must be apart
 _MOST = 2000  # pairs of symbols that have a distribution of their own
@@ -108,19 +108,20 @@ def count_gaps(
     find_gaps(read_only(symbols), flat, read_only(seconds), alphabet, last, before, cells, gaps)
     some = cells != NONE
     cells, gaps = cells[some], gaps[some]
-    numbers, place = _number_cells(cells, alphabet * alphabet * BINS)
+    numbers, place = number_distinct(cells, alphabet * alphabet * BINS, _DENSE)
     sums = np.stack([np.bincount(place, weight, len(numbers)) for weight in (None, gaps, gaps * gaps)], axis=1)
     return _from_cells(numbers, sums.astype(np.float64), alphabet)
 
 
-def _number_cells(cells: Int64, size: int) -> tuple[Int64, Int64]:
-    """The distinct cells in order, and which of them each is."""
-    if size > _DENSE:
-        found, place = np.unique(cells, return_inverse=True)
-        return found, place.astype(np.int64)
-    there = np.zeros(size, np.bool_)
-    there[cells] = True
-    return np.flatnonzero(there).astype(np.int64), (np.cumsum(there) - 1)[cells]
+def number_distinct(values: Int64, end: int, dense: int) -> tuple[Int64, Int32]:
+    """The distinct values in order, and which of them each is. They lie in [0, end); up to `dense` a table of bits is
+    used, which is quicker than sorting."""
+    if end > dense:
+        found, number = np.unique(values, return_inverse=True)
+        return found, number.astype(np.int32)
+    there = np.zeros(end, np.bool_)
+    there[values] = True
+    return np.flatnonzero(there), (np.cumsum(there, dtype=np.int32) - 1)[values]
 
 
 def _from_cells(cells: Int64, sums: Float64, alphabet: int) -> Gaps:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ostinato.core.arrays import Float32
 from ostinato.errors import LimitError
 from ostinato.forecast.learn.counts import Counts
 from ostinato.forecast.learn.suffix_tree import Learning, SuffixTree, learn_tree
-from ostinato.forecast.score.scores import Float32
 
 HIGHEST_ORDER = 3
 # Every context that was ever seen is in the tree, whether it tells more than a shorter one or not.

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ostinato.core.arrays import Bools, Float64, Int32
+from ostinato.core.arrays import Bools, Float32, Float64, Int32
 from ostinato.core.options import bad_option
 from ostinato.forecast.chain.predictor import Predictor
-from ostinato.forecast.chain.waiting import Float32
 from ostinato.forecast.score.scores import probability_within
 from ostinato.forecast.settings import to_python
 

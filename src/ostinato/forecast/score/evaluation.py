@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ostinato.core.arrays import Float64, Int32
+from ostinato.core.arrays import Float32, Float64, Int32
 from ostinato.errors import QueryError
 from ostinato.forecast.chain.intervals import forecasts
 from ostinato.forecast.learn.truth import Truth
@@ -20,7 +20,6 @@ from ostinato.forecast.score.scores import (
     BINS,
     Binning,
     Distances,
-    Float32,
     Reliability,
     count_outcomes,
     count_outcomes_by_band,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.core.arrays import Float64, Int32
+from ostinato.core.arrays import Float32, Float64, Int32
 from ostinato.core.arrow import read_only
 from ostinato.errors import DataError
 from ostinato.forecast.learn.truth import Truth
@@ -21,7 +21,6 @@ from ostinato.forecast.learn.truth import Truth
 if TYPE_CHECKING:
     from ostinato.forecast.chain.intervals import Forecasts
 
-Float32 = npt.NDArray[np.float32]
 Bands = npt.NDArray[np.int8]
 Binning = Literal["quantile", "width"]
 

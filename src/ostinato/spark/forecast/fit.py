@@ -12,11 +12,10 @@ import pyarrow as pa
 
 from ostinato.core.clock import Clock
 from ostinato.errors import DataError, OstinatoError
+from ostinato.forecast.forecaster import counting_order, settle_order
 from ostinato.forecast.learn.drift import BATCHES, DriftAlarm
-from ostinato.forecast.learn.order import MAX_AUTO_ORDER, choose_order
 from ostinato.forecast.model import ForecastModel
 from ostinato.forecast.pattern import ForecastPattern
-from ostinato.forecast.score.baselines import HIGHEST_ORDER
 from ostinato.forecast.score.interval_checks import LevelIntervals, check_intervals
 from ostinato.forecast.settings import Settings
 from ostinato.forecast.symbols.age_grid import Pace
@@ -55,16 +54,10 @@ def fit(pattern: ForecastPattern, settings: Settings, frame: DataFrame) -> Forec
 
 def _fit(events: EventFrame, settings: Settings) -> ForecastModel:
     cuts = _holdout_cuts(events, settings.holdout) if settings.holdout else [math.inf]
-    order = MAX_AUTO_ORDER if settings.order == "auto" else settings.order
-    head, tail = count_events(events, _symbols(events), max(order, HIGHEST_ORDER), cuts[0])
+    head, tail = count_events(events, _symbols(events), counting_order(settings), cuts[0])
     if not head.events + tail.events:
         raise _no_events()
-    choice = None
-    if settings.order == "auto":
-        choice = choose_order(head.counts, tail.counts, settings.learning)
-        order = choice.order
-        kept = max(order, HIGHEST_ORDER)  # what baselines need
-        head, tail = head.at_order(kept), tail.at_order(kept)
+    head, tail, order, choice = settle_order(head, tail, settings)
     held_out = bool(head.events and tail.events)
     tested = ForecastModel(settings, head if held_out else head.merge(tail), order)
     found = backtest(tested, events, cuts, spans=settings.calibrate)
