@@ -35,7 +35,7 @@ class ParquetSource:
             names = [name for name in file.schema_arrow.names if name in schema.names]
             try:
                 for batch in file.iter_batches(batch_size=batch_rows, columns=names):
-                    batch.validate(full=True)  # text need not be UTF-8 there; all that follows trusts it
+                    batch.validate(full=True)  # Parquet text need not be UTF-8, but all later code trusts it to be
                     done += batch.num_rows
                     yield Piece(pa.Table.from_batches([batch]), [], size * done // total)
             except (pa.ArrowException, OSError, ValueError) as error:

@@ -16,8 +16,8 @@ from ostinato.files.source import BadRow
 from ostinato.files.text import (
     WHOLE,
     Block,
-    Spoilt,
     TextSource,
+    UnreadableRow,
     find_undecodable,
     find_unfit,
     finer_timestamp,
@@ -36,7 +36,7 @@ class CsvSource(TextSource):
         header = head.partition(b"\n")[0].decode("utf-8", "replace").removeprefix(_BOM).removesuffix("\r")
         self.names = []
         if not head.removeprefix(_BOM.encode()).strip():
-            return  # no header, and nothing that would need one
+            return  # an empty file needs no header
         if not header.strip():
             raise DataError(
                 "the file has no header line", source=str(self.path), fix="name the columns in the first line"
@@ -46,7 +46,7 @@ class CsvSource(TextSource):
             raise DataError(
                 "a quote in the header line is never closed",
                 source=f"{self.path}, line 1",
-                fix="close it; names of columns cannot go over lines",
+                fix="close it; column names cannot span lines",
             )
         try:
             self.names = [name.strip() for name in next(csv.reader([header], delimiter=self.separator))]
@@ -62,11 +62,13 @@ class CsvSource(TextSource):
                 f"two columns are named `{twice[0]}`", source=str(self.path), fix="rename one of them in the header"
             )
 
-    def split(self, data: bytes, *, last: bool) -> tuple[int, list[Spoilt]]:
-        """Rows with a quote that nothing closes end with its line: what follows is not part of a value."""
+    def split(self, data: bytes, *, last: bool) -> tuple[int, list[UnreadableRow]]:
+        """A row with an unclosed quote ends with the line of that quote: what follows is not part of the value."""
         found = find_rows(data, self.separator, complete=last or len(data) > text.LONGEST_ROW)
         end = len(data) if last else int(found.ends[-1]) if len(found.ends) else 0
-        spoilt = [Spoilt(*row, "a quote opens here that nothing closes") for row in found.unclosed if row.end <= end]
+        spoilt = [
+            UnreadableRow(*row, "a quote opens here that nothing closes") for row in found.unclosed if row.end <= end
+        ]
         return end, spoilt
 
     def scan(self, block: Block, columns: list[str] | None) -> pa.Schema:
@@ -78,7 +80,7 @@ class CsvSource(TextSource):
         for place, name in enumerate(wanted):
             if too_large_for_floats(table[name]) and self._are_whole(block, name):
                 found = found.set(place, pa.field(name, WHOLE))
-        # Bytes that are not UTF-8 are for `read` to tell, with their place; a time of day is kept as it is written.
+        # `read` reports bytes that are not UTF-8, with their place; a time of day is kept as it is written.
         text = [pa.types.is_time(field.type) or pa.types.is_binary(field.type) for field in found]
         return pa.schema(
             [(field.name, pa.string() if as_text else field.type) for field, as_text in zip(found, text, strict=True)]
@@ -90,7 +92,7 @@ class CsvSource(TextSource):
         return bool(pc.all(pc.match_substring_regex(texts, rf"^\s*[+-]?\d{{1,{WHOLE.precision}}}\s*$")).as_py())
 
     def widen(self, left: pa.DataType, right: pa.DataType) -> pa.DataType:
-        """Anything can be read as text, so that is what two types come to that have nothing else in common."""
+        """Two types that have nothing else in common become text, which any value can be read as."""
         if left == right or pa.types.is_null(right):
             return left
         if pa.types.is_null(left):
@@ -121,13 +123,13 @@ class CsvSource(TextSource):
         return table, [*decodable.bad, *bad]
 
     def _read_with_care(self, block: Block, schema: pa.Schema) -> tuple[pa.Table, list[BadRow]]:
-        """All as text first, to tell which rows are bad; slow, and only where a block has some."""
+        """Read all values as text first to find the bad rows; slow, so only for blocks that have some."""
         odd: list[arrow_csv.InvalidRow] = []
         texts = self._parse(block, schema.names, dict.fromkeys(self.names, pa.string()), odd, threads=False)
         every = self._rows(block)
         bad: dict[int, BadRow] = {}  # by row
         at = 0
-        for row in odd:  # they come in order, so each is looked for after the one before
+        for row in odd:  # they come in order, so each search starts after the last one
             shown = row.text.rstrip("\r\n")
             at = next((place for place in range(at, len(every)) if every[place][1] == shown), at)
             reason = f"expected {row.expected_columns} values, got {row.actual_columns}"

@@ -18,15 +18,15 @@ from ostinato.files.source import BadRow
 from ostinato.files.text import (
     WHOLE,
     Block,
-    Spoilt,
     TextSource,
+    UnreadableRow,
     find_undecodable,
     find_unfit,
     finer_timestamp,
     too_large_for_floats,
 )
 
-DEEPEST = 64  # objects and lists within each other
+DEEPEST = 64  # levels of objects and lists
 _ZONE = r"(Z|[+-]\d\d:?\d\d)$"
 _ZONED = re.compile(rb'(Z|[+-]\d\d:?\d\d)"')
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
@@ -43,7 +43,7 @@ class JsonLinesSource(TextSource):
                 fix="write one JSON object per line, for example with jq -c '.[]'",
             )
 
-    def split(self, data: bytes, *, last: bool) -> tuple[int, list[Spoilt]]:
+    def split(self, data: bytes, *, last: bool) -> tuple[int, list[UnreadableRow]]:
         end = len(data) if last else data.rfind(b"\n") + 1
         whole = data[:end]
         ends = np.append(np.flatnonzero(np.frombuffer(whole, np.uint8) == ord("\n")) + 1, end)
@@ -55,7 +55,7 @@ class JsonLinesSource(TextSource):
         return self._scan(block.data, columns)
 
     def _scan(self, data: bytes, columns: list[str] | None) -> pa.Schema:
-        """Types of some lines; lines that contradict each other are looked at in halves, and the first one counts."""
+        """Types of some lines; where lines contradict each other, halves are scanned apart and the first one counts."""
         try:
             table = _parse(data, None)
         except pa.ArrowInvalid:
@@ -104,31 +104,31 @@ class JsonLinesSource(TextSource):
         return _convert(b"".join(lines), schema), bad
 
 
-def _no_objects(data: bytes, ends: Int64) -> list[Spoilt]:
-    """Lines that do not begin with an object: Arrow takes some for objects without values, and dies of others."""
-    found: list[Spoilt] = []
+def _no_objects(data: bytes, ends: Int64) -> list[UnreadableRow]:
+    """Lines that do not begin with an object: Arrow takes some for objects without values, and crashes on others."""
+    found: list[UnreadableRow] = []
     for begin in _NO_OBJECT.finditer(data):
         line = int(np.searchsorted(ends, begin.end() - 1, side="right"))
         start = int(ends[line - 1]) if line else 0
-        found.append(Spoilt(start, start, int(ends[line]), "not a JSON object"))
+        found.append(UnreadableRow(start, start, int(ends[line]), "not a JSON object"))
     return found
 
 
-def _too_deep(data: bytes, ends: Int64) -> list[Spoilt]:
-    """Lines nested deeper than DEEPEST: parsers that work recursively cannot be trusted with them."""
+def _too_deep(data: bytes, ends: Int64) -> list[UnreadableRow]:
+    """Lines nested deeper than DEEPEST, which recursive parsers may not survive."""
     if data.count(b"{") + data.count(b"[") <= DEEPEST:
         return []
     # Among the brackets of a line that may be too deep, two of these follow each other; `{` is `[` with one bit more.
     some = np.flatnonzero((np.frombuffer(data, np.uint8) | 0x20) == ord("{"))[:: DEEPEST // 2]
     lines = np.searchsorted(ends, some, side="right")
-    found: list[Spoilt] = []
+    found: list[UnreadableRow] = []
     for line in np.unique(lines[1:][lines[1:] == lines[:-1]]).tolist():
         start, end = int(ends[line - 1]) if line else 0, int(ends[line])
         depth = 0
         for bracket in _BRACKET.finditer(_STRING.sub(b"", data[start:end])):
             depth += 1 if bracket[0] in b"{[" else -1
             if depth > DEEPEST:
-                found.append(Spoilt(start, start, end, f"nested more than {DEEPEST} deep"))
+                found.append(UnreadableRow(start, start, end, f"nested more than {DEEPEST} deep"))
                 break
     return found
 
@@ -165,7 +165,7 @@ def _fits(data: bytes, schema: pa.Schema) -> bool:
 
 
 def _convert(data: bytes, schema: pa.Schema) -> pa.Table:
-    """Times are read as text first: Arrow's JSON reader knows whole seconds only."""
+    """Times are read as text first: Arrow's JSON reader reads only whole seconds."""
     as_text = pa.schema(
         [(field.name, pa.string() if pa.types.is_timestamp(field.type) else field.type) for field in schema]
     )
@@ -181,7 +181,7 @@ def _time_type(column: pa.ChunkedArray) -> pa.DataType:
         return column.type
     for unit in ("us", "ns"):
         try:
-            _moments(column[:1], pa.timestamp("ns"))  # most text is no time from the first value on
+            _moments(column[:1], pa.timestamp("ns"))  # for most text, the first value already shows that it is no time
             _moments(column, pa.timestamp(unit))
         except pa.ArrowInvalid:
             continue

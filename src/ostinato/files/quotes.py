@@ -1,6 +1,6 @@
-"""Where the rows of a CSV file end, and quotes that nothing closes.
+"""Finds where the rows of a CSV file end, and quotes that are never closed.
 
-A quote opens a quoted value only at the start of a field; elsewhere it is a character like others. In a quoted value,
+A quote opens a quoted value only at the start of a field; elsewhere it is an ordinary character. In a quoted value,
 two quotes stand for one, and a single one closes it.
 """
 
@@ -18,8 +18,8 @@ _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 _BODY = re.compile(rb'[^"]*(?:""[^"]*)*')
 
 
-class Unclosed(NamedTuple):
-    """A row spoilt by a quote: its bytes are those from `start` to `end`, the end of the line the quote is in."""
+class UnclosedQuote(NamedTuple):
+    """A row with an unclosed quote: its bytes from `start` to `end`, the end of the line of the quote."""
 
     start: int
     quote: int
@@ -27,17 +27,17 @@ class Unclosed(NamedTuple):
 
 
 class CsvRows(NamedTuple):
-    """`ends`: behind each row that is whole; `unclosed`: rows that are not, and end with the line of their quote."""
+    """`ends`: the end of each complete row; `unclosed`: rows with an unclosed quote, which end with its line."""
 
     ends: Int64
-    unclosed: list[Unclosed]
+    unclosed: list[UnclosedQuote]
 
 
 def find_rows(data: bytes, separator: str, *, complete: bool) -> CsvRows:
-    """The rows of `data`, which starts with one. Unless it is `complete`, a quote may be closed by what follows it."""
+    """The rows of `data`, which starts with one. Unless `data` is `complete`, later data may close a quote."""
     raw = np.frombuffer(data, np.uint8)
     ends = raw == _NEWLINE
-    if data.count(b"\r") > data.count(b"\r\n"):  # alone, it ends a line as well
+    if data.count(b"\r") > data.count(b"\r\n"):  # a lone \r ends a line as well
         ends |= (raw == _RETURN) & np.append(raw[1:] != _NEWLINE, True)
     lines = np.flatnonzero(ends)
     if b'"' not in data:
@@ -62,10 +62,10 @@ def _regular(raw: npt.NDArray[np.uint8], quotes: Int64, separator: int) -> bool:
 
 
 def _one_by_one(data: bytes, lines: Int64, separator: str, *, complete: bool) -> CsvRows:
-    """Value by value, for quotes that are not where they should be."""
+    """Go through the values one by one, for misplaced quotes."""
     opener = re.compile(rb"(?:\A|(?<=[\n\r" + re.escape(separator.encode()) + rb']))"')
     inside = np.zeros(len(lines), bool)  # line breaks that are part of a value
-    unclosed: list[Unclosed] = []
+    unclosed: list[UnclosedQuote] = []
     at = 0
     while found := opener.search(data, at):
         quote = found.start()
@@ -74,19 +74,19 @@ def _one_by_one(data: bytes, lines: Int64, separator: str, *, complete: bool) ->
         close = body.end()
         at = close + 1
         if close < len(data) and data.find(b"\n", quote, close) < 0 and data.find(b"\r", quote, close) < 0:
-            continue  # within a line, what follows the closing quote may be careless
+            continue  # within a line, anything may follow the closing quote
         first, last = np.searchsorted(lines, [quote, close])
         if close == len(data) and not complete:
             inside[first:] = True
             break
-        # Where a value goes over lines, what follows it must end the field: else the quote of a later value has closed
-        # one that was left open.
+        # After a value of several lines the field must end: else the quote of a later value has closed one that was
+        # left open.
         if close == len(data) or data[at : at + 1] not in (b"", b"\n", b"\r", separator.encode()):
             at = int(lines[first]) + 1 if first < len(lines) else len(data)
             before = first - 1
             while before >= 0 and inside[before]:
                 before -= 1
-            unclosed.append(Unclosed(int(lines[before]) + 1 if before >= 0 else 0, quote, at))
+            unclosed.append(UnclosedQuote(int(lines[before]) + 1 if before >= 0 else 0, quote, at))
         else:
             inside[first:last] = True
     return CsvRows(lines[~inside] + 1, unclosed)

@@ -1,4 +1,4 @@
-"""Files of events as one stream of tables."""
+"""Reads files of events as one stream of tables."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def open_events(
 ) -> EventReader:
     """Open files, folders and globs, in the order given (the files of a folder by name).
 
-    `columns`: read only these, as far as they are there. `on_error`: what to do with bad rows of CSV and JSON lines:
+    `columns`: read only these, where they exist. `on_error`: what to do with bad rows of CSV and JSON lines:
     raise a DataError, skip them, or collect them in `reader.bad_rows`. `kinds`: what a column of a text file must hold
     ("number", "string", "boolean" or "timestamp"), whatever its values look like: others are bad rows.
-    `scanned` hears how far the search for the types of text files has come: so many bytes more.
+    `scanned` is called with the number of further bytes whenever the search for the types of text files proceeds.
     """
     given = [paths] if isinstance(paths, str | PathLike) else list(paths)
     files = [file for path in given for file in expand_path(Path(path), tuple(_FORMATS), "event files")]
@@ -55,7 +55,7 @@ def open_events(
 
 
 class EventReader:
-    """Iterate for tables of at most `batch_rows` rows, all with `schema`. Each iteration reads the files anew."""
+    """Iterate for tables of at most `batch_rows` rows, all with `schema`. Each iteration reads the files again."""
 
     def __init__(
         self, sources: list[EventSource], columns: list[str] | None, batch_rows: int, on_error: OnError
@@ -99,9 +99,9 @@ class EventReader:
                 except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
                     reason = str(error).splitlines()[0]
                     raise DataError(
-                        f"its columns do not fit the files before it: {reason}",
+                        f"its columns do not fit those of earlier files: {reason}",
                         source=str(source.path),
-                        fix="read it apart, or convert the column",
+                        fix="read it separately, or convert the column",
                     ) from error
         if self._columns is not None:
             found = pa.schema([found.field(name) for name in self._columns if name in found.names])
@@ -117,14 +117,14 @@ class EventReader:
 
 
 def _plain(schema: pa.Schema) -> pa.Schema:
-    """Dictionary columns as what they stand for: two files may have coded them differently."""
+    """Dictionary columns as their values: two files may have encoded them differently."""
     return pa.schema(
         [(field.name, field.type.value_type if pa.types.is_dictionary(field.type) else field.type) for field in schema]
     )
 
 
 def expand_path(path: Path, extensions: tuple[str, ...], what: str) -> list[Path]:
-    """The files that a path stands for: itself, those of a folder that have one of the extensions, or of a pattern."""
+    """The files that a path stands for: itself, the files of a folder with these extensions, or those of a glob."""
     if path.is_dir():
         inside = (file for file in path.rglob("*") if file.is_file() and not _hidden(file.relative_to(path)))
         found = sorted(file for file in inside if file.name.lower().endswith(extensions))

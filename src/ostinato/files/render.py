@@ -1,4 +1,4 @@
-"""Columns as JSON text, a whole column at a time: a row at a time is some twenty times slower."""
+"""Writes columns as JSON text, a whole column at a time; row by row is some twenty times slower."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ostinato.core.arrow import is_list
 
 TEXT = pa.large_string()  # a column of text may be longer than 32 bits can address
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-_ZONES_END = 2_145_916_800  # 2038: Arrow's tables of summer times end here
+_ZONES_END = 2_145_916_800  # 2038: Arrow's time zone tables end here
 _ESCAPED = r'["\\\x00-\x1f]'
 
 
@@ -40,7 +40,7 @@ def json_texts(column: pa.Array) -> pa.Array:
 
 
 def _texts(column: pa.Array) -> pa.Array:
-    """NULL is anything here."""
+    """The texts of values; what stands at a NULL does not matter."""
     kind, types = column.type, pa.types
     if types.is_boolean(kind) or types.is_integer(kind):
         return column.cast(TEXT)
@@ -91,7 +91,7 @@ def _strings(column: pa.Array) -> pa.Array:
 
 
 def _floats(column: pa.Array) -> pa.Array:
-    """As Python writes them. Arrow agrees on the digits, but not on when there is an exponent or a point."""
+    """As Python writes them. Arrow writes the same digits, but exponents and points in other places."""
     texts = column.cast(TEXT)
     texts = pc.if_else(pc.match_substring(texts, "."), texts, _joined(texts, ".0"))
     size = pc.abs(column)
@@ -105,9 +105,9 @@ def _floats(column: pa.Array) -> pa.Array:
 
 
 def _moments(column: pa.Array) -> pa.Array | None:
-    """Like `datetime.isoformat`: a fraction only where there is one, and the offset of a zone; Z where that is none.
+    """Like `datetime.isoformat`: a fraction only where there is one, and the offset of a zone, Z for zero.
 
-    None where Arrow does not know the zone, or not for so long: then Python may.
+    None where Arrow does not know the zone, or not at that time: then Python is asked.
     """
     zoned = column.type.tz is not None
     per_second = _PER_SECOND[column.type.unit]
@@ -140,7 +140,7 @@ def _valid(column: pa.Array) -> npt.NDArray[np.bool_]:
 
 
 def _fractions(nanoseconds: Int64) -> pa.Array:
-    """Six digits where they are enough, else nine."""
+    """Fractions of a second: six digits where they are enough, else nine."""
     short = nanoseconds % 1000 == 0
     digits = pa.array(np.where(short, nanoseconds // 1000, nanoseconds)).cast(TEXT)
     padded = pc.if_else(pa.array(short), pc.utf8_lpad(digits, 6, "0"), pc.utf8_lpad(digits, 9, "0"))

@@ -1,4 +1,4 @@
-"""What the reader needs of a file, whatever its format."""
+"""What the reader needs from a file of any format."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class BadRow:
 
 
 class Piece(NamedTuple):
-    """Some rows of a file, the rows among them that could not be read, and how much of the file is done."""
+    """Some rows of a file, the bad rows among them, and how many bytes of the file have been read."""
 
     rows: pa.Table
     bad: list[BadRow]
@@ -32,7 +32,7 @@ class EventSource(Protocol):
     path: Path
 
     def schema(self, columns: list[str] | None) -> pa.Schema:
-        """The columns asked for (None: all), as far as the file has them."""
+        """The wanted columns (None: all) that the file has."""
         ...
 
     def pieces(self, schema: pa.Schema, batch_rows: int) -> Iterator[Piece]:

@@ -1,4 +1,4 @@
-"""Standard input and output as files: events are read twice, once for the types of their columns."""
+"""Standard input and output as files. (Events are read twice, first to find the types of their columns.)"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STANDARD = Path("-")
 def spool_standard_streams(
     files: Sequence[Path], output: Path | None, form: str
 ) -> Iterator[tuple[list[Path], Path | None]]:
-    """The same with files in the place of `-`. Input is read to its end first; output is given once all went well."""
+    """The paths with temporary files for `-`. Input is read to its end first; output is copied out if all went well."""
     if STANDARD not in (*files, output):
         yield list(files), output
         return

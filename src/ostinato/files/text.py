@@ -1,7 +1,7 @@
-"""CSV and JSON lines, block by block: every block ends with a line, so each can be read, and go wrong, by itself.
+"""Reads CSV and JSON lines block by block: every block ends with a line, so each can be read, and fail, on its own.
 
-The types of columns are those that fit the whole file: a first pass over it finds them, so that a value late in the
-file never contradicts what was handed out before.
+A first pass finds column types that fit the whole file, so that a value late in the file never contradicts rows that
+were already handed out.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WHOLE = pa.decimal128(38, 0)  # for whole numbers beyond 64 bits: as floats, dif
 
 
 class Block(NamedTuple):
-    """Whole rows. Those that nothing can be made of are blank lines in `data`, and told in `bad`."""
+    """Whole rows. Unreadable ones are blank lines in `data` and listed in `bad`."""
 
     data: bytes
     first_line: int
@@ -39,8 +39,8 @@ class Block(NamedTuple):
     bad: list[BadRow]
 
 
-class Spoilt(NamedTuple):
-    """A row that cannot be read: its bytes from `start` to `end`, and where in it the reason is."""
+class UnreadableRow(NamedTuple):
+    """A row that cannot be read: its bytes from `start` to `end`, and where the reason lies."""
 
     start: int
     at: int
@@ -51,8 +51,8 @@ class Spoilt(NamedTuple):
 class TextSource(ABC):
     """What CSV and JSON lines have in common.
 
-    `kinds` says what some columns must be, whatever they look like; `scanned` hears how many bytes more were looked at
-    to find types. `forgiving`: bad rows are left out, even if no other is left.
+    `kinds` says what some columns must hold, whatever their values look like; `scanned` is called with the number of
+    further bytes that were scanned for types. `forgiving`: bad rows are left out, even if no others remain.
     """
 
     # Types are found once per version of a file: it is often opened twice, to check a query and then to run it.
@@ -62,7 +62,7 @@ class TextSource(ABC):
         self, path: Path, kinds: Mapping[str, str], scanned: Callable[[int], None], *, forgiving: bool
     ) -> None:
         self.path, self.kinds, self.scanned, self.forgiving = path, kinds, scanned, forgiving
-        self.types = pa.schema([])  # of the columns asked for
+        self.types = pa.schema([])  # of the wanted columns
 
     @abstractmethod
     def begin(self, head: bytes) -> None:
@@ -74,15 +74,15 @@ class TextSource(ABC):
 
     @abstractmethod
     def widen(self, left: pa.DataType, right: pa.DataType) -> pa.DataType:
-        """The type for values of two types."""
+        """The type that holds values of both."""
 
     @abstractmethod
     def read(self, block: Block, schema: pa.Schema) -> tuple[pa.Table, list[BadRow]]:
         """The rows of a block, and the bad ones."""
 
     @abstractmethod
-    def split(self, data: bytes, *, last: bool) -> tuple[int, list[Spoilt]]:
-        """Where the last whole row of some bytes ends, and the rows before that are beyond reading. 0: more is needed.
+    def split(self, data: bytes, *, last: bool) -> tuple[int, list[UnreadableRow]]:
+        """Where the last complete row ends, and the unreadable rows before that. 0: more bytes are needed.
 
         `last`: nothing follows.
         """
@@ -127,7 +127,7 @@ class TextSource(ABC):
         return pa.field(field.name, _FORCED.get(wanted, kind))
 
     def _explain_nothing(self) -> None:
-        """A file without one readable row has no columns; say why."""
+        """Raise DataError for a file without a single readable row: it has no columns."""
         for block in self.blocks():
             _, bad = self._read(block, pa.schema([]))
             if bad:
@@ -166,8 +166,8 @@ class TextSource(ABC):
                     return
                 rest = data[end:]
 
-    def without(self, data: bytes, first_line: int, bytes_read: int, spoilt: list[Spoilt]) -> Block:
-        """The block with its spoilt rows blanked out; all other lines stay where they were."""
+    def without(self, data: bytes, first_line: int, bytes_read: int, spoilt: list[UnreadableRow]) -> Block:
+        """The block with unreadable rows blanked out; all other lines keep their numbers."""
         if not spoilt:
             return Block(data, first_line, bytes_read, [])
         breaks = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
@@ -224,12 +224,12 @@ def too_large_for_floats(column: pa.ChunkedArray) -> bool:
 
 
 def finer_timestamp(left: pa.DataType, right: pa.DataType) -> pa.DataType:
-    """Of two timestamp types the one that holds both."""
+    """The one of two timestamp types that holds the values of both."""
     return pa.timestamp(max(left.unit, right.unit, key=_FINEST.index), left.tz or right.tz)
 
 
 def find_unfit(values: Any, fits: Callable[[Any], object]) -> list[int]:
-    """Places of values that do not fit, found by halving: quick where nearly all do."""
+    """Places of values that do not fit, found by halving: fast where nearly all fit."""
     try:
         fits(values)
         return []
@@ -240,20 +240,20 @@ def find_unfit(values: Any, fits: Callable[[Any], object]) -> list[int]:
     return find_unfit(values[:half], fits) + [half + place for place in find_unfit(values[half:], fits)]
 
 
-def find_undecodable(data: bytes, ends: Iterable[int]) -> list[Spoilt]:
-    """The rows with bytes that are not UTF-8; `ends` are those of all rows."""
+def find_undecodable(data: bytes, ends: Iterable[int]) -> list[UnreadableRow]:
+    """The rows with bytes that are not UTF-8; `ends` are the ends of all rows."""
     if data.isascii():
         return []
     try:
         data.decode()
         return []
     except UnicodeDecodeError:
-        found: list[Spoilt] = []
+        found: list[UnreadableRow] = []
     start = 0
     for end in ends:
         try:
             data[start:end].decode()
         except UnicodeDecodeError as error:
-            found.append(Spoilt(start, start + error.start, end, "text that is not UTF-8"))
+            found.append(UnreadableRow(start, start + error.start, end, "text that is not UTF-8"))
         start = end
     return found

@@ -1,4 +1,4 @@
-"""Tables to a file that appears whole or not at all."""
+"""Writes tables to a file that appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _BLOCK_ROWS, _BLOCK_BYTES = 1 << 16, 1 << 25  # rows rendered as text at a time,
 class Writer:
     """Write tables of one schema to `path`, by its extension.
 
-    All goes to a file beside it, which takes its place when the `with` block ends well and is removed when it does
-    not. Without `schema` the first table gives it; with it, a file without rows can be written.
+    Everything goes to a temporary file beside it, which replaces it when the `with` block succeeds and is removed when
+    it fails. Without `schema` the first table gives it; with it, a file without rows can be written.
     """
 
     def __init__(self, path: str | os.PathLike[str], schema: pa.Schema | None = None) -> None:
@@ -67,7 +67,7 @@ class Writer:
                 with self._telling():
                     self._finish()
         finally:
-            with suppress(Exception):  # the error that brought us here is the one to tell
+            with suppress(Exception):  # the error that brought us here is the one to report
                 self._close()
             with suppress(Exception):
                 self._sink.close()

@@ -1,4 +1,4 @@
-"""Streams to try forecasts on, of any length, the same for the same seed: thefts on cards, vessels before ports."""
+"""Generated streams and documents of any length, the same for the same seed: card thefts, vessels, a plant, XML."""
 
 from ostinato.samples.cards import CARD_FEATURES, CARD_PATTERN, transactions
 from ostinato.samples.vessels import VESSEL_FEATURES, VESSEL_PATTERN, reports

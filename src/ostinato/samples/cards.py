@@ -10,8 +10,8 @@ on holidays, and come by day rather than by night. Now and then there is an epis
 * a **trial** of a wallet or a new service: 2 to 4 rising amounts like those of a thief, and no more;
 * a **spree** of 3 to 5 larger amounts in no order, oftener on paydays and holidays.
 
-So the last few transactions of a theft, up to its large amounts, look like a plan, and its first like a trial. Only who
-remembers about seven of them can tell them apart.
+So the last few transactions of a theft, up to its large amounts, look like a plan, and its first like a trial. Only a
+model that remembers about seven of them can tell them apart.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _HOURS = (2, 1, 1, 1, 1, 2, 5, 12, 20, 25, 30, 38, 45, 38, 30, 28, 32, 42, 45, 3
 
 
 def transactions(events: int = 1_000_000, *, cards: int = 100, seed: int = 7) -> pa.Table:
-    """`ts`, `type` ("txn"), `card`, `amount`, `merchant`, `country`, and `thief`: what nobody knows in time."""
+    """`ts`, `type` ("txn"), `card`, `amount`, `merchant`, `country`, and `thief`: not known in time."""
     from ostinato.samples.kernels.cards import HOLDER, LADDER, PROBE, buy
 
     rng = np.random.default_rng(seed)
@@ -83,7 +83,7 @@ def _paydays() -> NDArray[np.bool_]:
 
 
 def _clock(day: NDArray[np.float64]) -> NDArray[np.datetime64]:
-    """Days that run evenly as times of day that are busy and quiet."""
+    """Fractions of days as times of day, more of them in busy hours."""
     passed = np.concatenate([[0], np.cumsum(_HOURS)]) / sum(_HOURS)
     hours = 24 * np.floor(day) + np.interp(day % 1, passed, np.arange(25))
     passed_since = (hours * 3600e6).astype("timedelta64[us]")

@@ -19,9 +19,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 COMPANIES = 1_000
-DEEPEST = 36  # elements in one another, in parsed sentences
+DEEPEST = 36  # nested elements, in parsed sentences
 SEED = 7
-_PIECE = 100_000  # transactions that are made at a time
+_PIECE = 100_000  # transactions generated at a time
 _CENTS = 100_000  # prices are below 1,000.00
 _DAY_ONE = np.datetime64("2026-01-05T09:30:00", "s")
 _SYLLABLES = ("ba", "co", "de", "fi", "gra", "lo", "mer", "na", "pol", "qui", "ra", "sto", "ti", "vel", "wor", "zen")
@@ -45,7 +45,7 @@ def stock_lines(path: str | os.PathLike[str], size: int, *, seed: int = SEED) ->
 
 
 def _transactions(seed: int) -> Iterator[list[pa.Array]]:
-    """Company, price, buyer and date of ever more transactions, one a second."""
+    """Company, price, buyer and date of an endless stream of transactions, one a second."""
     rng = np.random.default_rng(seed)
     names = _numbered("C", COMPANIES, 4)
     buyers = _numbered("B", 10_000, 5)
@@ -165,7 +165,7 @@ def auction(path: str | os.PathLike[str], size: int, *, seed: int = SEED) -> Non
 
 
 def _records(parts: list[str], pools: dict[str, pa.Array], rng: np.random.Generator) -> Iterator[pa.Array]:
-    """Records out of parts, of which every second one is the name of a pool."""
+    """Records from parts; every second part is the name of a pool."""
     count, done = 2_000, 0
     while True:
         columns: list[Any] = [*parts]
@@ -192,7 +192,7 @@ def _text(rng: random.Random) -> str:
 
 
 def _description(rng: random.Random, depth: int = 0) -> str:
-    """A text, or a list of which each item is a text or another list."""
+    """A text, or a list whose items are texts or lists."""
     if depth == 3 or rng.random() < (0.6, 0.5, 0.7)[depth]:
         return f"<text>{_text(rng)}</text>\n"
     items = (f"<listitem>\n{_description(rng, depth + 1)}</listitem>\n" for _ in range(rng.randint(1, 4)))
@@ -286,7 +286,7 @@ DOCUMENTS: dict[str, tuple[str, Callable[..., None]]] = {
 
 
 def ensure_document(folder: Path, kind: str, size: int) -> Path:
-    """The path of a document of a kind in a folder, where it is written if it is not there yet."""
+    """The path of a document of this kind in the folder; it is written if it is not there yet."""
     suffix, write = DOCUMENTS[kind]
     path = folder / f"{kind.replace(' ', '-')}-{size}.{suffix}"
     if not path.exists():

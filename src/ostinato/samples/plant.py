@@ -32,7 +32,7 @@ _START = np.datetime64("2026-01-01", "us")
 
 
 def plant(events: int, *, first: int = 0, seed: int = 7) -> pa.Table:
-    """Events number `first` and on, in order of their end: each stretch of the stream can be made by itself."""
+    """Events from number `first` on, in order of their end: any part of the stream can be made on its own."""
     rng = np.random.default_rng([seed, first])
     per_second = SENSORS / PERIOD
     # Sensors report in turn, so that what comes when follows from the number of the event; some turns are of smoke.

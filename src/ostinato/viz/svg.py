@@ -1,4 +1,4 @@
-"""The little SVG that the pictures share: elements, text, colours and a safe way to save."""
+"""What the pictures share: SVG elements, text, colours and safe saving."""
 
 from __future__ import annotations
 

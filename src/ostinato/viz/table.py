@@ -29,7 +29,7 @@ def terminal_table(rows: pa.Table, *, limit: int = SHOWN) -> Table:
 
 
 def _without_nanoseconds(kind: pa.DataType) -> pa.DataType:
-    """Python's datetime has no nanoseconds, and a reader of a table does not miss them."""
+    """The type without nanoseconds, which Python's datetime does not have."""
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
         return pa.timestamp("us", tz=kind.tz)
     if pa.types.is_list(kind):
@@ -57,7 +57,7 @@ def _plain(value: Any) -> str:
 
 
 def escape_control(text: str) -> str:
-    """Data must not be able to move the cursor or colour the terminal."""
+    """Escape what is not printable: data must not move the cursor or colour the terminal."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 

@@ -229,7 +229,7 @@ def _moment(seconds: float, zone: tzinfo) -> datetime:
 
 
 def _axis(column: pa.ChunkedArray) -> list[float]:
-    """A time column as seconds. Arrow's nanoseconds do not fit Python's datetime, so they avoid it."""
+    """A time column as seconds, without Python's datetime, which has no nanoseconds."""
     if pa.types.is_date(column.type):
         column = column.cast(pa.timestamp("s"))
     if not pa.types.is_timestamp(column.type):

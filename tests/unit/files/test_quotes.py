@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.files.quotes import Unclosed, find_rows
+from ostinato.files.quotes import UnclosedQuote, find_rows
 
 fields = st.text(st.sampled_from('ab",\n'), max_size=5)
 
@@ -48,15 +48,15 @@ def test_every_line_break_is_in_a_value_or_ends_a_row(data: bytes) -> None:
     ("data", "ends", "unclosed"),
     [
         ('1,5" disk\n2,x\n', [10, 14], []),  # a quote in the middle of a value is nothing special
-        ('1,"a\n2,b\n', [5, 9], [Unclosed(0, 2, 5)]),
-        ('1,x\n2,"a\nb","c\n3,d', [4, 15], [Unclosed(4, 12, 15)]),
-        ('1,"a\n2,"b"\n3,c\n', [5, 11, 15], [Unclosed(0, 2, 5)]),  # closed by a quote that opens another value
+        ('1,"a\n2,b\n', [5, 9], [UnclosedQuote(0, 2, 5)]),
+        ('1,x\n2,"a\nb","c\n3,d', [4, 15], [UnclosedQuote(4, 12, 15)]),
+        ('1,"a\n2,"b"\n3,c\n', [5, 11, 15], [UnclosedQuote(0, 2, 5)]),  # closed by a quote that opens another value
         ('1,"a"b\n2,c\n', [7, 11], []),  # careless, but within a line
-        ('"a', [], [Unclosed(0, 0, 2)]),
+        ('"a', [], [UnclosedQuote(0, 0, 2)]),
         ('1,"a"', [], []),
     ],
 )
-def test_quotes_left_open(data: str, ends: list[int], unclosed: list[Unclosed]) -> None:
+def test_quotes_left_open(data: str, ends: list[int], unclosed: list[UnclosedQuote]) -> None:
     found = find_rows(data.encode(), ",", complete=True)
     assert (found.ends.tolist(), found.unclosed) == (ends, unclosed)
 

@@ -1,4 +1,4 @@
-"""NOT at the end of a pattern, with a condition that compares the event that must not come with those of the match."""
+"""NOT at the end of a pattern, with a condition that compares the forbidden event with events of the match."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ostinato.patterns.runtime.history import History
 Bool = npt.NDArray[np.bool_]
 Fetch = Callable[[Attribute], pa.Array]  # a column of the events, or of the events that the matches bind
 
-_PAIRS = 1 << 20  # of a match and an event, looked at together
+_PAIRS = 1 << 20  # of a match and an event, compared at a time
 
 
 def forget_cancelled(
@@ -31,9 +31,9 @@ def forget_cancelled(
     lows: Int64,
     keys: Int64,
 ) -> None:
-    """Forget the matches that wait in vain: one of `events`, numbers of `rows`, is what must not come.
+    """Forget the waiting matches that one of `events`, indices into `rows`, cancels.
 
-    `watched` are the variables that the test compares it with, and their symbols.
+    `watched` are the variables that the test compares the event with, and their symbols.
     """
     found = rows.take(pa.array(events))
     bound = {name: waiting.matches.of_symbol(symbol)[1] for name, symbol in watched.items()}
@@ -68,7 +68,7 @@ def _paired(fetch: Fetch, match: pa.Array, event: pa.Array) -> Fetch:
 
 
 def _same_values(test: Expr, fetch: Fetch, events: Int64, matches: Int64) -> tuple[Int64, Int64]:
-    """Numbers that are equal wherever keys are, and the two sides of an equality that the test asks for."""
+    """Numbers that are equal where the keys are, and where both sides of an equality in the test are."""
     for part in conjuncts(test):
         if not isinstance(part, Call) or part.op != "=":
             continue
@@ -79,7 +79,7 @@ def _same_values(test: Expr, fetch: Fetch, events: Int64, matches: Int64) -> tup
         if not isinstance(ours, pa.Array) or not isinstance(theirs, pa.Array) or len(variables(sides[1])) != 1:
             continue
         if ours.type != theirs.type:
-            continue  # equal all the same, perhaps, as 1 and 1.0 are
+            continue  # values of different types may still be equal, as 1 and 1.0 are
         both = pa.concat_arrays([ours, theirs])
         if pa.types.is_floating(both.type):
             both = pc.add(both, 0.0)  # -0.0 + 0.0 is 0.0
@@ -90,7 +90,7 @@ def _same_values(test: Expr, fetch: Fetch, events: Int64, matches: Int64) -> tup
 
 
 def _pairs(events: Int64, matches: Int64, first: Int64, last: Int64) -> Iterator[tuple[Int64, Int64]]:
-    """All pairs of a match and an event with the same number, of those it may be paired with, some at a time."""
+    """Pairs of a match and an event with the same number, among the events of its window, some at a time."""
     _, groups = np.unique(np.concatenate([events, matches]), return_inverse=True)
     size = len(events) + 1
     order = np.argsort(groups[: len(events)], kind="stable")

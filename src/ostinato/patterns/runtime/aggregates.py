@@ -14,7 +14,7 @@ from ostinato.errors import DataError
 
 
 def aggregate(call: Call, values: pa.Array, offsets: Int64) -> pa.Array:
-    """One value for each stretch of `values` between two offsets; NULL where it holds none."""
+    """One value for each slice of `values` between two offsets; NULL for an empty slice."""
     try:
         if call.op == "sum":
             return _sum(call, values, offsets)
@@ -40,7 +40,7 @@ def _grouped(function: str, values: pa.Array, offsets: Int64) -> pa.Array:
 
 
 def _extreme(op: str, values: pa.Array, offsets: Int64) -> pa.Array:
-    """The least or greatest value, of the type of the values, some of which Arrow cannot group."""
+    """The least or greatest value, of any type: Arrow cannot group all of them."""
     kind = values.type
     if pa.types.is_duration(kind):
         values = values.cast(pa.int64())
@@ -64,7 +64,7 @@ def _sum(call: Call, values: pa.Array, offsets: Int64) -> pa.Array:
 
 
 def _mean(values: pa.Array, offsets: Int64) -> pa.Array:
-    """A float64. Of integers and decimals, the exact sum is divided: only the result is rounded."""
+    """A float64. For integers and decimals the exact sum is divided, so that only the result is rounded."""
     total = _exact_sum(values, offsets) if _is_exact(values.type) else None
     if total is None and _is_exact(values.type) and values.type.bit_width < 256:
         scale = values.type.scale if pa.types.is_decimal(values.type) else 0
@@ -73,7 +73,7 @@ def _mean(values: pa.Array, offsets: Int64) -> pa.Array:
         return _grouped("mean", values.cast(pa.float64(), safe=False), offsets)
     divisor = _grouped("count", values, offsets).cast(pa.float64())
     if pa.types.is_decimal(total.type):
-        # Arrow's way from digits after the point to a float rounds more than once: divide whole numbers.
+        # Arrow rounds more than once when it makes a float of a decimal: divide whole numbers instead.
         scale, whole = total.type.scale, _widest(total.type, scale=0)
         total = pa.Array.from_buffers(whole, len(total), total.buffers(), offset=total.offset)
         divisor = pc.multiply(divisor, float(10**scale))
@@ -87,7 +87,7 @@ def _is_exact(kind: pa.DataType) -> bool:
 def _exact_sum(values: pa.Array, offsets: Int64) -> pa.Array | None:
     """Sums of integers or decimals in their widest type; None where one of them does not fit.
 
-    Arrow's sums wrap around silently, so that they are right exactly where the true sum fits.
+    Arrow's sums wrap around silently, so they are right only where the true sum fits.
     """
     wide = values.type
     least, bound = Fraction(-(2**63)), Fraction(2**63)

@@ -1,4 +1,4 @@
-"""From matches to the table a user gets: the columns of SELECT *, or the items of a labelled SELECT."""
+"""Builds the table that a user gets from matches: the columns of SELECT *, or the items of a labelled SELECT."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ostinato.patterns.syntax.nodes import Item
 
 @dataclass(frozen=True)
 class AnswerBuilder:
-    """How to write matches down. `labels` are the variables of symbols 1, 2, …; `columns` the user's own columns."""
+    """Turns matches into a table. `labels` are the variables of symbols 1, 2, …; `columns` are the user's columns."""
 
     items: tuple[Item, ...] | None
     labels: tuple[str, ...]
@@ -31,7 +31,7 @@ class AnswerBuilder:
     time: str | None
     columns: tuple[str, ...]
     with_events: bool
-    ends: tuple[str, str] | None = None  # columns of the first and of the last event, to be given with each match
+    ends: tuple[str, str] | None = None  # a column of the first and one of the last event, added to each match
 
     @property
     def needs(self) -> list[str]:
@@ -56,7 +56,7 @@ class AnswerBuilder:
         return [node for expr in exprs for node in ex.walk(expr)]
 
     def table(self, matches: Matches, history: History, keys: list[pa.Array]) -> pa.Table:
-        """`keys` are the partition attributes' values of each match."""
+        """The answer; `keys` are the partition attributes of each match."""
         if self.items is None:
             table = self._positions_table(matches, history, keys)
         else:
@@ -170,7 +170,7 @@ class _Labelled:
 
 
 def cast_answer(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The table with the types the query's columns had from the start, whatever its values made of them."""
+    """Cast the answer to the types that the query's columns had from the start."""
     try:
         return table.cast(schema)
     except pa.ArrowInvalid as error:

@@ -27,7 +27,7 @@ _NONE: Int64 = np.zeros(0, np.int64)
 
 
 class BoundQuery:
-    """Names and types are checked here, before any event is read."""
+    """Checks names and types before any event is read, and encodes rows for the kernels."""
 
     def __init__(
         self, compiled: CompiledPattern, schema: pa.Schema, binding: StreamColumns, minterms: Sequence[int] = ()
@@ -54,7 +54,7 @@ class BoundQuery:
                 column = binding.time if query.window.kind == "time" else query.window.attribute
                 assert column is not None
                 along = query.window.kind == "attribute"
-                # Time rises over the whole stream; another attribute only where it is asked to, in each partition.
+                # Time grows over the whole stream; another attribute may do so only within each partition.
                 self.window = protocol.KEY_WINDOW if along and query.partition_by else protocol.TICK_WINDOW
                 self.ruler = Clock.of(schema, column, attribute=along)
 
@@ -67,11 +67,11 @@ class BoundQuery:
     @property
     def consume(self) -> int:
         consume = _CONSUME[self.compiled.query.consume]
-        # Without PARTITION BY the whole stream is one partition, however it is evaluated.
+        # Without PARTITION BY the whole stream is one partition, even if equalities split it.
         return protocol.CONSUME_ANY if consume and not self.compiled.query.partition_by else consume
 
     def with_new_types(self, schema: pa.Schema) -> pa.Schema | None:
-        """The stream's schema with types for columns that so far held nothing but NULL; None when there are none."""
+        """The stream's schema with types for columns that held only NULL so far; None if there is no new type."""
         empty = [field.name for field in self.schema if pa.types.is_null(field.type) and field.name in schema.names]
         learnt = {name: schema.field(name).type for name in empty if not pa.types.is_null(schema.field(name).type)}
         if not learnt:
@@ -79,7 +79,7 @@ class BoundQuery:
         if known := set(learnt) & set(self.key_columns):
             name = min(known)
             raise DataError(
-                f"`{name}` splits the stream, but its type was not known so far", fix="give it a type first"
+                f"`{name}` partitions the stream, but its type was not known so far", fix="give it a type first"
             )
         return pa.schema([pa.field(field.name, learnt.get(field.name, field.type)) for field in self.schema])
 
@@ -94,7 +94,7 @@ class BoundQuery:
         missing = [name for name in self.schema.names if name not in batch.schema.names]
         if missing:
             raise DataError(
-                f"this batch has no column `{missing[0]}`, earlier ones had", fix="push batches of one schema"
+                f"this batch has no column `{missing[0]}`, which earlier ones had", fix="push batches of one schema"
             )
         batch = batch.select(self.schema.names)
         if batch.schema.equals(self.schema):
@@ -103,11 +103,12 @@ class BoundQuery:
             return batch.cast(self.schema)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
             raise DataError(
-                f"this batch has other column types than earlier ones: {error}", fix="push batches of one schema"
+                f"the column types of this batch differ from those of earlier ones: {error}",
+                fix="push batches of one schema",
             ) from None
 
     def events(self, rows: pa.Table, positions: Int64, order: Int64 | None) -> Events:
-        """Rows in the order they came, with their positions (ascending); `order` puts them in stream order."""
+        """Rows in order of arrival, with their positions (ascending); `order` sorts them into stream order."""
         codes = self.encoder.encode(rows, self.binding.type)
         keys = np.zeros(0, np.int32)
         if self.keys is not None:
@@ -144,7 +145,7 @@ class BoundQuery:
         return ties.split(events, comparable, positions, filler=filler, width=width)
 
     def _window(self, rows: pa.Table, positions: Int64, order: Int64 | None, keys: Int32) -> tuple[Int64, Int64]:
-        """Ticks and lower bounds, where WITHIN measures along a column, in stream order, as `keys` are."""
+        """Ticks and lower bounds in stream order, as `keys` are; none unless WITHIN measures along a column."""
         window = self.compiled.query.window
         if self.ruler is None or window is None:
             return _NONE, _NONE
@@ -173,7 +174,7 @@ class BoundQuery:
         return ticks, lows
 
     def keep_keys(self, kept: Int64) -> None:
-        """Forget all keys but these, which are numbered anew in this order."""
+        """Forget all keys but these, and renumber those in this order."""
         assert self.keys is not None
         self.keys = KeyTable.from_table(self.keys.to_table().take(kept))
         if self.ties is not None:

@@ -1,4 +1,4 @@
-"""Each answer once: where SELECT leaves variables out, different complex events can show the same."""
+"""Gives each answer once: where SELECT leaves out variables, different complex events can look the same."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ UInt64 = npt.NDArray[np.uint64]
 
 
 class Distinct:
-    """Remembers what was shown by a 128-bit fingerprint, and forgets it when the window has passed.
+    """Remembers answers by a 128-bit fingerprint, and forgets them when their window has passed.
 
-    What was shown can only come again from a match that starts no later than its first shown event, so once that event
-    is older than the window allows, the fingerprint has no more use.
+    An answer can come again only from a match that starts no later than its first shown event. Once that event is
+    older than the window, its fingerprint is not needed any more.
     """
 
     def __init__(self) -> None:

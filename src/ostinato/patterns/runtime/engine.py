@@ -31,28 +31,28 @@ from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.strategies import select_matches
 from ostinato.patterns.syntax.nodes import event_types, repeated_variables
 
-# As texts, which are part of snapshots.
+# Why an engine reads no more: as text, since it is saved in snapshots.
 _INCOMPLETE = str(
     OstinatoError(
         "this engine stopped in the middle of a batch: its state is incomplete", fix="restore it from a snapshot"
     )
 )
 _ENDED = str(OstinatoError("this engine was flushed: its stream has ended", fix="build a new one with query.engine()"))
-# Beside the user's columns, where matches wait: a kept row's tick along the window, and its place in the stream.
+# Added to kept rows while matches wait: the tick along the window, and the place in the stream.
 _TICK, _PLACE = "#tick", "#place"
-_MANY_KEYS = 1024  # fewer are not worth looking through
+_MANY_KEYS = 1024  # with fewer keys, looking for dead ones does not pay
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a user may say about a run, beside the query."""
+    """The options of a run."""
 
     binding: dict[str, Any]
     lateness: int | None = 0  # None: events wait for `advance`
     on_late: OnLate = "count"
     events: bool = False
     limits: Limits = field(default_factory=Limits)
-    # Two columns to be given with each match, of its first and of its last event: when it began, and when it ended.
+    # A column of the first and one of the last event, added to each match: when it began, and when it ended.
     ends: tuple[str, str] | None = None
 
 
@@ -76,10 +76,10 @@ class Engine:
 
     def __init__(self, compiled: CompiledPattern, options: Options) -> None:
         self.compiled, self.options = compiled, options
-        self.events = self.read = self.matches = self.late = 0  # read: events that had their turn
+        self.events = self.read = self.matches = self.late = 0  # read: events given to the matcher
         self.late_rows: list[pa.Table] = []
         self.stopped = ""  # why nothing more can be read
-        self.low = np.iinfo(np.int64).min  # what started before this tick has left the window of any further event
+        self.low = np.iinfo(np.int64).min  # no further event has a window that reaches back before this tick
         self._stream: BoundQuery | None = None
 
     # -- the life of an engine
@@ -89,14 +89,14 @@ class Engine:
         return self._collected(self.push_each(batch))
 
     def push_each(self, batch: Any) -> Iterator[pa.Table]:
-        """Like `push`, but gives the matches a table at a time while it reads: any number of them, in little memory.
+        """Like `push`, but yields the matches in tables while it reads: any number of matches, in little memory.
 
-        The events are read while the tables are taken; take them all before anything else.
+        Events are read as the tables are consumed; consume all of them before calling anything else.
         """
         self._check_open()
         rows = to_arrow(batch)
         if self._stream is None and not rows.num_columns:
-            return iter(())  # an empty list of events names no columns: they are still to be met
+            return iter(())  # an empty list of events names no columns
         rows = self.conform(rows)
         if self.options.on_late == "raise" and (late_rows := self.reorder.late(rows)):
             raise DataError(
@@ -113,12 +113,12 @@ class Engine:
         return self._read(released)
 
     def run_batch(self, batch: Any) -> pa.Table:
-        """The whole stream at once, sorted if need be; nothing is kept for later."""
+        """Read a whole stream at once, sorted if need be; nothing is kept for later."""
         table = self._collected(self._read(self.order_batch(batch), more=False))
         return table if self.waiting is None else pa.concat_tables([table, self._remaining()])
 
     def order_batch(self, batch: Any) -> ReleasedRows:
-        """The rows of a whole stream and their order; this engine reads no other."""
+        """The rows of a whole stream and their order. This engine reads no other stream."""
         self._check_open()
         self.stopped = _ENDED
         rows = self.conform(to_arrow(batch))
@@ -155,12 +155,12 @@ class Engine:
             if self.waiting is not None and len(self.waiting.starts):
                 begun.append(int(self.waiting.starts.min()))
             if len(self.history.kept_positions):
-                begun.append(self.reorder.watermark)  # what was read until now; a window later it can be forgotten
+                begun.append(self.reorder.watermark)  # what was read so far can be forgotten one window later
             ticks += [stream.ruler.upper_bound(tick, window.amount) for tick in begun]
         return stream.clock.values(np.array([min(ticks)]))[0].as_py() if ticks else None
 
     def flush(self) -> pa.Table:
-        """The stream has ended: read what still waits for its turn, and give what waited for time to pass."""
+        """End the stream: read the events that still wait, and return the matches that waited for time to pass."""
         self._check_open()
         self.stopped = _ENDED
         if self._stream is None:
@@ -174,7 +174,7 @@ class Engine:
         return self._answer(self.waiting.until(np.iinfo(np.int64).max))
 
     def unseen_types(self) -> list[str]:
-        """Event types the query names that no event had so far: perhaps misspelt."""
+        """Event types that the query names but no event has had so far: perhaps misspelt."""
         named = {condition.relation for condition in self.compiled.conditions if condition.relation is not None}
         return sorted(named - (self.stream.encoder.relations_seen if self.bound else set()))
 
@@ -202,7 +202,7 @@ class Engine:
 
     @staticmethod
     def restore(data: bytes) -> Engine:
-        """The engine a snapshot was taken of, at that moment."""
+        """The engine as it was when the snapshot was taken."""
         from ostinato.patterns.runtime.snapshot import load
 
         return load(data)
@@ -210,7 +210,7 @@ class Engine:
     # -- reading
 
     def conform(self, rows: pa.Table) -> pa.Table:
-        """The rows with the columns and types of the stream, which the first of them tell."""
+        """The rows with the columns and types of the stream; the first batch sets those."""
         if self._stream is None:
             told = self.options.binding
             names = {told["type"] or DEFAULT_TYPE, *told["order_by"], *required_attributes(self.compiled.query)}
@@ -220,7 +220,7 @@ class Engine:
         return self.stream.align(rows) if rows.num_columns else self.stream.schema.empty_table()
 
     def bind(self, rows: pa.Table, *, minterms: Sequence[int] = ()) -> None:
-        """Meet the first batch: check names and types, and build everything that depends on them."""
+        """Bind to the columns of the first batch: check names and types, and build all that depends on them."""
         query = self.compiled.query
         needs_time = query.window is not None and query.window.kind == "time"
         binding = StreamColumns.resolve(
@@ -249,7 +249,7 @@ class Engine:
         self._stream = stream
 
     def _adopt(self, schema: pa.Schema) -> None:
-        """Go on with types for columns that held only NULL until now."""
+        """Continue with types for columns that held only NULL so far."""
         self.stream.adopt_schema(schema)
         self.matcher.adopt(self.stream.terms)
         self.history.adopt_schema(self._kept_columns(schema))
@@ -271,7 +271,7 @@ class Engine:
         return self._answers.table(Matches.none(), History(self._kept_columns(schema)), keys)
 
     def _collected(self, tables: Iterator[pa.Table]) -> pa.Table:
-        """All tables as one, as long as it is not too large."""
+        """All tables as one; LimitError where it would be too large."""
         found: list[pa.Table] = []
         matches = size = 0
         try:
@@ -290,7 +290,7 @@ class Engine:
         return Engine(self.compiled, self.options).run_batch([])
 
     def _read(self, released: ReleasedRows, *, more: bool = True) -> Iterator[pa.Table]:
-        """Until all is read, and if reading fails, this engine must not read on: what came after would be wrong."""
+        """Read rows. While that is not finished, or if it fails, nothing else may be read: the state is incomplete."""
         stopped, self.stopped = self.stopped, _INCOMPLETE
         return self._matches_of(released, more=more, stopped=stopped)
 
@@ -317,7 +317,7 @@ class Engine:
         elif self.compiled.keeps_matches:
             yield self._answer(self._chosen(Matches.concat(kept)))
         if self.distinct is not None and not self.compiled.hides_variables:
-            self.distinct.seen.clear()  # the same complex event is only found again by the same last event
+            self.distinct.seen.clear()  # a complex event can only be found again by the same last event
         self.read += len(rows)
         if len(events.lows):
             self.low = int(events.lows[-1])
@@ -339,7 +339,7 @@ class Engine:
     def _wait(
         self, matches: Matches, lows: Int64, keys: Int64, codes: npt.NDArray[np.int32], rows: pa.Table
     ) -> Matches:
-        """Let the events of a batch, `rows` in stream order, pass by the matches that wait; gives those now certain."""
+        """Let the waiting matches see a batch of events, `rows` in stream order; returns the matches now certain."""
         assert self.waiting is not None
         told = self.history.rows(matches.positions, [_TICK, _PLACE])
         self.waiting.add(matches, told[_TICK].to_numpy()[matches.offsets[:-1]], told[_PLACE].to_numpy())
@@ -369,7 +369,7 @@ class Engine:
         return table if table.schema.equals(self._nothing.schema) else cast_answer(table, self._nothing.schema)
 
     def _close_history(self, *, prune: bool = False) -> None:
-        """Keep the rows just read; now and then, or when told to `prune`, forget all that can no longer matter."""
+        """Keep the rows just read; from time to time, or with `prune`, forget all that can no longer matter."""
         self.history.close()
         if not prune and not self.history.crowded:
             return
@@ -384,7 +384,7 @@ class Engine:
             self._forget_keys(self.stream.keys.size, prune=prune)
 
     def _forget_keys(self, known: int, *, prune: bool) -> None:
-        """Keys without partial matches, once they are most of many: nothing has to be known about them."""
+        """Forget keys without partial matches, once there are many keys and most of them have none."""
         if not known or (known < _MANY_KEYS and not prune):
             return
         live = self.matcher.live_keys()[:known]

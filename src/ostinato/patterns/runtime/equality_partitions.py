@@ -1,7 +1,7 @@
-"""Splitting a stream by the attribute that ties all events of a match, without changing what the whole stream means.
+"""Splits a stream by the attribute on which all events of a match agree, without changing the answer.
 
-A key's events are read on their own. Where other events lay between two of them, one event that fits nothing is read in
-their place, so that contiguity sees them; windows over events count places in the whole stream.
+The events of each key are read on their own. Where other events lay between two of them, one filler event that meets no
+condition is read instead, so that contiguity sees the gap; windows over events count places in the whole stream.
 """
 
 from __future__ import annotations

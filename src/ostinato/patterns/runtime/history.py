@@ -1,4 +1,4 @@
-"""The rows that matches may still refer to: the current batch, and of earlier ones only what partial matches hold."""
+"""The rows that matches may still refer to: the current batch, and earlier rows that partial matches hold."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pyarrow as pa
 from ostinato.core.arrays import Int64
 
 _BLANK = pa.schema([pa.field("#blank", pa.null())])
-_FEW = 4096  # rows not worth looking through
-_MANY_CHUNKS = 32  # looking rows up in more chunks than this costs more than copying them together
+_FEW = 4096  # with fewer rows, looking for unneeded ones does not pay
+_MANY_CHUNKS = 32  # with more chunks than this, looking rows up costs more than copying them together
 
 
 class History:

@@ -1,4 +1,4 @@
-"""What each key had last: its place in the stream, or the attribute that a window is measured along."""
+"""The last value of each key: its place in the stream, or the attribute that a window is measured along."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LastPerKey:
         return before
 
     def keep(self, kept: Int64) -> None:
-        """Forget all keys but these, which are numbered anew in this order; a key seen nowhere here stays unseen."""
+        """Forget all keys but these, and renumber those in this order; a key not seen yet stays unseen."""
         values = np.full(len(kept), self.none, np.int64)
         known = kept < len(self.values)
         values[known] = self.values[kept[known]]

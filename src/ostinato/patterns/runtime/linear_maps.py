@@ -1,4 +1,4 @@
-"""Reading an event as a linear map over cells, and arithmetic that is exact at any size: what counting is made of."""
+"""For counting: reading an event as a linear map over cells, and arithmetic that is exact at any size."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LinearMaps:
         return int(self.completions.shape[1])
 
     def arguments(self, dtype: Any) -> list[Any]:
-        """As kernels take them, in the arithmetic of `dtype`."""
+        """The arrays as kernels take them, in the arithmetic of `dtype`."""
         return [self.edges, self.edge_ends, self.completions.astype(dtype)]
 
 
@@ -46,7 +46,7 @@ class Cells:
         self.built: LinearMaps | None = None
 
     def extend(self, codes: int, most: int) -> bool:
-        """Meet the codes up to `codes` that are new; False when that takes more than `most` cells."""
+        """Add the codes below `codes` that are new; False if that takes more than `most` cells."""
         known = len(self.arrows)
         self.arrows += [[] for _ in range(known, codes)]
         todo = [(cell, code) for cell in self.numbers for code in range(known, codes)]

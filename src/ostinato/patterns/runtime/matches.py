@@ -1,4 +1,4 @@
-"""Complete matches on their way from the kernel to the answer, column by column."""
+"""Complete matches as columns, between the kernel and the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The terms of correlated tests as integers, column by column, for the kernel: see kernels/register_tests.py."""
+"""Encodes the terms of correlated tests as integers, column by column (see kernels/register_tests.py)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ostinato.core.expressions import Expr, to_text
 from ostinato.errors import DataError
 from ostinato.patterns.runtime.transition_tables import Kind
 
-_EXACT = 2**53  # up to here a float64 tells all whole numbers apart
+_EXACT = 2**53  # up to here a float64 holds every whole number
 
 
 class TermEncoder:
@@ -38,7 +38,7 @@ class TermEncoder:
         return len(self._exprs)
 
     def over(self, schema: pa.Schema) -> TermEncoder:
-        """The same over other types, with the same ids of texts."""
+        """The same terms over columns of other types, with the same ids of texts."""
         terms = TermEncoder(self._exprs, schema)
         terms.texts = self.texts
         return terms
@@ -74,7 +74,7 @@ class TermEncoder:
         return self._program.run(fetch)
 
     def _whole(self, found: pa.Array, kind: Kind, expr: Expr) -> Int64:
-        """What stands at a NULL does not matter."""
+        """The values of a term; what stands at a NULL does not matter."""
         if kind == "text":
             if pa.types.is_fixed_size_binary(found.type):
                 found = found.cast(pa.large_binary())
@@ -91,7 +91,7 @@ class TermEncoder:
             found = found.cast(pa.time64(self._unit))
         elif not pa.types.is_integer(found.type):
             raise DataError(
-                f"`{to_text(expr)}` outgrows 64-bit integers, and is compared between events",
+                f"`{to_text(expr)}` does not fit 64-bit integers, and is compared between events",
                 fix="cast its columns to float64",
             )
         return raw_values(found).astype(np.int64)
@@ -111,13 +111,13 @@ class TermEncoder:
     # -- texts
 
     def keep_texts(self, kept: Int64) -> None:
-        """Forget all texts but these, which are numbered anew in this order."""
+        """Forget all texts but these, and renumber those in this order."""
         ends, store = self.texts.ends, self.texts.store
         texts = [store[ends[one] : ends[one + 1]] for one in kept.tolist()]
         self.set_texts(np.cumsum([0, *map(len, texts)], dtype=np.int64), np.concatenate([store[:0], *texts]))
 
     def set_texts(self, ends: Int64, store: npt.NDArray[np.uint8]) -> None:
-        """The same ids again, since ids are given in order of first sight."""
+        """Restore ids, which are given in order of first appearance."""
         self.texts = ByteStringInterner()
         self.texts.encode(ends, store, NO_MASK)
 

@@ -1,4 +1,4 @@
-"""An engine's whole state as bytes and back: the restored engine goes on exactly where the saved one stopped."""
+"""Saves the whole state of an engine as bytes and restores it: the restored engine continues exactly there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ostinato.patterns.runtime.engine import Engine, Options
 from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.syntax.format import to_text
 
-# Many engines of one query are restored again and again where keys are spread over them.
+# Engines of one query are restored many times where its keys are spread over tasks.
 _compiled = lru_cache(maxsize=64)(compile_text)
 _COUNTERS = ("events", "read", "matches", "late", "low")
 _WAITING_ARRAYS = ("starts", "groups", "places")

@@ -1,4 +1,4 @@
-"""Selection strategies over complete matches (CEL paper, section 4), where no machine can apply them on the way."""
+"""Selection strategies over complete matches (CEL paper, section 4), where no machine can apply them earlier."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Places = tuple[int, ...]
 
 
 def select_matches(strategy: Strategy, numbers: Int64, groups: Int64, offsets: Int64, places: Int64) -> Int64:
-    """Of the matches `numbers`, those the strategy chooses among the matches of one group: of one last event.
+    """The matches among `numbers` that the strategy chooses, group by group: a group has one last event.
 
     `offsets` cut `places`, the events of each match as places in the stream, in ascending order.
     """

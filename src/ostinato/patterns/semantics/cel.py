@@ -220,7 +220,7 @@ def _label(variable: str) -> str:
 def _concatenate(
     lefts: set[_Derivation], rights: set[_Derivation], contiguous: bool, stream: _Stream
 ) -> set[_Derivation]:
-    """C₁ · C₂ under one valuation, where max(C₁) < min(C₂); `:` wants no position between them."""
+    """C₁ · C₂ under one valuation, where max(C₁) < min(C₂); `:` allows no position between them."""
     joined = (_join(left, right, contiguous, stream) for left in lefts for right in rights)
     return {each for each in joined if each is not None}
 

@@ -32,7 +32,7 @@ class Rule:
 
     @property
     def reads(self) -> frozenset[str]:
-        """The registers its test looks into."""
+        """The registers that its test reads."""
         return ex.variables(self.test) - {ex.CURRENT}
 
     def __str__(self) -> str:
@@ -44,7 +44,7 @@ class Rule:
 class Automaton:
     """An SRA (Definition 4.1). States are 0 … states-1; with a window, only strings of at most that many events count.
 
-    `epsilons` move without reading; construction leaves them and `epsilon.eliminate` removes them.
+    `epsilons` move without reading; construction makes them and `epsilon.eliminate_epsilon` removes them.
     """
 
     states: int
@@ -70,7 +70,7 @@ class Automaton:
         return frozenset().union(*(rule.reads | set(rule.writes) for rule in self.rules))
 
     def accepts(self, rows: Iterable[Row]) -> bool:
-        """Whether the whole string is in the language (Definition 4.6), by all configurations it can be in at once."""
+        """Whether the whole string is in the language (Definition 4.6): follows all configurations at once."""
         string = _string(rows)
         if self.window is not None and len(string) > self.window:
             return False
@@ -186,7 +186,7 @@ class Automaton:
 
 
 def check_window(window: object) -> None:
-    """A window counts events; None is for none."""
+    """A window is a number of events, or None."""
     if window is not None and (isinstance(window, bool) or not isinstance(window, int) or window < 1):
         raise QueryError(f"a window is a whole number of events from 1, not {window!r}", fix="give window=n, or None")
 
@@ -208,7 +208,7 @@ def _check(rule: Rule) -> None:
         fix = f"writes={tuple(sorted(set(rule.writes)))!r}"
         raise QueryError(f"the rule {rule} writes its registers out of order or twice", fix=fix)
     if not all(rule.writes) or ex.CURRENT in rule.writes:
-        raise QueryError(f"the rule {rule} writes to something that is no register")
+        raise QueryError(f"the rule {rule} writes to something that is not a register")
     for fault in _faults(rule.test):
         raise QueryError(f"the test of the rule {rule} has {fault}", fix="test attributes of ~ and of registers alone")
 

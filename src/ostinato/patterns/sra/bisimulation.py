@@ -38,7 +38,7 @@ def bisimulation_blocks(automaton: Automaton) -> list[int]:
 def _parts(states: list[int], members: set[int], moves: list[list[Move]], block: list[int]) -> list[set[int]]:
     """All parts of a block but the largest.
 
-    The members that are not among `states` are one part: they are still alike, and like none of `states`, each of which
+    The members that are not among `states` form one part: they still behave alike, and unlike `states`, each of which
     has a move to a new block.
     """
     groups: dict[frozenset[tuple[int, int]], set[int]] = {}

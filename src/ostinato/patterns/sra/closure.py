@@ -1,7 +1,7 @@
 """Union, intersection, concatenation and star (SRA paper, Theorem 5.9, appendix 10.5), windows included.
 
 A window limits the length of a whole string. The strings of a union, a concatenation or a star may be longer than the
-windows of its parts, so that there the windows go into the states first, which count the events of their part.
+windows of its parts, so their windows are first moved into the states, which then count events.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def concatenation(left: Automaton, right: Automaton) -> Automaton:
 def star(automaton: Automaton) -> Automaton:
     """L(automaton)*. Unlike `e*` of an SREM, each round starts with empty registers (Definition 5.8).
 
-    The definite automaton reads only what the same round has written, so that what is left of the round before it
-    makes no difference.
+    The definite automaton reads only what the same round has written, so what an earlier round left behind makes no
+    difference.
     """
     inner = make_registers_definite(count_events_in_states(automaton))
     start = inner.states
@@ -93,7 +93,7 @@ def star(automaton: Automaton) -> Automaton:
 
 
 def count_events_in_states(automaton: Automaton) -> Automaton:
-    """The same strings without a window: the states count the events, and those of the last one have no rules."""
+    """The same strings without a window: the states count events, and those after the last event have no rules."""
     if automaton.window is None:
         return automaton
     width, automaton = automaton.window, eliminate_epsilon(automaton)

@@ -1,7 +1,7 @@
-"""What an automaton can be in while it reads (SRA paper, Definition 4.3), with events told by their places alone.
+"""Configurations of an automaton (SRA paper, Definition 4.3), with events known by their places alone.
 
 Unrolling, determinisation and the search for a string all follow configurations. They differ in which places keep
-events: one for each position, or as few as will do.
+events: one for each position, or as few as possible.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ class Configurations:
         return configuration.state in self.automaton.final
 
     def fewest(self, state: int) -> int | None:
-        """The fewest events from a state to a final one; None where no way leads to any."""
+        """The fewest events from a state to a final one; None if it reaches none."""
         return self._distance.get(state)
 
     def moves(self, source: Configuration, place: int, left: int | None) -> Iterator[tuple[Rule, Expr, Configuration]]:
         """Each rule that may fire, its test on places, and the configuration after an event that is kept in `place`.
 
-        Rules that read an empty register cannot be satisfied (Definition 3.11); nor do those matter after which no
-        final state can be reached with the events that are `left`.
+        Rules that read an empty register cannot be satisfied (Definition 3.11); rules after
+        which no final state can be reached within the `left` events do not matter.
         """
         held = dict(source.held)
         names = {register: place_name(kept) for register, kept in source.held}

@@ -1,4 +1,4 @@
-"""Automata whose states know which registers hold an event, so that no engine needs the notion of an empty one."""
+"""Automata whose states tell which registers hold an event, so that an engine needs no empty registers."""
 
 from __future__ import annotations
 

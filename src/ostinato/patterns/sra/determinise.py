@@ -18,9 +18,9 @@ from ostinato.patterns.theory.satisfiability import is_satisfiable
 
 MAX_STATES = 10_000
 
-Subset = frozenset[Configuration]  # a state of the result: all that the automaton may be in
+Subset = frozenset[Configuration]  # a state of the result: the configurations that the automaton may be in
 
-_NEW = 0  # the place of the current event until it is known which one is free; places count from 1
+_NEW = 0  # the place of the current event until a free one is known; places count from 1
 
 
 def determinise(automaton: Automaton, window: int | None = None) -> Automaton:
@@ -39,7 +39,7 @@ def powerset(automaton: Automaton, window: int | None = None) -> Automaton:
     width = narrower_window(automaton, window, "made deterministic")
     configurations = Configurations(automaton)
     start: Subset = frozenset({configurations.start})
-    depths = {start: 0}  # of the shortest strings into each subset: what is too far from a final state there can go
+    depths = {start: 0}  # of the shortest strings into each subset: what is too far from a final state is dropped
 
     def moves(source: Subset) -> Iterator[Move[Subset]]:
         depth = depths[source] + 1
@@ -73,7 +73,7 @@ def is_deterministic(automaton: Automaton) -> bool:
 
 
 def _some(tests: Iterable[Expr]) -> Expr:
-    """One of the tests holds."""
+    """A test that holds where one of the tests does."""
     alternatives = tuple(tests)
     if TRUE in alternatives:
         return TRUE
@@ -81,7 +81,7 @@ def _some(tests: Iterable[Expr]) -> Expr:
 
 
 def _stored(reached: Iterable[Configuration]) -> tuple[Subset, tuple[str, ...]]:
-    """The subset with the current event in the first place that keeps no other one, and what is written for that."""
+    """The subset with the current event in the first free place, and the registers written for that."""
     used = frozenset().union(*(target.places for target in reached))
     if _NEW not in used:
         return frozenset(reached), ()

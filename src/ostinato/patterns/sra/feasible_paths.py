@@ -1,4 +1,4 @@
-"""Ways through an automaton, as far as the tests on the way can hold together."""
+"""Paths through an automaton, as far as the tests on them can hold together."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Path:
         return Path(end, (*self.rules, rule), (*self.tests, rename_registers(test, {CURRENT: current})))
 
     def decide(self) -> tuple[bool, int]:
-        """Whether its tests can hold together if those before the last one can, and the steps it takes to say so."""
+        """Whether its tests can hold together if those before the last one can, and how many steps that took."""
         bearing = self._bearing({place_name(len(self.tests))})
         return decide((test, True) for test in self.tests if test in bearing)
 
@@ -63,7 +63,7 @@ class Path:
 class Search:
     """All paths, shortest first, as far as their tests can hold together; one of those that can go on alike.
 
-    Loops may make them endless: all that is done for a search together takes no more than a number of steps.
+    Loops may make them endless, so the whole search takes at most a given number of steps.
     """
 
     def __init__(self, automaton: Automaton, steps: int = MAX_STEPS) -> None:
@@ -94,13 +94,13 @@ class Search:
                     todo.append(longer)
 
     def rows(self, path: Path) -> list[dict[str, Any]] | None:
-        """Events that take the path, where some can be found; one path may take a part of the effort alone."""
+        """Events that take the path, where some can be found; each path may use only a part of the effort."""
         share = self.steps // 4
         effort = Effort(share)
         found = path.rows(self._kinds, effort)
         if found is None:
             self._spend(share - effort.left)
-        else:  # whatever it took, it is worth a look
+        else:  # always tried, whatever the search has used so far
             self._effort.spend(share - effort.left)
         return found
 
@@ -113,6 +113,6 @@ class Search:
         return LimitError(
             "steps",
             self.steps,
-            reason=f"neither a string that is accepted was found, nor that there is none: {why}",
+            reason=f"the search found neither a string that is accepted nor a proof that there is none: {why}",
             fix="narrow the window, or make the conditions simpler",
         )

@@ -1,4 +1,4 @@
-"""Which registers matter: those that some later rule reads before they are written again."""
+"""Live registers: those that some later rule reads before they are written again."""
 
 from __future__ import annotations
 

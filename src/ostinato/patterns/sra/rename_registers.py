@@ -1,4 +1,4 @@
-"""Other names for registers, with which an automaton does the same."""
+"""Renames the registers of an automaton."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ostinato.patterns.sra.automaton import Automaton
 
 
 def rename_registers(test: Expr, names: Mapping[str, str]) -> Expr:
-    """The test with other registers in place of those that have a new name."""
+    """The test with registers renamed; those without a new name stay."""
 
     def rename(node: Expr) -> Expr:
         return replace(node, variable=names.get(node.variable, node.variable)) if isinstance(node, Attribute) else node

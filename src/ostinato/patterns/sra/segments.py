@@ -35,7 +35,7 @@ def _transitions(rule: Rule, automaton: Automaton, end: int) -> Iterator[Transit
             continue
         if automaton.leaving(rule.target):
             whole = Transition(source, rule.target + 1, condition, mark=mark, test=test, writes=rule.writes)
-            # An event that only lets a run wait is not one that it looks for.
+            # An event that only lets a run wait is not one that the pattern looks for.
             waiting = replace(whole, condition=None) if condition == Condition() else whole
             yield waiting if waiting.waits else whole
         if rule.target in automaton.final:

@@ -33,7 +33,7 @@ def single_register(automaton: Automaton) -> Automaton:
             index = free_register(partition, frozenset(rule.writes))
             yield test, (registers[index],), (rule.target, after_writing(partition, index, frozenset(rule.writes)))
 
-    # At first all registers are alike: they hold nothing, as does the new one that stands for them.
+    # At first all registers are empty, so one new register stands for all of them.
     nothing_written: Partition = (automaton.registers, *(frozenset[str]() for _ in registers[1:]))
     return trim(
         explore((automaton.start, nothing_written), moves, lambda state: state[0] in automaton.final, automaton.window)

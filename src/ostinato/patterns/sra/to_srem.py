@@ -14,7 +14,7 @@ from ostinato.patterns.sra.definite_registers import make_registers_definite
 from ostinato.patterns.syntax.srem import nodes as n
 from ostinato.patterns.syntax.srem.nodes import Expression
 
-# Elimination may double an expression with every state; beyond these bounds nobody can read it, nor the parser nest it.
+# Elimination may double an expression with every state; beyond these bounds it cannot be read or parsed.
 MAX_TESTS = 10_000
 MAX_NESTING = 60
 
@@ -22,7 +22,8 @@ MAX_NESTING = 60
 def to_srem(automaton: Automaton) -> Expression:
     """An expression with the same strings; a window becomes part of it, as the lengths that it allows.
 
-    Events that are never read are not stored, and no branch reads what was not: the text of such a one is refused.
+    Events that are never read are not stored, and no branch reads a register that was not written: the parser would
+    refuse it.
     """
     automaton = make_registers_definite(count_events_in_states(automaton))
     start, final = automaton.states, automaton.states + 1
@@ -124,7 +125,7 @@ def _small(expression: Expression) -> Expression:
                 raise LimitError(
                     limit,
                     bound,
-                    reason="the expression of this automaton is too long to write down",
+                    reason="the expression of this automaton is too long",
                     fix="use the automaton itself, or a narrower window",
                 )
         todo += [(child, nesting + 1) for child in n.children(part)]

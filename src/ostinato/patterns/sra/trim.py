@@ -11,9 +11,9 @@ from ostinato.patterns.sra.bisimulation import bisimulation_blocks
 
 
 def trim(automaton: Automaton) -> Automaton:
-    """No state that the start does not reach or that reaches no final one, no two that behave alike; start is 0.
+    """Drop states that the start does not reach or that reach no final one, and merge states that behave alike.
 
-    It takes automata without ε-transitions.
+    The start becomes 0. The automaton must have no ε-transitions.
     """
     assert not automaton.epsilons, "ε-transitions are eliminated first"
     return _merge_alike(_useful(automaton))
@@ -40,7 +40,7 @@ def _merge_alike(automaton: Automaton) -> Automaton:
 
 
 def _renumber(automaton: Automaton, number: dict[int, int]) -> Automaton:
-    """The states that have a number; rules that never fire go as well."""
+    """Keep the states that have a number; drop the others, and rules that never fire."""
     rules: dict[Rule, None] = {}
     for rule in automaton.rules:
         if rule.source in number and rule.target in number and rule.test != FALSE:

@@ -15,7 +15,7 @@ Walk = tuple[Configuration, int]  # where a walk has led, and its length
 
 
 def unroll(automaton: Automaton, window: int | None = None) -> Automaton:
-    """The same strings of at most `window` events, with no way back to a state and no register written twice.
+    """The same strings of at most `window` events, without loops and without writing a register twice.
 
     The paper clones a register each time a walk writes it. What the clone holds is the event at that position, so here
     the register is named after the position, e1, e2, …: walks that lead to the same state with the same events in the

@@ -15,13 +15,13 @@ from ostinato.patterns.sra.epsilon import eliminate_epsilon
 from ostinato.patterns.sra.feasible_paths import MAX_STEPS, Path, Search
 from ostinato.patterns.theory.satisfiability import is_satisfiable
 
-MAX_STEPS_TO_WARN = 20_000  # a pattern is looked at whenever it is used: an answer that takes longer is not worth it
+MAX_STEPS_TO_WARN = 20_000  # every query is checked when it is made, so the check must be quick
 
 
 def witness(automaton: Automaton, steps: int = MAX_STEPS) -> list[dict[str, Any]] | None:
     """One of the shortest strings that the automaton accepts; None where it certainly accepts none.
 
-    Attributes that no test looks at are missing from the rows. LimitError where neither could be shown.
+    Attributes that no test reads are missing from the rows. LimitError where neither could be shown.
     """
     search = Search(automaton, steps)
     ends = False
@@ -44,9 +44,9 @@ def _accepts(automaton: Automaton, rows: list[dict[str, Any]]) -> bool:
 
 
 def reason_empty(automaton: Automaton, nonempty: bool = False) -> str | None:
-    """One sentence that says why no string is accepted; None where one is, or may be, or telling takes too long.
+    """One sentence that says why no string is accepted; None if one is or may be, or if the proof takes too long.
 
-    With `nonempty`, why none but the empty one is, which is nowhere in a stream. Tests that are FALSE are named only
+    With `nonempty`, why only the empty string is, which never occurs in a stream. Tests that are FALSE are named only
     where the automaton still has them: before its ε-transitions are eliminated.
     """
     only_empty = nonempty and bool(automaton.final & automaton.enclose(automaton.start))
@@ -58,14 +58,14 @@ def reason_empty(automaton: Automaton, nonempty: bool = False) -> str | None:
     except LimitError:
         return None
     if only_empty and not automaton.rules:
-        reason = "it describes the empty segment alone, which is nowhere in a stream"
+        reason = "it describes only the empty segment, which never occurs in a stream"
     else:
         reason = _not_connected(automaton) or _too_long(eliminate_epsilon(automaton)) or _blocked(automaton)
     return f"this pattern can never match, because {reason}"
 
 
 def _of_nonempty(automaton: Automaton) -> Automaton:
-    """Its strings of one event and more: there are two of each state, before and after the first event."""
+    """Its strings of at least one event: each state has a copy before and one after the first event."""
     count = automaton.states
     first = (replace(rule, target=count + rule.target) for rule in automaton.rules)
     later = (replace(rule, source=count + rule.source, target=count + rule.target) for rule in automaton.rules)
@@ -80,7 +80,7 @@ def _of_nonempty(automaton: Automaton) -> Automaton:
 
 
 def _not_connected(automaton: Automaton) -> str | None:
-    """No final state is reached by rules whose tests, each for itself, can hold."""
+    """Why no final state can be reached, taking each test by itself; None if one can."""
     possible = [rule for rule in automaton.rules if is_satisfiable([(rule.test, True)])]
     reached = reachable_states([automaton.start], _edges(possible, automaton.epsilons))
     if reached & automaton.final:
@@ -99,7 +99,7 @@ def _too_long(automaton: Automaton) -> str | None:
 
 
 def _blocked(automaton: Automaton) -> str:
-    """The obstacle that is the nearest to a final state."""
+    """Describe the obstacle nearest to a final state."""
     search = Search(automaton)
     empty: list[tuple[Rule, Path | str]] = [
         (rule, register)

@@ -1,6 +1,6 @@
 """What the holder of a card buys, and what a thief does with it, one transaction after the other.
 
-The process is told in `ostinato.samples.cards`.
+`ostinato.samples.cards` describes the process.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How vessels cross a bay, call at its ports, wait before them, fish or turn away, one report after the other.
 
-The process is told in `ostinato.samples.vessels`. Lengths are in nautical miles, speeds in knots, headings in degrees.
+`ostinato.samples.vessels` describes the process. Lengths are in nautical miles, speeds in knots, headings in degrees.
 """
 
 from __future__ import annotations

@@ -210,7 +210,7 @@ def test_no_branch_reads_what_it_has_not_written() -> None:
 
 
 def test_expressions_too_long_to_read_are_refused() -> None:
-    with pytest.raises(LimitError, match="too long to write down"):
+    with pytest.raises(LimitError, match="expression of this automaton is too long"):
         built("([a = 1] . [b = 1])* | [c = 1]*", 500).to_srem()
 
 
