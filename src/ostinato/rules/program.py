@@ -153,8 +153,8 @@ class RuleProgram:
         if not rows.num_columns:  # an empty list of events names no columns
             rows = empty_events(self._plan, options)
         bound = bind_program(self.program, self.text, rows.schema, options, near=True)
-        for told in unknown_label_warnings(self.incoming, read_labels(rows, bound.columns)) if len(rows) else ():
-            warnings.warn(told, stacklevel=2)
+        for text in unknown_label_warnings(self.incoming, read_labels(rows, bound.columns)) if len(rows) else ():
+            warnings.warn(text, stacklevel=2)
         return detect_table(bound, rows, limits=limits)
 
     def engine(

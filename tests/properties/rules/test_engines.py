@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import ostinato
 from ostinato.errors import QueryError
+from ostinato.rules.incremental import steps
 from ostinato.rules.incremental.engine import RuleEngine
 from ostinato.rules.program import RuleProgram
 from ostinato.rules.semantics.fixpoint import fixpoint
@@ -63,7 +64,7 @@ def _check(case: tuple[Strata, list[Row]], schema: pa.Schema, data: Any) -> None
     assert compared(events_in(whole) | incoming) == wanted
     sizes = data.draw(st.lists(st.integers(1, 4), max_size=8))
     few, many = data.draw(st.sampled_from([(-1, 0), (-1, 1_000), (8, 1_000)]))  # steps as of so many events
-    with patch("ostinato.rules.incremental.steps.FEW", few), patch("ostinato.rules.incremental.steps._MANY", many):
+    with patch.object(steps, "SMALL_STEP", few), patch.object(steps, "_MANY", many):
         stepwise = _stepwise(rules, rows, schema, sizes, data)
     assert compared(events_in(stepwise)) == compared(events_in(whole))
     assert len(stepwise) == len(whole), "an event is derived once"

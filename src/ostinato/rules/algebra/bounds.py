@@ -16,7 +16,7 @@ from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.syntax.nodes import AbsoluteTimer, Condition, Formula, RelativeTimer, Temporal
 
 Time = tuple[str, str] | None  # an identifier and "begin" or "end"; None: the origin of time
-_SECOND = 1_000_000_000
+SECOND = 1_000_000_000
 
 # Relative timers: begin and end, each as a time of the anchor and a multiple of the duration.
 TIMERS = {
@@ -53,11 +53,11 @@ RELATIONS = {
 def absolute_nanoseconds(moment: int | float | str) -> int:
     """A number of seconds, or an ISO text (in UTC unless it says otherwise), from the origin of time."""
     if not isinstance(moment, str):
-        return int(Fraction(repr(moment)) * _SECOND)
+        return int(Fraction(repr(moment)) * SECOND)
     time = datetime.fromisoformat(moment)
     time = time.replace(tzinfo=UTC) if time.tzinfo is None else time
     since = time - datetime(1970, 1, 1, tzinfo=UTC)
-    return (since.days * 86_400 + since.seconds) * _SECOND + since.microseconds * 1_000
+    return (since.days * 86_400 + since.seconds) * SECOND + since.microseconds * 1_000
 
 
 class DifferenceBounds:

@@ -136,7 +136,7 @@ class Project:
 
     def __post_init__(self) -> None:
         if unknown := set(self.data) - set(self.input.schema.data):
-            raise OstinatoError(f"projection keeps data attributes, and these are none: {', '.join(sorted(unknown))}")
+            raise OstinatoError(f"a projection keeps data attributes, and these are not: {', '.join(sorted(unknown))}")
 
     @property
     def schema(self) -> Schema:

@@ -18,6 +18,7 @@ from ostinato.core.events import to_arrow
 from ostinato.core.options import OnLate
 from ostinato.core.snapshot import Snapshot
 from ostinato.errors import DataError, OstinatoError
+from ostinato.rules.algebra.bounds import SECOND
 from ostinato.rules.algebra.nodes import CelStream
 from ostinato.rules.incremental.migrate_state import migrate_state
 from ostinato.rules.incremental.steps import Derived, StepEvaluator
@@ -25,7 +26,6 @@ from ostinato.rules.incremental.stream_binding import StreamBinding, UnboundProg
 from ostinato.rules.incremental.widening import conform_rows, widen_events
 from ostinato.rules.plan.check import parse_and_check
 from ostinato.rules.relational.kinds import TERM, Attributes
-from ostinato.rules.relational.operators import SECOND
 from ostinato.rules.runtime.bound_program import BoundProgram, cast_column
 from ostinato.rules.runtime.ingest import LABEL, untag
 from ostinato.rules.runtime.times import TimeColumns
@@ -45,7 +45,7 @@ _STOPPED = str(
 
 @dataclass(frozen=True)
 class RuleOptions:
-    """What a user may say about a run, beside the program. `lateness` and `longest` are in nanoseconds."""
+    """The options of a run. `lateness` and `longest` are in nanoseconds."""
 
     columns: dict[str, str | None]
     lateness: int | None = 0  # None: events wait for `advance`
@@ -56,8 +56,8 @@ class RuleOptions:
 @dataclass(frozen=True)
 class RuleStatistics:
     """events: rows pushed; derived: events given; late: rows that came too late, or lasted too long; unread: rows whose
-    label no rule asks for; waiting: rows that time has not reached yet; kept: tuples of each materialisation point,
-    those among them that are not yet cleared away."""
+    label no rule reads; waiting: rows that time has not reached yet; kept: tuples of each materialisation point,
+    including expired ones that are not cleared away yet."""
 
     events: int
     derived: int
@@ -78,7 +78,7 @@ class RuleEngine:
         self._late_rows: list[pa.Table] = []
         self._waiting: pa.Table = pa.table({})
         self._ready: list[pa.Table] = []  # derived by a call that failed later
-        self._told: set[tuple[str, str]] = set()
+        self._warned: set[tuple[str, str]] = set()
         self._unbound = UnboundProgram(program, text, options.columns, options.longest)
         self._binding: StreamBinding | None = None
         self._steps: StepEvaluator
@@ -93,8 +93,8 @@ class RuleEngine:
         rows, dicts = to_arrow(batch), isinstance(batch, list)
         if not rows.num_columns:
             return pa.table({}) if self._binding is None else self._answer({})
-        binding = self._meet(rows.schema, dicts=dicts)
-        rows = binding.rows(rows, dicts=dicts)
+        binding = self._binding_for(rows.schema, dicts=dicts)
+        rows = binding.conform(rows, dicts=dicts)
         read = binding.program.columns.read(rows, first_row=self.events)
         ends = read["end"].to_numpy()
         late = self._late(binding.program.columns.times, read["begin"].to_numpy(), ends)
@@ -230,14 +230,14 @@ class RuleEngine:
 
     # -- columns
 
-    def _meet(self, schema: pa.Schema, *, dicts: bool) -> StreamBinding:
-        """What the program is bound to for rows of these columns. Nothing changes yet."""
+    def _binding_for(self, schema: pa.Schema, *, dicts: bool) -> StreamBinding:
+        """The binding for rows of these columns. Nothing changes yet."""
         if self._binding is not None:
             return self._binding.for_rows(schema)
         return StreamBinding.of(self._unbound, schema, assuming=dicts and self.options.columns.get("document") is None)
 
     def _bind(self, binding: StreamBinding) -> None:
-        """Go on with columns that were met, which may be wider than those before."""
+        """Go on with this binding, which may be wider than the one before."""
         steps = StepEvaluator(binding.program)
         columns = binding.program.columns
         if self._binding is None or (not self.events and self.now == _BEFORE):
@@ -258,14 +258,14 @@ class RuleEngine:
         return np.asarray(late)
 
     def _warn(self, labels: pa.ChunkedArray) -> None:
-        """Say what rules ask of events that have come, and none of them had: it may be misspelt."""
+        """Warn of attributes that rules read of the labels that came, and no event had: they may be misspelt."""
         assert self._binding is not None
-        untold = {each: told for each, told in self._binding.missing.items() if each not in self._told}
-        came = set(pc.unique(labels).to_pylist()) if untold else set()
-        for each, told in untold.items():
+        pending = {each: text for each, text in self._binding.missing.items() if each not in self._warned}
+        came = set(pc.unique(labels).to_pylist()) if pending else set()
+        for each, text in pending.items():
             if each[0] in came:
-                self._told.add(each)
-                warnings.warn(told, stacklevel=3)
+                self._warned.add(each)
+                warnings.warn(text, stacklevel=3)
 
     @property
     def bound_program(self) -> BoundProgram:
@@ -324,8 +324,8 @@ class RuleEngine:
         engine.events, engine.derived, engine.late = meta["events"], meta["derived"], meta["late"]
         engine.unread = meta.get("unread", 0)
         if meta["bound"]:
-            told = {option: meta.get(option, False) for option in ("final", "assuming")}
-            engine._bind(StreamBinding.of(engine._unbound, saved.tables["schema"].schema, **told))
+            known = {option: meta.get(option, False) for option in ("final", "assuming")}
+            engine._bind(StreamBinding.of(engine._unbound, saved.tables["schema"].schema, **known))
             engine._waiting = saved.tables["waiting"]
             points = {
                 name.removeprefix("point "): rows for name, rows in saved.tables.items() if name.startswith("point ")

@@ -21,7 +21,7 @@ from ostinato.rules.syntax.nodes import Ruleset
 
 @dataclass(frozen=True)
 class UnboundProgram:
-    """A program, and the options of a run that tell how it is bound to columns."""
+    """A program, and the options of a run that say how it is bound to columns."""
 
     program: Ruleset
     text: str
@@ -33,14 +33,14 @@ class UnboundProgram:
         return RequiredColumns.of(plan_program(self.program))
 
     def without_events(self) -> pa.Schema:
-        """The columns of a stream that has ended before it had any."""
+        """The columns of a stream that has ended without any event."""
         return empty_events(plan_program(self.program), self.columns).schema
 
 
 @dataclass(frozen=True)
 class StreamBinding:
-    """`seen` are the columns of all batches. `final`: a schema has said what there is. `assuming`: rows may leave out
-    what they have no value for, so that what rules ask for may still come."""
+    """`seen` are the columns of all batches. `final`: a schema has fixed them. `assuming`: rows may leave out what they
+    have no value for, so that columns which rules read may still come."""
 
     unbound: UnboundProgram
     seen: pa.Schema
@@ -68,7 +68,7 @@ class StreamBinding:
             raise error from None
 
     def for_rows(self, given: pa.Schema) -> StreamBinding:
-        """Wide enough for rows of these columns; itself where it is. Raises DataError where nothing would be."""
+        """A binding that is wide enough for rows of these columns, maybe this. Raises DataError where there is none."""
         if given.equals(self.seen):
             return self
         seen = widen_schema(self.seen, given)
@@ -92,11 +92,11 @@ class StreamBinding:
                     fix=Message(fix, Option(option), ", or leave it out"),
                 )
 
-    def rows(self, rows: pa.Table, *, dicts: bool) -> pa.Table:
-        """Rows in these columns. A table must have all that were seen; rows that are dicts, what tells events apart."""
+    def conform(self, rows: pa.Table, *, dicts: bool) -> pa.Table:
+        """Rows in these columns. A table must have all columns that were seen; dicts, only times and type."""
         columns = self.program.columns
-        telling = {columns.times.begin, columns.times.end, columns.type, columns.document}
-        needed = [name for name in self.seen.names if not dicts or name in telling]
+        roles = {columns.times.begin, columns.times.end, columns.type, columns.document}
+        needed = [name for name in self.seen.names if not dicts or name in roles]
         missing = [name for name in needed if name not in rows.column_names]
         if missing:
             reason = f"the batch has no column `{missing[0]}`, which earlier ones had"
@@ -111,13 +111,13 @@ class StreamBinding:
         """Columns that rules read whose numbers may be too large for them: no step could get past such an event."""
         kinds = self.program.columns.attributes.types
         held = [name for name, kind in kinds.items() if kind is not TERM and signed_type(kind) != kind]
-        matchings = self.program.sql.plan_types.match_plans.values() if held else []
-        read = [each.reads for each in matchings if not isinstance(each.match.stream, CelStream)]
+        plans = self.program.sql.plan_types.match_plans.values() if held else []
+        read = [each.reads for each in plans if not isinstance(each.match.stream, CelStream)]
         return [name for name in held if any(name in names for names in read)]
 
     @cached_property
     def missing(self) -> Mapping[tuple[str, str], str]:
-        """What rules need and no event has had yet, by label and name, with what to say of it."""
+        """A warning for each attribute that rules need and no event has had yet, by label and name."""
         if not self.assuming:
             return {}
         known = [name for name in self.program.columns.attributes.types if name in self.seen.names]
@@ -125,13 +125,13 @@ class StreamBinding:
         for label, name in sorted(self.unbound.required.needed):
             if name not in self.seen.names:
                 hint = did_you_mean(name, known)
-                told = f"no event has had `{name}` yet, which a rule asks `{label}` for"
-                found[label, name] = f"{told}; {hint}" if hint else told
+                warning = f"no event has had `{name}` yet, which a rule reads of `{label}`"
+                found[label, name] = f"{warning}; {hint}" if hint else warning
         return found
 
     @cached_property
     def untyped(self) -> list[str]:
-        """Columns of the answer whose type is still to be seen."""
+        """Columns of the answer whose type is not known yet."""
         if self.final:
             return []
         derived = self.program.sql.plan_types.derived.values()

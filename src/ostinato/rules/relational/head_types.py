@@ -103,7 +103,7 @@ def _kind(term: ConstructTerm, kinds: Mapping[str, Kind]) -> Kind:
     if kind is not TERM and type_family(kind) == "duration":
         what = "times of day" if pa.types.is_time(kind) else "durations"
         fix = "make the column a number of seconds, or a text"
-        raise QueryError(f"rules derive no {what}", span=term.span, fix=fix)
+        raise QueryError(f"rules cannot derive {what}", span=term.span, fix=fix)
     return kind
 
 
@@ -147,7 +147,7 @@ def value_kind(expr: Expr, kinds: Mapping[str, Kind]) -> Kind:
         return pa.int64()
     if expr.op in ARITHMETIC or expr.op in NUMERIC_FUNCTIONS:
         if any(kind is not TERM and type_family(kind) not in ("number", "null") for kind in inner):
-            raise QueryError("times can be compared in rules, not calculated with", span=expr.span)
+            raise QueryError("rules can compare times, but not calculate with them", span=expr.span)
         whole = all(kind is not TERM and pa.types.is_integer(kind) for kind in inner)
         return pa.int64() if whole else pa.float64()
     if expr.op in ("lower", "upper", "trim", "concat"):

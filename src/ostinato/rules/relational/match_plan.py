@@ -88,7 +88,7 @@ def plan_match(match: Match, attributes: Attributes, *, named: bool = False) -> 
 def _agree(name: str, left: Kind, right: Kind, span: Span) -> None:
     one, other = type_family(left), type_family(right)
     if "unknown" not in (one, other) and one != other and {one, other} != {"date", "timestamp"}:
-        raise QueryError(f"`var {name}` is a {one} and a {other} at once, and never both", span=span)
+        raise QueryError(f"`var {name}` would have to be a {one} and a {other} at once", span=span)
 
 
 def _check(term: Element, types: Mapping[str, Kind]) -> None:

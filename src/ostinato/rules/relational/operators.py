@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from ostinato.errors import QueryError
 from ostinato.rules.algebra import nodes as cera
-from ostinato.rules.algebra.bounds import TIMERS, absolute_nanoseconds
+from ostinato.rules.algebra.bounds import SECOND, TIMERS, absolute_nanoseconds
 from ostinato.rules.algebra.difference import difference
 from ostinato.rules.relational.expressions import (
     ExpressionSql,
@@ -32,9 +32,8 @@ from ostinato.rules.relational.plan_types import PlanTypes
 from ostinato.rules.relational.sql_names import ColumnNames, matched_table, new_table, stream_table
 from ostinato.rules.syntax.nodes import AbsoluteTimer, RelativeTimer
 
-SECOND = 1_000_000_000
 BUCKET = "#bucket"
-_FAR = 2**61  # ticks; beyond it sums of times might not fit 64 bits
+MAX_TICK = 2**61  # ticks; beyond it sums of times might not fit 64 bits
 PREVIOUS, NOW = "previous", "now"  # the parameters of a step
 
 
@@ -253,7 +252,7 @@ class SqlGenerator:
                 self.exact_ticks(timer)
                 continue
             for moment in (timer.begin, timer.end):
-                if abs(self.ticks(absolute_nanoseconds(moment))) >= _FAR:
+                if abs(self.ticks(absolute_nanoseconds(moment))) >= MAX_TICK:
                     reason = f"{moment} is too far away for the times of the events"
                     raise QueryError(reason, span=timer.span, fix="give a time within some 10,000 years")
 

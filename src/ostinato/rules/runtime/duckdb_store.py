@@ -131,5 +131,5 @@ def translate_errors(run: Callable[[], Any]) -> Any:
     except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException) as error:
         reason = str(error).split("\n")[0]
         raise DataError(
-            f"a value of the events cannot be used: {reason}", fix="see the conditions and heads"
+            f"a value of the events cannot be used: {reason}", fix="check the conditions and heads of the rules"
         ) from error

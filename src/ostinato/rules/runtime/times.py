@@ -17,12 +17,12 @@ from ostinato.core.arrays import Int64
 from ostinato.core.clock import Clock
 from ostinato.core.events import DEFAULT_TIME, column_kinds
 from ostinato.errors import DataError, Message, Option, did_you_mean
+from ostinato.rules.relational.operators import MAX_TICK
 
 _UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 MICRO = 1_000_000
 BEGIN, END = "begin", "end"
 DEFAULT_TIME_TYPE = pa.timestamp("us", "UTC")
-FAR = 2**61  # beyond it sums of times might not fit 64 bits
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class TimeColumns:
     ) -> TimeColumns:
         """Columns by name; by default `begin` and `end` where both are there, else `ts` for both.
 
-        `default`: what they hold where they hold nothing that would tell, as in a file of names alone.
+        `default` is their type where they hold no values, as in a file with a header alone.
         """
         for option, name in (("begin", begin), ("end", end), ("time", time)):
             if name is not None and name not in schema.names:
@@ -55,7 +55,8 @@ class TimeColumns:
                 )
         if time is not None and (begin is not None or end is not None):
             raise DataError(
-                "time= is for events that happen at once, begin= and end= for others", fix="give one or two"
+                "time= is for events that happen at once, begin= and end= for others",
+                fix="give time=, or both begin= and end=",
             )
         if time is None and begin is None and end is None:
             if BEGIN in schema.names and END in schema.names:
@@ -86,9 +87,9 @@ class TimeColumns:
         begins = ends if self.points else self._ticks(rows, self.begin, first_row)
         if (wrong := begins > ends).any():
             place = int(np.argmax(wrong))
-            told = f"`{self.begin}` is {rows[self.begin][place].as_py()}, `{self.end}` {rows[self.end][place].as_py()}"
+            times = f"`{self.begin}` is {rows[self.begin][place].as_py()}, `{self.end}` {rows[self.end][place].as_py()}"
             raise DataError(
-                f"the event ends before it begins: {told}", row=first_row + place, fix="mend or drop the row"
+                f"the event ends before it begins: {times}", row=first_row + place, fix="correct or drop the row"
             )
         return begins, ends
 
@@ -102,8 +103,8 @@ class TimeColumns:
         if pa.types.is_decimal(column.type):
             column = column.cast(pa.float64())
         values = column.to_numpy()
-        if (np.abs(values) >= FAR / MICRO).any():
-            place = int(np.argmax(np.abs(values) >= FAR / MICRO))
+        if (np.abs(values) >= MAX_TICK / MICRO).any():
+            place = int(np.argmax(np.abs(values) >= MAX_TICK / MICRO))
             raise DataError(
                 f"`{name}` is {values[place]}, beyond what times of rules can be (they count seconds)",
                 row=first_row + place,
@@ -122,8 +123,8 @@ class TimeColumns:
             number = number.item()
         if isinstance(number, bool) or not isinstance(number, int | float) or number != number:
             raise DataError(f"{moment!r} is not a point in the time of this stream", fix="give a number of seconds")
-        if abs(number) * MICRO >= FAR:
-            return FAR if number > 0 else -FAR
+        if abs(number) * MICRO >= MAX_TICK:
+            return MAX_TICK if number > 0 else -MAX_TICK
         return int(Fraction(number) * MICRO // 1)
 
     def values(self, ticks: pa.Array, *, whole: bool) -> pa.Array:
@@ -145,8 +146,8 @@ class TimeColumns:
 
 def _common(schema: pa.Schema, first: str, last: str, default: pa.DataType) -> tuple[pa.DataType, int]:
     """One type for both columns, and its ticks in a second."""
-    told = [name for name in (first, last) if not pa.types.is_null(schema.field(name).type)]
-    types = [Clock.of(schema, name).type for name in told] or [default]
+    typed = [name for name in (first, last) if not pa.types.is_null(schema.field(name).type)]
+    types = [Clock.of(schema, name).type for name in typed] or [default]
     one, other = types[0], types[-1]
     if pa.types.is_temporal(one) != pa.types.is_temporal(other):
         raise DataError(f"`{first}` is {one}, and `{last}` is {other}", fix="make both timestamps, or both numbers")

@@ -145,7 +145,7 @@ def _named_negation(place: Place) -> Advice | None:
     """`while i: not event n: temp {{ … }}`."""
     if not _after_label(place) or place.last() not in ("EVENT", "VAR") or place.last(2) != "NOT":
         return None
-    reason = "what does not come has no name, and is bound to no variable"
+    reason = "an event that does not come has no name and binds no variable"
     return Advice(reason, "write while i: not label {{ … }}", place.spans[-1])
 
 

@@ -12,11 +12,12 @@ import pyarrow as pa
 
 from ostinato.rules.relational.kinds import Attributes
 from ostinato.rules.relational.match_plan import MatchPlan
+from ostinato.rules.relational.operators import MAX_TICK
 from ostinato.rules.relational.sql_names import ColumnNames
 from ostinato.rules.runtime.bound_program import BoundProgram
 from ostinato.rules.runtime.ingest import LABEL, IncomingColumns, TermMatcher
 from ostinato.rules.runtime.pattern_stream import PatternStream
-from ostinato.rules.runtime.times import FAR, MICRO
+from ostinato.rules.runtime.times import MICRO
 from ostinato.spark.columns import arrow_schema, column, spark_type
 from ostinato.spark.failures import raised_text
 from ostinato.spark.frames import map_in_arrow
@@ -74,7 +75,7 @@ def label_column(frame: DataFrame, columns: IncomingColumns) -> Column:
             why = f"`{name}` is {what}, but the order of events needs its value"
             tests.append((test, raised_text(why, fix="drop or fill the rows where it is missing")))
         if not pa.types.is_temporal(times.type):
-            far = f.abs(value.cast("double")) >= f.lit(FAR / MICRO)
+            far = f.abs(value.cast("double")) >= f.lit(MAX_TICK / MICRO)
             beyond = ", beyond what times of rules can be (they count seconds)"
             tests.append((far, raised_text(f"`{name}` is ", value, beyond, fix="give seconds, or timestamps")))
     if not times.points:
@@ -85,10 +86,10 @@ def label_column(frame: DataFrame, columns: IncomingColumns) -> Column:
             begin, end = map(column, sides)  # as they are: to count their ticks takes longer than all the rest
         else:
             begin, end = (_ticks(frame, columns, name) for name in sides)
-        tests.append((begin > end, raised_text(*reason, fix="mend or drop the row")))
+        tests.append((begin > end, raised_text(*reason, fix="correct or drop the row")))
     checked = label
-    for test, told in reversed(tests):
-        checked = f.when(test, f.raise_error(told).cast("string")).otherwise(checked)
+    for test, message in reversed(tests):
+        checked = f.when(test, f.raise_error(message).cast("string")).otherwise(checked)
     return checked
 
 

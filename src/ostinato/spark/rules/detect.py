@@ -1,4 +1,4 @@
-"""Event rules on Spark: `program.detect(frame)`, batch where the frame is, streaming where it streams."""
+"""Event rules on Spark: `program.detect(frame)`, for a batch DataFrame or a stream."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def detect_rules(
     """
     columns = {"begin": begin, "end": end, "time": time, "type": type, "document": document}
     bound, schema = bind(program, frame, columns)
-    told = {"lateness": lateness, "on_late": on_late, "buckets": buckets, "longest": longest, "metrics": metrics}
+    on_stream = {"lateness": lateness, "on_late": on_late, "buckets": buckets, "longest": longest, "metrics": metrics}
     if not frame.isStreaming:
-        for option, given in told.items():
+        for option, given in on_stream.items():
             if given is not None:
                 raise only_for_streams(option)
         return detect_batch(program, bound, frame, schema, columns)
@@ -82,7 +82,7 @@ def default_buckets(frame: DataFrame) -> int:
 
 
 def bind(program: RuleProgram, frame: DataFrame, columns: dict[str, Any]) -> tuple[BoundProgram, pa.Schema]:
-    """Everything that can be known to be wrong is said here, before any job starts."""
+    """Bind the program to the columns of the frame: what is wrong is said here, before any job starts."""
     if not is_spark_frame(frame):
         raise bad_option("frame", frame, "a DataFrame of Spark")
     check_names(frame)

@@ -1,4 +1,4 @@
-"""What some rules read of a DataFrame: columns, and rows. What they do not need not be moved to their tasks."""
+"""The columns and rows of a DataFrame that some rules read: only those are moved to their tasks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def required_columns(bound: BoundProgram) -> frozenset[str] | None:
-    """The columns that matter; None: all do."""
+    """The columns that the rules read; None where they read all."""
     columns, found = bound.columns, bound.sql.plan_types.match_plans.values()
     if columns.document is not None or bound.patterns or any(each.referenced for each in found):
         return None
@@ -30,7 +30,7 @@ def required_columns(bound: BoundProgram) -> frozenset[str] | None:
 
 
 def required_rows(bound: BoundProgram, label: str) -> Column | None:
-    """Which rows of the label may matter: where all uses of a match compare its variables; None: any may."""
+    """The rows of a label that may matter, where all uses of its matches compare with constants; None where any may."""
     wanted: list[Column] = []
     for name, found in bound.sql.plan_types.match_plans.items():
         if found.match.stream != label:

@@ -55,15 +55,15 @@ class RuleStreaming:
         return {"buckets": self.buckets, "late": self.options.on_late == "collect", "queries": {"rules": rules}}
 
     def engine(self, unit: int, saved: bytes | None) -> RuleEngine:
-        told = replace(self.options, on_late="raise" if self.options.on_late == "raise" else "count")
+        options = replace(self.options, on_late="raise" if self.options.on_late == "raise" else "count")
         if saved is not None:
             engine = _engines.pop(_digest(saved), None) or RuleEngine.restore(saved)
-            engine.options = replace(engine.options, on_late=told.on_late)
+            engine.options = replace(engine.options, on_late=options.on_late)
             return engine
         from ostinato.rules.program import RuleProgram
 
         program = RuleProgram(self.units[unit])
-        return RuleEngine(program.program, program.text, told, self.schema)
+        return RuleEngine(program.program, program.text, options, self.schema)
 
 
 class RuleDetector(StatefulProcessor):

@@ -1,4 +1,4 @@
-"""Rules as one text of Spark SQL over a batch DataFrame, run when rows are asked for."""
+"""Rules as one Spark SQL query over a batch DataFrame, which runs when its rows are needed."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class SparkStore:
         self.provide(name, pattern_matches(events, self.bound.patterns[stream]))
 
     def count(self, name: str) -> int:
-        """Also keeps the relation: it is read in the next round, and told apart from what that makes."""
+        """Also keeps the relation: the next round reads it, and compares with it what it makes."""
         frame = _made_now(self._frame(self._made[self._latest[name]]))
         self.provide(name, frame)
         return frame.count()

@@ -211,7 +211,7 @@ def test_an_attribute_that_no_event_of_its_label_has_is_told_once() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         engine.push([row(1, k=7)])
-    with pytest.warns(UserWarning, match="no event has had `kk` yet, which a rule asks `b` for; did you mean `k`?"):
+    with pytest.warns(UserWarning, match="no event has had `kk` yet, which a rule reads of `b`; did you mean `k`?"):
         engine.push([row(2, "b", k=7)])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
