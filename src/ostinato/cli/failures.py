@@ -22,7 +22,7 @@ _KINDS: dict[type[OstinatoError], tuple[int, str]] = {
 }
 
 
-class Stopped(BaseException):
+class SignalReceived(BaseException):
     """A signal asks to end: everything is to be left as it was."""
 
     def __init__(self, number: int) -> None:
@@ -38,10 +38,10 @@ def watch_signals() -> None:
 
 def _stop(number: int, frame: object) -> NoReturn:
     signal.signal(number, signal.SIG_IGN)  # not again while what was begun is removed
-    raise Stopped(number)
+    raise SignalReceived(number)
 
 
-def guarded(verb: Callable[..., None]) -> Callable[..., None]:
+def report_errors(verb: Callable[..., None]) -> Callable[..., None]:
     """Turn every expected failure into a message and an exit code: 2 for the query or usage, 1 for data and files."""
 
     _VERBS[verb.__name__] = verb
@@ -64,7 +64,7 @@ def guarded(verb: Callable[..., None]) -> Callable[..., None]:
             _fail(1, "out of memory", f"fix: {fix}")
         except KeyboardInterrupt:
             _fail(130, "stopped", "nothing was written")
-        except Stopped as error:
+        except SignalReceived as error:
             _fail(128 + error.number, "stopped", "nothing was written")
         except Exception as error:
             if os.environ.get("OSTINATO_DEBUG"):

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ostinato.cli.failures import guarded
+from ostinato.cli.failures import report_errors
 from ostinato.cli.options import (
     Checkpoint,
     EngineChoice,
@@ -27,12 +27,12 @@ from ostinato.cli.options import (
     Stream,
     TimeColumn,
     TypeColumn,
-    arguments,
     check_output,
-    given_files,
-    given_kinds,
+    compile_arguments,
+    parse_files,
+    parse_kinds,
+    print_warnings,
     usage,
-    warn,
 )
 
 ModelFolder = Annotated[
@@ -40,7 +40,7 @@ ModelFolder = Annotated[
 ]
 
 
-@guarded
+@report_errors
 def train(
     query: QueryFile = None,
     more: MoreInputs = None,
@@ -109,13 +109,13 @@ def train(
     """
     from ostinato.patterns.query import PatternQuery
 
-    compiled, inputs = arguments(query, more, text, inputs, language)
+    compiled, inputs = compile_arguments(query, more, text, inputs, language)
     if not isinstance(compiled, PatternQuery):
         usage("a forecast is of a query in CEL or SREM, over events")
     if output is None:
         usage("where does the model go? --output FOLDER")
     files = _files(inputs)
-    warn(compiled)
+    print_warnings(compiled)
     from ostinato.cli.jobs.forecast import Events
     from ostinato.cli.jobs.forecast import train as learn
     from ostinato.forecast.forecaster import Forecaster
@@ -138,19 +138,19 @@ def train(
     )
     if engine is EngineName.SPARK:
         _check_spark(on_error)
-        from ostinato.cli.jobs.forecast import train_on_spark
-        from ostinato.spark.job import SparkJob
+        from ostinato.cli.jobs.spark.events import SparkJob
+        from ostinato.cli.jobs.spark.forecast import train as learn_on_spark
 
-        job = SparkJob(compiled, files, master, given_kinds(kind), on_error.value)
-        train_on_spark(forecaster, job, output, overwrite=overwrite)
+        job = SparkJob(compiled, files, master, parse_kinds(kind), on_error.value)
+        learn_on_spark(forecaster, job, output, overwrite=overwrite)
         return
     if master:
         usage("--master is for --engine spark")
-    events = Events(files, given_kinds(kind), on_error.value)
+    events = Events(files, parse_kinds(kind), on_error.value)
     learn(forecaster, events, output, overwrite=overwrite)
 
 
-@guarded
+@report_errors
 def update(
     model: ModelFolder,
     more: MoreInputs = None,
@@ -188,10 +188,10 @@ def update(
     found = ForecastModel.load(model)
     if output is not None and output.absolute() != model.absolute():
         check_model_folder(output, overwrite=overwrite)
-    learn(found, Events(files, given_kinds(kind), on_error.value), output or model, decay=decay)
+    learn(found, Events(files, parse_kinds(kind), on_error.value), output or model, decay=decay)
 
 
-@guarded
+@report_errors
 def forecast(
     model: ModelFolder,
     more: MoreInputs = None,
@@ -236,22 +236,22 @@ def forecast(
     """
     files = _files([*(inputs or ()), *(more or ())])
     check_output(output, files, spark=engine is EngineName.SPARK)
-    from ostinato.cli.jobs.forecast import Events, ForecastJob, told
+    from ostinato.cli.jobs.forecast import NOUN, Events, ForecastJob
     from ostinato.forecast.model import ForecastModel
 
-    found, kinds, ahead = ForecastModel.load(model), given_kinds(kind), _whole_numbers("--within", within)
+    found, kinds, ahead = ForecastModel.load(model), parse_kinds(kind), _whole_numbers("--within", within)
     if engine is EngineName.SPARK:
         _check_spark(on_error)
         if sort:
             usage("--sort is not for --engine spark, which orders all events itself")
         if not stream and (once or checkpoint):
             usage("--once and --checkpoint are for --stream")
+        from ostinato.cli.jobs.spark.events import SparkJob
+        from ostinato.cli.jobs.spark.forecast import ForecastQuery
         from ostinato.forecast.viz.table import narrow_forecasts
-        from ostinato.spark.forecast.job import ForecastQuery
-        from ostinato.spark.job import SparkJob
 
         query = ForecastQuery(found, alert, whole, ahead)
-        job = SparkJob(query, files, master, kinds, on_error.value, told=told, shown=narrow_forecasts)
+        job = SparkJob(query, files, master, kinds, on_error.value, noun=NOUN, shorten=narrow_forecasts)
         if stream:
             job.stream(output, form, checkpoint=checkpoint, once=once)
         else:
@@ -264,7 +264,7 @@ def forecast(
     ForecastJob(found, Events(files, kinds, on_error.value), alert, whole, ahead).run(output, sort=sort)
 
 
-@guarded
+@report_errors
 def evaluate(
     model: ModelFolder,
     more: MoreInputs = None,
@@ -298,11 +298,11 @@ def evaluate(
     from ostinato.cli.jobs.forecast import evaluate as score
     from ostinato.forecast.model import ForecastModel
 
-    events = Events(files, given_kinds(kind), on_error.value)
+    events = Events(files, parse_kinds(kind), on_error.value)
     score(ForecastModel.load(model), events, within=within, decision=decision, picture=picture)
 
 
-def explained(folder: str) -> str | None:
+def explain_model(folder: str) -> str | None:
     """What `ostinato explain` says of a folder that holds a model; None where it is none."""
     if not (Path(folder) / "model.json").is_file():
         return None
@@ -314,7 +314,7 @@ def explained(folder: str) -> str | None:
 def _files(inputs: list[str]) -> list[Path]:
     if not inputs:
         usage("events are missing: --input FILE")
-    return given_files(inputs)
+    return parse_files(inputs)
 
 
 def _check_spark(on_error: OnError) -> None:

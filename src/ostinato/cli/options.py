@@ -150,7 +150,7 @@ def usage(message: str) -> NoReturn:
     raise typer.BadParameter(message)
 
 
-def arguments(
+def compile_arguments(
     query: str | None,
     more: list[str] | None,
     text: str | None,
@@ -167,15 +167,15 @@ def arguments(
     files = [*(inputs or ()), *(more or ())]
     if text is not None:
         files += [query] if query is not None else []
-        return compiled(text, language or Language.CEL, matches, schema), files
+        return compile_query(text, language or Language.CEL, matches, schema), files
     if query is None:
         usage("give a query: the name of a file, or the text after -q")
     by_name = {".srem": Language.SREM, ".rules": Language.RULES, ".xseq": Language.XSEQ}
     language = language or by_name.get(Path(query).suffix.lower(), Language.CEL)
-    return compiled(query_file(query), language, matches, schema), files
+    return compile_query(read_query(query), language, matches, schema), files
 
 
-def query_file(query: str) -> str:
+def read_query(query: str) -> str:
     """The text of a query in a file."""
     try:
         return Path(query).read_text(encoding="utf-8-sig")
@@ -189,7 +189,9 @@ def query_file(query: str) -> str:
         raise QueryError(f"`{query}` is not a text file", fix="the query comes first, then --input FILE") from None
 
 
-def compiled(text: str, language: Language, matches: MatchChoice | None = None, schema: Path | None = None) -> Compiled:
+def compile_query(
+    text: str, language: Language, matches: MatchChoice | None = None, schema: Path | None = None
+) -> Compiled:
     import ostinato
 
     if language is Language.XSEQ:
@@ -201,25 +203,25 @@ def compiled(text: str, language: Language, matches: MatchChoice | None = None, 
     return ostinato.srem(text) if language is Language.SREM else ostinato.cel(text)
 
 
-def sources(inputs: list[str], *, spark_stream: bool) -> tuple[str | None, list[Path]]:
+def topic_or_files(inputs: list[str], *, spark_stream: bool) -> tuple[str | None, list[Path]]:
     """A topic, which is for a stream on Spark, or files."""
     if not inputs:
         usage("events are missing: --input FILE")
     topic = inputs[0] if spark_stream and inputs[0].startswith(TOPIC) else None
-    files = given_files(inputs[1:] if topic else inputs)
+    files = parse_files(inputs[1:] if topic else inputs)
     if topic and files:
         usage("a topic is read alone: leave out the files")
     return topic, files
 
 
-def given_files(inputs: Iterable[str]) -> list[Path]:
+def parse_files(inputs: Iterable[str]) -> list[Path]:
     for each in inputs:
         if each.startswith(TOPIC):
             usage(f"{each} is a stream, and one by itself: --engine spark --stream --input {TOPIC}…")
     return [Path(each) for each in inputs]
 
 
-def given_topic(
+def parse_topic(
     url: str, kinds: dict[str, str], wanted: set[str], time: str | None, type: str | None
 ) -> tuple[Topic, dict[str, str]]:
     """A topic and the kinds of all its columns."""
@@ -231,7 +233,7 @@ def given_topic(
         usage(str(error))
 
 
-def given_kinds(given: list[str] | None) -> dict[str, str]:
+def parse_kinds(given: list[str] | None) -> dict[str, str]:
     pairs = [text.rpartition("=") for text in given or ()]
     for column, _, kind in pairs:
         if not column or kind not in KINDS:
@@ -255,6 +257,6 @@ def _same(one: Path, other: Path) -> bool:
     return one.exists() and other.exists() and one.samefile(other)
 
 
-def warn(query: Compiled) -> None:
+def print_warnings(query: Compiled) -> None:
     for warning in query.warnings:
         typer.echo(f"{typer.style('warning', fg='yellow', bold=True)}: {warning}", err=True)

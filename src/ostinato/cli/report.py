@@ -16,11 +16,11 @@ from ostinato.viz.table import SHOWN, escape_control, format_count, terminal_tab
 
 
 class Results:
-    """Where results go: all of them into a file, or the first few onto the terminal. `told` puts a number in words."""
+    """Where results go: all of them into a file, or the first few onto the terminal. `noun` is what one is called."""
 
-    def __init__(self, output: Path | None, *, told: Callable[[int], str] = format_count) -> None:
+    def __init__(self, output: Path | None, *, noun: str = "match") -> None:
         self.writer = None if output is None else Writer(output)
-        self.total, self.told = 0, told
+        self.total, self.noun = 0, noun
         self.first: list[pa.Table] = []
 
     def __enter__(self) -> Results:
@@ -47,14 +47,14 @@ class Results:
         if self.total:
             console.print(terminal_table(pa.concat_tables(self.first)))
         rest = f", the first {SHOWN} shown; --output FILE keeps all" if self.total > SHOWN else ""
-        console.print(f"[bold]{self.told(self.total)}[/]{rest}", highlight=False)
+        console.print(f"[bold]{format_count(self.total, self.noun)}[/]{rest}", highlight=False)
 
 
-def say_how_it_went(
+def print_summary(
     reader: EventReader, seconds: float, *, events: int, found: Sequence[str], late: int | None, list_bad: bool
 ) -> None:
     """On stderr, so that it never mixes with results. `late` is None where no event can be late."""
-    console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    console = _stderr()
     behind = () if late is None else (f"{late:,} late",)
     parts = [f"{events:,} events", *found, *behind, f"{seconds:.2f} s"]
     console.print(", ".join([*parts, f"{events / max(seconds, 1e-9):,.0f} events/s"]), style="bright_black")
@@ -65,7 +65,15 @@ def say_how_it_went(
 
 
 def note(text: str) -> None:
-    Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(f"note: {text}")
+    _stderr().print(f"note: {text}")
+
+
+def print_progress(text: str) -> None:
+    _stderr().print(text, style="bright_black")
+
+
+def _stderr() -> Console:
+    return Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
 
 def watched(reader: EventReader) -> Iterator[pa.Table]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ostinato.cli.failures import guarded
+from ostinato.cli.failures import report_errors
 from ostinato.cli.options import (
     BeginColumn,
     Checkpoint,
@@ -28,13 +28,13 @@ from ostinato.cli.options import (
     Stream,
     TimeColumn,
     TypeColumn,
-    arguments,
     check_output,
-    given_kinds,
-    given_topic,
-    sources,
+    compile_arguments,
+    parse_kinds,
+    parse_topic,
+    print_warnings,
+    topic_or_files,
     usage,
-    warn,
 )
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from ostinato.spark.kafka import Topic
 
 
-@guarded
+@report_errors
 def rules(
     program: Annotated[
         str | None, typer.Argument(metavar="PROGRAM", help="File with the rules.", show_default=False)
@@ -111,16 +111,16 @@ def rules(
     """
     from ostinato.rules.program import RuleProgram
 
-    compiled, inputs = arguments(program, more, text, inputs, Language.RULES)
+    compiled, inputs = compile_arguments(program, more, text, inputs, Language.RULES)
     assert isinstance(compiled, RuleProgram)
-    topic, files = sources(inputs, spark_stream=engine is EngineName.SPARK and stream)
+    topic, files = topic_or_files(inputs, spark_stream=engine is EngineName.SPARK and stream)
     from ostinato.files.standard import STANDARD, spool_standard_streams
 
     standard = STANDARD in (*files, output)
     if output != STANDARD:
         check_output(output, files, spark=engine is EngineName.SPARK)
     columns = {"begin": begin, "end": end, "time": time, "type": type, "document": document}
-    kinds = given_kinds(kind)
+    kinds = parse_kinds(kind)
     if engine is EngineName.SPARK:
         if sort or on_error is OnError.COLLECT:
             usage(f"{'--sort' if sort else '--on-error collect'} is not for --engine spark")
@@ -128,17 +128,17 @@ def rules(
             usage("standard input and output are not for --engine spark")
         if not stream and (once or checkpoint or lateness or longest):
             usage("--once, --checkpoint, --lateness and --longest are for --stream; else Spark reads all at once")
-        from ostinato.cli.jobs.rules import told
-        from ostinato.spark.job import SparkJob
+        from ostinato.cli.jobs.rules import NOUN
+        from ostinato.cli.jobs.spark.events import SparkJob
 
         source: Sequence[Path] | Topic = files
         if topic:
             kinds = dict.fromkeys(filter(None, (begin, end)), "timestamp") | kinds
             kinds |= {document: "string"} if document else {}
-            source, kinds = given_topic(topic, kinds, set() if document else _read(compiled), end or time, type)
+            source, kinds = parse_topic(topic, kinds, set() if document else _read(compiled), end or time, type)
         options = columns | ({"lateness": lateness or 0, "longest": longest} if stream else {})
-        warn(compiled)
-        job = SparkJob(compiled, source, master, kinds, on_error.value, options, told)
+        print_warnings(compiled)
+        job = SparkJob(compiled, source, master, kinds, on_error.value, options, NOUN)
         if stream:
             job.stream(output, form, checkpoint=checkpoint, once=once)
         else:
@@ -152,7 +152,7 @@ def rules(
         usage("standard input can be read once")
     if sort and (lateness or longest):
         usage("--lateness and --longest are for files read piece by piece; --sort reads all of them first")
-    warn(compiled)
+    print_warnings(compiled)
     from ostinato.cli.jobs.rules import RulesJob
 
     with spool_standard_streams(files, output, (form or Form.JSONL).value) as (read, written):
@@ -160,7 +160,7 @@ def rules(
         run.run(written, sort=sort, lateness=lateness, longest=longest)
 
 
-def checked_rules(
+def check_rules(
     program: RuleProgram, files: Sequence[Path], columns: Mapping[str, str | None], kinds: Mapping[str, str]
 ) -> str:
     """What `ostinato check` says of rules, once they are known to be right, and to fit the files."""
@@ -168,9 +168,9 @@ def checked_rules(
     if files:
         from ostinato.cli.jobs.rules import RulesJob
 
-        schema = RulesJob(program, files, columns, kinds).checked_schema()
+        schema = RulesJob(program, files, columns, kinds).check_schema()
         against = f", fits the {len(schema)} columns of {', '.join(file.name for file in files)}"
-    warn(program)
+    print_warnings(program)
     number = len(program.program.rules)
     derives = ", ".join(program.derived)
     reads = ", ".join(program.incoming) or "nothing"

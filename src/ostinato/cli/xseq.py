@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostinato.cli.failures import guarded
+from ostinato.cli.failures import report_errors
 from ostinato.cli.options import (
     EngineChoice,
     EngineName,
@@ -20,10 +20,10 @@ from ostinato.cli.options import (
     OnError,
     SchemaFile,
     check_output,
-    compiled,
-    query_file,
+    compile_query,
+    print_warnings,
+    read_query,
     usage,
-    warn,
 )
 from ostinato.errors import QueryError
 
@@ -45,7 +45,7 @@ class Doctype(StrEnum):
     SKIP = "skip"
 
 
-@guarded
+@report_errors
 def xseq(
     query: Annotated[
         str | None,
@@ -137,16 +137,15 @@ def xseq(
         "record": record,
     }
     options = {name: value for name, value in options.items() if value is not None}
-    warn(tree)
+    print_warnings(tree)
     limits = _limits(most)
     if engine is EngineName.SPARK:
         if sort or "-" in given:
             usage(f"{'--sort' if sort else 'standard input'} is not for --engine spark")
-        from ostinato.cli.jobs.xseq import told
-        from ostinato.spark.xseq.job import XSeqSparkJob
+        from ostinato.cli.jobs.spark.xseq import XSeqSparkJob
 
         options |= {"on_error": on_error.value, "limits": limits}
-        XSeqSparkJob(tree, given, column, options, master, limit, told).run(output)
+        XSeqSparkJob(tree, given, column, options, master, limit).run(output)
         return
     if master:
         usage("--master is for --engine spark")
@@ -155,9 +154,9 @@ def xseq(
     XSeqJob(tree, given, column, options, on_error.value, limits, limit, sort).run(output)
 
 
-def checked_xseq(query: XSeqQuery) -> str:
+def check_xseq(query: XSeqQuery) -> str:
     """What `ostinato check` says of a query over documents, once it is known to be right."""
-    warn(query)
+    print_warnings(query)
     names = ", ".join(query.columns)
     how = "one pass" if query.compiled.stream is not None else "keeps parts of a document in memory"
     return f"ok: returns {names}; {how}"
@@ -171,10 +170,10 @@ def _xseq_query(query: str | None, text: str | None, matches: MatchChoice | None
     if written is None:
         usage(f"give a query in single quotes, or the name of a file that ends in {EXTENSION}")
     if text is None and ((written.startswith("@") and len(written) > 1) or written.lower().endswith(EXTENSION)):
-        found = compiled(query_file(written.removeprefix("@")), Language.XSEQ, matches, schema)
+        found = compile_query(read_query(written.removeprefix("@")), Language.XSEQ, matches, schema)
     else:
         try:
-            found = compiled(written, Language.XSEQ, matches, schema)
+            found = compile_query(written, Language.XSEQ, matches, schema)
         except QueryError as error:
             raise _after_the_shell(error, written) from None
     assert isinstance(found, XSeqQuery)

@@ -61,5 +61,8 @@ def escape_control(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
-def format_count(matches: int) -> str:
-    return f"{matches:,} match" if matches == 1 else f"{matches:,} matches"
+def format_count(number: int, noun: str = "match") -> str:
+    """A number of things in words, such as `1,200 matches`."""
+    if number != 1:
+        noun += "es" if noun.endswith("ch") else "s"
+    return f"{number:,} {noun}"

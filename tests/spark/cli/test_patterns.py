@@ -176,7 +176,7 @@ def test_explain_says_what_spark_does(folder: Path) -> None:
         (["--input", "events", "--sort"], 2, "--sort is not for --engine spark"),
         (["--input", "events", "--lateness", "1 minute"], 2, "--lateness are for --stream"),
         (["--input", "events/1.parquet", "--stream"], 1, "give one folder: --input events/"),
-        (["--input", "events", "--kind", "valu=number"], 1, "--kind names `valu`"),
+        (["--input", "events", "--kind", "valu=number"], 2, "--kind names `valu`"),
         (["--input", "mixed"], 1, "the files are of several formats: csv, jsonl"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from ostinato.cli.failures import guarded
+from ostinato.cli.failures import report_errors
 from ostinato.cli.main import app as real
 from ostinato.errors import Call, DataError, Limit, LimitError, Message, Option, OstinatoError, QueryError
 
@@ -22,11 +22,11 @@ NAMED = Message(Option("time"), ", ", Option("time", "at"), ", ", Option("time",
 def fail(error: OstinatoError, kind: str) -> tuple[int, str]:
     app = typer.Typer()
 
-    @guarded
+    @report_errors
     def plain(time: Time = None, most: Most = None) -> None:
         raise error
 
-    @guarded
+    @report_errors
     def scored(model: Model) -> None:
         raise error
 

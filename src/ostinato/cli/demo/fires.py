@@ -218,7 +218,8 @@ def _on_spark(folder: Path, events: pa.Table, matches: pa.Table, console: Consol
     """From raw events in several files, in no order, to a folder of matches; where Spark cannot run, only say so."""
     import ostinato
     from ostinato.files import Writer
-    from ostinato.spark.job import running, write
+    from ostinato.spark.jobs.session import job_session
+    from ostinato.spark.jobs.write import write_folder
 
     raw, found = folder / "raw", folder / "spark-matches"
     raw.mkdir(exist_ok=True)
@@ -226,11 +227,11 @@ def _on_spark(folder: Path, events: pa.Table, matches: pa.Table, console: Consol
         with Writer(raw / f"{number}.jsonl") as writer:
             writer.write(events.take(pa.array(range(number, len(events), 4))))
     try:
-        with running("local[*]") as session:
+        with job_session("local[*]") as session:
             began = time.perf_counter()
             columns = "ts timestamp, type string, farm string, sensor int, value double"
             readings = session.read.schema(columns).json(str(raw.absolute()))
-            total = write(ostinato.cel(QUERY).detect(readings), found, "parquet")
+            total = write_folder(ostinato.cel(QUERY).detect(readings), found, "parquet")
             seconds = time.perf_counter() - began
     except ostinato.OstinatoError as error:
         _heading(console, "On Spark", "not here")

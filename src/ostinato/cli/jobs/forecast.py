@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import typer
 from rich.console import Console
 
-from ostinato.cli.report import Results, note, progress, say_how_it_went, watched
-from ostinato.core.clock import find_step_back
+from ostinato.cli.jobs.events import NEVER, check_kinds, check_order, columns_to_read, load, name_files, open_typed
+from ostinato.cli.report import Results, note, print_summary, watched
 from ostinato.core.events import DEFAULT_TIME, DEFAULT_TYPE
-from ostinato.errors import DataError, did_you_mean
+from ostinato.errors import DataError
 from ostinato.files import EventReader, open_events
 from ostinato.files.reader import OnError
 from ostinato.forecast.forecaster import Forecaster
@@ -31,11 +28,7 @@ from ostinato.forecast.storage import check_model_folder
 from ostinato.forecast.symbols.reader import SymbolReader
 from ostinato.forecast.viz.table import narrow_forecasts
 
-if TYPE_CHECKING:
-    from ostinato.spark.job import SparkJob
-
 POSITION = "position"
-_NEVER = np.iinfo(np.int64).min
 
 
 class _Forecasts(Results):
@@ -46,8 +39,7 @@ class _Forecasts(Results):
         super().show()
 
 
-def told(forecasts: int) -> str:
-    return f"{forecasts:,} forecast" if forecasts == 1 else f"{forecasts:,} forecasts"
+NOUN = "forecast"
 
 
 @dataclass(frozen=True)
@@ -60,34 +52,16 @@ class Events:
 
     def open(self, pattern: ForecastPattern, settings: Settings, *, whole: bool = False) -> EventReader:
         """With the columns that a model of the pattern reads, and no others unless `whole`."""
-        with progress("finding types") as advance:
-            schema = open_events(self.files, kinds=self.kinds, scanned=advance).schema
-        names = schema.names
-        for name in self.kinds if names else ():
-            if name not in names:
-                raise typer.BadParameter(
-                    f"--kind names `{name}`, but there is no such column; {did_you_mean(name, names)}"
-                )
-        with self.placed():  # against all columns, so that names that are near can be offered
+        schema = open_typed(self.files, self.kinds).schema
+        check_kinds(self.kinds, schema.names)
+        with name_files(self.files):  # against all columns, so that names that are near can be offered
             SymbolReader(pattern, settings.binding).read(schema.empty_table())
-        columns = {settings.time or DEFAULT_TIME, settings.type or DEFAULT_TYPE, *settings.order_by, *pattern.columns}
-        # A stream without time, type or attributes is still so many events: then any columns will do.
-        read = [name for name in names if name in columns] or None
+        columns = (settings.time or DEFAULT_TIME, settings.type or DEFAULT_TYPE, *settings.order_by, *pattern.columns)
+        read = columns_to_read(schema, columns)
         return open_events(self.files, columns=None if whole else read, on_error=self.on_error, kinds=self.kinds)
 
-    @contextmanager
-    def placed(self) -> Iterator[None]:
-        """Errors of the events name their files."""
-        try:
-            yield
-        except DataError as error:
-            raise error.replace(source=error.source or ", ".join(map(str, self.files))) from error
-
-    def loaded(self, reader: EventReader) -> pa.Table:
-        return pa.concat_tables([reader.schema.empty_table(), *watched(reader)])
-
     def report(self, reader: EventReader, began: float, found: str) -> None:
-        say_how_it_went(
+        print_summary(
             reader,
             time.perf_counter() - began,
             events=reader.rows_read,
@@ -102,8 +76,8 @@ def train(forecaster: Forecaster, events: Events, output: Path, *, overwrite: bo
     check_model_folder(output, overwrite=overwrite)
     began = time.perf_counter()
     reader = events.open(forecaster.pattern, forecaster.settings)
-    with events.placed():
-        history = events.loaded(reader)
+    with name_files(events.files):
+        history = load(reader)
         with Console(stderr=True).status("learning"):
             model = forecaster.fit(history)
             learned = summary(model)
@@ -125,19 +99,6 @@ def summary(model: ForecastModel) -> str:
     )
 
 
-def train_on_spark(forecaster: Forecaster, job: SparkJob, output: Path, *, overwrite: bool) -> None:
-    """Learn from the events of the job, and keep the model in a folder."""
-    from ostinato.spark.forecast.job import train
-    from ostinato.spark.job import say
-
-    check_model_folder(output, overwrite=overwrite)
-    began = time.perf_counter()
-    model = train(forecaster, job)
-    model.save(output, overwrite=overwrite)
-    say(f"{model.statistics.events:,.0f} events, {time.perf_counter() - began:.1f} s")
-    print(summary(model))
-
-
 @dataclass(frozen=True)
 class ForecastJob:
     """A model and the events it is to foretell from. `alert`: only forecasts of at least this probability are given;
@@ -154,11 +115,11 @@ class ForecastJob:
         reader = self.events.open(self.model.pattern, self.model.settings, whole=self.whole)
         scorer = self.model.scorer(within=self.within)
         completed = row = 0
-        with _Forecasts(output, told=told) as results, self.events.placed():
+        with _Forecasts(output, noun=NOUN) as results, name_files(self.events.files):
             nothing = reader.schema.empty_table()
             results.add(self._rows(nothing, scorer.push(nothing), 0))  # compiles and checks before time is taken
             began = time.perf_counter()
-            for rows in [self.events.loaded(reader)] if sort else self._in_order(reader, scorer):
+            for rows in [load(reader)] if sort else self._in_order(reader, scorer):
                 made = scorer.push(rows)
                 completed += pc.sum(made[COMPLETES]).as_py() or 0
                 results.add(self._rows(rows, made, row))
@@ -169,18 +130,14 @@ class ForecastJob:
         results.show()
 
     def _in_order(self, reader: EventReader, scorer: Scorer) -> Iterator[pa.Table]:
-        """Piece by piece. Pieces are of any size, so what may be out of order must not depend on it: nothing may."""
-        last = _NEVER
+        """Piece by piece, each event no earlier than the one before."""
+        last = NEVER
         for rows in watched(reader):
             clock = scorer.reader.clock
             if clock is not None:
                 first = reader.rows_read - len(rows)
                 ticks = clock.ticks(rows[clock.column], first_row=first)
-                place = find_step_back(ticks, last)
-                if place is not None:
-                    fix = "--sort to sort all in memory"
-                    raise DataError(f"the events go back in time, at row {first + place:,}", fix=fix)
-                last = int(ticks[-1]) if len(ticks) else last
+                last = check_order(ticks, last, first, fix="--sort to sort all in memory")
             yield rows
 
     def _rows(self, rows: pa.Table, made: pa.Table, first: int) -> pa.Table:
@@ -201,8 +158,8 @@ def update(model: ForecastModel, events: Events, output: Path, *, decay: float) 
     began = time.perf_counter()
     reader = events.open(model.pattern, model.settings)
     before = model.statistics.completions * decay
-    with events.placed():
-        more = events.loaded(reader)
+    with name_files(events.files):
+        more = load(reader)
         with Console(stderr=True).status("learning"):
             drift = model.update(more, decay=decay)
             learned = summary(model)
@@ -216,8 +173,8 @@ def evaluate(
 ) -> None:
     began = time.perf_counter()
     reader = events.open(model.pattern, model.settings)
-    with events.placed():
-        holdout = events.loaded(reader)
+    with name_files(events.files):
+        holdout = load(reader)
         with Console(stderr=True).status("scoring"):
             scores = model.evaluate(holdout, within=within, decision=decision)
     if picture is not None:

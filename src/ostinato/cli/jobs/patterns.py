@@ -10,12 +10,11 @@ from pathlib import Path
 from types import TracebackType
 
 import pyarrow as pa
-import typer
 
-from ostinato.cli.report import Results, note, progress, say_how_it_went, watched
-from ostinato.core.clock import find_step_back
+from ostinato.cli.jobs.events import LATENESS, check_kinds, check_order, columns_to_read, load, name_files, open_typed
+from ostinato.cli.report import Results, note, print_summary, watched
 from ostinato.core.events import DEFAULT_TIME, DEFAULT_TYPE
-from ostinato.errors import DataError, LimitError, did_you_mean
+from ostinato.errors import LimitError
 from ostinato.files import EventReader, open_events
 from ostinato.files.reader import OnError
 from ostinato.patterns.limits import Limits
@@ -29,7 +28,7 @@ _MANY = 3  # tables of matches, of one batch of events, after which it is worth 
 
 
 @dataclass(frozen=True)
-class Job:
+class PatternJob:
     """A query, the files it runs over and how to read them.
 
     `time` and `type` name columns where they are not the usual ones; `kinds` says what columns of text files hold
@@ -46,26 +45,18 @@ class Job:
     on_error: OnError = "raise"
     limit_matches: int | None = None
 
-    def checked_schema(self) -> pa.Schema:
+    def check_schema(self) -> pa.Schema:
         """The columns of the files, once the query is known to fit them. No event is processed."""
-        schema = self._schema()
+        schema = open_typed(self.files, self.kinds).schema
         self._check(schema)
         return schema
 
-    def _schema(self) -> pa.Schema:
-        with progress("finding types") as advance:
-            return open_events(self.files, kinds=self.kinds, scanned=advance).schema
-
     def _check(self, schema: pa.Schema) -> None:
-        for name in self.kinds if schema.names else ():
-            if name not in schema.names:
-                raise typer.BadParameter(
-                    f"--kind names `{name}`, but there is no such column; {did_you_mean(name, schema.names)}"
-                )
+        check_kinds(self.kinds, schema.names)
         nothing = schema.empty_table()
         self.query.detect(nothing, time=self.time, type=self.type, order_by=self.order_by)
 
-    def streamed(self, output: Path | None, lateness: str | None) -> None:
+    def stream(self, output: Path | None, lateness: str | None) -> None:
         """Push the files through an engine piece by piece; memory is bounded by the query's window."""
         reader, began = self._reader(whole_rows=self.events)
         engine = self.query.engine(
@@ -89,17 +80,12 @@ class Job:
         results.show()
 
     def _check_order(self, engine: Engine, rows: pa.Table, first_row: int) -> None:
-        """Files are read in pieces of any size, so what may be out of order must not depend on it: nothing may."""
         clock = engine.stream.clock
-        if clock is None or not len(rows):
-            return
-        place = find_step_back(clock.ticks(rows[clock.column], first_row=first_row), engine.reorder.watermark)
-        if place is not None:
-            raise DataError(
-                f"the events go back in time, at row {first_row + place:,}",
-                source=", ".join(map(str, self.files)),
-                fix="--lateness '5 minutes' if none comes later than that, or --sort to sort all in memory",
-            )
+        if clock is not None:
+            ticks = clock.ticks(rows[clock.column], first_row=first_row)
+            with name_files(self.files):
+                fix = f"{LATENESS}, or --sort to sort all in memory"
+                check_order(ticks, engine.reorder.watermark, first_row, fix=fix)
 
     def _number(self, rows: pa.Table) -> float:
         """How many matches these rows have among themselves; so many at least there are in the whole stream."""
@@ -108,10 +94,10 @@ class Job:
         except LimitError as error:
             return math.inf if error.limit == "count" else 0
 
-    def sorted(self, output: Path | None) -> None:
+    def sort(self, output: Path | None) -> None:
         """Load what the query needs, sort it by time and detect at once."""
         reader, began = self._reader(whole_rows=self.events)
-        table = self._loaded(reader)
+        table = load(reader)
         with _Matches(output, self._limits().matches) as results:
             found = self.query.detect(
                 table, time=self.time, type=self.type, order_by=self.order_by, events=self.events, limits=self._limits()
@@ -130,7 +116,7 @@ class Job:
         try:
             total = count_batches(engine, self._batches(reader))
         except OutOfOrder:
-            table = self._loaded(reader)
+            table = load(reader)
             total = self.query.count(table, time=self.time, type=self.type, order_by=self.order_by)
         self._report(reader, began, events=reader.rows_read, matches=total)
         print(total)
@@ -140,28 +126,24 @@ class Job:
         yield reader.schema.empty_table()
         yield from watched(reader)
 
-    def _loaded(self, reader: EventReader) -> pa.Table:
-        return pa.concat_tables(self._batches(reader))
-
     def _reader(self, *, whole_rows: bool) -> tuple[EventReader, float]:
         """The files, with no more columns than the query needs, once it is known to fit them; and when that began.
 
         To find the types of text files is part of the work. To load the kernels, which checking does first, is not.
         """
         began = time.perf_counter()
-        schema = self._schema()
+        schema = open_typed(self.files, self.kinds).schema
         opened = time.perf_counter()
         self._check(schema)
         wanted = None
         if not whole_rows and (read := self.query.columns()) is not None:
-            columns = {self.time or DEFAULT_TIME, self.type or DEFAULT_TYPE, *self.order_by, *read}
-            # A stream without time, type or attributes is still so many events: then any columns will do.
-            wanted = [name for name in schema.names if name in columns] or None
+            columns = (self.time or DEFAULT_TIME, self.type or DEFAULT_TYPE, *self.order_by, *read)
+            wanted = columns_to_read(schema, columns)
         reader = open_events(self.files, columns=wanted, on_error=self.on_error, kinds=self.kinds)
         return reader, time.perf_counter() - (opened - began)
 
     def _report(self, reader: EventReader, began: float, *, events: int, matches: int, late: int = 0) -> None:
-        say_how_it_went(
+        print_summary(
             reader,
             time.perf_counter() - began,
             events=events,

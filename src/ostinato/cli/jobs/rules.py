@@ -5,32 +5,24 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import typer
 
-from ostinato.cli.report import Results, note, progress, say_how_it_went, watched
-from ostinato.core.clock import find_step_back
-from ostinato.errors import DataError, did_you_mean
-from ostinato.files import EventReader, open_events
+from ostinato.cli.jobs.events import LATENESS, NEVER, check_kinds, check_order, load, name_files, open_typed
+from ostinato.cli.report import Results, note, print_summary, watched
+from ostinato.files import EventReader
 from ostinato.files.reader import OnError
 from ostinato.rules.incremental.engine import RuleEngine
 from ostinato.rules.program import RuleProgram
 from ostinato.rules.runtime.ingest import IncomingColumns
 from ostinato.rules.runtime.unknown_labels import read_labels, unknown_label_warnings
 
-_NEVER = np.iinfo(np.int64).min
-
-
-def told(events: int) -> str:
-    return f"{events:,} derived event" if events == 1 else f"{events:,} derived events"
+NOUN = "derived event"
 
 
 @dataclass(frozen=True)
@@ -47,7 +39,7 @@ class RulesJob:
     kinds: Mapping[str, str] = field(default_factory=dict)
     on_error: OnError = "raise"
 
-    def checked_schema(self) -> pa.Schema:
+    def check_schema(self) -> pa.Schema:
         """The columns of the files, once the program is known to fit them. No event is processed."""
         reader = self._reader()
         if reader.schema.names:
@@ -58,30 +50,34 @@ class RulesJob:
         began = time.perf_counter()
         reader = self._reader()
         opened = time.perf_counter()
-        with Results(output, told=told) as results:
+        with Results(output, noun=NOUN) as results:
             results.add(self._answer_without_events(reader))
             # To find the types of text files is part of the work; to load the engine, which checking did, is not.
-            ran = _Ran(time.perf_counter() - (opened - began))
+            ran = _RunSummary(time.perf_counter() - (opened - began))
             if not reader.schema.names:  # a file of nothing at all: only timers of fixed times can go off
                 results.add(ran.add(self.program.detect([], **self.columns)))
             elif sort:
-                self._sorted(reader, results, ran)
+                self._sort(reader, results, ran)
             else:
-                self._streamed(reader, results, ran, lateness, longest)
+                self._stream(reader, results, ran, lateness, longest)
         self._report(reader, ran)
         results.show()
 
-    def _streamed(
-        self, reader: EventReader, results: Results, ran: _Ran, lateness: str | None, longest: str | None
+    def _stream(
+        self, reader: EventReader, results: Results, ran: _RunSummary, lateness: str | None, longest: str | None
     ) -> None:
         """Push the files through an engine piece by piece; memory is bounded where the plan says so."""
-        columns = self._resolved(reader)
+        columns = IncomingColumns.resolve(reader.schema, labels=self.program.incoming, **self.columns)
         engine = self._engine(reader, lateness=lateness or 0, longest=longest)
-        last = _NEVER
+        last = NEVER
         for rows in watched(reader):
-            with self._placed():
+            with name_files(self.files):
                 if lateness is None:
-                    last = self._check_order(columns, rows, reader.rows_read - len(rows), last)
+                    first_row = reader.rows_read - len(rows)
+                    _, ends = columns.times.ticks(rows, first_row=first_row)
+                    reason = f"the events are not in order of their end (`{columns.times.end}`)"
+                    fix = f"{LATENESS}, or --sort to read all into memory"
+                    last = check_order(ends, last, first_row, fix=fix, reason=reason)
                 results.add(ran.add(engine.push(rows)))
             ran.seen |= read_labels(rows, columns) or set()
         results.add(ran.add(engine.flush()))
@@ -89,10 +85,10 @@ class RulesJob:
         if reader.rows_read and columns.document is None:  # a document says its label itself
             ran.notes += unknown_label_warnings(self.program.incoming, ran.seen)
 
-    def _sorted(self, reader: EventReader, results: Results, ran: _Ran) -> None:
+    def _sort(self, reader: EventReader, results: Results, ran: _RunSummary) -> None:
         """Load everything and derive at once; events may come in any order."""
-        table = pa.concat_tables([reader.schema.empty_table(), *watched(reader)])
-        with self._placed(), warnings.catch_warnings(record=True) as warned:
+        table = load(reader)
+        with name_files(self.files), warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             results.add(ran.add(self.program.detect(table, **self.columns)))
         ran.notes += [str(warning.message) for warning in warned]
@@ -101,7 +97,7 @@ class RulesJob:
         """The columns of the answer, once the program is known to fit those of the files."""
         if not reader.schema.names:
             return self.program.detect([], **self.columns).slice(0, 0)
-        with self._placed():
+        with name_files(self.files):
             return self._engine(reader).push(reader.schema.empty_table())
 
     def _engine(self, reader: EventReader, **options: Any) -> RuleEngine:
@@ -109,46 +105,12 @@ class RulesJob:
         return self.program.engine(**self.columns, schema=reader.schema, **options)
 
     def _reader(self) -> EventReader:
-        with progress("finding types") as advance:
-            reader = open_events(self.files, on_error=self.on_error, kinds=self.kinds, scanned=advance)
-        for name in self.kinds if reader.schema.names else ():
-            if name not in reader.schema.names:
-                raise typer.BadParameter(
-                    f"--kind names `{name}`, but there is no such column; {did_you_mean(name, reader.schema.names)}"
-                )
+        reader = open_typed(self.files, self.kinds, self.on_error)
+        check_kinds(self.kinds, reader.schema.names)
         return reader
 
-    def _resolved(self, reader: EventReader) -> IncomingColumns:
-        return IncomingColumns.resolve(reader.schema, labels=self.program.incoming, **self.columns)
-
-    def _check_order(self, columns: IncomingColumns, rows: pa.Table, first_row: int, last: int) -> int:
-        """Files are read in pieces of any size, so what may be out of order must not depend on it: nothing may."""
-        _, ends = columns.times.ticks(rows, first_row=first_row)
-        place = find_step_back(ends, last)
-        if place is not None:
-            raise DataError(
-                f"the events are not in order of their end (`{columns.times.end}`)",
-                row=first_row + place,
-                fix="--lateness '5 minutes' if none comes later than that, or --sort to read all into memory",
-            )
-        return int(ends[-1]) if len(ends) else last
-
-    @property
-    def _source(self) -> str:
-        return ", ".join(map(str, self.files))
-
-    @contextmanager
-    def _placed(self) -> Iterator[None]:
-        """Errors of the events name their files."""
-        try:
-            yield
-        except DataError as error:
-            if error.source is not None:
-                raise
-            raise error.replace(source=self._source) from error
-
-    def _report(self, reader: EventReader, ran: _Ran) -> None:
-        say_how_it_went(
+    def _report(self, reader: EventReader, ran: _RunSummary) -> None:
+        print_summary(
             reader,
             time.perf_counter() - ran.began,
             events=reader.rows_read,
@@ -161,8 +123,8 @@ class RulesJob:
 
 
 @dataclass
-class _Ran:
-    """What is to be told of a run."""
+class _RunSummary:
+    """What is reported at the end of a run."""
 
     began: float
     found: Counter[str] = field(default_factory=Counter)

@@ -14,7 +14,7 @@ from rich.filesize import decimal
 from ostinato.cli.report import Results, progress
 from ostinato.documents.sources import Document, DocumentFiles, DocumentRows
 from ostinato.files.reader import OnError
-from ostinato.viz.table import escape_control
+from ostinato.viz.table import escape_control, format_count
 from ostinato.xseq.limits import XSeqLimits
 from ostinato.xseq.query import XSeqQuery
 from ostinato.xseq.run import AnswerBuffer, DocumentAnswers, UnreadInput
@@ -25,12 +25,7 @@ _TELLING = 1_000_000  # bytes from which on a speed says more than how long it t
 _BAD_SHOWN = 100  # bad documents and lines that are listed
 
 
-def told(rows: int) -> str:
-    return _counted(rows, "row")
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+NOUN = "row"
 
 
 @dataclass(frozen=True)
@@ -54,8 +49,8 @@ class XSeqJob:
     def run(self, output: Path | None) -> None:
         began = time.perf_counter()
         source = DocumentRows(self.inputs, self.column, self.on_error) if self.column else DocumentFiles(self.inputs)
-        ran = _Ran()
-        with Results(output, told=told) as results, progress("reading", source.size) as advance:
+        ran = _RunSummary()
+        with Results(output, noun=NOUN) as results, progress("reading", source.size) as advance:
 
             def heard(size: int) -> None:
                 ran.bytes += size
@@ -66,7 +61,7 @@ class XSeqJob:
         ran.report(results.total, time.perf_counter() - began, list_bad=self.on_error == "collect")
         results.show()
 
-    def _find(self, documents: Iterator[Document], labels: str | None, results: Results, ran: _Ran) -> None:
+    def _find(self, documents: Iterator[Document], labels: str | None, results: Results, ran: _RunSummary) -> None:
         compiled, options = self.query.compiled, dict(self.options)
         answers = DocumentAnswers(
             compiled, on_error=self.on_error, sort=self.sort, format=options.pop("format", None), limits=self.limits,
@@ -88,8 +83,8 @@ class XSeqJob:
 
 
 @dataclass
-class _Ran:
-    """What is to be told of a run."""
+class _RunSummary:
+    """What is reported at the end of a run."""
 
     documents: int = 0
     bytes: int = 0
@@ -110,7 +105,12 @@ class _Ran:
     def report(self, rows: int, seconds: float, *, list_bad: bool) -> None:
         """On stderr, so that it never mixes with results."""
         console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
-        parts = [_counted(self.documents, "document"), decimal(self.bytes), told(rows), f"{seconds:.2f} s"]
+        parts = [
+            format_count(self.documents, "document"),
+            decimal(self.bytes),
+            format_count(rows, NOUN),
+            f"{seconds:.2f} s",
+        ]
         if self.bytes >= _TELLING:
             parts.append(f"{decimal(int(self.bytes / max(seconds, 1e-9)))}/s")
         console.print(", ".join(parts), style="bright_black")
@@ -118,7 +118,7 @@ class _Ran:
         for count, what in ((len(self.bad_documents), "document"), (lines, "line")):
             if count:
                 was = "was" if count == 1 else "were"
-                console.print(f"{_counted(count, what)} could not be read and {was} left out", style="yellow")
+                console.print(f"{format_count(count, what)} could not be read and {was} left out", style="yellow")
         shown = [*self.bad_documents, *self.bad_lines][:_BAD_SHOWN] if list_bad else []
         for bad in shown:
             console.print(f"  {escape_control(bad)}")

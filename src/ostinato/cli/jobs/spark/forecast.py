@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ostinato.cli.jobs.forecast import summary
+from ostinato.cli.jobs.spark.events import SparkJob
+from ostinato.cli.report import print_progress
 from ostinato.core.events import DEFAULT_TIME
 from ostinato.forecast.forecaster import Forecaster
 from ostinato.forecast.model import ForecastModel
-from ostinato.spark.job import SparkJob, running
+from ostinato.forecast.storage import check_model_folder
+from ostinato.spark.jobs.session import job_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def train(forecaster: Forecaster, job: SparkJob) -> ForecastModel:
-    """Learn from the events of the job."""
-    with running(job.master) as spark:
-        return forecaster.fit(job.frame(spark))
+def train(forecaster: Forecaster, job: SparkJob, output: Path, *, overwrite: bool) -> None:
+    """Learn from the events of the job, and keep the model in a folder."""
+    check_model_folder(output, overwrite=overwrite)
+    began = time.perf_counter()
+    with job_session(job.master) as spark:
+        model = forecaster.fit(job.read(spark))
+    model.save(output, overwrite=overwrite)
+    print_progress(f"{model.statistics.events:,.0f} events, {time.perf_counter() - began:.1f} s")
+    print(summary(model))
 
 
 @dataclass(frozen=True)

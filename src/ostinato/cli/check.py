@@ -1,0 +1,141 @@
+"""`ostinato check` and `explain`: what a query in any language means, before any event is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ostinato.cli.failures import report_errors
+from ostinato.cli.forecast import explain_model
+from ostinato.cli.options import (
+    BeginColumn,
+    DocumentColumn,
+    EndColumn,
+    EngineChoice,
+    EngineName,
+    Inputs,
+    Kinds,
+    LanguageChoice,
+    Longest,
+    Master,
+    Matches,
+    MoreInputs,
+    QueryFile,
+    QueryText,
+    SchemaFile,
+    TimeColumn,
+    TypeColumn,
+    compile_arguments,
+    parse_files,
+    parse_kinds,
+    usage,
+)
+from ostinato.cli.patterns import check_pattern
+from ostinato.cli.rules import check_rules
+from ostinato.cli.xseq import check_xseq
+
+
+@report_errors
+def check(
+    query: QueryFile = None,
+    more: MoreInputs = None,
+    text: QueryText = None,
+    language: LanguageChoice = None,
+    inputs: Inputs = None,
+    time: TimeColumn = None,
+    type: TypeColumn = None,
+    begin: BeginColumn = None,
+    end: EndColumn = None,
+    document: DocumentColumn = None,
+    kind: Kinds = None,
+    matches: Matches = None,
+    schema: SchemaFile = None,
+) -> None:
+    """Say whether a query is right, before any event is read.
+
+    With --input, names and types are checked against the columns of the files as well.
+
+    [dim]Examples:[/]
+    [cyan]ostinato check fires.cel[/]
+    [cyan]ostinato check fires.cel --input events.parquet[/]
+    [cyan]ostinato check falling.xseq --schema stocks.dtd[/]
+    """
+    from ostinato.patterns.query import PatternQuery
+    from ostinato.xseq.query import XSeqQuery
+
+    compiled, inputs = compile_arguments(query, more, text, inputs, language, matches, schema)
+    files = parse_files(inputs)
+    if isinstance(compiled, XSeqQuery):
+        if files or time or type or begin or end or document or kind:
+            usage("an XSeq query has no columns to check; --schema FILE says what its documents hold")
+        typer.echo(check_xseq(compiled))
+        return
+    if not isinstance(compiled, PatternQuery):
+        named = {"begin": begin, "end": end, "time": time, "type": type, "document": document}
+        typer.echo(check_rules(compiled, files, named, parse_kinds(kind)))
+        return
+    if begin or end or document:
+        usage("--begin, --end and --document are for rules")
+    typer.echo(check_pattern(compiled, files, time, type, parse_kinds(kind)))
+
+
+@report_errors
+def explain(
+    query: QueryFile = None,
+    more: MoreInputs = None,
+    text: QueryText = None,
+    language: LanguageChoice = None,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", metavar="FILE", help="Draw the automaton into this file (.svg or .dot).")
+    ] = None,
+    engine: EngineChoice = EngineName.EMBEDDED,
+    master: Master = None,
+    inputs: Inputs = None,
+    time: TimeColumn = None,
+    type: TypeColumn = None,
+    longest: Longest = None,
+    matches: Matches = None,
+    schema: SchemaFile = None,
+) -> None:
+    """Show how a query is understood and compiled, stage by stage, and what Spark would do around it.
+
+    Of the folder of a model it tells what was learned.
+
+    [dim]Examples:[/]
+    [cyan]ostinato explain fires.cel[/]
+    [cyan]ostinato explain -q "A AS x ; B AS y" --svg automaton.svg[/]
+    [cyan]ostinato explain fires.cel --engine spark --input events/[/]
+    [cyan]ostinato explain model/[/]
+    """
+    from ostinato.rules.program import RuleProgram
+    from ostinato.xseq.query import XSeqQuery
+
+    if query is not None and text is None and (text := explain_model(query)) is not None:
+        typer.echo(text)
+        return
+
+    compiled, inputs = compile_arguments(query, more, text, inputs, language, matches, schema)
+    if isinstance(compiled, RuleProgram):
+        if svg is not None or inputs or engine is EngineName.SPARK:
+            usage("--svg, --engine and --input are for queries; the plan of rules is the same for every engine")
+        typer.echo(compiled.explain(longest=longest))
+        return
+    if longest is not None:
+        usage("--longest is for rules")
+    files = parse_files(inputs)
+    if (engine is EngineName.SPARK) != bool(files):
+        usage("--engine spark and --input go together: what Spark does depends on the columns")
+    if svg is not None and svg.suffix.lower() not in (".svg", ".dot", ".gv"):
+        usage(f"--svg {svg} must end in .svg, .dot or .gv")
+    if isinstance(compiled, XSeqQuery) and files:
+        usage("--engine and --input are for queries of events; a document is read the same way wherever it is")
+    if svg is not None:
+        compiled.diagram().save(svg)
+    if isinstance(compiled, XSeqQuery) or not files:
+        typer.echo(compiled.explain())
+        return
+    from ostinato.cli.jobs.spark.events import SparkJob
+
+    typer.echo(SparkJob(compiled, files, master, options={"time": time, "type": type}).explain())

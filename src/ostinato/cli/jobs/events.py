@@ -1,0 +1,68 @@
+"""Files of events as every verb reads them: types are found first, kinds and order are checked, errors name files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import typer
+
+from ostinato.cli.report import progress, watched
+from ostinato.core.arrays import Int64
+from ostinato.core.clock import find_step_back
+from ostinato.errors import DataError, did_you_mean
+from ostinato.files import EventReader, open_events
+from ostinato.files.reader import OnError
+
+NEVER = int(np.iinfo(np.int64).min)  # before every tick
+LATENESS = "--lateness '5 minutes' if none comes later than that"
+
+
+def open_typed(files: Sequence[Path], kinds: Mapping[str, str], on_error: OnError = "raise") -> EventReader:
+    """The files with the types that all their rows have; `kinds` says those that values do not tell."""
+    with progress("finding types") as advance:
+        return open_events(files, kinds=kinds, on_error=on_error, scanned=advance)
+
+
+def check_kinds(kinds: Mapping[str, str], columns: Sequence[str]) -> None:
+    """The columns that --kind names are there, as far as there are any."""
+    for name in kinds if columns else ():
+        if name not in columns:
+            raise typer.BadParameter(
+                f"--kind names `{name}`, but there is no such column; {did_you_mean(name, columns)}"
+            )
+
+
+def columns_to_read(schema: pa.Schema, wanted: Iterable[str]) -> list[str] | None:
+    """Those of the wanted columns that are there. A stream without any of them is still so many events: then all."""
+    names = set(wanted)
+    return [name for name in schema.names if name in names] or None
+
+
+def load(reader: EventReader) -> pa.Table:
+    """All that is read, as one table."""
+    return pa.concat_tables([reader.schema.empty_table(), *watched(reader)])
+
+
+def check_order(
+    ticks: Int64, last: int, first_row: int, *, fix: str, reason: str = "the events go back in time"
+) -> int:
+    """The last tick, for the next piece. Files are read in pieces of any size, so no event at all may go back."""
+    place = find_step_back(ticks, last)
+    if place is not None:
+        raise DataError(reason, row=first_row + place, fix=fix)
+    return int(ticks[-1]) if len(ticks) else last
+
+
+@contextmanager
+def name_files(files: Sequence[Path]) -> Iterator[None]:
+    """Errors of the events name the files that they are in."""
+    try:
+        yield
+    except DataError as error:
+        if error.source is not None:
+            raise
+        raise error.replace(source=", ".join(map(str, files))) from error

@@ -1,0 +1,1 @@
+"""One run of a verb with `--engine spark`."""

@@ -1,0 +1,178 @@
+"""`ostinato detect`: matches of a query in CEL or SREM, found in files of events."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ostinato.cli.failures import report_errors
+from ostinato.cli.options import (
+    Checkpoint,
+    EngineChoice,
+    EngineName,
+    ErrorMode,
+    FormChoice,
+    Inputs,
+    Kinds,
+    LanguageChoice,
+    Lateness,
+    Master,
+    MoreInputs,
+    Once,
+    OnError,
+    QueryFile,
+    QueryText,
+    Stream,
+    TimeColumn,
+    TypeColumn,
+    check_output,
+    compile_arguments,
+    parse_kinds,
+    parse_topic,
+    print_warnings,
+    topic_or_files,
+    usage,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ostinato.patterns.query import PatternQuery
+    from ostinato.spark.kafka import Topic
+
+
+@report_errors
+def detect(
+    query: QueryFile = None,
+    more: MoreInputs = None,
+    text: QueryText = None,
+    language: LanguageChoice = None,
+    inputs: Inputs = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write the matches here; the format by its extension."),
+    ] = None,
+    time: TimeColumn = None,
+    type: TypeColumn = None,
+    kind: Kinds = None,
+    order_by: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--order-by", metavar="COLUMN", help="Order of events with equal times; needs --sort. Repeatable."
+        ),
+    ] = None,
+    events: Annotated[bool, typer.Option("--events", help="Add the events of each match as a column.")] = False,
+    count: Annotated[bool, typer.Option("--count", help="Only say how many matches there are.")] = False,
+    sort: Annotated[bool, typer.Option("--sort", help="Read everything first and sort it by time.")] = False,
+    on_error: ErrorMode = OnError.RAISE,
+    lateness: Lateness = None,
+    limit_matches: Annotated[
+        int | None, typer.Option("--limit-matches", metavar="N", min=1, help="Stop with an error after N matches.")
+    ] = None,
+    engine: EngineChoice = EngineName.EMBEDDED,
+    master: Master = None,
+    form: FormChoice = None,
+    stream: Stream = False,
+    once: Once = False,
+    checkpoint: Checkpoint = None,
+) -> None:
+    """Find every match of a query in files of events.
+
+    Files are read piece by piece, in time order, so they may be larger than memory.
+    Without --output the first matches are printed.
+
+    [dim]Examples:[/]
+    [cyan]ostinato detect fires.cel --input events.parquet --output matches.parquet[/]
+    [cyan]ostinato detect -q "A AS x ; B AS y WITHIN 10 minutes" --input log.csv --time at --type kind[/]
+    [cyan]ostinato detect fires.cel --input *.jsonl --lateness "30 seconds" --on-error collect[/]
+    [cyan]ostinato detect fires.cel --engine spark --input events/ --output matches/[/]
+    [cyan]ostinato detect fires.cel --engine spark --stream --input kafka://HOST:9092/TOPIC --kind value=number[/]
+    """
+    from ostinato.patterns.query import PatternQuery
+    from ostinato.xseq.query import XSeqQuery
+
+    compiled, inputs = compile_arguments(query, more, text, inputs, language)
+    if isinstance(compiled, XSeqQuery):
+        usage("detect reads events; documents are queried by: ostinato xseq QUERY --input FILE")
+    if not isinstance(compiled, PatternQuery):
+        usage("detect finds matches of a query; rules are run by: ostinato rules PROGRAM --input FILE")
+    topic, files = topic_or_files(inputs, spark_stream=engine is EngineName.SPARK and stream)
+    check_output(output, files, spark=engine is EngineName.SPARK)
+    if count and output is not None:
+        usage("--count prints a number; leave out --output")
+    if engine is EngineName.SPARK:
+        if sort or on_error is OnError.COLLECT:
+            usage(f"{'--sort' if sort else '--on-error collect'} is not for --engine spark")
+        if stream and count:
+            usage("--count is not for --stream, which has no end")
+        if not stream and (once or checkpoint or lateness):
+            usage("--once, --checkpoint and --lateness are for --stream; without it, Spark orders all events itself")
+        print_warnings(compiled)
+        from ostinato.cli.jobs.spark.events import SparkJob
+        from ostinato.patterns.limits import Limits
+
+        wanted = {*(compiled.columns() or ()), *(order_by or ())}
+        kinds = parse_kinds(kind)
+        source: Sequence[Path] | Topic = files
+        if topic:
+            source, kinds = parse_topic(topic, kinds, wanted, time, type)
+        options: dict[str, object] = {"time": time, "type": type, "order_by": tuple(order_by or ()), "events": events}
+        options |= {"lateness": lateness} if stream else {}
+        options |= {"limits": Limits(matches=limit_matches)} if limit_matches is not None else {}
+        spark_job = SparkJob(compiled, source, master, kinds, on_error.value, options)
+        if count:
+            spark_job.count()
+        elif stream:
+            spark_job.stream(output, form, checkpoint=checkpoint, once=once)
+        else:
+            spark_job.batch(output, form)
+        return
+    if master or form or stream or once or checkpoint:
+        usage("--master, --format, --stream, --once and --checkpoint are for --engine spark")
+    if order_by and not (sort or count):
+        usage("--order-by needs --sort: only events that are all in memory can be ordered again")
+    if lateness and (sort or count):
+        usage("--lateness is for files read piece by piece; --sort and --count order all events themselves")
+    print_warnings(compiled)
+
+    from ostinato.cli.jobs.patterns import PatternJob
+
+    job = PatternJob(
+        query=compiled,
+        files=files,
+        time=time,
+        type=type,
+        kinds=parse_kinds(kind),
+        order_by=tuple(order_by or ()),
+        events=events,
+        on_error=on_error.value,
+        limit_matches=limit_matches,
+    )
+    if count:
+        job.count()
+    elif sort:
+        job.sort(output)
+    else:
+        job.stream(output, lateness)
+
+
+def check_pattern(
+    query: PatternQuery, files: Sequence[Path], time: str | None, type: str | None, kinds: Mapping[str, str]
+) -> str:
+    """What `ostinato check` says of a pattern, once it is known to be right, and to fit the files."""
+    against = ""
+    if files:
+        from ostinato.cli.jobs.patterns import PatternJob
+
+        columns = PatternJob(query=query, files=files, time=time, type=type, kinds=kinds).check_schema()
+        against = f", fits the {len(columns)} columns of {', '.join(file.name for file in files)}"
+    print_warnings(query)
+    return f"ok: {_summary(query)}{against}"
+
+
+def _summary(query: PatternQuery) -> str:
+    columns = query.columns()
+    reads = "whole rows" if columns is None else ", ".join(sorted(columns)) or "types only"
+    return f"an automaton of {query.diagram().transducer.states} states, reads {reads}"
