@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from ostinato.core.expressions import Attribute, Call, Expr, Variable, variables
 from ostinato.patterns.compile import compile_query
-from ostinato.patterns.runtime.engine import Engine, Options
+from ostinato.patterns.runtime.engine import Engine
+from ostinato.patterns.runtime.state import EngineOptions
 from ostinato.patterns.semantics.cel import evaluate
 from ostinato.patterns.syntax.nodes import Query, repeated_variables
 from support.generators.cel import Row, table
@@ -17,7 +18,7 @@ BINDING = {"time": None, "type": None, "order_by": ()}
 
 
 def engine(query: Query, **options: Any) -> Engine:
-    return Engine(compile_query(query), Options(dict(BINDING), **options))
+    return Engine(compile_query(query), EngineOptions(dict(BINDING), **options))
 
 
 def expected(query: Query, rows: list[Row]) -> list[Any]:

@@ -178,7 +178,8 @@ class PatternQuery:
         """
         announce_compilation(f"ostinato.patterns.kernels.{self._compiled.kernel}", takes="some seconds")
         from ostinato.patterns.limits import Limits
-        from ostinato.patterns.runtime.engine import Engine, Options
+        from ostinato.patterns.runtime.engine import Engine
+        from ostinato.patterns.runtime.state import EngineOptions
 
         if limits is not None and not isinstance(limits, Limits):
             raise bad_option("limits", limits, "an ostinato.Limits")
@@ -194,7 +195,7 @@ class PatternQuery:
             "order_by": check_column_names("order_by", order_by),
         }
         told = (parse_delay(lateness), check_on_late(on_late), events, limits or Limits())
-        return Engine(self._compiled, Options(binding, *told))
+        return Engine(self._compiled, EngineOptions(binding, *told))
 
     def columns(self) -> set[str] | None:
         """The columns the query reads besides time and type; None when it gives whole rows."""

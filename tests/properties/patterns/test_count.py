@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from ostinato.patterns.compile import compile_query
 from ostinato.patterns.runtime import count
-from ostinato.patterns.runtime.engine import Engine, Options
+from ostinato.patterns.runtime.engine import Engine
+from ostinato.patterns.runtime.state import EngineOptions
 from ostinato.patterns.syntax.nodes import Query
 from support.generators.cel import Row, queries, streams, table
 
@@ -32,7 +33,7 @@ def test_any_batching_gives_the_count_of_the_whole(
 
     def engine() -> Engine:
         binding: dict[str, Any] = {"time": None, "type": None, "order_by": ()}
-        return Engine(compile_query(query), Options(binding))
+        return Engine(compile_query(query), EngineOptions(binding))
 
     places = [0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]
     batches = [table(rows[begin:end]) for begin, end in pairwise(places)]

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from ostinato.patterns.compile import compile_pattern
 from ostinato.patterns.runtime.count import count_whole
-from ostinato.patterns.runtime.engine import Engine, Options
+from ostinato.patterns.runtime.engine import Engine
+from ostinato.patterns.runtime.state import EngineOptions
 from ostinato.patterns.semantics.srem import detect
 from ostinato.patterns.syntax.srem.nodes import SremPattern
 from support.answers import BINDING
@@ -17,7 +18,7 @@ from support.generators.srem import alike_streams, patterns
 
 
 def engine(pattern: SremPattern) -> Engine:
-    return Engine(compile_pattern(pattern), Options(dict(BINDING)))
+    return Engine(compile_pattern(pattern), EngineOptions(dict(BINDING)))
 
 
 def segments(found: list[pa.Table]) -> list[tuple[int, int]]:

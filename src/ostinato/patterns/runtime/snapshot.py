@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy.typing as npt
 import pyarrow as pa
@@ -14,9 +14,11 @@ from ostinato.core.columns.keys import KeyTable
 from ostinato.core.snapshot import Snapshot
 from ostinato.patterns.compile import compile_text
 from ostinato.patterns.limits import Limits
-from ostinato.patterns.runtime.engine import Engine, Options
 from ostinato.patterns.runtime.matches import Matches
+from ostinato.patterns.runtime.state import EngineOptions, EngineState
 from ostinato.patterns.syntax.format import to_text
+
+E = TypeVar("E", bound=EngineState)
 
 # Engines of one query are restored many times where its keys are spread over tasks.
 _compiled = lru_cache(maxsize=64)(compile_text)
@@ -25,7 +27,7 @@ _WAITING_ARRAYS = ("starts", "groups", "places")
 _MATCH_ARRAYS = ("positions", "symbols", "offsets", "keys", "origins")
 
 
-def save(engine: Engine) -> bytes:
+def save(engine: EngineState) -> bytes:
     options = asdict(engine.options)
     meta: dict[str, Any] = {
         "query": engine.compiled.query.text or to_text(engine.compiled.query),
@@ -60,13 +62,14 @@ def save(engine: Engine) -> bytes:
     return Snapshot(meta, arrays, tables).to_bytes()
 
 
-def load(data: bytes) -> Engine:
+def load(data: bytes, kind: type[E]) -> E:
+    """The engine of this kind that was saved."""
     snapshot = Snapshot.from_bytes(data)
     meta, arrays, tables = snapshot.meta, snapshot.arrays, snapshot.tables
     options = dict(meta["options"])
     options["limits"] = Limits(**options["limits"])
     options["binding"]["order_by"] = tuple(options["binding"]["order_by"])
-    engine = Engine(_compiled(meta["query"], meta.get("language", "cel")), Options(**options))
+    engine = kind(_compiled(meta["query"], meta.get("language", "cel")), EngineOptions(**options))
     if meta["bound"]:
         engine.bind(tables["schema"], minterms=meta["minterms"])
         _fill(engine, meta, arrays, tables)
@@ -77,7 +80,7 @@ def load(data: bytes) -> Engine:
 
 
 def _fill(
-    engine: Engine, meta: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], tables: Mapping[str, pa.Table]
+    engine: EngineState, meta: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], tables: Mapping[str, pa.Table]
 ) -> None:
     stream = engine.stream
     held = {name: arrays[f"matcher.{name}"] for name in engine.matcher.ARRAYS}

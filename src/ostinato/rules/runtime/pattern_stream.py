@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from ostinato.errors import DataError
 from ostinato.patterns.compile import CompiledPattern, compile_text
-from ostinato.patterns.runtime.engine import Engine, Options
+from ostinato.patterns.runtime.engine import Engine
+from ostinato.patterns.runtime.state import EngineOptions
 from ostinato.patterns.syntax.item_names import ANSWER_COLUMNS
 from ostinato.rules.plan.embedded_cel import select_all_variables
 from ostinato.rules.relational.kinds import TERM, Attributes, is_nested, logical_type
@@ -47,7 +48,7 @@ class PatternStream:
         """An engine for `matches`; events wait for `advance`."""
         ties = [_BEGIN, _TYPE, *(name for name, kind in self.incoming.types.items() if not is_nested(kind))]
         binding = {"time": _END, "type": _TYPE, "order_by": tuple(ties)}
-        return Engine(self._compiled, Options(binding, lateness=None, ends=(_BEGIN, _END)))
+        return Engine(self._compiled, EngineOptions(binding, lateness=None, ends=(_BEGIN, _END)))
 
     def matches(self, engine: Engine, events: pa.Table, now: int) -> pa.Table:
         """The matches that end up to `now`, as events of a stream; `events` end up to then too."""

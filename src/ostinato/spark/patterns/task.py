@@ -16,7 +16,8 @@ from ostinato.core.options import OnLate
 from ostinato.patterns.compile import CompiledPattern, compile_text
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.many import fit_to_schema
-from ostinato.patterns.runtime.engine import Engine, Options
+from ostinato.patterns.runtime.engine import Engine
+from ostinato.patterns.runtime.state import EngineOptions
 from ostinato.patterns.syntax.nodes import Language
 from ostinato.spark.sorting import Sorter
 
@@ -50,7 +51,7 @@ class Reading:
         return found
 
     def engine(self, lateness: int | None = 0, on_late: OnLate = "count") -> Engine:
-        return Engine(self.compiled, Options(dict(self.binding), lateness, on_late, self.events, self.limits))
+        return Engine(self.compiled, EngineOptions(dict(self.binding), lateness, on_late, self.events, self.limits))
 
     def read(self, rows: pa.Table) -> pa.Table:
         """The columns of the query: what others read must not matter to it, nor to its state."""

@@ -17,7 +17,8 @@ import pytest
 
 import ostinato as ost
 from ostinato.patterns.compile import compile_text
-from ostinato.patterns.runtime.engine import Engine, Options
+from ostinato.patterns.runtime.engine import Engine
+from ostinato.patterns.runtime.state import EngineOptions
 
 
 def rows(text: str, start: int = 0) -> list[dict[str, Any]]:
@@ -384,7 +385,7 @@ def test_no_events_at_all_have_no_matches() -> None:
 
 def test_events_can_wait_for_time_to_be_told() -> None:
     binding = {"time": "ts", "type": None, "order_by": ()}
-    engine = Engine(compile_text("A AS x ; B AS y WITHIN 1 minute"), Options(binding, lateness=None))
+    engine = Engine(compile_text("A AS x ; B AS y WITHIN 1 minute"), EngineOptions(binding, lateness=None))
     assert positions(engine.push(rows("B", 8))) == []
     assert positions(engine.push(rows("A", 5))) == []
     engine = Engine.restore(engine.snapshot())

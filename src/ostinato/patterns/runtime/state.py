@@ -1,0 +1,252 @@
+"""The state of one query over one stream, and how a batch of events changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ostinato.core.arrays import Int64
+from ostinato.core.arrow import plain_type
+from ostinato.core.events import DEFAULT_TYPE, StreamColumns, with_columns
+from ostinato.core.expressions import attributes
+from ostinato.core.options import OnLate
+from ostinato.core.reorder import ReleasedRows, ReorderBuffer
+from ostinato.errors import DataError, OstinatoError
+from ostinato.patterns.compile import CompiledPattern
+from ostinato.patterns.limits import Limits
+from ostinato.patterns.plan.required_columns import required_attributes
+from ostinato.patterns.runtime.absence import WaitingMatches
+from ostinato.patterns.runtime.absence_tests import forget_cancelled
+from ostinato.patterns.runtime.answer import AnswerBuilder, cast_answer
+from ostinato.patterns.runtime.bound_query import BoundQuery
+from ostinato.patterns.runtime.distinct import Distinct
+from ostinato.patterns.runtime.history import History
+from ostinato.patterns.runtime.matchers import build_matcher
+from ostinato.patterns.runtime.matches import Matches
+from ostinato.patterns.runtime.strategies import select_matches
+from ostinato.patterns.syntax.nodes import event_types, repeated_variables
+
+# Why an engine reads no more: as text, since it is saved in snapshots.
+INCOMPLETE = str(
+    OstinatoError(
+        "this engine stopped in the middle of a batch: its state is incomplete", fix="restore it from a snapshot"
+    )
+)
+# Added to kept rows while matches wait: the tick along the window, and the place in the stream.
+_TICK, _PLACE = "#tick", "#place"
+_MANY_KEYS = 1024  # with fewer keys, looking for dead ones does not pay
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """The options of a run."""
+
+    binding: dict[str, Any]
+    lateness: int | None = 0  # None: events wait for `advance`
+    on_late: OnLate = "count"
+    events: bool = False
+    limits: Limits = field(default_factory=Limits)
+    # A column of the first and one of the last event, added to each match: when it began, and when it ended.
+    ends: tuple[str, str] | None = None
+
+
+class EngineState:
+    """What an engine knows. Everything that depends on columns is built when the first batch is bound."""
+
+    def __init__(self, compiled: CompiledPattern, options: EngineOptions) -> None:
+        self.compiled, self.options = compiled, options
+        self.events = self.read = self.matches = self.late = 0  # read: events given to the matcher
+        self.late_rows: list[pa.Table] = []
+        self.stopped = ""  # why nothing more can be read
+        self.low = np.iinfo(np.int64).min  # no further event has a window that reaches back before this tick
+        self._stream: BoundQuery | None = None
+
+    @property
+    def bound(self) -> bool:
+        return self._stream is not None
+
+    @property
+    def stream(self) -> BoundQuery:
+        """The query bound to its columns; known from the first batch on."""
+        if self._stream is None:
+            raise DataError("no events were pushed yet", fix="push a batch (it may be empty) first")
+        return self._stream
+
+    def conform(self, rows: pa.Table) -> pa.Table:
+        """The rows with the columns and types of the stream; the first batch sets those."""
+        if self._stream is None:
+            told = self.options.binding
+            names = {told["type"] or DEFAULT_TYPE, *told["order_by"], *required_attributes(self.compiled.query)}
+            self.bind(with_columns(rows, names, time=told["time"]))
+        elif rows.num_columns and (grown := self._stream.with_new_types(rows.schema)):
+            self._adopt(grown)
+        return self.stream.align(rows) if rows.num_columns else self.stream.schema.empty_table()
+
+    def bind(self, rows: pa.Table, *, minterms: Sequence[int] = ()) -> None:
+        """Bind to the columns of the first batch: check names and types, and build all that depends on them."""
+        query = self.compiled.query
+        needs_time = query.window is not None and query.window.kind == "time"
+        binding = StreamColumns.resolve(
+            rows.schema,
+            **self.options.binding,
+            needs_time=needs_time or self.options.lateness != 0,
+            relations=[name for name in event_types(query.formula) if name is not None] or query.relations,
+        )
+        stream = BoundQuery(self.compiled, rows.schema, binding, minterms)
+        self.matcher = build_matcher(self.compiled, stream, self.options.limits)
+        self._answers = AnswerBuilder(
+            items=query.items,
+            labels=self.compiled.labels,
+            repeated=repeated_variables(query.formula),
+            partition_by=query.partition_by,
+            time=binding.time,
+            columns=tuple(rows.schema.names),
+            with_events=self.options.events,
+            ends=self.options.ends,
+        )
+        self.waiting = WaitingMatches(query.strategy) if self.compiled.trailing else None
+        self.distinct = Distinct() if self.compiled.repeats else None
+        self.history = History(self._kept_columns(rows.schema))
+        self._nothing = self._no_matches(rows.schema)
+        self.reorder = ReorderBuffer(stream.clock, binding, rows.schema, self.options.lateness)
+        self._stream = stream
+
+    def _adopt(self, schema: pa.Schema) -> None:
+        """Continue with types for columns that held only NULL so far."""
+        self.stream.adopt_schema(schema)
+        self.matcher.adopt(self.stream.terms)
+        self.history.adopt_schema(self._kept_columns(schema))
+        self.reorder.rows = self.reorder.rows.cast(schema)
+        self._nothing = self._no_matches(schema)
+
+    def _kept_columns(self, schema: pa.Schema) -> pa.Schema:
+        watched = {node.name for _, test in self.compiled.trailing if test is not None for node in attributes(test)}
+        needed = [name for name in schema.names if name in watched or name in self._answers.needs]
+        kept = pa.schema([schema.field(name) for name in needed])
+        if self.waiting is not None:
+            kept = kept.append(pa.field(_TICK, pa.int64()))
+        return kept.append(pa.field(_PLACE, pa.int64())) if self.compiled.keeps_matches else kept
+
+    def _no_matches(self, schema: pa.Schema) -> pa.Table:
+        """An empty answer; its schema is that of every answer."""
+        names = self.compiled.query.partition_by
+        keys = [pa.array([], plain_type(schema.field(name).type)) for name in names]
+        return self._answers.table(Matches.none(), History(self._kept_columns(schema)), keys)
+
+    def _read(self, released: ReleasedRows, *, more: bool = True) -> Iterator[pa.Table]:
+        """Read rows. While that is not finished, or if it fails, nothing else may be read: the state is incomplete."""
+        stopped, self.stopped = self.stopped, INCOMPLETE
+        return self._matches_of(released, more=more, stopped=stopped)
+
+    def _matches_of(self, released: ReleasedRows, *, more: bool, stopped: str) -> Iterator[pa.Table]:
+        stream = self.stream
+        rows, positions, order = released.rows, released.positions, released.order
+        events = stream.events(rows, positions, order)
+        if self.compiled.keeps_matches:
+            rows = self._with_places(rows, order, events.ticks)
+        self.history.open(rows, positions)
+        keys = events.keys.astype(np.int64) if len(events.keys) else np.zeros(len(events.codes), np.int64)
+        kept: list[Matches] = []
+        before = len(self.waiting.matches) if self.waiting is not None else 0
+        for chunk in self.matcher.run(events):
+            matches = Matches.unpack(chunk.values, chunk.offsets, keys[chunk.origins], chunk.origins)
+            if not self.compiled.keeps_matches:
+                yield self._answer(matches)
+            else:
+                kept.append(matches)
+                self.options.limits.check_matches(sum(map(len, kept)) + before)
+        if self.waiting is not None:
+            in_order = released.rows if order is None else released.rows.take(pa.array(order))
+            yield self._answer(self._wait(Matches.concat(kept), events.lows, keys, events.codes, in_order))
+        elif self.compiled.keeps_matches:
+            yield self._answer(self._chosen(Matches.concat(kept)))
+        if self.distinct is not None and not self.compiled.hides_variables:
+            self.distinct.seen.clear()  # a complex event can only be found again by the same last event
+        self.read += len(rows)
+        if len(events.lows):
+            self.low = int(events.lows[-1])
+        if more:
+            self._close_history()
+        self.stopped = stopped
+
+    def _with_places(self, rows: pa.Table, order: Int64 | None, ticks: Int64) -> pa.Table:
+        as_given = order if order is not None else slice(None)
+        told = {_PLACE: np.arange(self.read, self.read + len(rows))}
+        if self.waiting is not None:
+            told = {_TICK: ticks} | told
+        for name, in_order in told.items():
+            values = np.empty(len(rows), np.int64)
+            values[as_given] = in_order
+            rows = rows.append_column(name, pa.array(values))
+        return rows
+
+    def _wait(
+        self, matches: Matches, lows: Int64, keys: Int64, codes: npt.NDArray[np.int32], rows: pa.Table
+    ) -> Matches:
+        """Let the waiting matches see a batch of events, `rows` in stream order; returns the matches now certain."""
+        assert self.waiting is not None
+        told = self.history.rows(matches.positions, [_TICK, _PLACE])
+        self.waiting.add(matches, told[_TICK].to_numpy()[matches.offsets[:-1]], told[_PLACE].to_numpy())
+        cancels = np.zeros(len(codes), bool)
+        for condition, test in self.compiled.trailing:
+            place, encoder = self.compiled.conditions.index(condition), self.stream.encoder
+            hit = np.array([encoder.truth(code)[place] for code in range(encoder.size)], bool)[codes]
+            if test is None:
+                cancels |= hit
+            else:
+                watched = {name: self.compiled.symbol()(name, False) for name in self.compiled.watched}
+                forget_cancelled(self.waiting, self.history, test, watched, rows, np.flatnonzero(hit), lows, keys)
+        return self.waiting.read(lows, keys, cancels)
+
+    def _chosen(self, matches: Matches) -> Matches:
+        places = self.history.rows(matches.positions, [_PLACE])[_PLACE].to_numpy()
+        every = np.arange(len(matches))
+        return matches.pick(select_matches(self.compiled.strategy, every, matches.origins, matches.offsets, places))
+
+    def _answer(self, matches: Matches) -> pa.Table:
+        if self.distinct is not None:
+            matches = self.distinct.only_new(matches, len(self.compiled.labels))
+        self.matches += len(matches)
+        if not len(matches):
+            return self._nothing
+        table = self._answers.table(matches, self.history, list(self.stream.key_values(matches.keys)))
+        return table if table.schema.equals(self._nothing.schema) else cast_answer(table, self._nothing.schema)
+
+    def _close_history(self, *, prune: bool = False) -> None:
+        """Keep the rows just read; from time to time, or with `prune`, forget all that can no longer matter."""
+        self.history.close()
+        if not prune and not self.history.crowded:
+            return
+        self.matcher.compact(self.low)
+        waiting = self.waiting.matches.positions if self.waiting is not None else np.zeros(0, np.int64)
+        live = np.concatenate([self.matcher.live_positions(), waiting])
+        self.history.keep(live)
+        if self.distinct is not None and self.compiled.query.window is not None:
+            first_waiting = self.reorder.positions.min(initial=self.events)
+            self.distinct.forget_before(live.min(initial=first_waiting))
+        if self.stream.keys is not None:
+            self._forget_keys(self.stream.keys.size, prune=prune)
+
+    def _forget_keys(self, known: int, *, prune: bool) -> None:
+        """Forget keys without partial matches, once there are many keys and most of them have none."""
+        if not known or (known < _MANY_KEYS and not prune):
+            return
+        live = self.matcher.live_keys()[:known]
+        if self.waiting is not None:
+            live[self.waiting.matches.keys] = True
+        kept = np.flatnonzero(live)
+        if 2 * len(kept) > known:
+            return
+        self.stream.keep_keys(kept)
+        self.matcher.keep_keys(kept)
+        if self.waiting is not None:
+            self.waiting.renumber(kept)
+
+    def late_events(self) -> pa.Table:
+        """The rows that came too late, under on_late="collect"."""
+        return pa.concat_tables(self.late_rows) if self.late_rows else self.stream.schema.empty_table()
