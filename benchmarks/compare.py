@@ -1,4 +1,4 @@
-"""Two recorded results side by side, as ratios."""
+"""Compare two recorded results, as ratios."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Compare two recorded results.")
     parser.add_argument("old", type=Path)
     parser.add_argument("new", type=Path)
-    given = parser.parse_args()
-    old, new = rates(given.old), rates(given.new)
+    options = parser.parse_args()
+    old, new = rates(options.old), rates(options.new)
     machine = new[f"limit: {LIMIT}"] / old[f"limit: {LIMIT}"]
     table = Table("case", "old, millions/s", "new, millions/s", "new / old", "beside the limit")
     for name in old:
@@ -34,7 +34,7 @@ def main() -> None:
             table.add_row(name, *figures)
     console = Console()
     console.print(table)
-    for path, only in ((given.old, old.keys() - new.keys()), (given.new, new.keys() - old.keys())):
+    for path, only in ((options.old, old.keys() - new.keys()), (options.new, new.keys() - old.keys())):
         if only:
             console.print(f"only in {path.name}: {', '.join(sorted(only))}")
 

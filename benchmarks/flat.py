@@ -1,4 +1,4 @@
-"""Memory of the engine over a long stream of a correlated query: flat, whatever was read before."""
+"""Memory of the engine for a correlated query over a long stream: it stays flat, however much was read."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ QUERY = "(A AS x ; B AS y ; C AS z) FILTER x.id = y.id AND z.v > x.v AND y.name 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--events", type=int, default=100_000_000)
-    given = parser.parse_args()
+    options = parser.parse_args()
     rng = np.random.default_rng(3)
     engine = ost.cel(QUERY).engine()
     batch, read = 500_000, 0
-    while read < given.events:
-        names = pa.array(np.char.add("name", (read + np.arange(batch) // 2).astype(str)))  # ever new ones
+    while read < options.events:
+        names = pa.array(np.char.add("name", (read + np.arange(batch) // 2).astype(str)))  # always new
         columns = {"type": pa.array(np.array(list("ABCDE"))[rng.integers(0, 5, batch)]), "name": names}
         columns |= {"id": pa.array(rng.integers(0, 100_000, batch)), "v": pa.array(rng.random(batch))}
         for _ in engine.push_each(pa.table(columns)):
             pass
         read += batch
-        if read in (10**6, 10**7) or read >= given.events:
+        if read in (10**6, 10**7) or read >= options.events:
             stats = engine.stats()
             print(f"{read:>12,} events, {stats.matches:>12,} matches, {stats.live:>8,} nodes, {stats.bytes:>12,} bytes")
 

@@ -1,7 +1,7 @@
-"""Forecasts of thefts on cards: what learning and scoring take, how good they are by order, and next to path expansion.
+"""Forecasts of card thefts: cost of learning and scoring, quality by order, and a comparison with path expansion.
 
-A history of a million transactions is learned at each order; what comes after it is forecast and held against what
-happened. Seconds are those of CPU time, of all threads; the fastest of several runs counts.
+A model learns a million transactions at each order; later transactions are forecast and compared with what happened.
+Seconds are CPU time of all threads; the fastest of several runs counts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from forecast_peers import expanded
+from forecast_peers import expand_paths
 from rich.console import Console
 from rich.table import Table
 
@@ -38,13 +38,13 @@ from ostinato.forecast.symbols.reader import SymbolBatch, SymbolReader
 from ostinato.samples import CARD_FEATURES, CARD_PATTERN, transactions
 
 ORDERS = range(1, 10)
-COMPARED = 7  # the order at which baselines and path expansion are looked at
-# So far ahead most matches have completed, so that nearly every event has an interval.
+COMPARED = 7  # the order at which baselines and path expansion are compared
+# Most matches complete within this horizon, so nearly every event has an interval.
 HORIZON, THRESHOLD = 400, 0.9
-WITHIN = 5  # ROC-AUC is of a completion within so many events
+WITHIN = 5  # ROC-AUC is for a completion within so many events
 AHEAD = (10, 20, 30, 40, 50, 60)
 CUTOFFS = (1e-2, 1e-3, 1e-4)
-HELD_OUT = 0.3  # as many further events, of the number that is learned from
+HELD_OUT = 0.3  # number of further events, as a share of the events learned from
 
 
 @dataclass(frozen=True)
@@ -53,14 +53,14 @@ class Stream:
     holdout: pa.Table
 
     @classmethod
-    def made(cls, events: int) -> Stream:
+    def make(cls, events: int) -> Stream:
         table = transactions(events + int(HELD_OUT * events))
         return cls(table.slice(0, events), table.slice(events))
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A model, and what it could know of held-out events beside what came of them."""
+    """A model, its forecasts for held-out events, and what happened."""
 
     model: ForecastModel
     holdout: pa.Table
@@ -92,8 +92,8 @@ class Judged:
         }
 
 
-def timed(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
-    """Seconds of the fastest run, and what the last one gave. One more comes first, for what is compiled and cached."""
+def time_runs(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
+    """Seconds of the fastest run, and the result of the last one. A first run compiles and fills caches, untimed."""
     done = work()
     taken = []
     for _ in range(repeats):
@@ -108,9 +108,9 @@ def forecaster(order: int | str) -> ost.Forecaster:
 
 
 def by_order(stream: Stream, order: int, repeats: int) -> dict[str, Any]:
-    seconds, model = timed(lambda: forecaster(order).fit(stream.history), repeats)
+    seconds, model = time_runs(lambda: forecaster(order).fit(stream.history), repeats)
     product = model.predictor.product
-    waiting_seconds, waiting = timed(lambda: waiting_times(product, HORIZON), repeats)
+    waiting_seconds, waiting = time_runs(lambda: waiting_times(product, HORIZON), repeats)
     judged = Judged(model, stream.holdout)
     scores = judged.scores().table.to_pylist()[0]
     tables = (product.next, product.completes, product.probability, waiting)
@@ -132,28 +132,28 @@ def by_order(stream: Stream, order: int, repeats: int) -> dict[str, Any]:
 def scoring(model: ForecastModel, events: pa.Table, repeats: int) -> dict[str, dict[str, Any]]:
     """From an Arrow table to a table of forecasts; and from symbols to states, one look-up per event."""
     judged = Judged(model, events)
-    whole, _ = timed(lambda: model.forecast(events), repeats)
-    states, _ = timed(lambda: model.predictor.states(judged.read), repeats)
+    whole, _ = time_runs(lambda: model.forecast(events), repeats)
+    states, _ = time_runs(lambda: model.predictor.states(judged.read), repeats)
     cases = {"forecast, table to table": whole, "forecast, symbols to states": states}
     return {name: {"seconds": seconds, "units": len(events), "unit": "events"} for name, seconds in cases.items()}
 
 
 def expansion(model: ForecastModel, holdout: pa.Table, repeats: int) -> list[dict[str, Any]]:
-    """Waiting times of all states that occur, as far as the farthest of AHEAD, by recursion and by expanding paths."""
+    """Waiting times of all states that occur, up to the farthest of AHEAD, by recursion and by expanding paths."""
     judged = Judged(model, holdout)
     product, farthest = model.predictor.product, max(AHEAD)
     used, places = np.unique(judged.states, return_inverse=True)
     states = places.astype(np.int32)
-    seconds, waiting = timed(lambda: waiting_times(product, farthest), repeats)
-    rows = [_found("recursion, all states", seconds, waiting[used], judged, states)]
+    seconds, waiting = time_runs(lambda: waiting_times(product, farthest), repeats)
+    rows = [_compare_outcomes("recursion, all states", seconds, waiting[used], judged, states)]
     for cutoff in CUTOFFS:
-        seconds, (waiting, visited) = timed(partial(expanded, product, used, farthest, cutoff), 1)
-        row = _found(f"paths above {cutoff:g}, {len(used):,} states", seconds, waiting, judged, states)
+        seconds, (waiting, visited) = time_runs(partial(expand_paths, product, used, farthest, cutoff), 1)
+        row = _compare_outcomes(f"paths above {cutoff:g}, {len(used):,} states", seconds, waiting, judged, states)
         rows.append(row | {"visited": visited})
     return rows
 
 
-def _found(name: str, seconds: float, waiting: Float32, judged: Judged, states: Int32) -> dict[str, Any]:
+def _compare_outcomes(name: str, seconds: float, waiting: Float32, judged: Judged, states: Int32) -> dict[str, Any]:
     return {
         "way": name,
         "seconds": seconds,
@@ -165,11 +165,11 @@ def _found(name: str, seconds: float, waiting: Float32, judged: Judged, states: 
 def limit() -> dict[str, Any]:
     """The bare limit of `ostinato bench`, so that compare.py can tell machines apart."""
     case = next(case for case in bench.cases(10_000_000) if case.name == bench.LIMIT)
-    seconds, units = timed(case.run, 3)
+    seconds, units = time_runs(case.run, 3)
     return {"seconds": seconds, "units": units, "unit": "events"}
 
 
-def shown(console: Console, rows: list[dict[str, Any]], first: str) -> None:
+def show_table(console: Console, rows: list[dict[str, Any]], first: str) -> None:
     """Rows as a table; the numbers of a dict become columns of their own."""
     flat = [
         {
@@ -196,28 +196,28 @@ def _cell(value: Any) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--events", type=int, default=1_000_000, help="that are learned from")
+    parser.add_argument("--events", type=int, default=1_000_000, help="number of events to learn from")
     parser.add_argument("--orders", type=int, nargs="*", default=list(ORDERS))
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--record", type=Path, help="a JSON file to write the result to")
-    given = parser.parse_args()
+    options = parser.parse_args()
     console = Console(width=None if sys.stdout.isatty() else 220)
-    stream = Stream.made(given.events)
+    stream = Stream.make(options.events)
 
-    orders = [{"order": order} | by_order(stream, order, given.repeats) for order in given.orders]
-    shown(console, orders, "order")
+    orders = [{"order": order} | by_order(stream, order, options.repeats) for order in options.orders]
+    show_table(console, orders, "order")
     model = forecaster(COMPARED).fit(stream.history)
     console.print(str(model.evaluate(stream.holdout, within=WITHIN)))
-    scored = scoring(model, stream.holdout, given.repeats)
+    scored = scoring(model, stream.holdout, options.repeats)
     for name, case in scored.items():
         console.print(f"{name}: {case['units'] / case['seconds'] / 1e6:,.1f} million events/s")
-    ways = expansion(model, stream.holdout, given.repeats)
-    shown(console, ways, "way")
-    if given.record is not None:
+    ways = expansion(model, stream.holdout, options.repeats)
+    show_table(console, ways, "way")
+    if options.record is not None:
         trained = {
             f"train, order {row['order']}": {
                 "seconds": row["training seconds"],
-                "units": given.events,
+                "units": options.events,
                 "unit": "events",
             }
             for row in orders
@@ -227,13 +227,13 @@ def main() -> None:
             "python": platform.python_version(),
             **{library: version(library) for library in ("numba", "numpy", "pyarrow")},
             "ostinato": ost.__version__,
-            "events": given.events,
-            "repeats": given.repeats,
+            "events": options.events,
+            "repeats": options.repeats,
             "cases": {f"limit: {bench.LIMIT}": limit()} | trained | scored,
             "orders": orders,
             "expansion": ways,
         }
-        given.record.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        options.record.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

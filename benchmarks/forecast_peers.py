@@ -1,11 +1,11 @@
-"""Waiting times in the published way: the futures of a state are expanded path by path, and unlikely paths are cut off.
+"""Waiting times by the published method: expand the futures of a state path by path, and cut off unlikely paths.
 
-As in section 8.1 and Figure 5 of the SRA paper: from a state, each symbol that may come leads to the next one, with the
-probability that the tree gives it; a path ends where it completes a match. There are exponentially many, so that a path
-is given up once it is less likely than a cutoff. What it would have led to is lost.
+As in section 8.1 and Figure 5 of the SRA paper: from a state, each symbol that may come leads to the next state, with
+the probability that the tree gives it; a path ends where it completes a match. There are exponentially many paths, so
+a path is given up once it is less likely than a cutoff. Whatever it would have led to is lost.
 
-It gets the same product of pattern and contexts that Ostinato uses and is compiled in the same way, so that what is
-compared is the method alone.
+It gets the same product of pattern and contexts that Ostinato uses, and it is compiled in the same way, so that only
+the methods are compared.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def _expand(
     likely: NDArray[np.float64],
     found: NDArray[np.float64],
 ) -> int:
-    """Add to `found` the probability of each wait; gives the number of paths that were followed.
+    """Add the probability of each wait to `found`; return the number of paths followed.
 
-    Paths wait on a stack: `state` and `depth` where one has come to, and how `likely` it is.
+    Paths wait on a stack: the `state` and `depth` each has reached, and how `likely` it is.
     """
     top, visited = 1, 0
     state[0], depth[0], likely[0] = start, 0, 1.0
@@ -65,10 +65,10 @@ def _expand(
     return visited
 
 
-def expanded(
+def expand_paths(
     product: Product, states: NDArray[np.int32], horizon: int, cutoff: float
 ) -> tuple[NDArray[np.float32], int]:
-    """P(W = k) for k = 1 … horizon of the given states, as far as paths are followed; and how many were."""
+    """P(W = k) for k = 1 … horizon of the given states, as far as paths are followed; and the number of paths."""
     room = 1 + horizon * product.alphabet
     state, depth, likely = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room)
     tables = read_only(product.next), read_only(product.completes), read_only(product.probability)

@@ -1,7 +1,7 @@
-"""Forecasting on Spark next to the same without Spark, on the same rows; prints seconds and their ratio.
+"""Compare forecasting on Spark with the same without Spark, on the same rows; print seconds and their ratio.
 
-The history of cards lies in Parquet files. Both read it from there, learn a model, and forecast all its events; what
-is forecast is counted, not kept. Rounds take turns; the fastest of each counts.
+The history of cards is in Parquet files. Both read these files, learn a model, and forecast all events; the forecasts
+are counted, not kept. Rounds take turns; the fastest of each counts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import ostinato as ost
 from ostinato.samples.cards import CARD_FEATURES, CARD_PATTERN, transactions
 from ostinato.spark import session
 
-COLUMNS = ["ts", "type", "card", "amount"]  # what is read by either
+COLUMNS = ["ts", "type", "card", "amount"]  # the columns that both read
 
 
 def write_events(folder: Path, events: int, cards: int, files: int) -> None:
@@ -33,7 +33,7 @@ def write_events(folder: Path, events: int, cards: int, files: int) -> None:
         pq.write_table(table.slice(number * each, each), folder / f"{number:05d}.parquet")
 
 
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+def time_run(work: Callable[[], Any]) -> tuple[float, Any]:
     began = time.perf_counter()
     found = work()
     return time.perf_counter() - began, found
@@ -47,17 +47,19 @@ def main() -> None:
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--record", type=Path, help="a JSON file to write the result to")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ostinato-bench-") as folder:
-        print(json.dumps(result := measure(Path(folder) / "events", given), indent=1))
-    if given.record is not None:
-        given.record.write_text(json.dumps(vars(given) | {"record": None} | result, indent=1) + "\n", encoding="utf-8")
+        print(json.dumps(result := measure(Path(folder) / "events", options), indent=1))
+    if options.record is not None:
+        options.record.write_text(
+            json.dumps(vars(options) | {"record": None} | result, indent=1) + "\n", encoding="utf-8"
+        )
 
 
-def measure(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
-    write_events(folder, given.events, given.cards, given.files)
+def measure(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    write_events(folder, options.events, options.cards, options.files)
     forecaster = ost.Forecaster(CARD_PATTERN, features=CARD_FEATURES, threshold=0.9)
-    frame = session(given.master).read.parquet(str(folder)).select(*COLUMNS)
+    frame = session(options.master).read.parquet(str(folder)).select(*COLUMNS)
     model = forecaster.fit(pq.read_table(folder, columns=COLUMNS))
 
     def forecast() -> int:
@@ -75,9 +77,9 @@ def measure(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
         .write.format("noop").mode("overwrite").save(),
     }  # fmt: skip
     found: dict[str, list[float]] = {name: [] for name in cases}
-    for _ in range(given.repeats):
+    for _ in range(options.repeats):
         for name, work in cases.items():
-            found[name].append(timed(work)[0])
+            found[name].append(time_run(work)[0])
     best = {name: min(times) for name, times in found.items()}
     return {
         "seconds": best,

@@ -1,4 +1,4 @@
-"""Run `ostinato bench` and write down what it measured, as JSON."""
+"""Run `ostinato bench` and record the results as JSON."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ def main() -> None:
     parser.add_argument("case", nargs="?", default="", help="only cases whose name contains this")
     parser.add_argument("--events", type=int, default=10_000_000, help="length of the stream")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each case; the fastest counts")
-    given = parser.parse_args()
-    measured = bench.run(only=given.case, events=given.events, repeats=given.repeats, console=Console())
+    options = parser.parse_args()
+    measured = bench.run(only=options.case, events=options.events, repeats=options.repeats, console=Console())
     record = {
         "date": date.today().isoformat(),
         "python": platform.python_version(),
         "ostinato": __version__,
         **{library: version(library) for library in ("numba", "numpy", "pyarrow")},
-        "events": given.events,
-        "repeats": given.repeats,
+        "events": options.events,
+        "repeats": options.repeats,
         "cases": {
             f"{case.group}: {case.name}": {"seconds": case.seconds, "units": case.units, "unit": case.unit}
             for case in measured
         },
     }
-    given.result.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    options.result.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

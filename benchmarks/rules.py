@@ -1,8 +1,8 @@
-"""The three rules of the CERA paper over its plant: how fast, how much is kept, how soon; and next to Spark.
+"""The three rules of the CERA paper over its plant: throughput, state, latency, and a comparison with Spark.
 
-push: batches of 10,000 events, on one core, with what is kept and the memory of the process at marks on the way.
-single: one event at a time, in the middle of the stream. whole: all events of files at once, derived events written to
-files, by the embedded engine on all cores and on one, and by Spark, in turns; the fastest of each counts.
+push: batches of 10,000 events, on one core, with the tuples kept and the memory of the process at marks on the way.
+single: one event at a time, in the middle of the stream. whole: all events of files at once, with the derived events
+written to files, by the embedded engine on all cores and on one, and by Spark, in turns; the fastest of each counts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MARKS = (1, 2, 5, 10)  # tenths of the stream
 
 
 def push(events: int) -> dict[str, Any]:
-    """Only the engine is timed, not the making of events."""
+    """Only the engine is timed, not the generation of events."""
     engine = ost.rules(PROGRAM).engine(longest=LONGEST)
     marks = {events * mark // 10 for mark in MARKS}
     seconds = cpu = 0.0
@@ -139,24 +139,24 @@ def whole(events: int, repeats: int, folder: Path) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--events", type=int, default=10_000_000, help="of push and whole")
+    parser.add_argument("--events", type=int, default=10_000_000, help="number of events of push and whole")
     parser.add_argument("--single", type=int, default=11_000, help="events pushed one at a time")
-    parser.add_argument("--repeats", type=int, default=3, help="of whole")
+    parser.add_argument("--repeats", type=int, default=3, help="runs of whole; the fastest counts")
     parser.add_argument("--only", choices=("push", "single", "whole"))
     parser.add_argument("--record", type=Path, help="a JSON file to write the result to")
-    given = parser.parse_args()
+    options = parser.parse_args()
     result: dict[str, Any] = {}
-    if given.only in (None, "push"):
-        result["push"] = push(given.events)
-    if given.only in (None, "single"):
-        result["single"] = single(given.single)
-    if given.only in (None, "whole"):
+    if options.only in (None, "push"):
+        result["push"] = push(options.events)
+    if options.only in (None, "single"):
+        result["single"] = single(options.single)
+    if options.only in (None, "whole"):
         with tempfile.TemporaryDirectory(prefix="ostinato-bench-") as folder:
-            result["whole"] = whole(given.events, given.repeats, Path(folder))
+            result["whole"] = whole(options.events, options.repeats, Path(folder))
     print(json.dumps(result, indent=1))
-    if given.record is not None:
-        asked = {"events": given.events, "single": given.single, "repeats": given.repeats}
-        given.record.write_text(json.dumps(asked | result, indent=1) + "\n", encoding="utf-8")
+    if options.record is not None:
+        settings = {"events": options.events, "single": options.single, "repeats": options.repeats}
+        options.record.write_text(json.dumps(settings | result, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

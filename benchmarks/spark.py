@@ -1,4 +1,4 @@
-"""Ostinato on Spark next to Spark alone, on the same rows in the same session; prints a table of ratios.
+"""Compare Ostinato on Spark with Spark alone, on the same rows in the same session; print the results as JSON.
 
 Batch: detection with its matches written, next to repartition and sort of the same rows. Streaming: detection next to
 Spark's own `groupBy(key).count()` over the same files. Rounds take turns; the fastest of each counts.
@@ -44,14 +44,14 @@ def write_events(folder: Path, events: int, keys: int, files: int) -> None:
         pq.write_table(table, folder / f"{number:05d}.parquet")
 
 
-def timed(work: Callable[[], Any]) -> float:
+def time_run(work: Callable[[], Any]) -> float:
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
 
 
 def stream(frame: Any, mode: str, folder: Path) -> dict[str, float]:
-    """Run a stream to its end, its rows thrown away; seconds without the first micro-batch, and the median one."""
+    """Run a stream to its end and discard its rows; seconds without the first micro-batch, and of the median one."""
     shutil.rmtree(folder, ignore_errors=True)
     writer = frame.writeStream.format("noop").outputMode(mode).trigger(availableNow=True)
     query = writer.option("checkpointLocation", str(folder / "checkpoint")).start()
@@ -69,25 +69,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--events", type=int, default=5_000_000)
     parser.add_argument("--keys", type=int, default=10_000)
-    parser.add_argument("--files", type=int, default=20, help="two of them are a micro-batch of the streams")
+    parser.add_argument("--files", type=int, default=20, help="two files are a micro-batch of the streams")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", default="", help="batch or stream")
     parser.add_argument("--record", type=Path, help="a JSON file to write the result to")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ostinato-bench-") as folder:
-        print(json.dumps(result := measure(Path(folder), given), indent=1))
-    if given.record is not None:
-        given.record.write_text(json.dumps(vars(given) | {"record": None} | result, indent=1) + "\n", encoding="utf-8")
+        print(json.dumps(result := measure(Path(folder), options), indent=1))
+    if options.record is not None:
+        options.record.write_text(
+            json.dumps(vars(options) | {"record": None} | result, indent=1) + "\n", encoding="utf-8"
+        )
 
 
-def measure(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
+def measure(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     events = folder / "events"
-    write_events(events, given.events, given.keys, given.files)
+    write_events(events, options.events, options.keys, options.files)
     spark = session("local[2]")
     query = ost.cel(QUERY)
     frame = spark.read.parquet(str(events))
     result: dict[str, Any] = {}
-    if given.only in ("", "batch"):
+    if options.only in ("", "batch"):
         cases: dict[str, Callable[[], Any]] = {
             "repartition + sort": lambda: frame.repartition("key").sortWithinPartitions("key", "ts")
             .write.format("noop").mode("overwrite").save(),
@@ -96,10 +98,10 @@ def measure(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
             "detect, matches written": lambda: query.detect(frame)
             .write.mode("overwrite").parquet(str(folder / "matches")),
         }  # fmt: skip
-        best = {name: min(times) for name, times in _rounds(cases, given.repeats).items()}
+        best = {name: min(times) for name, times in _rounds(cases, options.repeats).items()}
         best["detect / sort"] = best["detect, matches written"] / best["repartition + sort"]
         result["batch"] = best | {"matches": spark.read.parquet(str(folder / "matches")).count()}
-    if given.only in ("", "stream"):
+    if options.only in ("", "stream"):
         read = spark.readStream.schema(frame.schema).option("maxFilesPerTrigger", 2)
         counts = {
             "groupBy.count": lambda: stream(
@@ -109,7 +111,7 @@ def measure(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
                 query.detect(read.parquet(str(events)), lateness="1 second"), "append", folder / "ours"
             ),
         }
-        measured = {name: [work() for _ in range(given.repeats)] for name, work in counts.items()}
+        measured = {name: [work() for _ in range(options.repeats)] for name, work in counts.items()}
         best_of = {name: min(runs, key=lambda run: run["seconds"]) for name, runs in measured.items()}
         result["stream"] = best_of | {
             "throughput ratio": best_of["groupBy.count"]["seconds"] / best_of["detect"]["seconds"],
@@ -122,7 +124,7 @@ def _rounds(cases: dict[str, Callable[[], Any]], repeats: int) -> dict[str, list
     found: dict[str, list[float]] = {name: [] for name in cases}
     for _ in range(repeats):
         for name, work in cases.items():
-            found[name].append(timed(work))
+            found[name].append(time_run(work))
     return found
 
 

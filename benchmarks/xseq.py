@@ -32,13 +32,13 @@ import ostinato
 HERE = Path(__file__).parent
 sys.path += [str(HERE), str(HERE.parent / "tests")]  # the queries of the paper are kept beside the tests
 
-from xseq_peers import NEEDS, PEERS, asked  # noqa: E402
+from xseq_peers import NEEDS, PEERS, peer_queries  # noqa: E402
 
 from support.xseq_paper import REGULAR, SHAPES, XMARK  # noqa: E402
 
 MB = 1_000_000
 SIZES = {"stocks": 50, "stock lines": 50, "auction": 58, "treebank": 50}  # in MB
-STEPS = (1, 5, 50, 400)  # sizes of stocks, to see whether time grows with them alone
+STEPS = (1, 5, 50, 400)  # sizes of stocks in MB, to see whether time grows in proportion
 SMALL = 1
 GOAL, GOAL_PEAK = 150, 300  # MB/s and MB
 FIGURE_1_SECONDS = 75
@@ -52,7 +52,7 @@ QUERIES = {
     **dict(zip(("Q1", "Q2", "Q3", "Q4"), XMARK.values(), strict=True)),
     **dict(zip(("R1", "R2", "R3", "R4"), REGULAR.values(), strict=True)),
 }
-# What one pass cannot decide: parts of the document are kept.
+# Queries that one pass cannot decide: parts of the document are kept.
 KEPT = {
     "//emph/ancestor::listitem": "//emph/ancestor::listitem",
     "//person[/name]/@id": "//person[/name]/@id",
@@ -75,7 +75,7 @@ class Job:
     kind: str = "stocks"
     size: int = SMALL * MB
     repeats: int = 1
-    seconds: float = 900.0  # after which it is stopped
+    seconds: float = 900.0  # stopped after this time
     memory: int = 12 << 30
     folder: str = str(HERE / "data")
 
@@ -90,7 +90,7 @@ class Measured:
     seconds: float = 0.0
     rows: int = 0
     peak: int = 0  # bytes
-    begin: int = 0  # bytes that the process had before it read the document
+    begin: int = 0  # bytes that the process used before it read the document
     units: int = 0  # bytes of the document
     kept: bool = False  # whether parts of the document were kept
     wrong: str = ""  # why there is no result
@@ -105,9 +105,9 @@ class Measured:
 
 
 def jobs(sizes: dict[str, int], steps: tuple[int, ...], repeats: int, patience: float) -> Iterator[Job]:
-    """All there is to measure; each peer right after ours on the same query, so that a busy hour hits both."""
+    """All jobs. Each peer runs right after ours on the same query, so a busy moment hits both."""
     yield Job("limit", LIMIT.partition(": ")[2], "limit", repeats=repeats)
-    peers = list(asked())
+    peers = list(peer_queries())
     for kind, size in sizes.items():
         for name, text in QUERIES.items():
             if not name.startswith({"stocks": "S", "stock lines": "S", "auction": "Q", "treebank": "R"}[kind]):
@@ -133,13 +133,13 @@ def jobs(sizes: dict[str, int], steps: tuple[int, ...], repeats: int, patience: 
         yield replace(ours, name="in XQuery", how="Saxon", query="Figure 1", repeats=1, seconds=FIGURE_1_SECONDS)
 
 
-def measured(job: Job) -> Measured:
-    """Run a job in a fresh process; what goes wrong there becomes a line, not an end."""
+def measure(job: Job) -> Measured:
+    """Run a job in a fresh process. A failure there becomes a line of the results and does not stop the benchmark."""
     needs = NEEDS.get(job.how)
     if needs is not None and find_spec(needs) is None:
         return Measured(job, wrong=f"skipped: {needs} is not installed")
 
-    def bounded() -> None:
+    def limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (job.memory, job.memory))
 
     command = [sys.executable, __file__, "--job", json.dumps(asdict(job))]
@@ -149,7 +149,7 @@ def measured(job: Job) -> Measured:
             capture_output=True,
             text=True,
             timeout=job.seconds,
-            preexec_fn=bounded,
+            preexec_fn=limit_memory,
             env=os.environ | ONE_THREAD,
         )
     except subprocess.TimeoutExpired:
@@ -165,7 +165,7 @@ def measured(job: Job) -> Measured:
 
 
 def work(job: Job) -> dict[str, Any]:
-    """Do it several times, the first one on a small document to have everything loaded."""
+    """Run a job several times, first on a small document so that everything is loaded."""
     from ostinato.samples.documents import ensure_document
 
     small, path = (ensure_document(Path(job.folder), job.kind, size) for size in (min(SMALL * MB, job.size), job.size))
@@ -185,11 +185,11 @@ def work(job: Job) -> dict[str, Any]:
 
 
 def runner(job: Job) -> tuple[Callable[[Path], int], bool]:
-    """What reads a file and counts, and whether it keeps parts of the document."""
+    """A function that reads a file and counts its answers, and whether it keeps parts of the document."""
     if job.how in PEERS:
         return partial(PEERS[job.how], job.query), False
     if job.how == "limit":
-        return _looked_up(), False
+        return _table_lookups(), False
     if job.how == "make":
         return lambda _: 0, False
     import pyarrow
@@ -205,7 +205,7 @@ def runner(job: Job) -> tuple[Callable[[Path], int], bool]:
         return int(query.detect(path, **named).num_rows)
 
     def tokens(path: Path) -> int:
-        """The tokeniser alone, asked for what the query needs."""
+        """Run the tokeniser alone, with what the query needs."""
         from ostinato.documents.columns import guess_format
         from ostinato.xseq.evaluate import open_tokens
 
@@ -218,7 +218,7 @@ def runner(job: Job) -> tuple[Callable[[Path], int], bool]:
     return {"batches": batches, "detect": detect, "tokens": tokens}[job.how], query._compiled.stream is None
 
 
-def _looked_up() -> Callable[[Path], int]:
+def _table_lookups() -> Callable[[Path], int]:
     import numpy as np
 
     from ostinato.cli.bench import _step_codes
@@ -323,34 +323,35 @@ def record(results: list[Measured], repeats: int) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="cases whose name contains this, such as S3, growing, Saxon or kept")
-    parser.add_argument("--size", type=int, help="MB of every document, and the largest of those that grow")
+    parser.add_argument("--size", type=int, help="size of every document in MB, and the largest size of `growing`")
     parser.add_argument("--repeats", type=int, default=5, help="runs of each case; the fastest counts")
     parser.add_argument("--quick", action="store_true", help="documents of 1 and 5 MB, once each")
     parser.add_argument("--data", type=Path, default=HERE / "data", help="folder for the documents")
-    parser.add_argument("--record", type=Path, help="JSON file for the result; of a full run by itself in results/")
+    parser.add_argument("--record", type=Path, help="JSON file for the result; a full run writes one to results/")
     parser.add_argument("--job", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.job:
-        print(json.dumps(work(Job(**json.loads(given.job)))))
+    options = parser.parse_args()
+    if options.job:
+        print(json.dumps(work(Job(**json.loads(options.job)))))
         return
-    size = 5 if given.quick and given.size is None else given.size
+    size = 5 if options.quick and options.size is None else options.size
     sizes = SIZES if size is None else dict.fromkeys(SIZES, size)
     steps = STEPS if size is None else tuple(step for step in STEPS if step <= size) or (size,)
-    repeats, patience = (1, 60.0) if given.quick else (given.repeats, 600.0)
+    repeats, patience = (1, 60.0) if options.quick else (options.repeats, 600.0)
     chosen = [
-        job for job in jobs(sizes, steps, repeats, patience) if given.only.lower() in f"{job.title} {job.how}".lower()
+        job for job in jobs(sizes, steps, repeats, patience) if options.only.lower() in f"{job.title} {job.how}".lower()
     ]
-    chosen = [replace(job, folder=str(given.data)) for job in chosen]
+    chosen = [replace(job, folder=str(options.data)) for job in chosen]
     for kind, many in sorted({(job.kind, job.size) for job in chosen}):
-        measured(Job("document", kind, "make", kind=kind, size=many, folder=str(given.data)))  # not where memory counts
+        # Make documents first, not in the processes whose memory is measured.
+        measure(Job("document", kind, "make", kind=kind, size=many, folder=str(options.data)))
     console, results = Console(), []
     for number, job in enumerate(chosen, 1):
-        results.append(measured(job))
+        results.append(measure(job))
         said = results[-1].wrong or f"{_rate(results[-1])} {'million/s' if job.how == 'limit' else 'MB/s'}"
         console.print(f"{number:>3}/{len(chosen)} {job.title}: {said}", highlight=False, markup=False)
     show(results, console)
-    to = given.record
-    if to is None and not (given.only or given.quick or given.size):
+    to = options.record
+    if to is None and not (options.only or options.quick or options.size):
         to = HERE / "results" / f"xseq-{date.today().isoformat()}.json"
     if to is not None:
         to.write_text(json.dumps(record(results, repeats), indent=1) + "\n", encoding="utf-8")

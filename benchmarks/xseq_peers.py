@@ -1,7 +1,7 @@
-"""What others need for the queries of the XSeq paper: each reads a file and returns how many answers it found.
+"""The queries of the XSeq paper in other tools: each function reads a file and returns how many answers it found.
 
-None of them lists the matches of S1–S3: they count them, which is less work. Where a peer cannot say a query as it is,
-a simpler question with the same number of answers stands for it.
+None of them lists the matches of S1–S3: they count them, which is less work. Where a tool cannot express a query, it
+runs a simpler one that has the same number of answers.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ count(for $t1 in /stocks/transaction, $t4 in $t1/following-sibling::transaction[
 """
 
 
-def _counted(falls: str, fallen: str, rises: str, risen: str, phases: int) -> str:
+def _count_phases(falls: str, fallen: str, rises: str, risen: str, phases: int) -> str:
     still = ", ".join("0" * phases)
     return _COUNTED.format(
         zeros=f"{still}, 0", falls=falls, fallen=fallen, rises=rises, risen=risen, still=still
@@ -55,9 +55,9 @@ def _counted(falls: str, fallen: str, rises: str, risen: str, phases: int) -> st
 
 
 XQUERY = {
-    "S1": _counted("$s[2] + 1, 0", "0", "0, $s[2] + $s[3]", "$n[2]", 2),
-    "S2": _counted("$s[2] + 1", "$n[1]", "0", "0", 1),
-    "S3": _counted("$s[2] + 1, 0, $s[3] + $s[4], 0", "0", "0, $s[2] + $s[3], 0, $s[4] + $s[5]", "$n[4]", 4),
+    "S1": _count_phases("$s[2] + 1, 0", "0", "0, $s[2] + $s[3]", "$n[2]", 2),
+    "S2": _count_phases("$s[2] + 1", "$n[1]", "0", "0", 1),
+    "S3": _count_phases("$s[2] + 1, 0, $s[3] + $s[4], 0", "0", "0, $s[2] + $s[3], 0, $s[4] + $s[5]", "$n[4]", 4),
     "R1": f"{_STAR} count(local:star(/FILE/EMPTY, 'VP')/NP)",
     "R2": f"{_STAR} count(local:star(/FILE, 'EMPTY')/S)",
     "R3": f"{_STAR} count(local:star(local:star(/FILE, 'EMPTY'), 'S')/VP)",
@@ -94,7 +94,7 @@ def lxml(query: str, path: Path) -> int:
 
 
 def lxml_written(query: str, path: Path) -> int:
-    """With every node written out, which is what a row of such an answer is."""
+    """The same with every node written out, as the rows of such an answer are."""
     from lxml import etree
 
     return len([etree.tostring(node, with_tail=False) for node in etree.parse(path).xpath(PATHS[query])])
@@ -185,7 +185,7 @@ PEERS: dict[str, Callable[[str, Path], int]] = {
 NEEDS = {"Saxon": "saxonche", "lxml": "lxml", "lxml, nodes written": "lxml", "Polars": "polars"}
 
 
-def asked() -> Iterator[tuple[str, str, str]]:
+def peer_queries() -> Iterator[tuple[str, str, str]]:
     """Peer, query and kind of document."""
     for query in ("S1", "S2", "S3"):
         yield "Saxon", query, "stocks"

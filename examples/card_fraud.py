@@ -59,7 +59,7 @@ def main() -> None:
     print(f"{len(events):,} withdrawals, {len(found)} alerts for {len(cards)} cards, such as")
     for alert in found.slice(0, 4).to_pylist():
         print("  card {card}: {home}, then {elsewhere}, {amount}, then {then} at {at:%a %H:%M}".format(**alert))
-    # All events of a match agree on the card, so that the compiler matches each card apart.
+    # All events of a match agree on the card, so the compiler matches each card separately.
     print(*(line.strip() for line in query.explain().splitlines() if "tied:" in line))
 
     for alert in ost.cel(EMPTIED).detect(events).slice(0, 3).to_pylist():

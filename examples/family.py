@@ -1,4 +1,4 @@
-"""A family tree, as XML: children in elements, brothers and sisters in order of birth. What the paper asks of it."""
+"""Queries of the paper over a family tree in XML: children are nested, brothers and sisters in order of birth."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def main() -> None:
         for row in ost.xseq(text).detect(TREE).to_pylist():
             print("    " + ", ".join(f"{name} {value}" for name, value in row.items()))
 
-    # The same path, every match or only those that no other continues.
+    # The same path: every match, or only those that no other match continues.
     sisters = r"return $X@Cname as first, last($Y)@Cname as last from //$X (\$Y)* where last($Y)@Cname != ''"
     counts = {which: ost.xseq(sisters, matches=which).count(TREE) for which in ("all", "longest")}
     print("runs of brothers and sisters:", ", ".join(f"{count} {which}" for which, count in counts.items()))

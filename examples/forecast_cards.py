@@ -1,4 +1,4 @@
-"""Thefts on cards, foreseen: a model learns how they begin, and warns before the large amounts come."""
+"""Forecast card thefts: a model learns how they begin, and warns before the large amounts come."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ostinato.samples import CARD_FEATURES, CARD_PATTERN, transactions
 
 LEARNED, WATCHED = 1_000_000, 100_000
 HORIZON = 12
-SHOWN = 7  # transactions from the warning to the completion that is printed
-WARN_FROM = 0.5  # the probability that a warning is given from
+SHOWN = 7  # transactions from the warning to the completion in the example that is printed
+WARN_FROM = 0.5  # warn at this probability or above
 
 
 def main() -> None:
@@ -32,7 +32,7 @@ def main() -> None:
     forecasts = model.forecast(live)
     for name in forecasts.column_names:
         live = live.append_column(name, forecasts[name])
-    shown = warned(live)
+    shown = report_warnings(live)
     print(f"\n{shown['card'][0]}, up to an alarm:")
     for row in shown.to_pylist():
         when = ""
@@ -48,8 +48,8 @@ def main() -> None:
     print(model.evaluate(live, within=5))
 
 
-def warned(live: pa.Table) -> pa.Table:
-    """How many completions there was a warning of, and how long before; gives the rows about one of them."""
+def report_warnings(live: pa.Table) -> pa.Table:
+    """Print how many completions had a warning, and how long before; return the rows around one of them."""
     ahead: list[int] = []
     hours: list[float] = []
     missed = false_alarms = 0

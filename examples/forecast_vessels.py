@@ -1,4 +1,4 @@
-"""Vessels before a port, foreseen: which of them will come in, and when, while they are still miles away."""
+"""Forecast which vessels will come into port, and when, while they are still miles away."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import ostinato as ost
 from ostinato.samples import VESSEL_FEATURES, VESSEL_PATTERN, reports
 
 LEARNED, WATCHED, BATCH = 300_000, 40_000, 2_000
-MILES = (3, 5)  # of the reports that are looked at: slowing down, and still undecided
+MILES = (3, 5)  # distance of the vessels in the table: slowing down, and still undecided
 
 
 def main() -> None:
@@ -26,7 +26,7 @@ def main() -> None:
         f"learned from {LEARNED:,} reports and {int(learned.statistics.completions):,} arrivals: {learned.calibration}"
     )
 
-    # A model is a folder of tables. Whoever loads it scores reports as they come, batch by batch.
+    # A model is a folder of tables. A loaded model scores reports as they come, batch by batch.
     with tempfile.TemporaryDirectory() as folder:
         learned.save(Path(folder) / "arrivals")
         model = ost.ForecastModel.load(Path(folder) / "arrivals")
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def promises(live: pa.Table) -> None:
-    """Of vessels some miles off, what was said beside what came of it."""
+    """Compare the forecasts for vessels some miles off with what happened."""
     said: list[float] = []
     came: list[bool] = []
     for vessel in live["vessel"].unique():

@@ -1,4 +1,4 @@
-"""An intrusion as a chain of rules: a port scan, guessed passwords, a host taken over, and from there the next ones."""
+"""An intrusion as a chain of rules: a port scan, guessed passwords, a host taken, and the next hosts from there."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pyarrow as pa
 
 import ostinato as ost
 
-# The events are nested: src { host { … } }, dst { host { … }, port { … } }. What a rule derives, others read.
+# The events are nested: src { host { … } }, dst { host { … }, port { … } }. Rules read what other rules derive.
 INTRUSION = """
--- How many different ports of a host one address tried in the ten seconds before.
+-- How many different ports of a host an address tried in the last ten seconds.
 DETECT tried { ip { var S }, host { var H }, ports { count(all var P) } }
 ON and { event c: connect {{ ip {{ var S }}, dst {{ host {{ var H }} }} }},
          event w: timer:from-end-backward [event c, 10 sec],
@@ -22,7 +22,7 @@ DETECT scan { ip { var S }, host { var H }, ports { var N } }
 ON event t: tried {{ ip {{ var S }}, host {{ var H }}, ports {{ var N }} }} where { var N >= 15 }
 END
 
--- After a scan: a series of failed logins, which CEL finds better. MAX is the longest series that ends with a failure.
+-- After a scan: a series of failed logins, which CEL is better at. MAX keeps the longest series that ends in a failure.
 DETECT brute_force { ip { var S }, host { var H }, failures { var N } }
 ON and { event s: scan {{ ip {{ var S }}, host {{ var H }} }},
          event p: cel "SELECT MAX last(bad).ip AS ip, last(bad).dst AS dst, count(bad) AS failures
@@ -31,13 +31,13 @@ ON and { event s: scan {{ ip {{ var S }}, host {{ var H }} }},
    } where { s before p, {s, p} within 10 min, var N >= 8 }
 END
 
--- The guessing succeeds: the host is taken, and the address of the attacker is inside of it.
+-- The guessing succeeds: the host is taken, and the attacker is inside.
 DETECT taken { host { var H }, user { var U }, from { var S } }
 ON and { event b: brute_force {{ ip {{ var S }}, host {{ var H }} }},
          event l: login {{ ip {{ var S }}, dst {{ host {{ var H }} }}, user {{ var U }}, ok {{ true }} }}
    } where { b before l, {b, l} within 15 min }
 END
--- From a host that is taken, the same account opens the next one: this rule goes on with what it derives.
+-- From a taken host, the same account opens the next one: this rule reads what it derives itself.
 DETECT taken { host { var G }, user { var U }, from { var H } }
 ON and { event t: taken {{ host {{ var H }}, user {{ var U }} }},
          event l: login {{ src {{ host {{ var H }} }}, dst {{ host {{ var G }} }}, user {{ var U }}, ok {{ true }} }}

@@ -1,4 +1,4 @@
-"""Prices of some companies in one document: those that fall and recover, found in one pass, in XML and JSON lines."""
+"""Stock prices in one document: find those that fall and recover, in one pass, in XML and JSON lines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ partition by /stocks/transaction@company
 
 
 def transactions(count: int, seed: int = 5) -> Iterator[dict[str, str]]:
-    """Prices that wander, each company for itself, in order of time."""
+    """Prices that walk at random, each company by itself, in order of time."""
     random = np.random.default_rng(seed)
     prices = random.uniform(20, 120, len(COMPANIES))
     chosen = random.integers(0, len(COMPANIES), count)
@@ -43,7 +43,7 @@ def main(count: int = 20_000) -> None:
             jsonl.write(json.dumps(row) + "\n")
         xml.write("</stocks>\n")
 
-    # Every fall is a match, and so is each part of it; the longest are those that go on as far as they can.
+    # Every fall is a match, and so is each part of it; the longest ones go on as far as they can.
     every, longest = ost.xseq(FALLING), ost.xseq(FALLING, matches="longest")
     print(f"falling: {every.count(document):,} matches, {longest.count(document):,} of them the longest")
     deepest = max(longest.detect(document).to_pylist(), key=lambda row: row["falls"])
@@ -55,7 +55,7 @@ def main(count: int = 20_000) -> None:
     for row in shapes.slice(0, 3).to_pylist():
         print("  " + ", ".join(f"{name} {value}" for name, value in row.items()))
 
-    # JSON lines: the root and the records get the names that the query has for them.
+    # JSON lines: the root and the records get the names that the query uses.
     same = ost.xseq(text, matches="longest").detect(lines, root="stocks", record="transaction")
     print(f"the same from JSON lines: {same.equals(shapes)}")
     print(f"from the command line:\n  ostinato xseq {here / 'v_shape.xseq'} --matches longest --input {document}")

@@ -1,4 +1,4 @@
-"""From order to delivery: what was not delivered in time, who was reminded, and what the manager must hear of."""
+"""From order to delivery: which orders are late, who is reminded, and what is escalated to the manager."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ON and { event r: reminder {{ order {{ var O }}, courier {{ var C }} }},
          while wait: not delivered {{ order {{ var O }} }} }
 END
 
--- At the end of a shift: all that was overdue in the eight hours before, courier by courier.
+-- At the end of a shift: all orders that were overdue in the last eight hours, by courier.
 DETECT bad_shift { courier { var C }, number { count(all var O) }, orders { all order { var O } order by [var O] } }
 ON and { event s: shift_end {{ courier {{ var C }} }},
          event shift: timer:from-end-backward [event s, 8 hours],
@@ -63,7 +63,7 @@ def main() -> None:
     events = day()
     whole = program.detect(events)
 
-    # The same as a service would run it: events as they come, and a clock that ticks every quarter of an hour.
+    # The same as a service would run it: events as they come, and a clock that ticks every 15 minutes.
     engine = program.engine()
     found: list[dict[str, Any]] = []
     for quarter in range(1, 41):

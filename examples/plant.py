@@ -1,4 +1,4 @@
-"""The paper's plant: fires, burnt sensors and averages, on the paper's three events and on an hour of a whole plant."""
+"""The paper's plant: fires, burnt sensors and averages, over the paper's three events and over an hour of a plant."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 import ostinato as ost
 
-# Section 4.2 of the paper: a reading takes some seconds, so that events have a begin and an end.
+# Section 4.2 of the paper: a reading takes some seconds, so events have a begin and an end.
 THREE = [
     {"begin": 60, "end": 63, "type": "temp", "area": "a", "sensor": "s", "value": 40},
     {"begin": 65, "end": 68, "type": "smoke", "area": "a"},
@@ -23,7 +23,7 @@ FIRES = {7: 900, 23: 1_800, 41: 3_000}  # area -> the second at which it begins 
 
 
 def an_hour(seed: int = 11) -> pa.Table:
-    """Every sensor reports each 10 seconds. Where it burns there is smoke, it gets hot, and one sensor falls silent."""
+    """Every sensor reports every 10 seconds. Where it burns there is smoke and heat, and one sensor falls silent."""
     random = np.random.default_rng(seed)
     parts = []
     for area in range(AREAS):
@@ -61,7 +61,7 @@ def main() -> None:
         shown = ", ".join(f"{name} {value}" for name, value in event.items() if value is not None and name != "type")
         print(f"  {event['type']}: {shown}")
 
-    # An hour of the plant, in batches of a minute: derived events come as soon as time has passed their end.
+    # An hour of the plant, in batches of a minute: a derived event comes as soon as time has passed its end.
     events = an_hour()
     engine = program.engine(longest="1 second")
     found: Counter[str] = Counter()

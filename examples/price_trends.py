@@ -7,7 +7,7 @@ import pyarrow as pa
 
 import ostinato as ost
 
-# `low` keeps the first tick, `last` is written anew by each tick. Nothing between the first and the last is skipped.
+# `low` keeps the first tick, and each tick overwrites `last`. Nothing between the first and the last is skipped.
 RALLY = """
 true -> low, last
 . ([price > last.price AND price <= 1.03 * low.price] -> last)*
@@ -15,7 +15,7 @@ true -> low, last
 PARTITION BY symbol
 WITHIN 12 EVENTS
 """
-# As many rises as one cares to write can also be said in CEL; any number of them needs a register that is overwritten.
+# CEL can express a fixed number of rises; any number of them needs a register that is overwritten.
 THREE_RISES = "true -> r . [price > r.price] -> r . [price > r.price] -> r . [price > r.price] PARTITION BY symbol"
 THREE_RISES_CEL = """
 ANY AS a : ANY AS b : ANY AS c : ANY AS d
@@ -25,7 +25,7 @@ PARTITION BY symbol
 
 
 def ticks(symbols: int = 50, length: int = 200_000, seed: int = 5) -> pa.Table:
-    """A day of prices that wander, in cents, each symbol a tick every few seconds."""
+    """A day of prices that walk at random; each symbol has a tick every few seconds."""
     chance = np.random.default_rng(seed)
     symbol = chance.integers(0, symbols, length)
     moves = chance.normal(0, 0.003, length)

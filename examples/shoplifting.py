@@ -1,4 +1,4 @@
-"""Readings of tags in a shop, as JSON lines: what left the store without having been paid (the paper's Query 13)."""
+"""Tag readings in a shop, as JSON lines: find the items that left without being paid for (the paper's Query 13)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def main(items: int = 500, seed: int = 1) -> None:
     for row in query.detect(file, root="shop", record="reading").to_pylist():
         print(f"  {row['item']} left at {row['gone']}, taken at {row['taken']}, never paid")
 
-    # A column of documents: one shop each, and one that is damaged, which spoils its own row only.
+    # A column of documents, one per shop. One document is damaged; only its own row is lost.
     shops = [json.dumps(readings(20, random.Random(number))) for number in range(5)]
     shops[3] = shops[3][:100]
     found = query.detect(pa.array(shops), on_error="collect", root="shop", record="reading")

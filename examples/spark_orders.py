@@ -24,7 +24,7 @@ WITHIN 1 hour
 
 
 def write_events(folder: Path, seed: int = 4) -> None:
-    """Five hours of orders and payments in five files; a last event, a day later, says that all was seen."""
+    """Five hours of orders and payments in five files. A last event, a day later, shows that time has passed."""
     chance = random.Random(seed)
     opening = datetime(2026, 5, 4, 9, tzinfo=UTC)
     rows: list[dict[str, Any]] = [{"ts": opening + timedelta(days=1), "type": "CLOSED", "order_id": 0}]

@@ -1,4 +1,4 @@
-"""The same pattern under each selection strategy, and how many matches there are when nobody could list them."""
+"""The same pattern under each selection strategy; and counting more matches than anyone could list."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def main() -> None:
         first = found["positions"].to_pylist()[:3]
         print(f"{strategy:>6}: {len(found):>3} matches, such as {first}")
 
-    # Repetition gives a number of matches that grows exponentially with the window; counting need not list them.
+    # With repetition the number of matches grows exponentially with the window; counting does not list them.
     long = letters(20_000)
     print(f"A ; B+ ; C within 200 events, over {len(long):,} events: ", end="")
     print(f"{ost.cel('A ; B+ ; C WITHIN 200 EVENTS').count(long):,} matches")

@@ -6,13 +6,13 @@ import random
 
 import ostinato as ost
 
-# The paper's Query 19: a call that is no fibonacci, then fibonacci in itself, then an exception.
+# The paper's Query 19: a call other than fibonacci, then nested calls of fibonacci, then an exception.
 DEPTH = """
 return $X@request as request, last($F)@input as input, count($F) as depth
 from //$X (/$F)* /$E
 where tag($X) != 'fibonacci' and tag($F) = 'fibonacci' and tag($E) = 'exception' and count($F) > 0
 """
-# A call that failed, then the same call again and again, each right after the one before, until one went well.
+# A failed call, then the same call again and again, each right after the one before, until one succeeded.
 RETRIED = r"""
 return $C@to as service, count($C) as failures, $W@ms as ms
 from //$C[exception] (\$C[exception])* \$W
@@ -46,7 +46,7 @@ def main(requests: int = 200, seed: int = 3) -> None:
     query = ost.xseq(RETRIED, matches="longest")
     for row in query.detect(trace).slice(0, 3).to_pylist():
         print(f"  {row['service']} went well after {row['failures']} failures in a row, in {row['ms']} ms")
-    # Whether a call failed is in it, not in its attributes: the calls of one element are kept until it ends.
+    # A failure is inside the call, not in its attributes, so the calls of an element are kept until it ends.
     kept = [line for line in query.explain().splitlines() if "kept in memory" in line]
     print(*kept, sep="\n")
 

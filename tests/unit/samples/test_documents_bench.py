@@ -18,10 +18,10 @@ SCRIPTS = paths.ROOT / "benchmarks"
 sys.path.append(str(SCRIPTS))
 
 import xseq as benchmark  # noqa: E402
-from xseq_peers import NEEDS, PEERS, asked  # noqa: E402
+from xseq_peers import NEEDS, PEERS, peer_queries  # noqa: E402
 
 
-@pytest.mark.parametrize(("peer", "query", "kind"), [*asked(), ("Saxon", "Figure 1", "stocks")])
+@pytest.mark.parametrize(("peer", "query", "kind"), [*peer_queries(), ("Saxon", "Figure 1", "stocks")])
 def test_others_count_the_same(peer: str, query: str, kind: str, tmp_path: Path) -> None:
     pytest.importorskip(NEEDS.get(peer, "xml"))
     path = ensure_document(tmp_path, kind, 50_000 if query == "Figure 1" else 200_000)
@@ -44,4 +44,4 @@ def test_a_case_is_measured_and_recorded(
 
 def test_a_job_that_fails_becomes_a_line(tmp_path: Path) -> None:
     job = benchmark.Job("a group", "a name", "batches", "from nothing", folder=str(tmp_path))
-    assert benchmark.measured(job).wrong
+    assert benchmark.measure(job).wrong
