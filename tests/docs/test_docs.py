@@ -76,6 +76,7 @@ def by_session(page: Path) -> Any:
     return pytest.param(page, marks=pytest.mark.spark if "spark" in shown else ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", list(map(by_session, PAGES)), ids=list(map(named, PAGES)))
 def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

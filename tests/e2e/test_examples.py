@@ -62,6 +62,7 @@ def test_price_trends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "every rally is a rise: True" in text and "a rise that is no rally: [{'price'" in text
 
 
+@pytest.mark.slow
 def test_plant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.copy(EXAMPLES / "plant.rules", tmp_path)
     text = printed("plant.py", tmp_path, capsys)
@@ -129,6 +130,7 @@ def test_spark_orders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert f"as a stream: {len(found)}\n" in text and f"in SQL: {len(found)}\n" in text
 
 
+@pytest.mark.slow
 def test_forecast_cards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed("forecast_cards.py", tmp_path, capsys)
     warned, ahead = re.findall(r"(\d+) with a warning, (\d+) transactions", text)[0]
@@ -139,6 +141,7 @@ def test_forecast_cards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert float(near[0]) > 0.9 > 0.8 > max(map(float, near[1:]))
 
 
+@pytest.mark.slow
 def test_forecast_vessels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed("forecast_vessels.py", tmp_path, capsys)
     said = [

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import ostinato
 
 SOURCE = Path(ostinato.__file__).parent
@@ -50,6 +52,7 @@ def test_compiling_a_query_loads_no_kernel() -> None:
     assert found.isdisjoint({*OPTIONAL, "numba", "llvmlite"})
 
 
+@pytest.mark.slow
 def test_no_module_imports_an_optional_library() -> None:
     """pandas and polars tables are recognised without importing their libraries."""
     others = [name for name in MODULES if not name.startswith("ostinato.spark")]

@@ -73,6 +73,7 @@ def test_a_quote_left_open_loses_no_rows_in_silence() -> None:
     assert "e.csv, line 3: a quote opens here" in result.stderr
 
 
+@pytest.mark.slow
 def test_deeply_nested_lines() -> None:
     depth = 3000
     deep = '{"ts": 2, "type": "H", "a": ' + '{"a": ' * depth + "1" + "}" * (depth + 1)
@@ -163,6 +164,7 @@ def big() -> list[str]:
     return [*COMMAND, "detect", "-q", "T AS x : H AS y", "-i", *files]
 
 
+@pytest.mark.slow
 def test_a_file_that_may_not_grow(folder: Path) -> None:
     written("m.csv", "before")
     done = process("bash", "-c", f"ulimit -f 100; exec {shlex.join([*big()[:-490], '-o', 'm.csv'])}")
@@ -172,6 +174,7 @@ def test_a_file_that_may_not_grow(folder: Path) -> None:
     assert not list(folder.glob("*.part"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_run_that_is_told_to_end_leaves_nothing_behind(folder: Path, number: int, code: int) -> None:
     running = start(*big(), "-o", "m.csv")

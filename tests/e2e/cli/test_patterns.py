@@ -240,6 +240,7 @@ def test_bench_prints_a_table(folder: Path) -> None:
     assert "Q1 WITHIN 100" in result.stdout and "Q2 WITHIN 100" not in result.stdout
 
 
+@pytest.mark.slow
 def test_demo_finds_the_fires_and_its_advice_works(folder: Path) -> None:
     from ostinato.cli.demo.fires import FIRES
 
@@ -365,6 +366,7 @@ def test_a_damaged_parquet_file(folder: Path, damage: Any) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["events.parquet", "q.cel"]
 
 
+@pytest.mark.slow
 def test_damage_in_the_middle_leaves_the_old_output(folder: Path) -> None:
     """The first rows are read and matched before the damage is met."""
     rows = [json.dumps({"ts": n, "type": "TH"[n % 2], "value": 45 if n % 2 == 0 else 20}) for n in range(300_000)]
@@ -435,6 +437,7 @@ def test_an_unexpected_error_is_told_in_one_line_unless_asked(folder: Path, monk
 # -- as a real process
 
 
+@pytest.mark.slow
 def test_a_real_process_writes_results_to_stdout_and_the_rest_to_stderr(folder: Path) -> None:
     done = process(*COMMAND, "detect", "q.cel", "--input", "events.parquet")
     assert done.returncode == 0, done.stderr
@@ -448,6 +451,7 @@ def test_a_reader_that_leaves_early_is_no_error_to_shout_about(folder: Path) -> 
     assert done.stderr == ""
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_nothing_behind(folder: Path) -> None:
     pq.write_table(events([("T", 45), ("H", 20)] * 50_000), "big.parquet")
     # The same file many times over keeps it busy for long enough; each goes back in time, which lateness allows.

@@ -23,6 +23,8 @@ from ostinato.patterns.syntax.nodes import Query, Segment
 from support.generators.cel import Row, correlated_queries, queries, streams, table
 from support.generators.srem import alike_streams, patterns
 
+pytestmark = pytest.mark.slow
+
 BINDING: dict[str, Any] = {"time": None, "type": None, "order_by": ()}
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,8 @@ from ostinato.rules.syntax.format import program_text
 from support.derived import compared, events_in
 from support.generators.rules import DERIVED, SCHEMA, Strata, cases, events_of, program
 from support.generators.terms import NESTED_SCHEMA, Row
+
+pytestmark = pytest.mark.slow
 
 _quiet = settings(deadline=None, suppress_health_check=list(HealthCheck))
 

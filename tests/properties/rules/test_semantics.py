@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,8 @@ from ostinato.rules.syntax.format import program_text
 from ostinato.rules.syntax.parse import parse
 from support.generators.rules import Strata, cases, events_of, program, programs
 from support.generators.terms import Row
+
+pytestmark = pytest.mark.slow
 
 Case = tuple[Strata, list[Row]]
 

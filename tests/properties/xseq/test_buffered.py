@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
@@ -22,6 +23,8 @@ from ostinato.xseq.syntax.variables import repeating_variables
 from ostinato.xseq.walk.program import build_program
 from support.generators.xseq import answer, queries, xml_documents
 from support.xseq import padded, same
+
+pytestmark = pytest.mark.slow
 
 WHOLE = Anchor((), (), "it is wanted so")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,8 @@ from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.format import query_text
 from support.generators.xseq import answer, forward_queries, json_documents, queries, xml_documents
 from support.xseq import padded, same
+
+pytestmark = pytest.mark.slow
 
 MATCHES: st.SearchStrategy[Matches] = st.sampled_from(["all", "longest"])
 CHUNKS = st.sampled_from([1, 7, 64, 1 << 20])

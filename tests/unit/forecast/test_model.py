@@ -376,6 +376,7 @@ def test_kinds_that_were_never_observed_are_counted() -> None:
     assert scorer.unseen == 3
 
 
+@pytest.mark.slow
 def test_many_parts_within_a_window_in_time_grow_old() -> None:
     """Runs of a longer pattern have so many ages that the window has few parts; they must not stay young."""
     random = np.random.default_rng(4)

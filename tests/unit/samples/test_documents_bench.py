@@ -20,6 +20,8 @@ sys.path.append(str(SCRIPTS))
 import xseq as benchmark  # noqa: E402
 from xseq_peers import NEEDS, PEERS, peer_queries  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(("peer", "query", "kind"), [*peer_queries(), ("Saxon", "Figure 1", "stocks")])
 def test_others_count_the_same(peer: str, query: str, kind: str, tmp_path: Path) -> None:

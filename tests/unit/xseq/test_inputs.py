@@ -53,6 +53,7 @@ def test_recognition_of_a_column_stops_at_the_first_match(query: str) -> None:
     assert not made.recognises(pa.array(["<shop", "<shop/>"]), on_error="collect")
 
 
+@pytest.mark.slow
 def test_batches_of_a_column_come_before_its_end() -> None:
     column = pa.array([*[XML] * 5000, "<shop"])
     batches = ostinato.xseq(IDS).batches(column)

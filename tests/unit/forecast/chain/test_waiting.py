@@ -69,6 +69,7 @@ def test_too_much_memory_is_an_error_that_says_what_to_lower() -> None:
     assert found.states == 6 and len(waiting_times(found, 1000, max_bytes=24_000)) == 6
 
 
+@pytest.mark.slow
 def test_the_kernels_do_the_same_without_compiling() -> None:
     paths = {"PYTHONPATH": str(Path(ostinato.__file__).parents[1]), "NUMBA_DISABLE_JIT": "1"}
     names = [f"{Path(__file__)}::{name}" for name in ("test_the_worked_example_of_figure_5",)]

@@ -17,6 +17,8 @@ from ostinato.forecast.pattern import ForecastPattern
 from ostinato.forecast.symbols.age_grid import Grid, GridWalk, Pace, choose_grid
 from ostinato.forecast.symbols.pace import PaceMeter
 
+pytestmark = pytest.mark.slow
+
 SECOND = 10**9
 CLOCK = Clock("ts", pa.int64())
 

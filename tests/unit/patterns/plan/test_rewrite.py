@@ -99,6 +99,7 @@ def test_split_predicate() -> None:
     assert split_predicate(Call("and", (joined, z))) == [[joined, z]]
 
 
+@pytest.mark.slow
 def test_long_formulas_are_no_problem() -> None:
     """Two thousand parts, each with a filter at the top: no recursion over them, and no copies."""
     parts = " ; ".join(f"A AS x{index}" for index in range(2_000))

@@ -55,6 +55,7 @@ CLAUSES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["ALL", "NXT", "LAST", "MAX", "STRICT"])
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_strategies_and_clauses(formula: str, strategy: str) -> None:

@@ -10,6 +10,8 @@ import pytest
 import ostinato as ost
 from support.correlated import PAIR, found
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("condition", ["x.s = y.s", "x.s = y.t", "x.s < y.s AND x.n = y.n", "lower(x.s) = y.t"])
 def test_many_different_texts(condition: str) -> None:

@@ -15,6 +15,8 @@ import ostinato as ost
 from ostinato.patterns.runtime.engine import Engine
 from support.correlated import PAIR, agrees, found, positions
 
+pytestmark = pytest.mark.slow
+
 OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
 
 # Types ----------------------------------------------------------------------------------------------------------------

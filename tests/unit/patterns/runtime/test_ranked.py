@@ -51,6 +51,7 @@ def ranked(engine: Engine) -> Ranked:
     return engine.matcher
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("max_states", [1000, 2, 4])
 def test_joining_halves_is_replaying_the_window(monkeypatch: pytest.MonkeyPatch, max_states: int) -> None:
     """Whatever the batches and restarts; with few states allowed, replaying takes over in the middle of a stream."""

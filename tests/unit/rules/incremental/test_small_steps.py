@@ -58,6 +58,7 @@ QUERIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES.keys())
 @pytest.mark.parametrize("size", [1, SMALL_STEP, SMALL_STEP + 1])
 def test_few_at_a_time(query: str, size: int) -> None:

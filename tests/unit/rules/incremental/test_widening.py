@@ -44,6 +44,7 @@ def values(rows: Rows) -> list[tuple[Any, ...]]:
     return sorted((tuple(each.get(name) for name in names) for each in rows), key=str)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "rows"),
     [

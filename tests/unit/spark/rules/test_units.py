@@ -30,6 +30,8 @@ from support.generators.rules import SCHEMA, Strata, cases, program
 from support.generators.terms import Row
 from unit.spark.patterns.test_processor import Store
 
+pytestmark = pytest.mark.slow
+
 Case = tuple[Strata, list[Row]]
 START = datetime(2026, 1, 1, tzinfo=UTC)
 TIMED = SCHEMA.set(1, SCHEMA.field(1).with_type(pa.timestamp("us", tz="UTC")))

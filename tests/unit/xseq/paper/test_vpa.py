@@ -108,6 +108,7 @@ def test_containment_of_queries() -> None:
 simple = paths(predicates=st.nothing(), intersect=False, variables=False)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(simple, simple, st.lists(documents(), min_size=1, max_size=4))
 def test_closure(left: Path, right: Path, written: list[bytes]) -> None:
