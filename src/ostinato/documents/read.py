@@ -223,13 +223,13 @@ def to_utf8(reader: ByteReader, encoding: str | None, source: str | None) -> Byt
     elif marked is not None:
         chosen = marked
         if declared is not None and _known(declared, source) != chosen:
-            raise _disagree(f"begins with the mark of {marked}", declared, marked, source)
+            raise _disagree(f"the document begins with the mark of {marked}", declared, marked, source)
     else:
         chosen = next((name for start, name in _UNMARKED if head.startswith(start)), "utf-8")
         if declared is not None:
             chosen = _known(declared, source)
             if chosen.startswith(("utf-16", "utf-32")):
-                raise _disagree("is not", declared, "utf-8", source)
+                raise _disagree("the document is in another encoding", declared, "utf-8", source)
     rest = _Ahead(head[len(mark) :], reader)
     return rest if chosen == "utf-8" else _Recoded(rest, chosen, source)
 
@@ -247,10 +247,9 @@ def _head(reader: ByteReader) -> bytes:
     return room[:count].tobytes()
 
 
-def _disagree(what: str, declared: str, real: str, source: str | None) -> DataError:
+def _disagree(fact: str, declared: str, real: str, source: str | None) -> DataError:
     return DataError(
-        f"the declaration says encoding={declared!r}, but the document {what}"
-        + (" written so" if what == "is not" else ""),
+        f"the declaration says encoding={declared!r}, but {fact}",
         source=source,
         fix=Message("say which is right, as in ", Option("encoding", real)),
     )

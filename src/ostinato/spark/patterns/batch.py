@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def detect_batch(source: Source, *, parallel: int | None = None) -> DataFrame:
-    """The matches of all queries. `parallel`: into how many ranges of time a stream without a key is cut."""
+    """The matches of all queries. A stream without a key is cut into `parallel` ranges of time."""
     wanted = source.relevant_to(source.readings)
     # A row without a time is kept: it is an error to be told.
     timeless = column(source.binding.time or "").isNull()

@@ -46,8 +46,8 @@ def detect(
     on with the number it was begun with. `metrics` names the counts in Spark's progress ("ostinato"); two detections in
     one stream need different names.
 
-    Batch: `parallel` is into how many ranges of time a stream is cut (default: as many as Spark shuffles into where
-    there is no PARTITION BY, else 1); finding them runs a small job at once.
+    Batch: the stream is cut into `parallel` ranges of time (default: the number of shuffle partitions of Spark where
+    there is no PARTITION BY, else 1); a small job runs at once to find them.
     """
     read = prepare(queries, frame, time=time, type=type, order_by=order_by, events=events, limits=limits)
     for option, value in (("buckets", buckets), ("parallel", parallel)):

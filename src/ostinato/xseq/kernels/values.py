@@ -135,7 +135,7 @@ def _order_of_digits(data: Any, others: Any, low: int, high: int, other: int, en
 
 @kernel(types.int64(view(types.uint8), array(types.uint8), *[types.int64] * 4))
 def whole_order(buffer: Any, held: Any, start: int, size: int, other: int, others: int) -> Any:
-    """-1, 0, 1 as the first whole number is less than, is, or is more than the second; 2 if one is not written so."""
+    """-1, 0 or 1 if the first whole number is less than, equal to or more than the second; 2 if either is not one."""
     one, two = start if start >= 0 else -1 - start, other if other >= 0 else -1 - other
     sign, low, high = _digits(buffer, one, one + size) if start >= 0 else _digits(held, one, one + size)
     second, first, end = _digits(buffer, two, two + others) if other >= 0 else _digits(held, two, two + others)
