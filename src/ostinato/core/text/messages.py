@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -212,6 +212,13 @@ def advise_condition(place: Place) -> Advice | None:
     if place.last() == "IN":
         return Advice(place.reason, "write a list in brackets: x.a IN (1, 2, 3)")
     return None
+
+
+def advise_operator(place: Place, language: str, fixes: Mapping[str, str]) -> Advice | None:
+    """For an operator of other languages: what this one writes instead."""
+    if place.found not in fixes:
+        return None
+    return Advice(f"`{place.found}` is not an operator of {language}", fixes[place.found])
 
 
 def advise_dangling_operator(place: Place) -> Advice | None:

@@ -39,5 +39,4 @@ def comparable_states(transducer: Transducer, *, latest: bool) -> tuple[int, ...
 
 def _together(one: Transition, other: Transition) -> bool:
     """Whether one event may take both transitions with the same mark."""
-    relations = {t.condition.relation for t in (one, other) if t.condition is not None} - {None}
-    return (one.mark is None) == (other.mark is None) and len(relations) < 2
+    return (one.mark is None) == (other.mark is None) and not one.excludes(other)

@@ -45,7 +45,6 @@ def never_nested(transducer: Transducer) -> bool:
 def _together(one: Transition, other: Transition) -> bool:
     """Whether one event may take both transitions."""
     asked = [t.condition for t in (one, other) if t.condition is not None]
-    relations = {condition.relation for condition in asked} - {None}
     refused = {condition for t in (one, other) for condition in t.unless}
     implied = {*asked, *(Condition(condition.relation) for condition in asked), Condition()}
-    return len(relations) < 2 and refused.isdisjoint(implied)
+    return not one.excludes(other) and refused.isdisjoint(implied)

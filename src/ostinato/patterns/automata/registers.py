@@ -203,7 +203,7 @@ def is_ambiguous(transducer: Transducer) -> bool:
         left, right, differ = todo.pop()
         for one in leaving.get(left, ()):
             for other in leaving.get(right, ()):
-                if (one.mark is None) != (other.mark is None) or _exclude(one, other):
+                if (one.mark is None) != (other.mark is None) or one.excludes(other):
                     continue
                 apart = differ or one != other
                 if apart and one.mark is not None and {one.target, other.target} <= transducer.final:
@@ -213,12 +213,6 @@ def is_ambiguous(transducer: Transducer) -> bool:
                     seen.add(pair)
                     todo.append(pair)
     return False
-
-
-def _exclude(one: Transition, other: Transition) -> bool:
-    """Whether no event can take both: they ask for different types."""
-    relations = {t.condition.relation for t in (one, other) if t.condition is not None} - {None}
-    return len(relations) > 1
 
 
 def find_contradiction(transducer: Transducer) -> Expr | None:

@@ -42,6 +42,10 @@ class Transition:
         """Whether it does so for every event that is not forbidden."""
         return self.stays and self.condition is None
 
+    def excludes(self, other: Transition) -> bool:
+        """Whether no event can take both, because they ask for different types."""
+        return len({t.condition.relation for t in (self, other) if t.condition is not None} - {None}) > 1
+
     @property
     def reads(self) -> frozenset[str]:
         """The registers it reads."""

@@ -272,9 +272,7 @@ def _half_closed(place: Place) -> Advice | None:
 
 def _foreign_operator(place: Place) -> Advice | None:
     fixes = {"&&": "write and", "&": "write and", "||": "write or", "|": "write or", "==": "write =", "!": "write not"}
-    if place.found not in fixes:
-        return None
-    return Advice(f"`{place.found}` is not an operator of rules", fixes[place.found])
+    return slips.advise_operator(place, "rules", fixes)
 
 
 def _no_end(place: Place) -> Advice | None:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ostinato.patterns.diagram import Drawing, Label, State
 from ostinato.viz import svg
+from ostinato.viz.automaton import Drawing, DrawnState, EdgeLabel
 from ostinato.xseq.paper.fragments import SKIP
 from ostinato.xseq.paper.vpa import VPA, VPAMove
 
@@ -39,7 +39,7 @@ class VPADiagram:
         for state in order:
             role, _, step = state.partition(" ")
             name, caption = (role, step) if len(role) <= 4 else ("", state)
-            states.append(State(name, caption, state in automaton.final, state in automaton.initial))
+            states.append(DrawnState(name, caption, state in automaton.final, state in automaton.initial))
         return Drawing(states, {edge: _label(moves) for edge, moves in between.items()}).document(self.title)
 
     def _repr_svg_(self) -> str:
@@ -73,12 +73,12 @@ def _edges(automaton: VPA) -> Iterator[tuple[str, str, str, VPAMove]]:
             yield f"<*>…</*>{test}", move.source, back[move.stack], move
 
 
-def _label(moves: list[tuple[str, VPAMove]]) -> Label:
+def _label(moves: list[tuple[str, VPAMove]]) -> EdgeLabel:
     """One label for all moves between the same two states; what an open or close tag does is marked by its sign."""
     lines = [(_short(text), False) for text, _ in moves]
     if len(lines) > _LINES:
         lines = [*lines[: _LINES - 1], (f"… {len(moves) - _LINES + 1} more", False)]
-    return Label(tuple(lines), "\n".join(str(move) for _, move in moves))
+    return EdgeLabel(tuple(lines), "\n".join(str(move) for _, move in moves))
 
 
 def _short(text: str) -> str:

@@ -118,9 +118,7 @@ def _operator(place: Place) -> Advice | None:
         "−": "write -",
         "^": "there are + - * div mod",
     }
-    if place.found not in fixes:
-        return None
-    return Advice(f"`{place.found}` is not an operator of XSeq", fixes[place.found])
+    return slips.advise_operator(place, "XSeq", fixes)
 
 
 def _colon(place: Place) -> Advice | None:

@@ -76,9 +76,7 @@ def _foreign_operator(place: Place) -> Advice | None:
         "->": "write `;` for `and then`",
         "!": "write NOT",
     }
-    if place.found not in fixes:
-        return None
-    return Advice(f"`{place.found}` is not an operator of CEL", fixes[place.found])
+    return messages.advise_operator(place, "CEL", fixes)
 
 
 def _select_list(place: Place) -> Advice | None:

@@ -87,9 +87,7 @@ def _foreign_operator(place: Place) -> Advice | None:
         "↓": "write `->`",
         "{": "write the test as often as it shall come, or `*`, `+`, `?` after it",
     }
-    if place.found not in fixes:
-        return None
-    return Advice(f"`{place.found}` is not an operator of SREM", fixes[place.found])
+    return messages.advise_operator(place, "SREM", fixes)
 
 
 def _stored_where(place: Place) -> Advice | None:
