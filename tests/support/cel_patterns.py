@@ -11,16 +11,16 @@ from ostinato.patterns.syntax.nodes import repeated_variables
 from ostinato.rules.plan.embedded_cel import match_columns, select_all_variables
 from ostinato.rules.syntax.nodes import CelPattern
 from ostinato.rules.terms.data import from_row
-from ostinato.rules.terms.event import Event
+from ostinato.rules.terms.event import IntervalEvent
 from support.answers import item_value
 from support.generators.cel import Row
 
 
-def cel_patterns(rows: list[Row], ticks_per_second: int = 1) -> Callable[[CelPattern], Iterable[Event]]:
+def cel_patterns(rows: list[Row], ticks_per_second: int = 1) -> Callable[[CelPattern], Iterable[IntervalEvent]]:
     """The matches over incoming rows, by end: `match { column { … } }` from the first event to the last."""
     stream = sorted(rows, key=lambda row: row["end"])
 
-    def patterns(pattern: CelPattern) -> Iterable[Event]:
+    def patterns(pattern: CelPattern) -> Iterable[IntervalEvent]:
         query = compile_text(select_all_variables(pattern.query), "cel").query
         many = repeated_variables(query.formula)
         items = query.items or ()
@@ -33,6 +33,6 @@ def cel_patterns(rows: list[Row], ticks_per_second: int = 1) -> Callable[[CelPat
             term = from_row(
                 "match", {name: values[name] for name in match_columns(query) if not name.startswith("#")}, without=()
             )
-            yield Event(first["begin"] * ticks_per_second, last["end"] * ticks_per_second, term)
+            yield IntervalEvent(first["begin"] * ticks_per_second, last["end"] * ticks_per_second, term)
 
     return patterns

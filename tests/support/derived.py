@@ -8,13 +8,14 @@ from typing import Any
 import pyarrow as pa
 
 from ostinato.rules.terms.data import Child, DataTerm, from_canonical, from_row
-from ostinato.rules.terms.event import Event
+from ostinato.rules.terms.event import IntervalEvent
 
 
-def events_in(answer: pa.Table) -> frozenset[Event]:
+def events_in(answer: pa.Table) -> frozenset[IntervalEvent]:
     """The derived events of an answer with times in whole seconds; a term that a variable held comes as its text."""
     return frozenset(
-        Event(int(row["begin"]), int(row["end"]), _with_terms(from_row(row["type"], row))) for row in answer.to_pylist()
+        IntervalEvent(int(row["begin"]), int(row["end"]), _with_terms(from_row(row["type"], row)))
+        for row in answer.to_pylist()
     )
 
 
@@ -30,7 +31,7 @@ def _read(child: Child) -> Child:
     return child
 
 
-def compared(events: Iterable[Event]) -> set[Any]:
+def compared(events: Iterable[IntervalEvent]) -> set[Any]:
     """What of events can differ: a row has no order of columns of its own, and several values are several elements."""
     return {(event.begin, event.end, _shape(event.term)) for event in events}
 

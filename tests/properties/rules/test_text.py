@@ -66,14 +66,19 @@ expressions: st.SearchStrategy[Expr] = st.recursive(leaves, _larger, max_leaves=
 
 # Query terms.
 
-terms: st.SearchStrategy[n.QueryTerm] = st.recursive(
-    st.one_of(st.builds(n.Const, st.one_of(numbers, texts, st.booleans())), st.builds(n.Bind, names)),
-    lambda inner: st.one_of(
+
+def _around(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.one_of(
         st.builds(n.Element, labels, st.lists(inner, max_size=3).map(tuple), st.booleans(), st.booleans()),
         st.builds(n.Bind, names, inner),
         st.builds(n.Desc, inner),
         st.builds(n.Optional, inner),
-    ),
+    )
+
+
+terms: st.SearchStrategy[n.QueryTerm] = st.recursive(
+    st.one_of(st.builds(n.Const, st.one_of(numbers, texts, st.booleans())), st.builds(n.Bind, names)),
+    _around,
     max_leaves=5,
 )
 elements = st.builds(n.Element, labels, st.lists(terms, max_size=3).map(tuple), st.booleans(), st.booleans())
@@ -92,11 +97,11 @@ def _made(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[n.Make]:
     return st.builds(n.Make, labels, st.lists(inner, max_size=3).map(tuple), st.booleans())
 
 
-constructs: st.SearchStrategy[n.ConstructTerm] = st.recursive(
-    st.one_of(values, aggregates),
-    lambda inner: st.one_of(_made(inner), st.builds(n.All, st.one_of(values, _made(inner)), groups, orders)),
-    max_leaves=4,
-)
+def _made_or_all(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.one_of(_made(inner), st.builds(n.All, st.one_of(values, _made(inner)), groups, orders))
+
+
+constructs: st.SearchStrategy[n.ConstructTerm] = st.recursive(st.one_of(values, aggregates), _made_or_all, max_leaves=4)
 
 
 # Conditions: a connective over data alone is one Data, and none holds another of its own kind.
@@ -155,19 +160,23 @@ atoms: st.SearchStrategy[n.Body] = st.one_of(
     st.builds(n.While, names, elements, st.just(False), bindings, bindings),
 )
 wheres = st.lists(conditions, max_size=2).map(tuple)
-bodies: st.SearchStrategy[n.Body] = st.recursive(
-    atoms,
-    lambda inner: st.builds(
+
+
+def _combined(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.builds(
         lambda kind, parts, where: kind(tuple(parts), where),
         st.sampled_from([n.Conjunction, n.Disjunction]),
         st.lists(inner, min_size=1, max_size=3),
         wheres,
-    ),
-    max_leaves=4,
-)
-programs = st.lists(st.tuples(_made(constructs), bodies), min_size=1, max_size=2).map(
-    lambda rules: n.Ruleset(tuple(n.Rule(head, body, number) for number, (head, body) in enumerate(rules, 1)))
-)
+    )
+
+
+def _ruleset(rules: list[tuple[n.Make, n.Body]]) -> n.Ruleset:
+    return n.Ruleset(tuple(n.Rule(head, body, number) for number, (head, body) in enumerate(rules, 1)))
+
+
+bodies: st.SearchStrategy[n.Body] = st.recursive(atoms, _combined, max_leaves=4)
+programs = st.lists(st.tuples(_made(constructs), bodies), min_size=1, max_size=2).map(_ruleset)
 
 
 @settings(max_examples=45, deadline=None)

@@ -13,7 +13,7 @@ from ostinato.errors import QueryError
 from ostinato.rules.incremental.engine import RuleEngine
 from ostinato.rules.program import RuleProgram
 from ostinato.rules.syntax.format import program_text
-from ostinato.rules.terms.event import Event
+from ostinato.rules.terms.event import IntervalEvent
 from support.derived import compared, events_in
 from support.generators.rules import Strata, cases, program
 from support.generators.terms import Row
@@ -30,7 +30,7 @@ def _sparse(row: Row, data: Any) -> Row:
     return {**kept, **(whole if data.draw(st.booleans()) else {}), **data.draw(_more)}
 
 
-def _live(rules: RuleProgram, rows: list[Row], data: Any) -> frozenset[Event]:
+def _live(rules: RuleProgram, rows: list[Row], data: Any) -> frozenset[IntervalEvent]:
     engine = rules.engine()
     tables = []
     while rows:

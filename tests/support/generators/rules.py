@@ -19,7 +19,7 @@ from ostinato.core.expressions import COMPARISONS, Call, Expr, Literal, Variable
 from ostinato.rules.semantics.fixpoint import derived_events, fixpoint
 from ostinato.rules.syntax import nodes as n
 from ostinato.rules.terms.data import from_row
-from ostinato.rules.terms.event import Event
+from ostinato.rules.terms.event import IntervalEvent
 from support.generators.terms import Draw, Row, nested_element, nested_streams, pick, record
 
 SECOND = 1_000_000_000
@@ -53,10 +53,10 @@ def streams(draw: Draw, max_size: int = 10) -> list[Row]:
     return sorted(rows, key=lambda row: row["end"])
 
 
-def events_of(rows: Sequence[Row], ticks_per_second: int = 1) -> frozenset[Event]:
+def events_of(rows: Sequence[Row], ticks_per_second: int = 1) -> frozenset[IntervalEvent]:
     """The rows as events: equal ones are one."""
     return frozenset(
-        Event(row["begin"] * ticks_per_second, row["end"] * ticks_per_second, from_row(row["type"], row))
+        IntervalEvent(row["begin"] * ticks_per_second, row["end"] * ticks_per_second, from_row(row["type"], row))
         for row in rows
     )
 
@@ -83,7 +83,9 @@ def cases(draw: Draw, *, alls: bool = True, recursion: bool = True, nested: bool
     return _program(draw, events_of(rows), alls=alls, recursion=recursion, nested=nested), rows
 
 
-def _program(draw: Draw, known: frozenset[Event] | None, *, alls: bool, recursion: bool, nested: bool) -> Strata:
+def _program(
+    draw: Draw, known: frozenset[IntervalEvent] | None, *, alls: bool, recursion: bool, nested: bool
+) -> Strata:
     schema: dict[str, tuple[str, ...]] = dict.fromkeys(INCOMING, ("k", "v", "w"))
     strata: Strata = []
     for label in DERIVED[: pick(draw, 1, 2, 3)]:
@@ -98,7 +100,7 @@ def _program(draw: Draw, known: frozenset[Event] | None, *, alls: bool, recursio
     return [[replace(rule, number=next(numbers)) for rule in rules] for rules in strata]
 
 
-def _more(rules: Sequence[n.NormalRule], known: frozenset[Event] | None) -> frozenset[Event] | None:
+def _more(rules: Sequence[n.NormalRule], known: frozenset[IntervalEvent] | None) -> frozenset[IntervalEvent] | None:
     return None if known is None else fixpoint([rules], known, ticks_per_second=1)
 
 
@@ -136,7 +138,7 @@ class _Writer:
     draw: Draw
     schema: dict[str, tuple[str, ...]]  # attributes of each label that may be read
     nested: bool
-    known: frozenset[Event] | None = None  # what the parts of the rule are tried on
+    known: frozenset[IntervalEvent] | None = None  # what the parts of the rule are tried on
     bound: Bound = field(default_factory=lambda: {"k": [], "v": [], "w": [], "t": []})
     literals: int = 0
 

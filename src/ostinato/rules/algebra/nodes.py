@@ -20,7 +20,7 @@ MERGED = ""  # the identifier of the one interval that merging leaves: its times
 
 
 @dataclass(frozen=True)
-class Schema:
+class RelationSchema:
     """sch(R): identifiers with times, identifiers with references, data attributes, each in order."""
 
     times: tuple[str, ...]
@@ -48,8 +48,8 @@ class Match:
     bound: str | None = None
 
     @cached_property
-    def schema(self) -> Schema:
-        return Schema((self.ident,), (self.ident,), term_variables(self.term, self.bound))
+    def schema(self) -> RelationSchema:
+        return RelationSchema((self.ident,), (self.ident,), term_variables(self.term, self.bound))
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class TimerStream:
     timer: n.RelativeTimer
 
     @property
-    def schema(self) -> Schema:
-        return Schema((self.timer.ident,), (self.timer.ident, self.timer.anchor), ())
+    def schema(self) -> RelationSchema:
+        return RelationSchema((self.timer.ident,), (self.timer.ident, self.timer.anchor), ())
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ class FixedStream:
     timer: n.AbsoluteTimer
 
     @property
-    def schema(self) -> Schema:
-        return Schema((self.timer.ident,), (self.timer.ident,), ())
+    def schema(self) -> RelationSchema:
+        return RelationSchema((self.timer.ident,), (self.timer.ident,), ())
 
 
 @dataclass(frozen=True)
@@ -110,9 +110,11 @@ class Join:
     keep_right: tuple[RelevanceBound, ...] = ()
 
     @cached_property
-    def schema(self) -> Schema:
+    def schema(self) -> RelationSchema:
         left, right = self.left.schema, self.right.schema
-        return Schema(_union(left.times, right.times), _union(left.refs, right.refs), _union(left.data, right.data))
+        return RelationSchema(
+            _union(left.times, right.times), _union(left.refs, right.refs), _union(left.data, right.data)
+        )
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ class Select:
     input: Node
 
     @property
-    def schema(self) -> Schema:
+    def schema(self) -> RelationSchema:
         return self.input.schema
 
 
@@ -139,7 +141,7 @@ class Project:
             raise OstinatoError(f"a projection keeps data attributes, and these are not: {', '.join(sorted(unknown))}")
 
     @property
-    def schema(self) -> Schema:
+    def schema(self) -> RelationSchema:
         return replace(self.input.schema, data=self.data)
 
 
@@ -161,9 +163,9 @@ class TemporalJoin:
     keep_right: tuple[RelevanceBound, ...] = ()
 
     @cached_property
-    def schema(self) -> Schema:
+    def schema(self) -> RelationSchema:
         left, right = self.left.schema, self.right.schema
-        return Schema(left.times, left.refs, _union(left.data, right.data))
+        return RelationSchema(left.times, left.refs, _union(left.data, right.data))
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,7 @@ class AntiJoin:
     keep_right: tuple[RelevanceBound, ...] = ()
 
     @property
-    def schema(self) -> Schema:
+    def schema(self) -> RelationSchema:
         return self.left.schema
 
 
@@ -190,7 +192,7 @@ class Merge:
     input: Node
 
     @property
-    def schema(self) -> Schema:
+    def schema(self) -> RelationSchema:
         kept = tuple(ident for ident in self.input.schema.times if ident not in self.events)
         return replace(self.input.schema, times=(MERGED, *kept))
 
@@ -204,10 +206,10 @@ class Rename:
     input: Node
 
     @cached_property
-    def schema(self) -> Schema:
+    def schema(self) -> RelationSchema:
         events, data = ({old: new for new, old in pairs} for pairs in (self.events, self.data))
         of = self.input.schema
-        return Schema(
+        return RelationSchema(
             tuple(events.get(ident, ident) for ident in of.times),
             tuple(events.get(ident, ident) for ident in of.refs),
             tuple(data.get(name, name) for name in of.data),
@@ -237,8 +239,8 @@ class Construct:
     collected: tuple[Collected, ...] = ()
 
     @property
-    def schema(self) -> Schema:
-        return Schema((MERGED,), (), ())
+    def schema(self) -> RelationSchema:
+        return RelationSchema((MERGED,), (), ())
 
     @property
     def events(self) -> tuple[str, ...]:
@@ -257,7 +259,7 @@ class Point:
     """A materialisation point, by its name."""
 
     name: str
-    schema: Schema = field(compare=False)
+    schema: RelationSchema = field(compare=False)
 
 
 Part = OneOf["Δ", "◦", "◦∪Δ"]
@@ -271,7 +273,7 @@ class At:
     input: Point | Match | FixedStream
 
     @property
-    def schema(self) -> Schema:
+    def schema(self) -> RelationSchema:
         return self.input.schema
 
 
@@ -280,7 +282,7 @@ class Union:
     inputs: tuple[Node, ...]
 
     @property
-    def schema(self) -> Schema:
+    def schema(self) -> RelationSchema:
         return self.inputs[0].schema
 
 

@@ -26,7 +26,7 @@ from ostinato.rules.incremental.stream_binding import StreamBinding, UnboundProg
 from ostinato.rules.incremental.widening import conform_rows, widen_events
 from ostinato.rules.plan.check import parse_and_check
 from ostinato.rules.relational.kinds import TERM, Attributes
-from ostinato.rules.runtime.bound_program import BoundProgram, cast_column
+from ostinato.rules.runtime.bound_program import BoundProgram, ensure_type
 from ostinato.rules.runtime.ingest import LABEL, untag
 from ostinato.rules.runtime.times import TimeColumns
 from ostinato.rules.syntax.nodes import Ruleset
@@ -176,7 +176,7 @@ class RuleEngine:
             except BaseException:
                 # What is derived already is given by the next call; what is not done waits on.
                 self._waiting = pa.concat_tables([*(events for events, _ in parts[place:]), later])
-                self.stopped = "" if self._steps.restorable else _STOPPED
+                self.stopped = "" if self._steps.is_undoable else _STOPPED
                 raise
         self._waiting = later
         tables, self._ready = self._ready, []
@@ -215,7 +215,7 @@ class RuleEngine:
                 elif kinds[field.name] is TERM:
                     data[field.name] = pa.array(map(_as_text, rows[columns[field.name]].to_pylist()), pa.string())
                 else:
-                    data[field.name] = cast_column(rows[columns[field.name]], field.type)
+                    data[field.name] = ensure_type(rows[columns[field.name]], field.type)
             tables.append(pa.table(data))
             self.derived += len(rows)
         answer = (

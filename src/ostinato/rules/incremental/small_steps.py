@@ -45,7 +45,7 @@ class SmallSteps:
                 ends = [self.generator.names.time(ident, "end") for ident in node.schema.times]
                 self._ends[name] = [self.generator.columns(node).index(end) for end in ends]
 
-    def found(self, events: pa.Table) -> dict[str, PointTuples]:
+    def additions(self, events: pa.Table) -> dict[str, PointTuples]:
         """What the events add to each point that Python can compute."""
         columns = events.to_pydict()
         rows = {name: match(columns) for name, match in self._matches.items()}

@@ -49,7 +49,7 @@ class StepEvaluator:
         self.waiting: dict[str, int | None] = {}  # of each point that waits, the next time at which a tuple ends
         self._matchers: dict[str, TermMatcher] = {}
         self._expired: dict[str, str | None] = {}
-        self._few = SmallSteps(self.program)
+        self._small_steps = SmallSteps(self.program)
         self._found: dict[str, PointTuples] = {}  # what the step adds to points, as far as Python has found it
         self._empty = {label: self._nothing(label) for label in self.program.rules_of}
         self._statements = Statements(self.plan.query_plan.definitions, self.generator, self.store)
@@ -84,7 +84,7 @@ class StepEvaluator:
         self.store.run(f"CREATE TABLE {quote_identifier(name)} ({', '.join(columns)})")
         self.sizes[name] = self._kept[name] = 0
         point = Point(name, node.schema)
-        gone = self.generator.expired(point, [use.bounds for use in relevance.uses])
+        gone = self.generator.expiry_condition(point, [use.bounds for use in relevance.uses])
         self._expired[name] = None if gone is None else write_sql(gone, "duckdb")
         if relevance.waits:
             self.waiting[name] = None
@@ -98,7 +98,7 @@ class StepEvaluator:
         derived = label in self.program.rules_of
         if derived:
             self._create(derived_table(label), self._nothing(label).schema)
-        self.store.define(stream_table(label), self.program.stream(label, derived=derived), kept=False)
+        self.store.define(stream_table(label), self.program.stream_query(label, derived=derived), kept=False)
 
     def _create(self, table: str, schema: pa.Schema) -> None:
         columns = [
@@ -119,9 +119,9 @@ class StepEvaluator:
     def step(self, events: pa.Table, previous: int, now: int) -> Derived:
         """`events` end after `previous` and not after `now`; gives the derived events that do.
 
-        Where it fails, all is as it was before, if `restorable`.
+        Where it fails, all is as it was before, if `is_undoable`.
         """
-        if not self.restorable:
+        if not self.is_undoable:
             return self._step(events, previous, now)
         sizes, waiting = dict(self.sizes), dict(self.waiting)
         try:
@@ -143,7 +143,7 @@ class StepEvaluator:
         self.sizes = sizes
 
     @property
-    def restorable(self) -> bool:
+    def is_undoable(self) -> bool:
         """Whether a step can be undone: the state of patterns is not in tables."""
         return not self.engines
 
@@ -151,7 +151,7 @@ class StepEvaluator:
         streams: set[Stream] = set(pc.unique(events[LABEL]).to_pylist()) if len(events) else set()
         self._large = len(events) >= _MANY
         self._incoming = events if streams else None
-        self._found = self._few.found(events) if len(events) <= SMALL_STEP else {}
+        self._found = self._small_steps.additions(events) if len(events) <= SMALL_STEP else {}
         for stream, engine in self.engines.items():
             matches = self.bound.patterns[stream].matches(engine, events, now)
             if len(matches):
@@ -187,7 +187,7 @@ class StepEvaluator:
                 active.add(name)
                 if name in self._matchers:
                     self._match(name, node, times)
-            elif isinstance(node, FixedStream) or self._few.adds_nothing(name, self._found):
+            elif isinstance(node, FixedStream) or self._small_steps.adds_nothing(name, self._found):
                 continue
             statement = self._statements.of(definition, active, large=self._large)
             if statement is None:
@@ -222,7 +222,7 @@ class StepEvaluator:
         if name in self.sizes:
             self.store.insert_rows(name, rows)
             self.sizes[name] += len(rows)
-        ends = self._few.ends(name, rows) if name in self.waiting else [now]
+        ends = self._small_steps.ends(name, rows) if name in self.waiting else [now]
         if min(ends) <= now:
             active.add(name)
         else:
@@ -277,7 +277,7 @@ class StepEvaluator:
         """What one rule makes in the columns of its label."""
         if len(self.program.rules_of[label]) > 1:
             self.store.connection.register(rule, rows)
-            text = write_sql(self.program.derived(label, [rule]), "duckdb")
+            text = write_sql(self.program.derived_query(label, [rule]), "duckdb")
             rows = self.store.arrow(text)
         wanted = self._empty[label].schema
         return rows if rows.schema.equals(wanted) else rows.cast(wanted)

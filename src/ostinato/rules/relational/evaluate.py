@@ -10,7 +10,7 @@ from ostinato.rules.relational.sql_names import derived_table
 from ostinato.rules.relational.sql_program import RelationStore, SqlProgram, define, deriving_rules
 
 
-def evaluate(
+def evaluate_program(
     program: SqlProgram, store: RelationStore, limits: RuleLimits | None = None, *, natively: bool = False
 ) -> exp.Query:
     """Define everything in order and return the query of the answer. Recursive groups run to their fixpoint here.
@@ -33,5 +33,5 @@ def evaluate(
         for label in {rule.head.label for rule in group.rules}:
             made.setdefault(label, []).extend(deriving_rules(definitions, label))
             if last[label] == number:
-                store.define(derived_table(label), program.derived(label, made[label]), kept=True)
-    return program.answer(program.rules_of)
+                store.define(derived_table(label), program.derived_query(label, made[label]), kept=True)
+    return program.answer_query(program.rules_of)

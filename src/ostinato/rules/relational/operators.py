@@ -342,7 +342,7 @@ class SqlGenerator:
 
     # Forgetting
 
-    def expired(self, point: cera.Point, uses: Iterable[tuple[cera.RelevanceBound, ...]]) -> Sql | None:
+    def expiry_condition(self, point: cera.Point, uses: Iterable[tuple[cera.RelevanceBound, ...]]) -> Sql | None:
         """The condition under which a tuple can take part in nothing new; None where it may matter for ever."""
         deadlines: list[Sql] = [self.end(point)]
         for bounds in uses:

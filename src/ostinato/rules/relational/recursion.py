@@ -37,7 +37,7 @@ def run_rounds(
     if natively and finite and rounds.is_linear:
         rounds.run_natively(made)
         return
-    known = rounds.begin(made)
+    known = rounds.start(made)
     most = None if finite else limits.rounds
     number = 0
     while rounds.found:
@@ -51,7 +51,7 @@ def run_rounds(
                     Limit("rounds", "RuleLimits"),
                 ),
             )
-        known += rounds.go_on()
+        known += rounds.run_round()
         number += 1
     rounds.finish(made)
 
@@ -73,7 +73,9 @@ class _Rounds:
                 self._queries[definition.name] = construct_sql(generator, definition.name, node)
             else:
                 self._queries[definition.name] = generator.select(node)
-        self._streams = {label: program.made(label, new_table(derived_table(label))) for label in self._read()}
+        self._streams = {
+            label: program.derived_as_stream(label, new_table(derived_table(label))) for label in self._read()
+        }
         self._candidates = {label: self._except(label) for label in self.labels}
         # Points that are looked up again, and what is derived, grow by what is new.
         grow = [each.name for each, _ in self.rounds.additions if each.name in self.rounds.looked_up]
@@ -96,9 +98,9 @@ class _Rounds:
         (label,) = self.labels
         rules = deriving_rules(self.definitions, label)
         known = [_whole(derived_table(label))] if label in made else []
-        first = exp.union(*known, self.program.derived(label, rules), distinct=True) if known else None
-        start = (first or self.program.derived(label, rules)).subquery("start")
-        following = exp.select("*").from_(self.program.derived(label, rules, new=True).subquery("new"))
+        first = exp.union(*known, self.program.derived_query(label, rules), distinct=True) if known else None
+        start = (first or self.program.derived_query(label, rules)).subquery("start")
+        following = exp.select("*").from_(self.program.derived_query(label, rules, new=True).subquery("new"))
         for stream, events in self._streams.items():
             following = following.with_(_named(new_table(stream_table(stream))), as_=events)
         for name, query in self._queries.items():
@@ -119,7 +121,7 @@ class _Rounds:
 
     def _except(self, label: str, *, new: bool = True) -> exp.Query:
         """What the rules of the group derive that was not known."""
-        derived = self.program.derived(label, deriving_rules(self.definitions, label), new=new)
+        derived = self.program.derived_query(label, deriving_rules(self.definitions, label), new=new)
         return exp.except_(exp.select("*").from_(derived.subquery("new")), _whole(derived_table(label)))
 
     def _found(self, label: str) -> str:
@@ -127,7 +129,7 @@ class _Rounds:
         latest = new_table(derived_table(label))
         return latest if len(self.labels) == 1 else f"found {latest}"
 
-    def begin(self, made: dict[str, list[str]]) -> int:
+    def start(self, made: dict[str, list[str]]) -> int:
         """What the rules derive of what is there; gives how much."""
         for label in self.labels:
             rules = deriving_rules(self.definitions, label)
@@ -135,14 +137,14 @@ class _Rounds:
                 self.store.define(self._found(label), self._except(label, new=False), kept=True)
                 self._show(label)
             else:
-                self.store.define(derived_table(label), self.program.derived(label, rules), kept=True)
+                self.store.define(derived_table(label), self.program.derived_query(label, rules), kept=True)
                 self.found += self.store.count(derived_table(label))
                 self.store.define(new_table(derived_table(label)), _whole(derived_table(label)), kept=True)
         for label in self.labels:
             made.setdefault(label, []).extend(deriving_rules(self.definitions, label))
         return self.found
 
-    def go_on(self) -> int:
+    def run_round(self) -> int:
         """One round; gives how many events it derived."""
         store, self.found = self.store, 0
         for label, events in self._streams.items():

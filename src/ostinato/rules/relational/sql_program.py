@@ -113,14 +113,18 @@ class SqlProgram:
 
     # Queries
 
-    def stream(self, label: str, *, derived: bool) -> exp.Query:
+    def stream_query(self, label: str, *, derived: bool) -> exp.Query:
         """The events of a label: those that come in and, once there are some, those that rules derive."""
         shown = self._columns(self.plan_types.attributes[label], self.incoming.types, self.incoming.columns)
         source = exp.select(*_times(), *shown).from_(table(INCOMING))
         source = source.where(exp.EQ(this=column("#label"), expression=exp.Literal.string(label)))
-        return exp.union(source, self.made(label, derived_table(label)), distinct=False) if derived else source
+        return (
+            exp.union(source, self.derived_as_stream(label, derived_table(label)), distinct=False)
+            if derived
+            else source
+        )
 
-    def made(self, label: str, among: str) -> exp.Select:
+    def derived_as_stream(self, label: str, among: str) -> exp.Select:
         """The events of a label that rules derive, in the columns of its stream; `among` is the table of them."""
         made = self.plan_types.derived[label]
         shown = self._columns(self.plan_types.attributes[label], made, Attributes.of(made).columns)
@@ -139,7 +143,7 @@ class SqlProgram:
             shown.append(exp.alias_(value, wanted.columns[name], quoted=True))
         return shown
 
-    def derived(self, label: str, rules: Iterable[str], *, new: bool = False) -> exp.Query:
+    def derived_query(self, label: str, rules: Iterable[str], *, new: bool = False) -> exp.Query:
         """The events of a label that rules derive: a set. `new`: those that a round of a recursion adds."""
         made = self.plan_types.derived[label]
         attributes = Attributes.of(made)
@@ -152,7 +156,7 @@ class SqlProgram:
             arms.append(exp.select(*_times(), *self._columns(attributes, types, columns)).from_(table(as_read(name))))
         return arms[0] if len(arms) == 1 else exp.union(*arms, distinct=True)
 
-    def answer(self, labels: Iterable[str]) -> exp.Query:
+    def answer_query(self, labels: Iterable[str]) -> exp.Query:
         """All derived events in the columns of the answer: type, begin, end, attributes."""
         arms: list[exp.Query] = []
         for label in labels:
@@ -187,7 +191,7 @@ def define(program: SqlProgram, store: RelationStore, definition: Definition, ma
             store.pattern(stream_table(node.stream), node.stream)
         else:
             derived = node.stream in made
-            store.define(stream_table(node.stream), program.stream(node.stream, derived=derived), kept=False)
+            store.define(stream_table(node.stream), program.stream_query(node.stream, derived=derived), kept=False)
         found = program.plan_types.match_plans[definition.name]
         if found.flat is None:
             attributes = program.plan_types.attributes[node.stream]

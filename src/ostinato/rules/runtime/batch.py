@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from ostinato.rules.limits import RuleLimits
 from ostinato.rules.relational.dialects import write_sql
-from ostinato.rules.relational.evaluate import evaluate
+from ostinato.rules.relational.evaluate import evaluate_program
 from ostinato.rules.relational.sql_names import INCOMING
 from ostinato.rules.runtime.bound_program import BoundProgram
 from ostinato.rules.runtime.duckdb_store import DuckDBStore, connect
@@ -25,5 +25,5 @@ def detect_table(
     events = bound.columns.read(rows)
     store = DuckDBStore(connect(threads), generator.names, lambda stream: bound.patterns[stream].match_all(events))
     store.provide(INCOMING, events)
-    answer = evaluate(bound.sql, store, limits, natively=True)
+    answer = evaluate_program(bound.sql, store, limits, natively=True)
     return bound.answer(store.arrow(write_sql(answer, "duckdb")), ordered=ordered)

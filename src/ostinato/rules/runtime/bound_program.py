@@ -46,11 +46,11 @@ class BoundProgram:
         for side in ("begin", "end"):
             ticks = table[side].combine_chunks()
             columns.append(self.columns.times.values(ticks, whole=self.whole_seconds))
-        columns += [cast_column(table[field.name], field.type) for field in self.sql.output]
+        columns += [ensure_type(table[field.name], field.type) for field in self.sql.output]
         return pa.table(columns, schema=self.answer_schema)
 
 
-def cast_column(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+def ensure_type(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     """The column in that type. Even a cast that changes nothing costs too much for a single event."""
     return column if column.type == kind else column.cast(kind)
 

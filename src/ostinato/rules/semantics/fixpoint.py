@@ -17,35 +17,35 @@ from ostinato.core.expressions import Call, Literal
 from ostinato.core.interpret import evaluate_expression
 from ostinato.errors import DataError, LimitError
 from ostinato.patterns.semantics.cel import to_nanoseconds
-from ostinato.rules.semantics.head_terms import TracedSubstitution, construct_terms, evaluate
+from ostinato.rules.semantics.head_terms import TracedSubstitution, construct_terms, evaluate_value
 from ostinato.rules.semantics.simulation import Substitution, merge_consistent, substitutions
 from ostinato.rules.syntax import nodes as n
 from ostinato.rules.terms.data import DataTerm
-from ostinato.rules.terms.event import Event
+from ostinato.rules.terms.event import IntervalEvent
 
-__all__ = ["Event", "derived_events", "fixpoint"]
+__all__ = ["IntervalEvent", "derived_events", "fixpoint"]
 
 Strata = Sequence[Sequence[n.NormalRule]]  # P_1, …, P_n
-Trace = Mapping[str, Event]  # τ
-Patterns = Callable[[n.CelPattern], Iterable[Event]]
-Found = Sequence[tuple[Event, Substitution]]  # events that a query term simulates into, with each substitution
+Trace = Mapping[str, IntervalEvent]  # τ
+Patterns = Callable[[n.CelPattern], Iterable[IntervalEvent]]
+Found = Sequence[tuple[IntervalEvent, Substitution]]  # events that a query term simulates into, with each substitution
 
 SECOND = 1_000_000_000
 _TIMER = DataTerm("timer")
 
 
-def _no_patterns(query: n.CelPattern) -> Iterable[Event]:
+def _no_patterns(query: n.CelPattern) -> Iterable[IntervalEvent]:
     raise DataError("a rule with a cel pattern needs its matches", fix=f"say what `{query.query}` matches")
 
 
 def fixpoint(
     strata: Strata,
-    events: Iterable[Event],
+    events: Iterable[IntervalEvent],
     *,
     patterns: Patterns = _no_patterns,
     ticks_per_second: int = SECOND,
     max_rounds: int = 1_000,
-) -> frozenset[Event]:
+) -> frozenset[IntervalEvent]:
     """M_{P,E} (Definition 0.10): stratum by stratum, each repeated until nothing new happens."""
     happening = frozenset(events)
     for rules in strata:
@@ -70,7 +70,9 @@ class _Options(TypedDict, total=False):
     max_rounds: int
 
 
-def derived_events(strata: Strata, events: Iterable[Event], **options: Unpack[_Options]) -> frozenset[Event]:
+def derived_events(
+    strata: Strata, events: Iterable[IntervalEvent], **options: Unpack[_Options]
+) -> frozenset[IntervalEvent]:
     """The events of the fixpoint that did not come in; the options are those of `fixpoint`."""
     incoming = frozenset(events)
     return fixpoint(strata, incoming, **options) - incoming
@@ -80,14 +82,14 @@ def derived_events(strata: Strata, events: Iterable[Event], **options: Unpack[_O
 class _Consequences:
     """T_P (Definition 0.9) on an interpretation I."""
 
-    happening: frozenset[Event]
+    happening: frozenset[IntervalEvent]
     patterns: Patterns
     ticks_per_second: int
 
-    def of(self, rules: Iterable[n.NormalRule]) -> frozenset[Event]:
+    def of(self, rules: Iterable[n.NormalRule]) -> frozenset[IntervalEvent]:
         return frozenset(event for rule in rules for event in self._derived(rule))
 
-    def _derived(self, rule: n.NormalRule) -> Iterator[Event]:
+    def _derived(self, rule: n.NormalRule) -> Iterator[IntervalEvent]:
         """h ← B (Figure 12): Σ_τ(h) for each τ, over the interval t that covers all events of τ."""
         collected = [self._found(each.term, each.bound) for each in rule.collects]
         negated = [self._found(each.term, each.bound) for each in rule.negations]
@@ -99,11 +101,11 @@ class _Consequences:
                 answers = [each for each in answers if _is_absent(each.sigma, trace[negation.window], found)]
             answers = [each for each in answers if all(self._holds(c, each.sigma, trace) is True for c in rule.where)]
             begin, end = min(e.begin for e in trace.values()), max(e.end for e in trace.values())
-            yield from (Event(begin, end, term) for term in construct_terms(rule.head, answers, rule.collects))
+            yield from (IntervalEvent(begin, end, term) for term in construct_terms(rule.head, answers, rule.collects))
 
     # Event queries and timers: Figures 12 and 13
 
-    def _found(self, query: n.Element, bound: str | None, events: Iterable[Event] | None = None) -> Found:
+    def _found(self, query: n.Element, bound: str | None, events: Iterable[IntervalEvent] | None = None) -> Found:
         """I, σ, τ ⊨ q^t: the events that q simulates into, among all that happen."""
         whole = query if bound is None else n.Bind(bound, query)
         among = self.happening if events is None else events
@@ -113,7 +115,7 @@ class _Consequences:
         """Every τ under which the events of the rule happen, with the substitutions under which they match."""
         traces: list[tuple[Trace, list[Substitution]]] = [({}, [{}])]
         for query in rule.events:
-            groups: dict[Event, list[Substitution]] = {}
+            groups: dict[IntervalEvent, list[Substitution]] = {}
             for event, sigma in self._matching(query):
                 groups.setdefault(event, []).append(sigma)
             traces = [
@@ -127,7 +129,7 @@ class _Consequences:
                 begin, end = self._timer(timer, trace)
                 if begin > end:
                     break
-                trace = {**trace, timer.ident: Event(begin, end, _TIMER)}
+                trace = {**trace, timer.ident: IntervalEvent(begin, end, _TIMER)}
             else:
                 yield trace, sigmas
 
@@ -167,7 +169,7 @@ class _Consequences:
     def _holds(self, condition: n.Condition, sigma: Substitution, trace: Trace) -> bool | None:
         """W_{σ,τ}(C), in SQL's three-valued logic."""
         if isinstance(condition, n.Data):
-            truth: bool | None = evaluate(condition.expr, sigma)
+            truth: bool | None = evaluate_value(condition.expr, sigma)
             return truth
         if isinstance(condition, n.Temporal):
             return self._related(condition, [trace[name] for name in condition.events])
@@ -175,7 +177,7 @@ class _Consequences:
         both: bool | None = evaluate_expression(Call(condition.op, parts), {})
         return both
 
-    def _related(self, condition: n.Temporal, events: Sequence[Event]) -> bool:
+    def _related(self, condition: n.Temporal, events: Sequence[IntervalEvent]) -> bool:
         begins, ends = [each.begin for each in events], [each.end for each in events]
         if condition.relation == "within":
             assert condition.duration is not None
@@ -193,12 +195,14 @@ def _joined(left: Iterable[Substitution], right: Sequence[Substitution]) -> list
     return [union for union in unions if union is not None]
 
 
-def _inside(event: Event, window: Event) -> bool:
+def _inside(event: IntervalEvent, window: IntervalEvent) -> bool:
     """t'' ⊑ t'."""
     return window.begin <= event.begin and event.end <= window.end
 
 
-def _collect(answers: Iterable[TracedSubstitution], window: Event, found: Found) -> Iterator[TracedSubstitution]:
+def _collect(
+    answers: Iterable[TracedSubstitution], window: IntervalEvent, found: Found
+) -> Iterator[TracedSubstitution]:
     """while j: collect q (Figure 12)."""
     inside = [(event, sigma) for event, sigma in found if _inside(event, window)]
     for answer in answers:
@@ -208,12 +212,12 @@ def _collect(answers: Iterable[TracedSubstitution], window: Event, found: Found)
                 yield TracedSubstitution(union, (*answer.collected, event))
 
 
-def _is_absent(sigma: Substitution, window: Event, found: Found) -> bool:
+def _is_absent(sigma: Substitution, window: IntervalEvent, found: Found) -> bool:
     """while j: not q (Figure 12): variables of q that σ does not bind may have any value."""
     return not any(_inside(event, window) and merge_consistent([sigma, own]) is not None for event, own in found)
 
 
-_RELATIONS: dict[str, Callable[[Event, Event], bool]] = {
+_RELATIONS: dict[str, Callable[[IntervalEvent, IntervalEvent], bool]] = {
     "before": lambda i, j: i.end < j.begin,
     "during": lambda i, j: j.begin < i.begin and i.end < j.end,
     "overlaps": lambda i, j: i.begin < j.begin < i.end < j.end,

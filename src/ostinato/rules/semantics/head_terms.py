@@ -15,7 +15,7 @@ from ostinato.rules.semantics.simulation import Substitution
 from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.variables import term_variables as bound_by
 from ostinato.rules.terms.data import Child, DataTerm, is_absent, sort_key, to_json
-from ostinato.rules.terms.event import Event
+from ostinato.rules.terms.event import IntervalEvent
 
 T = TypeVar("T")
 
@@ -25,7 +25,7 @@ class TracedSubstitution:
     """One σ of Σ_τ, with the event that each `while … collect` of the rule matched for it."""
 
     sigma: Substitution
-    collected: tuple[Event, ...] = ()
+    collected: tuple[IntervalEvent, ...] = ()
 
 
 def construct_terms(head: n.Make, answers: Iterable[TracedSubstitution], collects: Sequence[n.While]) -> set[DataTerm]:
@@ -36,7 +36,7 @@ def construct_terms(head: n.Make, answers: Iterable[TracedSubstitution], collect
     }
 
 
-def evaluate(expr: Expr, sigma: Substitution) -> Any:
+def evaluate_value(expr: Expr, sigma: Substitution) -> Any:
     """The value of an expression; a variable without a binding is NULL, and so are NaN and what needs over 64 bits."""
     bindings: dict[str, Any] = {name: sigma.get(name) for name in variables(expr)}
     try:
@@ -75,7 +75,7 @@ def _built(term: n.ConstructTerm, group: Sequence[TracedSubstitution], collects:
         if isinstance(term, n.Combined):
             made = {name: _aggregate(each, group, collects) for name, each in term.by_variable.items()}
             sigma |= {name: value for name, value in made.items() if value is not None}
-        found = evaluate(term.expr, sigma)
+        found = evaluate_value(term.expr, sigma)
     return [] if found is None else [found]
 
 
@@ -133,7 +133,7 @@ def _aggregate(term: n.Aggregate, group: Sequence[TracedSubstitution], collects:
         return [(answer.collected[index].end, answer.collected[index].begin) for index in sources]
 
     if term.name in ("first", "last"):
-        by_value = sorted(group, key=lambda answer: sort_key(evaluate(term.expr, answer.sigma)))
+        by_value = sorted(group, key=lambda answer: sort_key(evaluate_value(term.expr, answer.sigma)))
         if term.order_by:
             ranked = _ordered(by_value, [(_bound(order.name), order.descending) for order in term.order_by])
         else:
@@ -155,7 +155,7 @@ def _bound(name: str) -> Callable[[TracedSubstitution], Child | None]:
 
 
 def _values(expr: Expr, answers: Iterable[TracedSubstitution]) -> Iterator[Any]:
-    found = (evaluate(expr, answer.sigma) for answer in answers)
+    found = (evaluate_value(expr, answer.sigma) for answer in answers)
     return (each for each in found if each is not None)
 
 

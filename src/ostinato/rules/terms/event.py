@@ -8,7 +8,7 @@ from ostinato.rules.terms.data import DataTerm
 
 
 @dataclass(frozen=True)
-class Event:
+class IntervalEvent:
     """e^t with t = [begin, end], in whole ticks. Events are a set: equal ones are one."""
 
     begin: int

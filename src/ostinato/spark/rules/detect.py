@@ -72,12 +72,12 @@ def detect_rules(
         frame,
         RuleOptions(columns, None, check_on_late(on_late or "count"), most),
         lateness=None if lateness is None else parse_delay(lateness),
-        buckets=buckets or default_buckets(frame),
+        buckets=buckets or default_rule_buckets(frame),
         metrics=check_column_name("metrics", metrics) or "ostinato",
     )
 
 
-def default_buckets(frame: DataFrame) -> int:
+def default_rule_buckets(frame: DataFrame) -> int:
     return 2 * shuffle_partitions(frame)
 
 

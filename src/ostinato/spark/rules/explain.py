@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ostinato.rules.algebra.partition import describe_units
-from ostinato.spark.rules.detect import COLUMN_OPTIONS, bind, default_buckets
+from ostinato.spark.rules.detect import COLUMN_OPTIONS, bind, default_rule_buckets
 from ostinato.spark.rules.units import plan_units
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def explain_rules(program: RuleProgram, frame: DataFrame, /, **options: Any) -> 
     lines = describe_units(plan_units(program, bound), unkeyed)
     if not frame.isStreaming:
         return "\n".join(["Spark, batch", *(f"  {line}" for line in lines)])
-    buckets = options.get("buckets") or default_buckets(frame)
+    buckets = options.get("buckets") or default_rule_buckets(frame)
     return "\n".join(
         [
             f"Spark, streaming: events by hash into {buckets} buckets",

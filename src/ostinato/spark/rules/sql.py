@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from ostinato.rules.algebra.nodes import CelStream
 from ostinato.rules.relational.dialects import write_sql
-from ostinato.rules.relational.evaluate import evaluate
+from ostinato.rules.relational.evaluate import evaluate_program
 from ostinato.rules.relational.kinds import Attributes
 from ostinato.rules.relational.match_plan import MatchPlan
 from ostinato.rules.relational.sql_names import INCOMING, ColumnNames
@@ -36,7 +36,7 @@ def run_in_sql(bound: BoundProgram, frame: DataFrame) -> DataFrame:
     """All derived events with ticks, in no order. Lazy, but for recursion: its rounds are counted as they are made."""
     relations = SparkStore(frame.sparkSession, bound)
     relations.provide(INCOMING, read_events(frame, bound.columns))
-    return relations.frame_of(evaluate(bound.sql, relations))
+    return relations.frame_of(evaluate_program(bound.sql, relations))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from ostinato.rules.algebra.difference import difference
 from ostinato.rules.algebra.format import format_node
 from ostinato.rules.syntax import nodes as n
 
-SCHEMA = cera.Schema(("i",), ("i",), ("X",))
+SCHEMA = cera.RelationSchema(("i",), ("i",), ("X",))
 P, Q = cera.Point("p", SCHEMA), cera.Point("q", SCHEMA)
 TIMER = cera.TimerStream(n.RelativeTimer("t", "from-end", "i", n.Duration(10**9, "1 sec")))
 

@@ -88,11 +88,11 @@ def test_a_timer_that_python_has_set() -> None:
 def test_what_is_left_to_sql() -> None:
     rules = ostinato.rules(f"DETECT found {{ n {{ var N }} }} ON {QUERIES['pairs']} END")
     bound = bind_program(rules.program, rules.text, SCHEMA, {})
-    few = SmallSteps(bound.sql)
+    small = SmallSteps(bound.sql)
     events = bound.columns.read(pa.Table.from_pylist(ROWS[:1], SCHEMA))
-    found = few.found(events)
+    found = small.additions(events)
     assert {len(rows) for rows in found.values()} == {0, 1}
     rule = next(each.name for each in bound.sql.plan.query_plan.definitions if each.rule is not None)
-    assert not few.adds_nothing(rule, found)  # either side of a join may have changed
+    assert not small.adds_nothing(rule, found)  # either side of a join may have changed
     dates = ostinato.rules(f"DETECT found {{ n {{ var N }} }} ON {QUERIES['others']} END")
-    assert SmallSteps(bind_program(dates.program, dates.text, SCHEMA, {}).sql).found(events) == {}
+    assert SmallSteps(bind_program(dates.program, dates.text, SCHEMA, {}).sql).additions(events) == {}
