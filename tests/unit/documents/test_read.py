@@ -61,7 +61,11 @@ def test_an_encoding_that_is_given_wins() -> None:
         (b"<?xml version='1.0' encoding='unicode_escape'?><a/>", {}, "is not known"),
         (b"<?xml version='1.0' encoding='utf-7'?><a/>", {}, "is not known"),
         (b"<a/>", {"encoding": "no such thing\0"}, "is not known"),
-        (b"<?xml version='1.0' encoding='utf-16'?><a/>", {}, "says encoding='utf-16', but the document is not"),
+        (
+            b"<?xml version='1.0' encoding='utf-16'?><a/>",
+            {},
+            "says encoding='utf-16', but the document is in another encoding",
+        ),
         (b"\xef\xbb\xbf<?xml version='1.0' encoding='latin-1'?><a/>", {}, "begins with the mark of utf-8"),
         (b"<a>\x81</a>", {"encoding": "shift_jis"}, "not shift_jis, near byte 3"),
         ("<a>x</a>".encode("utf-16")[:-1], {}, "not utf-16-le, near byte"),
