@@ -12,7 +12,7 @@ import pytest
 
 import ostinato as ost
 from ostinato.spark import java, session
-from ostinato.spark.session import STATE_STORE, need_rocksdb
+from ostinato.spark.session import STATE_STORE, use_rocksdb
 
 _SOURCE = Path(ost.__file__).parents[1]
 _COUNTS = """
@@ -51,7 +51,7 @@ def test_batch_shuffles_are_as_fine_as_the_data_is_worth(spark: Any) -> None:
 def test_a_session_with_another_state_store_is_set_to_rocksdb(spark: Any) -> None:
     other = spark.newSession()
     other.conf.set(STATE_STORE, "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider")
-    need_rocksdb(other)
+    use_rocksdb(other)
     assert other.conf.get(STATE_STORE).endswith(".RocksDBStateStoreProvider")
 
 

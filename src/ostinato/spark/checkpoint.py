@@ -1,6 +1,7 @@
-"""What a checkpoint was begun with, kept in a row of state of its own: a stream that goes on from it must agree.
+"""The header of a checkpoint: what it was started with, in a row of state of its own. A stream that goes on from the
+checkpoint must agree with it.
 
-It is looked at in every micro-batch, and a micro-batch that fails commits nothing, whatever its other parts did.
+Every micro-batch checks it, and a micro-batch that fails commits nothing, whatever its other parts did.
 """
 
 from __future__ import annotations
@@ -10,20 +11,20 @@ from typing import Any
 
 from ostinato.errors import DataError
 
-STREAM = "#stream"  # the split that holds this, beside those of the queries
+HEADER = "#stream"  # the split of the header, beside those of the queries
 
 
-def agreed(before: bytes | None, now: dict[str, Any]) -> bytes:
-    """What to keep; DataError where the two do not go together. Queries may come and go."""
-    told = json.loads(before) if before is not None else {**now, "queries": {}}
+def check_header(before: bytes | None, now: dict[str, Any]) -> bytes:
+    """The header to keep; raises DataError where the two do not go together. Queries may come and go."""
+    kept = json.loads(before) if before is not None else {**now, "queries": {}}
     start = "start with a new checkpointLocation"
-    if told["buckets"] != now["buckets"]:
+    if kept["buckets"] != now["buckets"]:
         raise DataError(
-            f"the checkpoint was begun with buckets={told['buckets']}, now it is {now['buckets']}",
-            fix=f"go on with buckets={told['buckets']}, or {start}",
+            f"the checkpoint was begun with buckets={kept['buckets']}, now it is {now['buckets']}",
+            fix=f"go on with buckets={kept['buckets']}, or {start}",
         )
     for name, query in now["queries"].items():
-        known = told["queries"].get(name, query)
+        known = kept["queries"].get(name, query)
         if (known["text"], known["language"]) != (query["text"], query["language"]):
             raise DataError(
                 f"the checkpoint holds the state of another query {name!r}: {known['text']}",
@@ -35,9 +36,9 @@ def agreed(before: bytes | None, now: dict[str, Any]) -> bytes:
                 f"the answer of {name!r} had other columns when the checkpoint was begun: {columns}",
                 fix=f"go on with the same events=…, or {start}",
             )
-    if told["late"] != now["late"]:
+    if kept["late"] != now["late"]:
         raise DataError(
-            f"the checkpoint was begun {'with' if told['late'] else 'without'} on_late='collect'",
+            f"the checkpoint was begun {'with' if kept['late'] else 'without'} on_late='collect'",
             fix=f"go on with the same on_late, or {start}",
         )
-    return json.dumps({**now, "queries": told["queries"] | now["queries"]}).encode()
+    return json.dumps({**now, "queries": kept["queries"] | now["queries"]}).encode()

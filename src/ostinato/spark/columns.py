@@ -51,7 +51,7 @@ def spark_type(schema: pa.Schema) -> StructType:
     return from_arrow_schema(schema)
 
 
-def ties(read: Collection[str], schema: pa.Schema, order_by: Sequence[str], time: str) -> tuple[str, ...]:
+def tie_breakers(read: Collection[str], schema: pa.Schema, order_by: Sequence[str], time: str) -> tuple[str, ...]:
     """What puts events of equal time in order, which Spark gives in any: all columns together make it one order again.
 
     Those that a query reads come first, so that it does not matter to the answer which others are at hand.
@@ -65,7 +65,7 @@ def ties(read: Collection[str], schema: pa.Schema, order_by: Sequence[str], time
     return tuple(name for name in found if name != time)
 
 
-def names_only(names: Sequence[str], known: pa.Schema) -> pa.Schema:
+def placeholder_schema(names: Sequence[str], known: pa.Schema) -> pa.Schema:
     """A schema of all columns of a table, those that are not known as bytes."""
     return pa.schema([known.field(name) if name in known.names else pa.field(name, pa.binary()) for name in names])
 
@@ -74,9 +74,9 @@ def column(name: str) -> Column:
     """The column of that very name, whatever characters it has."""
     from pyspark.sql import functions
 
-    return functions.col(quoted(name))
+    return functions.col(quote_name(name))
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     inner = name.replace("`", "``")
     return f"`{inner}`"

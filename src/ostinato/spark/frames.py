@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from ostinato.core.options import bad_option
 from ostinato.errors import DataError, OstinatoError
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Named:
+class RenameColumns:
     """A function over batches, which get the names of their columns from here."""
 
     names: tuple[str, ...]
@@ -31,7 +32,7 @@ def map_in_arrow(
 ) -> DataFrame:
     """`frame.mapInArrow`, for columns of any name: Spark itself takes the name a.b for part b of a column a."""
     plain = frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
-    return plain.mapInArrow(Named(tuple(frame.columns), function), given)
+    return plain.mapInArrow(RenameColumns(tuple(frame.columns), function), given)
 
 
 def shuffle_partitions(frame: DataFrame) -> int:
@@ -48,6 +49,11 @@ def only_for_streams(option: str) -> OstinatoError:
     return OstinatoError(
         f"{option} is for streams, and this DataFrame is read whole", fix="leave it out", option=option
     )
+
+
+def check_count(option: str, value: Any) -> None:
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+        raise bad_option(option, value, "a whole number from 1")
 
 
 def check_names(frame: DataFrame) -> None:

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 SPLIT, BUCKET, ROWS = "split", "bucket", "rows"
 PACKED = "split string, bucket int, rows binary"
+LATE = "late"  # the column of rows that came too late, where a stream collects them
 _PACKED = pa.schema({SPLIT: pa.string(), BUCKET: pa.int32(), ROWS: pa.binary()})
 
 

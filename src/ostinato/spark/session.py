@@ -77,7 +77,7 @@ def session(
     return builder.getOrCreate()
 
 
-def need_rocksdb(spark: SparkSession) -> None:
+def use_rocksdb(spark: SparkSession) -> None:
     """Streaming detection keeps its state in RocksDB; a session that says nothing else is set to it.
 
     Queries that run or have a checkpoint keep the store that they began with.

@@ -14,6 +14,8 @@ from ostinato.core.arrays import Int64
 from ostinato.core.clock import Clock
 from ostinato.core.events import StreamColumns, time_order
 
+# Rows that a task holds to sort them, in bytes of Arrow data. Reading them takes about twice as much again.
+BUDGET = 128 << 20
 _BATCH = 1 << 16  # rows of a run that are read at once
 
 

@@ -163,8 +163,8 @@ def test_columns_of_nothing_but_null(spark: Any, clause: str, zone: str) -> None
 @pytest.mark.parametrize("name", ["a.b", "a b", "a`b", "ä'\"\\,(#"])
 def test_names_of_any_characters(spark: Any, name: str) -> None:
     """As an attribute, as key, time, type and tie-breaker."""
-    quoted = "`" + name.replace("`", "``") + "`"
-    attribute = quoted if "`" not in name else None
+    quote_name = "`" + name.replace("`", "``") + "`"
+    attribute = quote_name if "`" not in name else None
     plain = sql(spark, "1 AS v")
     value = plain.withColumnRenamed("v", name)
     clause = f"FILTER x.{attribute} > 0 PARTITION BY {attribute} WITHIN 3 seconds" if attribute else "WITHIN 3 seconds"

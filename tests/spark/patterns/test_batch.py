@@ -18,7 +18,7 @@ from ostinato.patterns.query import CelQuery
 from ostinato.patterns.syntax.format import to_text
 from ostinato.patterns.syntax.nodes import Query
 from ostinato.spark.patterns.detect import prepare
-from ostinato.spark.patterns.task import Task, Unit
+from ostinato.spark.patterns.task import PatternTask, Unit
 from support.generators.cel import queries
 from support.spark.patterns import EMPTY, by_query, embedded, frame, same, shuffled, stream
 
@@ -121,7 +121,7 @@ def kept(spark: Any, texts: list[str], table: pa.Table) -> dict[str, pa.Table]:
 
     given = spark.createDataFrame(table)
     read = prepare({str(place): ost.cel(text) for place, text in enumerate(texts)}, given)
-    tests = {one.name: read.relevant_to([one]) for one in read.readings}
+    tests = {one.name: read.relevant_rows([one]) for one in read.queries}
     columns = [f.coalesce(test, f.lit(False)).alias(name) for name, test in tests.items() if test is not None]
     masks = given.select("n", *columns).toArrow().sort_by("n")
     return {texts[int(name)]: table.filter(masks[name]) for name in masks.column_names if name != "n"}
@@ -270,7 +270,7 @@ def test_rows_that_do_not_fit_are_sorted_in_files(spark: Any) -> None:
     }
     for name, query in group.items():
         read = prepare({name: query}, frame(spark, table, pieces=3, seed=1), order_by=["n"])
-        task = Task({0: Unit(read.readings)}, read.output, budget=1000)
+        task = PatternTask({0: Unit(read.queries)}, read.output, budget=1000)
         found = read.frame.repartition(1).mapInArrow(task, read.output_type).toArrow()
         same(by_query(found, [name]), embedded({name: query}, table))
     assert set(folder.glob("ostinato-sort-*")) == before

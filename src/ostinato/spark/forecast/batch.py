@@ -13,7 +13,7 @@ from ostinato.spark.columns import spark_type
 from ostinato.spark.forecast.columns import EventFrame
 from ostinato.spark.forecast.task import ShippedModel, join_columns, sorted_tables
 from ostinato.spark.frames import map_in_arrow
-from ostinato.spark.patterns.task import BUDGET
+from ostinato.spark.sorting import BUDGET
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -12,7 +12,7 @@ from ostinato.errors import OstinatoError
 from ostinato.forecast.pattern import ForecastPattern
 from ostinato.forecast.settings import Settings
 from ostinato.forecast.symbols.reader import SymbolReader
-from ostinato.spark.columns import arrow_schema, column, names_only, ties, time_column
+from ostinato.spark.columns import arrow_schema, column, placeholder_schema, tie_breakers, time_column
 from ostinato.spark.frames import check_names
 
 if TYPE_CHECKING:
@@ -50,13 +50,13 @@ def event_frame(frame: DataFrame, pattern: ForecastPattern, settings: Settings, 
         SymbolReader(pattern, binding).read(schema.empty_table())
     except OstinatoError:
         # With the names of all columns at hand, the message can suggest the one that was meant.
-        SymbolReader(pattern, binding).read(names_only(frame.columns, schema).empty_table())
+        SymbolReader(pattern, binding).read(placeholder_schema(frame.columns, schema).empty_table())
         raise
     if all_columns:
         schema = arrow_schema(frame.schema)
     else:
         frame = frame.select(*(column(name) for name in schema.names))
-    bound = replace(settings, time=time, order_by=ties(read, schema, settings.order_by, time))
+    bound = replace(settings, time=time, order_by=tie_breakers(read, schema, settings.order_by, time))
     return EventFrame(frame, schema, replace(pattern), bound)
 
 

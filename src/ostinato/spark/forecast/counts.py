@@ -26,7 +26,7 @@ from ostinato.spark.forecast.columns import EventFrame
 from ostinato.spark.forecast.task import sorted_tables, split_at
 from ostinato.spark.frames import map_in_arrow, shuffle_partitions
 from ostinato.spark.packing import BUCKET, ROWS, pack, unpack
-from ostinato.spark.patterns.task import BUDGET
+from ostinato.spark.sorting import BUDGET
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

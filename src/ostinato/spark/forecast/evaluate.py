@@ -31,7 +31,7 @@ from ostinato.spark.failures import unwrap_errors
 from ostinato.spark.forecast.columns import EventFrame, event_frame
 from ostinato.spark.forecast.task import ShippedModel, sorted_tables, split_at
 from ostinato.spark.frames import map_in_arrow
-from ostinato.spark.patterns.task import BUDGET
+from ostinato.spark.sorting import BUDGET
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -19,7 +19,7 @@ from ostinato.core.reorder import ReleasedRows, ReorderBuffer
 from ostinato.core.snapshot import Snapshot
 from ostinato.errors import DataError
 from ostinato.forecast.scorer import Scorer
-from ostinato.spark.checkpoint import STREAM, agreed
+from ostinato.spark.checkpoint import HEADER, check_header
 from ostinato.spark.forecast.columns import sort_columns
 from ostinato.spark.forecast.task import ShippedModel, join_columns
 from ostinato.spark.packing import ROWS, pack, unpack
@@ -53,7 +53,7 @@ class StreamPlan:
                 fix="go on with that one, or start with a new checkpointLocation",
             )
         now = {"buckets": self.buckets, "late": False, "queries": {}, "model": self.fingerprint}
-        return agreed(before, now)
+        return check_header(before, now)
 
 
 @dataclass
@@ -123,7 +123,7 @@ class ForecastProcessor(StatefulProcessor):
         self.state = handle.getValueState("forecast", _STATE)
 
     def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:
-        if key[0] == STREAM:
+        if key[0] == HEADER:
             state = self.state.get()
             self.state.update((self.plan.check_checkpoint(bytes(state[0]) if state is not None else None),))
             return

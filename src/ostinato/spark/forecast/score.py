@@ -11,8 +11,7 @@ from ostinato.errors import DataError
 from ostinato.forecast.score.columns import check_within, forecast_schema
 from ostinato.spark.forecast.batch import score_batch
 from ostinato.spark.forecast.columns import EventFrame, event_frame
-from ostinato.spark.frames import default_buckets, only_for_streams
-from ostinato.spark.patterns.detect import check_count
+from ostinato.spark.frames import check_count, default_buckets, only_for_streams
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

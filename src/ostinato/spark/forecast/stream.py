@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ostinato.spark.checkpoint import STREAM
+from ostinato.spark.checkpoint import HEADER
 from ostinato.spark.columns import column, spark_type
 from ostinato.spark.forecast.columns import EventFrame
 from ostinato.spark.forecast.processor import OUTPUT, ForecastProcessor, StreamPlan
 from ostinato.spark.forecast.task import ShippedModel
 from ostinato.spark.frames import map_in_arrow
 from ostinato.spark.packing import BUCKET, PACKED, SPLIT, Pack, Unpack, bucket_column
-from ostinato.spark.patterns.stream import need_timestamp, watermarked
-from ostinato.spark.session import need_rocksdb
+from ostinato.spark.session import use_rocksdb
+from ostinato.spark.watermark import add_watermark, check_timestamp
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -31,12 +31,12 @@ def score_stream(
     """In append mode. The frame's watermark says how far a row may lag behind later ones; without one, not at all."""
     from pyspark.sql import functions as f
 
-    need_rocksdb(events.frame.sparkSession)
-    need_timestamp(events.schema, events.time)
-    frame, behind = watermarked(events.frame, events.time, None)
+    use_rocksdb(events.frame.sparkSession)
+    check_timestamp(events.schema, events.time)
+    frame, behind = add_watermark(events.frame, events.time, None)
     keys = events.pattern.partition_by
     number = f.pmod(f.xxhash64(*map(column, keys)), f.lit(buckets)).cast("int") if keys else f.lit(0)
-    packed = map_in_arrow(frame.withColumn(bucket_column(0), number), Pack((_ONLY,), events.schema, STREAM), PACKED)
+    packed = map_in_arrow(frame.withColumn(bucket_column(0), number), Pack((_ONLY,), events.schema, HEADER), PACKED)
     output = pa.schema([*events.schema, *added])
     shipped = ShippedModel.of(model, events.settings)
     plan = StreamPlan(shipped, model.fingerprint, events.schema, output, buckets, behind, within)

@@ -8,22 +8,22 @@ from ostinato.core.clock import Clock
 from ostinato.spark.columns import column
 from ostinato.spark.frames import map_in_arrow, shuffle_partitions
 from ostinato.spark.patterns import time_ranges as ranges
-from ostinato.spark.patterns.source import Source
-from ostinato.spark.patterns.task import UNIT, Task, Unit
+from ostinato.spark.patterns.plan import DetectionPlan
+from ostinato.spark.patterns.task import UNIT, PatternTask, Unit
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 
-def detect_batch(source: Source, *, parallel: int | None = None) -> DataFrame:
+def detect_batch(plan: DetectionPlan, *, parallel: int | None = None) -> DataFrame:
     """The matches of all queries. A stream without a key is cut into `parallel` ranges of time."""
-    wanted = source.relevant_to(source.readings)
-    # A row without a time is kept: it is an error to be told.
-    timeless = column(source.binding.time or "").isNull()
-    frame = source.frame if wanted is None else source.frame.filter(wanted | timeless)
-    units, places = _units(source, frame, parallel)
-    task = Task(units, source.output)
-    keys = tuple(source.groups)
+    wanted = plan.relevant_rows(plan.queries)
+    # A row without a time is kept: it is an error, which the task raises.
+    timeless = column(plan.binding.time or "").isNull()
+    frame = plan.frame if wanted is None else plan.frame.filter(wanted | timeless)
+    units, places = _units(plan, frame, parallel)
+    task = PatternTask(units, plan.output)
+    keys = tuple(plan.groups)
     if len(units) == 1:
         frame = frame.repartition(*map(column, keys[0])) if keys[0] else frame.repartition(1)
     else:
@@ -33,38 +33,38 @@ def detect_batch(source: Source, *, parallel: int | None = None) -> DataFrame:
         if not any(keys):
             frame = frame.repartitionById(len(units), column(UNIT))
         else:
-            frame = frame.repartition(column(UNIT), *_spread(source, units))
-    return map_in_arrow(frame, task, source.output_type)
+            frame = frame.repartition(column(UNIT), *_spread(plan, units))
+    return map_in_arrow(frame, task, plan.output_type)
 
 
-def _units(source: Source, frame: DataFrame, parallel: int | None) -> tuple[dict[int, Unit], Column]:
+def _units(plan: DetectionPlan, frame: DataFrame, parallel: int | None) -> tuple[dict[int, Unit], Column]:
     """What is to be run, and for each row the numbers of the units that read it."""
     from pyspark.sql import functions as f
 
-    assert source.binding.time is not None
-    clock = Clock.of(source.schema, source.binding.time)
+    assert plan.binding.time is not None
+    clock = Clock.of(plan.schema, plan.binding.time)
     units: dict[int, Unit] = {}
     places: list[Column] = []
-    for keys, readings in source.groups.items():
+    for keys, queries in plan.groups.items():
         first = len(units)
         count = parallel if parallel is not None else 1 if keys else shuffle_partitions(frame)
-        if count > 1 and all(ranges.may_split(reading.compiled, clock) for reading in readings):
-            cut = ranges.split(frame, [reading.compiled for reading in readings], clock, count)
-            units |= {first + number: Unit(readings, part.begin) for number, part in enumerate(cut)}
-            places.append(ranges.members(cut, clock, first))
+        if count > 1 and all(ranges.may_split(query.compiled, clock) for query in queries):
+            cut = ranges.find_ranges(frame, [query.compiled for query in queries], clock, count)
+            units |= {first + number: Unit(queries, part.begin) for number, part in enumerate(cut)}
+            places.append(ranges.range_numbers(cut, clock, first))
         else:
-            units[first] = Unit(readings)
+            units[first] = Unit(queries)
             places.append(f.array(f.lit(first)))
     return units, f.concat(*places)
 
 
-def _spread(source: Source, units: dict[int, Unit]) -> list[Column]:
+def _spread(plan: DetectionPlan, units: dict[int, Unit]) -> list[Column]:
     """A number that tells keys apart, for the units of those queries that have some."""
     from pyspark.sql import functions as f
 
     spread = f.lit(0).cast("long")
-    for keys, readings in source.groups.items():
+    for keys, queries in plan.groups.items():
         if keys:
-            own = [number for number, unit in units.items() if unit.readings == readings]
+            own = [number for number, unit in units.items() if unit.queries == queries]
             spread = f.when(column(UNIT).isin(own), f.xxhash64(*map(column, keys))).otherwise(spread)
     return [spread]

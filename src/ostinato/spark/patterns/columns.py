@@ -1,4 +1,4 @@
-"""How one query reads a table of which only the columns are known: what it is given, and what comes out."""
+"""Checks one query against the columns of a DataFrame: what it reads, what its matches hold, what partitions it."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from ostinato.patterns.limits import Limits
 from ostinato.patterns.plan.required_columns import required_columns
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.syntax.nodes import Language, Query
-from ostinato.spark.columns import arrow_schema, names_only, ties, time_column
-from ostinato.spark.patterns.task import Reading, compiled
-from ostinato.spark.patterns.time_ranges import always_shows
+from ostinato.spark.columns import arrow_schema, placeholder_schema, tie_breakers, time_column
+from ostinato.spark.patterns.task import ShippedQuery, compile_cached
+from ostinato.spark.patterns.time_ranges import shows_events
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 
 @dataclass(frozen=True)
-class Checked:
-    """A query that fits its table. `split` are the attributes whose values can be read apart from each other."""
+class CheckedQuery:
+    """A query that fits its table. The rows of each value of `partition_by` can be read apart from the others."""
 
-    reading: Reading
+    query: ShippedQuery
     binding: StreamColumns
-    split: tuple[str, ...]
+    partition_by: tuple[str, ...]
 
 
-def check(
+def check_query(
     name: str,
     text: str,
     table: StructType,
@@ -42,31 +42,32 @@ def check(
     events: bool = True,
     limits: Limits | None = None,
     language: Language = "cel",
-) -> Checked:
-    """Names and kinds are looked at here; raises before any row is read."""
+) -> CheckedQuery:
+    """Raises before any row is read where names or kinds of columns do not fit."""
     time = time_column(time, table)
-    query, kind = compiled(text, language).query, type or DEFAULT_TYPE
-    wanted = _columns(query, table.names, {time, kind, *order_by}, events=events)
+    query, kind = compile_cached(text, language).query, type or DEFAULT_TYPE
+    wanted = _columns_needed(query, table.names, {time, kind, *order_by}, events=events)
     schema = arrow_schema(table, wanted)
     read = {kind, *(required_columns(query) or ())}
-    binding = {"time": time, "type": type, "order_by": ties(read, schema, order_by, time)}
-    reading = Reading(name, text, binding, events, limits or Limits(), tuple(schema.names), pa.schema([]), language)
-    engine = reading.engine()
+    binding = {"time": time, "type": type, "order_by": tie_breakers(read, schema, order_by, time)}
+    columns, unknown = tuple(schema.names), pa.schema([])
+    shipped = ShippedQuery(name, text, binding, events, limits or Limits(), columns, unknown, language)
+    engine = shipped.engine()
     try:
         answer = engine.push(schema.empty_table()).schema
     except OstinatoError:
         # Where all columns are at hand, the message can name the one that was meant.
-        reading.engine().push(names_only(table.names, schema).empty_table())
+        shipped.engine().push(placeholder_schema(table.names, schema).empty_table())
         raise
     if query.items is None:
         answer = answer.remove(answer.get_field_index("positions"))
-    return Checked(replace(reading, answer=answer), engine.stream.binding, _split_by(engine))
+    return CheckedQuery(replace(shipped, answer=answer), engine.stream.binding, _partition_by(engine))
 
 
-def _split_by(engine: Engine) -> tuple[str, ...]:
+def _partition_by(engine: Engine) -> tuple[str, ...]:
     """The attributes whose values can be read apart from each other, in different tasks; () where none can."""
     compiled, query = engine.compiled, engine.compiled.query
-    if not always_shows(compiled):
+    if not shows_events(compiled):
         return ()
     if query.partition_by:
         return query.partition_by if query.consume != "ANY" else ()
@@ -76,7 +77,7 @@ def _split_by(engine: Engine) -> tuple[str, ...]:
     return engine.stream.key_columns if apart else ()
 
 
-def _columns(query: Query, names: Sequence[str], told: set[str], *, events: bool) -> set[str]:
+def _columns_needed(query: Query, names: Sequence[str], named: set[str], *, events: bool) -> set[str]:
     """The columns that a query reads; all of them where it gives whole rows."""
     read = None if events and query.items is None else required_columns(query)
-    return set(names) if read is None else read | told
+    return set(names) if read is None else read | named

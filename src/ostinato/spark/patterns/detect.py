@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ostinato.core.options import bad_option, check_column_name, check_column_names, check_on_late, parse_delay
+from ostinato.core.options import check_column_name, check_column_names, check_on_late, parse_delay
 from ostinato.errors import OstinatoError
 from ostinato.patterns.query import PatternQuery
-from ostinato.spark.frames import default_buckets, only_for_streams
+from ostinato.spark.frames import check_count, default_buckets, only_for_streams
 from ostinato.spark.patterns.batch import detect_batch
-from ostinato.spark.patterns.source import Source, source
+from ostinato.spark.patterns.plan import DetectionPlan, plan_detection
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -49,14 +49,14 @@ def detect(
     Batch: the stream is cut into `parallel` ranges of time (default: the number of shuffle partitions of Spark where
     there is no PARTITION BY, else 1); a small job runs at once to find them.
     """
-    read = prepare(queries, frame, time=time, type=type, order_by=order_by, events=events, limits=limits)
+    plan = prepare(queries, frame, time=time, type=type, order_by=order_by, events=events, limits=limits)
     for option, value in (("buckets", buckets), ("parallel", parallel)):
         check_count(option, value)
     if not frame.isStreaming:
         for option, given in (("lateness", lateness), ("on_late", on_late), ("buckets", buckets), ("metrics", metrics)):
             if given is not None:
                 raise only_for_streams(option)
-        return detect_batch(read, parallel=parallel)
+        return detect_batch(plan, parallel=parallel)
     if parallel is not None:
         raise OstinatoError(
             "parallel is for DataFrames read whole, and this one streams", fix="leave it out", option="parallel"
@@ -64,17 +64,12 @@ def detect(
     from ostinato.spark.patterns.stream import detect_stream
 
     return detect_stream(
-        read,
+        plan,
         lateness=None if lateness is None else parse_delay(lateness),
         on_late=check_on_late(on_late or "count"),
         buckets=buckets or default_buckets(frame),
         metrics=check_column_name("metrics", metrics) or "ostinato",
     )
-
-
-def check_count(option: str, value: Any) -> None:
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-        raise bad_option(option, value, "a whole number from 1")
 
 
 def prepare(
@@ -86,11 +81,11 @@ def prepare(
     order_by: Sequence[str] = (),
     events: bool = True,
     limits: Limits | None = None,
-) -> Source:
+) -> DetectionPlan:
     """Everything that can be known to be wrong is said here, before any job starts."""
     many = isinstance(queries, Mapping)
     by_name = queries if isinstance(queries, Mapping) else {ONLY: queries}
-    return source(
+    return plan_detection(
         by_name,
         frame,
         time=check_column_name("time", time),

@@ -9,31 +9,31 @@ from ostinato.patterns.query import PatternQuery
 from ostinato.spark.frames import default_buckets, shuffle_partitions
 from ostinato.spark.patterns import time_ranges as ranges
 from ostinato.spark.patterns.detect import prepare
-from ostinato.spark.patterns.source import Source
+from ostinato.spark.patterns.plan import DetectionPlan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from ostinato.spark.patterns.task import Reading
+    from ostinato.spark.patterns.task import ShippedQuery
 
 _DETECT = ("lateness", "on_late", "buckets", "parallel", "metrics")  # options that do not change what is read
 
 
 def explain_spark(query: PatternQuery, frame: DataFrame, **options: Any) -> str:
     """The columns read, the filter pushed down, how rows get to tasks, and how a task reads them."""
-    read = prepare(query, frame, **{name: value for name, value in options.items() if name not in _DETECT})
-    (keys,), (reading,) = read.groups, read.readings
-    test = read.relevant_to([reading])
+    plan = prepare(query, frame, **{name: value for name, value in options.items() if name not in _DETECT})
+    (keys,), (shipped,) = plan.groups, plan.queries
+    test = plan.relevant_rows([shipped])
     lines = [
         f"Spark, {'streaming' if frame.isStreaming else 'batch'}",
-        f"  columns read   {', '.join(read.frame.columns)}",
+        f"  columns read   {', '.join(plan.frame.columns)}",
         f"  rows read      {_readable(test) if test is not None else 'all: skipped events would matter'}",
     ]
     if frame.isStreaming:
         lines += _stream(frame, keys, options)
     else:
-        lines += _batch(read, reading, keys, options.get("parallel"))
-    given = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in read.output_type.fields)
+        lines += _batch(plan, shipped, keys, options.get("parallel"))
+    given = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in plan.output_type.fields)
     return "\n".join([*lines, f"  gives          {given}"])
 
 
@@ -52,12 +52,12 @@ def _stream(frame: DataFrame, keys: tuple[str, ...], options: dict[str, Any]) ->
     ]
 
 
-def _batch(read: Source, reading: Reading, keys: tuple[str, ...], parallel: int | None) -> list[str]:
-    assert read.binding.time is not None
-    clock = Clock.of(read.schema, read.binding.time)
-    count = parallel or (1 if keys else shuffle_partitions(read.frame))
+def _batch(plan: DetectionPlan, shipped: ShippedQuery, keys: tuple[str, ...], parallel: int | None) -> list[str]:
+    assert plan.binding.time is not None
+    clock = Clock.of(plan.schema, plan.binding.time)
+    count = parallel or (1 if keys else shuffle_partitions(plan.frame))
     split = [f"by hash of {', '.join(keys)}"] if keys else []
-    if count > 1 and ranges.may_split(reading.compiled, clock):
+    if count > 1 and ranges.may_split(shipped.compiled, clock):
         split.append(f"into {count} ranges of time that overlap by the window")
     return [
         f"  split          {', '.join(split) or 'none: one stream, in one task'}",

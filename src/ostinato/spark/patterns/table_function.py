@@ -18,10 +18,10 @@ from ostinato.core.events import StreamColumns
 from ostinato.core.options import bad_option, check_column_name, check_column_names
 from ostinato.errors import DataError, OstinatoError
 from ostinato.patterns.query import CelQuery, PatternQuery, SremQuery
-from ostinato.spark.columns import quoted, spark_type
-from ostinato.spark.patterns.columns import check
-from ostinato.spark.patterns.task import BUDGET, Reading, Unit
-from ostinato.spark.sorting import Sorter
+from ostinato.spark.columns import quote_name, spark_type
+from ostinato.spark.patterns.columns import check_query
+from ostinato.spark.patterns.task import ShippedQuery, Unit
+from ostinato.spark.sorting import BUDGET, Sorter
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,7 +36,7 @@ _LANGUAGES: dict[str, type[PatternQuery]] = {kind.language: kind for kind in (Ce
 class Analysis(AnalyzeResult):
     """What the call comes down to; Spark hands it on to the workers."""
 
-    reading: Reading | None = None
+    query: ShippedQuery | None = None
 
 
 class Detect:
@@ -46,10 +46,10 @@ class Detect:
     """
 
     def __init__(self, analysis: Analysis) -> None:
-        assert analysis.reading is not None
-        self.reading = analysis.reading
-        told = self.reading.binding
-        self.sorter = Sorter(StreamColumns(told["time"], None, told["order_by"]), BUDGET)
+        assert analysis.query is not None
+        self.query = analysis.query
+        named = self.query.binding
+        self.sorter = Sorter(StreamColumns(named["time"], None, named["order_by"]), BUDGET)
         self.complete = bool(analysis.partitionBy) or analysis.withSinglePartition or _partitioned_in_sql()
 
     @staticmethod
@@ -65,7 +65,7 @@ class Detect:
         given = {"time": time, "type": type, "order_by": order_by, "events": events, "language": language}
         try:
             options = {option: _constant(option, value) for option, value in given.items() if value is not None}
-            return _analysis(input, _constant("query", query), options)
+            return _analyze(input, _constant("query", query), options)
         except OstinatoError as error:
             raise error.with_traceback(None) from None  # the message is for whoever wrote the SQL
 
@@ -75,34 +75,34 @@ class Detect:
         self.sorter.add(input)
 
     def terminate(self) -> Iterator[pa.Table]:
-        for reading, matches in Unit((self.reading,)).matches(self.sorter.tables()):
+        for query, matches in Unit((self.query,)).matches(self.sorter.tables()):
             if len(matches):
-                yield reading.given(matches, reading.answer)
+                yield query.fit_to_output(matches, query.answer)
 
     def cleanup(self) -> None:
         self.sorter.close()
 
 
-def _analysis(table: AnalyzeArgument, text: Any, options: dict[str, Any]) -> Analysis:
+def _analyze(table: AnalyzeArgument, text: Any, options: dict[str, Any]) -> Analysis:
     if not table.isTable or not isinstance(table.dataType, StructType):
         raise OstinatoError(f"the first argument of {NAME} is a table", fix=f"{NAME}(TABLE(name), query => '…')")
-    checked = _checked(options)
-    found = check("query", _LANGUAGES[checked["language"]](text).text, table.dataType, **checked)
-    reading, keys = found.reading, found.split
+    checked = _check_options(options)
+    found = check_query("query", _LANGUAGES[checked["language"]](text).text, table.dataType, **checked)
+    shipped, keys = found.query, found.partition_by
     # A PARTITION BY in SQL cannot be seen here. One that the query has of its own is ours to bring about, by groups of
     # keys: one engine for many keys is much faster than one for each.
-    own = bool(reading.compiled.query.partition_by)
-    hashed = ", ".join(map(quoted, keys))
+    own = bool(shipped.compiled.query.partition_by)
+    hashed = ", ".join(map(quote_name, keys))
     return Analysis(
-        spark_type(reading.answer),
+        spark_type(shipped.answer),
         withSinglePartition=own and not keys,
         partitionBy=[PartitioningColumn(f"pmod(xxhash64({hashed}), {BUCKETS})")] if own and keys else [],
-        select=[SelectedColumn(quoted(column)) for column in reading.columns],
-        reading=reading,
+        select=[SelectedColumn(quote_name(column)) for column in shipped.columns],
+        query=shipped,
     )
 
 
-def _checked(options: dict[str, Any]) -> dict[str, Any]:
+def _check_options(options: dict[str, Any]) -> dict[str, Any]:
     """SQL has no lists: `order_by` is one name, or an array of them."""
     events, language = options.get("events", True), options.get("language", "cel")
     if not isinstance(events, bool):

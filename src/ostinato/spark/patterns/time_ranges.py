@@ -27,7 +27,7 @@ _FINER = 16  # counted ranges per range: how closely the rows before a range can
 
 
 @dataclass(frozen=True)
-class Range:
+class TimeRange:
     """Ticks: rows from `reach` on are read, matches from `begin` on are given, up to `end`. None: no bound."""
 
     reach: int | None
@@ -42,10 +42,10 @@ def may_split(compiled: CompiledPattern, clock: Clock) -> bool:
     counted = query.window is not None and query.window.kind == "events" and not query.partition_by
     bounded = (counted or (query.window is not None and query.window.kind == "time")) and query.consume == "NONE"
     known = _TICKS.get(str(clock.type).split("[")[0]) is not None
-    return bounded and known and not compiled.trailing and always_shows(compiled)
+    return bounded and known and not compiled.trailing and shows_events(compiled)
 
 
-def always_shows(compiled: CompiledPattern) -> bool:
+def shows_events(compiled: CompiledPattern) -> bool:
     """Whether every answer shows some event: an answer that shows none is given once in the whole stream."""
     if not compiled.hides_variables:
         return True
@@ -90,7 +90,7 @@ def _integer(time: Column, clock: Clock) -> Column:
 _TICKS = {"timestamp": _timestamp, "date32": _date} | dict.fromkeys(("int8", "int16", "int32", "int64"), _integer)
 
 
-def split(frame: DataFrame, queries: Sequence[CompiledPattern], clock: Clock, count: int) -> list[Range]:
+def find_ranges(frame: DataFrame, queries: Sequence[CompiledPattern], clock: Clock, count: int) -> list[TimeRange]:
     """About `count` ranges of equally many rows. Runs a small job: quantiles of the time column, and row counts."""
     from pyspark.sql import functions as f
 
@@ -99,21 +99,21 @@ def split(frame: DataFrame, queries: Sequence[CompiledPattern], clock: Clock, co
     quantiles = ticks.select(f.percentile_approx("t", shares, 50 * count * _FINER)).first()
     cuts: list[int] = sorted(set(quantiles[0])) if quantiles is not None and quantiles[0] else []
     sizes = _sizes(ticks, cuts) if any(_counts_events(query) for query in queries) else {}
-    return between(cuts, sizes, queries, clock, count)
+    return make_ranges(cuts, sizes, queries, clock, count)
 
 
-def between(
+def make_ranges(
     cuts: list[int], sizes: dict[int, int], queries: Sequence[CompiledPattern], clock: Clock, count: int
-) -> list[Range]:
+) -> list[TimeRange]:
     """Ranges that begin at some of the cuts. `sizes` are the numbers of rows up to each cut, from the one before."""
     step = max(1, (len(cuts) + 1) // count)
     begins = cuts[step - 1 :: step][: count - 1]
     edges: list[int | None] = [None, *begins, None]
-    ranges = [Range(None, None, edges[1])]
+    ranges = [TimeRange(None, None, edges[1])]
     for begin, end in pairwise(edges[1:]):
         assert begin is not None
         reach = [_reach(query, clock, cuts, sizes, begin) for query in queries]
-        ranges.append(Range(None if None in reach else min(r for r in reach if r is not None), begin, end))
+        ranges.append(TimeRange(None if None in reach else min(r for r in reach if r is not None), begin, end))
     return ranges
 
 
@@ -147,7 +147,7 @@ def _reach(query: CompiledPattern, clock: Clock, cuts: list[int], sizes: dict[in
     return cuts[place] if place >= 0 else None
 
 
-def members(ranges: list[Range], clock: Clock, first: int) -> Column:
+def range_numbers(ranges: list[TimeRange], clock: Clock, first: int) -> Column:
     """The numbers of the ranges that read a row, counted from `first`. All read a row without a time, and say so."""
     from pyspark.sql import functions as f
 

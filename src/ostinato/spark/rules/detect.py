@@ -13,8 +13,7 @@ from ostinato.core.options import bad_option, check_column_name, check_on_late, 
 from ostinato.rules.incremental.engine import RuleOptions
 from ostinato.rules.runtime.bound_program import BoundProgram, bind_program
 from ostinato.spark.columns import arrow_schema
-from ostinato.spark.frames import check_names, only_for_streams, shuffle_partitions
-from ostinato.spark.patterns.detect import check_count
+from ostinato.spark.frames import check_count, check_names, only_for_streams, shuffle_partitions
 from ostinato.spark.rules.batch import detect_batch
 
 if TYPE_CHECKING:

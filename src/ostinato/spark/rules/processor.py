@@ -16,9 +16,8 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from ostinato.errors import DataError
 from ostinato.rules.incremental.engine import RuleEngine, RuleOptions
-from ostinato.spark.checkpoint import STREAM, agreed
-from ostinato.spark.packing import ROWS, pack, unpack
-from ostinato.spark.patterns.processor import LATE
+from ostinato.spark.checkpoint import HEADER, check_header
+from ostinato.spark.packing import LATE, ROWS, pack, unpack
 from ostinato.spark.rules.checkpoint import STATE, SavedEngine
 from ostinato.spark.rules.task import without_row
 from ostinato.spark.rules.units import conform_answer
@@ -77,9 +76,11 @@ class RuleDetector(StatefulProcessor):
         self.state = handle.getValueState("engine", STATE)
 
     def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:
-        if key[0] == STREAM:
+        if key[0] == HEADER:
             state = self.state.get()
-            self.state.update((agreed(bytes(state[0]) if state is not None else None, self.streaming.definition()),))
+            self.state.update(
+                (check_header(bytes(state[0]) if state is not None else None, self.streaming.definition()),)
+            )
             return
         schema = self.streaming.schema.append(pa.field(FIRST, pa.int32()))
         batches = [unpack(data, schema) for frame in rows for data in frame[ROWS]]

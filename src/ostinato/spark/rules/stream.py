@@ -13,16 +13,15 @@ from ostinato.errors import DataError, OstinatoError
 from ostinato.rules.incremental.engine import RuleOptions
 from ostinato.rules.runtime.bound_program import BoundProgram
 from ostinato.rules.runtime.ingest import LABEL
-from ostinato.spark.checkpoint import STREAM
+from ostinato.spark.checkpoint import HEADER
 from ostinato.spark.columns import arrow_schema, column, spark_type
 from ostinato.spark.frames import map_in_arrow
-from ostinato.spark.packing import BUCKET, PACKED, SPLIT, Pack, Unpack, bucket_column
-from ostinato.spark.patterns.processor import LATE
-from ostinato.spark.patterns.stream import watermarked
+from ostinato.spark.packing import BUCKET, LATE, PACKED, SPLIT, Pack, Unpack, bucket_column
 from ostinato.spark.rules.columns import label_column
 from ostinato.spark.rules.processor import COUNTS, FIRST, GIVEN, RuleDetector, RuleStreaming
 from ostinato.spark.rules.units import key_hash, plan_units, unit_program
-from ostinato.spark.session import need_rocksdb
+from ostinato.spark.session import use_rocksdb
+from ostinato.spark.watermark import add_watermark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -43,7 +42,7 @@ def detect_stream(
     """The derived events, in append mode. `lateness` is in nanoseconds; a checkpoint fixes `buckets`."""
     from pyspark.sql import functions as f
 
-    need_rocksdb(frame.sparkSession)
+    use_rocksdb(frame.sparkSession)
     schema = arrow_schema(frame.schema)
     times = bound.columns.times
     for name in dict.fromkeys((times.end, times.begin)):
@@ -53,7 +52,7 @@ def detect_stream(
                 fix="cast it to a timestamp with a zone: timestamp_seconds(…), or .cast('timestamp')",
             )
     units = plan_units(program, bound)
-    frame, behind = watermarked(frame, times.end, lateness)
+    frame, behind = add_watermark(frame, times.end, lateness)
     if bound.columns.document is None:
         frame = frame.withColumn(LABEL, label_column(frame, bound.columns))
     for place, unit in enumerate(units):
@@ -63,7 +62,7 @@ def detect_stream(
     # The test of the time keeps Spark from filtering before the watermark: time goes on with every row.
     frame = frame.filter(reduce(operator.or_, wanted, column(times.end).isNull())).withColumn(FIRST, first)
     splits = tuple(str(place) for place in range(len(units)))
-    packed = map_in_arrow(frame, Pack(splits, schema.append(pa.field(FIRST, pa.int32())), STREAM), PACKED)
+    packed = map_in_arrow(frame, Pack(splits, schema.append(pa.field(FIRST, pa.int32())), HEADER), PACKED)
     output = bound.answer_schema
     if options.on_late == "collect":
         if LATE in output.names:

@@ -21,8 +21,8 @@ from ostinato.patterns.limits import Limits
 from ostinato.patterns.syntax.format import to_text
 from ostinato.patterns.syntax.nodes import Query
 from ostinato.spark.packing import ROWS, pack, unpack
-from ostinato.spark.patterns.processor import Detector, Streaming
-from ostinato.spark.patterns.task import Reading
+from ostinato.spark.patterns.processor import Detector, StreamSettings
+from ostinato.spark.patterns.task import ShippedQuery
 from support.generators.cel import Row, queries, streams, table
 
 KEY = (json.dumps([]), 0)
@@ -66,7 +66,7 @@ class Store:
 class Job:
     """A bucket over its life: every batch is read by a new process, which knows only the store."""
 
-    streaming: Streaming
+    streaming: StreamSettings
     lateness: int = 0  # seconds
     store: Store = field(default_factory=Store)
     late: int = 0
@@ -113,13 +113,13 @@ def moments(rows: list[Row]) -> pa.Table:
     return plain.append_column("place", pa.array(range(len(rows)), pa.int64()))
 
 
-def streaming(text: str, schema: pa.Schema, buckets: int = 4) -> Streaming:
+def streaming(text: str, schema: pa.Schema, buckets: int = 4) -> StreamSettings:
     binding = {"time": "ts", "type": None, "order_by": ("place",)}
-    one = Reading("q", text, binding, True, Limits(), tuple(schema.names), pa.schema([]))
+    one = ShippedQuery("q", text, binding, True, Limits(), tuple(schema.names), pa.schema([]))
     answer = one.engine().push(schema.empty_table()).schema
     if "positions" in answer.names:
         answer = answer.remove(answer.get_field_index("positions"))
-    return Streaming({KEY[0]: (replace(one, answer=answer),)}, schema, answer, buckets, delay=0)
+    return StreamSettings({KEY[0]: (replace(one, answer=answer),)}, schema, answer, buckets, delay=0)
 
 
 def end(schema: pa.Schema) -> pa.Table:

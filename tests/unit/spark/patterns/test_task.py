@@ -18,7 +18,7 @@ from ostinato.patterns.limits import Limits
 from ostinato.patterns.syntax.format import to_text
 from ostinato.patterns.syntax.nodes import Query
 from ostinato.spark import sorting
-from ostinato.spark.patterns.task import UNIT, Reading, Task, Unit
+from ostinato.spark.patterns.task import UNIT, PatternTask, ShippedQuery, Unit
 from support.generators.cel import Row, queries, streams, table
 
 
@@ -26,16 +26,16 @@ def with_places(rows: list[Row]) -> pa.Table:
     return table(rows).append_column("place", pa.array(range(len(rows)), pa.int64()))
 
 
-def reading(text: str, schema: pa.Schema, name: str = "q") -> Reading:
+def reading(text: str, schema: pa.Schema, name: str = "q") -> ShippedQuery:
     binding = {"time": "ts", "type": None, "order_by": ("place",)}
-    one = Reading(name, text, binding, True, Limits(), tuple(schema.names), pa.schema([]))
+    one = ShippedQuery(name, text, binding, True, Limits(), tuple(schema.names), pa.schema([]))
     answer = one.engine().push(schema.empty_table()).schema
     if "positions" in answer.names:
         answer = answer.remove(answer.get_field_index("positions"))
     return replace(one, answer=answer)
 
 
-def run(task: Task, batches: list[pa.RecordBatch]) -> list[str]:
+def run(task: PatternTask, batches: list[pa.RecordBatch]) -> list[str]:
     return told(pa.Table.from_batches(task(iter(batches)), task.output))
 
 
@@ -54,7 +54,7 @@ def test_in_files_the_answer_is_the_same(query: Query, rows: list[Row]) -> None:
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setattr(tempfile, "tempdir", folder)
         patch.setattr(sorting, "_BATCH", 2)
-        found = run(Task({0: Unit((one,))}, one.answer, budget=1), mixed.to_batches(max_chunksize=3))
+        found = run(PatternTask({0: Unit((one,))}, one.answer, budget=1), mixed.to_batches(max_chunksize=3))
         assert not list(Path(folder).iterdir())
     assert found == told(ost.cel(text).detect(events, events=True, order_by=["place"]))
 
@@ -68,15 +68,15 @@ def test_units_are_told_apart() -> None:
     first, second = replace(first, answer=answers[0]), replace(second, answer=answers[1])
     units = pa.array([0, 7, 0, 7, 0, 7, 0, 7], pa.int32())
     twice = events.take(pa.array([0, 0, 1, 1, 2, 2, 3, 3])).append_column(UNIT, units)
-    task = Task({0: Unit((first,)), 7: Unit((second,))}, answers[0])
+    task = PatternTask({0: Unit((first,)), 7: Unit((second,))}, answers[0])
     assert len(run(task, twice.to_batches())) == 3 + 2
 
 
 def test_nothing_in_nothing_out() -> None:
     events = with_places([])
     one = reading("A AS x ; NOT B AS n WITHIN 3 seconds", events.schema)
-    assert run(Task({0: Unit((one,))}, one.answer), []) == []
-    assert run(Task({0: Unit((one,))}, one.answer), events.to_batches()) == []
+    assert run(PatternTask({0: Unit((one,))}, one.answer), []) == []
+    assert run(PatternTask({0: Unit((one,))}, one.answer), events.to_batches()) == []
 
 
 @pytest.mark.parametrize("budget", [1, 1 << 20])
@@ -84,7 +84,7 @@ def test_a_row_without_a_time(budget: int) -> None:
     events: Any = with_places([{"type": "A", "ts": 1}, {"type": "A", "ts": None}])
     one = reading("A AS x", events.schema)
     with pytest.raises(DataError, match="ts"):
-        run(Task({0: Unit((one,))}, one.answer, budget), events.to_batches())
+        run(PatternTask({0: Unit((one,))}, one.answer, budget), events.to_batches())
 
 
 def test_matches_of_earlier_rows_belong_to_the_range_before() -> None:

@@ -19,17 +19,17 @@ from ostinato.patterns.compile import compile_text
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.syntax.format import to_text
 from ostinato.patterns.syntax.nodes import Query
-from ostinato.spark.patterns.task import Reading, Unit
-from ostinato.spark.patterns.time_ranges import always_shows, between, may_split
+from ostinato.spark.patterns.task import ShippedQuery, Unit
+from ostinato.spark.patterns.time_ranges import make_ranges, may_split, shows_events
 from support.generators.cel import SECOND, Row, queries, streams, table
 
 CLOCK = Clock("ts", pa.int64())
 
 
-def reading(text: str, events: pa.Table) -> Reading:
+def reading(text: str, events: pa.Table) -> ShippedQuery:
     binding = {"time": "ts", "type": None, "order_by": ("place",)}
     names = tuple(events.column_names)
-    found = Reading("q", text, binding, True, Limits(), names, pa.schema([]))
+    found = ShippedQuery("q", text, binding, True, Limits(), names, pa.schema([]))
     return replace(found, answer=found.engine().push(events.slice(0, 0)).schema)
 
 
@@ -44,7 +44,7 @@ def in_ranges(text: str, events: pa.Table, cuts: list[int], count: int) -> Count
     ticks = events["ts"].to_numpy()
     sizes = Counter(np.searchsorted(cuts, ticks, side="right").tolist())
     found = []
-    for part in between(cuts, dict(sizes), [one.compiled], CLOCK, count):
+    for part in make_ranges(cuts, dict(sizes), [one.compiled], CLOCK, count):
         inside = np.ones(len(ticks), bool)
         if part.reach is not None:
             inside &= ticks >= part.reach
@@ -121,12 +121,12 @@ def test_times_that_spark_cannot_count(kind: pa.DataType) -> None:
         ("SELECT x.v AS c, y.v AS d WHERE A AS x OR B AS y", True),
     ],
 )
-def test_whether_an_answer_always_shows_an_event(text: str, shows: bool) -> None:
-    assert always_shows(compile_text(text)) is shows
+def test_whether_an_answer_shows_events_an_event(text: str, shows: bool) -> None:
+    assert shows_events(compile_text(text)) is shows
 
 
 def test_no_rows_and_no_cuts() -> None:
-    (only,) = between([], {}, [compile_text("A AS x WITHIN 3 EVENTS")], CLOCK, 7)
+    (only,) = make_ranges([], {}, [compile_text("A AS x WITHIN 3 EVENTS")], CLOCK, 7)
     assert (only.reach, only.begin, only.end) == (None, None, None)
 
 

@@ -22,7 +22,7 @@ from ostinato.rules.program import RuleProgram
 from ostinato.rules.runtime.batch import detect_table
 from ostinato.rules.runtime.bound_program import bind_program
 from ostinato.rules.syntax.format import program_text
-from ostinato.spark.checkpoint import STREAM
+from ostinato.spark.checkpoint import HEADER
 from ostinato.spark.packing import ROWS, pack, unpack
 from ostinato.spark.rules.processor import FIRST, RuleDetector, RuleStreaming, _engines
 from ostinato.spark.rules.units import conform_answer, plan_units, unit_program
@@ -239,6 +239,6 @@ def test_another_program_does_not_go_on() -> None:
         detector.init(store)  # type: ignore[arg-type]
         if message:
             with pytest.raises(DataError, match=message):
-                list(detector.handleInputRows((STREAM, 0), iter(()), store))
+                list(detector.handleInputRows((HEADER, 0), iter(()), store))
         else:
-            assert list(detector.handleInputRows((STREAM, 0), iter(()), store)) == []
+            assert list(detector.handleInputRows((HEADER, 0), iter(()), store)) == []

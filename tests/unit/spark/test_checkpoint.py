@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ostinato.errors import DataError
-from ostinato.spark.checkpoint import agreed
+from ostinato.spark.checkpoint import check_header
 
 ONE = {"text": "A AS x PARTITION BY k", "language": "cel", "answer": "k: int64\nstart: int64"}
 TWO = {"text": "B AS y", "language": "cel", "answer": "start: int64"}
@@ -18,13 +18,13 @@ def told(**changes: Any) -> dict[str, Any]:
 
 
 def test_the_same_again_and_queries_that_come_and_go() -> None:
-    first = agreed(None, told())
-    assert agreed(first, told()) == first
-    both = agreed(first, told(queries={"one": ONE, "two": TWO}))
-    alone = agreed(both, told(queries={"two": TWO}))
-    assert agreed(alone, told()) == alone
+    first = check_header(None, told())
+    assert check_header(first, told()) == first
+    both = check_header(first, told(queries={"one": ONE, "two": TWO}))
+    alone = check_header(both, told(queries={"two": TWO}))
+    assert check_header(alone, told()) == alone
     with pytest.raises(DataError, match="another query 'one'"):
-        agreed(alone, told(queries={"one": TWO}))
+        check_header(alone, told(queries={"one": TWO}))
 
 
 @pytest.mark.parametrize(
@@ -39,5 +39,5 @@ def test_the_same_again_and_queries_that_come_and_go() -> None:
 )
 def test_what_must_stay(changes: dict[str, Any], reason: str, fix: str) -> None:
     with pytest.raises(DataError) as caught:
-        agreed(agreed(None, told()), told(**changes))
+        check_header(check_header(None, told()), told(**changes))
     assert reason in str(caught.value) and fix in str(caught.value.fix)

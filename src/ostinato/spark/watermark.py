@@ -1,0 +1,45 @@
+"""The watermark of a stream: the frame's own, or one that is added for how late events may come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from ostinato.errors import DataError, Message, Option, OstinatoError
+from ostinato.spark.columns import quote_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def check_timestamp(schema: pa.Schema, time: str) -> None:
+    kind = schema.field(time).type
+    if not pa.types.is_timestamp(kind) or kind.tz is None:
+        raise DataError(
+            f"a stream needs a timestamp to advance by, and `{time}` is {kind}",
+            fix="cast it to a timestamp with a zone: timestamp_seconds(…), or .cast('timestamp')",
+        )
+
+
+def add_watermark(frame: DataFrame, time: str, lateness: int | None) -> tuple[DataFrame, int | None]:
+    """With a watermark: the frame's own, if it has one, else one of `lateness`; and how many milliseconds that is.
+
+    None where the watermark is the frame's own: it may be the least of several, of sources that were joined.
+    """
+    own = [field.name for field in frame.schema.fields if "spark.watermarkDelayMs" in field.metadata]
+    if not own:
+        behind = -(-(lateness or 0) // 1_000_000)
+        return frame.withWatermark(quote_name(time), f"{behind} milliseconds"), behind
+    if own != [time]:
+        raise OstinatoError(
+            f"the time is `{time}`, but the watermark of the stream is on `{own[0]}`",
+            fix=Message(Option("time", own[0]), ", or leave the watermark to ", Option("lateness")),
+        )
+    if lateness is not None:
+        raise OstinatoError(
+            f"`{time}` has a watermark already, and lateness is another one",
+            fix=Message("leave out ", Option("lateness", None)),
+            option="lateness",
+        )
+    return frame, None
