@@ -15,7 +15,7 @@ from ostinato.patterns.plan.required_columns import required_attributes
 from ostinato.patterns.query import CelQuery, PatternQuery, SremQuery
 from ostinato.patterns.syntax.nodes import Language
 
-_FEATURE = "ANY AS event FILTER event[{}\n]"  # the line ends what may be a comment
+_FEATURE = "ANY AS event FILTER event[{}\n]"  # the line break ends a comment
 _PREFIX = _FEATURE.index("{")
 _LANGUAGES: dict[str, type[PatternQuery]] = {"cel": CelQuery, "srem": SremQuery}
 
@@ -32,7 +32,7 @@ class ForecastPattern:
     def of(
         cls, query: PatternQuery | str, features: Sequence[str] = (), language: str | None = None
     ) -> ForecastPattern:
-        """Raises QueryError where no forecast can be made. `language` is that of a text: cel unless given."""
+        """Raises QueryError if it cannot be forecast. `language` is that of a text, cel by default."""
         if language is not None and language not in _LANGUAGES:
             raise bad_option("language", language, " or ".join(map(repr, _LANGUAGES)))
         if isinstance(query, str):
@@ -91,8 +91,8 @@ class ForecastPattern:
 
     @cached_property
     def reach(self) -> int | None:
-        """How many events there are at most from the first of a match to its last; None: no number of events bounds it.
-        By WITHIN, or where no part of the pattern can wait or repeat."""
+        """The largest number of events from the first of a match to its last: by WITHIN, or because no part of the
+        pattern can wait or repeat. None: it is not bounded."""
         window = self.compiled.query.window
         if window is not None:
             return int(window.amount) if window.kind == "events" else None
@@ -127,7 +127,7 @@ class ForecastPattern:
         return (1 << len(self.compiled.transducer.conditions())) - 1
 
     def check_schema(self, schema: Mapping[str, str]) -> None:
-        """Raises QueryError where the columns (name, kind) do not fit the pattern or a feature."""
+        """Raises QueryError if the columns (name, kind) do not fit the pattern or a feature."""
         check_schema(self.compiled.query, schema)
         for text, compiled in zip(self.features, self.feature_queries, strict=True):
             try:
@@ -161,7 +161,7 @@ def _feature(text: object) -> CompiledPattern:
 
 
 def _check_condition(text: str) -> None:
-    """Raises QueryError unless the text is one whole condition: what goes on after it could be more of a query."""
+    """Raises QueryError unless the text is exactly one condition: anything after it could be more of a query."""
     from lark.exceptions import UnexpectedInput
 
     from ostinato.core.text.grammar import load_parser

@@ -1,4 +1,4 @@
-"""Scoring a stream batch by batch: one look-up per event, and a state per key to go on from."""
+"""Scoring a stream batch by batch: one look-up per event, and a state per key."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 class Scorer:
-    """Where each key of a stream stands. Batches come in the order of time; rows within one are sorted.
+    """Follows the keys of a stream. Batches come in the order of time; rows within one are sorted.
 
-    It keeps the model as it was when the stream began: what `update` changes later is for other scorers.
+    It keeps the model as it was when the scorer was made: what `update` changes later is for other scorers.
     """
 
     def __init__(self, model: ForecastModel, within: Sequence[int] = ()) -> None:
@@ -60,7 +60,7 @@ class Scorer:
         return self.predictor.follow(read, self.states), completes
 
     def snapshot(self) -> bytes:
-        """Where each key stands, for `restore` with the same model; a versioned, checked format without code."""
+        """The state of each key, for `restore` with the same model; a versioned, checked format without code."""
         arrays, tables = self.reader.save()
         meta = {
             "model": self.fingerprint,

@@ -1,4 +1,4 @@
-"""A model in a folder: model.json for what it is, Parquet for what was counted. Open formats, no code."""
+"""A model saved in a folder: model.json, and the counts in Parquet. Open formats, no code."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FILES = _MODEL, _COUNTS, _GAPS = "model.json", "counts.parquet", "gaps.parquet"
 
 
 def check_model_folder(path: Path, *, overwrite: bool) -> None:
-    """Raises DataError where a model cannot be kept."""
+    """Raises DataError if a model cannot be saved there."""
     if path.exists() and not overwrite:
         raise DataError(f"{path} exists already", fix=Message("give another folder, or ", Option("overwrite", True)))
     if path.exists() and not (path / _MODEL).is_file():
@@ -40,7 +40,7 @@ def check_model_folder(path: Path, *, overwrite: bool) -> None:
 
 
 def save(model: ForecastModel, path: Path, *, overwrite: bool) -> None:
-    """Written beside and moved into place, so that a folder is never half a model."""
+    """Write beside the folder, then move into place, so that there is never half a model."""
     check_model_folder(path, overwrite=overwrite)
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.new")
@@ -64,7 +64,7 @@ def load(path: Path) -> ForecastModel:
 
 
 def to_files(model: ForecastModel) -> dict[str, bytes]:
-    """What a saved model consists of, by the name of the file."""
+    """The files of a saved model, by name."""
     tables = {_COUNTS: model.statistics.counts.to_table(), _GAPS: model.statistics.gaps.to_table()}
     files = {_MODEL: json.dumps(to_json(model), indent=1).encode()}
     for name, table in tables.items():
@@ -75,7 +75,7 @@ def to_files(model: ForecastModel) -> dict[str, bytes]:
 
 
 def from_files(files: Mapping[str, bytes], *, source: str) -> ForecastModel:
-    """The model that consists of these; `source` is where they come from, for error messages."""
+    """The model of these files; `source` says in error messages where they come from."""
     try:
         state = json.loads(files[_MODEL])
         counts, gaps = (pq.read_table(pa.BufferReader(files[name])) for name in (_COUNTS, _GAPS))

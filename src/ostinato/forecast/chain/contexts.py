@@ -1,4 +1,4 @@
-"""Which context of a tree holds, followed event by event (Aho and Corasick) instead of looked up in the history."""
+"""The longest context of a tree after each event, by an automaton (Aho and Corasick) instead of the history."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ostinato.forecast.learn.suffix_tree import SuffixTree
 class ContextAutomaton:
     """A state is the longest suffix of the history that is a prefix of a context; 0 is the empty one.
 
-    A shorter memory would not do: a context may grow out of a history that holds no context itself.
+    Nodes of the tree alone would not do: a context may grow out of a history that contains no context itself.
     """
 
     next: Int32  # [states, alphabet]
@@ -28,7 +28,7 @@ class ContextAutomaton:
 
 
 def context_automaton(tree: SuffixTree, remembered: Sequence[int] = ()) -> ContextAutomaton:
-    """After a symbol that is `remembered` the state tells that it was the last, whether or not it is a context."""
+    """States also tell when the last symbol was one of `remembered`, whether or not it is a context."""
     children: list[dict[int, int]] = [{}]  # a trie of the contexts, oldest symbol first
     own = [0]  # the tree's node at each state, -1 where the state is only a prefix of contexts
     for node, context in enumerate(tree.contexts):

@@ -1,4 +1,4 @@
-"""What is forecast in each state: whether, when at the likeliest, and between when and when."""
+"""The forecast of each state: whether a match completes, when most likely, and in which interval."""
 
 from __future__ import annotations
 
@@ -40,4 +40,4 @@ def least_mass(threshold: float) -> float:
     least = np.float32(threshold)
     if float(least) < threshold:
         least = np.nextafter(least, np.float32(np.inf))
-    return float(max(least, np.finfo(np.float32).tiny))  # what cannot happen is no forecast, whatever the threshold
+    return float(max(least, np.finfo(np.float32).tiny))  # an impossible wait is never forecast, whatever the threshold

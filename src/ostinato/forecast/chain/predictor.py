@@ -70,7 +70,7 @@ class Predictor:
         return self.follow(read, np.zeros(read.key_count, np.int32))
 
     def follow(self, read: SymbolBatch, states: Int32) -> Int32:
-        """The state after each event; `states` has that of each key and is brought up to date."""
+        """The state after each event; `states` has that of each key and is updated."""
         state_by_ages = self.automaton.state_by_ages
         if state_by_ages is None or read.age_ids is None:
             return track(self.product.next, read.symbols, read.keys, states)

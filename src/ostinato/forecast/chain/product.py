@@ -1,4 +1,4 @@
-"""The pattern and the tree side by side: what a key's history means for its future, in one state."""
+"""The product of pattern and tree: one state for everything about a key's history that matters for its future."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ostinato.forecast.symbols.automaton import SymbolAutomaton
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """A Markov chain with the symbols on its transitions; keys start in state 0. Every table is [states, alphabet].
+    """A Markov chain with symbols on its transitions; keys start in state 0. Every table is [states, alphabet].
 
-    States are reached by any symbol that can come, however unlikely, so that any history can be followed.
+    Any symbol that can come leads to a state, however unlikely it is, so that every history can be followed.
     """
 
     next: Int32  # -1: the symbol cannot come
@@ -41,11 +41,11 @@ class Product:
 def product(
     automaton: SymbolAutomaton, tree: SuffixTree, *, max_states: int, remembered: Sequence[int] = ()
 ) -> Product:
-    """What of pattern × contexts can be reached from the start of a key.
+    """The part of pattern × contexts that can be reached from the start of a key.
 
-    Where the pattern says that a symbol cannot come, its probability is given to the others in proportion; where that
-    leaves nothing, each of the others is as likely. Where a pattern may stand anywhere after what was never observed,
-    its state p with nothing remembered is state p.
+    The probability of a symbol that the pattern rules out is given to the others in proportion; if they have none, all
+    are equally likely. If the pattern may be in any state after an unobserved event, state p is pattern state p with
+    nothing remembered.
     """
     from ostinato.forecast.kernels.product import explore, fill_rows
 

@@ -1,13 +1,13 @@
 """When the next match completes by the clock: the time from a state is the sum of the gaps before the events ahead.
 
-Time is cut into equal steps and the recursion of the waiting times runs over these instead of events: the time from a
-state is that of the gap before the next symbol, which may depend on the last one, and that of the state it leads to, if
-it does not complete. A gap that falls between two steps is shared by both, so that the mean stays what it is. Where
-most gaps are far shorter than the mean, one grid does not do for all: finer ones tell the near future, coarser ones
-what is beyond their end.
+Time is cut into equal steps, and the recursion of the waiting times runs over steps instead of events. The time from a
+state is the gap before the next symbol, which may depend on the last one, plus the time from the state it leads to,
+unless the symbol completes. A gap that falls between two steps is shared by both, so that the mean does not change. If
+most gaps are far shorter than the mean, one grid is not enough: finer ones tell the near future, coarser ones what lies
+beyond their end.
 
-A forecast is of a completion within the horizon, which counts events. Of the times those are kept that come first, as
-much of them as is likely within the horizon: exact where gaps are all the same, near to it else.
+A forecast is about a completion within the horizon, which counts events. So only the earliest times are kept, with as
+much mass as a completion within the horizon has. That is exact if all gaps are the same, and close otherwise.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MERGED = 4  # bins taken together for the gaps before it: their sum smooths its
 class CompletionTimes:
     """`mass[state, cell]`: the probability that the next completion is `times[cell]` seconds ahead.
 
-    It stands for completions up to `slack[cell]` before and after; 0 where all gaps fit the grid, and times are exact.
+    A cell covers completions up to `slack[cell]` before and after; 0 if all gaps fit the grid, and times are exact.
     """
 
     times: Float64
@@ -76,7 +76,7 @@ def seconds_ahead(completion: CompletionTimes, within: Float32, threshold: float
 
 
 def completion_times(product: Product, gaps: Gaps, horizon: int, *, max_bytes: int = 1 << 27) -> CompletionTimes:
-    """As far as `horizon` mean gaps ahead. The more states there are, the coarser, to keep to about `max_bytes`."""
+    """Up to `horizon` mean gaps ahead. The more states there are, the coarser the grid, to stay within `max_bytes`."""
     from ostinato.forecast.kernels.seconds import append, complete_times
 
     grids = _grids(gaps, horizon, max_bytes // (4 * product.states))
@@ -213,7 +213,7 @@ def _on_grid(kinds: GapKinds, step: float, cells: int) -> tuple[Float64, Float64
 
 
 def _share(grid: Float64, rows: Int64, places: Float64, weights: Float64) -> bool:
-    """Adds each weight to the two cells its place is between, by nearness; whether each place is that of a cell."""
+    """Share each weight between the two nearest cells; returns whether every place is exactly that of a cell."""
     near = np.rint(places)
     places = np.where(np.abs(places - near) < _SAME * np.maximum(near, 1), near, places)
     below = np.floor(places)

@@ -14,7 +14,7 @@ from ostinato.forecast.symbols.reader import SymbolBatch
 def track(next: Int32, symbols: Int32, keys: Int32 | None, states: Int32) -> Int32:
     """The state after each event, by the table of an automaton or product.
 
-    `states` has the state that each key stands in and is brought up to date.
+    `states` has the state of each key and is updated.
     """
     from ostinato.forecast.kernels.track import follow_keys, follow_one
 

@@ -1,7 +1,7 @@
 """Waiting-time distributions (SRA paper, section 8.1): how many events ahead the next completion is, for every state.
 
 Instead of expanding the futures of each state path by path, all states go back one event at a time: the wait from a
-state is k + 1 where the next symbol does not complete and the wait from the state it leads to is k. This is exact, and
+state is k + 1 if the next symbol does not complete and the wait from the state it leads to is k. This is exact, and
 takes horizon × transitions steps.
 """
 

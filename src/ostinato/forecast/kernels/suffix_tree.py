@@ -101,7 +101,7 @@ def choose_contexts(
     types.void(RECORDS, view(types.int32), view(types.float64), types.float64, SPREADS, SPREADS, array(types.float64))
 )
 def estimate(chosen: Any, symbols: Any, weights: Any, prior: Any, probabilities: Any, own: Any, support: Any) -> None:
-    """The distribution after each chosen context; see tree.py. `own` are the events that no longer context is for."""
+    """The distribution after each chosen context (see learn/suffix_tree.py); `own`: what no longer one covers."""
     alphabet = probabilities.shape[1]
     for node in range(chosen.shape[0]):
         for row in range(chosen[node, BEGIN], chosen[node, END]):

@@ -46,9 +46,10 @@ def follow_keys(after: Int32, symbols: Int32, keys: Int32, states: Int32, out: I
 def follow_ages(
     after: Int32, pattern: Int32, symbols: Int32, keys: Int32, pattern_states: Int32, states: Int32, out: Int32
 ) -> None:
-    """The same where it is known how the pattern stands after each event (-1: in a way that was never met).
+    """The same if the pattern state after each event is known (-1: one that was never observed).
 
-    What leads elsewhere was never observed: then nothing is remembered but that, see product.py.
+    If a symbol leads to another state, it was never observed: then only the pattern state is remembered, see
+    chain/product.py.
     """
     for event in range(symbols.size):
         state = after[states[keys[event]], symbols[event]]

@@ -1,4 +1,4 @@
-"""What came of each event, and how it bears out what was forecast: one pass over the events each."""
+"""What happened after each event, and how forecasts did: one pass over the events each."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ SUMS = 6
     types.int64(_TABLE, _MARKS, view(types.int32), view(types.int32), array(types.int32), array(types.boolean)),
 )
 def mark_completions(after: Int32, completes: Bools, symbols: Int32, keys: Int32, states: Int32, out: Bools) -> int:
-    """Whether each event completes a match; `states` has the state of each key and goes on with the events.
+    """Whether each event completes a match; `states` has the state of each key and is updated.
 
-    The first event whose symbol cannot come where its key stands; the number of events if there is none.
+    Returns the first event whose symbol cannot come in the state of its key, or the number of events.
     """
     one = len(keys) == 0
     for event in range(len(symbols)):
@@ -75,7 +75,7 @@ def count_seconds(completes: Bools, keys: Int32, seconds: Float64, last: Float64
 
 @kernel(types.void(_ROWS, _ROWS, view(types.int32), view(types.float64), types.float64, array(types.int64)))
 def hit_levels(earliest: Float64, latest: Float64, states: Int32, ahead: Float64, off: float, hits: Int64) -> None:
-    """Bit l: `ahead` is in the span [level l, state], to within this share of it. What is NaN is in none."""
+    """Bit l: `ahead` lies in the span [level l, state], give or take this share of it; NaN lies in none."""
     for event in range(len(states)):
         bits, state = 0, states[event]
         low, high = ahead[event] * (1 - off), ahead[event] * (1 + off)

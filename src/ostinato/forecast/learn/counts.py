@@ -1,6 +1,6 @@
-"""How often each symbol followed each context: additive counts, all that learning needs to know of the events.
+"""How often each symbol followed each context: additive counts, which are all that learning needs.
 
-Counts of batches, of partitions and of tasks add up to those of the whole, and older ones can be made to weigh less.
+Counts of batches, partitions and tasks add up to those of the whole, and older ones can be given less weight.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Counts:
         )
 
     def decay(self, factor: float) -> Counts:
-        """The same with each event counted `factor` times; what is as good as forgotten is dropped."""
+        """The same with each event counted `factor` times; grams with hardly any weight left are dropped."""
         if not 0 <= factor <= 1:
             raise bad_option("factor", factor, "a number from 0 to 1")
         weights = self.weights * factor
@@ -63,7 +63,7 @@ class Counts:
         return sum_grams(self.grams[:, self.order - order :], self.weights, self.alphabet)
 
     def to_table(self) -> pa.Table:
-        """A row for each gram; to be saved, or added up by its `gram` elsewhere."""
+        """A row for each gram, to be saved, or added up by `gram` elsewhere."""
         width = self.order + 1
         offsets = np.arange(0, (len(self.grams) + 1) * width, width, dtype=np.int32)
         grams = pa.ListArray.from_arrays(offsets, np.ascontiguousarray(self.grams).reshape(-1))
@@ -71,7 +71,7 @@ class Counts:
 
     @staticmethod
     def from_table(table: pa.Table, *, order: int, alphabet: int) -> Counts:
-        """What `to_table` made; rows may come in any order, and those of the same gram are added up."""
+        """Counts from the table of `to_table`; rows may be in any order, and those of one gram are added up."""
         missing = [name for name in (_GRAM, _WEIGHT) if name not in table.column_names]
         if missing:
             raise DataError(f"a table of counts has no column `{missing[0]}`", fix="give what Counts.to_table made")
@@ -95,9 +95,9 @@ class Counts:
 
 
 def count_grams(symbols: Int32, keys: Int32 | None, order: int, alphabet: int, history: Int32 | None = None) -> Counts:
-    """Count the events, which come in time order; the context of each are the events of its own key before it.
+    """Count events in the order of time; the context of an event is the events of its key before it.
 
-    `history[key]` are the last symbols of a key before these events, oldest first (-1: none). It is moved on in place,
+    `history[key]` has the last symbols of a key before these events, oldest first (-1: none). It is updated in place,
     so that the counts of consecutive batches add up to those of the whole.
     """
     from ostinato.forecast.kernels.count import pack_stream

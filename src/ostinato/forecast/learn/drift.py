@@ -1,9 +1,10 @@
-"""An alarm for when the stream is no longer the one that was learned: events have become less expected, or more,
-intervals no longer hold as often as they promise, or the events alone teach more than with all that came before.
+"""An alarm for when the stream has changed: events have become more surprising, or less, intervals no longer hold as
+often as they promise, or a model of the new events alone is better than one of everything.
 
-Page's cumulative sums: what each event costs more than expected, less a slack, adds up, and never falls below zero.
-Chance keeps the sum low; a lasting change makes it grow until it rings. So does what it costs less, and what intervals
-miss. A change that is none to the model, such as an order in what came in any order, shows in the last way only.
+Page's cumulative sums: by how much each event costs more than expected, minus a slack, is added up, and never falls
+below zero. Chance keeps the sum low; a lasting change makes it grow until it rings. The same is done with how much less
+events cost, and with how often intervals miss. Some changes, such as a new order among events that came in any order
+before, show in the last way only.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ _FEWEST, _CERTAIN = 4, 5.0  # events in a part of a batch, and times its standar
 
 @dataclass(frozen=True)
 class Drift:
-    """It rang after `at` events; the change began after about `since`.
+    """The alarm rang after `at` events; the change began after about `since`.
 
-    `excess` is how much more events cost since then than expected (`of` is "log-loss"), by how much intervals hold less
-    often than they promise ("coverage"), or how much less events cost if nothing came before ("past").
+    `of` says what changed. "log-loss": events cost `excess` more than expected since then; "coverage": intervals hold
+    less often than they promise, by `excess`; "past": without everything learned before, events cost `excess` less.
     """
 
     at: int
@@ -55,8 +56,8 @@ class Drift:
 
 @dataclass
 class PageSum:
-    """`slack` and `limit` are in units of what chance does: less than the slack is let pass, and the sum of what is
-    above it rings at the limit. A change twice the slack is noticed after about limit / slack of what is counted."""
+    """`slack` and `limit` are in units of chance: less than the slack is ignored, and the sum of what exceeds it rings
+    at the limit. A change of twice the slack is noticed after a count of about limit / slack."""
 
     slack: float
     limit: float
@@ -89,8 +90,8 @@ class DriftAlarm:
     slack: float = 0.1
     limit: float = 100.0
     events: int = 0
-    learning: float = 0.0  # by how much what was learned last changed the loss: as much may be learned again
-    past: float = 0.0  # what all that came before may cost
+    learning: float = 0.0  # how much the last learning changed the loss: the next may change it as much
+    past: float = 0.0  # how much better a model without the past may be
     above: PageSum = field(init=False)
     below: PageSum = field(init=False)
     missed: PageSum = field(init=False)
@@ -107,8 +108,8 @@ class DriftAlarm:
     def step(self, loss: float, events: int) -> Drift | None:
         """The alarm, if this batch of so many events with this mean log-loss rings it.
 
-        What is expected is the mean of all batches since the last alarm, since a few held-out events tell it only
-        roughly and the model goes on learning.
+        The expected loss is the mean of all batches since the last alarm: a few held-out events give only a rough idea
+        of it, and the model goes on learning.
         """
         if not events:
             return None
@@ -124,7 +125,7 @@ class DriftAlarm:
         return None
 
     def step_intervals(self, promised: float, coverage: float, completions: float, events: int) -> Drift | None:
-        """The alarm, if of the last batch intervals before so many completions held too seldom."""
+        """The alarm, if the intervals before so many completions of the last batch held too seldom."""
         if not completions > 0 or math.isnan(coverage):
             return None
         chance = max(math.sqrt(promised * (1 - promised)), _LEAST_CHANCE)
@@ -133,7 +134,7 @@ class DriftAlarm:
         return self._ring(Drift(self.events, self.missed.since, chance * self.missed.mean, "coverage"))
 
     def step_past(self, gains: Sequence[float], events: Sequence[int]) -> Drift | None:
-        """The alarm, if the last batch, in parts of so many events, costs less by these without all that came before.
+        """The alarm, if the last batch, in parts of so many events, costs so much less without everything before it.
 
         What it rang for once is expected from then on: it takes a while until newer events outweigh older ones.
         """
@@ -147,12 +148,12 @@ class DriftAlarm:
         return self._ring(Drift(self.events, self.events - int(count), gain, "past"))
 
     def record_learning(self, change: float, *, shift: bool) -> None:
-        """The model has learned, and events now cost that much more or less; `shift`: this is what is expected."""
+        """The model has learned, and events now cost so much more or less; `shift`: expect this from now on."""
         self.learning = abs(change)
         self.expected += change if shift else 0.0
 
     def expect(self, losses: Sequence[float], events: Sequence[int]) -> None:
-        """What it rang for has been learned, and batches cost this since: the next change is one from here."""
+        """What it rang for has been learned, and batches cost this now: the next change is measured from here."""
         self.expected, self.spread, self.weight = _expected(losses, events)
 
     def _ring(self, drift: Drift) -> Drift:

@@ -1,4 +1,4 @@
-"""How long it takes until the next event of a key: what turns events ahead into seconds ahead."""
+"""How long it takes until the next event of a key: turns events ahead into seconds ahead."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _MOST = 2000  # pairs of symbols that have a distribution of their own
 class Gaps:
     """A histogram for each pair of symbols, of the seconds from an event to the next one of its key.
 
-    The bins grow with the gaps. Each knows the mean and spread of what it holds, so that gaps that are all the same
-    stay exact. Only what was seen takes room.
+    Longer gaps have wider bins. Each bin knows the mean and spread of its gaps, so that gaps that are all the same stay
+    exact. Only bins that were seen take room.
     """
 
     alphabet: int
@@ -72,15 +72,15 @@ class Gaps:
 
 @dataclass(frozen=True, eq=False)
 class GapKinds:
-    """Gaps that are told apart: those of a pair of symbols where they are many and unlike those of other pairs with the
-    same second symbol, else all others before that symbol, whose number is that of the symbol."""
+    """Kinds of gaps: a pair of symbols has its own kind if its gaps are many and unlike those of other pairs with the
+    same second symbol. All other gaps before a symbol are of one kind, with the number of the symbol."""
 
     of: Int32  # [symbols + 1, symbols]: by the last symbol (the last row: not known) and the next
     sums: Float64  # [kinds, bins, 3]
 
     @property
     def remembered(self) -> tuple[int, ...]:
-        """Symbols after which some gap is another than after the rest."""
+        """Symbols after which some gap is of a kind of its own."""
         alphabet = self.of.shape[1]
         return tuple(np.flatnonzero((self.of[:-1] >= alphabet).any(axis=1)).tolist())
 
@@ -95,8 +95,8 @@ def count_gaps(
 ) -> Gaps:
     """The gaps of events at `seconds`, in order of time; NaN: the time is not known.
 
-    `last` has the time of the last event of each key before these (NaN: none) and `before` its symbol; both are brought
-    up to date, so that the gaps of batches add up to those of the whole.
+    `last` has the time of the last event of each key before these (NaN: none) and `before` its symbol; both are
+    updated, so that the gaps of batches add up to those of the whole.
     """
     from ostinato.forecast.kernels.gaps import BINS, NONE, find_gaps
 
@@ -163,7 +163,7 @@ def _kinds(gaps: Gaps) -> GapKinds:
         kinds[pairs == pair] = number
         number += 1
     sums = _to_dense(kinds, gaps.bin, gaps.sums, number)
-    # Where all pairs of a symbol are told apart, or none was seen, what is not known is as everything together.
+    # If all pairs of a symbol have their own kind, or none was seen, unknown gaps are taken to be like all together.
     for whole in (gaps.by_symbol, gaps.by_symbol.sum(axis=0)[None]):
         none = sums[:alphabet, :, 0].sum(axis=1) == 0
         sums[:alphabet] = np.where(none[:, None, None], whole, sums[:alphabet])

@@ -1,4 +1,4 @@
-"""The log-loss: how surprising events are to a tree, in nats. The fewer, the better the tree knows them."""
+"""The log-loss: how surprising events are to a tree, in nats. Less is better."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ostinato.errors import DataError
 from ostinato.forecast.learn.counts import Counts, count_grams
 from ostinato.forecast.learn.suffix_tree import SuffixTree
 
-# A tree gives no probability to a symbol it never saw, whose loss would be infinite: it is taken to have this much.
+# A symbol that a tree never saw has no probability, and its loss would be infinite: it is given this probability.
 FLOOR = 1e-9
 
 
@@ -28,7 +28,7 @@ def mean_loss(tree: SuffixTree, counts: Counts) -> float:
 
 
 def losses(tree: SuffixTree, counts: Counts) -> Float64:
-    """The loss of each gram: the counts, at the tree's order or above, tell all of the contexts that matters."""
+    """The loss of each gram; the counts must be at the tree's order or above."""
     from ostinato.forecast.kernels.suffix_tree import gram_losses
 
     if counts.order < tree.order:

@@ -1,4 +1,4 @@
-"""How long contexts should be: the order whose tree knows later events best, when each is learned from earlier ones."""
+"""How long contexts should be: the order whose tree, learned from earlier events, predicts later ones best."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ostinato.forecast.learn.loss import losses
 from ostinato.forecast.learn.suffix_tree import Learning, SuffixTree, learn_trees
 
 MAX_AUTO_ORDER = 10  # the longest order that order="auto" tries
-_ERRORS = 2.0  # a longer order must be better by so many standard errors of the difference
-_PATIENCE = 3  # orders in a row that are no better than the best, and no more are tried
+_ERRORS = 2.0  # by how many standard errors of the difference a longer order must be better
+_PATIENCE = 3  # after so many orders in a row that are no better than the best, no more are tried
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,14 @@ class OrderChoice:
 
 
 def choose_order(head: Counts, tail: Counts, learning: Learning) -> OrderChoice:
-    """The shortest order, up to that of the counts, that no longer one betters by more than chance.
+    """The shortest order, up to that of the counts, that no longer one beats by more than chance.
 
-    Orders without gain are passed over for a while, since symbols may depend on older ones only. An order whose tree
-    would be too large is not tried.
+    A few orders without gain are skipped, since a symbol may depend on an older one only. Orders whose tree would be
+    too large are not tried.
     """
     if not tail.total > 0:
         raise DataError(
-            f"{head.total:,.0f} events are too few to hold some out, which the order would be chosen by",
+            f"{head.total:,.0f} events are too few to hold some out and choose the order by them",
             fix="give more events, or say order=…",
         )
     tried: list[OrderLoss] = []
@@ -66,7 +66,7 @@ def _trees_within_limit(counts: Counts, learning: Learning) -> Iterator[SuffixTr
 
 
 def _better(gains: Float64, weights: Float64) -> bool:
-    """Whether the mean gain is more than chance would make of it."""
+    """Whether the mean gain is more than chance."""
     total = weights.sum()
     mean = gains @ weights / total
     deviation = np.sqrt((gains - mean) ** 2 @ weights / total)

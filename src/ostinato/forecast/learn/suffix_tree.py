@@ -1,12 +1,12 @@
 """Prediction suffix trees (Ron, Singer, Tishby): contexts of varying length, each with what tends to follow it.
 
-A context is worth a node when it is not too rare and some symbol follows it notably more or less often than it follows
-the context's suffix; a context that is not may still have longer ones that are. With a node come all its suffixes.
+A context gets a node if it is not too rare and some symbol follows it notably more or less often than it follows the
+context's suffix. A context without a node may still have longer ones with one. All suffixes of a node are nodes, too.
 
-What follows a context is drawn to what follows its suffix, the more the less often it was seen and the more different
-symbols followed it (Witten and Bell). A node is asked only where no longer context is in the tree. So the events that
-a longer one is for are left out of its distribution, which is drawn to that of all its events in the same way: else
-rare contexts would be given the odds of the frequent ones that were told apart from them.
+The distribution after a context is drawn to that after its suffix: the more so, the less often the context was seen and
+the more different symbols followed it (Witten and Bell). A node is used only if no longer context is in the tree. So
+events that belong to a longer one are left out of its distribution, which is drawn to that of all its events in the
+same way. Otherwise rare contexts would get the odds of the frequent ones that have nodes of their own.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ class Learning:
     # from): a prior of 200 gains up to 0.03 nats on noisy ones, but loses 0.2 on an almost sure cycle of 1,000 events.
     p_min: float = 1e-4  # the least share of all events that come after the context
     min_count: float = 50.0  # and the least number of them
-    gamma: float = 0.01  # a symbol counts as a reason only when it follows with probability (1 + alpha) · gamma
+    gamma: float = 0.01  # a symbol counts only if it follows with probability (1 + alpha) · gamma
     alpha: float = 0.0
     r: float = 1.2  # and its probability is at least r times, or at most 1/r times, that after the suffix
-    prior: float = 10.0  # so many events for each symbol seen draw a distribution to that of the suffix
+    prior: float = 10.0  # how many events per symbol seen draw a distribution to that of the suffix
     max_nodes: int = 50_000
 
     def __post_init__(self) -> None:
@@ -145,7 +145,7 @@ def _choose(rows: _Rows, learning: Learning, order: int, p_min: float) -> tuple[
 
 
 def _too_many(rows: _Rows, learning: Learning, lengths: Int64) -> LimitError:
-    """Which order, or which p_min, would do."""
+    """Says which order, or which p_min, would be low or high enough."""
     order = len(lengths) - 1
     fits = int(np.flatnonzero(lengths.cumsum() <= learning.max_nodes).max())
     least = max(learning.p_min, 1 / float(rows.weights.sum()))

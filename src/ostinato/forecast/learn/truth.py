@@ -15,7 +15,7 @@ ONE_KEY: Int32 = read_only(np.empty(0, np.int32))  # stands for: all events have
 ONCE: Int64 = read_only(np.empty(0, np.int64))  # stands for: each is one event
 ALIKE: UInt8 = read_only(np.empty(0, np.uint8))  # stands for: all are of one stratum
 
-_SHARE, _MANY = 1 / 20, 200  # so far ahead as this share of events can be known, or so many are, the data tell
+_SHARE, _MANY = 1 / 20, 200  # the data decide as far ahead as this share of events, or so many, are known
 # Strata by how many events of the key came before: each number by itself, then four to an octave.
 _BOUNDS: Int64 = np.concatenate([np.arange(1, 33), (32 * 2 ** (np.arange(1, 100) / 4)).astype(np.int64)])
 
@@ -23,7 +23,7 @@ _BOUNDS: Int64 = np.concatenate([np.arange(1, 33), (32 * 2 ** (np.arange(1, 100)
 def completions(after: Int32, completes: Bools, symbols: Int32, keys: Int32 | None, states: Int32) -> Bools:
     """Whether each event completes a match, by the tables of an automaton or product.
 
-    `states` has the state that each key stands in and is brought up to date.
+    `states` has the state of each key and is updated.
     """
     from ostinato.forecast.kernels.truth import mark_completions
 
@@ -61,15 +61,15 @@ def seconds_until(completes: Bools, keys: Int32 | None, seconds: Float64) -> Flo
 class Truth:
     """What came of each event, as far as the data show.
 
-    Of an event with no completion after it, and fewer than k events either, nobody knows whether a match completes
-    within k. It is left out. But among the last events of a key those with a completion soon after are known and the
-    others are not, so that leaving out alone would favour completions: with short keys, by far. Therefore events that
-    are known count for those like them that are not, by the inverse of the probability to be known (Robins and
-    Rotnitzky; the estimator is that of Kaplan and Meier for the ends of keys). Where no key ends early all weigh 1.
+    If an event has no completion after it, and fewer than k events, nobody knows whether a match completes within k. It
+    is left out. But among the last events of a key, those with a completion soon after are known and the others are
+    not, so leaving out alone would favour completions: with short keys, by far. Therefore events that are known also
+    count for similar ones that are not, by the inverse of the probability of being known (Robins and Rotnitzky; the
+    estimator is that of Kaplan and Meier for the ends of keys). If no key ends early, all weigh 1.
 
-    Like them are only events as far from the beginning of their key: an event near the beginning has both another state
-    and more events after it than one near the end. Strata of which no event is followed so far are left out whole. What
-    remains is unbiased where the length of a key does not depend on what comes in it before it is known.
+    Only events as far from the beginning of their key are similar: an event near the beginning has another state, and
+    more events after it, than one near the end. Strata in which no event is followed so far are left out entirely. The
+    rest is unbiased if the length of a key does not depend on what is still to come in it.
     """
 
     wait: Int32
@@ -105,7 +105,7 @@ class Truth:
     def weights(self, horizon: int) -> Float64:
         """Per stratum, for k = 0 … horizon, what an event counts that is known k events ahead.
 
-        0: too few go on so long to tell. A few events that stand for all others would decide by chance alone.
+        0: too few events are followed so far ahead. A few that count for all others would decide by chance alone.
         """
         from ostinato.forecast.kernels.truth import count_ends
 
@@ -126,7 +126,7 @@ class Truth:
 
     @property
     def completions(self) -> int:
-        """Completions that some event came before: neighbours share them, so there is no more evidence than these."""
+        """Completions after some event. Neighbouring events share them, so there is no more evidence than these."""
         just_before = self.wait == 1
         return int(self.times[just_before].sum() if len(self.times) else np.count_nonzero(just_before))
 

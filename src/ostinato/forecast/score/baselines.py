@@ -1,6 +1,6 @@
-"""What a model must beat: forecasts that know only the mean rate, or only the last few symbols.
+"""What a model should beat: forecasts that know only the mean rate, or only the last few symbols.
 
-All but the mean rate are prediction suffix trees, so that what is done with a learned tree is done with them too.
+All but the mean rate are prediction suffix trees, so that they are scored like a learned tree.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ostinato.forecast.learn.counts import Counts
 from ostinato.forecast.learn.suffix_tree import Learning, SuffixTree, learn_tree
 
 HIGHEST_ORDER = 3
-# Every context that was ever seen is in the tree, whether it tells more than a shorter one or not.
+# Every context that was ever seen is in the tree, whether or not it tells more than a shorter one.
 FULL = Learning(p_min=0.0, alpha=0.0, gamma=0.0, r=1.0, min_count=0.0, prior=1.0)
 
 
@@ -24,7 +24,7 @@ def mean_rate(rate: float, horizon: int) -> Float32:
 
 
 def iid(counts: Counts) -> SuffixTree:
-    """Symbols come as often as ever, whatever came before."""
+    """Symbols are independent of what came before."""
     return markov(counts, 0)
 
 
@@ -34,7 +34,7 @@ def markov(counts: Counts, order: int) -> SuffixTree:
 
 
 def baseline_trees(counts: Counts) -> dict[str, SuffixTree]:
-    """The baselines that are trees, by name; without orders that have more contexts than can be compared with."""
+    """The baselines that are trees, by name; without orders that have too many contexts."""
     found = {"independent": iid(counts)}
     for order in range(1, min(HIGHEST_ORDER, counts.order) + 1):
         try:

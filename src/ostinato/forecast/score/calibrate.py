@@ -1,8 +1,8 @@
 """Intervals that cover what they promise: thresholds checked on events that were not learned from.
 
-The model's own probabilities are only as good as the model. Where intervals cover less than they promise, they are made
-with a higher threshold (nominal). Never with a lower one: that could hold on average while the intervals of some states
-would hold far less than was promised.
+The model's own probabilities are only as good as the model. If intervals cover less than they promise, they are made
+with a higher threshold (nominal). Never with a lower one: the promise might then hold on average, while the intervals
+of some states would hold far less often.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ostinato.forecast.learn.truth import Truth
 _STEPS = 32  # from the promise to certainty
 _DECIDED = 0.5  # of the intervals must be decided by the data
 NEVER = 2.0  # a threshold that nothing reaches
-_HIGHEST = 0.999  # nothing is certain: at 1 there may be no interval at all, and so nothing to learn from
-_MEMORY = 1000.0  # completions: what older ones said is forgotten as newer ones come
+_HIGHEST = 0.999  # nothing is certain: at 1 there may be no interval at all
+_MEMORY = 1000.0  # completions; what older ones said is forgotten as newer ones come
 
 BY_EVENTS: Int64 = read_only(np.empty(0, np.int64))  # stands for: the intervals count events
 
@@ -100,7 +100,7 @@ class Evidence:
         return Calibration(self.promised, nominal, own, own, count, enough=False, possible=self.made > 0)
 
     def merge_later(self, later: Evidence, decay: float) -> Evidence:
-        """With what later events say; of this, what is left after decay, and at most what memory has room for."""
+        """Together with later evidence; of this, what is left after decay, and at most what memory has room for."""
         room = max(_MEMORY - later.completions, 0.0)
         share = min(decay, room / self.completions) if self.completions else 0.0
         return replace(

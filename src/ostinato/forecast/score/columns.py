@@ -40,7 +40,7 @@ def state_table(predictor: Predictor, nominal: float, nominal_seconds: float) ->
 
 
 def add_within(states_table: pa.Table, waiting: Float32, within: Sequence[int]) -> pa.Table:
-    """With a column more for each number of events: the probability of a completion within so many."""
+    """With one more column for each number of events: the probability of a completion within so many."""
     whole = states_table["probability"].to_numpy()
     for place, ahead in enumerate(within, BEFORE_WITHIN):
         # Never more than that of the whole horizon, which was rounded down.
@@ -63,7 +63,7 @@ def check_within(within: object, horizon: int) -> tuple[int, ...]:
 
 
 def _certain(chances: Float32 | Float64) -> Float64:
-    """What is stored is rounded down: what falls short of 1 by no more than that is 1."""
+    """Stored probabilities are rounded down: what falls short of 1 by no more than that is 1."""
     found: Float64 = np.where(chances > 1 - 2.0**-22, 1.0, chances.astype(np.float64))
     return found
 

@@ -1,4 +1,4 @@
-"""A model beside its baselines: one row of scores each, and a picture of how far their probabilities can be trusted."""
+"""A model compared with its baselines: a row of scores each, and the reliability diagram of their probabilities."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Contender:
     states: Int32
     log_loss: float = math.nan
     nominal: float | None = None  # the threshold its intervals are made with, where it is not the promised one
-    truth: Truth | None = None  # of its own states, where events were counted by these; else that of all contenders
+    truth: Truth | None = None  # by its own states, if events were counted by them; else that of all contenders
     distances: Distances | None = None
 
 
@@ -132,8 +132,8 @@ def compare(
 ) -> Evaluation:
     """Score all contenders against the same truth.
 
-    `within` is the number of events ahead that probabilities are about (all of the horizon unless given); by
-    `distances` events that are near a completion are told from those that are far.
+    `within` is the number of events ahead that probabilities are about (by default, the whole horizon); `distances`
+    tell events near a completion from those far from one.
     """
     horizon = min(contender.waiting.shape[1] for contender in contenders)
     within = check_evaluation_options(within, decision, horizon)
@@ -185,7 +185,7 @@ def compare(
 
 
 def check_evaluation_options(within: object, decision: object, horizon: int) -> int:
-    """The number of events ahead that probabilities are about. Raises OstinatoError where it cannot be."""
+    """The number of events ahead that probabilities are about. Raises OstinatoError if it is not possible."""
     within = to_python(horizon if within is None else within)
     if isinstance(within, bool) or not isinstance(within, int) or not 1 <= within <= horizon:
         raise QueryError(f"within={within!r} is not a whole number from 1 to {horizon}, the horizon that was learned")

@@ -61,7 +61,7 @@ class ForecastOutcomes:
         return _ratio(float(off), self.total)
 
     def decisions(self, threshold: float) -> Decisions:
-        """If "it will happen" is said from a probability of `threshold` on."""
+        """If a completion is predicted from a probability of `threshold` on."""
         said = self.probability >= threshold
         hits, alarms = float(self.positives[said].sum()), float(self.negatives[said].sum())
         return Decisions(hits, alarms, float(self.positives.sum()) - hits, float(self.negatives.sum()) - alarms)
@@ -69,7 +69,7 @@ class ForecastOutcomes:
     def reliability(self, bins: int = BINS, by: Binning = "quantile") -> Reliability:
         """Events in bins of their probability: as many in each ("quantile") or as wide each ("width").
 
-        Events of the same probability are never parted, so quantile bins may be fewer and of unequal size.
+        Events of the same probability stay together, so there may be fewer quantile bins, and of unequal size.
         """
         value, group = np.unique(self.probability, return_inverse=True)
         hit = np.bincount(group, self.positives)
@@ -86,7 +86,7 @@ class ForecastOutcomes:
 
 @dataclass(frozen=True)
 class Decisions:
-    """Weights of events by what was said and what happened."""
+    """Weights of events by what was predicted and what happened."""
 
     hits: float
     false_alarms: float
@@ -107,7 +107,7 @@ class Decisions:
 
     @property
     def mcc(self) -> float:
-        """Matthews's correlation between what was said and what happened."""
+        """Matthews's correlation between what was predicted and what happened."""
         said, happened = self.hits + self.false_alarms, self.hits + self.misses
         unsaid, other = self.misses + self.silences, self.false_alarms + self.silences
         scale = math.sqrt(said) * math.sqrt(happened) * math.sqrt(unsaid) * math.sqrt(other)
@@ -222,8 +222,8 @@ def interval_scores(
 ) -> IntervalScores:
     """How the intervals of the events' states did, where `threshold` is the probability they promise.
 
-    An interval counts once the data decide it: the next completion was seen, or the key went on to its end without;
-    and not at all where hardly any key goes on to its end, since then it could be seen to hold but not to fail.
+    An interval counts if the data decide it: the next completion was seen, or the key went on beyond the interval
+    without one. It does not count if hardly any key goes on so long: then it could be seen to hold but not to fail.
     Winkler's score needs the completion itself; one beyond the horizon counts as one just beyond it.
     """
     from ostinato.forecast.kernels import truth as kernels

@@ -1,9 +1,9 @@
 """Ages in windows along time or an attribute: counted in cells of a grid, not in gaps between events.
 
-What an event does to ages is the number of lines of the grid that were crossed since the last event of its key. These
-add up to the lines between any two events, so that an age is never off by more than a cell, however many events make it
-up. A run is alive while it has crossed at most `parts` lines. Where it began within its cell is not known: with cells
-of W / (parts + 1/2), a run that may have begun anywhere in its cell lives as long as the window W on average.
+An event makes runs older by the number of grid lines that were crossed since the last event of its key. These numbers
+add up to the lines between any two events, so an age is never off by more than a cell, however many events make it up.
+A run is alive while it has crossed at most `parts` lines. Where it began within its cell is not known: with cells of
+W / (parts + 1/2), a run that may have begun anywhere in its cell lives as long as the window W on average.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Grid:
 
     @property
     def steps(self) -> list[int]:
-        """Those that are told apart."""
+        """The steps that are told apart."""
         found, step = list(range(min(_PLAIN, self.parts) + 1)), _PLAIN
         while step < self.parts:
             step += 1 << max(0, step.bit_length() - 3)
@@ -82,7 +82,7 @@ class Grid:
 
     @property
     def provided(self) -> list[int]:
-        """Steps that any number of lines can be made up for by, within few events."""
+        """Steps that add up to any number of lines within few events."""
         return [0, *(1 << power for power in range(self.parts.bit_length())), self.end]
 
     def lines(self, passed: Float64) -> Int64:
@@ -93,7 +93,7 @@ class Grid:
 
 
 class GridWalk:
-    """How far each key of a stream has come along a grid. What rounded steps leave over is made up for by later ones.
+    """How far each key of a stream has come along a grid. Later steps make up for what rounded ones leave over.
 
     `origin` is the tick of its first event, `position` the number of lines that its steps add up to.
     """
@@ -137,10 +137,9 @@ class GridWalk:
 
 
 def choose_grid(amount: float, pace: Pace, fits: Callable[[int, int], bool], *, compared: bool = False) -> Grid:
-    """The grid for a window of this length; `fits` says whether so many parts make so many times fewer states than may
-    be.
+    """The grid for a window of this length; `fits(parts, times)`: whether states are `times` fewer than the limit.
 
-    Where all gaps are a few times the same unit, cells of one unit make ages exact, and steps are few: that is worth
+    If all gaps are a few times the same unit, cells of one unit make ages exact, and there are few steps: that is worth
     more states.
     """
     reach, unit, mean = float(amount), pace.unit, pace.mean

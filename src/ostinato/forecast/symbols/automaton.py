@@ -1,9 +1,9 @@
-"""The pattern as a deterministic automaton over symbols (SRA paper, section 8.1): where it stands, when it completes.
+"""The pattern as a deterministic automaton over symbols (SRA paper, section 8.1): its states, and when it completes.
 
 Forecasting needs to know when the next match completes, not which events are in it. So of all runs in one state of the
 transducer only the youngest matters: it expires last. A state here says which transducer states have a run and, under a
-window, the age of the youngest: a partial match that cannot complete in time is dropped at once, and no probability is
-given to its completion.
+window, the age of the youngest. A partial match that cannot complete in time is dropped at once, so its completion gets
+no probability.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class SymbolAutomaton:
             found = nearer
 
     def minimal(self) -> SymbolAutomaton:
-        """The same with states of the same future as one."""
+        """The same automaton with states of the same future merged."""
         weights = np.array([pow(_WEIGHTS, power, 1 << 64) for power in range(1, 2 * self.next.shape[1] + 2)], np.uint64)
         ends = self.completes.astype(np.uint64) @ weights[self.next.shape[1] : -1]
         classes, count = np.zeros(self.states, np.int64), 1
@@ -124,7 +124,7 @@ class Explorer:
     def _explore_with(
         self, readings: list[SymbolMoves], symbols: list[tuple[int, int]], room: int
     ) -> SymbolAutomaton | None:
-        """None where there is no room for all states, but may be more."""
+        """None if there is no room for all states, but there may be more room."""
         from ostinato.forecast.kernels.explore import explore
 
         moves = [

@@ -60,8 +60,8 @@ class Symbols:
         )
 
     def with_unseen(self) -> Symbols:
-        """With a symbol for whatever else the pattern may have to read, so that it can be followed exactly; where
-        events are compared, with one for all that was never observed, after which a key begins anew."""
+        """With a symbol for everything else that the pattern may have to read, so that it can be followed exactly. If
+        events are compared, one symbol stands for everything unobserved, and a key begins anew after it."""
         if self.pattern.correlated:
             return replace(self.with_more([(0, _NEVER)]), observed=self.observed)
         known = {(self._moves(minterm), effect) for minterm, effect in self.pairs}
@@ -80,7 +80,7 @@ class Symbols:
         return list(zip(self.minterms, self.effects, strict=True))
 
     def nearest(self, minterm: int, effect: int) -> int:
-        """The symbol that stands for one that was never observed: the pattern reads it the same way, if it can be."""
+        """The known symbol that stands for an unobserved one; if possible, the pattern reads it the same way."""
         if self.pattern.correlated:
             known = [symbol for symbol in range(self.observed) if self.effects[symbol] == effect]
             return min(known, key=lambda symbol: (self.minterms[symbol] ^ minterm).bit_count(), default=self.observed)
@@ -105,12 +105,12 @@ class Symbols:
         return self.explorer(max_states).explore(symbols).minimal()
 
     def with_grid(self, pace: Pace, max_states: int) -> Symbols:
-        """With the finest grid that the pace calls for and a comfortable number of states allows; all events of a model
-        are read by the same one, so it is chosen before the first of them is read."""
+        """With the finest grid that the pace calls for and a comfortable number of states allows. All events of a model
+        are read by one grid, so it is chosen before the first of them is read."""
         window = self.pattern.compiled.query.window
         assert window is not None
         conditions = self.pattern.compiled.transducer.conditions()
-        # Of more kinds than can be texts beforehand, those of one condition each stand for all.
+        # If there are too many kinds of events to list, those of one condition each stand for all.
         kinds = _satisfiable(conditions) or (0, *(1 << place for place in range(len(conditions))))
         readings = dict.fromkeys(map(self._moves, kinds))
 
@@ -179,7 +179,7 @@ class Symbols:
 
 @lru_cache(maxsize=64)
 def _satisfiable(conditions: tuple[Condition, ...]) -> tuple[int, ...]:
-    """Minterms of all kinds of events there can be; none where they are too many to provide for."""
+    """Minterms of all kinds of events there can be; none if there are too many."""
     try:
         found = satisfiable_minterms([_test(condition) for condition in conditions], _MAX_UNSEEN)
     except LimitError:

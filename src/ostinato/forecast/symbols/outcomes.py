@@ -1,10 +1,10 @@
 """What an event does to a pattern that compares events with each other (SRA paper, section 8.3).
 
 A deterministic register automaton would have a state for every way in which stored events can lie in the window, and a
-symbol for every transition; there are exponentially many. Here states that differ only in what their registers hold are
-one: what is left is, per state of the transducer, the age of its youngest run. An *outcome* is a transition between
-these: where each youngest run came from, and whether a match completed. It is observed in exact detection, and how
-likely it is, is learned. In a state where an outcome cannot be it has no probability.
+symbol for every transition: exponentially many. Here states that differ only in what their registers hold are merged:
+what is left is, per state of the transducer, the age of its youngest run. An *outcome* is a transition between these:
+where each youngest run came from, and whether a match completed. It is observed by exact detection, and its probability
+is learned. An outcome that is impossible in a state has no probability there.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class OutcomeTable:
         return self._rows.known
 
     def encode(self, before: Int64, after: Int64, completes: Bools, steps: Int32, bound: int) -> Int32:
-        """Of events, by the ages [events, states] of the youngest runs before and after each; they grew by `steps`, and
-        runs older than `bound` are dropped."""
+        """The outcomes of events, by the ages [events, states] of the youngest runs before and after each. Ages grew by
+        `steps`, and runs older than `bound` are dropped."""
         states = range(before.shape[1])
         older = np.where(before == NO_RUN, NO_RUN, before + steps[:, None])
         lineage = np.where(after == NO_RUN, NONE, FROM + len(states) + after)
@@ -89,7 +89,7 @@ class OutcomeTable:
 
 
 def explore_outcomes(outcomes: Sequence[Outcome | None], states: int, bound: int, max_states: int) -> SymbolAutomaton:
-    """The automaton over symbols with these outcomes; None is what was never observed, and cannot be in any state."""
+    """The automaton over symbols with these outcomes; None: never observed, and impossible in every state."""
     number: dict[tuple[int, ...], int] = {(NO_RUN,) * states: 0}
     todo = list(number)
     rows: list[list[int]] = []
@@ -121,7 +121,7 @@ def explore_outcomes(outcomes: Sequence[Outcome | None], states: int, bound: int
 
 
 def _after(ages: tuple[int, ...], outcome: Outcome, bound: int) -> tuple[int, ...] | None:
-    """The ages after an outcome; None where it cannot be."""
+    """The ages after an outcome; None if it is impossible."""
     _, occupied, expired, step, *lineage = outcome
     alive = [state for state, age in enumerate(ages) if age != NO_RUN]
     if occupied != sum(1 << state for state in alive):

@@ -1,4 +1,4 @@
-"""How the events of a history follow each other along what a window is measured in, which its grid is chosen by."""
+"""How far the events of a history are apart along a window's time or attribute; the grid of ages is chosen by this."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ostinato.patterns.syntax.nodes import event_types
 
 
 def bind_rows(rows: pa.Table, pattern: ForecastPattern, binding: Mapping[str, Any]) -> tuple[pa.Table, StreamColumns]:
-    """Rows fit for the pattern, and which of their columns say when an event happened and what it is."""
+    """The rows with the columns that the pattern needs, and which of them have the time and type of events."""
     query = pattern.compiled.query
     names = {binding["type"] or DEFAULT_TYPE, *binding["order_by"], *pattern.columns}
     rows = with_columns(rows, names, time=binding["time"])
@@ -51,7 +51,7 @@ class PaceMeter:
         self.pulses, self.clock = 0, Clock("", pa.int64())
 
     def add(self, rows: pa.Table) -> None:
-        """Raises what is wrong with the rows, as reading them would."""
+        """Raises the same errors as reading the rows."""
         rows, columns = bind_rows(rows, self.pattern, self._binding)
         clock = window_clock(rows.schema, self.pattern, columns)
         assert clock is not None

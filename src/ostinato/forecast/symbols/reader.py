@@ -30,15 +30,15 @@ _BY_LINES = "by lines: "  # before the names of arrays in what is saved
 
 @dataclass(frozen=True)
 class SymbolBatch:
-    """Some events in stream order. `order` are their rows (None: as they came); `seconds` of their time, if any."""
+    """Some events in stream order. `order` has their rows (None: as they came), `seconds` their time, if any."""
 
     symbols: Int32
     keys: Int32 | None
     key_count: int
     order: Int64 | None
     seconds: Float64 | None
-    completes: Bools | None = None  # where it was found exactly, not by the automaton
-    age_ids: Int32 | None = None  # where events are compared: after each, the number of the ages in `known_ages`
+    completes: Bools | None = None  # if it was found exactly, not by the automaton
+    age_ids: Int32 | None = None  # if events are compared: after each, the number of its ages in `known_ages`
     known_ages: Sequence[tuple[int, ...]] = ()
 
     def part(self, begin: int, end: int) -> SymbolBatch:
@@ -60,7 +60,7 @@ class SymbolBatch:
 
 
 class SymbolReader:
-    """Reads one stream. While it learns, new symbols are added; later ones stand for the nearest that is known."""
+    """Reads one stream. While it learns, new symbols are added; after that, unknown ones are read as the nearest."""
 
     def __init__(
         self,
@@ -78,13 +78,13 @@ class SymbolReader:
         self._schema: pa.Schema | None = None
         self.keys = KeyTable()
         self.follower: Follower | None = None
-        self.by_lines: Follower | None = None  # where events are compared within a window along time or an attribute
+        self.by_lines: Follower | None = None  # if events are compared within a window along time or an attribute
         self.seen: Int64 = np.zeros(0, np.int64)  # per key, how many events it had
         self.walk: GridWalk | None = None  # in a window along time or an attribute
 
     def read(self, data: Any, *, since: float = -inf) -> SymbolBatch:
-        """Rows of any accepted form, sorted by time among themselves. Raises DataError, and leaves everything as it
-        was, where one is of before `since`, in seconds."""
+        """Read rows of any accepted form; they are sorted by time. Raises DataError, and changes nothing, if one is
+        from before `since`, in seconds."""
         rows = self._conform(to_arrow(data))
         order = time_order(rows, self.binding)
         seconds = None if self.clock is None else self.clock.measure(self.clock.ticks(rows[self.clock.column])) / 1e9
@@ -174,8 +174,8 @@ class SymbolReader:
     def _effects(
         self, rows: pa.Table, order: Int64 | None, codes: Int32, keys: Int32 | None, key_count: int
     ) -> tuple[Int64 | Int32 | int, Bools | None, Int32 | None]:
-        """What each event does to what its key has begun; where it is found exactly, whether it completes a match; and
-        where events are compared, how the pattern stands after it."""
+        """What each event does to the runs of its key; if found exactly, whether it completes a match; and if events
+        are compared, the ages of runs after it."""
         if self.follower is None:
             return 0, None, None
         if not len(codes):  # as when only columns are checked, before there is a grid
@@ -204,7 +204,7 @@ class SymbolReader:
         steps, since, at = self.walk.advance(one_key, ticks, key_count)
         if self.by_lines is None:
             return steps, completes, None
-        # What completes is found in time; what becomes of runs, by the lines that their ages are counted in.
+        # Completions are found by time; what becomes of runs, by the grid lines that their ages are counted in.
         explorer, parts = self.symbols.explorer(), self.walk.grid.parts
         before, after, ends = self.by_lines.follow(rows, order, codes, one_key, key_count, at, at - parts)
         aged = ages(after, at, explorer)

@@ -53,7 +53,7 @@ _BACKTEST = pa.schema(
 
 
 def evaluate(model: ForecastModel, frame: DataFrame, within: int | None, decision: float) -> Evaluation:
-    """What `model.evaluate` says of the same events without Spark. The rows are read once for each model."""
+    """The same as `model.evaluate` without Spark. The rows are read once for each model."""
     settings = model.settings
     ahead = check_evaluation_options(within, decision, settings.horizon)
     if frame.isStreaming:
@@ -73,7 +73,7 @@ def evaluate(model: ForecastModel, frame: DataFrame, within: int | None, decisio
 
 
 def _chains(model: ForecastModel, events: EventFrame) -> Iterator[Contender]:
-    """Markov chains of full order, as `baselines.trees` has them."""
+    """Markov chains of full order, as `baselines.baseline_trees` has them."""
     settings = replace(model.settings, learning=FULL)
     untimed = replace(model.statistics, gaps=model.statistics.gaps.decay(0.0))
     for order in range(min(HIGHEST_ORDER, model.statistics.counts.order) + 1):

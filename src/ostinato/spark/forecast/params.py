@@ -1,4 +1,4 @@
-"""The options of a forecaster as pyspark.ml has them: Params with the names and defaults that they have everywhere."""
+"""The options of a forecaster as Params of pyspark.ml, with the same names and defaults."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class ForecastParams(Params):
         self._setDefault(language="cel", features=[], order_by=[], **options)
 
     def _set_options(self, query: PatternQuery | str | None, options: dict[str, Any]) -> None:
-        """Set what was given; a query of ours brings its language along."""
+        """Set these options; a compiled query brings its language along."""
         if isinstance(query, PatternQuery):
             options = options | {"query": query.text, "language": query.language}
         elif query is not None:
@@ -72,7 +72,7 @@ class ForecastParams(Params):
 
     @property
     def pattern(self) -> ForecastPattern:
-        """Raises QueryError where there is none, or no forecast of it can be made."""
+        """Raises QueryError if there is none, or it cannot be forecast."""
         if not self.isDefined("query"):
             raise QueryError("there is no query to forecast", fix="Forecaster(query=…)")
         query, features, language = (self.getOrDefault(name) for name in ("query", "features", "language"))
@@ -89,5 +89,5 @@ class ForecastParams(Params):
 
 
 def _plain(value: Any) -> Any:
-    """pyspark.ml takes lists for lists, and keeps them as JSON."""
+    """pyspark.ml takes only lists, and keeps them as JSON."""
     return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value

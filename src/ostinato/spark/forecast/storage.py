@@ -1,4 +1,4 @@
-"""A saved model on any path that Spark can write to: the files that `model.save` writes, by Hadoop."""
+"""A model saved on any path that Spark can write to, by Hadoop: the same files as `model.save` writes."""
 
 from __future__ import annotations
 
