@@ -31,8 +31,8 @@ def _read(child: Child) -> Child:
     return child
 
 
-def compared(events: Iterable[IntervalEvent]) -> set[Any]:
-    """What of events can differ: a row has no order of columns of its own, and several values are several elements."""
+def comparable_events(events: Iterable[IntervalEvent]) -> set[Any]:
+    """Events without what answers do not keep: the order of columns, and several values apart from several elements."""
     return {(event.begin, event.end, _shape(event.term)) for event in events}
 
 

@@ -1,4 +1,4 @@
-"""Bounds on what rules may take; reaching one is a LimitError that names it."""
+"""Limits on the evaluation of rules; reaching one raises a LimitError that names it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from ostinato.errors import Limit
 
 @dataclass(frozen=True, kw_only=True)
 class RuleLimits:
-    """rounds: of a recursion that makes new values, and so may have no end. One that only passes values on has one."""
+    """rounds: how many rounds a recursion may take if it makes new values, and so may never end. (A recursion that only
+    passes values on always ends.)"""
 
     rounds: int = 10_000
 

@@ -17,7 +17,7 @@ from ostinato.rules.incremental.engine import RuleEngine
 from ostinato.rules.program import RuleProgram
 from ostinato.rules.semantics.fixpoint import fixpoint
 from ostinato.rules.syntax.format import program_text
-from support.derived import compared, events_in
+from support.derived import comparable_events, events_in
 from support.generators.rules import DERIVED, SCHEMA, Strata, cases, events_of, program
 from support.generators.terms import NESTED_SCHEMA, Row
 
@@ -63,13 +63,13 @@ def _check(case: tuple[Strata, list[Row]], schema: pa.Schema, data: Any) -> None
     assume(not any(f"{label} [" in rules.text for label in DERIVED))
     whole = _whole(rules, pa.Table.from_pylist(rows, schema=schema))
     incoming = events_of(rows)
-    wanted = compared(fixpoint(strata, incoming, ticks_per_second=1))
-    assert compared(events_in(whole) | incoming) == wanted
+    wanted = comparable_events(fixpoint(strata, incoming, ticks_per_second=1))
+    assert comparable_events(events_in(whole) | incoming) == wanted
     sizes = data.draw(st.lists(st.integers(1, 4), max_size=8))
     few, many = data.draw(st.sampled_from([(-1, 0), (-1, 1_000), (8, 1_000)]))  # steps as of so many events
     with patch.object(steps, "SMALL_STEP", few), patch.object(steps, "_MANY", many):
         stepwise = _stepwise(rules, rows, schema, sizes, data)
-    assert compared(events_in(stepwise)) == compared(events_in(whole))
+    assert comparable_events(events_in(stepwise)) == comparable_events(events_in(whole))
     assert len(stepwise) == len(whole), "an event is derived once"
 
 

@@ -14,7 +14,7 @@ from ostinato.rules.incremental.engine import RuleEngine
 from ostinato.rules.program import RuleProgram
 from ostinato.rules.syntax.format import program_text
 from ostinato.rules.terms.event import IntervalEvent
-from support.derived import compared, events_in
+from support.derived import comparable_events, events_in
 from support.generators.rules import Strata, cases, program
 from support.generators.terms import Row
 
@@ -53,4 +53,4 @@ def test_dicts_in_any_batching(case: tuple[Strata, list[Row]], data: Any) -> Non
         whole = rules.detect(sparse)
     except QueryError:
         assume(False)
-    assert compared(_live(rules, sparse, data)) == compared(events_in(whole))
+    assert comparable_events(_live(rules, sparse, data)) == comparable_events(events_in(whole))

@@ -54,7 +54,7 @@ class Renaming:
         return node
 
     def _renamed(self, node: cera.Rename) -> cera.Node:
-        """Every name of a point spelt out: only the new ones count from here on."""
+        """Every name of a point, old and new: only the new ones count from here on."""
         was, now = node.input.schema, node.schema
         events = tuple((self.event(new), old) for new, old in zip(now.times, was.times, strict=True))
         data = tuple((self.variable(new), old) for new, old in zip(now.data, was.data, strict=True))

@@ -2,7 +2,7 @@
 
 A variable that every literal of a rule binds to an attribute, and that its head carries, keeps values apart: events
 with different values of it are never in one derived event, and no two values derive the same event. Rules that derive
-or read the same derived label go by one key; what has none is read by itself, whole.
+or read the same derived label go by one key; rules without a key are read together, undivided.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _carried(head: Make) -> list[tuple[str, str]]:
 
 
 def _agreed(options: Sequence[Sequence[Choice]]) -> list[Choice]:
-    """Choices, one of each, that give no label two attributes."""
+    """All ways to take one choice of each rule without giving a label two attributes."""
     found: list[Choice] = [{}]
     for choices in options:
         found = [

@@ -1,4 +1,4 @@
-"""Plans as text in the two dialects, with what the generator needs beyond what sqlglot knows."""
+"""SQL text in the two dialects, and the expressions that sqlglot does not know."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ class ListElement(exp.Expression, exp.Func):
 
 
 class Int64Arithmetic(exp.Expression, exp.Func):
-    """Whole numbers calculated with in 64 bits, however narrow they come: `op` is +, -, * or %. NULL where that is not
-    enough."""
+    """Arithmetic on whole numbers in 64 bits, however narrow the operands; NULL on overflow. `op` is +, -, * or %."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "op": True, "expression": True}
 
@@ -117,6 +116,6 @@ class _SparkGenerator(SparkGenerator):
 
 
 def write_sql(query: exp.Expr, target: Target) -> str:
-    """SQL text."""
+    """The query as text in the dialect."""
     made = _DuckGenerator(dialect="duckdb") if target == "duckdb" else _SparkGenerator(dialect="spark")
     return made.generate(query)

@@ -134,13 +134,13 @@ def _constant_family(constant: Const) -> str:
 
 def _flatten(term: Element, types: Mapping[str, Kind], above: Path, flat: FlatMatch) -> bool:
     """Whether the children of the element are columns or fields with one value each; notes what they ask for."""
-    asked: list[str] = []
+    named: list[str] = []
     for child in term.children:
         optional = isinstance(child, Optional)
         element = child.term if isinstance(child, Optional) else child
-        if not isinstance(element, Element) or element.label in asked:
+        if not isinstance(element, Element) or element.label in named:
             return False
-        asked.append(element.label)
+        named.append(element.label)
         path = (*above, element.label)
         if optional and element.label not in types:
             return False
@@ -150,10 +150,10 @@ def _flatten(term: Element, types: Mapping[str, Kind], above: Path, flat: FlatMa
         if not _flatten_one(element, kind, path, flat, optional=optional):
             return False
     if term.total:
-        if any(is_list(kind) for name, kind in types.items() if name not in asked):
+        if any(is_list(kind) for name, kind in types.items() if name not in named):
             return False  # an empty list is absent too
-        flat.absent += [(*above, name) for name in types if name not in asked]
-    order = [list(types).index(name) for name in asked]
+        flat.absent += [(*above, name) for name in types if name not in named]
+    order = [list(types).index(name) for name in named]
     return not term.ordered or order == sorted(order)
 
 

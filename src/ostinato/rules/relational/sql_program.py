@@ -114,7 +114,7 @@ class SqlProgram:
     # Queries
 
     def stream_query(self, label: str, *, derived: bool) -> exp.Query:
-        """The events of a label: those that come in and, once there are some, those that rules derive."""
+        """The events of a label: incoming ones and, where `derived`, those that rules have derived."""
         shown = self._columns(self.plan_types.attributes[label], self.incoming.types, self.incoming.columns)
         source = exp.select(*_times(), *shown).from_(table(INCOMING))
         source = source.where(exp.EQ(this=column("#label"), expression=exp.Literal.string(label)))

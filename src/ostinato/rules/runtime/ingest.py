@@ -1,4 +1,4 @@
-"""Incoming events: bound to their columns, split by label, and matched where SQL cannot."""
+"""Rows as incoming events: the roles of their columns, and the matching of terms that SQL cannot do."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ LABEL = "#label"
 
 @dataclass(frozen=True)
 class IncomingColumns:
-    """What the columns of incoming events are for. `document` holds a whole event, as JSON or XML text."""
+    """The roles of the columns of incoming events. `document` holds a whole event, as JSON or XML text."""
 
     times: TimeColumns
     type: str | None
     document: str | None
     attributes: Attributes
-    label: str | None = None  # of all events, where no column tells
+    label: str | None = None  # of all events, where there is no column for it
 
     @classmethod
     def resolve(

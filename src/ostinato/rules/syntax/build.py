@@ -36,16 +36,16 @@ class _Terms(SharedBuilder):
         return replace(brackets, label=label, span=span)
 
     def total_unordered(self, span: Span, *terms: n.QueryTerm | None) -> n.Element:
-        return n.Element("", _given(terms), True, False, span)
+        return n.Element("", _without_none(terms), True, False, span)
 
     def partial_unordered(self, span: Span, *terms: n.QueryTerm | None) -> n.Element:
-        return n.Element("", _given(terms), False, False, span)
+        return n.Element("", _without_none(terms), False, False, span)
 
     def total_ordered(self, span: Span, *terms: n.QueryTerm | None) -> n.Element:
-        return n.Element("", _given(terms), True, True, span)
+        return n.Element("", _without_none(terms), True, True, span)
 
     def partial_ordered(self, span: Span, *terms: n.QueryTerm | None) -> n.Element:
-        return n.Element("", _given(terms), False, True, span)
+        return n.Element("", _without_none(terms), False, True, span)
 
     def const_number(self, span: Span, minus: Token | None, number: Token) -> n.Const:
         return n.Const(self._signed(minus, number), span)
@@ -68,10 +68,10 @@ class _Terms(SharedBuilder):
     # Construct terms.
 
     def made(self, span: Span, label: str, *parts: n.ConstructTerm | None) -> n.Make:
-        return n.Make(label, _given(parts), False, span)
+        return n.Make(label, _without_none(parts), False, span)
 
     def made_ordered(self, span: Span, label: str, *parts: n.ConstructTerm | None) -> n.Make:
-        return n.Make(label, _given(parts), True, span)
+        return n.Make(label, _without_none(parts), True, span)
 
     def computed(self, span: Span, expr: Expr | n.Aggregate | n.Temporal) -> n.Value | n.Aggregate | n.Combined:
         if isinstance(expr, n.Aggregate):
@@ -102,11 +102,11 @@ class _Terms(SharedBuilder):
         return n.All(term, group or (), order or (), span)
 
     def group(self, _: Span, *variables: Variable) -> tuple[str, ...]:
-        _once([(variable.name, variable.span) for variable in variables])
+        _check_unique([(variable.name, variable.span) for variable in variables])
         return tuple(variable.name for variable in variables)
 
     def order(self, _: Span, *keys: n.Order) -> tuple[n.Order, ...]:
-        _once([(key.name, key.span) for key in keys])
+        _check_unique([(key.name, key.span) for key in keys])
         return keys
 
     def key(self, span: Span, name: Token, direction: Token | None) -> n.Order:
@@ -147,7 +147,7 @@ class _Terms(SharedBuilder):
             reason = f"a set of events is `within` a time or `apart-by` one, not `{relation}`"
             fix = f"write {events[0]} {known} {events[-1]}" if known in n.RELATIONS else did_you_mean(known, SPREADS)
             raise QueryError(reason, span=token_span(relation), fix=fix)
-        _once([(unquote_name(event), token_span(event)) for event in events])
+        _check_unique([(unquote_name(event), token_span(event)) for event in events])
         return n.Temporal(known, tuple(map(unquote_name, events)), cast(n.Duration, duration), span)
 
     def duration(self, _: Span, number: Token, unit: Token) -> n.Duration:
@@ -274,7 +274,7 @@ def unquote(token: str) -> str:
     return token[1:-1].replace(token[0] * 2, token[0])
 
 
-def _given(parts: tuple[n.QueryTerm | None, ...] | tuple[n.ConstructTerm | None, ...]) -> tuple:  # type: ignore[type-arg]
+def _without_none(parts: tuple[n.QueryTerm | None, ...] | tuple[n.ConstructTerm | None, ...]) -> tuple:  # type: ignore[type-arg]
     """Without the placeholder of an empty pair of brackets."""
     return tuple(part for part in parts if part is not None)
 
@@ -286,7 +286,7 @@ def _timer(kind: Token) -> str:
     return known
 
 
-def _once(names: list[tuple[str, Span]]) -> None:
+def _check_unique(names: list[tuple[str, Span]]) -> None:
     for index, (name, span) in enumerate(names):
         if name in [before for before, _ in names[:index]]:
             raise QueryError(f"`{name}` is listed twice", span=span, fix="remove one of the two")

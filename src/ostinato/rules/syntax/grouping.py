@@ -1,4 +1,4 @@
-"""What construct terms ask for: groups, and what comes first or last."""
+"""Which construct terms group their bindings, and which need the times of what they group."""
 
 from __future__ import annotations
 

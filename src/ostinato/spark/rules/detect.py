@@ -44,7 +44,7 @@ def detect_rules(
 ) -> DataFrame:
     """The derived events as a DataFrame, in no order, with the columns that `program.detect` gives elsewhere.
 
-    Batch: one plan, which runs when rows are asked for. Rules that join all they read by some key are run in tasks,
+    Batch: one plan, which runs when its rows are needed. Rules that join all they read by some key are run in tasks,
     each over the events of its keys; others in Spark SQL, where those that recur run at once, round by round.
 
     Streaming: `lateness` is how long an event may come after events that end later (default: the frame's own watermark,

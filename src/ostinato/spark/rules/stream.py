@@ -1,5 +1,5 @@
-"""Rules over a streaming DataFrame: each event goes to the rules that read it, hashed by their key, and waits there in
-a kept engine until the watermark has passed its end."""
+"""Rules over a streaming DataFrame: each event goes to the rules that read it, hashed by their key, and waits there,
+in an engine that Spark keeps as state, until the watermark has passed its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of a program that are run together (algebra.partition), and where the rows of a DataFrame go by them."""
+"""Rules that run together (algebra.partition), and the hashes that say where the rows of a DataFrame go."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _key(name: str, kind: Kind) -> Column:
 
 
 def conform_answer(table: pa.Table, output: pa.Schema) -> pa.Table:
-    """Events that some rules derive in the columns of the whole program."""
+    """Events that some rules derive, in the columns of the whole program."""
     for field in output:
         if field.name not in table.column_names:
             table = table.append_column(field.name, pa.nulls(len(table), field.type))
