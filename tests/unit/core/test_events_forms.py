@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
@@ -63,3 +65,9 @@ def test_the_type_column_is_never_taken_for_the_time() -> None:
         ostinato.cel("A AS x ; B AS y WITHIN 1 second").detect([{"type": "A", "at": 1}])
     with pytest.raises(ostinato.DataError, match="time=…"):
         ostinato.cel("A AS x ; B AS y WITHIN 1 second").detect([{"type": "A"}])
+
+
+@pytest.mark.parametrize("row", [{"type": "A", 1: 1}, {"type": "A", "v": 2**70}, {"type": "A", "s": "\ud800"}])
+def test_what_is_no_event_is_a_data_error(row: dict[Any, Any]) -> None:
+    with pytest.raises(DataError):
+        ostinato.cel("A AS x").detect([row])

@@ -1,4 +1,4 @@
-"""What is left behind when a file cannot be written to the end, and text as it was always written."""
+"""Files that are written: complete or not at all, and text as it was always written."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from uuid import UUID
@@ -18,7 +18,8 @@ import pyarrow.csv
 import pytest
 
 from ostinato.errors import DataError
-from ostinato.files import Writer
+from ostinato.files import Writer, open_events
+from support.event_files import EVENTS
 
 NUMBERS = pa.table({"v": np.random.default_rng(0).integers(0, 1 << 60, 40_000)})
 FORMATS = ["m.parquet", "m.csv", "m.jsonl", "m.arrow"]
@@ -111,3 +112,80 @@ def test_blocks_of_any_size_give_the_same_text(tmp_path: Path, monkeypatch: pyte
             tmp_path / "m.csv", parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True)
         ).to_pylist()
         assert [json.loads(row["events"]) for row in parsed] == [row["events"] for row in expected]
+
+
+def jsonl(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "events.jsonl"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_csv_writes_lists_as_json(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "positions": [[1, 2], None],
+            "event": [{"t": datetime(2026, 1, 1), "d": Decimal("1.5")}, {"t": None, "d": None}],
+            "text": pa.array(["a,b", None], pa.string_view()),
+        }
+    )
+    with Writer(tmp_path / "m.csv") as writer:
+        writer.write(table)
+    assert (tmp_path / "m.csv").read_text().splitlines() == [
+        '"positions","event","text"',
+        '"[1, 2]","{""t"": ""2026-01-01T00:00:00"", ""d"": 1.5}","a,b"',
+        ',"{""t"": null, ""d"": null}",',
+    ]
+
+
+def test_json_lines_are_valid_json(tmp_path: Path) -> None:
+    table = pa.table(
+        {"a": [[1.5, float("nan")]], "b": [b"\x00"], "c": [timedelta(seconds=2)], "d": [date(2026, 1, 1)], "e": ["é"]}
+    )
+    with Writer(tmp_path / "m.jsonl") as writer:
+        writer.write(table)
+    assert json.loads((tmp_path / "m.jsonl").read_text()) == {
+        "a": [1.5, None],
+        "b": "AA==",
+        "c": 2.0,
+        "d": "2026-01-01",
+        "e": "é",
+    }
+
+
+@pytest.mark.parametrize("name", ["m.parquet", "m.csv", "m.jsonl", "m.arrow"])
+def test_a_failed_write_leaves_what_was_there(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("before")
+    with pytest.raises(RuntimeError), Writer(tmp_path / name) as writer:
+        writer.write(EVENTS)
+        assert (tmp_path / name).read_text() == "before"
+        raise RuntimeError
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(name, "before")]
+
+
+@pytest.mark.parametrize("name", ["m.parquet", "m.csv", "m.jsonl", "m.arrow"])
+def test_no_rows(tmp_path: Path, name: str) -> None:
+    with Writer(tmp_path / name, EVENTS.schema):
+        pass
+    assert (tmp_path / name).exists()
+    if name != "m.jsonl":
+        assert open_events(tmp_path / name).schema.names == EVENTS.schema.names
+
+
+def test_tables_of_another_schema_fail_whole(tmp_path: Path) -> None:
+    with pytest.raises(ValueError), Writer(tmp_path / "m.parquet", EVENTS.schema) as writer:
+        writer.write(pa.table({"other": [1]}))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("m.xlsx", "cannot write a `.xlsx` file"),
+        ("no/m.csv", "there is no such folder"),
+        ("dir.csv", "this is a folder"),
+    ],
+)
+def test_places_that_cannot_be_written(tmp_path: Path, name: str, message: str) -> None:
+    (tmp_path / "dir.csv").mkdir()
+    with pytest.raises(DataError, match=message):
+        Writer(tmp_path / name)

@@ -115,3 +115,8 @@ def test_a_window_of_no_time_is_one_instant(scale: Any) -> None:
     for query, expected in (("A ; B", [[0, 1]]), ("SELECT MAX * WHERE A ; ANY+", [[0, 1], [0, 1, 2]])):
         assert ost.cel(f"{query} WITHIN 0 seconds").detect(rows)["positions"].to_pylist() == expected
     assert ost.cel("A ; NOT B WITHIN 0 seconds").detect(rows)["positions"].to_pylist() == [[4]]
+
+
+def test_what_is_no_text_is_no_query() -> None:
+    with pytest.raises(ost.QueryError, match="not text"):
+        ost.cel("A AS x FILTER x.v = '\ud800'")
