@@ -206,7 +206,7 @@ def runner(job: Job) -> tuple[Callable[[Path], int], bool]:
 
     def tokens(path: Path) -> int:
         """Run the tokeniser alone, with what the query needs."""
-        from ostinato.documents.columns import guess_format
+        from ostinato.documents.formats import guess_format
         from ostinato.xseq.evaluate import open_tokens
 
         source = open_tokens(query.compiled, path, guess_format(path), ostinato.XSeqLimits(), **named)

@@ -11,8 +11,9 @@ from xml.parsers import expat
 
 import numpy as np
 
+from ostinato.documents.byte_source import ByteSource, open_source
+from ostinato.documents.encoding import to_utf8
 from ostinato.documents.names import NameTable
-from ostinato.documents.read import ByteSource, open_source, to_utf8
 from ostinato.documents.tokens import ATTR, CLOSE, OPEN, TEXT, Tokens
 from ostinato.errors import DataError, Message, Option
 

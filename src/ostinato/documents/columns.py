@@ -1,4 +1,4 @@
-"""Documents in the rows of an Arrow column, and what format a document has.
+"""Documents in the rows of an Arrow column.
 
 Text and binary columns hold documents as they are. Structs, lists and maps become JSON text first, so that everything
 goes through one tokeniser. DuckDB writes that text: decimals and integers with every digit (decimals of up to 15 digits
@@ -9,27 +9,18 @@ of their row.
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterator
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from ostinato.core.arrow import byte_runs, is_bytes, is_text, plain_type
-from ostinato.documents import compressed as packed
-from ostinato.documents.read import ByteReader, ByteSource, open_source, to_utf8
-from ostinato.errors import DataError, Message, Option
+from ostinato.errors import DataError
 
-Format = Literal["xml", "json", "jsonl"]
 DocumentBytes = npt.NDArray[np.uint8]
 
-_EXTENSIONS: dict[str, Format] = {".xml": "xml", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-_HEAD = 1 << 20  # bytes that are looked at to tell JSON from JSON lines
 _BATCH = 1 << 14  # rows that are written as JSON at a time
-_BLANKS = b" \t\r\n"
 
 
 def column_documents(column: pa.Array | pa.ChunkedArray) -> Iterator[tuple[int, DocumentBytes]]:
@@ -126,65 +117,3 @@ def _as_json(chunk: pa.Array) -> Iterator[pa.Array]:
         except duckdb.Error as error:
             reason = str(error).split("\n", 1)[0]
             raise DataError(f"the column cannot be written as JSON: {reason}") from error
-
-
-def guess_format(source: ByteSource, name: str | None = None) -> Format:
-    """Whether a document is XML, JSON or JSON lines: by its extension if it is a file, else by how it begins.
-
-    `name` is what errors call it. Of an open file as much is read as it takes.
-    """
-    if isinstance(source, str | os.PathLike):
-        found = _of_name(os.fspath(source))
-        if found is not None:
-            return found
-    elif isinstance(source, np.ndarray) and (found := _of_row(source)) is not None:
-        return found
-    raw, name = open_source(source, name)
-    try:
-        return _of_head(to_utf8(raw, None, name), name)
-    finally:
-        raw.close()
-
-
-def _of_name(path: str) -> Format | None:
-    name, extension = os.path.splitext(path.lower())
-    return _EXTENSIONS.get(os.path.splitext(name)[1] if extension in packed.EXTENSIONS else extension)
-
-
-def _of_row(document: DocumentBytes) -> Format | None:
-    """What most documents of columns are seen to be at once: these may be many."""
-    first = document[0] if document.size else 0
-    if first == ord("<"):
-        return "xml"
-    one_line = first in (ord("{"), ord("[")) and document.size <= _HEAD and not (document[:-1] == ord("\n")).any()
-    return "json" if one_line else None
-
-
-def _of_head(reader: ByteReader, name: str | None) -> Format:
-    """By how a document begins: no more of it is read than needed, as more of a pipe may come much later."""
-    head, room = b"", np.empty(min(_HEAD, (reader.size or _HEAD) + 1), np.uint8)
-    while len(head) < _HEAD and (got := reader.into(room)):
-        head = (head + room[:got].tobytes()).lstrip(_BLANKS)
-        if head.startswith(b"<"):
-            return "xml"
-        if head.partition(b"\n")[2].strip(_BLANKS):
-            break
-    if not head:
-        raise DataError("the document is empty", source=name, fix="leave it out, or look at what wrote it")
-    if head[:1] not in b'{["-0123456789tfn':
-        reason = f"the document begins with {head[:8]!r}, which neither XML nor JSON does"
-        raise DataError(
-            reason,
-            source=name,
-            fix=Message("if it is JSON all the same, say so to see what is wrong: ", Option("format", "json")),
-        )
-    line, _, rest = head.partition(b"\n")
-    return "jsonl" if rest.strip(_BLANKS) and _is_json(line) else "json"
-
-
-def _is_json(line: bytes) -> bool:
-    try:
-        json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return True

@@ -1,18 +1,16 @@
-"""Compressed documents: told by their first bytes, whatever they are called, and unpacked while they are read."""
+"""Compressed documents: recognised by their first bytes, whatever they are called; decompressed while they are read."""
 
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.documents.readers import ByteReader
 from ostinato.errors import DataError
-
-if TYPE_CHECKING:
-    from ostinato.documents.read import ByteReader
 
 EXTENSIONS = (".gz", ".bz2", ".zst")
 LONGEST_MARK = 4
@@ -20,7 +18,7 @@ _KINDS = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}  # ne
 _OTHERS = {b"\xfd7zX": "an xz file", b"PK\x03\x04": "a zip archive"}
 
 
-def packing(head: bytes, source: str | None) -> str | None:
+def detect_compression(head: bytes, source: str | None) -> str | None:
     """How a document that begins so is compressed, as Arrow calls it; None if it is not."""
     for mark, what in _OTHERS.items():
         if head.startswith(mark):
@@ -28,14 +26,14 @@ def packing(head: bytes, source: str | None) -> str | None:
     return next((kind for mark, kind in _KINDS.items() if head.startswith(mark)), None)
 
 
-class Unpacked:
+class DecompressingReader:
     """What is in a compressed document; how much that is, is not known before its end."""
 
     size: int | None = None
 
     def __init__(self, packed: ByteReader, kind: str, source: str | None) -> None:
         self._packed, self._source = packed, source
-        self._stream = pa.CompressedInputStream(pa.PythonFile(_Plain(packed), "r"), kind)
+        self._stream = pa.CompressedInputStream(pa.PythonFile(_PythonFile(packed), "r"), kind)
 
     def into(self, room: NDArray[np.uint8]) -> int:
         try:
@@ -48,7 +46,7 @@ class Unpacked:
         self._packed.close()
 
 
-class _Plain(io.RawIOBase):
+class _PythonFile(io.RawIOBase):
     """A reader as a file of Python."""
 
     def __init__(self, reader: ByteReader) -> None:

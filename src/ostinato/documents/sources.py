@@ -15,15 +15,13 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from ostinato.documents import compressed as packed
-from ostinato.documents.columns import Format, column_documents, holds_json
-from ostinato.documents.read import open_source
+from ostinato.documents.byte_source import open_source
+from ostinato.documents.columns import column_documents, holds_json
+from ostinato.documents.formats import EXTENSIONS, Format
 from ostinato.errors import DataError, did_you_mean
 from ostinato.files.reader import EventReader, OnError, expand_path, open_events
 
 STDIN = "-"
-_PLAIN = (".xml", ".json", ".jsonl", ".ndjson")
-EXTENSIONS = tuple(plain + more for plain in _PLAIN for more in ("", *packed.EXTENSIONS))  # of documents in a folder
 _ROWS = 1 << 10  # of a table that are read at a time: each may hold a large document
 
 ReadListener = Callable[[int], None]  # is told how many bytes more were read

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from ostinato.core.options import bad_option
-from ostinato.documents.columns import Format
+from ostinato.documents.formats import Format
 from ostinato.documents.tokens import Tokens
 from ostinato.errors import DataError, Limit, LimitError, Message
 from ostinato.xseq.compile import CompiledXSeq

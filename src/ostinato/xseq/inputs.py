@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from ostinato.core.events import to_arrow
 from ostinato.core.options import check_column_name as checked_name
-from ostinato.documents.columns import Format, holds_json, may_hold_documents
+from ostinato.documents.columns import holds_json, may_hold_documents
+from ostinato.documents.formats import Format
 from ostinato.documents.sources import DocumentColumn, DocumentFiles, DocumentRows, Documents, SingleDocument
 from ostinato.errors import DataError, did_you_mean
 from ostinato.files.reader import OnError, expand_path

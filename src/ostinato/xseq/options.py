@@ -8,7 +8,7 @@ from typing import Literal, Protocol, TypedDict
 
 from ostinato.core.arrays import UInt8
 from ostinato.core.frames import TableLike
-from ostinato.documents.columns import Format
+from ostinato.documents.formats import Format
 from ostinato.files.reader import OnError
 from ostinato.xseq.limits import XSeqLimits
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ostinato.core.frames import Frame
-    from ostinato.documents.columns import Format
+    from ostinato.documents.formats import Format
     from ostinato.documents.schema.model import Schema
     from ostinato.files.reader import OnError
     from ostinato.xseq.options import DocumentSource, FrameOptions, ReadOptions

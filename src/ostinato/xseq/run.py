@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ostinato.documents.columns import Format, guess_format
+from ostinato.documents.formats import Format, guess_format
 from ostinato.documents.sources import Document, Documents, PeekableFile
 from ostinato.errors import DataError, LimitError, Message, Option, QueryError
 from ostinato.files.reader import OnError

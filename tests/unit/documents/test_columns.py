@@ -5,13 +5,12 @@ from __future__ import annotations
 import datetime as dt
 import json
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from ostinato.documents.columns import column_documents, guess_format, holds_json
+from ostinato.documents.columns import column_documents, holds_json
 from ostinato.documents.json.tokeniser import JsonSource
 from ostinato.errors import DataError
 from support import json_reference as reference
@@ -130,38 +129,3 @@ def test_a_key_that_comes_twice_in_a_map() -> None:
 
 
 # --- formats
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (b" \n<a/>", "xml"),
-        (b"\xef\xbb\xbf<a/>", "xml"),
-        ("<a/>".encode("utf-16"), "xml"),
-        (b'{"a":1}', "json"),
-        (b'{"a":1}\n', "json"),
-        (b'{\n"a":1}', "json"),
-        (b'[{"a":1},\n{"a":2}]', "json"),
-        (b'{"a":1}\n{"a":2}', "jsonl"),
-        (b'\n{"a":1}\r\n\r\n{"a"', "jsonl"),
-        (b"1\n2", "jsonl"),
-        (b'"x"', "json"),
-        (b"[" * 100_000 + b"\n[", "json"),
-    ],
-)
-def test_guess_by_content(text: bytes, expected: str, tmp_path: Path) -> None:
-    assert guess_format(text) == expected
-    path = tmp_path / "some.data"
-    path.write_bytes(text)
-    assert guess_format(path) == guess_format(str(path)) == expected
-
-
-def test_guess_by_extension() -> None:
-    names = {"a.xml": "xml", "a.XML": "xml", "b/a.json": "json", "a.jsonl": "jsonl", "a.ndjson": "jsonl"}
-    assert {name: guess_format(name) for name in names} == names
-
-
-@pytest.mark.parametrize("text", [b"", b" ", b"PAR1", b"\x00", b"company,price"])
-def test_neither(text: bytes) -> None:
-    with pytest.raises(DataError, match="the document"):
-        guess_format(text)

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import ostinato
-from ostinato.documents.columns import Format
+from ostinato.documents.formats import Format
 from ostinato.errors import DataError, QueryError
 
 XML = "<shop><sale id='1'/><sale id='2'/></shop>"

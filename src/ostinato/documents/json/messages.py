@@ -31,7 +31,7 @@ _REASONS: dict[int, tuple[str, str | None]] = {
 }
 
 
-def reason(code: int, rest: bytes, lines: bool) -> tuple[str, str | None]:
+def explain_fault(code: int, rest: bytes, lines: bool) -> tuple[str, str | None]:
     """What is wrong where `rest` begins, and the likely fix."""
     if code == st.EMPTY:
         return "the document is empty", None

@@ -14,22 +14,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.documents.json.buffer import JsonBuffer
+from ostinato.documents.byte_source import ByteSource
+from ostinato.documents.chunked_source import ChunkedSource, SourceLimits
 from ostinato.documents.json.kernels import state as st
 from ostinato.documents.json.kernels.hoist import hoist
-from ostinato.documents.json.kernels.lines import line_end, line_start
+from ostinato.documents.json.kernels.lines import count_characters, count_lines, line_end, line_start
 from ostinato.documents.json.kernels.scan import scan
-from ostinato.documents.json.messages import reason
-from ostinato.documents.names import NameTable
-from ostinato.documents.read import ByteSource, open_source, to_utf8
+from ostinato.documents.json.messages import explain_fault
+from ostinato.documents.text_buffer import TextBuffer
 from ostinato.documents.tokens import CLOSE, OPEN, Tokens
-from ostinato.errors import DataError, Limit, LimitError, Message, OstinatoError
+from ostinato.errors import DataError, LimitError, OstinatoError
 
 _UNKNOWN, _TRAILING = -1, -2  # before the first value, and after the array at the root
 _MOST_BAD_LINES = 20  # bad lines that are kept; the others are only counted
@@ -37,14 +36,11 @@ _BLANKS = b" \t\r\n"
 _TokenArrays = tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
 
 
-@dataclass(frozen=True)
-class JsonLimits:
-    """What a document may ask for at most."""
+@dataclass(frozen=True, kw_only=True)
+class JsonLimits(SourceLimits):
+    """What a JSON document may ask for at most."""
 
-    depth: int = 10_000  # brackets in one another
     record: int = 256 << 20  # bytes of a line, of an item of the array at the root, or of any other document
-    names: int = 1_000_000  # different ones
-    name: int = 64 << 10  # bytes of one
 
 
 @dataclass(frozen=True)
@@ -58,16 +54,15 @@ class BadLine:
     reason: str
 
 
-class JsonSource:
+class JsonSource(ChunkedSource[JsonLimits]):
     """A TokenSource of a JSON document or of JSON lines.
 
     `text=False` leaves text out, and `attributes` names the only ones to hand on; what is left out is still checked.
     `names` get the first numbers. `name` is what errors call the document. With on_error="skip" a line that is no JSON
     value is left out: `skipped` counts such lines, `bad_lines` keeps the first of them.
-
-    The arrays of a `Tokens` are used again by the next `read`. After `read(keep_from)`, what stood at offset x of the
-    buffer before, for keep_from <= x < used, stands at x - `moved`.
     """
+
+    _AT = st.AT
 
     def __init__(
         self,
@@ -85,18 +80,16 @@ class JsonSource:
         name: str | None = None,
         on_error: Literal["raise", "skip"] = "raise",
     ) -> None:
-        self.limits = limits or JsonLimits()
-        self.moved = self.skipped = 0
+        super().__init__(
+            source, _count_lines, limits or JsonLimits(), name=name, encoding=encoding, chunk_size=chunk_size,
+            names=names, attributes=attributes,
+        )  # fmt: skip
+        self.skipped = 0
         self.bad_lines: list[BadLine] = []
-        self._raw, self._name = open_source(source, name)
-        self._buffer = JsonBuffer(to_utf8(self._raw, encoding, self._name))
         self._lines, self._texts, self._skips = lines, text, on_error == "skip"
-        self._chunk = max(1, min(chunk_size, 1 << 28, (self._raw.size or chunk_size) + 1))
-        self.names = NameTable(names, wanted=attributes, most=self.limits.names, longest=self.limits.name)
         self._root, self._record, self._item = (self.names.id_of(each.encode()) for each in (root, record, "item"))
         self._mode = _UNKNOWN
         self._finished = False
-        self._failure: OstinatoError | None = None
         self._state = np.zeros(st.STATE_SIZE, np.int64)
         self._frames = np.zeros(64 * st.FRAME_SIZE, np.int64)
         self._log = np.zeros(256, np.int64)
@@ -104,38 +97,14 @@ class JsonSource:
         self._others = _token_arrays(0)  # where attributes come to their places
         self._after = np.full(2 * self.names.sizes.size, -1, np.int32)
 
-    def __enter__(self) -> JsonSource:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file, if it was opened here. Reading to the end does so too."""
-        self._raw.close()
-
-    def read(self, keep_from: int) -> Tokens | None:
-        """The next tokens, or None at the end of the document. What is wrong is told after the tokens before it."""
+    def _next(self) -> Tokens | None:
         self._state[st.COUNT] = self._state[st.LATE] = 0
-        if self._failure is None and not self._finished:
-            self._drop(min(keep_from, int(self._state[st.AT])))
+        if not self._finished:
             try:
                 self._advance()
             except OstinatoError as error:
                 self._failure = error
-        if self._state[st.COUNT]:
-            return self._tokens()
-        self.close()
-        if self._failure is not None:
-            raise self._failure
-        return None
-
-    def _drop(self, count: int) -> None:
-        self.moved = count
-        self._buffer.drop(count)
-        self._state[st.AT] -= count
+        return self._tokens() if self._state[st.COUNT] else None
 
     def _advance(self) -> None:
         """Read on until there are tokens."""
@@ -144,6 +113,7 @@ class JsonSource:
         while not state[st.COUNT] and not self._finished:
             fresh = buffer.filled
             if not buffer.at_end:
+                self._check_record()
                 self._fill(wanted)
             state[st.SPARE] = buffer.room
             wanted = max(self._chunk, buffer.filled - int(state[st.AT]))  # twice as much of a record that goes on
@@ -158,11 +128,9 @@ class JsonSource:
             elif self._mode == _TRAILING:
                 self._trail()
 
-    def _fill(self, wanted: int) -> None:
-        at = int(self._state[st.AT])
-        if self._buffer.filled - at > self.limits.record:
-            raise self._limit("record", "a line, item or document is too long", at)
-        self._buffer.fill(wanted, waits=wanted > self._chunk)  # a record that goes on is not scanned again and again
+    def _check_record(self) -> None:
+        if self._buffer.filled - self._at > self.limits.record:
+            raise self._limit("record", "a line, item or document is too long", self._at)
 
     # --- what a document is made of
 
@@ -197,7 +165,7 @@ class JsonSource:
             self._put(CLOSE, int(state[st.AT]) - 1, int(state[st.AT]))
             self._mode = _TRAILING
         elif status == st.FAULT and (state[st.FAULT_AT] < buffer.filled or buffer.at_end):
-            error = self._error()
+            error = self._fault()
             self._go_back()
             raise error
         elif buffer.at_end:
@@ -211,7 +179,7 @@ class JsonSource:
         status = self._scan(self._buffer.filled)
         if status != st.DONE:
             self._state[st.COUNT] = 0
-            raise self._error() if status == st.FAULT else self._wrong(st.EMPTY, self._buffer.filled)
+            raise self._fault() if status == st.FAULT else self._wrong(st.EMPTY, self._buffer.filled)
         self._finished = True
 
     def _trail(self) -> None:
@@ -240,15 +208,10 @@ class JsonSource:
             elif status == st.LOG:
                 self._log = _grown(self._log)
             elif status == st.NAMES:
-                self._grow_names()
+                self._grow_names(names, "the document has too many different keys")
+                self._after = np.full(2 * names.sizes.size, -1, np.int32)  # guesses are soon made again
             else:
                 return int(status)
-
-    def _grow_names(self) -> None:
-        if self.names.full:
-            raise self._limit("names", "the document has too many different keys", int(self._state[st.AT]))
-        self.names.grow()
-        self._after = np.full(2 * self.names.sizes.size, -1, np.int32)  # guesses are soon made again
 
     def _go_back(self) -> None:
         """To the start of the record that is not finished, if there is one."""
@@ -289,7 +252,7 @@ class JsonSource:
         at = int(state[st.RECORD_AT])
         end = line_end(buffer.data, at, stop)
         if not self._skips or self.skipped < _MOST_BAD_LINES:
-            error = self._error()
+            error = self._fault()
             start = line_start(buffer.data, 0, at)
             place = buffer.place(int(state[st.FAULT_AT]))
             self.bad_lines.append(BadLine(*place, buffer.dropped + start, buffer.dropped + end, error.reason))
@@ -302,9 +265,9 @@ class JsonSource:
 
     def _wrong(self, code: int, at: int) -> DataError | LimitError:
         self._state[st.CODE], self._state[st.FAULT_AT] = code, at
-        return self._error()
+        return self._fault()
 
-    def _error(self) -> DataError | LimitError:
+    def _fault(self) -> DataError | LimitError:
         """What the scanner found."""
         code, at = int(self._state[st.CODE]), int(self._state[st.FAULT_AT])
         if code == st.TOO_DEEP:
@@ -312,25 +275,15 @@ class JsonSource:
         if code == st.LONG_KEY:
             return self._limit("name", "a key is too long", at)
         rest = self._buffer.data[at : min(self._buffer.filled, at + 200)].tobytes()
-        said, fix = reason(code, rest, self._lines)
-        return DataError(self.located(said, at), source=self._name, fix=fix)
-
-    def located(self, what: str, at: int) -> str:
-        """What is wrong at an offset of the last buffer, with line and column."""
-        place = self._buffer.place(at)
-        return f"line {place.line}, column {place.column}: {what}"
-
-    def _limit(self, limit: str, what: str, at: int) -> LimitError:
-        reason = self.located(what, at)
-        return LimitError(
-            limit,
-            getattr(self.limits, limit),
-            reason=f"{self._name}: {reason}" if self._name else reason,
-            fix=Message("raise the limit, ", Limit(limit, "XSeqLimits"), ", if the document is meant to be so"),
-        )
+        return self._error(at, *explain_fault(code, rest, self._lines))
 
 
-def _blanks(buffer: JsonBuffer, at: int) -> int:
+def _count_lines(data: NDArray[np.uint8], start: int, end: int) -> tuple[int, int]:
+    last = max(start, line_start(data, start, end))
+    return count_lines(data, start, last), count_characters(data, last, end)
+
+
+def _blanks(buffer: TextBuffer, at: int) -> int:
     """How many bytes of white space stand there."""
     rest = buffer.data[at : buffer.filled].tobytes()
     return len(rest) - len(rest.lstrip(_BLANKS))

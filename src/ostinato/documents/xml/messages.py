@@ -13,17 +13,6 @@ from ostinato.errors import Message, Option
 _SHOWN = 40  # characters of a name or of other text shown
 
 
-class Place(NamedTuple):
-    """A line and a column, both from 1, columns in characters."""
-
-    line: int
-    column: int
-
-    def after(self, lines: int, characters: int) -> Place:
-        """The place so many ends of lines later, and so many characters after the last of them."""
-        return Place(self.line + lines, characters + 1 if lines else self.column + characters)
-
-
 class Fault(NamedTuple):
     """Where in the buffer something is wrong, what, and the likely fix."""
 
@@ -73,7 +62,7 @@ _WORDS: dict[int, tuple[str, str | None]] = {
 }
 
 
-def explain(fault: int, data: NDArray[np.uint8], where: int, opened: bytes | None) -> Fault:
+def explain_fault(fault: int, data: NDArray[np.uint8], where: int, opened: bytes | None) -> Fault:
     """A fault that a scan found."""
     after = data[where : where + 200].tobytes()
     foreign = _foreign(data[:1000].tobytes(), after)
@@ -91,7 +80,7 @@ def explain(fault: int, data: NDArray[np.uint8], where: int, opened: bytes | Non
     return Fault(where, what.format(**words), fix.format(**words) if fix else None)
 
 
-def truncated(data: NDArray[np.uint8], at: int, depth: int, opened: bytes | None) -> Fault:
+def explain_truncation(data: NDArray[np.uint8], at: int, depth: int, opened: bytes | None) -> Fault:
     """A document that ends before it should, the last token being unfinished from `at` on."""
     end, rest = data.size, data[at : at + 9].tobytes()
     if opened is None and not rest.strip():

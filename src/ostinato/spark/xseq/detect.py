@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ostinato.core.backends import is_spark_frame
 from ostinato.core.options import bad_option
-from ostinato.documents.columns import Format
-from ostinato.documents.read import open_source, to_utf8
+from ostinato.documents.byte_source import open_source
+from ostinato.documents.encoding import to_utf8
+from ostinato.documents.formats import Format
 from ostinato.errors import DataError
 from ostinato.files.reader import OnError
 from ostinato.spark.frames import check_names

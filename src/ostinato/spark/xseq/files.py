@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ostinato.core.options import bad_option, check_column_names
-from ostinato.documents.sources import EXTENSIONS
+from ostinato.documents.formats import EXTENSIONS
 from ostinato.errors import DataError
 from ostinato.spark.xseq.task import SCHEME, local_path
 

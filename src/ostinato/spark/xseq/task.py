@@ -18,7 +18,8 @@ from urllib.parse import unquote
 import numpy as np
 import pyarrow as pa
 
-from ostinato.documents.columns import DocumentBytes, Format, column_documents, guess_format, holds_json
+from ostinato.documents.columns import DocumentBytes, column_documents, holds_json
+from ostinato.documents.formats import Format, guess_format
 from ostinato.documents.schema.model import Schema
 from ostinato.errors import DataError, LimitError
 from ostinato.files.reader import OnError

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from ostinato.documents.tokens import TEXT
@@ -77,16 +74,3 @@ def test_encodings_that_are_wrong(document: bytes, options: dict[str, Any], reas
         xml(document, **options)
     assert reason in str(caught.value)
     assert "fix:" in str(caught.value)
-
-
-def test_sources_that_cannot_be_read(tmp_path: Path) -> None:
-    for source, reason in (
-        (tmp_path / "none.xml", r"none\.xml: cannot be read: No such file"),
-        (tmp_path, "cannot be read: Is a directory"),
-        ("<a/>", "a document itself is given as bytes"),
-        (io.StringIO("<a/>"), 'gives text, not bytes\nfix: open it with mode "rb"'),
-        (np.zeros(3), "flat and of type uint8"),
-        (5, "cannot be read from int"),
-    ):
-        with pytest.raises(DataError, match=reason):
-            xml(source)
