@@ -1,9 +1,10 @@
 """How every kernel is compiled: one place for the numba flags.
 
 A kernel with signatures is compiled when its module is first imported. One without, as most are, is compiled when it
-is first called, for the types it is called with: callers keep those the same (core/arrow.py `read_only`). Either way
-it is read from numba's disk cache ever after. Nothing imports this module before it needs a kernel: numba takes a
-while to load.
+is first called, and again for every other combination of types that it is called with: callers keep those the same
+(core/array_struct.py, core/arrow.py `read_only`). Either way it is read from numba's disk cache ever after. What other
+kernels call with integers of several sizes should have a signature. Nothing imports this module before it needs a
+kernel: numba takes a while to load.
 """
 
 from __future__ import annotations
@@ -41,6 +42,11 @@ def inlined(function: F) -> F:
 def array(dtype: Any) -> Any:
     """The signature of a flat array that the kernel writes to."""
     return types.Array(dtype, 1, "C")
+
+
+def table(dtype: Any, *, constant: bool = False) -> Any:
+    """The signature of an array of rows and columns; one that is constant is only read."""
+    return types.Array(dtype, 2, "C", readonly=constant)
 
 
 def view(dtype: Any) -> Any:

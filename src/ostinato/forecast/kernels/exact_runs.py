@@ -2,23 +2,34 @@
 
 For patterns that compare events with each other, and for windows in time, no table of states tells that. The events of
 a key come in a row, and its runs are followed one by one: there are never more than a window holds. What an event may
-do is the table of *acts* that detection uses (patterns/runtime/transition_tables.py), without look-ups by equality.
+do is the table of *actions* that detection uses (patterns/runtime/transition_tables.py), without look-ups by equality.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import numpy as np
+from numba import int64, void
 
-from ostinato.core.arrays import Bools, Float64, Int32, Int64
-from ostinato.core.jit import kernel
-from ostinato.patterns.kernels.correlated import (
-    ACT_BEGIN,
-    ACT_END,
+from ostinato.core.array_struct import ArrayStruct, Field, ViewField, struct_type
+from ostinato.core.arrays import Bools, Float64, Int32, Int64, UInt8
+from ostinato.core.jit import kernel, table
+from ostinato.patterns.kernels.register_layout import (
+    ACTION_BEGIN,
+    ACTION_END,
+    BORN,
+    CELL_BEGIN,
+    CELL_END,
+    CELLS,
     COMPLETE,
-    DOES,
+    DEAD,
     END,
+    FRAGILE,
     KILL_BEGIN,
     KILL_END,
+    KIND,
+    NEWEST,
+    NULLS,
+    OWNER,
     SOURCE,
     TARGET,
     TEST_BEGIN,
@@ -27,12 +38,63 @@ from ostinato.patterns.kernels.correlated import (
     WRITE_END,
 )
 from ostinato.patterns.kernels.register_tests import keep_passing
-from ostinato.patterns.kernels.runs import BORN, CELL_BEGIN, CELL_END, CELLS, DEAD, FRAGILE, NEWEST, NULLS, OWNER
 
 
-@kernel()
-def _add(states: Int32, cells: Int32, after: Int64, count: int, state: int) -> int:
-    """The run written at `count` joins the others; of two that are the same the younger stays. Returns how many."""
+class FollowedRuns(ArrayStruct):
+    """The events of a batch, sorted by key; what they may do to runs; and the runs of all keys before and after them.
+
+    The fields for actions and tests are those of detection (patterns/kernels/layout.py).
+    """
+
+    codes = Field[Int32](np.int32, 1, "per event: which conditions it satisfies, as one code", constant=True)
+    keys = Field[Int32](np.int32, 1, "per event: its partition", constant=True)
+    ticks = Field[Int64](np.int64, 1, "per event: where it stands along the window", constant=True)
+    lows = Field[Int64](np.int64, 1, "per event: the lowest tick that is in one window with it", constant=True)
+    consume = Field[int](np.int64, 0, "whether a match ends all runs of its key")
+    code_ranges = Field[Int32](np.int32, 2, "per code: its ranges of `actions` and `kills`", constant=True)
+    actions = Field[Int32](np.int32, 2, "what an event may do to the runs of a state", constant=True)
+    kills = Field[Int32](np.int32, 2, "fragile states that an event leaves no run in", constant=True)
+    tests = Field[Int32](np.int32, 2, "tests between the event and a run", constant=True)
+    steps = Field[Int32](np.int32, 2, "instructions of programs", constant=True)
+    writes = Field[Int32](np.int32, 2, "what an action remembers: cell, term", constant=True)
+    states = Field[Int32](
+        np.int32, 2, "per state: its range of `cells`, and its number if it is fragile", constant=True
+    )
+    cells = Field[Int32](np.int32, 1, "the cells that matter in each state", constant=True)
+    terms = Field[Int64](np.int64, 2, "per term and event: its value, for floats their bits", constant=True)
+    term_floats = ViewField[Float64](np.float64, terms, "the same as floats")
+    present = Field[Bools](np.bool_, 2, "per term and event: whether it has a value", constant=True)
+    text_ends = Field[Int64](
+        np.int64, 1, "per text: where it begins in `texts`, then where the last ends", constant=True
+    )
+    texts = Field[UInt8](np.uint8, 1, "all texts, in UTF-8", constant=True)
+    pool = Field[Int64](np.int64, 2, "the runs of all keys before the batch, a column each", constant=True)
+    pool_ends = Field[Int64](
+        np.int64, 1, "the runs of key k are columns pool_ends[k] … pool_ends[k + 1]", constant=True
+    )
+    runs = Field[Int64](np.int64, 2, "the runs of the current key before an event, a column each")
+    run_floats = ViewField[Float64](np.float64, runs, "the same as floats")
+    after = Field[Int64](np.int64, 2, "the runs of the current key after the event")
+    candidates = Field[Int32](np.int32, 1, "runs that an action is for")
+    stack_kinds = Field[Int32](np.int32, 1, "the stack of a program: NULL, whole number or float")
+    stack_whole = Field[Int64](np.int64, 1, "the stack of a program: whole numbers")
+    stack_floats = Field[Float64](np.float64, 1, "the stack of a program: floats")
+    kept = Field[Int64](np.int64, 2, "output: the runs of all keys after the batch")
+    kept_ends = Field[Int64](np.int64, 1, "output: as `pool_ends`, for `kept`")
+    youngest = Field[Int64](np.int64, 2, "output, per event and state: when its youngest run began, or DEAD")
+    completes = Field[Bools](np.bool_, 1, "output, per event: whether it completes a match")
+
+
+RUNS = struct_type(FollowedRuns)
+
+
+@kernel(int64(RUNS, int64, int64))
+def _add(followed: FollowedRuns, count: int, state: int) -> int:
+    """The run written at `count` of `after` joins those before it; of two that are the same the younger stays.
+
+    Returns how many there are.
+    """
+    states, cells, after = followed.states, followed.cells, followed.after
     for other in range(count):
         if after[OWNER, other] != state or after[NULLS, other] != after[NULLS, count]:
             continue
@@ -45,53 +107,24 @@ def _add(states: Int32, cells: Int32, after: Int64, count: int, state: int) -> i
     return count + 1
 
 
-@kernel()
+@kernel(void(table(int64, constant=True), int64, int64, table(int64), int64))
 def _copy(source: Int64, begin: int, end: int, target: Int64, at: int) -> None:
-    """Some runs, to begin at a column of another table."""
+    """Copy some runs to another table, from its column `at` on."""
     for row in range(source.shape[0]):
         for run in range(begin, end):
             target[row, at + run - begin] = source[row, run]
 
 
 @kernel()
-def follow_runs(
-    codes: Int32,
-    keys: Int32,
-    ticks: Int64,
-    lows: Int64,
-    consume: bool,
-    plan: Int32,
-    acts: Int32,
-    kills: Int32,
-    tests: Int32,
-    steps: Int32,
-    writes: Int32,
-    states: Int32,
-    cells: Int32,
-    terms: Int64,
-    term_floats: Float64,
-    present: Bools,
-    text_ends: Int64,
-    texts: Any,
-    pool: Int64,
-    pool_ends: Int64,
-    runs: Int64,
-    run_floats: Float64,
-    after: Int64,
-    candidates: Int32,
-    stack_kinds: Int32,
-    stack_whole: Int64,
-    stack_floats: Float64,
-    kept: Int64,
-    kept_ends: Int64,
-    youngest: Int64,
-    completes: Bools,
-) -> int:
-    """Events sorted by key. The runs of key k before them are columns pool_ends[k] … pool_ends[k + 1] of `pool`; those
-    after them go to `kept`. Returns the first event that there was no room for, or the number of events.
-
-    `youngest[event, state]` is the tick that the youngest run there began at, DEAD where there is none.
-    """
+def follow_runs(followed: FollowedRuns) -> int:
+    """Follow the runs of all keys over a batch. Returns the first event that there was no room for, or the number of
+    events."""
+    codes, keys, ticks, lows = followed.codes, followed.keys, followed.ticks, followed.lows
+    code_ranges, actions, kills, writes = followed.code_ranges, followed.actions, followed.kills, followed.writes
+    states, cells, terms, present = followed.states, followed.cells, followed.terms, followed.present
+    pool, pool_ends, kept, kept_ends = followed.pool, followed.pool_ends, followed.kept, followed.kept_ends
+    runs, after, candidates = followed.runs, followed.after, followed.candidates
+    youngest, completes = followed.youngest, followed.completes
     rows, room = runs.shape
     used = 0
     at = 0
@@ -110,8 +143,8 @@ def follow_runs(
         while at < len(codes) and keys[at] == key:
             code, tick, low = codes[at], ticks[at], lows[at]
             moved = 0
-            for act in range(plan[code, ACT_BEGIN], plan[code, ACT_END]):
-                does, source, target = acts[act, DOES], acts[act, SOURCE], acts[act, TARGET]
+            for action in range(code_ranges[code, ACTION_BEGIN], code_ranges[code, ACTION_END]):
+                kind, source, target = actions[action, KIND], actions[action, SOURCE], actions[action, TARGET]
                 found = 1
                 if source >= 0:
                     found = 0
@@ -120,15 +153,13 @@ def follow_runs(
                         found += runs[OWNER, run] == source and runs[NEWEST, run] >= low
                     if found:
                         found = keep_passing(
-                            acts[act, TEST_BEGIN], acts[act, TEST_END], tests, steps, runs, run_floats, terms,
-                            term_floats, present, text_ends, texts, at, candidates, found, stack_kinds, stack_whole,
-                            stack_floats,
-                        )  # fmt: skip
-                if does == COMPLETE:
+                            followed, actions[action, TEST_BEGIN], actions[action, TEST_END], at, found
+                        )
+                if kind == COMPLETE:
                     if found:
                         completes[at] = True
                     continue
-                if does == END:
+                if kind == END:
                     for place in range(found):
                         runs[BORN, candidates[place]] = at
                     continue
@@ -141,7 +172,7 @@ def follow_runs(
                     nulls = 0 if source < 0 else runs[NULLS, run]
                     for row in range(CELLS, rows):
                         after[row, moved] = 0 if source < 0 else runs[row, run]
-                    for write in range(acts[act, WRITE_BEGIN], acts[act, WRITE_END]):
+                    for write in range(actions[action, WRITE_BEGIN], actions[action, WRITE_END]):
                         cell, term = writes[write, 0], writes[write, 1]
                         after[CELLS + cell, moved] = terms[term, at]
                         nulls &= ~(1 << cell)
@@ -151,18 +182,18 @@ def follow_runs(
                     for place_of in range(states[target, CELL_BEGIN], states[target, CELL_END]):
                         needed |= 1 << cells[place_of]
                     after[NULLS, moved] = nulls & needed
-                    moved = _add(states, cells, after, moved, target)
+                    moved = _add(followed, moved, target)
             for run in range(count):
                 state = runs[OWNER, run]
                 stays = runs[NEWEST, run] >= low and runs[BORN, run] != at
-                for kill in range(plan[code, KILL_BEGIN], plan[code, KILL_END]):
+                for kill in range(code_ranges[code, KILL_BEGIN], code_ranges[code, KILL_END]):
                     stays &= kills[kill, 0] != states[state, FRAGILE]
                 if stays:
                     if moved == room:
                         return at
                     _copy(runs, run, run + 1, after, moved)
-                    moved = _add(states, cells, after, moved, state)
-            if consume and completes[at]:
+                    moved = _add(followed, moved, state)
+            if followed.consume and completes[at]:
                 moved = 0
             count = moved
             _copy(after, 0, count, runs, 0)

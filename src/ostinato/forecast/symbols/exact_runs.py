@@ -16,10 +16,9 @@ from ostinato.forecast.pattern import ForecastPattern
 from ostinato.forecast.symbols.automaton import Explorer
 from ostinato.forecast.symbols.outcomes import NO_RUN
 from ostinato.patterns.automata.registers import Registers
-from ostinato.patterns.kernels.register_tests import STACK
-from ostinato.patterns.kernels.runs import CELLS, DEAD
+from ostinato.patterns.kernels.register_layout import CELLS, DEAD, STACK_DEPTH
 from ostinato.patterns.runtime.register_terms import TermEncoder
-from ostinato.patterns.runtime.transition_tables import Acts
+from ostinato.patterns.runtime.transition_tables import TransitionTables
 
 _MAX_RUNS = 1 << 20
 
@@ -30,7 +29,9 @@ class Follower:
     def __init__(self, pattern: ForecastPattern, schema: pa.Schema, encoder: PredicateEncoder) -> None:
         registers = Registers(pattern.compiled.transducer)
         self.terms = TermEncoder(registers.terms, schema)
-        self.acts = Acts(registers, self.terms.kinds, encoder.truth, lambda mark, first: 1, looked_up=False)
+        self.tables = TransitionTables(
+            registers, self.terms.kinds, encoder.truth, lambda mark, first: 1, looked_up=False
+        )
         self.encoder = encoder
         self.consume = pattern.compiled.query.consume != "NONE"
         self.states = pattern.compiled.transducer.states
@@ -44,8 +45,8 @@ class Follower:
     ) -> tuple[Int64, Int64, Bools]:
         """Per event and state of the transducer, when the youngest run before and after it began (DEAD: there is
         none); and whether the event completes a match. Events are in stream order, `order` are their rows."""
-        for code in range(len(self.acts.codes), self.encoder.size):
-            self.acts.fill(code)
+        for code in range(len(self.tables.code_ranges), self.encoder.size):
+            self.tables.fill(code)
         values, present = self.terms.encode(rows, order)
         by_key = np.argsort(keys, kind="stable")
         self._grow(key_count)
@@ -67,22 +68,41 @@ class Follower:
 
     def _run(self, events: tuple[Any, ...], terms: tuple[Any, ...], youngest: Int64, completes: Bools) -> None:
         """Until there is room enough for all runs; what is kept of a failed try is nothing."""
-        from ostinato.forecast.kernels.exact_runs import follow_runs
+        from ostinato.forecast.kernels.exact_runs import FollowedRuns, follow_runs
 
-        acts, texts = self.acts, self.terms.texts
+        codes, keys, ticks, lows = events
+        tables, texts = self.tables, self.terms.texts
         values, present = (np.ascontiguousarray(each) for each in terms)
         while True:
             room = self._room
             runs, after = (np.zeros((len(self.pool), room), np.int64) for _ in range(2))
             kept, ends = np.zeros((len(self.pool), 4 * room + self.pool.shape[1]), np.int64), np.zeros_like(self.ends)
             completes[:] = False
-            tables = [table.array for table in (acts.codes, acts.acts, acts.kills, acts.tests, acts.steps, acts.writes)]
-            arguments: list[Any] = [*events, self.consume, *tables, acts.states, acts.cells.array.ravel()]
-            arguments += [values, values.view(np.float64), present, texts.ends, texts.store]
-            arguments += [self.pool, self.ends, runs, runs.view(np.float64), after, np.zeros(room + 1, np.int32)]
-            arguments += [np.zeros(STACK, np.int32), np.zeros(STACK, np.int64), np.zeros(STACK, np.float64)]
-            arguments += [kept, ends, youngest, completes]
-            if follow_runs(*arguments) == len(events[0]):
+            followed = FollowedRuns(
+                codes=codes,
+                keys=keys,
+                ticks=ticks,
+                lows=lows,
+                consume=self.consume,
+                **{name: array for name, array in tables.arrays().items() if name in FollowedRuns.FIELDS},
+                terms=values,
+                present=present,
+                text_ends=texts.ends,
+                texts=texts.store,
+                pool=self.pool,
+                pool_ends=self.ends,
+                runs=runs,
+                after=after,
+                candidates=np.zeros(room + 1, np.int32),
+                stack_kinds=np.zeros(STACK_DEPTH, np.int32),
+                stack_whole=np.zeros(STACK_DEPTH, np.int64),
+                stack_floats=np.zeros(STACK_DEPTH, np.float64),
+                kept=kept,
+                kept_ends=ends,
+                youngest=youngest,
+                completes=completes,
+            )
+            if follow_runs(followed) == len(codes):
                 self.pool, self.ends = np.ascontiguousarray(kept[:, : ends[-1]]), ends
                 return
             self._room *= 4

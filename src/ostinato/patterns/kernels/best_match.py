@@ -1,20 +1,22 @@
 """NXT and LAST where runs have registers: the best complex event that an event completes (CEL paper, section 4).
 
 All of them are in lists that share their parts, so the best of a list is found from the best of its parts, older nodes
-first: work for each node, not for each complex event. Which of two events came first is told by their nodes, since
+first: work for each node, not for each complex event. The nodes of two events say which of them came first, since
 positions need not be in the order of the stream.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from numba import boolean, int64
 
-from ostinato.core.arrays import Int64
+from ostinato.core.array_struct import struct_type
 from ostinato.core.jit import kernel
 from ostinato.patterns.kernels.enumeration import write_match
+from ostinato.patterns.kernels.layout import CorrelatedState
 from ostinato.patterns.kernels.lists import resolve
 from ostinato.patterns.kernels.protocol import (
     BOTTOM,
+    CHOSEN,
     DONE,
     MATCHES,
     NEED_STACK,
@@ -24,30 +26,33 @@ from ostinato.patterns.kernels.protocol import (
     STACK,
     SYMBOL_BITS,
 )
+from ostinato.patterns.kernels.register_layout import CHOOSE_LAST
 
-NO_CHOICE, CHOOSE_NEXT, CHOOSE_LAST = range(3)
+STATE = struct_type(CorrelatedState)
 
 
-@kernel()
-def _before(nodes: Int64, best: Int64, cell: int, low: int) -> Any:
+@kernel(int64(STATE, int64, int64))
+def _cell_before(state: CorrelatedState, cell: int, low: int) -> int:
     """The best cell before a marked one; BOTTOM where there is none."""
-    child = nodes[4 * cell + 1]
-    return child if child == BOTTOM else best[resolve(nodes, child, low)]
+    nodes = state.nodes
+    child: int = nodes[4 * cell + 1]
+    return child if child == BOTTOM else state.best[resolve(nodes, child, low)]
 
 
-@kernel()
-def _better(nodes: Int64, best: Int64, left: int, right: int, low: int, choice: int, room: Int64) -> int:
-    """Which of two cells ends the better complex event; NIL when `room` is too small to tell. One may be NIL."""
+@kernel(int64(STATE, int64, int64, int64))
+def _better_cell(state: CorrelatedState, left: int, right: int, low: int) -> int:
+    """Which of two cells ends the better complex event; NIL when the stack is too small to tell. One may be NIL."""
+    nodes, room = state.nodes, state.stack
     if left == right or right == NIL:
         return left
     if left == NIL:
         return right
-    if choice == CHOOSE_LAST:
+    if state.choice == CHOOSE_LAST:
         one, other = left, right
         while one >= 0 and other >= 0 and one != other:
             if nodes[4 * one] >> SYMBOL_BITS != nodes[4 * other] >> SYMBOL_BITS:
                 return left if one > other else right
-            one, other = _before(nodes, best, one, low), _before(nodes, best, other, low)
+            one, other = _cell_before(state, one, low), _cell_before(state, other, low)
         return right if one < 0 and other >= 0 else left  # any event is better than none
     # ≤next begins with the earliest events, and lists with the latest.
     half = len(room) // 2
@@ -61,7 +66,7 @@ def _better(nodes: Int64, best: Int64, left: int, right: int, low: int, choice: 
                 return NIL
             room[at] = cell
             at += 1
-            cell = _before(nodes, best, cell, low)
+            cell = _cell_before(state, cell, low)
         if side == 0:
             sizes = at
         else:
@@ -73,15 +78,11 @@ def _better(nodes: Int64, best: Int64, left: int, right: int, low: int, choice: 
     return left if sizes >= lengths else right
 
 
-@kernel()
-def choose(
-    nodes: Int64, roots: Int64, count: int, low: int, choice: int, marks: Int64, best: Int64, room: Int64, target: Int64
-) -> int:
-    """Write the positions of the best complex event of the first `count` lists to `target`, latest first, from place 1
-    on; returns how many there are with the last event, or NIL when there is too little room.
-
-    A root is a list and the symbol that its last event gets.
-    """
+@kernel(int64(STATE, int64, int64))
+def choose(state: CorrelatedState, count: int, low: int) -> int:
+    """Write the positions of the best complex event of the first `count` roots to `target`, latest first, from place 1
+    on; returns how many there are with the last event, or NIL when there is too little room."""
+    nodes, roots, marks, best, target = state.nodes, state.roots, state.marks, state.best, state.target
     top = -1
     for root in range(count):
         top = max(top, roots[2 * root])
@@ -109,13 +110,13 @@ def choose(
             own = node
         elif resolve(nodes, left, low) >= 0:
             own = node if nodes[4 * node] >= 0 else best[resolve(nodes, left, low)]
-        best[node] = _better(nodes, best, own, other, low, choice, room)
+        best[node] = _better_cell(state, own, other, low)
         if best[node] == NIL:
             return NIL
     chosen = NIL
     for root in range(count):
         if roots[2 * root] >= 0:
-            chosen = _better(nodes, best, chosen, best[roots[2 * root]], low, choice, room)
+            chosen = _better_cell(state, chosen, best[roots[2 * root]], low)
             if chosen == NIL:
                 return NIL
     length = 1
@@ -124,27 +125,17 @@ def choose(
             return NIL
         target[length] = nodes[4 * chosen] >> SYMBOL_BITS
         length += 1
-        chosen = _before(nodes, best, chosen, low)
+        chosen = _cell_before(state, chosen, low)
     return length
 
 
-@kernel()
-def enumerate_equal(
-    nodes: Int64,
-    low: int,
-    walk: bool,
-    target: Int64,
-    length: int,
-    cursor: Int64,
-    stack: Int64,
-    path: Int64,
-    values: Int64,
-    ends: Int64,
-    origins: Int64,
-) -> int:
+@kernel(int64(STATE, int64, boolean))
+def enumerate_equal(state: CorrelatedState, low: int, walk: bool) -> int:
     """As `enumerate_matches`, but only complex events at the positions of `target`, however they are labelled."""
+    nodes, cursor, stack, path, target = state.nodes, state.cursor, state.stack, state.path, state.target
+    length = cursor[CHOSEN]
     if cursor[PENDING]:
-        if not write_match(path, cursor[PENDING], cursor, values, ends, origins):
+        if not write_match(state, cursor[PENDING]):
             return OUTPUT_FULL
         cursor[PENDING] = 0
     top = cursor[STACK]
@@ -174,7 +165,7 @@ def enumerate_equal(
             elif depth + 1 == length:
                 if walk:
                     cursor[MATCHES] += 1
-                elif not write_match(path, length, cursor, values, ends, origins):
+                elif not write_match(state, length):
                     cursor[STACK] = top
                     cursor[PENDING] = length
                     return OUTPUT_FULL

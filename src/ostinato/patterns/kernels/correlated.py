@@ -1,18 +1,19 @@
 """The update loop for patterns that compare events with each other: each event moves the runs whose tests it passes.
 
-What an event may do is a table of *acts* per code: find the runs of a state, by the equalities that its tests share,
+What an event may do is a table of *actions* per code: find the runs of a state, by the equalities that its tests share,
 keep those that pass the other tests, and complete their matches, move them on, or end them. A run that an event does
 not touch stays as it is, without being looked at.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from numba import int64, void
 
-from ostinato.core.arrays import Bools, Float64, Int32, Int64
-from ostinato.core.jit import inlined, kernel
-from ostinato.patterns.kernels.best_match import NO_CHOICE, choose, enumerate_equal
+from ostinato.core.array_struct import struct_type
+from ostinato.core.jit import kernel
+from ostinato.patterns.kernels.best_match import choose, enumerate_equal
 from ostinato.patterns.kernels.enumeration import enumerate_matches, write_match
+from ostinato.patterns.kernels.layout import CorrelatedState
 from ostinato.patterns.kernels.lists import resolve
 from ostinato.patterns.kernels.protocol import (
     AT,
@@ -46,81 +47,47 @@ from ostinato.patterns.kernels.protocol import (
     USED,
     WALK,
 )
-from ostinato.patterns.kernels.register_tests import keep_passing
-from ostinato.patterns.kernels.runs import (
+from ostinato.patterns.kernels.register_layout import (
+    ACTION_BEGIN,
+    ACTION_END,
     BORN,
     CELL_BEGIN,
     CELL_END,
     CELLS,
+    COMPLETE,
     DEAD,
+    END,
+    KILL_BEGIN,
+    KILL_END,
+    KIND,
     LIST,
+    MOVE,
     NEWEST,
+    NO_CHOICE,
     NULLS,
-    collect_runs,
-    enter,
-    find_runs,
+    PROBES,
+    SOURCE,
+    SYMBOL,
+    TARGET,
+    TEST_BEGIN,
+    TEST_END,
+    WRITE_BEGIN,
+    WRITE_END,
 )
+from ostinato.patterns.kernels.register_tests import keep_passing
+from ostinato.patterns.kernels.runs import collect_runs, enter, find_runs
 
-# Columns of `acts`. A source below 0 is the run without marks.
-DOES, SOURCE, TARGET, SYMBOL, PROBES, TEST_BEGIN, TEST_END, WRITE_BEGIN, WRITE_END = range(9)
-COMPLETE, MOVE, END = range(3)
-# Columns of `codes`: the acts of a code (completing ones first), and the columns of `killed` it sets.
-ACT_BEGIN, ACT_END, KILL_BEGIN, KILL_END = range(4)
+STATE = struct_type(CorrelatedState)
 
 
 @kernel()
-def run_correlated(
-    codes: Int32,
-    keys: Int32,
-    positions: Int64,
-    first_position: int,
-    ticks: Int64,
-    lows: Int64,
-    window: int,
-    events: int,
-    consume: int,
-    mode: int,
-    choice: int,
-    key_count: Int64,
-    killed: Int64,
-    plan: Int32,
-    acts: Int32,
-    kills: Int32,
-    probes: Int32,
-    tests: Int32,
-    steps: Int32,
-    writes: Int32,
-    states: Int32,
-    cells: Int32,
-    floating: Bools,
-    terms: Int64,
-    term_floats: Float64,
-    present: Bools,
-    text_ends: Int64,
-    texts: Any,
-    runs: Int64,
-    run_floats: Float64,
-    heads: Int32,
-    candidates: Int32,
-    pending: Int64,
-    held: Int64,
-    held_floats: Float64,
-    roots: Int64,
-    best: Int64,
-    target: Int64,
-    kinds: Int32,
-    whole: Int64,
-    floats: Float64,
-    nodes: Int64,
-    marks: Int64,
-    cursor: Int64,
-    stack: Int64,
-    path: Int64,
-    values: Int64,
-    ends: Int64,
-    origins: Int64,
-) -> Any:
+def run_correlated(state: CorrelatedState) -> int:
     """Read events from cursor[AT] on. Empty `keys` or `positions` mean one key, rows as they come."""
+    codes, keys, positions, first_position = state.codes, state.keys, state.positions, state.first_position
+    ticks, lows, window, width, consume = state.ticks, state.lows, state.window, state.width, state.consume
+    cursor, key_count, killed, kills, mode = state.cursor, state.key_count, state.killed, state.kills, state.mode
+    code_ranges, actions, runs, candidates = state.code_ranges, state.actions, state.runs, state.candidates
+    nodes, pending, roots = state.nodes, state.pending, state.roots
     keyed, placed = len(keys) > 0, len(positions) > 0
     capacity, room = len(nodes) // 4, runs.shape[1]
     tick, low = 0, FOREVER
@@ -128,60 +95,51 @@ def run_correlated(
         key = keys[at] if keyed else 0
         if window == EVENT_WINDOW:
             tick = key_count[key] + 1
-            low = tick - events + 1
+            low = tick - width + 1
         elif window != NO_WINDOW:
             tick, low = ticks[at], lows[at]
         code = codes[at]
-        if code >= len(plan) or plan[code, ACT_BEGIN] < 0:
+        if code >= len(code_ranges) or code_ranges[code, ACTION_BEGIN] < 0:
             cursor[AT], cursor[CODE] = at, code
             return NEED_STEP
-        first_act, last_act = plan[code, ACT_BEGIN], plan[code, ACT_END]
+        first_action, last_action = code_ranges[code, ACTION_BEGIN], code_ranges[code, ACTION_END]
         position = positions[at] if placed else first_position + at
         born = cursor[CLOCK] + at
         count = 0
         while True:  # a second time when room had to be made
             count = 0
             complete = 0
-            for act in range(first_act, last_act):
-                does, source = acts[act, DOES], acts[act, SOURCE]
+            for action in range(first_action, last_action):
+                kind, source = actions[action, KIND], actions[action, SOURCE]
                 found = 1
                 if source >= 0:
-                    found = find_runs(
-                        key, source, acts[act, PROBES], probes, states, cells, runs, heads, killed, terms, term_floats,
-                        present, at, low, cursor, candidates,
-                    )  # fmt: skip
-                    first_test, last_test = acts[act, TEST_BEGIN], acts[act, TEST_END]
+                    found = find_runs(state, key, source, actions[action, PROBES], at, low)
+                    first_test, last_test = actions[action, TEST_BEGIN], actions[action, TEST_END]
                     if found and first_test < last_test:
-                        found = keep_passing(
-                            first_test, last_test, tests, steps, runs, run_floats, terms, term_floats, present,
-                            text_ends, texts, at, candidates, found, kinds, whole, floats,
-                        )  # fmt: skip
+                        found = keep_passing(state, first_test, last_test, at, found)
                 if 3 * (count + found) > len(pending) or 2 * (complete + found) > len(roots):
                     cursor[AT] = at
                     return NEED_PENDING
-                if does != COMPLETE:
+                if kind != COMPLETE:
                     for one in range(found):
                         run = candidates[one] if source >= 0 else -1
-                        pending[3 * count], pending[3 * count + 1] = act, run
+                        pending[3 * count], pending[3 * count + 1] = action, run
                         pending[3 * count + 2] = runs[LIST, run] if source >= 0 else BOTTOM
                         count += 1
                 elif found:
                     cursor[EMITTED] = 1
                     for one in range(found if mode != NOTICE else 0):
                         node = resolve(nodes, runs[LIST, candidates[one]], low) if source >= 0 else BOTTOM
-                        roots[2 * complete], roots[2 * complete + 1] = node, acts[act, SYMBOL]
+                        roots[2 * complete], roots[2 * complete + 1] = node, actions[action, SYMBOL]
                         complete += 1
             if complete:
                 cursor[AT] = at
-                status = _emit(
-                    nodes, roots, complete, position, low, choice, mode == WALK, marks, best, target, cursor, stack,
-                    path, values, ends, origins,
-                )  # fmt: skip
+                status = _emit(state, complete, position, low)
                 if status != DONE:
                     return status
             if cursor[USED] + count <= capacity and cursor[RUNS] - cursor[FREED] + count <= room:
                 break
-            collect_runs(states, runs, heads, killed, key_count, nodes, marks, cursor, window, events, low)
+            collect_runs(state, low)
             # There must be work enough between two collections.
             if 4 * cursor[USED] + count > capacity:
                 cursor[AT] = at
@@ -203,43 +161,53 @@ def run_correlated(
                     killed[key, 0] = born + 1
                 continue
         for one in range(count):
-            if acts[pending[3 * one], DOES] == END:
+            if actions[pending[3 * one], KIND] == END:
                 runs[NEWEST, pending[3 * one + 1]] = DEAD
-        for kill in range(plan[code, KILL_BEGIN], plan[code, KILL_END]):
+        for kill in range(code_ranges[code, KILL_BEGIN], code_ranges[code, KILL_END]):
             killed[key, kills[kill, 0]] = born
         for one in range(count):
-            act, source = pending[3 * one], pending[3 * one + 1]
-            if acts[act, DOES] != MOVE:
-                continue
-            state = acts[act, TARGET]
-            nulls = 0
-            held[:] = 0
-            if source >= 0:
-                for each in range(states[state, CELL_BEGIN], states[state, CELL_END]):
-                    cell = cells[each]
-                    held[cell, 0] = runs[CELLS + cell, source]
-                    nulls |= runs[NULLS, source] & (1 << cell)
-            for write in range(acts[act, WRITE_BEGIN], acts[act, WRITE_END]):
-                cell, term = writes[write, 0], writes[write, 1]
-                nulls &= ~(1 << cell)
-                held[cell, 0] = terms[term, at]
-                if not present[term, at]:
-                    held[cell, 0] = 0
-                    nulls |= 1 << cell
-            run = enter(held, held_floats, nulls, key, state, states, cells, floating, runs, heads, killed, cursor, low)
-            if run >= 0:
-                _join(nodes, cursor, runs, run, pending[3 * one + 2], position, acts[act, SYMBOL], tick)
-                runs[BORN, run] = born
+            action = pending[3 * one]
+            if actions[action, KIND] == MOVE:
+                nulls = _hold(state, action, pending[3 * one + 1], at)
+                run = enter(state, key, actions[action, TARGET], nulls, low)
+                if run >= 0:
+                    _join(state, run, pending[3 * one + 2], position, actions[action, SYMBOL], tick)
+                    runs[BORN, run] = born
     cursor[AT] = len(codes)
     cursor[CLOCK] += len(codes)
     return DONE
 
 
-@inlined
-def _join(
-    nodes: Int64, cursor: Int64, runs: Int64, run: int, before: int, position: int, symbol: int, tick: int
-) -> None:
+@kernel(int64(STATE, int64, int64, int64))
+def _hold(state: CorrelatedState, action: int, source: int, row: int) -> int:
+    """Write to `held` what a run holds after an action: what it still needs, and what it remembers of the event.
+
+    Returns a bit for each cell that is NULL.
+    """
+    actions, states, cells, writes = state.actions, state.states, state.cells, state.writes
+    runs, held = state.runs, state.held
+    control = actions[action, TARGET]
+    nulls = 0
+    held[:] = 0
+    if source >= 0:
+        for at in range(states[control, CELL_BEGIN], states[control, CELL_END]):
+            cell = cells[at]
+            held[cell, 0] = runs[CELLS + cell, source]
+            nulls |= runs[NULLS, source] & (1 << cell)
+    for write in range(actions[action, WRITE_BEGIN], actions[action, WRITE_END]):
+        cell, term = writes[write, 0], writes[write, 1]
+        nulls &= ~(1 << cell)
+        held[cell, 0] = state.terms[term, row]
+        if not state.present[term, row]:
+            held[cell, 0] = 0
+            nulls |= 1 << cell
+    return nulls
+
+
+@kernel(void(STATE, int64, int64, int64, int64, int64))
+def _join(state: CorrelatedState, run: int, before: int, position: int, symbol: int, tick: int) -> None:
     """Add what came `before`, with the event if it has a symbol, to the list of a run."""
+    nodes, cursor, runs = state.nodes, state.cursor, state.runs
     known = runs[LIST, run] if runs[NEWEST, run] != DEAD else NIL
     newest = tick if before == BOTTOM else nodes[4 * before + 3]
     if known >= 0:
@@ -258,40 +226,20 @@ def _join(
     cursor[USED] += 1
 
 
-@kernel()
-def _emit(
-    nodes: Int64,
-    roots: Int64,
-    count: int,
-    position: int,
-    low: int,
-    choice: int,
-    walk: bool,
-    marks: Int64,
-    best: Int64,
-    target: Int64,
-    cursor: Int64,
-    stack: Int64,
-    path: Int64,
-    values: Int64,
-    ends: Int64,
-    origins: Int64,
-) -> Any:
+@kernel(int64(STATE, int64, int64, int64))
+def _emit(state: CorrelatedState, count: int, position: int, low: int) -> int:
     """Everything the current event completes, or the best of it, from where the last call stopped.
 
     The first `count` of `roots` are lists, each with the symbol that the event gets.
     """
+    cursor, roots, stack, path, choice = state.cursor, state.roots, state.stack, state.path, state.choice
+    walk = state.mode == WALK
     if choice != NO_CHOICE and cursor[EMITTING] == 0:
-        cursor[CHOSEN] = choose(nodes, roots, count, low, choice, marks, best, stack, target)
+        cursor[CHOSEN] = choose(state, count, low)
         if cursor[CHOSEN] == NIL:
             return NEED_STACK
     while True:
-        if choice == NO_CHOICE:
-            status = enumerate_matches(nodes, low, walk, cursor, stack, path, values, ends, origins)
-        else:
-            status = enumerate_equal(
-                nodes, low, walk, target, cursor[CHOSEN], cursor, stack, path, values, ends, origins
-            )
+        status = enumerate_matches(state, low, walk) if choice == NO_CHOICE else enumerate_equal(state, low, walk)
         if status != DONE:
             return status
         root = cursor[EMITTING]
@@ -308,6 +256,6 @@ def _emit(
         elif choice == NO_CHOICE or cursor[CHOSEN] == 1:
             if walk:
                 cursor[MATCHES] += 1
-            elif not write_match(path, depth, cursor, values, ends, origins):
+            elif not write_match(state, depth):
                 return OUTPUT_FULL
         cursor[EMITTING] += 1

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from ostinato.core.arrays import Int32, Int64
+from numba import boolean, int64
+
+from ostinato.core.array_struct import struct_type
 from ostinato.core.jit import kernel
+from ostinato.patterns.kernels.layout import MatcherState, Steps
 from ostinato.patterns.kernels.lists import resolve
 from ostinato.patterns.kernels.protocol import (
     AT,
@@ -23,13 +26,16 @@ from ostinato.patterns.kernels.protocol import (
     WRITE,
 )
 
+STATE, STEPS = struct_type(MatcherState), struct_type(Steps)
 
-@kernel()
-def write_match(path: Int64, depth: int, cursor: Int64, values: Int64, ends: Int64, origins: Int64) -> bool:
+
+@kernel(boolean(STATE, int64))
+def write_match(state: MatcherState, depth: int) -> bool:
     """Copy the marked events of the current path, earliest first; False when the output is full.
 
     `origins` remembers which event of the batch completed the match.
     """
+    cursor, path, values, ends, origins = state.cursor, state.path, state.values, state.ends, state.origins
     used = cursor[VALUES]
     if used + depth > len(values) or cursor[MATCHES] >= len(ends):
         return False
@@ -42,21 +48,12 @@ def write_match(path: Int64, depth: int, cursor: Int64, values: Int64, ends: Int
     return True
 
 
-@kernel()
-def enumerate_matches(
-    nodes: Int64,
-    low: int,
-    walk: bool,
-    cursor: Int64,
-    stack: Int64,
-    path: Int64,
-    values: Int64,
-    ends: Int64,
-    origins: Int64,
-) -> int:
+@kernel(int64(STATE, int64, boolean))
+def enumerate_matches(state: MatcherState, low: int, walk: bool) -> int:
     """Depth first through the lists on the stack (Algorithm 2, without recursion). Can stop and go on anywhere."""
+    nodes, cursor, stack, path = state.nodes, state.cursor, state.stack, state.path
     if cursor[PENDING]:
-        if not write_match(path, cursor[PENDING], cursor, values, ends, origins):
+        if not write_match(state, cursor[PENDING]):
             return OUTPUT_FULL
         cursor[PENDING] = 0
     top = cursor[STACK]
@@ -86,7 +83,7 @@ def enumerate_matches(
             if child == BOTTOM:
                 if walk:
                     found += 1
-                elif not write_match(path, depth + 1, cursor, values, ends, origins):
+                elif not write_match(state, depth + 1):
                     if rest >= 0:
                         stack[2 * top], stack[2 * top + 1] = rest, depth
                         top += 1
@@ -108,27 +105,13 @@ def enumerate_matches(
     return DONE
 
 
-@kernel()
-def emit(
-    emits: Int32,
-    begin: int,
-    end: int,
-    slots: Int32,
-    base: int,
-    nodes: Int64,
-    position: int,
-    low: int,
-    mode: int,
-    cursor: Int64,
-    stack: Int64,
-    path: Int64,
-    values: Int64,
-    ends: Int64,
-    origins: Int64,
-) -> int:
-    """Everything the current event completes, from where the last call stopped."""
+@kernel(int64(STATE, STEPS, int64, int64, int64, int64, int64))
+def emit(state: MatcherState, steps: Steps, begin: int, end: int, row: int, position: int, low: int) -> int:
+    """Everything the current event completes for a row of slots, from where the last call stopped."""
+    nodes, cursor, stack, path, mode = state.nodes, state.cursor, state.stack, state.path, state.mode
+    emits, slots = steps.emits, steps.slots
     while True:
-        status = enumerate_matches(nodes, low, mode == WALK, cursor, stack, path, values, ends, origins)
+        status = enumerate_matches(state, low, mode == WALK)
         if status != DONE:
             return status
         at = begin + cursor[EMITTING]
@@ -143,12 +126,12 @@ def emit(
         if source < 0:
             cursor[EMITTED] = 1
             if mode == WRITE:
-                if not write_match(path, depth, cursor, values, ends, origins):
+                if not write_match(state, depth):
                     return OUTPUT_FULL
             else:
                 cursor[MATCHES] += mode == WALK
         else:
-            node = resolve(nodes, slots[base + source], low)
+            node = resolve(nodes, slots[row, source], low)
             if node >= 0:
                 cursor[EMITTED] = 1
                 if mode != NOTICE:

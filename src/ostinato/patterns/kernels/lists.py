@@ -12,17 +12,23 @@ That makes enumeration linear in its output, and nodes reclaimable, without ever
 
 from __future__ import annotations
 
-from ostinato.core.arrays import Int32, Int64
-from ostinato.core.jit import kernel
+from numba import boolean, int64, void
+
+from ostinato.core.array_struct import struct_type
+from ostinato.core.arrays import Int64
+from ostinato.core.jit import array, kernel
+from ostinato.patterns.kernels.layout import MatcherState, Steps
 from ostinato.patterns.kernels.protocol import BOTTOM, FOREVER, LIVE, NIL, SYMBOL_BITS, USED
 
+STATE, STEPS = struct_type(MatcherState), struct_type(Steps)
 
-@kernel()
+
+@kernel(boolean(array(int64), int64, int64))
 def alive(nodes: Int64, node: int, low: int) -> bool:
     return node >= 0 and nodes[4 * node + 3] >= low
 
 
-@kernel()
+@kernel(int64(array(int64), int64, int64))
 def resolve(nodes: Int64, node: int, low: int) -> int:
     """The first node of a list that still has something to give; NIL when none has."""
     while node >= 0:
@@ -43,27 +49,19 @@ def resolve(nodes: Int64, node: int, low: int) -> int:
     return NIL
 
 
-@kernel()
+@kernel(void(STATE, STEPS, int64, int64, int64, int64, int64, int64))
 def apply(
-    ops: Int32,
-    begin: int,
-    end: int,
-    slots: Int32,
-    base: int,
-    fresh: Int32,
-    nodes: Int64,
-    cursor: Int64,
-    position: int,
-    tick: int,
-    low: int,
+    state: MatcherState, steps: Steps, begin: int, end: int, row: int, position: int, tick: int, low: int
 ) -> None:
-    """Run one step's program: every list is built from the slots as they were before the event."""
+    """Run the program of one step for a row of slots: all lists are built from the slots as they were before."""
+    nodes, cursor = state.nodes, state.cursor
+    ops, slots, fresh = steps.ops, steps.slots, steps.fresh
     result = NIL
     groups = 0
     used = cursor[USED]
     for at in range(begin, end):
         source, symbol, destination = ops[at, 0], ops[at, 1], ops[at, 2]
-        node = slots[base + source] if source >= 0 else BOTTOM
+        node = slots[row, source] if source >= 0 else BOTTOM
         if source < 0 or alive(nodes, node, low):
             if symbol == 0 and result < 0:
                 result = node
@@ -86,23 +84,24 @@ def apply(
                 used += 1
         if destination >= 0:
             if groups == 0 and at == end - 1:
-                slots[base + destination] = result
+                slots[row, destination] = result
             else:
                 fresh[2 * groups] = destination
                 fresh[2 * groups + 1] = result
                 groups += 1
                 result = NIL
     for group in range(groups):
-        slots[base + fresh[2 * group]] = fresh[2 * group + 1]
+        slots[row, fresh[2 * group]] = fresh[2 * group + 1]
     cursor[USED] = used
 
 
-@kernel()
-def slide(nodes: Int64, marks: Int64, cursor: Int64) -> None:
+@kernel(void(STATE))
+def slide(state: MatcherState) -> None:
     """Slide the marked nodes and all they lead to to the front. Children are older than parents, so two sweeps do.
 
     `marks` holds the lower bound that applies to a node (FOREVER: not marked), and is then its new number.
     """
+    nodes, marks, cursor = state.nodes, state.marks, state.cursor
     used = cursor[USED]
     for node in range(used - 1, -1, -1):
         bound = marks[node]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ostinato.core.arrays import Bools, Int32, Int64
+from ostinato.core.arrays import Bools
 from ostinato.core.jit import kernel
 from ostinato.patterns.kernels.enumeration import emit
+from ostinato.patterns.kernels.layout import DirectState
 from ostinato.patterns.kernels.lists import apply, resolve, slide
 from ostinato.patterns.kernels.protocol import (
     AT,
@@ -26,107 +27,62 @@ from ostinato.patterns.kernels.protocol import (
 
 
 @kernel()
-def collect(
-    nodes: Int64,
-    marks: Int64,
-    cursor: Int64,
-    key_config: Int32,
-    key_epoch: Int64,
-    key_count: Int64,
-    slots: Int32,
-    slot_width: int,
-    slot_ends: Int32,
-    slot_list: Int32,
-    window: int,
-    width: int,
-    low: int,
-) -> None:
+def collect(state: DirectState, low: int) -> None:
     """Keep only the nodes that can still matter; each key may have its own lower bound."""
+    nodes, marks, cursor, window = state.nodes, state.marks, state.cursor, state.window
+    key_config, key_epoch, key_count = state.key_config, state.key_epoch, state.key_count
+    slots, slot_ends, slot_list = state.steps.slots, state.steps.slot_ends, state.steps.slot_list
     marks[: cursor[USED]] = FOREVER
     for key in range(len(key_config)):
         if key_epoch[key] != cursor[EPOCH]:
             continue
         bound = low
         if window == EVENT_WINDOW:
-            bound = key_count[key] - width + 1
+            bound = key_count[key] - state.width + 1
         elif window == KEY_WINDOW:
             bound = key_count[key]
         config = key_config[key]
         for at in range(slot_ends[config - 1] if config else 0, slot_ends[config]):
-            node = resolve(nodes, slots[key * slot_width + slot_list[at]], bound)
-            slots[key * slot_width + slot_list[at]] = node
+            node = resolve(nodes, slots[key, slot_list[at]], bound)
+            slots[key, slot_list[at]] = node
             if node >= 0:
                 # FOREVER itself means "not reached"; a bound that low keeps everything, as does the next one.
                 marks[node] = max(bound, FOREVER + 1)
-    slide(nodes, marks, cursor)
+    slide(state)
     for key in range(len(key_config)):
         if key_epoch[key] != cursor[EPOCH]:
             continue
         config = key_config[key]
         for at in range(slot_ends[config - 1] if config else 0, slot_ends[config]):
-            node = slots[key * slot_width + slot_list[at]]
+            node = slots[key, slot_list[at]]
             if node >= 0:
-                slots[key * slot_width + slot_list[at]] = marks[node]
+                slots[key, slot_list[at]] = marks[node]
 
 
 @kernel()
-def find_live(
-    cursor: Int64,
-    key_config: Int32,
-    key_epoch: Int64,
-    slots: Int32,
-    slot_width: int,
-    slot_ends: Int32,
-    slot_list: Int32,
-    window: int,
-    live: Bools,
-) -> None:
+def find_live(state: DirectState, live: Bools) -> None:
     """Which keys have partial matches; to be asked after `collect`, which empties the lists that expired."""
+    key_config, key_epoch, cursor, window = state.key_config, state.key_epoch, state.cursor, state.window
+    slots, slot_ends, slot_list = state.steps.slots, state.steps.slot_ends, state.steps.slot_list
     for key in range(len(key_config)):
         config = key_config[key]
         if key_epoch[key] == cursor[EPOCH] and config:
             live[key] = window == NO_WINDOW  # without a window nothing expires
             for at in range(slot_ends[config - 1], slot_ends[config]):
-                live[key] |= slots[key * slot_width + slot_list[at]] >= 0
+                live[key] |= slots[key, slot_list[at]] >= 0
 
 
 @kernel()
-def run(
-    codes: Int32,
-    keys: Int32,
-    positions: Int64,
-    first_position: int,
-    ticks: Int64,
-    lows: Int64,
-    window: int,
-    width: int,
-    consume: int,
-    mode: int,
-    key_config: Int32,
-    key_epoch: Int64,
-    key_count: Int64,
-    slots: Int32,
-    slot_width: int,
-    fresh: Int32,
-    entries: Int32,
-    stride: int,
-    ops: Int32,
-    emits: Int32,
-    slot_ends: Int32,
-    slot_list: Int32,
-    nodes: Int64,
-    marks: Int64,
-    cursor: Int64,
-    stack: Int64,
-    path: Int64,
-    values: Int64,
-    ends: Int64,
-    origins: Int64,
-) -> int:
+def run(state: DirectState) -> int:
     """Read events from cursor[AT] on (Algorithm 1). Empty `keys` or `positions` mean one key, rows as they come."""
+    codes, keys, positions, first_position = state.codes, state.keys, state.positions, state.first_position
+    ticks, lows, window, width, consume = state.ticks, state.lows, state.window, state.width, state.consume
+    cursor, key_config, key_epoch, key_count = state.cursor, state.key_config, state.key_epoch, state.key_count
+    steps = state.steps
+    entries, stride = steps.entries, steps.stride
     count = len(codes)
     keyed, placed = len(keys) > 0, len(positions) > 0
-    capacity = len(nodes) // 4
+    capacity = len(state.nodes) // 4
     tick, low = 0, FOREVER
     for at in range(cursor[AT], count):
         key = keys[at] if keyed else 0
@@ -152,44 +108,14 @@ def run(
         )
         if op_begin != op_end or emit_begin != emit_end:
             if cursor[USED] + op_end - op_begin > capacity:
-                collect(
-                    nodes,
-                    marks,
-                    cursor,
-                    key_config,
-                    key_epoch,
-                    key_count,
-                    slots,
-                    slot_width,
-                    slot_ends,
-                    slot_list,
-                    window,
-                    width,
-                    low,
-                )
+                collect(state, low)
                 if 4 * cursor[USED] + op_end - op_begin > capacity:
                     cursor[AT] = at
                     return NEED_NODES
             position = positions[at] if placed else first_position + at
             if emit_begin != emit_end:
                 cursor[AT] = at
-                status = emit(
-                    emits,
-                    emit_begin,
-                    emit_end,
-                    slots,
-                    key * slot_width,
-                    nodes,
-                    position,
-                    low,
-                    mode,
-                    cursor,
-                    stack,
-                    path,
-                    values,
-                    ends,
-                    origins,
-                )
+                status = emit(state, steps, emit_begin, emit_end, key, position, low)
                 if status != DONE:
                     return status
                 if cursor[EMITTED]:
@@ -202,7 +128,7 @@ def run(
                             cursor[EPOCH] += 1
                             cursor[USED] = 0
                         continue
-            apply(ops, op_begin, op_end, slots, key * slot_width, fresh, nodes, cursor, position, tick, low)
+            apply(state, steps, op_begin, op_end, key, position, tick, low)
         key_config[key] = entries[entry, 0]
         if window == EVENT_WINDOW:
             key_count[key] = tick

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from ostinato.core.arrays import Int32, Int64
-from ostinato.core.jit import kernel
+from numba import boolean, int64
+
+from ostinato.core.array_struct import struct_type
+from ostinato.core.arrays import Int64
+from ostinato.core.jit import array, kernel
+from ostinato.patterns.kernels.layout import RankedState
 from ostinato.patterns.kernels.lists import apply
 from ostinato.patterns.kernels.protocol import (
     AT,
@@ -38,8 +42,10 @@ from ostinato.patterns.kernels.protocol import (
 from ostinato.patterns.kernels.window_events import CLOSES, INERT, append_record, drop_all
 from ostinato.patterns.kernels.window_halves import LISTS, OPENING, STALE, collect_halves, evict, flip
 
+STATE = struct_type(RankedState)
 
-@kernel()
+
+@kernel(int64(int64, array(int64)))
 def list_length(node: int, nodes: Int64) -> int:
     length = 0
     while node >= 0:
@@ -48,11 +54,13 @@ def list_length(node: int, nodes: Int64) -> int:
     return length
 
 
-@kernel()
-def write_joined(
-    front: int, back: int, position: int, nodes: Int64, cursor: Int64, values: Int64, ends: Int64, origins: Int64
-) -> bool:
-    """Write one match, earliest event first; False when the output is full."""
+@kernel(boolean(STATE, int64, int64, int64))
+def write_joined(state: RankedState, front: int, back: int, position: int) -> bool:
+    """Write one match, earliest event first: its list of the front half, of the back half, and the last event.
+
+    False when the output is full.
+    """
+    nodes, cursor, values, ends, origins = state.nodes, state.cursor, state.values, state.ends, state.origins
     at = cursor[VALUES]
     length = 1 + list_length(front, nodes) + list_length(back, nodes)
     end = at + length
@@ -78,50 +86,16 @@ def write_joined(
 
 
 @kernel()
-def run_ranked(
-    codes: Int32,
-    keys: Int32,
-    positions: Int64,
-    first_position: int,
-    ticks: Int64,
-    lows: Int64,
-    window: int,
-    width: int,
-    consume: int,
-    mode: int,
-    key_config: Int32,
-    key_epoch: Int64,
-    key_count: Int64,
-    slots: Int32,
-    slot_width: int,
-    fresh: Int32,
-    entries: Int32,
-    stride: int,
-    ops: Int32,
-    slot_ends: Int32,
-    slot_list: Int32,
-    heads: Int32,
-    tails: Int32,
-    records: Int64,
-    meaning: Int32,
-    best: Int32,
-    front_slots: Int32,
-    front_entries: Int32,
-    front_stride: int,
-    front_ops: Int32,
-    openings: Int32,
-    front_ends: Int32,
-    front_list: Int32,
-    nodes: Int64,
-    marks: Int64,
-    cursor: Int64,
-    values: Int64,
-    ends: Int64,
-    origins: Int64,
-) -> int:
+def run_ranked(state: RankedState) -> int:
     """Read events from cursor[AT] on, as `match.run` does. Nothing is changed before all it takes is there."""
+    codes, keys, positions, first_position = state.codes, state.keys, state.positions, state.first_position
+    ticks, lows, window, width, consume = state.ticks, state.lows, state.window, state.width, state.consume
+    cursor, key_config, key_epoch, key_count = state.cursor, state.key_config, state.key_epoch, state.key_count
+    heads, records, meaning, joins, mode = state.heads, state.records, state.meaning, state.joins, state.mode
+    steps = state.back
+    entries, stride = steps.entries, steps.stride
     keyed, placed = len(keys) > 0, len(positions) > 0
-    capacity = len(nodes) // 4
+    capacity = len(state.nodes) // 4
     tick, low = 0, FOREVER
     for at in range(cursor[AT], len(codes)):
         cursor[AT] = at
@@ -143,28 +117,14 @@ def run_ranked(
             key_epoch[key] = cursor[EPOCH]
             key_config[key] = 0
             heads[key] = NIL
-        evict(key, low, key_config, heads, records, cursor)
+        evict(state, key, low)
         if cursor[FREE] < 0 and cursor[RECORDS] >= len(records):
             return NEED_RECORDS
         collected = False
         while True:
             status, needed = DONE, 0
             if key_config[key] == STALE and meaning[code] == CLOSES:
-                status = flip(
-                    heads[key],
-                    tails[key],
-                    records,
-                    front_slots,
-                    fresh,
-                    front_entries,
-                    front_stride,
-                    front_ops,
-                    openings,
-                    front_ends,
-                    front_list,
-                    nodes,
-                    cursor,
-                )
+                status = flip(state, key)
                 if status == NEED_FLIP:
                     return status
                 if status == DONE:
@@ -181,21 +141,7 @@ def run_ranked(
             if collected:
                 return NEED_NODES
             collected = True
-            collect_halves(
-                nodes,
-                marks,
-                cursor,
-                key_config,
-                key_epoch,
-                slots,
-                slot_width,
-                slot_ends,
-                slot_list,
-                heads,
-                records,
-                window,
-                low,
-            )
+            collect_halves(state, low)
             if 2 * cursor[USED] + needed > capacity:
                 return NEED_NODES
         position = positions[at] if placed else first_position + at
@@ -206,15 +152,15 @@ def run_ranked(
             if head >= 0 and records[head, OPENING] != NIL:
                 opening = records[head, OPENING]
             ending = entries[entry, 3]
-            if opening >= best.shape[0] or ending >= best.shape[1] or best[opening, ending, 0] == UNKNOWN:
+            if opening >= joins.shape[0] or ending >= joins.shape[1] or joins[opening, ending, 0] == UNKNOWN:
                 cursor[CONFIG], cursor[CODE] = opening, ending
                 return NEED_JOIN
-            place, slot = best[opening, ending, 0], best[opening, ending, 1]
+            place, slot = joins[opening, ending, 0], joins[opening, ending, 1]
             if place != NOTHING:
                 if mode == WRITE:
                     front = records[head, LISTS + place] if place >= 0 else NIL
-                    back = slots[key * slot_width + slot] if slot >= 0 else NIL
-                    if not write_joined(front, back, position, nodes, cursor, values, ends, origins):
+                    back = steps.slots[key, slot] if slot >= 0 else NIL
+                    if not write_joined(state, front, back, position):
                         return OUTPUT_FULL
                 else:
                     cursor[MATCHES] += mode == WALK
@@ -222,22 +168,11 @@ def run_ranked(
         if window == EVENT_WINDOW:
             key_count[key] = tick
         if not consumed:
-            record = append_record(key, position, tick, code, heads, tails, records, cursor)
+            record = append_record(state, key, position, tick, code)
             records[record, OPENING] = NIL
             if config != STALE:
-                apply(
-                    ops,
-                    entries[entry, 1],
-                    entries[entry, 2],
-                    slots,
-                    key * slot_width,
-                    fresh,
-                    nodes,
-                    cursor,
-                    position,
-                    0,
-                    FOREVER,
-                )
+                begin, end = entries[entry, 1], entries[entry, 2]
+                apply(state, steps, begin, end, key, position, 0, FOREVER)
                 key_config[key] = entries[entry, 0]
         elif consume == CONSUME_ANY or not keyed:
             cursor[EPOCH] += 1
@@ -245,7 +180,7 @@ def run_ranked(
             cursor[FREE] = NIL
             cursor[USED] = 0
         else:
-            drop_all(key, heads, records, cursor)
+            drop_all(state, key)
             key_config[key] = 0
     cursor[AT] = len(codes)
     return DONE

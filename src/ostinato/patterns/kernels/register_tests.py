@@ -1,9 +1,11 @@
 """Tests that compare the current event with what runs remember, as small tables of typed instructions.
 
-Values are 64-bit integers: whole numbers, booleans, ticks of time, ids of texts, or the bits of a float; NULL is told
-beside them. A test is a row (kind, cell, term, outcomes): a comparison of a run's cell with a term of the current
-event, which is what nearly all tests are, or a program of steps for a stack. `outcomes` has one bit for each of less,
-equal and greater.
+Values are 64-bit integers: whole numbers, booleans, ticks of time, ids of texts, or the bits of a float; whether one is
+NULL stands beside them. A test is a row (kind, cell, term, outcomes): a comparison of a run's cell with a term of the
+current event, which is what nearly all tests are, or a program of steps for a stack. `outcomes` has one bit for each of
+less, equal and greater. The codes of tests and steps are in register_layout.py.
+
+Detection and forecasting both make these tests. Their structs differ, but have the same fields for them.
 """
 
 from __future__ import annotations
@@ -11,20 +13,42 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import int64, uint8
 
-from ostinato.core.arrays import Bools, Float64, Int32, Int64
-from ostinato.core.jit import inlined, kernel
-from ostinato.patterns.kernels.runs import CELLS, NULLS
+from ostinato.core.arrays import Int64, UInt8
+from ostinato.core.jit import inlined, kernel, view
+from ostinato.patterns.kernels.register_layout import (
+    ABSOLUTE,
+    ADD,
+    AND,
+    CELL,
+    CELL_FLOAT,
+    CELLS,
+    COMPARE,
+    COMPARE_TEXTS,
+    DIVIDE,
+    EQUAL,
+    FLOATS,
+    GREATER,
+    IS_NULL,
+    IS_TRUE,
+    LESS,
+    NEGATE,
+    NOT,
+    NULLS,
+    OR,
+    PROGRAM,
+    REMAINDER,
+    ROUND_DOWN,
+    SQUARE_ROOT,
+    SUBTRACT,
+    TERM,
+    TERM_FLOAT,
+    TERM_IS_FLOAT,
+    TEXTS,
+    WHOLE,
+)
 
-# How cell and term are compared: as integers, as floats (either may be one already), or as texts by their bytes.
-WHOLE, FLOATS, CELL_IS_FLOAT, TERM_IS_FLOAT, TEXTS, PROGRAM = range(6)
-LESS, EQUAL, GREATER = 1, 2, 4
-OUTCOMES = {"=": EQUAL, "!=": LESS | GREATER, "<": LESS, "<=": LESS | EQUAL, ">": GREATER, ">=": GREATER | EQUAL}
-
-# Steps of a program: push a cell or a term (as an integer or as a float), or replace the topmost by a result.
-(CELL, CELL_FLOAT, TERM, TERM_FLOAT, COMPARE, COMPARE_TEXTS, AND, OR, NOT, IS_NULL, IS_TRUE) = range(11)
-ADD, SUBTRACT, MULTIPLY, DIVIDE, REMAINDER, NEGATE, ABSOLUTE, SQUARE_ROOT, FLOOR, CEILING = range(11, 21)
-STACK = 64  # how deep a program may go
 _NULL, _WHOLE, _FLOAT = range(3)
 
 
@@ -34,8 +58,8 @@ def _order(left: Any, right: Any) -> Any:
     return LESS * (left < right) + EQUAL * (left == right) + GREATER * (left > right)
 
 
-@kernel()
-def _text_order(left: int, right: int, ends: Int64, texts: Any) -> int:
+@kernel(int64(int64, int64, view(int64), view(uint8)))
+def _text_order(left: int, right: int, ends: Int64, texts: UInt8) -> int:
     """UTF-8 sorts by its bytes."""
     if left == right:
         return EQUAL
@@ -49,42 +73,22 @@ def _text_order(left: int, right: int, ends: Int64, texts: Any) -> int:
     return LESS if other < right_end else GREATER
 
 
-@inlined
-def keep_passing(
-    begin: int,
-    end: int,
-    tests: Int32,
-    steps: Int32,
-    runs: Int64,
-    run_floats: Float64,
-    terms: Int64,
-    term_floats: Float64,
-    present: Bools,
-    text_ends: Int64,
-    texts: Any,
-    row: int,
-    candidates: Int32,
-    count: int,
-    kinds: Int32,
-    whole: Int64,
-    floats: Float64,
-) -> int:
-    """The candidates that pass all tests come first; returns how many they are. Last comes the stack of programs."""
+@kernel()
+def keep_passing(state: Any, begin: int, end: int, row: int, count: int) -> int:
+    """Of the first `count` candidates, those that pass all tests come first; returns how many they are."""
+    tests, runs, run_floats, candidates = state.tests, state.runs, state.run_floats, state.candidates
     for test in range(begin, end):
         kind, cell, term, outcomes = tests[test, 0], tests[test, 1], tests[test, 2], tests[test, 3]
         kept = 0
         if kind == PROGRAM:
             for at in range(count):
                 candidates[kept] = candidates[at]
-                kept += _program(
-                    cell, term, steps, runs, run_floats, candidates[at], terms, term_floats, present, text_ends, texts,
-                    row, kinds, whole, floats,
-                )  # fmt: skip
+                kept += _passes_program(state, cell, term, candidates[at], row)
             count = kept
             continue
-        if not present[term, row]:
+        if not state.present[term, row]:
             return 0
-        wanted, number = terms[term, row], term_floats[term, row]
+        wanted, number = state.terms[term, row], state.term_floats[term, row]
         unordered = outcomes == LESS | GREATER  # what has no order, as NaN, differs
         if kind == FLOATS:
             for at in range(count):
@@ -105,7 +109,7 @@ def keep_passing(
                 if (runs[NULLS, run] >> cell) & 1:
                     continue
                 if kind == TEXTS:
-                    outcome = _text_order(runs[CELLS + cell, run], wanted, text_ends, texts)
+                    outcome = _text_order(runs[CELLS + cell, run], wanted, state.text_ends, state.texts)
                 elif kind == TERM_IS_FLOAT:
                     outcome = _order(np.float64(runs[CELLS + cell, run]), number)
                 else:
@@ -117,24 +121,10 @@ def keep_passing(
 
 
 @kernel()
-def _program(
-    begin: int,
-    end: int,
-    steps: Int32,
-    runs: Int64,
-    run_floats: Float64,
-    run: int,
-    terms: Int64,
-    term_floats: Float64,
-    present: Bools,
-    text_ends: Int64,
-    texts: Any,
-    row: int,
-    kinds: Int32,
-    whole: Int64,
-    floats: Float64,
-) -> Any:
+def _passes_program(state: Any, begin: int, end: int, run: int, row: int) -> bool:
     """Whether the test is TRUE for one run (SQL's three-valued logic)."""
+    steps, runs, run_floats = state.steps, state.runs, state.run_floats
+    kinds, whole, floats = state.stack_kinds, state.stack_whole, state.stack_floats
     top = -1
     for step in range(begin, end):
         op, arg = steps[step, 0], steps[step, 1]
@@ -144,8 +134,8 @@ def _program(
             whole[top], floats[top] = runs[CELLS + arg, run], run_floats[CELLS + arg, run]
         elif op in (TERM, TERM_FLOAT):
             top += 1
-            kinds[top] = _NULL if not present[arg, row] else _WHOLE if op == TERM else _FLOAT
-            whole[top], floats[top] = terms[arg, row], term_floats[arg, row]
+            kinds[top] = _NULL if not state.present[arg, row] else _WHOLE if op == TERM else _FLOAT
+            whole[top], floats[top] = state.terms[arg, row], state.term_floats[arg, row]
         elif op == IS_NULL:
             whole[top] = kinds[top] == _NULL
             kinds[top] = _WHOLE
@@ -155,7 +145,7 @@ def _program(
         elif op == NOT:
             whole[top] = 1 - whole[top]
         elif op >= NEGATE:
-            _function(op, kinds, whole, floats, top)
+            _apply_function(state, op, top)
         else:
             top -= 1
             if op in (AND, OR):
@@ -171,28 +161,29 @@ def _program(
             elif kinds[top] == _NULL or kinds[top + 1] == _NULL:
                 kinds[top] = _NULL
             elif op == COMPARE_TEXTS:
-                whole[top] = (_text_order(whole[top], whole[top + 1], text_ends, texts) & arg) != 0
+                whole[top] = (_text_order(whole[top], whole[top + 1], state.text_ends, state.texts) & arg) != 0
             elif op == COMPARE:
                 if kinds[top] == _WHOLE and kinds[top + 1] == _WHOLE:
                     outcome = _order(whole[top], whole[top + 1])
                 else:
-                    outcome = _order(_as_float(kinds, whole, floats, top), _as_float(kinds, whole, floats, top + 1))
+                    outcome = _order(_as_float(state, top), _as_float(state, top + 1))
                 whole[top] = (outcome & arg) != 0 or (outcome == 0 and arg == LESS | GREATER)
                 kinds[top] = _WHOLE
             else:
-                _arithmetic(op, kinds, whole, floats, top)
-    return kinds[0] == _WHOLE and whole[0] == 1
+                _apply_operator(state, op, top)
+    return bool(kinds[0] == _WHOLE and whole[0] == 1)
 
 
 @kernel()
-def _as_float(kinds: Any, whole: Int64, floats: Float64, at: int) -> Any:
-    return floats[at] if kinds[at] == _FLOAT else np.float64(whole[at])
+def _as_float(state: Any, at: int) -> float:
+    return state.stack_floats[at] if state.stack_kinds[at] == _FLOAT else np.float64(state.stack_whole[at])
 
 
 @kernel()
-def _arithmetic(op: int, kinds: Any, whole: Int64, floats: Float64, top: int) -> None:
+def _apply_operator(state: Any, op: int, top: int) -> None:
     """Whole numbers stay whole as long as they fit; `/` is true division; a divisor of zero gives NULL."""
-    left, right = _as_float(kinds, whole, floats, top), _as_float(kinds, whole, floats, top + 1)
+    kinds, whole, floats = state.stack_kinds, state.stack_whole, state.stack_floats
+    left, right = _as_float(state, top), _as_float(state, top + 1)
     exact = kinds[top] == _WHOLE and kinds[top + 1] == _WHOLE
     if op in (DIVIDE, REMAINDER):
         if right == 0:
@@ -213,11 +204,12 @@ def _arithmetic(op: int, kinds: Any, whole: Int64, floats: Float64, top: int) ->
 
 
 @kernel()
-def _function(op: int, kinds: Any, whole: Int64, floats: Float64, top: int) -> None:
+def _apply_function(state: Any, op: int, top: int) -> None:
+    kinds, whole, floats = state.stack_kinds, state.stack_whole, state.stack_floats
     if kinds[top] == _NULL:
         return
     if op == SQUARE_ROOT:
-        floats[top] = np.sqrt(_as_float(kinds, whole, floats, top))
+        floats[top] = np.sqrt(_as_float(state, top))
         kinds[top] = _FLOAT
     elif kinds[top] == _WHOLE:
         if op == NEGATE:
@@ -228,7 +220,7 @@ def _function(op: int, kinds: Any, whole: Int64, floats: Float64, top: int) -> N
         floats[top] = -floats[top]
     elif op == ABSOLUTE:
         floats[top] = abs(floats[top])
-    elif op == FLOOR:
+    elif op == ROUND_DOWN:
         floats[top] = np.floor(floats[top])
     else:
         floats[top] = np.ceil(floats[top])

@@ -7,9 +7,12 @@ complete something runs the unwindowed machine over them. Work is constant for a
 
 from __future__ import annotations
 
-from ostinato.core.arrays import Int32, Int64
+from numba import int64
+
+from ostinato.core.array_struct import struct_type
 from ostinato.core.jit import kernel
 from ostinato.patterns.kernels.enumeration import emit
+from ostinato.patterns.kernels.layout import ReplayedState
 from ostinato.patterns.kernels.lists import apply
 from ostinato.patterns.kernels.protocol import (
     AT,
@@ -45,20 +48,11 @@ from ostinato.patterns.kernels.window_events import (
 )
 
 
-@kernel()
-def replay(
-    head: int,
-    code: int,
-    records: Int64,
-    slots: Int32,
-    fresh: Int32,
-    entries: Int32,
-    stride: int,
-    ops: Int32,
-    nodes: Int64,
-    cursor: Int64,
-) -> int:
+@kernel(int64(struct_type(ReplayedState), int64, int64))
+def replay(state: ReplayedState, head: int, code: int) -> int:
     """Run the machine over a window; cursor[CONFIG] is then the configuration before the current event."""
+    records, cursor, steps = state.records, state.cursor, state.steps
+    entries, stride = steps.entries, steps.stride
     cursor[USED] = 0
     config = 0
     while True:
@@ -70,58 +64,22 @@ def replay(
         if head < 0:
             cursor[CONFIG] = config
             return DONE
-        if cursor[USED] + entries[entry, 2] - entries[entry, 1] > len(nodes) // 4:
+        if cursor[USED] + entries[entry, 2] - entries[entry, 1] > len(state.nodes) // 4:
             return NEED_NODES
-        apply(
-            ops,
-            entries[entry, 1],
-            entries[entry, 2],
-            slots,
-            0,
-            fresh,
-            nodes,
-            cursor,
-            records[head, POSITION],
-            0,
-            FOREVER,
-        )
+        begin, end = entries[entry, 1], entries[entry, 2]
+        apply(state, steps, begin, end, 0, records[head, POSITION], 0, FOREVER)
         config = entries[entry, 0]
         head = records[head, NEXT]
 
 
 @kernel()
-def run_replay(
-    codes: Int32,
-    keys: Int32,
-    positions: Int64,
-    first_position: int,
-    ticks: Int64,
-    lows: Int64,
-    window: int,
-    width: int,
-    consume: int,
-    mode: int,
-    key_epoch: Int64,
-    key_count: Int64,
-    heads: Int32,
-    tails: Int32,
-    records: Int64,
-    meaning: Int32,
-    slots: Int32,
-    fresh: Int32,
-    entries: Int32,
-    stride: int,
-    ops: Int32,
-    emits: Int32,
-    nodes: Int64,
-    cursor: Int64,
-    stack: Int64,
-    path: Int64,
-    values: Int64,
-    ends: Int64,
-    origins: Int64,
-) -> int:
+def run_replay(state: ReplayedState) -> int:
     """Read events from cursor[AT] on, as `match.run` does."""
+    codes, keys, positions, first_position = state.codes, state.keys, state.positions, state.first_position
+    ticks, lows, window, width, consume = state.ticks, state.lows, state.window, state.width, state.consume
+    cursor, key_epoch, key_count, meaning = state.cursor, state.key_epoch, state.key_count, state.meaning
+    heads, records, steps = state.heads, state.records, state.steps
+    entries, stride = steps.entries, steps.stride
     keyed, placed = len(keys) > 0, len(positions) > 0
     tick, low = 0, FOREVER
     for at in range(cursor[AT], len(codes)):
@@ -142,33 +100,17 @@ def run_replay(
             key_epoch[key] = cursor[EPOCH]
             heads[key] = NIL
         while heads[key] >= 0 and records[heads[key], TICK] < low:
-            drop_oldest(key, heads, records, cursor)
+            drop_oldest(state, key)
         position = positions[at] if placed else first_position + at
         consumed = False
         if meaning[code] == CLOSES:
             if not cursor[REPLAYED]:
-                status = replay(heads[key], code, records, slots, fresh, entries, stride, ops, nodes, cursor)
+                status = replay(state, heads[key], code)
                 if status != DONE:
                     return status
                 cursor[REPLAYED] = 1
             entry = cursor[CONFIG] * stride + code
-            status = emit(
-                emits,
-                entries[entry, 3],
-                entries[entry, 4],
-                slots,
-                0,
-                nodes,
-                position,
-                FOREVER,
-                mode,
-                cursor,
-                stack,
-                path,
-                values,
-                ends,
-                origins,
-            )
+            status = emit(state, steps, entries[entry, 3], entries[entry, 4], 0, position, FOREVER)
             if status != DONE:
                 return status
             cursor[REPLAYED] = 0
@@ -178,12 +120,12 @@ def run_replay(
             key_count[key] = tick
         if not consumed:
             if meaning[code] != INERT:
-                append_record(key, position, tick, code, heads, tails, records, cursor)
+                append_record(state, key, position, tick, code)
         elif consume == CONSUME_ANY or not keyed:
             cursor[EPOCH] += 1
             cursor[RECORDS] = 0
             cursor[FREE] = NIL
         else:
-            drop_all(key, heads, records, cursor)
+            drop_all(state, key)
     cursor[AT] = len(codes)
     return DONE

@@ -6,8 +6,11 @@ the records of the same key after and before it. `heads` and `tails` are the old
 
 from __future__ import annotations
 
-from ostinato.core.arrays import Int32, Int64
+from numba import int64, void
+
+from ostinato.core.array_struct import struct_type
 from ostinato.core.jit import kernel
+from ostinato.patterns.kernels.layout import ReplayedState
 from ostinato.patterns.kernels.protocol import EPOCH, FREE, NIL, RECORDS
 
 POSITION, TICK, WHAT, NEXT, BEFORE = range(5)
@@ -17,8 +20,12 @@ FREED = -1
 INERT, CLOSES = 1, 2
 
 
-@kernel()
-def drop_oldest(key: int, heads: Int32, records: Int64, cursor: Int64) -> None:
+STATE = struct_type(ReplayedState)
+
+
+@kernel(void(STATE, int64))
+def drop_oldest(state: ReplayedState, key: int) -> None:
+    heads, records, cursor = state.heads, state.records, state.cursor
     head = heads[key]
     heads[key] = records[head, NEXT]
     records[head, POSITION] = FREED
@@ -26,26 +33,27 @@ def drop_oldest(key: int, heads: Int32, records: Int64, cursor: Int64) -> None:
     cursor[FREE] = head
 
 
-@kernel()
-def drop_all(key: int, heads: Int32, records: Int64, cursor: Int64) -> None:
+@kernel(void(STATE, int64))
+def drop_all(state: ReplayedState, key: int) -> None:
+    heads = state.heads
     while heads[key] >= 0:
-        drop_oldest(key, heads, records, cursor)
+        drop_oldest(state, key)
 
 
 @kernel()
-def drop_expired(low: int, key_epoch: Int64, heads: Int32, records: Int64, cursor: Int64) -> None:
+def drop_expired(state: ReplayedState, low: int) -> None:
     """Drop what left the windows of silent keys."""
+    heads, records = state.heads, state.records
     for key in range(len(heads)):
-        if key_epoch[key] == cursor[EPOCH]:
+        if state.key_epoch[key] == state.cursor[EPOCH]:
             while heads[key] >= 0 and records[heads[key], TICK] < low:
-                drop_oldest(key, heads, records, cursor)
+                drop_oldest(state, key)
 
 
-@kernel()
-def append_record(
-    key: int, position: int, tick: int, code: int, heads: Int32, tails: Int32, records: Int64, cursor: Int64
-) -> int:
+@kernel(int64(STATE, int64, int64, int64, int64))
+def append_record(state: ReplayedState, key: int, position: int, tick: int, code: int) -> int:
     """The number of the new record; there must be room for it."""
+    heads, tails, records, cursor = state.heads, state.tails, state.records, state.cursor
     record: int = cursor[FREE]
     if record >= 0:
         cursor[FREE] = records[record, NEXT]

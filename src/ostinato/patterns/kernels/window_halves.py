@@ -2,16 +2,19 @@
 
 The window of a key is its list of records (window_events.py). The oldest of them are its front half: such a record
 holds its *opening* and the lists of the best strings from it to the end of the front half. The others are the back
-half, told by the key's configuration and slots. When the front half is used up, the back half becomes the new one (a
-*flip*), but only once a match may complete: until then the key is STALE, and events are only recorded.
+half, described by the key's configuration and slots. When the front half is used up, the back half becomes the new one
+(a *flip*), but only once a match may complete: until then the key is STALE, and events are only recorded.
 
 Lists are chains of cells (match.py): newest event first in the back half, oldest first in the front half.
 """
 
 from __future__ import annotations
 
-from ostinato.core.arrays import Int32, Int64
+from numba import boolean, int64, void
+
+from ostinato.core.array_struct import struct_type
 from ostinato.core.jit import kernel
+from ostinato.patterns.kernels.layout import RankedState
 from ostinato.patterns.kernels.lists import apply, slide
 from ostinato.patterns.kernels.protocol import (
     CODE,
@@ -33,42 +36,37 @@ LISTS = RECORD_SIZE + 1
 STALE = -1  # the configuration of a key whose back half has lost events
 
 
-@kernel()
-def evict(key: int, low: int, key_config: Int32, heads: Int32, records: Int64, cursor: Int64) -> None:
+STATE = struct_type(RankedState)
+
+
+@kernel(void(STATE, int64, int64))
+def evict(state: RankedState, key: int, low: int) -> None:
     """Drop the records that left the window."""
+    key_config, heads, records = state.key_config, state.heads, state.records
     while heads[key] >= 0 and records[heads[key], TICK] < low:
         if records[heads[key], OPENING] == NIL:
             key_config[key] = STALE
-        drop_oldest(key, heads, records, cursor)
+        drop_oldest(state, key)
     if heads[key] < 0:
         key_config[key] = 0
 
 
-@kernel()
-def visit_lists(
-    renumber: bool,
-    marks: Int64,
-    cursor: Int64,
-    key_config: Int32,
-    key_epoch: Int64,
-    slots: Int32,
-    slot_width: int,
-    slot_ends: Int32,
-    slot_list: Int32,
-    heads: Int32,
-    records: Int64,
-) -> None:
+@kernel(void(STATE, boolean))
+def visit_lists(state: RankedState, renumber: bool) -> None:
     """Mark the first node of every list in use, or (`renumber`) put its new number in its place."""
+    marks, cursor, key_config, key_epoch = state.marks, state.cursor, state.key_config, state.key_epoch
+    slots, slot_ends, slot_list = state.back.slots, state.back.slot_ends, state.back.slot_list
+    heads, records = state.heads, state.records
     for key in range(len(key_config)):
         config = key_config[key]
         if key_epoch[key] != cursor[EPOCH] or config == STALE:
             continue
         for at in range(slot_ends[config - 1] if config else 0, slot_ends[config]):
-            slot = key * slot_width + slot_list[at]
+            slot = slot_list[at]
             if renumber:
-                slots[slot] = marks[slots[slot]]
+                slots[key, slot] = marks[slots[key, slot]]
             else:
-                marks[slots[slot]] = FOREVER + 1
+                marks[slots[key, slot]] = FOREVER + 1
         record = heads[key]
         while record >= 0 and records[record, OPENING] != NIL:
             for place in range(LISTS, records.shape[1]):
@@ -82,66 +80,29 @@ def visit_lists(
             record = records[record, NEXT]
 
 
-@kernel()
-def collect_halves(
-    nodes: Int64,
-    marks: Int64,
-    cursor: Int64,
-    key_config: Int32,
-    key_epoch: Int64,
-    slots: Int32,
-    slot_width: int,
-    slot_ends: Int32,
-    slot_list: Int32,
-    heads: Int32,
-    records: Int64,
-    window: int,
-    low: int,
-) -> None:
+@kernel(void(STATE, int64))
+def collect_halves(state: RankedState, low: int) -> None:
     """Drop what left the windows of silent keys, and keep only the nodes that can still matter."""
-    if window == TICK_WINDOW:
-        for key in range(len(key_config)):
+    marks, cursor, key_epoch = state.marks, state.cursor, state.key_epoch
+    if state.window == TICK_WINDOW:
+        for key in range(len(key_epoch)):
             if key_epoch[key] == cursor[EPOCH]:
-                evict(key, low, key_config, heads, records, cursor)
+                evict(state, key, low)
     marks[: cursor[USED]] = FOREVER
-    for renumber in (False, True):
-        visit_lists(
-            renumber,
-            marks,
-            cursor,
-            key_config,
-            key_epoch,
-            slots,
-            slot_width,
-            slot_ends,
-            slot_list,
-            heads,
-            records,
-        )
-        if not renumber:
-            slide(nodes, marks, cursor)
+    visit_lists(state, False)
+    slide(state)
+    visit_lists(state, True)
 
 
-@kernel()
-def flip(
-    head: int,
-    tail: int,
-    records: Int64,
-    slots: Int32,
-    fresh: Int32,
-    entries: Int32,
-    stride: int,
-    ops: Int32,
-    openings: Int32,
-    slot_ends: Int32,
-    slot_list: Int32,
-    nodes: Int64,
-    cursor: Int64,
-) -> int:
-    """Make a window's records its front half. What stops halfway is done again from the start."""
+@kernel(int64(STATE, int64))
+def flip(state: RankedState, key: int) -> int:
+    """Make the records of a key's window its front half. What stops halfway is done again from the start."""
+    records, cursor, openings, front = state.records, state.cursor, state.openings, state.front
+    entries, stride, slots = front.entries, front.stride, front.slots
+    slot_ends, slot_list = front.slot_ends, front.slot_list
     used = cursor[USED]
     config = 0
-    record = tail
+    record, head = state.tails[key], state.heads[key]
     while True:
         code = records[record, WHAT]
         entry = config * stride + code
@@ -149,15 +110,15 @@ def flip(
             cursor[USED], cursor[CONFIG], cursor[CODE] = used, config, code
             return NEED_FLIP
         begin, end = entries[entry, 1], entries[entry, 2]
-        if cursor[USED] + end - begin > len(nodes) // 4:
+        if cursor[USED] + end - begin > len(state.nodes) // 4:
             cursor[USED] = used
             return NEED_NODES
-        apply(ops, begin, end, slots, 0, fresh, nodes, cursor, records[record, POSITION], 0, FOREVER)
+        apply(state, front, begin, end, 0, records[record, POSITION], 0, FOREVER)
         config = entries[entry, 0]
         records[record, OPENING] = openings[config]
         place = LISTS
         for at in range(slot_ends[config - 1] if config else 0, slot_ends[config]):
-            records[record, place] = slots[slot_list[at]]
+            records[record, place] = slots[0, slot_list[at]]
             place += 1
         if place < records.shape[1]:
             records[record, place] = NIL

@@ -21,7 +21,7 @@ from ostinato.patterns.kernels import protocol
 from ostinato.patterns.kernels.count import count_runs, count_windows
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.runtime.linear_maps import Cells, from_remainders, moduli
-from ostinato.patterns.runtime.matcher import Direct, Events, Matcher, extended
+from ostinato.patterns.runtime.matcher import Direct, Events, Matcher, extend
 
 if TYPE_CHECKING:
     from ostinato.patterns.runtime.bound_query import BoundQuery
@@ -279,7 +279,7 @@ class _Windows(_Tally):
         ticks, lows = events.ticks, events.lows
         if events.key_count > len(self.seen):
             more = max(events.key_count - len(self.seen), len(self.seen))
-            self.seen, self.lows = extended(self.seen, more, 0), extended(self.lows, more, protocol.FOREVER)
+            self.seen, self.lows = extend(self.seen, more, 0), extend(self.lows, more, protocol.FOREVER)
         if self.stream.window == protocol.EVENT_WINDOW:
             ticks = self._places(keys)
             lows = ticks - self.stream.width + 1

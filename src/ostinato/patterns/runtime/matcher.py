@@ -10,16 +10,20 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ostinato.core.array_struct import ArrayStruct
 from ostinato.core.arrays import Bools, Int32, Int64
 from ostinato.patterns.automata.determinise import Config
 from ostinato.patterns.automata.tables import PlacedConfiguration, StepTables
 from ostinato.patterns.kernels import match, protocol
+from ostinato.patterns.kernels.layout import DirectState, MatcherState, SteppedState, Steps
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.runtime.register_terms import TermEncoder
 
 Meta = dict[str, Any]
 Arrays = dict[str, npt.NDArray[Any]]
 
+_NO_CODES: Int32 = np.zeros(0, np.int32)
+_NONE: Int64 = np.zeros(0, np.int64)
 _CHUNK_VALUES = 1 << 20  # marked events per chunk of output; more when one match is longer
 
 
@@ -77,50 +81,87 @@ class Matcher(ABC):
 
     KEYED: ClassVar[tuple[str, ...]] = ("key_count",)  # arrays with a row per key
     ARRAYS: ClassVar[tuple[str, ...]] = ("cursor", *KEYED)  # what a snapshot must hold
+    STATE: ClassVar[type[MatcherState]]
+    state: MatcherState
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, **fields: Any) -> None:
+        """`fields` are those of STATE that not all kernels have."""
         self.scope = scope
         self.walked = 0
-        self.cursor: Int64 = np.zeros(protocol.CURSOR_SIZE, np.int64)
-        self.cursor[protocol.FREE] = protocol.NIL
-        self.key_count: Int64 = np.zeros(0, np.int64)
-        self.nodes: Int64 = np.zeros(4 << 12, np.int64)
-        self.marks: Int64 = np.zeros(1 << 12, np.int64)
-        self.stack: Int64 = np.zeros(256, np.int64)
-        self.path: Int64 = np.zeros(128, np.int64)
+        cursor = np.zeros(protocol.CURSOR_SIZE, np.int64)
+        cursor[protocol.FREE] = protocol.NIL
+        self.state = self.STATE(
+            codes=_NO_CODES,
+            keys=_NO_CODES,
+            positions=_NONE,
+            first_position=0,
+            ticks=_NONE,
+            lows=_NONE,
+            window=scope.window,
+            width=scope.width,
+            consume=scope.consume,
+            mode=protocol.NOTICE,
+            cursor=cursor,
+            key_count=np.zeros(0, np.int64),
+            nodes=np.zeros(4 << 12, np.int64),
+            marks=np.zeros(1 << 12, np.int64),
+            stack=np.zeros(256, np.int64),
+            path=np.zeros(128, np.int64),
+            values=_NONE,
+            ends=_NONE,
+            origins=_NONE,
+            **fields,
+        )
 
     def run(self, events: Events, mode: int = protocol.WRITE) -> Iterator[Chunk]:
         """Read a batch; yields matches as output fills up. In WALK mode nothing is written, see `walked`."""
-        if events.key_count > len(self.key_count):
-            self.grow_keys(max(events.key_count - len(self.key_count), len(self.key_count)))
-        cursor = self.cursor
+        state = self.state
+        if events.key_count > len(state.key_count):
+            self.grow_keys(max(events.key_count - len(state.key_count), len(state.key_count)))
+        self.show(events, mode)
+        cursor = state.cursor
         cursor[protocol.AT] = 0
-        room = _CHUNK_VALUES if mode == protocol.WRITE else 0
-        values, ends, origins = (np.empty(room, np.int64) for _ in range(3))
+        if mode == protocol.WRITE and not len(state.ends):
+            self._replace_output(_CHUNK_VALUES, _CHUNK_VALUES)
         while True:
-            status = self.call(events, mode, values, ends, origins)
+            status = self.call()
             if status not in (protocol.DONE, protocol.OUTPUT_FULL):
                 self.provide(status, events)
                 continue
             count, used = int(cursor[protocol.MATCHES]), int(cursor[protocol.VALUES])
-            if mode == protocol.WRITE and count:
-                offsets = np.concatenate([np.zeros(1, np.int64), ends[:count]])
-                yield Chunk(values[:used], offsets, origins[:count])
+            if mode == protocol.WRITE and (count or status != protocol.DONE):
+                values, ends, origins = state.values[:used], state.ends[:count], state.origins[:count]
+                # Full: a fresh output, large enough for the match that did not fit.
+                room = max(len(state.values), 2 * int(cursor[protocol.PENDING]) if count == 0 else 0)
+                self._replace_output(*(0, 0) if status == protocol.DONE else (room, len(state.ends)))
+                cursor[protocol.MATCHES] = cursor[protocol.VALUES] = 0
+                if count:
+                    yield Chunk(values, np.concatenate([np.zeros(1, np.int64), ends]), origins)
             if status == protocol.DONE:
                 break
-            # Full: a fresh output, large enough for the match that did not fit.
-            room = max(room, 2 * int(cursor[protocol.PENDING]) if count == 0 else 0)
-            values, ends, origins = (
-                np.empty(room, np.int64),
-                np.empty(len(ends), np.int64),
-                np.empty(len(ends), np.int64),
-            )
-            cursor[protocol.MATCHES] = cursor[protocol.VALUES] = 0
         self.walked = int(cursor[protocol.MATCHES]) if mode == protocol.WALK else 0
         cursor[protocol.MATCHES] = cursor[protocol.VALUES] = 0
 
+    def show(self, events: Events, mode: int) -> None:
+        """Let the kernel see a batch, and what to do with its matches."""
+        self.state.update(
+            codes=events.codes,
+            keys=events.keys,
+            positions=events.positions,
+            first_position=events.first_position,
+            ticks=events.ticks,
+            lows=events.lows,
+            mode=mode,
+        )
+
+    def _replace_output(self, values: int, matches: int) -> None:
+        """Room for so many marked events and matches; what was written is another's now."""
+        state = self.state
+        state.values = np.empty(values, np.int64)
+        state.ends, state.origins = np.empty(matches, np.int64), np.empty(matches, np.int64)
+
     @abstractmethod
-    def call(self, events: Events, mode: int, values: Int64, ends: Int64, origins: Int64) -> int:
+    def call(self) -> int:
         """One kernel call; returns its status."""
 
     def provide(self, status: int, events: Events) -> None:
@@ -129,7 +170,7 @@ class Matcher(ABC):
             self.grow_nodes()
         else:
             assert status == protocol.NEED_STACK
-            self.stack, self.path = doubled(self.stack), doubled(self.path)
+            self.state.stack, self.state.path = double(self.state.stack), double(self.state.path)
 
     def adopt(self, terms: TermEncoder | None) -> None:
         """Columns that held only NULL have types now: that matters only where terms are compared."""
@@ -150,7 +191,7 @@ class Matcher(ABC):
     def keep_keys(self, kept: Int64) -> None:
         """Forget all keys but these, which are numbered anew in this order."""
         for name in self.KEYED:
-            setattr(self, name, getattr(self, name)[kept])
+            self.set_array(name, self.array(name)[kept])
 
     @property
     @abstractmethod
@@ -165,27 +206,35 @@ class Matcher(ABC):
     @property
     def bytes(self) -> int:
         names = {*self.ARRAYS, "nodes", "marks"}
-        return sum(getattr(self, name).nbytes for name in names)
+        return sum(self.array(name).nbytes for name in names)
 
     def grow_keys(self, more: int) -> None:
-        self.key_count = extended(self.key_count, more, 0)
+        self.state.key_count = extend(self.state.key_count, more, 0)
 
     def grow_nodes(self) -> None:
-        self.nodes, self.marks = doubled(self.nodes), np.zeros(2 * len(self.marks), np.int64)
+        self.state.nodes, self.state.marks = double(self.state.nodes), np.zeros(2 * len(self.state.marks), np.int64)
         self.scope.limits.check_memory(self.bytes)
 
     def used_nodes(self) -> Int64:
-        return self.nodes[: 4 * int(self.cursor[protocol.USED])]
-
-    def call_arguments(self, events: Events, mode: int) -> list[Any]:
-        """What all kernels begin with."""
-        arguments: list[Any] = [events.codes, events.keys, events.positions, events.first_position]
-        return [*arguments, events.ticks, events.lows, self.scope.window, self.scope.width, self.scope.consume, mode]
+        return self.state.nodes[: 4 * int(self.state.cursor[protocol.USED])]
 
     # -- snapshots
 
+    def struct_of(self, name: str) -> tuple[ArrayStruct, str]:
+        """Where an array of ARRAYS is: a struct, and the field's name in it."""
+        return self.state, name
+
+    def array(self, name: str) -> npt.NDArray[Any]:
+        struct, field = self.struct_of(name)
+        found: npt.NDArray[Any] = getattr(struct, field)
+        return found
+
+    def set_array(self, name: str, array: npt.NDArray[Any]) -> None:
+        struct, field = self.struct_of(name)
+        setattr(struct, field, array)
+
     def save(self) -> tuple[Meta, Arrays]:
-        arrays = {name: getattr(self, name) for name in self.ARRAYS}
+        arrays = {name: self.array(name) for name in self.ARRAYS}
         if "nodes" in arrays:
             arrays["nodes"] = self.used_nodes()
         return {}, arrays
@@ -193,12 +242,13 @@ class Matcher(ABC):
     def load(self, meta: Meta, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         for name in self.ARRAYS:
             if name != "nodes":
-                setattr(self, name, arrays[name])
+                self.set_array(name, arrays[name])
         if "nodes" in self.ARRAYS:
             self.load_nodes(arrays["nodes"])
 
     def load_nodes(self, used: Int64) -> None:
-        while len(self.nodes) < 2 * len(used) or len(self.marks) < 2 * len(self.key_count):
+        state = self.state
+        while len(state.nodes) < 2 * len(used) or len(state.marks) < 2 * len(state.key_count):
             self.grow_nodes()
         self.used_nodes()[:] = used
 
@@ -208,23 +258,24 @@ class Stepped(Matcher):
 
     KEYED = (*Matcher.KEYED, "key_epoch")
     ARRAYS = ("cursor", *KEYED)
+    state: SteppedState
 
-    def __init__(self, tables: StepTables, scope: Scope) -> None:
-        super().__init__(scope)
+    def __init__(self, tables: StepTables, scope: Scope, rows: int, **fields: Any) -> None:
+        """`rows` is how many rows of slots there are before there are keys."""
         self.tables = tables
-        self.key_epoch: Int64 = np.zeros(0, np.int64)
-        self.fresh: Int32 = np.zeros(2, np.int32)
+        super().__init__(scope, key_epoch=np.zeros(0, np.int64), steps=new_steps(tables, rows), **fields)
 
     def provide(self, status: int, events: Events) -> None:
         if status == protocol.NEED_STEP:
-            self.tables.fill(int(self.cursor[protocol.CONFIG]), int(self.cursor[protocol.CODE]))
+            cursor = self.state.cursor
+            self.tables.fill(int(cursor[protocol.CONFIG]), int(cursor[protocol.CODE]))
             self.follow_tables()
         else:
             super().provide(status, events)
 
-    @abstractmethod
     def follow_tables(self) -> None:
-        """Follow the tables after they grew: more slots per key, more codes."""
+        """Follow the tables after they grew: more steps, more slots per key, more codes."""
+        follow_tables(self.state.steps, self.tables)
 
     @property
     def states(self) -> int:
@@ -232,11 +283,11 @@ class Stepped(Matcher):
 
     def grow_keys(self, more: int) -> None:
         super().grow_keys(more)
-        self.key_epoch = extended(self.key_epoch, more, self.cursor[protocol.EPOCH])
+        self.state.key_epoch = extend(self.state.key_epoch, more, self.state.cursor[protocol.EPOCH])
 
     def save(self) -> tuple[Meta, Arrays]:
         meta, arrays = super().save()
-        return meta | {"placed": placed_as_json(self.tables)}, arrays
+        return meta | {"placed": placed_to_json(self.tables)}, arrays
 
     def load(self, meta: Meta, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         place_all(self.tables, meta["placed"])
@@ -249,33 +300,25 @@ class Direct(Stepped):
 
     KEYED = (*Stepped.KEYED, "key_config", "slots")
     ARRAYS = ("cursor", *KEYED, "nodes")
+    STATE = DirectState
+    state: DirectState
 
     def __init__(self, tables: StepTables, scope: Scope) -> None:
-        super().__init__(tables, scope)
-        self.key_config: Int32 = np.zeros(0, np.int32)
-        self.slots: Int32 = np.full((0, 1), protocol.NIL, np.int32)
-        self.follow_tables()
+        super().__init__(tables, scope, rows=0, key_config=np.zeros(0, np.int32))
 
-    def call(self, events: Events, mode: int, values: Int64, ends: Int64, origins: Int64) -> int:
-        tables = self.tables
-        arguments = [*self.call_arguments(events, mode), self.key_config, *self._keys(), self.fresh]
-        arguments += [tables.entries, tables.stride, tables.ops.array, tables.emits.array, *layout(tables)]
-        arguments += [self.nodes, self.marks, self.cursor, self.stack, self.path, values, ends, origins]
-        return match.run(*arguments)
+    def call(self) -> int:
+        return match.run(self.state)
 
-    def _keys(self) -> list[Any]:
-        return [self.key_epoch, self.key_count, self.slots.ravel(), self.slots.shape[1]]
-
-    def follow_tables(self) -> None:
-        self.slots = widened(self.slots, self.tables.width)
-        self.fresh = np.zeros(2 * self.tables.width, np.int32)
+    def struct_of(self, name: str) -> tuple[ArrayStruct, str]:
+        return (self.state.steps, name) if name == "slots" else super().struct_of(name)
 
     def grow_keys(self, more: int) -> None:
         super().grow_keys(more)
-        self.key_config = extended(self.key_config, more, 0)
-        self.slots = extended(self.slots, more, protocol.NIL)
+        state = self.state
+        state.key_config = extend(state.key_config, more, 0)
+        state.steps.slots = extend(state.steps.slots, more, protocol.NIL)
         # Collecting visits every key, so there must be work enough between two collections.
-        while len(self.marks) < 2 * len(self.key_epoch):
+        while len(state.marks) < 2 * len(state.key_epoch):
             self.grow_nodes()
 
     def live_positions(self) -> Int64:
@@ -283,27 +326,41 @@ class Direct(Stepped):
         return values[values >= 0] >> protocol.SYMBOL_BITS
 
     def compact(self, low: int) -> None:
-        arguments: list[Any] = [self.nodes, self.marks, self.cursor, self.key_config, *self._keys()]
-        arguments += [*layout(self.tables), self.scope.window, self.scope.width, low]
-        match.collect(*arguments)
+        match.collect(self.state, low)
 
     def live_keys(self) -> Bools:
-        live: Bools = np.zeros(len(self.key_epoch), np.bool_)
-        arguments: list[Any] = [self.cursor, self.key_config, self.key_epoch, self.slots.ravel(), self.slots.shape[1]]
-        arguments += [*layout(self.tables), self.scope.window, live]
-        match.find_live(*arguments)
+        live: Bools = np.zeros(len(self.state.key_epoch), np.bool_)
+        match.find_live(self.state, live)
         return live
 
     @property
     def live(self) -> int:
-        return int(self.cursor[protocol.USED])
+        return int(self.state.cursor[protocol.USED])
 
 
-def layout(tables: StepTables) -> list[Any]:
-    return [tables.slot_ends.array.ravel(), tables.slot_list.array.ravel()]
+def new_steps(tables: StepTables, rows: int) -> Steps:
+    """The steps of a machine, with so many rows of empty slots."""
+    return Steps(slots=np.full((rows, tables.width), protocol.NIL, np.int32), **_step_arrays(tables))
 
 
-def placed_as_json(tables: StepTables) -> list[Any]:
+def follow_tables(steps: Steps, tables: StepTables) -> None:
+    """Follow tables that grew."""
+    steps.update(slots=widen(steps.slots, tables.width), **_step_arrays(tables))
+
+
+def _step_arrays(tables: StepTables) -> dict[str, Any]:
+    return {
+        "entries": tables.entries,
+        "stride": tables.stride,
+        "ops": tables.ops.array,
+        "emits": tables.emits.array,
+        "slot_ends": tables.slot_ends.array.ravel(),
+        "slot_list": tables.slot_list.array.ravel(),
+        "fresh": np.zeros(2 * tables.width, np.int32),
+    }
+
+
+def placed_to_json(tables: StepTables) -> list[Any]:
     return [[placed.config, placed.slots] for placed in tables.placed]
 
 
@@ -314,16 +371,17 @@ def place_all(tables: StepTables, saved: list[Any]) -> None:
         tables.place(PlacedConfiguration(config, tuple(slots)))
 
 
-def doubled(array: Any) -> Any:
+def double(array: Any) -> Any:
+    """Twice as many rows; the new ones hold zeros."""
     return np.concatenate([array, np.zeros_like(array)])
 
 
-def extended(array: Any, more: int, value: Any) -> Any:
+def extend(array: Any, more: int, value: Any) -> Any:
     """`more` further rows of one value."""
     return np.concatenate([array, np.full((more, *array.shape[1:]), value, array.dtype)])
 
 
-def widened(array: Any, columns: int) -> Any:
+def widen(array: Any, columns: int) -> Any:
     """At least so many columns; new ones hold no list."""
     more = columns - array.shape[1]
     return array if more <= 0 else np.pad(array, ((0, 0), (0, more)), constant_values=protocol.NIL)

@@ -1,9 +1,13 @@
-"""Dense arrays for the kernel of correlated patterns: what an event of each code may do to the runs of each state."""
+"""Dense arrays for the kernel of correlated patterns: what an event of each code may do to the runs of each state.
+
+Their rows and columns are described in patterns/kernels/layout.py and register_layout.py.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 from typing import Literal as OneOf
 
 import numpy as np
@@ -14,22 +18,21 @@ from ostinato.errors import LimitError
 from ostinato.patterns.automata.registers import Apply, Equality, EventTerm, Registers, Tree, as_equality
 from ostinato.patterns.automata.tables import GrowingTable
 from ostinato.patterns.automata.transducer import START_LOOP, Transition
-from ostinato.patterns.kernels import correlated
-from ostinato.patterns.kernels import register_tests as tests
+from ostinato.patterns.kernels import register_layout as layout
 
 Kind = OneOf["whole", "float", "text"]  # whole: also booleans, and ticks of time
 
-_BINARY = {"and": tests.AND, "or": tests.OR, "+": tests.ADD, "-": tests.SUBTRACT, "*": tests.MULTIPLY}
-_BINARY |= {"/": tests.DIVIDE, "%": tests.REMAINDER}
-_UNARY = {"not": tests.NOT, "is_null": tests.IS_NULL, "is_true": tests.IS_TRUE, "neg": tests.NEGATE}
-_UNARY |= {"abs": tests.ABSOLUTE, "sqrt": tests.SQUARE_ROOT, "floor": tests.FLOOR, "ceil": tests.CEILING}
+_BINARY = {"and": layout.AND, "or": layout.OR, "+": layout.ADD, "-": layout.SUBTRACT, "*": layout.MULTIPLY}
+_BINARY |= {"/": layout.DIVIDE, "%": layout.REMAINDER}
+_UNARY = {"not": layout.NOT, "is_null": layout.IS_NULL, "is_true": layout.IS_TRUE, "neg": layout.NEGATE}
+_UNARY |= {"abs": layout.ABSOLUTE, "sqrt": layout.SQUARE_ROOT, "floor": layout.ROUND_DOWN, "ceil": layout.ROUND_UP}
 
 
 @dataclass(frozen=True)
-class _Act:
-    """Something a transition does; `trees` are its tests."""
+class _Action:
+    """What a transition does to the runs of its source; `trees` are its tests."""
 
-    does: int
+    kind: int
     source: int
     target: int
     symbol: int
@@ -37,7 +40,7 @@ class _Act:
     written: tuple[str, ...] = ()
 
 
-class Acts:
+class TransitionTables:
     """Filled code by code, as events show which codes there are."""
 
     def __init__(
@@ -62,7 +65,7 @@ class Acts:
         self.fragile = {state: number for number, state in enumerate(fragile, start=1)}
         states = range(transducer.states if looked_up else 0)
         self.index = [registers.index(state, self._same_kind) for state in states] or [()] * transducer.states
-        self.codes, self.acts, self.kills = GrowingTable(4), GrowingTable(9), GrowingTable(1)
+        self.code_ranges, self.actions, self.kills = GrowingTable(4), GrowingTable(9), GrowingTable(1)
         self.probes, self.tests, self.steps, self.writes = (
             GrowingTable(2),
             GrowingTable(4),
@@ -73,9 +76,19 @@ class Acts:
         self.states = np.array([self._state(state) for state in range(transducer.states)], np.int32)
         self.floating = np.array([kinds[term] == "float" for _, term in registers.cells] or [False], np.bool_)
 
-    def over(self, kinds: Sequence[Kind]) -> Acts:
+    def over(self, kinds: Sequence[Kind]) -> TransitionTables:
         """The same for terms of other kinds."""
-        return Acts(self.registers, kinds, self._truth, self._symbol, maximal=self.maximal)
+        return TransitionTables(self.registers, kinds, self._truth, self._symbol, maximal=self.maximal)
+
+    def arrays(self) -> dict[str, Any]:
+        """The tables by the names that kernels know them by."""
+        rows = ("actions", "kills", "probes", "tests", "steps", "writes")
+        return {name: getattr(self, name).array for name in rows} | {
+            "code_ranges": self.code_ranges.array[: len(self.code_ranges)],
+            "states": self.states,
+            "cells": self.cells.array.ravel(),
+            "floating": self.floating,
+        }
 
     def _always_waits(self, state: int) -> bool:
         return any(t.waits and not t.unless for t in self._leaving[state])
@@ -98,18 +111,18 @@ class Acts:
 
     def fill(self, code: int) -> None:
         """Write down what an event of this code does."""
-        while len(self.codes) <= code:
-            self.codes.add(-1, 0, 0, 0)
+        while len(self.code_ranges) <= code:
+            self.code_ranges.add(-1, 0, 0, 0)
         truth = self._truth(code)
-        acts = [act for state in range(len(self._leaving)) for act in self._acts_of(state, truth)]
-        begin = len(self.acts)
-        for act in sorted(acts, key=lambda act: act.does):
-            self._write(act)
+        actions = [action for state in range(len(self._leaving)) for action in self._actions_of(state, truth)]
+        begin = len(self.actions)
+        for action in sorted(actions, key=lambda action: action.kind):
+            self._write(action)
         first_kill = len(self.kills)
         for state, number in self.fragile.items():
             if not any(t.stays for t in self._enabled(state, truth)):
                 self.kills.add(number)
-        self.codes.array[code] = (begin, len(self.acts), first_kill, len(self.kills))
+        self.code_ranges.array[code] = (begin, len(self.actions), first_kill, len(self.kills))
 
     def _enabled(self, state: int, truth: tuple[bool, ...]) -> list[Transition]:
         def holds(condition: Condition) -> bool:
@@ -121,7 +134,7 @@ class Acts:
             if (t.condition is None or holds(t.condition)) and not any(map(holds, t.unless)) and t != START_LOOP
         ]
 
-    def _acts_of(self, state: int, truth: tuple[bool, ...]) -> list[_Act]:
+    def _actions_of(self, state: int, truth: tuple[bool, ...]) -> list[_Action]:
         enabled = self._enabled(state, truth)
         source = state - 1 if state == 0 else state
         found = []
@@ -132,15 +145,15 @@ class Acts:
             trees = self.registers.tests[t] + self._unbarred(t, truth)
             symbol = 0 if t.mark is None else self._symbol(t.mark, state == 0)
             if t.mark is not None and t.target in self.registers.transducer.final:
-                found.append(_Act(correlated.COMPLETE, source, t.target, symbol, trees))
+                found.append(_Action(layout.COMPLETE, source, t.target, symbol, trees))
             if self._leaving[t.target]:
-                found.append(_Act(correlated.MOVE, source, t.target, symbol, trees, t.writes))
+                found.append(_Action(layout.MOVE, source, t.target, symbol, trees, t.writes))
             if self.maximal and t.mark is not None and t.source == t.target and not t.writes:
                 # The event can be left out only by a match that is part of one with it: MAX need not follow that.
-                found.append(_Act(correlated.END, source, source, 0, trees))
+                found.append(_Action(layout.END, source, source, 0, trees))
         return found + self._ends(state, [t for t in enabled if t.stays], truth)
 
-    def _ends(self, state: int, waits: list[Transition], truth: tuple[bool, ...]) -> list[_Act]:
+    def _ends(self, state: int, waits: list[Transition], truth: tuple[bool, ...]) -> list[_Action]:
         """Runs that may not skip the event: those that every way to wait bars."""
         ways = [[own for condition, own in self.registers.barred[t] if truth[self._number[condition]]] for t in waits]
         if not ways or not all(ways):
@@ -148,16 +161,16 @@ class Acts:
         ends: list[tuple[Tree, ...]] = [()]
         for bars in ways:
             ends = [(*trees, *own) for trees in ends for own in bars]
-        return [_Act(correlated.END, state, state, 0, trees) for trees in ends]
+        return [_Action(layout.END, state, state, 0, trees) for trees in ends]
 
     def _unbarred(self, transition: Transition, truth: tuple[bool, ...]) -> tuple[Tree, ...]:
         bars = [own for condition, own in self.registers.barred[transition] if truth[self._number[condition]]]
         return tuple(Apply("not", (Apply("is_true", (_all(own),)),)) for own in bars)
 
-    def _write(self, act: _Act) -> None:
+    def _write(self, action: _Action) -> None:
         probe_begin = len(self.probes)
-        tested = list(act.trees)
-        for cell in self.index[act.source] if act.source >= 0 else ():
+        tested = list(action.trees)
+        for cell in self.index[action.source] if action.source >= 0 else ():
             term, tree = next(
                 (found[1], tree)
                 for tree in tested
@@ -170,10 +183,10 @@ class Acts:
             self._test(tree)
         write_begin = len(self.writes)
         for (register, term), column in self.column.items():
-            if register in act.written and (register, term) in self.registers.needed[act.target]:
+            if register in action.written and (register, term) in self.registers.needed[action.target]:
                 self.writes.add(column, term)
-        self.acts.add(
-            *(act.does, act.source, act.target, act.symbol, probe_begin),
+        self.actions.add(
+            *(action.kind, action.source, action.target, action.symbol, probe_begin),
             *(test_begin, len(self.tests), write_begin, len(self.writes)),
         )
 
@@ -192,15 +205,15 @@ class Acts:
             ):
                 kind = _comparison(self.kinds[left.number], self.kinds[right.number], op)
                 cell = self.column[left.register, left.number]
-                self.tests.add(kind, cell, right.number, tests.OUTCOMES[op])
+                self.tests.add(kind, cell, right.number, layout.OUTCOMES[op])
                 return
-        if _depth(tree) > tests.STACK:
+        if _depth(tree) > layout.STACK_DEPTH:
             raise LimitError(
-                "depth", tests.STACK, reason="a condition between events is nested too deeply", fix="split it"
+                "depth", layout.STACK_DEPTH, reason="a condition between events is nested too deeply", fix="split it"
             )
         begin = len(self.steps)
         self._steps(tree)
-        self.tests.add(tests.PROGRAM, begin, len(self.steps), 0)
+        self.tests.add(layout.PROGRAM, begin, len(self.steps), 0)
 
     def _steps(self, tree: Tree) -> Kind:
         """Append the steps that leave the tree's value on the stack."""
@@ -208,10 +221,10 @@ class Acts:
             kind = self.kinds[tree.number]
             floating = kind == "float"
             if tree.register is None:
-                self.steps.add(tests.TERM_FLOAT if floating else tests.TERM, tree.number)
+                self.steps.add(layout.TERM_FLOAT if floating else layout.TERM, tree.number)
             else:
                 column = self.column[tree.register, tree.number]
-                self.steps.add(tests.CELL_FLOAT if floating else tests.CELL, column)
+                self.steps.add(layout.CELL_FLOAT if floating else layout.CELL, column)
             return kind
         if tree.op in _UNARY:
             kind = self._steps(tree.args[0])
@@ -223,7 +236,7 @@ class Acts:
             self._steps(arg)
             if tree.op in COMPARISONS:
                 ordered = kind == "text" and tree.op not in ("=", "!=")
-                self.steps.add(tests.COMPARE_TEXTS if ordered else tests.COMPARE, tests.OUTCOMES[tree.op])
+                self.steps.add(layout.COMPARE_TEXTS if ordered else layout.COMPARE, layout.OUTCOMES[tree.op])
             else:
                 self.steps.add(_BINARY[tree.op], 0)
         return "whole"
@@ -231,10 +244,10 @@ class Acts:
 
 def _comparison(cell: Kind, term: Kind, op: str) -> int:
     if cell == "text" and op not in ("=", "!="):
-        return tests.TEXTS
+        return layout.TEXTS
     if cell == "float":
-        return tests.FLOATS if term == "float" else tests.CELL_IS_FLOAT
-    return tests.TERM_IS_FLOAT if term == "float" else tests.WHOLE
+        return layout.FLOATS if term == "float" else layout.CELL_IS_FLOAT
+    return layout.TERM_IS_FLOAT if term == "float" else layout.WHOLE
 
 
 def _depth(tree: Tree) -> int:

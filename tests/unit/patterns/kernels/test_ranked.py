@@ -56,10 +56,11 @@ def some_letters(seed: int, count: int) -> str:
 def test_a_window_is_flipped_only_when_something_may_complete() -> None:
     reader = matcher("SELECT NXT * WHERE A AS x ; B AS y", 4)
     assert isinstance(reader, Ranked)
-    assert read(reader, "AAAA") == [] and reader.key_config[0] > 0
-    assert read(reader, "A", at=4) == [] and reader.key_config[0] == halves.STALE
-    assert read(reader, "B", at=5) == [(2, 5)] and reader.key_config[0] != halves.STALE
-    openings = [reader.records[record, halves.OPENING] for record in (int(reader.heads[0]), int(reader.tails[0]))]
+    assert read(reader, "AAAA") == [] and reader.state.key_config[0] > 0
+    assert read(reader, "A", at=4) == [] and reader.state.key_config[0] == halves.STALE
+    assert read(reader, "B", at=5) == [(2, 5)] and reader.state.key_config[0] != halves.STALE
+    state = reader.state
+    openings = [state.records[record, halves.OPENING] for record in (int(state.heads[0]), int(state.tails[0]))]
     assert openings[0] != protocol.NIL and openings[1] == protocol.NIL
 
 
@@ -68,7 +69,7 @@ def test_a_window_that_empties_starts_afresh() -> None:
     assert isinstance(reader, Ranked)
     assert read(reader, "ADDDD") == []
     assert read(reader, "B", at=5) == []
-    assert reader.heads[0] == reader.tails[0] and reader.live == 1
+    assert reader.state.heads[0] == reader.state.tails[0] and reader.live == 1
 
 
 @pytest.mark.parametrize("strategy", ["NXT", "LAST"])
@@ -81,8 +82,8 @@ def test_room_runs_out_at_any_moment(strategy: str, pattern: str) -> None:
     letters = some_letters(3, 400)
     small, large = matcher(text, 23), matcher(text, 23, Replayed)
     assert isinstance(small, Ranked)
-    small.nodes, small.marks = small.nodes[:4].copy(), small.marks[:1].copy()
-    small.records = small.records[:1].copy()
+    state = small.state
+    state.update(nodes=state.nodes[:4].copy(), marks=state.marks[:1].copy(), records=state.records[:1].copy())
     keys = np.random.default_rng(4).integers(0, 3, 400).tolist()
     assert read(small, letters, keys) == read(large, letters, keys) != []
 
@@ -93,20 +94,21 @@ def test_collecting_keeps_exactly_what_lists_hold(strategy: str) -> None:
     assert isinstance(reader, Ranked) and reader.joins is not None
     read(reader, some_letters(5, 1000))
     reader.compact(protocol.FOREVER)
-    held = {int(node) for node in reader.key_slots[0][list(reader.joins.back.placed[reader.key_config[0]].slots)]}
-    record = int(reader.heads[0])
-    while record >= 0 and reader.records[record, halves.OPENING] != protocol.NIL:
-        held |= {int(node) for node in reader.records[record, halves.LISTS :] if node >= 0}
-        record = int(reader.records[record, window.NEXT])
+    slots = reader.joins.back.placed[reader.state.key_config[0]].slots
+    held = {int(node) for node in reader.state.back.slots[0][list(slots)]}
+    record = int(reader.state.heads[0])
+    while record >= 0 and reader.state.records[record, halves.OPENING] != protocol.NIL:
+        held |= {int(node) for node in reader.state.records[record, halves.LISTS :] if node >= 0}
+        record = int(reader.state.records[record, window.NEXT])
     reached = set(held)
     for node in sorted(held, reverse=True):
         while node >= 0:
             reached.add(node)
-            node = int(reader.nodes[4 * node + 1])
-    assert reached == set(range(int(reader.cursor[protocol.USED])))
-    again = reader.cursor[protocol.USED]
+            node = int(reader.state.nodes[4 * node + 1])
+    assert reached == set(range(int(reader.state.cursor[protocol.USED])))
+    again = reader.state.cursor[protocol.USED]
     reader.compact(protocol.FOREVER)
-    assert reader.cursor[protocol.USED] == again
+    assert reader.state.cursor[protocol.USED] == again
 
 
 def test_without_compilation_the_answer_is_the_same() -> None:

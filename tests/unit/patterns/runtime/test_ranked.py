@@ -96,7 +96,7 @@ def test_keys_that_fall_silent_are_forgotten() -> None:
     for batch in range(50):
         places = np.arange(2000 * batch, 2000 * (batch + 1))
         engine.push(pa.table({"type": ["A"] * 2000, "ts": places // 100, "k": places // 250}))
-    assert len(ranked(engine).records) <= 4096
+    assert len(ranked(engine).state.records) <= 4096
     assert len(engine.push([{"type": "B", "ts": 1000, "k": 399}])) == 1
 
 
