@@ -1,8 +1,7 @@
-"""`ostinato.Forecaster` and `ostinato.ForecastModel`, from events to forecasts."""
+"""`ostinato.ForecastModel`, from events to forecasts."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,29 +11,8 @@ import pyarrow.compute as pc
 import pytest
 
 import ostinato as ost
-from ostinato.samples.cards import CARD_FEATURES, CARD_PATTERN, transactions
-
-CYCLE = "A AS a ; B AS b ; C AS c WITHIN 3 EVENTS"
-
-
-def cycle(length: int = 3000, noise: float = 0.0, seed: int = 1) -> pa.Table:
-    """A B C A B C …, one second apart, some of them replaced by D."""
-    random = np.random.default_rng(seed)
-    kinds = np.array(list("ABC"))[np.arange(length) % 3]
-    kinds = np.where(random.random(length) < noise, "D", kinds)
-    return pa.table({"ts": np.arange(length, dtype=np.float64), "type": kinds})
-
-
-@pytest.fixture(scope="module")
-def cards() -> pa.Table:
-    return transactions(120_000, cards=20)
-
-
-@pytest.fixture(scope="module")
-def model(cards: pa.Table) -> ost.ForecastModel:
-    return ost.Forecaster(ost.cel(CARD_PATTERN), order=5, horizon=60, threshold=0.8, features=CARD_FEATURES).fit(
-        cards.slice(0, 100_000)
-    )
+from ostinato.samples.cards import CARD_PATTERN
+from support.forecast import CYCLE, cycle
 
 
 def test_what_is_certain_is_foretold_exactly() -> None:
@@ -56,55 +34,10 @@ def test_rows_keep_their_order_and_unsorted_events_are_sorted() -> None:
     assert model.forecast(table.take(shuffled)).equals(expected)
 
 
-def test_the_order_is_chosen_and_told(cards: pa.Table) -> None:
-    model = ost.Forecaster(CYCLE, horizon=5).fit(cycle(noise=0.05))
-    assert model.choice is not None and model.order == model.choice.order >= 1
-    assert "<- chosen" in model.explain() and "log-loss on held-out events" in model.explain()
-
-
 def test_completes_is_what_detection_says(model: ost.ForecastModel, cards: pa.Table) -> None:
     ends = {row[-1] for row in ost.cel(CARD_PATTERN).detect(cards)["positions"].to_pylist()}
     completes = model.forecast(cards)["completes"].to_numpy(zero_copy_only=False)
     assert set(np.flatnonzero(completes).tolist()) == ends and ends
-
-
-def test_batches_and_restarts_change_nothing(model: ost.ForecastModel, cards: pa.Table) -> None:
-    whole = model.forecast(cards.slice(0, 5000))
-    scorer, found = model.scorer(), []
-    for begin in range(0, 5000, 1250):
-        found.append(scorer.push(cards.slice(begin, 1250)))
-        resumed = model.scorer()
-        resumed.restore(scorer.snapshot())
-        scorer = resumed
-    assert pa.concat_tables(found).equals(whole)
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "A AS a ; B AS b WITHIN 4 seconds",
-        "A AS a ; D AS b FILTER a.v < b.v WITHIN 6 EVENTS",
-        "A AS a ; D AS b FILTER a.v < b.v WITHIN 5 seconds",
-        "A AS a ; D AS b FILTER a.s = b.s WITHIN 6 EVENTS PARTITION BY k",
-    ],
-)
-def test_restarts_where_runs_are_followed_exactly(query: str) -> None:
-    table = cycle(600, noise=0.3)
-    random = np.random.default_rng(5)
-    table = table.append_column("v", pa.array(random.integers(0, 5, 600)))
-    table = table.append_column("s", pa.array(random.choice(["x", "y", "z"], 600)))
-    table = table.append_column("k", pa.array(random.integers(0, 3, 600)))
-    model = ost.Forecaster(query, order=2, horizon=10).fit(table)
-    whole = model.forecast(table)
-    ends = {row[-1] for row in ost.cel(query).detect(table)["positions"].to_pylist()}
-    assert set(np.flatnonzero(whole["completes"].to_numpy(zero_copy_only=False)).tolist()) == ends and ends
-    scorer, found = model.scorer(), []
-    for begin in range(0, 600, 150):
-        found.append(scorer.push(table.slice(begin, 150)))
-        resumed = model.scorer()
-        resumed.restore(scorer.snapshot())
-        scorer = resumed
-    assert pa.concat_tables(found).equals(whole)
 
 
 def test_a_window_that_closes_is_not_waited_for() -> None:
@@ -113,40 +46,6 @@ def test_a_window_that_closes_is_not_waited_for() -> None:
     events = pa.table({"ts": np.arange(4.0), "type": ["A", "D", "D", "D"]})
     likely = model.forecast(events)["probability"].to_pylist()
     assert likely[0] == likely[1] > 0.1 and likely[2] == likely[3] == 0
-
-
-def test_saved_and_loaded(model: ost.ForecastModel, cards: pa.Table, tmp_path: Path) -> None:
-    model.save(tmp_path / "m")
-    assert sorted(path.name for path in (tmp_path / "m").iterdir()) == ["counts.parquet", "gaps.parquet", "model.json"]
-    again = ost.ForecastModel.load(tmp_path / "m")
-    assert again.forecast(cards.slice(0, 3000)).equals(model.forecast(cards.slice(0, 3000)))
-    assert again.explain() == model.explain()
-    with pytest.raises(ost.DataError, match="exists already"):
-        model.save(tmp_path / "m")
-    model.save(tmp_path / "m", overwrite=True)
-    (tmp_path / "other").mkdir()
-    with pytest.raises(ost.DataError, match="is no saved model"):
-        model.save(tmp_path / "other", overwrite=True)
-
-
-def test_damaged_models_are_refused(model: ost.ForecastModel, tmp_path: Path) -> None:
-    with pytest.raises(ost.DataError, match="no saved model"):
-        ost.ForecastModel.load(tmp_path)
-    model.save(tmp_path / "m")
-    told = json.loads((tmp_path / "m/model.json").read_text())
-    (tmp_path / "m/model.json").write_text(json.dumps(told | {"version": 99}))
-    with pytest.raises(ost.DataError, match="version 99"):
-        ost.ForecastModel.load(tmp_path / "m")
-    (tmp_path / "m/model.json").write_text("[]")
-    with pytest.raises(ost.DataError, match="no forecast model"):
-        ost.ForecastModel.load(tmp_path / "m")
-    (tmp_path / "m/model.json").write_text("{")
-    with pytest.raises(ost.DataError, match="damaged"):
-        ost.ForecastModel.load(tmp_path / "m")
-    (tmp_path / "m/model.json").write_text(json.dumps(told))
-    (tmp_path / "m/counts.parquet").write_bytes(b"nothing")
-    with pytest.raises(ost.DataError, match="damaged"):
-        ost.ForecastModel.load(tmp_path / "m")
 
 
 def test_evaluation_has_a_row_for_each_model(model: ost.ForecastModel, cards: pa.Table) -> None:
@@ -179,96 +78,6 @@ def test_a_baseline_beyond_the_limits_is_left_out() -> None:
     assert names[:3] == ["model", "mean rate", "independent"] and "Markov 3" not in names
 
 
-def test_limits_are_called_what_they_are() -> None:
-    for limit in ("states", "memory"):
-        model = ost.Forecaster(CYCLE, order=1, limits=ost.ForecastLimits(**{limit: 2}), holdout=0.0).fit(cycle())
-        with pytest.raises(ost.LimitError, match=rf"\(limit {limit}=2\)\nfix: .* raise ForecastLimits\({limit}=…\)"):
-            model.forecast(cycle())
-
-
-def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"order": np.int64(1), "horizon": np.int32(5), "threshold": np.float32(0.5)}
-    limits = ost.ForecastLimits(states=np.int64(1000))  # type: ignore[arg-type]
-    model = ost.Forecaster(CYCLE, prior=np.float32(1), limits=limits, **options).fit(cycle())
-    model.save(tmp_path / "m")
-    assert ost.ForecastModel.load(tmp_path / "m").settings == model.settings
-    assert model.evaluate(cycle(), within=np.int64(3)).within == 3  # type: ignore[arg-type]
-
-
-def test_tables_of_spark_must_be_collected() -> None:
-    frame = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe"})()
-    model = ost.Forecaster(CYCLE, order=1, horizon=5).fit(cycle())
-    with pytest.raises(ost.DataError, match=r"`update` takes a table, not a Spark DataFrame\nfix: .*toArrow"):
-        model.update(frame)
-
-
-def test_a_feature_may_have_a_comment() -> None:
-    assert ost.Forecaster(CYCLE, features=["v > 1 -- fast"]).pattern.columns == {"v"}
-
-
-def test_updates_learn_and_ring_when_the_stream_has_changed() -> None:
-    model = ost.Forecaster(CYCLE, order=2, horizon=10).fit(cycle(20_000, noise=0.1))
-    events, probability = model.statistics.events, model.statistics.rate
-    assert model.update(cycle(5000, noise=0.1, seed=4)) is None
-    assert model.statistics.events == events + 5000 and abs(model.statistics.rate - probability) < 0.05
-    drift = model.update(cycle(5000, noise=0.6, seed=4), decay=0.1)
-    assert drift is not None and drift.excess > 0 and "drift" in str(drift)
-    assert model.statistics.rate < probability
-    assert "drift" in model.explain()
-
-
-def test_updates_may_bring_new_kinds_of_events() -> None:
-    model = ost.Forecaster(CYCLE, order=1, horizon=5).fit(cycle())
-    scorer = model.scorer()
-    strange = pa.table({"ts": [0.0, 1.0], "type": ["A", "D"]})
-    scorer.push(strange)
-    assert len(model.statistics.symbols) == 3
-    model.update(cycle(noise=0.3))
-    assert len(model.statistics.symbols) == 4
-    assert model.forecast(strange).num_rows == 2
-
-
-def test_unseen_events_are_followed_and_counted() -> None:
-    model = ost.Forecaster(CYCLE, order=2, horizon=5, features=["v > 1"]).fit(
-        cycle().append_column("v", pa.array(np.zeros(3000)))
-    )
-    scorer = model.scorer()
-    found = scorer.push(cycle(9).append_column("v", pa.array(np.full(9, 2.0))))
-    assert scorer.unseen == 9 and found["completes"].to_pylist() == [False, False, True] * 3
-
-
-@pytest.mark.parametrize(
-    ("query", "options", "message"),
-    [
-        ("A AS a ; NOT B AS b WITHIN 5 seconds", {}, "cannot be forecast"),
-        ("A AS a ; B AS b PARTITION BY k CONSUME BY ANY", {}, "CONSUME BY PARTITION"),
-        ("A AS a ; B AS b FILTER a.v < b.v", {}, "add WITHIN"),
-        ("A AS a : B AS b : C:+ FILTER a.v < b.v", {}, "add WITHIN"),
-        (CYCLE, {"features": ["v >"]}, "in a feature"),
-        (CYCLE, {"features": "v > 1"}, "list of conditions"),
-        (CYCLE, {"features": [""]}, "condition on one event"),
-        (CYCLE, {"order": -1}, "order cannot be -1"),
-        (CYCLE, {"order": "AUTO"}, "order cannot be 'AUTO'\nfix: .* or \"auto\""),
-        (CYCLE, {"order": True}, "order cannot be True"),
-        (CYCLE, {"treshold": 0.5}, "no option `treshold`\nfix: did you mean `threshold`"),
-        (CYCLE, {"features": None}, "features is a list of conditions, not None"),
-        (CYCLE, {"features": ["x > .5] WITHIN 3 EVENTS --"]}, "in a feature"),
-        (CYCLE, {"features": ["x > 3] FILTER event[y > 2"]}, "in a feature"),
-        (CYCLE, {"features": ["1 > 0"]}, "reads no attribute"),
-        (CYCLE, {"features": ["true"]}, "reads no attribute"),
-        (CYCLE, {"horizon": 0}, "horizon cannot be 0"),
-        (CYCLE, {"threshold": 1.5}, "threshold cannot be 1.5"),
-        (CYCLE, {"holdout": 0}, "holdout cannot be 0"),
-        (CYCLE, {"prior": -1}, "prior cannot be -1"),
-        (CYCLE, {"limits": 3}, "limits cannot be 3"),
-        (3, {}, "a forecast is of a pattern"),
-    ],
-)
-def test_what_cannot_be_forecast_is_refused(query: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ost.OstinatoError, match=message):
-        ost.Forecaster(query, **options)
-
-
 def test_bad_events_are_refused() -> None:
     with pytest.raises(ost.DataError, match="no events"):
         ost.Forecaster(CYCLE).fit([])
@@ -290,38 +99,11 @@ def test_bad_events_are_refused() -> None:
         ost.Forecaster(CYCLE, order=2).fit(cycle()).scorer().restore(model.scorer().snapshot())
 
 
-def test_a_pattern_with_too_many_ages_says_which_part() -> None:
-    query = "A AS a ; B AS b ; C AS c ; D AS d WITHIN 400 EVENTS"
-    with pytest.raises(ost.LimitError, match=r"`a` \(.* ages\)"):
-        ost.Forecaster(query, limits=ost.ForecastLimits(pattern_states=2000)).fit(cycle(noise=0.1))
-
-
 def test_intervals_never_promise_more_than_they_hold(model: ost.ForecastModel, cards: pa.Table) -> None:
     found = model.forecast(cards.slice(100_000))
     made = found.filter(pc.is_valid(found["mass"]))
     assert len(made) and pc.min(made["mass"]).as_py() >= model.nominal
     assert pc.all(pc.less_equal(made["mass"], pc.add(made["probability"], 1e-6))).as_py()
-
-
-def test_a_scorer_keeps_the_model_it_began_with() -> None:
-    kinds = cycle(3000, noise=0.2)
-    without = kinds.filter(pc.not_equal(kinds["type"], "B"))
-    model = ost.Forecaster(CYCLE, order=1, horizon=5).fit(without)
-    scorer, before = model.scorer(), model.scorer()
-    scorer.push(cycle(9))
-    expected = before.push(cycle(18))
-    model.update(kinds)
-    later = cycle(18).slice(9)
-    assert scorer.push(later).equals(expected.slice(9))
-    assert model.scorer().push(later).num_rows == 9
-
-
-def test_time_does_not_go_back_between_batches() -> None:
-    scorer = ost.Forecaster("A ; B WITHIN 5 seconds", order=1, horizon=5).fit(cycle()).scorer()
-    scorer.push([{"ts": 100.0, "type": "A"}])
-    with pytest.raises(ost.DataError, match="order of time"):
-        scorer.push([{"ts": 50.0, "type": "B"}])
-    assert scorer.push([{"ts": 101.0, "type": "B"}])["completes"].to_pylist() == [True]
 
 
 def test_what_was_never_observed_is_got_over_where_events_are_compared() -> None:
@@ -368,14 +150,6 @@ def test_an_expired_match_has_no_probability_in_time_either() -> None:
     assert likely[:3] == pytest.approx([1 / 3] * 3, abs=0.03) and likely[3] == 0
 
 
-def test_kinds_that_were_never_observed_are_counted() -> None:
-    history = [{"ts": float(at), "type": "T", "x": (1, 5)[at % 2]} for at in range(400)]
-    query = "(T AS a FILTER a.x > 3) ; (T AS b FILTER b.x <= 3)"
-    scorer = ost.Forecaster(query, order=1, horizon=5).fit(history).scorer()
-    scorer.push([{"ts": 1.0, "type": "T", "x": None}] * 3)
-    assert scorer.unseen == 3
-
-
 @pytest.mark.slow
 def test_many_parts_within_a_window_in_time_grow_old() -> None:
     """Runs of a longer pattern have so many ages that the window has few parts; they must not stay young."""
@@ -388,25 +162,6 @@ def test_many_parts_within_a_window_in_time_grow_old() -> None:
     model = ost.Forecaster("A ; B ; C ; A ; B ; C WITHIN 15 seconds", order=0, horizon=20).fit(irregular(20_000))
     found = model.evaluate(irregular(20_000)).horizons.to_pylist()
     assert max(row["calibration_error"] for row in found if row["model"] == "model") < 0.08
-
-
-def test_batches_of_other_types_are_refused_plainly() -> None:
-    scorer = ost.Forecaster("A ; B", order=1, horizon=5).fit(cycle()).scorer()
-    scorer.push([{"ts": 1, "type": "A"}])
-    with pytest.raises(ost.DataError, match="other column types"):
-        scorer.push([{"ts": 1.5, "type": "B"}])
-
-
-def test_an_alarm_that_was_learned_from_does_not_ring_again() -> None:
-    model = ost.Forecaster("A ; B WITHIN 4 EVENTS", order=1, horizon=5).fit(
-        pa.table({"ts": np.arange(500.0), "type": ["C"] * 500})
-    )
-    random = np.random.default_rng(6)
-    rang = []
-    for _ in range(4):
-        events = pa.table({"ts": np.arange(2000.0), "type": random.choice(["A", "B"], 2000)})
-        rang.append(model.update(events, decay=0.01))
-    assert rang[0] is not None and rang[0].excess > 1 and rang[2] is None and rang[3] is None
 
 
 def test_seconds_promise_what_they_keep() -> None:
@@ -468,16 +223,6 @@ def test_what_is_certain_has_the_probability_1() -> None:
     made = model.forecast(cycle(), within=[10])
     assert pc.max(made["probability"]).as_py() == pc.max(made["within_10"]).as_py() == 1
     assert pc.min(made["beyond"]).as_py() == 0
-
-
-def test_the_language_of_a_text_is_told() -> None:
-    made = ost.Forecaster("[type = 'a'] . [type = 'b']", language="srem", horizon=30)
-    assert made.pattern.language == "srem"
-    assert repr(made) == """<Forecaster of "[type = 'a'] . [type = 'b']", order='auto', horizon=30, threshold=0.5>"""
-    with pytest.raises(ost.OstinatoError, match="give 'cel' or 'srem'"):
-        ost.Forecaster("a ; b", language="sql")
-    with pytest.raises(ost.OstinatoError, match="give 'cel', which the query is in"):
-        ost.Forecaster(ost.cel("a ; b"), language="srem")
 
 
 def test_messages_say_what_to_do_here(model: ost.ForecastModel) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import ostinato as ost
 from ostinato.forecast.score.interval_checks import IntervalChecks
+from support.forecast import CYCLE, cycle
 
 PATTERN = "A ; C WITHIN 4 EVENTS"
 OLD, NEW = [0.4, 0.3, 0.3], [0.5, 0.35, 0.15]
@@ -95,3 +96,44 @@ def test_seconds_are_followed_where_they_were_known() -> None:
     untimed = IntervalChecks(model.interval_checks.events)
     assert untimed.merge_later(model.interval_checks, 0.5).seconds is model.interval_checks.seconds
     assert model.interval_checks.merge_later(untimed, 0.5).seconds is None
+
+
+def test_updates_learn_and_ring_when_the_stream_has_changed() -> None:
+    model = ost.Forecaster(CYCLE, order=2, horizon=10).fit(cycle(20_000, noise=0.1))
+    events, probability = model.statistics.events, model.statistics.rate
+    assert model.update(cycle(5000, noise=0.1, seed=4)) is None
+    assert model.statistics.events == events + 5000 and abs(model.statistics.rate - probability) < 0.05
+    drift = model.update(cycle(5000, noise=0.6, seed=4), decay=0.1)
+    assert drift is not None and drift.excess > 0 and "drift" in str(drift)
+    assert model.statistics.rate < probability
+    assert "drift" in model.explain()
+
+
+def test_updates_may_bring_new_kinds_of_events() -> None:
+    model = ost.Forecaster(CYCLE, order=1, horizon=5).fit(cycle())
+    scorer = model.scorer()
+    strange = pa.table({"ts": [0.0, 1.0], "type": ["A", "D"]})
+    scorer.push(strange)
+    assert len(model.statistics.symbols) == 3
+    model.update(cycle(noise=0.3))
+    assert len(model.statistics.symbols) == 4
+    assert model.forecast(strange).num_rows == 2
+
+
+def test_an_alarm_that_was_learned_from_does_not_ring_again() -> None:
+    model = ost.Forecaster("A ; B WITHIN 4 EVENTS", order=1, horizon=5).fit(
+        pa.table({"ts": np.arange(500.0), "type": ["C"] * 500})
+    )
+    random = np.random.default_rng(6)
+    rang = []
+    for _ in range(4):
+        events = pa.table({"ts": np.arange(2000.0), "type": random.choice(["A", "B"], 2000)})
+        rang.append(model.update(events, decay=0.01))
+    assert rang[0] is not None and rang[0].excess > 1 and rang[2] is None and rang[3] is None
+
+
+def test_tables_of_spark_must_be_collected() -> None:
+    frame = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe"})()
+    model = ost.Forecaster(CYCLE, order=1, horizon=5).fit(cycle())
+    with pytest.raises(ost.DataError, match=r"`update` takes a table, not a Spark DataFrame\nfix: .*toArrow"):
+        model.update(frame)

@@ -32,7 +32,7 @@ _STATE = StructType([StructField("held", BinaryType())])
 
 
 @dataclass(frozen=True)
-class StreamPlan:
+class ScoringPlan:
     """What the stateful step knows: the model, the columns that come in, and the columns that go out."""
 
     shipped: ShippedModel
@@ -57,7 +57,7 @@ class StreamPlan:
 
 
 @dataclass
-class BucketState:
+class ForecastBucket:
     """The state of one bucket of keys. `timer` is the one that is set, in milliseconds."""
 
     scorer: Scorer
@@ -65,7 +65,7 @@ class BucketState:
     timer: int | None = None
 
     @classmethod
-    def load(cls, state: tuple[bytes] | None, plan: StreamPlan) -> BucketState:
+    def load(cls, state: tuple[bytes] | None, plan: ScoringPlan) -> ForecastBucket:
         """As it was stored; empty at first."""
         model, schema = plan.shipped.model, plan.schema
         binding = sort_columns(model.settings)
@@ -115,7 +115,7 @@ class BucketState:
 class ForecastProcessor(StatefulProcessor):
     """Rows wait as long as earlier ones may come; then each moves its key on."""
 
-    def __init__(self, plan: StreamPlan) -> None:
+    def __init__(self, plan: ScoringPlan) -> None:
         self.plan = plan
 
     def init(self, handle: StatefulProcessorHandle) -> None:
@@ -141,7 +141,7 @@ class ForecastProcessor(StatefulProcessor):
         import pandas as pd
 
         watermark = timer_values.getCurrentWatermarkInMs()
-        bucket = BucketState.load(self.state.get(), self.plan)
+        bucket = ForecastBucket.load(self.state.get(), self.plan)
         found = bucket.step(rows, watermark, self.plan.delay)
         before = bucket.timer if timer_is_set else None
         bucket.timer = None if bucket.due is None else max(bucket.due, watermark + 1)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from ostinato.spark.checkpoint import HEADER
 from ostinato.spark.columns import column, spark_type
 from ostinato.spark.forecast.columns import EventFrame
-from ostinato.spark.forecast.processor import OUTPUT, ForecastProcessor, StreamPlan
+from ostinato.spark.forecast.processor import OUTPUT, ForecastProcessor, ScoringPlan
 from ostinato.spark.forecast.task import ShippedModel
 from ostinato.spark.frames import map_in_arrow
 from ostinato.spark.packing import BUCKET, PACKED, SPLIT, Pack, Unpack, bucket_column
@@ -39,7 +39,7 @@ def score_stream(
     packed = map_in_arrow(frame.withColumn(bucket_column(0), number), Pack((_ONLY,), events.schema, HEADER), PACKED)
     output = pa.schema([*events.schema, *added])
     shipped = ShippedModel.of(model, events.settings)
-    plan = StreamPlan(shipped, model.fingerprint, events.schema, output, buckets, behind, within)
+    plan = ScoringPlan(shipped, model.fingerprint, events.schema, output, buckets, behind, within)
     found = packed.groupBy(SPLIT, BUCKET).transformWithStateInPandas(
         ForecastProcessor(plan), OUTPUT, outputMode="append", timeMode="EventTime"
     )

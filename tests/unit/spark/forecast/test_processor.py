@@ -15,7 +15,7 @@ import ostinato as ost
 from ostinato.errors import DataError
 from ostinato.forecast.model import ForecastModel
 from ostinato.forecast.score.columns import forecast_schema
-from ostinato.spark.forecast.processor import BucketState, StreamPlan
+from ostinato.spark.forecast.processor import ForecastBucket, ScoringPlan
 from ostinato.spark.forecast.task import ShippedModel
 
 SCHEMA = pa.schema({"ts": pa.timestamp("us", tz="UTC"), "type": pa.string(), "k": pa.int64(), "v": pa.int64()})
@@ -45,20 +45,20 @@ def model(name: str) -> ForecastModel:
     return MODELS[name]
 
 
-def streaming(of: ForecastModel, buckets: int = 3) -> StreamPlan:
+def streaming(of: ForecastModel, buckets: int = 3) -> ScoringPlan:
     output = pa.schema([*SCHEMA, *forecast_schema(timed=True)])
-    return StreamPlan(ShippedModel.of(of, of.settings), of.fingerprint, SCHEMA, output, buckets, 0)
+    return ScoringPlan(ShippedModel.of(of, of.settings), of.fingerprint, SCHEMA, output, buckets, 0)
 
 
 class Job:
     """A bucket over its life: every batch is read by a new process, which knows only the store."""
 
-    def __init__(self, known: StreamPlan) -> None:
+    def __init__(self, known: ScoringPlan) -> None:
         self.known, self.state, self.watermark = known, None, 0
         self.found: list[dict[str, Any]] = []
 
     def batch(self, rows: pa.Table) -> None:
-        bucket = BucketState.load(self.state, self.known)
+        bucket = ForecastBucket.load(self.state, self.known)
         for table in bucket.step(rows, self.watermark, self.known.delay):
             self.found += table.to_pylist()
         self.state = (bucket.dump(),)  # type: ignore[assignment]
