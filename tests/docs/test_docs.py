@@ -197,7 +197,7 @@ def anchors(text: Path) -> set[str]:
 
 def test_the_contents_list_every_page() -> None:
     index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    pages = [page.name for page in PAGES if page.parent.name == "docs" and page.name != "index.md"]
+    pages = [page.name for page in PAGES if page.parent == ROOT / "docs" and page.name != "index.md"]
     assert [page for page in pages if f"({page})" not in index] == []
 
 
