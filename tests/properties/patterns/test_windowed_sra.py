@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ostinato.core.expressions import COMPARISONS, CURRENT, TRUE, Attribute, Call, Expr, Literal
 from ostinato.core.interpret import passes
 from ostinato.errors import LimitError
-from ostinato.patterns.sra.automaton import Automaton, Rule
+from ostinato.patterns.sra.automaton import Automaton, SraRule
 from ostinato.patterns.sra.determinise import determinise, is_deterministic, powerset
 from ostinato.patterns.sra.from_srem import build_sra
 from ostinato.patterns.sra.unroll import unroll
@@ -114,9 +114,9 @@ def automata(draw: Draw, windowed: bool = True) -> Automaton:
     writes = st.sampled_from([("r",), (), ("q",), (), ("q", "r")])
     easy = st.one_of(st.just(TRUE), conditions((CURRENT,), depth=0))
     test = st.one_of(st.just(TRUE), conditions((CURRENT, "r"), depth=1), conditions((CURRENT, "r", "q"), depth=1))
-    rules = [Rule(0, 1, draw(easy), draw(writes))]
-    rules += [Rule(source, source + 1, draw(test), draw(writes)) for source in range(1, states - 1)]
-    rules += draw(st.lists(st.builds(Rule, state, state, test, writes), max_size=4))
+    rules = [SraRule(0, 1, draw(easy), draw(writes))]
+    rules += [SraRule(source, source + 1, draw(test), draw(writes)) for source in range(1, states - 1)]
+    rules += draw(st.lists(st.builds(SraRule, state, state, test, writes), max_size=4))
     epsilons = draw(st.sampled_from([(), (), (), ((states - 1, 1),), ((0, 1),)]))
     final = frozenset({states - 1, draw(st.integers(1, states - 1))})
     return Automaton(states, 0, final, tuple(rules), epsilons, draw(st.integers(1, 4)) if windowed else None)

@@ -26,7 +26,7 @@ OPENING = {")": "(", "]": "[", "}": "{"}
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
-class Language(NamedTuple):
+class QueryLanguage(NamedTuple):
     """One of the languages: its name, the package of its grammar, and the rule that a text starts with."""
 
     name: str
@@ -51,14 +51,14 @@ class Wording(NamedTuple):
     expected: tuple[tuple[set[str], str], ...]
     only: dict[str, str]
     example: str  # a complete query
-    other: Language  # the language that users mistake for this one
+    other: QueryLanguage  # the language that users mistake for this one
     whole: str = "query"
     words: re.Pattern[str] = _WORD
     comments: tuple[str, ...] = ("--",)  # what starts a comment
 
 
 @dataclass(frozen=True)
-class Place:
+class ErrorPlace:
     """Where parsing stopped: the words before it, the word found (empty: the end), the next one, what may come."""
 
     before: tuple[str, ...]
@@ -102,7 +102,7 @@ class Advice(NamedTuple):
     span: Span | None = None  # where it differs from the place
 
 
-Slip = Callable[[Place], Advice | None]
+Slip = Callable[[ErrorPlace], Advice | None]
 
 
 def syntax_error(text: str, error: UnexpectedInput, wording: Wording, slips: Iterable[Slip]) -> QueryError:
@@ -118,7 +118,7 @@ def syntax_error(text: str, error: UnexpectedInput, wording: Wording, slips: Ite
     return QueryError(advice.reason, text=text, span=advice.span or place.span, fix=fix)
 
 
-def _place(words: list[re.Match[str]], error: UnexpectedInput, wording: Wording) -> Place:
+def _place(words: list[re.Match[str]], error: UnexpectedInput, wording: Wording) -> ErrorPlace:
     at: Any = error.pos_in_stream
     token = getattr(error, "token", None)
     if token is not None and token.type == "$END":
@@ -133,7 +133,7 @@ def _place(words: list[re.Match[str]], error: UnexpectedInput, wording: Wording)
             open_brackets.pop()
     found = words[index] if index < len(words) else None
     parser: Any = getattr(error, "interactive_parser", None)
-    return Place(
+    return ErrorPlace(
         before=tuple(word[0] for word in words[:index]),
         spans=tuple(Span(*word.span()) for word in words[:index]),
         found=found[0] if found else "",
@@ -148,14 +148,14 @@ def _place(words: list[re.Match[str]], error: UnexpectedInput, wording: Wording)
 # Slips: each looks at the place and returns advice if it knows what was meant. The first advice counts.
 
 
-def advise_unclosed_quote(place: Place) -> Advice | None:
+def advise_unclosed_quote(place: ErrorPlace) -> Advice | None:
     if place.found not in ("'", "`", '"'):
         return None
     kind, quote = ("name", "`") if place.found == "`" else ("string", "'")
     return Advice(f"the {kind} that starts here is never closed", f"end it with {quote}")
 
 
-def advise_double_quotes(place: Place) -> Advice | None:
+def advise_double_quotes(place: ErrorPlace) -> Advice | None:
     if place.found[:1] not in ('"', "“", "”"):
         return None
     inner, reason = place.found[1:-1], "double quotes are not used in queries"
@@ -164,7 +164,7 @@ def advise_double_quotes(place: Place) -> Advice | None:
     return Advice(reason, f"use backticks for names: `{inner}`")
 
 
-def advise_brackets(place: Place) -> Advice | None:
+def advise_brackets(place: ErrorPlace) -> Advice | None:
     opened, where = place.open_brackets[-1] if place.open_brackets else ("", place.span)
     if place.found in OPENING and not opened:
         return Advice(place.reason, f"remove the `{place.found}`, or add the bracket it closes")
@@ -179,7 +179,7 @@ def advise_brackets(place: Place) -> Advice | None:
     return None
 
 
-def advise_window(place: Place) -> Advice | None:
+def advise_window(place: ErrorPlace) -> Advice | None:
     if place.last() == "WITHIN":
         return Advice(place.reason, "give a number above 0 and a unit: WITHIN 10 seconds, WITHIN 100 EVENTS")
     if place.last(2) == "WITHIN":
@@ -189,13 +189,13 @@ def advise_window(place: Place) -> Advice | None:
     return None
 
 
-def advise_missing_by(place: Place) -> Advice | None:
+def advise_missing_by(place: ErrorPlace) -> Advice | None:
     if place.accepts == {"_BY"}:
         return Advice(place.reason, f"write {place.last()} BY {place.found}")
     return None
 
 
-def advise_keyword_as_name(place: Place) -> Advice | None:
+def advise_keyword_as_name(place: ErrorPlace) -> Advice | None:
     as_relation = place.after.upper() == "AS" and "ANY" in place.accepts
     as_variable = place.after in (".", *COMPARISONS) and "NUMBER" in place.accepts
     if place.found.lower() not in RESERVED or not (place.accepts == {"NAME"} or as_relation or as_variable):
@@ -204,7 +204,7 @@ def advise_keyword_as_name(place: Place) -> Advice | None:
     return Advice(f"expected a name, found the keyword {place.found.upper()}", fix)
 
 
-def advise_condition(place: Place) -> Advice | None:
+def advise_condition(place: ErrorPlace) -> Advice | None:
     if place.found in (*COMPARISONS, "<>") and place.in_condition:
         return Advice("comparisons cannot be chained", "write x.a BETWEEN 1 AND 5, or x.a > 1 AND x.a < 5")
     if place.found[:1] == "'" and place.in_condition and place.last() in ("DATE", "TIME", "DATETIME"):
@@ -214,14 +214,14 @@ def advise_condition(place: Place) -> Advice | None:
     return None
 
 
-def advise_operator(place: Place, language: str, fixes: Mapping[str, str]) -> Advice | None:
+def advise_operator(place: ErrorPlace, language: str, fixes: Mapping[str, str]) -> Advice | None:
     """For an operator of other languages: what this one writes instead."""
     if place.found not in fixes:
         return None
     return Advice(f"`{place.found}` is not an operator of {language}", fixes[place.found])
 
 
-def advise_dangling_operator(place: Place) -> Advice | None:
+def advise_dangling_operator(place: ErrorPlace) -> Advice | None:
     if place.found in ("", ")", "]") and place.last() in (";", ":", ",", "OR", "AND"):
         return Advice(place.reason, f"remove the last `{place.before[-1]}`, or complete it")
     return None

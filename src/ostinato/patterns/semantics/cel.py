@@ -25,7 +25,7 @@ Positions = tuple[int, ...]  # a complex event: ascending positions
 
 
 @dataclass(frozen=True)
-class Match:
+class LabelledMatch:
     """One labelled complex event. `end` is its last position; `labels` leaves out variables without a name."""
 
     positions: Positions
@@ -40,7 +40,7 @@ class Match:
 class Result:
     """Every labelling of every selected complex event, by completing event (after a trailing NOT: by deadline)."""
 
-    matches: tuple[Match, ...]
+    matches: tuple[LabelledMatch, ...]
 
     def positions(self) -> list[Positions]:
         """SELECT *: each complex event once."""
@@ -299,12 +299,14 @@ class _ComplexEvent:
     def end(self) -> int:
         return self.stream.origin[self.positions[-1]]
 
-    def matches(self) -> list[Match]:
+    def matches(self) -> list[LabelledMatch]:
         def whole(positions: Positions) -> Positions:
             return tuple(self.stream.origin[i] for i in positions)
 
         labellings = sorted(sorted(labels) for labels in self.labellings)
-        return [Match(whole(self.positions), {name: whole(own) for name, own in labels}) for labels in labellings]
+        return [
+            LabelledMatch(whole(self.positions), {name: whole(own) for name, own in labels}) for labels in labellings
+        ]
 
 
 def _complex_events(query: n.Query, partition: int, stream: _Stream) -> list[_ComplexEvent]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Rule:
+class SraRule:
     """A transition `source, test ↓ writes → target` (Definition 4.1); after it the written registers hold the event."""
 
     source: int
@@ -50,7 +50,7 @@ class Automaton:
     states: int
     start: int
     final: frozenset[int]
-    rules: tuple[Rule, ...]
+    rules: tuple[SraRule, ...]
     epsilons: tuple[tuple[int, int], ...] = ()
     window: int | None = None
 
@@ -90,7 +90,7 @@ class Automaton:
                         configurations |= {(target, kept) for target in self.enclose(rule.target)}
         return configurations
 
-    def leaving(self, state: int) -> Sequence[Rule]:
+    def leaving(self, state: int) -> Sequence[SraRule]:
         """The rules of a state."""
         return self._leaving.get(state, ())
 
@@ -99,8 +99,8 @@ class Automaton:
         return reachable_states((state,), self._following)
 
     @cached_property
-    def _leaving(self) -> dict[int, list[Rule]]:
-        rules: dict[int, list[Rule]] = {}
+    def _leaving(self) -> dict[int, list[SraRule]]:
+        rules: dict[int, list[SraRule]] = {}
         for rule in self.rules:
             rules.setdefault(rule.source, []).append(rule)
         return rules
@@ -203,7 +203,7 @@ def _string(rows: object) -> list[Row]:
     return string
 
 
-def _check(rule: Rule) -> None:
+def _check(rule: SraRule) -> None:
     if list(rule.writes) != sorted(set(rule.writes)):
         fix = f"writes={tuple(sorted(set(rule.writes)))!r}"
         raise QueryError(f"the rule {rule} writes its registers out of order or twice", fix=fix)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ostinato.core.expressions import Expr
-from ostinato.patterns.sra.automaton import Automaton, Rule
+from ostinato.patterns.sra.automaton import Automaton, SraRule
 from ostinato.patterns.sra.epsilon import eliminate_epsilon
 from ostinato.patterns.sra.live_registers import live_registers
 from ostinato.patterns.sra.rename_registers import rename_registers
@@ -52,7 +52,9 @@ class Configurations:
         """The fewest events from a state to a final one; None if it reaches none."""
         return self._distance.get(state)
 
-    def moves(self, source: Configuration, place: int, left: int | None) -> Iterator[tuple[Rule, Expr, Configuration]]:
+    def moves(
+        self, source: Configuration, place: int, left: int | None
+    ) -> Iterator[tuple[SraRule, Expr, Configuration]]:
         """Each rule that may fire, its test on places, and the configuration after an event that is kept in `place`.
 
         Rules that read an empty register cannot be satisfied (Definition 3.11); rules after

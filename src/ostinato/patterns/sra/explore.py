@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from ostinato.core.expressions import Expr
 from ostinato.errors import LimitError
-from ostinato.patterns.sra.automaton import Automaton, Rule
+from ostinato.patterns.sra.automaton import Automaton, SraRule
 
 MAX_STATES = 100_000
 
@@ -21,7 +21,7 @@ def explore(
     """The automaton of all states that the moves lead to, numbered in order of discovery."""
     number = {start: 0}
     todo = [start]
-    rules: dict[Rule, None] = {}
+    rules: dict[SraRule, None] = {}
     for source in todo:
         for test, writes, target in moves(source):
             if target not in number:
@@ -29,7 +29,7 @@ def explore(
                     raise _too_many()
                 number[target] = len(todo)
                 todo.append(target)
-            rules.setdefault(Rule(number[source], number[target], test, writes))
+            rules.setdefault(SraRule(number[source], number[target], test, writes))
     ends = frozenset(number[state] for state in todo if final(state))
     return Automaton(len(todo), 0, ends, tuple(rules), window=window)
 

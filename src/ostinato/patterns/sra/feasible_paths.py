@@ -8,12 +8,12 @@ from typing import Any
 
 from ostinato.core.expressions import CURRENT, Expr, variables
 from ostinato.errors import LimitError
-from ostinato.patterns.sra.automaton import Automaton, Rule
+from ostinato.patterns.sra.automaton import Automaton, SraRule
 from ostinato.patterns.sra.configurations import Configuration, Configurations, place_name
 from ostinato.patterns.sra.rename_registers import rename_registers
 from ostinato.patterns.theory.attribute_kinds import Kinds, attribute_kinds
 from ostinato.patterns.theory.budget import Effort
-from ostinato.patterns.theory.satisfiability import decide, find_model
+from ostinato.patterns.theory.satisfiability import decide_satisfiability, find_model
 
 MAX_STEPS = 200_000
 
@@ -23,17 +23,17 @@ class Path:
     """A walk through the automaton: its rules, and what their tests say of the events e1, e2, … that they read."""
 
     end: Configuration
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[SraRule, ...] = ()
     tests: tuple[Expr, ...] = ()
 
-    def longer(self, rule: Rule, test: Expr, end: Configuration) -> Path:
+    def longer(self, rule: SraRule, test: Expr, end: Configuration) -> Path:
         current = place_name(len(self.rules) + 1)
         return Path(end, (*self.rules, rule), (*self.tests, rename_registers(test, {CURRENT: current})))
 
     def decide(self) -> tuple[bool, int]:
         """Whether its tests can hold together if those before the last one can, and how many steps that took."""
         bearing = self._bearing({place_name(len(self.tests))})
-        return decide((test, True) for test in self.tests if test in bearing)
+        return decide_satisfiability((test, True) for test in self.tests if test in bearing)
 
     def rows(self, kinds: Kinds, effort: Effort) -> list[dict[str, Any]] | None:
         """Events that pass all tests, where some can be found."""
@@ -60,7 +60,7 @@ class Path:
         return bearing
 
 
-class Search:
+class PathSearch:
     """All paths, shortest first, as far as their tests can hold together; one of those that can go on alike.
 
     Loops may make them endless, so the whole search takes at most a given number of steps.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from ostinato.patterns.sra.automaton import Automaton, Rule
+from ostinato.patterns.sra.automaton import Automaton, SraRule
 from ostinato.patterns.syntax.srem.nodes import Concat, Either, Expression, Star, Test
 
 Fragment = tuple[int, int]  # start and final state of a sub-expression
@@ -16,7 +16,7 @@ class _Construction:
     """An automaton under construction. All parts share the registers, which they name: no part has its own."""
 
     states: int = 0
-    rules: list[Rule] = field(default_factory=list)
+    rules: list[SraRule] = field(default_factory=list)
     epsilons: list[tuple[int, int]] = field(default_factory=list)
 
     def state(self) -> int:
@@ -27,7 +27,7 @@ class _Construction:
         """One construction per operator."""
         if isinstance(expression, Test):  # 7b and 7c
             start, final = self.state(), self.state()
-            self.rules.append(Rule(start, final, expression.test, expression.writes))
+            self.rules.append(SraRule(start, final, expression.test, expression.writes))
             return start, final
         if isinstance(expression, Concat):
             return self._concatenation(expression)

@@ -14,7 +14,7 @@ from ostinato.core.conditions import Condition
 from ostinato.patterns.automata.from_formula import split_test
 from ostinato.patterns.automata.optimise import merge_alike, trim
 from ostinato.patterns.automata.transducer import START_LOOP, Transducer, Transition
-from ostinato.patterns.sra.automaton import Automaton, Rule
+from ostinato.patterns.sra.automaton import Automaton, SraRule
 
 FIRST, LAST = "#first", "#last"
 
@@ -27,7 +27,7 @@ def segment_detector(automaton: Automaton) -> Transducer:
     return trim(merge_alike(trim(whole)))
 
 
-def _transitions(rule: Rule, automaton: Automaton, end: int) -> Iterator[Transition]:
+def _transitions(rule: SraRule, automaton: Automaton, end: int) -> Iterator[Transition]:
     """State s of the automaton is state s + 1 here, once a segment has begun."""
     condition, test = split_test(rule.test)
     for source, mark in ((0, FIRST), (rule.source + 1, None)):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ostinato.core.expressions import FALSE
 from ostinato.core.reachability import reachable_states
-from ostinato.patterns.sra.automaton import Automaton, Rule
+from ostinato.patterns.sra.automaton import Automaton, SraRule
 from ostinato.patterns.sra.bisimulation import bisimulation_blocks
 
 
@@ -41,7 +41,7 @@ def _merge_alike(automaton: Automaton) -> Automaton:
 
 def _renumber(automaton: Automaton, number: dict[int, int]) -> Automaton:
     """Keep the states that have a number; drop the others, and rules that never fire."""
-    rules: dict[Rule, None] = {}
+    rules: dict[SraRule, None] = {}
     for rule in automaton.rules:
         if rule.source in number and rule.target in number and rule.test != FALSE:
             rules.setdefault(replace(rule, source=number[rule.source], target=number[rule.target]))

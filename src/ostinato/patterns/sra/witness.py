@@ -9,10 +9,10 @@ from typing import Any
 from ostinato.core.expressions import quote_name, to_text
 from ostinato.core.reachability import reachable_states
 from ostinato.errors import DataError, LimitError
-from ostinato.patterns.sra.automaton import Automaton, Rule
+from ostinato.patterns.sra.automaton import Automaton, SraRule
 from ostinato.patterns.sra.configurations import Configurations
 from ostinato.patterns.sra.epsilon import eliminate_epsilon
-from ostinato.patterns.sra.feasible_paths import MAX_STEPS, Path, Search
+from ostinato.patterns.sra.feasible_paths import MAX_STEPS, Path, PathSearch
 from ostinato.patterns.theory.satisfiability import is_satisfiable
 
 MAX_STEPS_TO_WARN = 20_000  # every query is checked when it is made, so the check must be quick
@@ -23,7 +23,7 @@ def witness(automaton: Automaton, steps: int = MAX_STEPS) -> list[dict[str, Any]
 
     Attributes that no test reads are missing from the rows. LimitError where neither could be shown.
     """
-    search = Search(automaton, steps)
+    search = PathSearch(automaton, steps)
     ends = False
     for path in search.paths():
         if search.configurations.is_final(path.end):
@@ -100,8 +100,8 @@ def _too_long(automaton: Automaton) -> str | None:
 
 def _blocked(automaton: Automaton) -> str:
     """Describe the obstacle nearest to a final state."""
-    search = Search(automaton)
-    empty: list[tuple[Rule, Path | str]] = [
+    search = PathSearch(automaton)
+    empty: list[tuple[SraRule, Path | str]] = [
         (rule, register)
         for path in search.paths()
         for rule in search.configurations.automaton.leaving(path.end.state)
@@ -128,7 +128,7 @@ def _conflict(path: Path) -> str:
     return f"[{to_text(path.rules[-1].test)}] cannot hold after {_listed(steps)}"
 
 
-def _step(rule: Rule) -> str:
+def _step(rule: SraRule) -> str:
     stored = " -> " + ", ".join(map(quote_name, rule.writes)) if rule.writes else ""
     return f"[{to_text(rule.test)}]{stored}"
 
@@ -138,7 +138,9 @@ def _listed(steps: Iterable[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _edges(rules: Iterable[Rule], epsilons: Iterable[tuple[int, int]], backward: bool = False) -> dict[int, list[int]]:
+def _edges(
+    rules: Iterable[SraRule], epsilons: Iterable[tuple[int, int]], backward: bool = False
+) -> dict[int, list[int]]:
     edges: dict[int, list[int]] = {}
     for source, target in (*((rule.source, rule.target) for rule in rules), *epsilons):
         here, there = (target, source) if backward else (source, target)

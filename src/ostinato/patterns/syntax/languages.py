@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostinato.core.text.messages import Language
+from ostinato.core.text.messages import QueryLanguage
 
-CEL = Language("CEL", f"{__package__}.cel", "query")
-SREM = Language("SREM", f"{__package__}.srem", "pattern")
+CEL = QueryLanguage("CEL", f"{__package__}.cel", "query")
+SREM = QueryLanguage("SREM", f"{__package__}.srem", "pattern")

@@ -16,7 +16,7 @@ from typing import Any
 
 from ostinato.core.expressions import ARITHMETIC, NUMERIC_FUNCTIONS, Call, Expr, Literal
 from ostinato.core.interpret import evaluate_expression, to_instant, written_decimal
-from ostinato.patterns.theory.order_constraints import Order
+from ostinato.patterns.theory.order_constraints import OrderConstraints
 
 TRUE, FALSE, NULL = 1, 2, 4  # outcomes of a test; a set of them is their sum
 
@@ -49,7 +49,7 @@ def is_consistent(facts: Mapping[Expr, int]) -> bool:
     edges, unequal = _relations(outcomes)
     evaluated: dict[KnownTerm, Literal] = {}
     while True:
-        order = Order([*edges, *_fixed_edges(edges, unequal)])
+        order = OrderConstraints([*edges, *_fixed_edges(edges, unequal)])
         if order.contradicts_itself() or any(len(_kinds(part)) > 1 for part in order.parts()):
             return False
         if any(left.ordered if left is right else order.equal(left, right) for left, right in unequal):
@@ -184,7 +184,7 @@ def _kinds(part: Iterable[KnownTerm]) -> set[str]:
 
 
 def _evaluate(
-    terms: Iterable[KnownTerm], order: Order[KnownTerm], before: Mapping[KnownTerm, Literal]
+    terms: Iterable[KnownTerm], order: OrderConstraints[KnownTerm], before: Mapping[KnownTerm, Literal]
 ) -> dict[KnownTerm, Literal]:
     """Evaluate calls of texts and integers that have no value yet; other numbers round by how they are stored."""
     if not any(_is_evaluable(term) for term in terms):

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T", bound=Hashable)
 
 
-class Order(Generic[T]):
+class OrderConstraints(Generic[T]):
     """A graph of edges (left, right, strict): left < right where strict, else left <= right."""
 
     def __init__(self, edges: Sequence[tuple[T, T, bool]]) -> None:

@@ -31,10 +31,10 @@ _STEPS_PER_FACT = 10
 
 def is_satisfiable(literals: Iterable[tuple[Expr, bool]]) -> bool:
     """False only if no events can make every positive test TRUE and no negative one."""
-    return decide(literals)[0]
+    return decide_satisfiability(literals)[0]
 
 
-def decide(literals: Iterable[tuple[Expr, bool]]) -> tuple[bool, int]:
+def decide_satisfiability(literals: Iterable[tuple[Expr, bool]]) -> tuple[bool, int]:
     """Whether they are satisfiable, and how many steps the decision took."""
     return _decide(tuple(dict.fromkeys(literals)))
 

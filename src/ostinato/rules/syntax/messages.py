@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ostinato.core.expressions import ARITHMETIC, COMPARISONS
 from ostinato.core.text import messages as slips
-from ostinato.core.text.messages import Advice, Place, Slip, Wording, advise_brackets, advise_condition
+from ostinato.core.text.messages import Advice, ErrorPlace, Slip, Wording, advise_brackets, advise_condition
 from ostinato.errors import QueryError, Span
 from ostinato.patterns.syntax.languages import CEL
 
@@ -73,13 +73,13 @@ def syntax_error(text: str, error: UnexpectedInput) -> QueryError:
     return slips.syntax_error(text, error, _WORDING, _SLIPS)
 
 
-def _in_head(place: Place) -> bool:
+def _in_head(place: ErrorPlace) -> bool:
     """After DETECT and before its ON."""
     words = [word.upper() for word in reversed(place.before)]
     return next((word for word in words if word in ("DETECT", "ON")), "") == "DETECT"
 
 
-def _after_label(place: Place) -> bool:
+def _after_label(place: ErrorPlace) -> bool:
     return place.accepts == {"_LCUR", "_LSQB"} and bool(place.before)
 
 
@@ -95,7 +95,7 @@ def _close(word: str, known: list[str]) -> str | None:
 # Slips: each looks at the place and either knows what was meant or says nothing. The first that knows speaks.
 
 
-def _unclosed(place: Place) -> Advice | None:
+def _unclosed(place: ErrorPlace) -> Advice | None:
     if (place.found, place.after) == ("/", "*"):
         start = place.span.start
         return Advice("the comment that starts here is never closed", "end it with */", Span(start, start + 2))
@@ -105,7 +105,7 @@ def _unclosed(place: Place) -> Advice | None:
     return Advice(f"the {kind} that starts here is never closed", f"end it with {place.found}")
 
 
-def _misspelt(place: Place) -> Advice | None:
+def _misspelt(place: ErrorPlace) -> Advice | None:
     """A word that is nearly one of those that may stand here."""
     keyword = _close(place.found, [word for name, word in _KEYWORDS.items() if name in place.accepts])
     if not _is_word(place.found) or keyword is None or keyword.lower() == place.found.lower():
@@ -113,7 +113,7 @@ def _misspelt(place: Place) -> Advice | None:
     return Advice(place.reason, f"did you mean `{keyword}`?")
 
 
-def _misspelt_before(place: Place) -> Advice | None:
+def _misspelt_before(place: ErrorPlace) -> Advice | None:
     """A word that was read as a label, but what follows shows that it was to be a keyword."""
     if not _after_label(place):
         return None
@@ -141,7 +141,7 @@ def _misspelt_before(place: Place) -> Advice | None:
     return None
 
 
-def _named_negation(place: Place) -> Advice | None:
+def _named_negation(place: ErrorPlace) -> Advice | None:
     """`while i: not event n: temp {{ … }}`."""
     if not _after_label(place) or place.last() not in ("EVENT", "VAR") or place.last(2) != "NOT":
         return None
@@ -149,7 +149,7 @@ def _named_negation(place: Place) -> Advice | None:
     return Advice(reason, "write while i: not label {{ … }}", place.spans[-1])
 
 
-def _unbounded(place: Place) -> Advice | None:
+def _unbounded(place: ErrorPlace) -> Advice | None:
     """`event i: not temp {{ … }}`."""
     if not _after_label(place) or place.last() not in ("NOT", "COLLECT") or _in_head(place):
         return None
@@ -161,7 +161,7 @@ def _unbounded(place: Place) -> Advice | None:
     return Advice(f"a {what} needs a time to be bounded by", fix, place.spans[-1])
 
 
-def _unclosed_rule(place: Place) -> Advice | None:
+def _unclosed_rule(place: ErrorPlace) -> Advice | None:
     """END was read as a label, inside of a bracket that should have been closed before it."""
     if not _after_label(place) or place.last() not in ("END", "WHERE", "ON") or not place.open_brackets:
         return None
@@ -170,7 +170,7 @@ def _unclosed_rule(place: Place) -> Advice | None:
     return Advice(f"this bracket is not closed before {word}", f"add `{slips.CLOSING[opened]}` before {word}", where)
 
 
-def _condition_in_term(place: Place) -> Advice | None:
+def _condition_in_term(place: ErrorPlace) -> Advice | None:
     if place.found not in (*COMPARISONS, "<>", "==") or _in_head(place):
         return None
     if _after_label(place):
@@ -185,7 +185,7 @@ def _condition_in_term(place: Place) -> Advice | None:
     return None
 
 
-def _bare_label(place: Place) -> Advice | None:
+def _bare_label(place: ErrorPlace) -> Advice | None:
     if not _after_label(place):
         return None
     label = place.before[-1]
@@ -196,7 +196,7 @@ def _bare_label(place: Place) -> Advice | None:
     return Advice(f"expected brackets after the label `{label}`", fix, place.spans[-1])
 
 
-def _double_in_head(place: Place) -> Advice | None:
+def _double_in_head(place: ErrorPlace) -> Advice | None:
     """`fire {{ … }}` where an event is built."""
     if not _in_head(place):
         return None
@@ -211,7 +211,7 @@ def _double_in_head(place: Place) -> Advice | None:
     return None
 
 
-def _no_var(place: Place) -> Advice | None:
+def _no_var(place: ErrorPlace) -> Advice | None:
     if place.accepts != {"RELATION"} or _in_head(place):
         return None
     name = place.before[-1]
@@ -224,7 +224,7 @@ def _no_var(place: Place) -> Advice | None:
     return Advice(place.reason, fix)
 
 
-def _single_pieces(place: Place) -> Advice | None:
+def _single_pieces(place: ErrorPlace) -> Advice | None:
     """Where only one thing may come, what it looks like whole."""
     if place.accepts == {"_ON"}:
         return Advice(place.reason, "write DETECT … ON … END")
@@ -246,7 +246,7 @@ def _single_pieces(place: Place) -> Advice | None:
     return None
 
 
-def _separators(place: Place) -> Advice | None:
+def _separators(place: ErrorPlace) -> Advice | None:
     if place.found in ("", "}", "]", ")") and place.last() == ",":
         return Advice(place.reason, "remove the last `,`, or complete it")
     if "_COMMA" not in place.accepts:
@@ -260,7 +260,7 @@ def _separators(place: Place) -> Advice | None:
     return None
 
 
-def _half_closed(place: Place) -> Advice | None:
+def _half_closed(place: ErrorPlace) -> Advice | None:
     """`{{` closed with a single bracket."""
     single = {"}": "_RCUR", "]": "_RSQB"}
     closed = place.last()
@@ -270,18 +270,18 @@ def _half_closed(place: Place) -> Advice | None:
     return Advice(place.reason, f"what `{opening * 2}` opens, `{closed * 2}` closes: add a `{closed}`")
 
 
-def _foreign_operator(place: Place) -> Advice | None:
+def _foreign_operator(place: ErrorPlace) -> Advice | None:
     fixes = {"&&": "write and", "&": "write and", "||": "write or", "|": "write or", "==": "write =", "!": "write not"}
     return slips.advise_operator(place, "rules", fixes)
 
 
-def _no_end(place: Place) -> Advice | None:
+def _no_end(place: ErrorPlace) -> Advice | None:
     if "_END" not in place.accepts or place.found.upper() not in ("", "DETECT"):
         return None
     return Advice(place.reason, "end the rule with END")
 
 
-def _empty_brackets(place: Place) -> Advice | None:
+def _empty_brackets(place: ErrorPlace) -> Advice | None:
     if place.found != "}" or place.last() != "{" or place.last(2) not in ("AND", "OR", "WHERE"):
         return None
     word = place.before[-2]

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ostinato.core.text import messages as slips
-from ostinato.core.text.messages import CLOSING, Advice, Place, Slip, Wording, advise_brackets
+from ostinato.core.text.messages import CLOSING, Advice, ErrorPlace, Slip, Wording, advise_brackets
 from ostinato.errors import QueryError
 from ostinato.patterns.syntax.languages import CEL
 from ostinato.xseq.syntax.tokens import FUNCTIONS, KEYWORDS, NAME, RAW
@@ -52,7 +52,7 @@ def syntax_error(text: str, error: UnexpectedInput) -> QueryError:
     return slips.syntax_error(text, error, _WORDING, _SLIPS)
 
 
-def _quote(place: Place) -> Advice | None:
+def _quote(place: ErrorPlace) -> Advice | None:
     if place.found in ("'", '"'):
         return Advice("the string that starts here is never closed", f"end it with {place.found}")
     if place.found[:1] in ("“", "”", "‘", "’", "`"):
@@ -60,7 +60,7 @@ def _quote(place: Place) -> Advice | None:
     return None
 
 
-def _dollar(place: Place) -> Advice | None:
+def _dollar(place: ErrorPlace) -> Advice | None:
     if place.found != "$":
         return None
     if place.after.startswith("$"):
@@ -68,7 +68,7 @@ def _dollar(place: Place) -> Advice | None:
     return Advice("this $ has no name", "write the name of a variable right after it: $X")
 
 
-def _clauses(place: Place) -> Advice | None:
+def _clauses(place: ErrorPlace) -> Advice | None:
     """Clauses that are missing, empty or in the wrong order."""
     found, before = place.found.upper(), [word.upper() for word in place.before]
     if found == "FROM" and place.last() == "RETURN":
@@ -97,7 +97,7 @@ def _clauses(place: Place) -> Advice | None:
     return None
 
 
-def _operator(place: Place) -> Advice | None:
+def _operator(place: ErrorPlace) -> Advice | None:
     fixes = {
         "==": "write =",
         "&&": "write and",
@@ -121,7 +121,7 @@ def _operator(place: Place) -> Advice | None:
     return slips.advise_operator(place, "XSeq", fixes)
 
 
-def _colon(place: Place) -> Advice | None:
+def _colon(place: ErrorPlace) -> Advice | None:
     if place.found != ":":
         return None
     if place.after == "*" or place.last() == "*":
@@ -133,7 +133,7 @@ def _colon(place: Place) -> Advice | None:
     return Advice(place.reason, "an axis ends with two colons, child::a; a prefix has no blanks, a:b")
 
 
-def _unclosed(place: Place) -> Advice | None:
+def _unclosed(place: ErrorPlace) -> Advice | None:
     """A clause, or the end, where a bracket is still open."""
     if not place.found and place.last() in CLOSING:
         return Advice("this bracket is never closed", f"add `{CLOSING[place.last()]}`", place.spans[-1])
@@ -144,7 +144,7 @@ def _unclosed(place: Place) -> Advice | None:
     return Advice(f"this bracket is not closed before {place.found}", fix, where)
 
 
-def _missing_value(place: Place) -> Advice | None:
+def _missing_value(place: ErrorPlace) -> Advice | None:
     before = place.before[-1] if place.before else ""
     ends = place.found in ("", ")", "]", ",", *_COMPARISONS) or place.found.lower() in KEYWORDS - {"not"}
     if before in _COMPARISONS and ends:
@@ -163,7 +163,7 @@ def _missing_value(place: Place) -> Advice | None:
     return None
 
 
-def _function(place: Place) -> Advice | None:
+def _function(place: ErrorPlace) -> Advice | None:
     """A function of XPath: a name right before the bracket that was opened last."""
     opened = [span for bracket, span in place.open_brackets if bracket == "("]
     if not opened or place.found not in (",", ")"):
@@ -178,13 +178,13 @@ def _function(place: Place) -> Advice | None:
     return Advice(f"there is no function `{name}`", fix, place.spans[at])
 
 
-def _not(place: Place) -> Advice | None:
+def _not(place: ErrorPlace) -> Advice | None:
     if place.found.lower() != "not":
         return None
     return Advice("`not` has brackets", "write not($X@a = 3)")
 
 
-def _predicate(place: Place) -> Advice | None:
+def _predicate(place: ErrorPlace) -> Advice | None:
     if place.found == "]" and place.last() == "[":
         return Advice("this predicate is empty", "write a path or a condition: [@a = 'x']")
     if place.found == ")" and place.last() == "(":
@@ -196,7 +196,7 @@ def _predicate(place: Place) -> Advice | None:
     return None
 
 
-def _keyword(place: Place) -> Advice | None:
+def _keyword(place: ErrorPlace) -> Advice | None:
     word = place.found
     if word.lower() not in KEYWORDS or "NAME" not in place.accepts:
         return None

@@ -9,7 +9,7 @@ import pytest
 
 from ostinato.core.expressions import CURRENT, TRUE, Attribute, Call, Expr, Literal, Variable
 from ostinato.errors import DataError, QueryError
-from ostinato.patterns.sra.automaton import Automaton, Rule
+from ostinato.patterns.sra.automaton import Automaton, SraRule
 
 Row = dict[str, Any]
 
@@ -35,24 +35,24 @@ FIGURE_1 = Automaton(
     3,
     0,
     frozenset({2}),
-    (Rule(0, 1, kind("T"), ("r1",)), Rule(1, 1), Rule(1, 2, Call("and", (kind("H"), same("id", "r1"))))),
+    (SraRule(0, 1, kind("T"), ("r1",)), SraRule(1, 1), SraRule(1, 2, Call("and", (kind("H"), same("id", "r1"))))),
 )
 FIGURE_8 = Automaton(
     3,
     0,
     frozenset({2}),
-    (Rule(0, 0), Rule(0, 1, TRUE, ("r1",)), Rule(1, 1), Rule(1, 2, same("type", "r1")), Rule(2, 2)),
+    (SraRule(0, 0), SraRule(0, 1, TRUE, ("r1",)), SraRule(1, 1), SraRule(1, 2, same("type", "r1")), SraRule(2, 2)),
 )
 FIGURE_9 = Automaton(
     3,
     0,
     frozenset({2}),
     (
-        Rule(0, 0),
-        Rule(0, 1, kind("a"), ("r1",)),
-        Rule(1, 1),
-        Rule(1, 2, Call("and", (kind("b"), same("id", "r1")))),
-        Rule(2, 2),
+        SraRule(0, 0),
+        SraRule(0, 1, kind("a"), ("r1",)),
+        SraRule(1, 1),
+        SraRule(1, 2, Call("and", (kind("b"), same("id", "r1")))),
+        SraRule(2, 2),
     ),
 )
 
@@ -78,14 +78,14 @@ def test_figure_9() -> None:
 
 
 def test_epsilons_move_without_reading() -> None:
-    automaton = Automaton(4, 0, frozenset({3}), (Rule(1, 2, kind("a")),), ((0, 1), (2, 3), (3, 0), (0, 3)))
+    automaton = Automaton(4, 0, frozenset({3}), (SraRule(1, 2, kind("a")),), ((0, 1), (2, 3), (3, 0), (0, 3)))
     assert automaton.enclose(0) == {0, 1, 3}
     assert [automaton.accepts(letters("a" * count)) for count in range(3)] == [True, True, True]
     assert not automaton.accepts(letters("b"))
 
 
 def test_a_window_bounds_the_length() -> None:
-    loop = Automaton(1, 0, frozenset({0}), (Rule(0, 0),), window=2)
+    loop = Automaton(1, 0, frozenset({0}), (SraRule(0, 0),), window=2)
     assert [loop.accepts(letters("a" * count)) for count in range(4)] == [True, True, True, False]
 
 
@@ -93,7 +93,7 @@ def test_a_window_bounds_the_length() -> None:
     "test", [same("v", "r"), Call("is_null", (Attribute("r", "v"),)), Call("not", (same("v", "r"),))]
 )
 def test_a_rule_on_an_unwritten_register_does_not_fire(test: Expr) -> None:
-    unwritten = Automaton(2, 0, frozenset({1}), (Rule(0, 1, test),))
+    unwritten = Automaton(2, 0, frozenset({1}), (SraRule(0, 1, test),))
     assert not unwritten.accepts([{"v": 1}])
 
 
@@ -102,7 +102,7 @@ def test_a_rule_reads_before_it_writes() -> None:
         2,
         0,
         frozenset({1}),
-        (Rule(0, 1, TRUE, ("r",)), Rule(1, 1, Call("!=", (same("v", "r").args)), ("r",))),  # type: ignore[union-attr]
+        (SraRule(0, 1, TRUE, ("r",)), SraRule(1, 1, Call("!=", (same("v", "r").args)), ("r",))),  # type: ignore[union-attr]
     )
     assert changes.accepts([{"v": value} for value in (1, 2, 1)])
     assert not changes.accepts([{"v": value} for value in (1, 2, 2)])
@@ -132,7 +132,7 @@ def test_only_automata_are_combined(other: Any) -> None:
 
 
 def test_values_that_do_not_compare() -> None:
-    greater = Automaton(2, 0, frozenset({1}), (Rule(0, 1, Call(">", (Attribute(CURRENT, "v"), Literal(1)))),))
+    greater = Automaton(2, 0, frozenset({1}), (SraRule(0, 1, Call(">", (Attribute(CURRENT, "v"), Literal(1)))),))
     with pytest.raises(DataError, match="does not fit the event"):
         greater.accepts([{"v": "text"}])
 
@@ -165,16 +165,16 @@ def test_its_representation_is_short() -> None:
         ({"states": 0}, "needs a state"),
         ({"start": 3}, "state 3 is not among the states 0 … 2"),
         ({"final": frozenset({-1})}, "state -1 is not among"),
-        ({"rules": (Rule(0, 7),)}, "state 7 is not among"),
+        ({"rules": (SraRule(0, 7),)}, "state 7 is not among"),
         ({"epsilons": ((5, 0),)}, "state 5 is not among"),
         ({"window": 0}, "a window is a whole number of events from 1, not 0"),
-        ({"rules": (Rule(0, 1, TRUE, ("s", "r")),)}, "out of order or twice"),
-        ({"rules": (Rule(0, 1, TRUE, ("r", "r")),)}, "out of order or twice"),
-        ({"rules": (Rule(0, 1, TRUE, (CURRENT,)),)}, "not a register"),
-        ({"rules": (Rule(0, 1, TRUE, ("",)),)}, "not a register"),
-        ({"rules": (Rule(0, 1, Variable("r")),)}, "the whole event r as a value"),
-        ({"rules": (Rule(0, 1, Call("sum", (Attribute("r", "v"),))),)}, r"sum\(\), which needs several events"),
-        ({"rules": (Rule(0, 1, Literal(1)),)}, "not a condition"),
+        ({"rules": (SraRule(0, 1, TRUE, ("s", "r")),)}, "out of order or twice"),
+        ({"rules": (SraRule(0, 1, TRUE, ("r", "r")),)}, "out of order or twice"),
+        ({"rules": (SraRule(0, 1, TRUE, (CURRENT,)),)}, "not a register"),
+        ({"rules": (SraRule(0, 1, TRUE, ("",)),)}, "not a register"),
+        ({"rules": (SraRule(0, 1, Variable("r")),)}, "the whole event r as a value"),
+        ({"rules": (SraRule(0, 1, Call("sum", (Attribute("r", "v"),))),)}, r"sum\(\), which needs several events"),
+        ({"rules": (SraRule(0, 1, Literal(1)),)}, "not a condition"),
     ],
 )
 def test_what_is_no_automaton_is_refused(fields: dict[str, Any], reason: str) -> None:

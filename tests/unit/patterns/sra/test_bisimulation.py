@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostinato.core.expressions import TRUE
-from ostinato.patterns.sra.automaton import Automaton, Rule
+from ostinato.patterns.sra.automaton import Automaton, SraRule
 from ostinato.patterns.sra.bisimulation import bisimulation_blocks
 
 STATES = 8
 states = st.integers(0, STATES - 1)
-rules = st.builds(Rule, states, states, st.just(TRUE), st.sampled_from([(), (), ("r",)]))
+rules = st.builds(SraRule, states, states, st.just(TRUE), st.sampled_from([(), (), ("r",)]))
 
 
 def naive(automaton: Automaton) -> list[int]:
@@ -28,7 +28,7 @@ def naive(automaton: Automaton) -> list[int]:
 
 @settings(max_examples=90)
 @given(st.frozensets(states), st.lists(rules, max_size=14))
-def test_blocks_are_as_few_as_can_be(final: frozenset[int], drawn: list[Rule]) -> None:
+def test_blocks_are_as_few_as_can_be(final: frozenset[int], drawn: list[SraRule]) -> None:
     automaton = Automaton(STATES, 0, final, tuple(drawn))
     blocks, meant = bisimulation_blocks(automaton), naive(automaton)
     pairs = [(one, other) for one in range(STATES) for other in range(one)]

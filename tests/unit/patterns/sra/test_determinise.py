@@ -8,7 +8,7 @@ import pytest
 from ostinato.core.expressions import CURRENT, TRUE, Attribute, Call, Expr, Literal, to_text
 from ostinato.errors import LimitError, OstinatoError
 from ostinato.patterns.sra import determinise as module
-from ostinato.patterns.sra.automaton import Automaton, Rule
+from ostinato.patterns.sra.automaton import Automaton, SraRule
 from ostinato.patterns.sra.determinise import determinise, is_deterministic, powerset
 from ostinato.patterns.sra.from_srem import build_sra
 from ostinato.patterns.syntax.srem.parse import parse
@@ -61,10 +61,10 @@ def test_figure_4c() -> None:
 def test_figure_10() -> None:
     """From {q2, q4}, of the conditions φ1 (q2 to q2), φ2 (q2 to q3) and φ3 (q4 to q5), each minterm to its subset."""
     rules = (
-        *(Rule(0, 2), Rule(0, 4)),
-        *(Rule(2, 2, flag("phi1")), Rule(2, 3, flag("phi2")), Rule(4, 5, flag("phi3"))),
+        *(SraRule(0, 2), SraRule(0, 4)),
+        *(SraRule(2, 2, flag("phi1")), SraRule(2, 3, flag("phi2")), SraRule(4, 5, flag("phi3"))),
         # so that the three targets differ, and each of them matters
-        *(Rule(2, 1, flag("end2")), Rule(3, 1, flag("end3")), Rule(5, 1, flag("end5"))),
+        *(SraRule(2, 1, flag("end2")), SraRule(3, 1, flag("end3")), SraRule(5, 1, flag("end5"))),
     )
     result = powerset(Automaton(6, 0, frozenset({1}), rules), 9)
     (first,) = result.leaving(result.start)
@@ -135,13 +135,13 @@ def test_the_narrower_window_holds(own: int | None, given: int | None, width: in
 
 
 def test_what_is_not_deterministic() -> None:
-    one, two = Rule(0, 1, flag("x")), Rule(0, 0, flag("y"))
+    one, two = SraRule(0, 1, flag("x")), SraRule(0, 0, flag("y"))
     assert not is_deterministic(Automaton(2, 0, frozenset({1}), (one, two)))
     assert is_deterministic(Automaton(2, 0, frozenset({1}), (one,)))
     assert not is_deterministic(Automaton(2, 0, frozenset({1}), (one,), ((0, 1),)))
     # the same target, but other registers: still two runs
-    assert not is_deterministic(Automaton(2, 0, frozenset({1}), (one, Rule(0, 1, TRUE, ("r",)))))
-    apart = Rule(0, 0, Call("!=", (Attribute(CURRENT, "x"), Literal(1))))
+    assert not is_deterministic(Automaton(2, 0, frozenset({1}), (one, SraRule(0, 1, TRUE, ("r",)))))
+    apart = SraRule(0, 0, Call("!=", (Attribute(CURRENT, "x"), Literal(1))))
     assert is_deterministic(Automaton(2, 0, frozenset({1}), (one, apart)))
 
 

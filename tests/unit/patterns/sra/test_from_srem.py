@@ -10,7 +10,7 @@ import pytest
 from ostinato.core.expressions import CURRENT, FALSE, TRUE, Attribute, Call, Literal
 from ostinato.errors import LimitError
 from ostinato.patterns.sra import explore
-from ostinato.patterns.sra.automaton import Automaton, Rule
+from ostinato.patterns.sra.automaton import Automaton, SraRule
 from ostinato.patterns.sra.definite_registers import make_registers_definite
 from ostinato.patterns.sra.epsilon import eliminate_epsilon
 from ostinato.patterns.sra.from_srem import build_sra
@@ -87,21 +87,21 @@ def test_epsilon_loops_end() -> None:
 
 
 def test_useless_states_and_rules_go() -> None:
-    rules = (Rule(2, 1), Rule(2, 3), Rule(0, 1), Rule(1, 1, FALSE), Rule(3, 3))
-    assert trim(Automaton(4, 2, frozenset({1}), rules)) == Automaton(2, 0, frozenset({1}), (Rule(0, 1),))
+    rules = (SraRule(2, 1), SraRule(2, 3), SraRule(0, 1), SraRule(1, 1, FALSE), SraRule(3, 3))
+    assert trim(Automaton(4, 2, frozenset({1}), rules)) == Automaton(2, 0, frozenset({1}), (SraRule(0, 1),))
 
 
 def test_only_states_that_behave_alike_are_merged() -> None:
-    same = Automaton(4, 0, frozenset({3}), (Rule(0, 1), Rule(0, 2), Rule(1, 3), Rule(2, 3)))
+    same = Automaton(4, 0, frozenset({3}), (SraRule(0, 1), SraRule(0, 2), SraRule(1, 3), SraRule(2, 3)))
     assert trim(same).states == 3
-    writes = replace(same, rules=(*same.rules[:3], Rule(2, 3, TRUE, ("r",))))
+    writes = replace(same, rules=(*same.rules[:3], SraRule(2, 3, TRUE, ("r",))))
     assert trim(writes).states == 4
 
 
 def test_long_chains_are_merged_quickly() -> None:
     width = 3_000
-    one = [Rule(state, state + 1) for state in range(width)]
-    other = [Rule(0, width + 1), *(Rule(state, state + 1) for state in range(width + 1, 2 * width - 1))]
+    one = [SraRule(state, state + 1) for state in range(width)]
+    other = [SraRule(0, width + 1), *(SraRule(state, state + 1) for state in range(width + 1, 2 * width - 1))]
     both = Automaton(2 * width, 0, frozenset({width, 2 * width - 1}), (*one, *other))
     assert trim(both).states == width + 1
 

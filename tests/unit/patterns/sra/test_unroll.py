@@ -6,7 +6,7 @@ import pytest
 
 from ostinato.core.expressions import CURRENT, Attribute, Call, Literal
 from ostinato.errors import OstinatoError
-from ostinato.patterns.sra.automaton import Automaton, Rule
+from ostinato.patterns.sra.automaton import Automaton, SraRule
 from ostinato.patterns.sra.from_srem import build_sra
 from ostinato.patterns.sra.unroll import unroll
 from ostinato.patterns.syntax.srem.parse import parse
@@ -76,9 +76,9 @@ def test_two_registers_with_the_same_event_are_one() -> None:
 
 def test_rules_that_read_an_empty_register_or_cannot_hold_go() -> None:
     x = Attribute(CURRENT, "x")
-    reads_nothing = Rule(1, 2, Call(">", (x, Attribute("r", "x"))))
-    cannot_hold = Rule(0, 2, Call("and", (Call(">", (x, Literal(1))), Call("<", (x, Literal(1))))))
-    assert unroll(Automaton(3, 0, frozenset({2}), (Rule(0, 1), reads_nothing, cannot_hold)), 5).rules == ()
+    reads_nothing = SraRule(1, 2, Call(">", (x, Attribute("r", "x"))))
+    cannot_hold = SraRule(0, 2, Call("and", (Call(">", (x, Literal(1))), Call("<", (x, Literal(1))))))
+    assert unroll(Automaton(3, 0, frozenset({2}), (SraRule(0, 1), reads_nothing, cannot_hold)), 5).rules == ()
 
 
 def test_the_narrower_window_holds() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from ostinato.core.expressions import CURRENT, Attribute, Call
 from ostinato.errors import LimitError
-from ostinato.patterns.sra.automaton import Automaton, Rule
+from ostinato.patterns.sra.automaton import Automaton, SraRule
 from ostinato.patterns.sra.from_srem import build_sra
 from ostinato.patterns.sra.witness import reason_empty, witness
 from ostinato.patterns.syntax.srem.parse import parse
@@ -72,14 +72,14 @@ def test_why_nothing_is_accepted(text: str, reason: str) -> None:
 
 def test_an_empty_register() -> None:
     reads = Call(">", (Attribute(CURRENT, "x"), Attribute("r", "x")))
-    pattern = Automaton(3, 0, frozenset({2}), (Rule(0, 1), Rule(1, 2, reads)))
+    pattern = Automaton(3, 0, frozenset({2}), (SraRule(0, 1), SraRule(1, 2, reads)))
     reason = "[x > r.x] reads the register r, which holds nothing then"
     assert reason_empty(pattern) == f"this pattern can never match, because {reason}"
 
 
 def test_no_way_to_an_end() -> None:
     reason = "this pattern can never match, because nothing leads from its start to an end"
-    assert reason_empty(Automaton(2, 0, frozenset({1}), (Rule(0, 0),))) == reason
+    assert reason_empty(Automaton(2, 0, frozenset({1}), (SraRule(0, 0),))) == reason
     assert reason_empty(Automaton(1, 0, frozenset(), ())) == reason
 
 

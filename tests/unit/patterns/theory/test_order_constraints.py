@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostinato.patterns.theory.order_constraints import Order
+from ostinato.patterns.theory.order_constraints import OrderConstraints
 
 
 @pytest.mark.parametrize(
@@ -18,16 +18,16 @@ from ostinato.patterns.theory.order_constraints import Order
     ],
 )
 def test_a_cycle_with_a_strict_edge_contradicts(edges: list[tuple[str, str, bool]], contradicts: bool) -> None:
-    assert Order(edges).contradicts_itself() == contradicts
+    assert OrderConstraints(edges).contradicts_itself() == contradicts
 
 
 def test_what_lies_on_a_cycle_is_equal() -> None:
-    order = Order([("a", "b", False), ("b", "c", False), ("c", "a", False), ("c", "d", False)])
+    order = OrderConstraints([("a", "b", False), ("b", "c", False), ("c", "a", False), ("c", "d", False)])
     assert order.equal("a", "c")
     assert not order.equal("a", "d")
     assert not order.equal("a", "elsewhere")
 
 
 def test_parts_are_connected_in_either_direction() -> None:
-    order = Order([("a", "b", True), ("c", "b", False), ("d", "e", False)])
+    order = OrderConstraints([("a", "b", True), ("c", "b", False), ("d", "e", False)])
     assert list(order.parts()) == [["a", "b", "c"], ["d", "e"]]

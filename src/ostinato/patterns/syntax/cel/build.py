@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lark import Token
 
 
-class Builder(SharedBuilder):
+class CelBuilder(SharedBuilder):
     """CEL's own rules."""
 
     # The query and its clauses.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ostinato.core.expressions import COMPARISONS
 from ostinato.core.text import messages
-from ostinato.core.text.messages import Advice, Place, Slip, Wording
+from ostinato.core.text.messages import Advice, ErrorPlace, Slip, Wording
 from ostinato.errors import QueryError, did_you_mean
 from ostinato.patterns.syntax.languages import SREM
 
@@ -43,12 +43,12 @@ def syntax_error(text: str, error: UnexpectedInput) -> QueryError:
     return messages.syntax_error(text, error, _WORDING, _SLIPS)
 
 
-def _in_formula(place: Place) -> bool:
+def _in_formula(place: ErrorPlace) -> bool:
     """After a complete formula, so that `;` could follow."""
     return "_SEMICOLON" in place.accepts
 
 
-def _filtered(place: Place) -> bool:
+def _filtered(place: ErrorPlace) -> bool:
     """After FILTER, in the same brackets."""
     filtered = [False]
     for word in place.before:
@@ -64,7 +64,7 @@ def _filtered(place: Place) -> bool:
 # Slips: each looks at the place and returns advice if it knows what was meant. The first advice counts.
 
 
-def _foreign_operator(place: Place) -> Advice | None:
+def _foreign_operator(place: ErrorPlace) -> Advice | None:
     conjunction = _JOIN_EVENTS if _in_formula(place) and not place.in_condition else "write AND"
     fixes = {
         "&&": conjunction,
@@ -79,7 +79,7 @@ def _foreign_operator(place: Place) -> Advice | None:
     return messages.advise_operator(place, "CEL", fixes)
 
 
-def _select_list(place: Place) -> Advice | None:
+def _select_list(place: ErrorPlace) -> Advice | None:
     words = [word.upper() for word in place.before]
     if words[:1] != ["SELECT"] or "WHERE" in words:
         return None
@@ -93,19 +93,19 @@ def _select_list(place: Place) -> Advice | None:
     return None
 
 
-def _consume_mode(place: Place) -> Advice | None:
+def _consume_mode(place: ErrorPlace) -> Advice | None:
     if place.last(2) != "CONSUME":
         return None
     return Advice(place.reason, did_you_mean(place.found.upper(), ("NONE", "PARTITION", "ANY")))
 
 
-def _where_for_filter(place: Place) -> Advice | None:
+def _where_for_filter(place: ErrorPlace) -> Advice | None:
     if place.found.upper() != "WHERE" or not _in_formula(place):
         return None
     return Advice("conditions on events come after FILTER", "write FILTER instead of WHERE")
 
 
-def _two_events(place: Place) -> Advice | None:
+def _two_events(place: ErrorPlace) -> Advice | None:
     """A word after a complete event: AS, FILTER or `;` was forgotten."""
     if not _in_formula(place) or not (place.found[:1].isalpha() or place.found[:1] in "_`") or place.found == "":
         return None
@@ -118,7 +118,7 @@ def _two_events(place: Place) -> Advice | None:
     return Advice(place.reason, f"put `;` (and then) or OR before {place.found}")
 
 
-def _joined_events(place: Place) -> Advice | None:
+def _joined_events(place: ErrorPlace) -> Advice | None:
     if not _in_formula(place):
         return None
     if place.found.upper() == "AND":
@@ -133,26 +133,26 @@ def _joined_events(place: Place) -> Advice | None:
     return None
 
 
-def _after_filter(place: Place) -> Advice | None:
+def _after_filter(place: ErrorPlace) -> Advice | None:
     if not _filtered(place) or place.found.upper() not in (";", ":", ":+", "AS"):
         return None
     reason = f"FILTER tests everything before it in its brackets, so `{place.found}` cannot follow"
     return Advice(reason, "put brackets around the filtered part: (T AS x FILTER x.v > 3) ; H AS y")
 
 
-def _repeat_after_filter(place: Place) -> Advice | None:
+def _repeat_after_filter(place: ErrorPlace) -> Advice | None:
     if place.last() != "+" or "NUMBER" not in place.accepts or place.found not in ("", ")", "]", ";"):
         return None
     return Advice(place.reason, "to repeat a filtered event, bracket it first: (T AS x FILTER x.v > 3)+")
 
 
-def _count_star(place: Place) -> Advice | None:
+def _count_star(place: ErrorPlace) -> Advice | None:
     if place.found != "*" or place.last() != "(":
         return None
     return Advice(place.reason, "count(x) counts the events of variable x")
 
 
-def _out_of_order(place: Place) -> Advice | None:
+def _out_of_order(place: ErrorPlace) -> Advice | None:
     if place.found.upper() not in ("FILTER", "OR", ";", ":", "+", ":+") or _in_formula(place) or place.in_condition:
         return None
     if "_WITHIN" not in place.accepts:

@@ -19,13 +19,13 @@ def parse(text: str) -> Query:
     """The query that `text` states. Raises QueryError with the place, the reason and a likely fix."""
     from lark.exceptions import UnexpectedInput
 
-    from ostinato.patterns.syntax.cel.build import Builder
+    from ostinato.patterns.syntax.cel.build import CelBuilder
     from ostinato.patterns.syntax.cel.messages import syntax_error
 
     try:
         tree = load_parser(__package__, "query").parse(text)
         _name_bare_events(tree)
-        query: Query = Builder(text).build(tree)
+        query: Query = CelBuilder(text).build(tree)
         return query
     except UnexpectedInput as error:
         raise syntax_error(text, error) from None

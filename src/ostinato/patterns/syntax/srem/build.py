@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _NEVER_TRUE_OR_FALSE = (*ex.ARITHMETIC, *ex.NUMERIC_FUNCTIONS, *ex.STRING_FUNCTIONS)
 
 
-class Builder(SharedBuilder):
+class SremBuilder(SharedBuilder):
     """SREM's own rules. In a test, a name without an owner is an attribute of the current event."""
 
     def pattern(self, _: Span, expression: Expression, *clauses: Clause) -> n.SremPattern:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ostinato.core.expressions import COMPARISONS
 from ostinato.core.text import messages
-from ostinato.core.text.messages import Advice, Place, Slip, Wording
+from ostinato.core.text.messages import Advice, ErrorPlace, Slip, Wording
 from ostinato.errors import QueryError
 from ostinato.patterns.syntax.languages import CEL
 
@@ -40,16 +40,16 @@ def syntax_error(text: str, error: UnexpectedInput) -> QueryError:
     return messages.syntax_error(text, error, _WORDING, _SLIPS)
 
 
-def _between_tests(place: Place) -> bool:
+def _between_tests(place: ErrorPlace) -> bool:
     """After a complete test, so that `|` could follow."""
     return "_BAR" in place.accepts
 
 
-def _test_expected(place: Place) -> bool:
+def _test_expected(place: ErrorPlace) -> bool:
     return {"TRUE", "_LSQB"} <= place.accepts and "NUMBER" not in place.accepts
 
 
-def _of_cel(place: Place) -> Advice | None:
+def _of_cel(place: ErrorPlace) -> Advice | None:
     """Words of CEL; SREM has others for the same."""
     fixes = {
         ";": "write `. true* .` for `and then, skipping anything`",
@@ -67,14 +67,14 @@ def _of_cel(place: Place) -> Advice | None:
     return Advice(f"`{place.found}` belongs to CEL, not to SREM", fixes[place.found.upper()])
 
 
-def _negated(place: Place) -> Advice | None:
+def _negated(place: ErrorPlace) -> Advice | None:
     if place.found.upper() not in ("NOT", "~", "!") or not _test_expected(place):
         return None
     fix = "negate its condition: [NOT a > 1]; for all strings but those of a whole pattern, ~query.automaton"
     return Advice(f"`{place.found}` cannot stand before a test", fix)
 
 
-def _foreign_operator(place: Place) -> Advice | None:
+def _foreign_operator(place: ErrorPlace) -> Advice | None:
     fixes = {
         "&&": "write AND" if place.in_condition else "write `.` for `and then`",
         "&": "write AND" if place.in_condition else "write `.` for `and then`",
@@ -90,7 +90,7 @@ def _foreign_operator(place: Place) -> Advice | None:
     return messages.advise_operator(place, "SREM", fixes)
 
 
-def _stored_where(place: Place) -> Advice | None:
+def _stored_where(place: ErrorPlace) -> Advice | None:
     if (place.found, place.after) == ("-", ">") and "_ARROW" in place.accepts:
         return Advice(place.reason, "write -> without a space")
     if place.found == "->" and _between_tests(place):
@@ -102,7 +102,7 @@ def _stored_where(place: Place) -> Advice | None:
     return None
 
 
-def _bare_condition(place: Place) -> Advice | None:
+def _bare_condition(place: ErrorPlace) -> Advice | None:
     """A word where a test is expected: its brackets were forgotten."""
     if not place.found[:1].isalnum() and place.found[:1] not in ("_", "`", "'"):
         return None
@@ -116,7 +116,7 @@ def _bare_condition(place: Place) -> Advice | None:
     return Advice(place.reason, f"write a condition in brackets: [{shown}]")
 
 
-def _dangling(place: Place) -> Advice | None:
+def _dangling(place: ErrorPlace) -> Advice | None:
     words = (".", "|", ",", "OR", "AND")
     if place.found in ("", ")", "]", *messages.CLAUSES) and place.last() in words:
         return Advice(place.reason, f"remove the last `{place.before[-1]}`, or complete it")
@@ -129,7 +129,7 @@ def _dangling(place: Place) -> Advice | None:
     return None
 
 
-def _out_of_order(place: Place) -> Advice | None:
+def _out_of_order(place: ErrorPlace) -> Advice | None:
     if place.found not in (".", "|", "*", "+", "?", "->", "[", "(") or "_WITHIN" not in place.accepts:
         return None
     return Advice(place.reason, f"clauses come last: move `{place.found}` and what follows before them")

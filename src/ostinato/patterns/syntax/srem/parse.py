@@ -16,11 +16,11 @@ def parse(text: str) -> n.SremPattern:
     """The pattern that `text` states. Raises QueryError with the place, the reason and a likely fix."""
     from lark.exceptions import UnexpectedInput
 
-    from ostinato.patterns.syntax.srem.build import Builder
+    from ostinato.patterns.syntax.srem.build import SremBuilder
     from ostinato.patterns.syntax.srem.messages import syntax_error
 
     try:
-        pattern: n.SremPattern = Builder(text).build(load_parser(__package__, "pattern").parse(text))
+        pattern: n.SremPattern = SremBuilder(text).build(load_parser(__package__, "pattern").parse(text))
         _check_reads(pattern.expression, frozenset())
         return pattern
     except UnexpectedInput as error:
