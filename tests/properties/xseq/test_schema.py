@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.documents.schema.dtd import from_sample
+from ostinato.documents.schema.sample import from_sample
 from ostinato.xseq.plan.schema_passes import optimise, rebuild_path
 from ostinato.xseq.semantics.tree import read_xml
 from ostinato.xseq.syntax import nodes as n

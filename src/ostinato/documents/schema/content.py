@@ -9,31 +9,31 @@ from ostinato.documents.schema.model import ElementType
 
 
 @dataclass(frozen=True)
-class Name:
+class ChildName:
     name: str
 
 
 @dataclass(frozen=True)
-class Sequence:
+class ContentSequence:
     parts: tuple[Content, ...]
 
 
 @dataclass(frozen=True)
-class Choice:
+class ContentChoice:
     """One of the parts; without parts, none can be."""
 
     parts: tuple[Content, ...]
 
 
 @dataclass(frozen=True)
-class Repeated:
+class RepeatedContent:
     body: Content
     least: int = 0  # 0 or more than 0
     many: bool = False
 
 
-Content = Name | Sequence | Choice | Repeated
-EMPTY = Sequence(())
+Content = ChildName | ContentSequence | ContentChoice | RepeatedContent
+EMPTY = ContentSequence(())
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,11 @@ def element_type(content: Content, *, attributes: frozenset[str] = frozenset(), 
     )
 
 
-def mixed(names: frozenset[str]) -> Content:
+def any_order(names: frozenset[str]) -> Content:
     """Any number of those elements in any order."""
-    return Repeated(Choice(tuple(Name(name) for name in sorted(names))), many=True) if names else EMPTY
+    return (
+        RepeatedContent(ContentChoice(tuple(ChildName(name) for name in sorted(names))), many=True) if names else EMPTY
+    )
 
 
 _NONE: frozenset[str] = frozenset()
@@ -73,10 +75,10 @@ _NONE: frozenset[str] = frozenset()
 
 def _facts(content: Content) -> _Facts:
     match content:
-        case Name():
+        case ChildName():
             one = frozenset({content.name})
             return _Facts(False, one, one, frozenset(), Counter(one))
-        case Sequence():
+        case ContentSequence():
             whole = _Facts(True, _NONE, _NONE, frozenset(), Counter())
             for part in map(_facts, content.parts):
                 between = frozenset((before, after) for before in whole.last for after in part.first)
@@ -88,7 +90,7 @@ def _facts(content: Content) -> _Facts:
                     whole.counts + part.counts,
                 )
             return whole
-        case Choice():
+        case ContentChoice():
             inner = [_facts(part) for part in content.parts]
             counts: Counter[str] = Counter()
             for part in inner:
@@ -100,7 +102,7 @@ def _facts(content: Content) -> _Facts:
                 frozenset().union(*(part.follows for part in inner)),
                 counts,
             )
-        case Repeated():
+        case RepeatedContent():
             body = _facts(content.body)
             nullable = body.nullable or content.least == 0
             if not content.many:

@@ -1,79 +1,26 @@
-"""Schemas from a DTD and from sample documents."""
+"""Schemas from a DTD."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import replace
 
-from ostinato.documents.nested_words import Letter, Mark
-from ostinato.documents.schema.content import EMPTY, Choice, Content, Name, Repeated, Sequence, element_type, mixed
-from ostinato.documents.schema.model import DOCUMENT, ElementType, Schema
+from ostinato.documents.schema.content import (
+    EMPTY,
+    ChildName,
+    Content,
+    ContentChoice,
+    ContentSequence,
+    RepeatedContent,
+    any_order,
+    element_type,
+)
+from ostinato.documents.schema.model import ElementType, Schema
 from ostinato.errors import DataError, LimitError
 
 EXPANDED = 1_000_000  # characters that a DTD may grow to by its parameter entities
 DEPTH = 200  # brackets in brackets of a content model
-
-# --- samples
-
-
-@dataclass
-class _Seen:
-    """What was seen in the elements of one name so far."""
-
-    children: set[str] = field(default_factory=set)
-    many: set[str] = field(default_factory=set)
-    first: set[str] = field(default_factory=set)
-    follows: dict[str, set[str]] = field(default_factory=dict)
-    attributes: set[str] = field(default_factory=set)
-    text: bool = False
-
-    def child(self, name: str, before: list[str]) -> None:
-        """An element of that name after those of the list, each once, the last at the end."""
-        self.children.add(name)
-        if not before:
-            self.first.add(name)
-        else:
-            self.follows.setdefault(before[-1], set()).add(name)
-        if name in before:
-            self.many.add(name)
-            before.remove(name)
-        before.append(name)
-
-    def type(self) -> ElementType:
-        follows = {name: frozenset(after) for name, after in self.follows.items()}
-        return ElementType(
-            frozenset(self.children),
-            frozenset(self.many),
-            frozenset(self.first),
-            follows,
-            frozenset(self.attributes),
-            self.text,
-        )
-
-
-def from_sample(words: Iterable[Iterable[Letter]], *, source: str = "sample") -> Schema:
-    """What occurs in the documents of a sample; assumed of others, so that these must be checked."""
-    seen: dict[str, _Seen] = {DOCUMENT: _Seen()}
-    for word in words:
-        stack: list[tuple[_Seen, list[str]]] = [(seen[DOCUMENT], [])]
-        for letter in word:
-            parent, before = stack[-1]
-            match letter.mark:
-                case Mark.OPEN:
-                    parent.child(letter.name, before)
-                    stack.append((seen.setdefault(letter.name, _Seen()), []))
-                case Mark.CLOSE:
-                    stack.pop()
-                case Mark.ATTRIBUTE:
-                    parent.attributes.add(letter.name)
-                case Mark.TEXT:
-                    parent.text = True
-    roots = frozenset(seen.pop(DOCUMENT).children)
-    return Schema(roots, {name: each.type() for name, each in seen.items()}, source, assumed=True)
-
-
-# --- DTDs
 
 _NAME = r"[^\s<>()|,?*+%&;'\"=/\[\]]+"
 _DECLARATION = re.compile(
@@ -196,12 +143,12 @@ def _model(name: str, model: str, every: frozenset[str], source: str) -> Element
     if model == "EMPTY":
         return element_type(EMPTY)
     if model == "ANY":
-        return element_type(mixed(every))
+        return element_type(any_order(every))
     tokens = _TOKEN.findall(model)
     if _TOKEN.sub("", model).strip() or not tokens or tokens[0] != "(":
         raise DataError(f"cannot read the content model of `{name}`: {model!r}", source=source)
     if "#PCDATA" in tokens:
-        return element_type(mixed(frozenset(token for token in tokens if token not in ("#PCDATA", *"()|*,?+"))))
+        return element_type(any_order(frozenset(token for token in tokens if token not in ("#PCDATA", *"()|*,?+"))))
     reader = _ModelReader(name, tokens, source)
     return element_type(reader.whole())
 
@@ -237,14 +184,14 @@ class _ModelReader:
                 parts.append(self._particle(depth + 1))
             if sign != ")" or len(signs) > 1:
                 raise self._wrong()
-            content = Choice(tuple(parts)) if signs == {"|"} else Sequence(tuple(parts))
+            content = ContentChoice(tuple(parts)) if signs == {"|"} else ContentSequence(tuple(parts))
         elif token in "|,?*+)":
             raise self._wrong()
         else:
-            content = Name(token)
+            content = ChildName(token)
         if self._at < len(self._tokens) and self._tokens[self._at] in "?*+":
             sign = self._next()
-            return Repeated(content, least=int(sign == "+"), many=sign in "*+")
+            return RepeatedContent(content, least=int(sign == "+"), many=sign in "*+")
         return content
 
     def _wrong(self) -> DataError:

@@ -23,7 +23,7 @@ def load_schema(path: str | os.PathLike[str]) -> Schema:
 
         return from_xsd(file)
     from ostinato.documents.nested_words import letters_of_source
-    from ostinato.documents.schema.dtd import from_sample
+    from ostinato.documents.schema.sample import from_sample
     from ostinato.documents.xml.tokeniser import XmlSource
 
     return from_sample([letters_of_source(XmlSource(file))], source=file.name)

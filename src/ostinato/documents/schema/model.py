@@ -1,6 +1,6 @@
 """What can occur in a document: which elements hold which, in what order, with what attributes.
 
-A schema is read from a DTD, an XML Schema or a sample (schema_read.py, schema_xsd.py). It never says that something
+A schema is read from a DTD, an XML Schema or a sample (dtd.py, xsd.py, sample.py). It never says that something
 must occur, only that other things cannot; so reading it too widely is harmless, too narrowly is not.
 """
 

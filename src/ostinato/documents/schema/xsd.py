@@ -6,7 +6,15 @@ import os
 from pathlib import Path
 from xml.etree import ElementTree
 
-from ostinato.documents.schema.content import EMPTY, Choice, Content, Name, Repeated, Sequence, element_type
+from ostinato.documents.schema.content import (
+    EMPTY,
+    ChildName,
+    Content,
+    ContentChoice,
+    ContentSequence,
+    RepeatedContent,
+    element_type,
+)
 from ostinato.documents.schema.model import ElementType, Schema
 from ostinato.errors import DataError
 
@@ -132,7 +140,7 @@ class _Reader:
                     pass
                 case _:
                     raise self._outside(child)
-        return Sequence(tuple(contents)), frozenset(attributes)
+        return ContentSequence(tuple(contents)), frozenset(attributes)
 
     def _extended(self, node: Node, depth: int) -> tuple[Content, frozenset[str]]:
         content, attributes = self._inside(node, depth)
@@ -140,7 +148,7 @@ class _Reader:
         if base is None:
             return content, attributes
         before, more = self._inside(base, depth)
-        return Sequence((before, content)), attributes | more
+        return ContentSequence((before, content)), attributes | more
 
     def _particle(self, node: Node, depth: int) -> Content:
         if depth > _DEPTH:
@@ -148,22 +156,26 @@ class _Reader:
         content: Content
         match _kind(node):
             case "element":
-                content = Name(self._declared(node))
+                content = ChildName(self._declared(node))
             case "sequence":
-                content = Sequence(self._parts(node, depth))
+                content = ContentSequence(self._parts(node, depth))
             case "choice":
-                content = Choice(self._parts(node, depth))
+                content = ContentChoice(self._parts(node, depth))
             case "all":
-                content = Repeated(Choice(self._parts(node, depth)), many=True)  # any order
+                content = RepeatedContent(ContentChoice(self._parts(node, depth)), many=True)  # any order
             case "group":
                 group = self._global("group", node.attrib["ref"], node)
-                content = Sequence(self._parts(group, depth))
+                content = ContentSequence(self._parts(group, depth))
             case _:
                 raise self._outside(node)
         least, most = node.attrib.get("minOccurs", "1"), node.attrib.get("maxOccurs", "1")
         if most == "0":
             return EMPTY
-        return content if (least, most) == ("1", "1") else Repeated(content, least=int(least != "0"), many=most != "1")
+        return (
+            content
+            if (least, most) == ("1", "1")
+            else RepeatedContent(content, least=int(least != "0"), many=most != "1")
+        )
 
     def _parts(self, node: Node, depth: int) -> tuple[Content, ...]:
         return tuple(self._particle(child, depth + 1) for child in node if _kind(child) not in _SKIPPED)

@@ -32,13 +32,13 @@ from ostinato.xseq.paper.fragments import (
 from ostinato.xseq.paper.vpa import BOTTOM, VPA, Guard, State, VPAMove
 from ostinato.xseq.plan.local_tests import is_local, predicate_text
 from ostinato.xseq.syntax import nodes as n
-from ostinato.xseq.syntax.variables import endless_variables, walk
+from ostinato.xseq.syntax.variables import endless_variables
 
 
 def construct(query: n.Query | n.Path) -> VPA:
     """The automaton of a query's path; QueryError if the path leaves the forward fragment."""
     path, partition = (query.path, query.partition) if isinstance(query, n.Query) else (query, None)
-    defined = {each.variable: each.body for each in walk(path) if isinstance(each, n.Define)}
+    defined = {each.variable: each.body for each in n.subpaths(path) if isinstance(each, n.Define)}
     builder = _Builder(None if partition is None else partition.attribute, endless_variables(defined))
     whole = builder.build(path)
     joined = remove_silent_moves(whole, builder.silents)

@@ -8,13 +8,13 @@ from ostinato.errors import QueryError
 from ostinato.xseq.paper.productions import ANY, Both, CXSeq, Direction, LabelTest, Sort, Starred, Variable, VStep, Walk
 from ostinato.xseq.plan.local_tests import is_local
 from ostinato.xseq.syntax import nodes as n
-from ostinato.xseq.syntax.variables import endless_variables, walk
+from ostinato.xseq.syntax.variables import endless_variables
 
 
 def productions(path: n.Path) -> CXSeq:
     """K with S(v0) = the pairs of nodes that a walk along the path joins."""
     builder = _Builder(
-        endless_variables({each.variable: each.body for each in walk(path) if isinstance(each, n.Define)})
+        endless_variables({each.variable: each.body for each in n.subpaths(path) if isinstance(each, n.Define)})
     )
     return CXSeq(builder.build(path), tuple(builder.made))
 

@@ -12,11 +12,9 @@ from ostinato.xseq.syntax.parse import parse
 from ostinato.xseq.syntax.variables import (
     definitions,
     every_operand,
-    nested_operands,
     references,
     repeating_variables,
     variables,
-    walk,
     yields,
 )
 from ostinato.xseq.syntax.warnings import prefer_sql_hint
@@ -55,7 +53,7 @@ def check(query: n.Query) -> None:
 
 def _check_kinds(query: n.Query) -> None:
     defined = definitions(query)
-    for node in walk(query.path):
+    for node in n.subpaths(query.path):
         if isinstance(node, n.Step) and node.variable in defined:
             raise QueryError(
                 f"${node.variable} stands for a path, and cannot be bound to a node as well",
@@ -78,7 +76,7 @@ def _check_reference(reference: n.Reference, query: n.Query) -> None:
         fix = f"name a variable in it: {alias}(${name}) ${first}@a"
         raise QueryError(f"${name} stands for a path, not for a node", span=span, fix=fix)
     if name not in bound:
-        named = any(isinstance(node, n.Step) and node.test.name == name for node in walk(query.path))
+        named = any(isinstance(node, n.Step) and node.test.name == name for node in n.subpaths(query.path))
         meant = f"`{name}` in the path is an element: write ${name} there" if named else _similar(name, bound)
         raise QueryError(f"${name} is never bound in the path", span=span, fix=meant)
     if within is not None and name not in _bound_in(within, defined):
@@ -97,7 +95,9 @@ def _bound_in(name: str, defined: dict[str, n.Define]) -> tuple[str, ...]:
     """The step variables of a definition and of those that it calls."""
     names = (name, *sorted(yields(defined)[name]))
     bodies = [defined[other].body for other in names]
-    return tuple(node.variable for body in bodies for node in walk(body) if isinstance(node, n.Step) and node.variable)
+    return tuple(
+        node.variable for body in bodies for node in n.subpaths(body) if isinstance(node, n.Step) and node.variable
+    )
 
 
 # Values.
@@ -114,7 +114,7 @@ def _check_aggregates(query: n.Query) -> None:
 
 def _check_aggregate(aggregate: n.Aggregate, several: frozenset[str]) -> None:
     name = aggregate.function
-    found = list(nested_operands(aggregate.operand))
+    found = list(n.nested_operands(aggregate.operand))
     for operand in found:
         if isinstance(operand, n.Aggregate):
             fix = f"{name}() of a match or of all matches, not of both: keep one of the two"
@@ -136,7 +136,7 @@ def _ranged(operand: n.Operand, several: frozenset[str]) -> list[str]:
     return sorted(
         {
             part.variable
-            for part in nested_operands(operand)
+            for part in n.nested_operands(operand)
             if isinstance(part, n.Reference)
             and part.alias in (n.Alias.PLAIN, n.Alias.PREV)
             and part.variable in several
@@ -167,7 +167,7 @@ def _check_columns(query: n.Query) -> None:
 
 
 def _check_steps(path: n.Path) -> None:
-    for node in walk(path):
+    for node in n.subpaths(path):
         if isinstance(node, n.Step):
             _check_text(node)
             if node.predicates and _is_leaf(node):

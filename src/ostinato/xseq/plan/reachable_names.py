@@ -24,7 +24,7 @@ class Reach:
 
     def __init__(self, schema: Schema, path: n.Path) -> None:
         self.schema = schema
-        self._definitions = {each.variable: each for each in _defines(path)}
+        self._definitions = {each.variable: each for each in n.subpaths(path) if isinstance(each, n.Define)}
         self._endless = endless_variables({name: define.body for name, define in self._definitions.items()})
         self._again: dict[str, Places] = {}  # inside a definition: where its variable stands again
 
@@ -144,14 +144,3 @@ def _passes(test: n.NodeTest, axis: n.Axis, place: str) -> bool:
             return is_element(place)
         case n.Kind.NAME:
             return place == test.name and is_element(place)
-
-
-def _defines(path: n.Path) -> Iterator[n.Define]:
-    if isinstance(path, n.Define):
-        yield path
-    if isinstance(path, n.Step):
-        for each in path.predicates:
-            if isinstance(each, n.Exists):
-                yield from _defines(each.path)
-    for part in n.parts(path):
-        yield from _defines(part)

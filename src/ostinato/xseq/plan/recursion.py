@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from ostinato.errors import QueryError
 from ostinato.xseq.syntax import nodes as n
-from ostinato.xseq.syntax.variables import calls_and_definitions, definitions, walk, yields
+from ostinato.xseq.syntax.variables import calls_and_definitions, definitions, yields
 
 
 def check_definitions(query: n.Query) -> None:
     defined = definitions(query)
-    for node in walk(query.path):
+    for node in n.subpaths(query.path):
         if isinstance(node, n.Define) and defined[node.variable] is not node:
             raise QueryError(
                 f"${node.variable} is defined twice",

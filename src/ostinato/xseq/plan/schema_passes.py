@@ -10,7 +10,6 @@ from ostinato.xseq.plan.local_tests import reads_as_number
 from ostinato.xseq.plan.reachable_names import Places, Reach, is_element
 from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.format import condition_text, path_text
-from ostinato.xseq.syntax.variables import walk
 
 _EXPLORED = 10_000  # (element, steps taken) pairs looked at before a prefix is left as it is
 
@@ -45,7 +44,7 @@ _ANY = n.NodeTest(n.Kind.ANY)
 def name_steps(query: n.Query, schema: Schema | None = None) -> tuple[n.Query, tuple[PassNote, ...]]:
     """`tag($X) = 'a'` as a name test on the steps that bind X."""
     tests: dict[str, set[n.NodeTest]] = {}
-    for step in walk(query.path):
+    for step in n.subpaths(query.path):
         if isinstance(step, n.Step) and step.variable is not None:
             tests.setdefault(step.variable, set()).add(step.test)
     names: dict[str, str] = {}
@@ -127,7 +126,7 @@ _STAY = n.Step(n.Axis.SELF, n.NodeTest(n.Kind.NODE))
 def _binds(path: n.Path) -> bool:
     """Whether the path binds variables; then it stays, for what is returned or counted may speak of them."""
     return any(
-        isinstance(each, n.Define | n.Call) or getattr(each, "variable", None) is not None for each in walk(path)
+        isinstance(each, n.Define | n.Call) or getattr(each, "variable", None) is not None for each in n.subpaths(path)
     )
 
 

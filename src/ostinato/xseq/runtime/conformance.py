@@ -16,7 +16,6 @@ from ostinato.documents.tokens import ATTR, OPEN, Names, Tokens
 from ostinato.errors import DataError, Message, Option
 from ostinato.xseq.kernels.conform import Open, Rules, first_break
 from ostinato.xseq.syntax import nodes as n
-from ostinato.xseq.syntax.variables import walk
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class RequiredParts:
 
 
 def required_parts(path: n.Path) -> RequiredParts:
-    steps = [each for each in walk(path) if isinstance(each, n.Step)]
+    steps = [each for each in n.subpaths(path) if isinstance(each, n.Step)]
     to_attributes = [step.test for step in steps if step.axis is n.Axis.ATTRIBUTE]
     named = all(test.kind is n.Kind.NAME for test in to_attributes)
     text = any(step.test.kind in (n.Kind.TEXT, n.Kind.NODE) for step in steps)

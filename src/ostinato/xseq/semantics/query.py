@@ -1,7 +1,7 @@
 """What an XSeq query means, straight from its definition (XSeq paper, section 5), for small documents.
 
-Nothing here is shared with the automata: this is what they are tested against. The axes are in xseq_axes.py, the walks
-along paths in xseq_walks.py, operands and conditions in xseq_values.py.
+Nothing here is shared with the automata: this is what they are tested against. The axes are in axes.py, the walks
+along paths in walks.py, operands and conditions in values.py.
 """
 
 from __future__ import annotations

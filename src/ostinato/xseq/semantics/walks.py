@@ -109,7 +109,7 @@ class Walks:
 
     def _star(self, body: n.Path, walk: Walk, rounds: Rounds) -> list[Walk]:
         """Round after round. No two of them begin at the same node: such rounds could go on for ever."""
-        nothing_bound = not any(_binds(each) for each in _everything(body))
+        nothing_bound = not any(_binds(each) for each in n.subpaths(body))
         found = [walk]
         begins: set[tuple[Walk, frozenset[Node]]] = {(walk, frozenset())}  # of another round, and of those before it
         while begins:
@@ -152,22 +152,12 @@ class Walks:
 
 def definitions(path: n.Path) -> Iterator[n.Define]:
     """Every definition of a path variable, also in predicates and in definitions."""
-    return (each for each in _everything(path) if isinstance(each, n.Define))
+    return (each for each in n.subpaths(path) if isinstance(each, n.Define))
 
 
 def all_steps(path: n.Path) -> Iterator[n.Step]:
     """Every step whose variable the path binds, those in predicates among them."""
-    return (each for each in _everything(path) if isinstance(each, n.Step))
-
-
-def _everything(path: n.Path) -> Iterator[n.Path]:
-    yield path
-    if isinstance(path, n.Step):
-        for predicate in path.predicates:
-            if isinstance(predicate, n.Exists):
-                yield from _everything(predicate.path)
-    for part in n.parts(path):
-        yield from _everything(part)
+    return (each for each in n.subpaths(path) if isinstance(each, n.Step))
 
 
 def _binds(path: n.Path) -> bool:

@@ -1,4 +1,4 @@
-"""From lark's tree of an XSeq query to nodes: clauses and paths. Values and conditions are in xseq_operands.py."""
+"""From lark's tree of an XSeq query to nodes: clauses and paths. Values and conditions are in operands.py."""
 
 from __future__ import annotations
 

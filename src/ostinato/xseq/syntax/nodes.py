@@ -282,6 +282,17 @@ def parts(path: Path) -> tuple[Path, ...]:
             return ()
 
 
+def subpaths(path: Path) -> Iterator[Path]:
+    """The path and every path in it, those of `[p]` included, in the order they are written."""
+    yield path
+    if isinstance(path, Step):
+        for predicate in path.predicates:
+            if isinstance(predicate, Exists):
+                yield from subpaths(predicate.path)
+    for part in parts(path):
+        yield from subpaths(part)
+
+
 def first_round(define: Define) -> Path:
     """The body as it is walked where the definition stands; further rounds and calls elsewhere walk `define.body`."""
     return define.body if define.entry is None else with_first_axis(define.body, define.entry)
@@ -325,8 +336,8 @@ def operands(condition: Condition) -> Iterator[Operand]:
     """Every operand of a condition, nested ones included."""
     match condition:
         case Comparison():
-            yield from _inside(condition.left)
-            yield from _inside(condition.right)
+            yield from nested_operands(condition.left)
+            yield from nested_operands(condition.right)
         case And() | Or():
             for part in condition.parts:
                 yield from operands(part)
@@ -334,11 +345,12 @@ def operands(condition: Condition) -> Iterator[Operand]:
             yield from operands(condition.part)
 
 
-def _inside(operand: Operand) -> Iterator[Operand]:
+def nested_operands(operand: Operand) -> Iterator[Operand]:
+    """The operand and every operand in it."""
     yield operand
     match operand:
         case Arithmetic():
-            yield from _inside(operand.left)
-            yield from _inside(operand.right)
+            yield from nested_operands(operand.left)
+            yield from nested_operands(operand.right)
         case Negative() | Aggregate():
-            yield from _inside(operand.operand)
+            yield from nested_operands(operand.operand)

@@ -63,7 +63,7 @@ def _grammar() -> Lark:
     from lark.lexer import Lexer
 
     class XSeqLexer(Lexer):
-        """The words of xseq_tokens.py as lark's tokens."""
+        """The words of tokens.py as lark's tokens."""
 
         def __init__(self, _: Any) -> None:
             pass

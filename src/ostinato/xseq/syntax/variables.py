@@ -8,27 +8,16 @@ from collections.abc import Iterator, Mapping
 from ostinato.xseq.syntax import nodes as n
 
 
-def walk(path: n.Path) -> Iterator[n.Path]:
-    """The path and every path in it, those of `[p]` included, in the order they are written."""
-    yield path
-    if isinstance(path, n.Step):
-        for predicate in path.predicates:
-            if isinstance(predicate, n.Exists):
-                yield from walk(predicate.path)
-    for part in n.parts(path):
-        yield from walk(part)
-
-
 def variables(query: n.Query) -> tuple[str, ...]:
     """The step variables, which are bound to nodes, in the order they first appear in the path."""
-    found = (node.variable for node in walk(query.path) if isinstance(node, n.Step) and node.variable is not None)
+    found = (node.variable for node in n.subpaths(query.path) if isinstance(node, n.Step) and node.variable is not None)
     return tuple(dict.fromkeys(found))
 
 
 def definitions(query: n.Query) -> dict[str, n.Define]:
     """The path variables and what they stand for; of two definitions, which the check refuses, the first."""
     found: dict[str, n.Define] = {}
-    for node in walk(query.path):
+    for node in n.subpaths(query.path):
         if isinstance(node, n.Define):
             found.setdefault(node.variable, node)
     return found
@@ -36,7 +25,7 @@ def definitions(query: n.Query) -> dict[str, n.Define]:
 
 def calls_and_definitions(path: n.Path) -> list[n.Call | n.Define]:
     """Where path variables stand in a path: their calls and their definitions."""
-    return [node for node in walk(path) if isinstance(node, n.Call | n.Define)]
+    return [node for node in n.subpaths(path) if isinstance(node, n.Call | n.Define)]
 
 
 def yields(defined: dict[str, n.Define]) -> dict[str, frozenset[str]]:
@@ -80,7 +69,7 @@ def repeating_variables(query: n.Query) -> frozenset[str]:
     itself or is called elsewhere, or in several places."""
     defined = definitions(query)
     reached = yields(defined)
-    elsewhere = {node.variable for node in walk(query.path) if isinstance(node, n.Call)}
+    elsewhere = {node.variable for node in n.subpaths(query.path) if isinstance(node, n.Call)}
     again = {name for name in defined if name in reached[name] or name in elsewhere}
     again |= {inner for name in again for inner in reached[name]}
     places: Counter[str] = Counter()
@@ -104,24 +93,11 @@ def _count(path: n.Path, times: int, again: set[str], places: Counter[str]) -> N
 
 def conditions(path: n.Path) -> Iterator[tuple[n.Step, n.Holds]]:
     """Every `[condition]` of the path, with the step that it stands on."""
-    for node in walk(path):
+    for node in n.subpaths(path):
         if isinstance(node, n.Step):
             for predicate in node.predicates:
                 if isinstance(predicate, n.Holds):
                     yield node, predicate
-
-
-def nested_operands(operand: n.Operand) -> Iterator[n.Operand]:
-    """The operand and every operand in it."""
-    yield operand
-    match operand:
-        case n.Arithmetic():
-            yield from nested_operands(operand.left)
-            yield from nested_operands(operand.right)
-        case n.Negative() | n.Aggregate():
-            yield from nested_operands(operand.operand)
-        case _:
-            pass
 
 
 def references(query: n.Query) -> Iterator[n.Reference]:
@@ -134,7 +110,7 @@ def references(query: n.Query) -> Iterator[n.Reference]:
 def every_operand(query: n.Query) -> Iterator[n.Operand]:
     """Every operand of return, where and predicates, nested ones included."""
     for item in query.items or ():
-        yield from nested_operands(item.operand)
+        yield from n.nested_operands(item.operand)
     if query.where is not None:
         yield from n.operands(query.where)
     yield from _in_path(query.path)

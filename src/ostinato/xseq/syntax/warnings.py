@@ -9,7 +9,7 @@ from itertools import pairwise
 from ostinato.errors import QueryError
 from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.tokens import FUNCTIONS, Word, words
-from ostinato.xseq.syntax.variables import definitions, every_operand, references, repeating_variables, variables, walk
+from ostinato.xseq.syntax.variables import definitions, every_operand, references, repeating_variables, variables
 
 _CLAUSES = {  # of SQL, and what does the same
     ("order", "by"): "rows come in document order: sort the table of the answer",
@@ -103,7 +103,7 @@ def _first_of_all(query: n.Query) -> Iterator[str]:
 def _without_dollar(query: n.Query, found: list[Word]) -> Iterator[str]:
     known = {*variables(query), *definitions(query)} & {word.text for word in found if word.type == "NAME"}
     paths = [query.path, *(each.path for each in every_operand(query) if isinstance(each, n.Relative))]
-    for step in (node for path in paths for node in walk(path) if isinstance(node, n.Step)):
+    for step in (node for path in paths for node in n.subpaths(path) if isinstance(node, n.Step)):
         name = step.test.name
         if step.test.kind == n.Kind.NAME and step.axis != n.Axis.ATTRIBUTE and name in known:
             yield f"`{name}` is an element of that name; the variable is ${name}"

@@ -127,8 +127,9 @@ def _own(operand: n.Relative) -> bool:
 
 def build_walk(path: n.Path, wanted: dict[str, tuple[n.Condition, ...]]) -> Walk:
     """The walk along a path; `wanted` has conditions that every node bound to a variable must meet by itself."""
-    builder = _Builder(wanted)
-    builder.collect(path)
+    # definitions may stand behind their calls, and in predicates
+    definitions = {define.variable: define for define in n.subpaths(path) if isinstance(define, n.Define)}
+    builder = _Builder(wanted, definitions)
     end = builder.add(path, builder.start)
     return builder.without_gaps(end)
 
@@ -146,23 +147,12 @@ class _Builder:
     """Thompson's construction; edges that read nothing are taken out at the end."""
 
     wanted: dict[str, tuple[n.Condition, ...]]
+    definitions: dict[str, n.Define]
     edges: list[_Edge] = field(default_factory=list)
     count: int = 1
     marks: int = 0
     start: int = 0
-    definitions: dict[str, n.Define] = field(default_factory=dict)
     open: dict[str, tuple[int, int]] = field(default_factory=dict)  # path variables being defined: begin, mark
-
-    def collect(self, path: n.Path) -> None:
-        """Definitions may stand behind their calls, and in predicates."""
-        if isinstance(path, n.Define):
-            self.definitions[path.variable] = path
-        if isinstance(path, n.Step):
-            for predicate in path.predicates:
-                if isinstance(predicate, n.Exists):
-                    self.collect(predicate.path)
-        for part in n.parts(path):
-            self.collect(part)
 
     @cached_property
     def endless(self) -> frozenset[str]:

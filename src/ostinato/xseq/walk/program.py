@@ -301,10 +301,6 @@ def _may_end_after(states: set[int], variables: set[str], walk: Walk) -> bool:
     return False
 
 
-def _inside(operand: n.Operand) -> list[n.Operand]:
-    return list(n.operands(n.Comparison("=", operand, operand)))
-
-
 def _note_all(condition: n.Condition, program: WalkProgram) -> None:
     match condition:
         case n.Comparison():
@@ -316,7 +312,10 @@ def _note_all(condition: n.Condition, program: WalkProgram) -> None:
 
 
 def _in_aggregate(reference: n.Reference, condition: n.Condition) -> bool:
-    return any(isinstance(operand, n.Aggregate) and reference in _inside(operand) for operand in n.operands(condition))
+    return any(
+        isinstance(operand, n.Aggregate) and reference in n.nested_operands(operand)
+        for operand in n.operands(condition)
+    )
 
 
 def _ends(condition: n.Condition) -> list[n.Operand]:
@@ -360,7 +359,7 @@ def _column(item: n.Item, program: WalkProgram) -> AnswerColumn:
         return AnswerColumn(item.name, counted, operand.function, number)
     if any(
         isinstance(each, n.Aggregate) and not ranging_variables(each.operand) & program.repeats
-        for each in _inside(operand)
+        for each in n.nested_operands(operand)
     ):
         raise QueryError(
             "an aggregate over all matches cannot be part of an expression",

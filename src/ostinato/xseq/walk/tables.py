@@ -12,8 +12,8 @@ from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.walk.automaton import Move
 from ostinato.xseq.walk.program import Keep, Slot, SlotTest, ValueSource, WalkProgram
 
-_COMPARE = {"=": v.EQ, "!=": v.NE, "<": v.LT, "<=": v.LE, ">": v.GT, ">=": v.GE}
-_COMPUTE = {"+": v.ADD, "-": v.SUB, "*": v.MUL, "/": v.DIV, "%": v.MOD}
+COMPARE = {"=": v.EQ, "!=": v.NE, "<": v.LT, "<=": v.LE, ">": v.GT, ">=": v.GE}
+COMPUTE = {"+": v.ADD, "-": v.SUB, "*": v.MUL, "/": v.DIV, "%": v.MOD}
 
 # What a move does to the slots of a new run, in this order; (operation, slot, argument, second argument)
 COPY, CLEAR, SET, SET_NEW, SET_FIRST_ROUND, INCREASE, COUNT, SUM, LEAST, MOST = range(10)
@@ -196,7 +196,7 @@ class _Lowering:
         if isinstance(condition, n.Comparison):
             left, right = self.simple(condition.left), self.simple(condition.right)
             if left is not None and right is not None:
-                return (1, _COMPARE[condition.operator], left, right, 0, 0, *needs)
+                return (1, COMPARE[condition.operator], left, right, 0, 0, *needs)
         start = len(self.code)
         self.condition(condition)
         return (0, 0, 0, 0, start, len(self.code), *needs)
@@ -206,7 +206,7 @@ class _Lowering:
             case n.Comparison():
                 self.push(condition.left)
                 self.push(condition.right)
-                self.code.append((v.COMPARE, _COMPARE[condition.operator]))
+                self.code.append((v.COMPARE, COMPARE[condition.operator]))
             case n.Not():
                 self.condition(condition.part)
                 self.code.append((v.NOT, 0))
@@ -251,7 +251,7 @@ class _Lowering:
             case n.Arithmetic():
                 self.push(operand.left, current)
                 self.push(operand.right, current)
-                self.code.append((_COMPUTE[operand.operator], 0))
+                self.code.append((COMPUTE[operand.operator], 0))
             case n.Negative():
                 self.push(operand.operand, current)
                 self.code.append((v.NEG, 0))

@@ -3,7 +3,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostinato.documents.schema.dtd import from_dtd, from_sample
+from ostinato.documents.schema.dtd import from_dtd
+from ostinato.documents.schema.sample import from_sample
 from ostinato.xseq.paper.from_query import construct
 from ostinato.xseq.paper.schema import restrict_to_schema
 from ostinato.xseq.plan.check import parse_and_check

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,3 +53,12 @@ def check_size(size: int) -> None:
         raise LimitError(
             "walks", 1 << 31, reason="there are too many walks", fix="make the path or its conditions stricter"
         )
+
+
+def int32_array(numbers: Iterable[int]) -> Ints:
+    return np.fromiter(numbers, np.int32)
+
+
+def range_starts(lists: Sequence[Sequence[object]]) -> Ints:
+    """Where each list begins when they stand one after the other; at last, where they end."""
+    return np.cumsum([0, *map(len, lists)]).astype(np.int32)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ostinato.xseq.syntax import nodes as n
-from ostinato.xseq.syntax.variables import walk
 
 EXISTS = "exists"  # a comparison with this operator holds when its left side, behind `self::node()`, reaches a node
 
@@ -15,7 +14,7 @@ Definitions = Mapping[str, n.Define]
 
 def close_conditions(query: n.Query) -> n.Query:
     """The query with every predicate `[p]` that binds nothing as a condition."""
-    defined = {each.variable: each for each in walk(query.path) if isinstance(each, n.Define)}
+    defined = {each.variable: each for each in n.subpaths(query.path) if isinstance(each, n.Define)}
     return replace(query, path=_open(query.path, defined))
 
 

@@ -1,6 +1,6 @@
 """The evaluator for every query: what has to be seen at once is kept, as tokens and bytes, until it is complete.
 
-What that is, is found in the query (buffered_anchor.py): subtrees that can be evaluated on their own, or all.
+anchor.py finds in the query what that is: subtrees that can be evaluated on their own, or the whole document.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ostinato.xseq.kernels.tree.outline import BEGUN, DEPTH, ENDED, INSIDE, REGI
 from ostinato.xseq.limits import XSeqLimits
 from ostinato.xseq.runtime.buffered.anchor import Anchor, find_anchor
 from ostinato.xseq.runtime.buffered.forest import Forest, Matches, Part
+from ostinato.xseq.runtime.buffered.output import ForestOutput
 from ostinato.xseq.runtime.buffered.store import Store
 from ostinato.xseq.runtime.buffered.tables import TreeTables, build_tree_tables
 from ostinato.xseq.runtime.rows import MatchRows
@@ -114,14 +115,14 @@ class BufferedEvaluator:
         if not self.anchor.moves:
             if self.tables.keyed >= 0:
                 forest.partition(forest.keyed())
-            return forest.walk(np.zeros(1, np.int32), np.zeros(1, np.int32))
+            return ForestOutput(forest).rows(*forest.walk(np.zeros(1, np.int32), np.zeros(1, np.int32)))
         here, above = np.zeros(forest.nodes, np.int64), np.zeros(forest.nodes, np.int64)
         outlined(forest.tree, outline, tops, uppers, here, above)
         if self.tables.keyed >= 0:
             forest.partition(here & (1 << len(self.anchor.moves) + len(self.anchor.keyed)) != 0)
         seeds = np.flatnonzero(here & outline.top).astype(np.int32)
         seeds = forest.passing(self.tables.program.walk.moves.index(self.anchor.moves[-1]), seeds)
-        return forest.walk(seeds, np.full(seeds.size, self.anchor.state, np.int32))
+        return ForestOutput(forest).rows(*forest.walk(seeds, np.full(seeds.size, self.anchor.state, np.int32)))
 
     def _outline(self, names: Names) -> Outline:
         """The anchor's moves are bits 0, 1, …; those to the keys begin at bit 0 too, and go on behind."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.core.arrow import read_only
@@ -19,9 +18,6 @@ from ostinato.xseq.kernels.tree import (
     checks as tree_checks,
 )
 from ostinato.xseq.kernels.tree import (
-    order as tree_order,
-)
-from ostinato.xseq.kernels.tree import (
     walk as tree_walk,
 )
 from ostinato.xseq.kernels.tree.build import Bytes, Tree, build, count_nodes
@@ -29,12 +25,10 @@ from ostinato.xseq.kernels.tree.chains import Chains
 from ostinato.xseq.kernels.tree.checks import Search
 from ostinato.xseq.kernels.tree.values import MOST_STEPS, Sources, Values
 from ostinato.xseq.kernels.tree.walk import Dense, Frames, Memo, Out
-from ostinato.xseq.kernels.value_codes import BOTH, DEEPEST, NULL, NUMBER, TEXT
-from ostinato.xseq.kernels.values import run_program
+from ostinato.xseq.kernels.value_codes import DEEPEST, NULL, NUMBER
 from ostinato.xseq.limits import XSeqLimits
 from ostinato.xseq.runtime.buffered.arrays import check_size, lengthen, new_hash_table, new_values, put_constant, zeros
 from ostinato.xseq.runtime.buffered.tables import LEAVES, TreeTables
-from ostinato.xseq.runtime.rows import MatchRows
 from ostinato.xseq.runtime.texts import TextSlices
 from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.walk.program import AnswerKind, Keep
@@ -244,7 +238,7 @@ class Forest:
         found = np.flatnonzero((tree.kind == 2) & (tree.name == name))
         found = found[keyed[tree.parent[found]]]
         tokens = tree.token[found]
-        texts = self._texts(tree.start[tokens], tree.stop[tokens] - tree.start[tokens]).array().dictionary_encode()
+        texts = self.text_slices(tree.start[tokens], tree.stop[tokens] - tree.start[tokens]).array().dictionary_encode()
         key = np.full(self.nodes, -2, np.int32)
         key[nodes] = -1
         key[tree.parent[found]] = texts.indices.to_numpy()
@@ -269,8 +263,8 @@ class Forest:
             self._grow(code)
         return nodes[nodes >= 0]
 
-    def walk(self, seeds: Ints, states: Ints) -> MatchRows:
-        """The matches of walks that begin on these nodes in these states."""
+    def walk(self, seeds: Ints, states: Ints) -> tuple[Ints, Ints]:
+        """The matches of walks that begin on these nodes in these states: chains of bindings, and last nodes."""
         self._ready()
         st = np.zeros(8, np.int64)
         st[tree_walk.DEPTH] = -1
@@ -284,7 +278,7 @@ class Forest:
         ):  # fmt: skip
             self._grow(code)
         count = int(st[tree_walk.OUT])
-        return self._rows(self.out.chain[:count], self.out.node[:count])
+        return self.out.chain[:count], self.out.node[:count]
 
     def _ready(self) -> None:
         tables, nodes = self.tables, self.nodes
@@ -334,100 +328,8 @@ class Forest:
         self.memo = Memo(state, node, chain, lengthen(old.marks, size * old.width), new_hash_table(size), old.width)
         tree_walk.memo_again(self.memo, count, self.auto.marks)
 
-    # --- rows
-
-    def _rows(self, chain: Ints, node: Ints) -> MatchRows:
-        if self.matches == "longest":
-            number, into, _ = self._squeezed(nodes=True, labels=True)
-            more = np.zeros(into.parent.size, np.uint8)
-            tree_order.continued(into, number, chain, more)
-            kept = more[number[chain]] == 0
-            chain, node = chain[kept], node[kept]
-        if self.bare:
-            node = np.unique(node[node > 0]).astype(np.int32)
-            return MatchRows([self._written(node)], None, self.part.number[self.tree.token[node]])
-        chain = np.ascontiguousarray(chain)
-        ends = np.empty_like(chain)
-        tree_order.ends(self.chains, chain, ends)
-        order = self._order(ends)
-        chain, ends = chain[order], ends[order]
-        last = self.chains.node[ends]
-        numbers = np.full(last.size, -1, np.int64)
-        numbers[last >= 0] = self.part.number[self.tree.token[last[last >= 0]]]
-        columns = [self._column(number, chain) for number in range(len(self.tables.program.columns))]
-        return MatchRows(columns, self._keys(chain), numbers)
-
-    def _squeezed(self, *, nodes: bool, labels: bool) -> tuple[Ints, Chains, int]:
-        count = int(self.st[tree_walk.CHAINS])
-        into = Chains(zeros(count), zeros(count), zeros(count), np.zeros(0, np.uint8), new_hash_table(count))
-        number = np.zeros(count, np.int32)
-        rank = np.arange(len(self.tables.labels) + 1, dtype=np.int32)
-        made = tree_order.squeeze(self.chains, count, into, number, nodes, labels, rank)
-        return number, into, made
-
-    def _ranks(self, *, nodes: bool) -> Ints:
-        """Of each chain its rank in the order of sequences of nodes, or of variables."""
-        number, into, made = self._squeezed(nodes=nodes, labels=not nodes)
-        by = into.node if nodes else into.label
-        order = (1 + np.lexsort((by[1:made], into.parent[1:made]))).astype(np.int32)
-        first = np.searchsorted(into.parent[order], np.arange(made + 1)).astype(np.int32)
-        cursor, path, ranks = (np.zeros(made + 1, np.int32) for _ in range(3))
-        tree_order.preorder(first, order, cursor, path, ranks)
-        return ranks[number]
-
-    def _order(self, ends: Ints) -> NDArray[np.int64]:
-        before = self._ranks(nodes=True)[self.chains.parent[ends]]
-        last = self.chains.node[ends]
-        if len(self.tables.labels) < 2:
-            return np.lexsort((before, last))
-        return np.lexsort((self._ranks(nodes=False)[ends], before, last))
-
-    def _keys(self, chain: Ints) -> pa.Array | None:
-        if self.key is None or self.tables.program.answer is not AnswerKind.GROUPS:
-            return None
-        found = np.empty_like(chain)
-        tree_order.first_keyed(self.chains, self.key, chain, found)
-        return self.key_texts.take(pa.array(found, mask=found < 0))
-
-    def _column(self, number: int, chain: Ints) -> pa.Array | TextSlices:
-        made, column = self.tables.tables, self.tables.program.columns[number]
-        simple, code, end = (int(each) for each in made.columns[number])
-        values = self.values
-        if simple == 2:
-            return pa.nulls(chain.size, pa.string())
-        if simple == 1:
-            places = np.full(chain.size, code) if code < made.base else code + chain.astype(np.int64) * made.width
-            if not isinstance(column.operand, n.Reference | n.Constant):
-                return pa.array(values.num[places], mask=values.kind[places] < BOTH)
-            start, size = values.start[places], values.size[places]
-            kind, origin = values.kind[places], values.origin[places]
-            if (
-                column.over_all is None
-                and isinstance(column.operand, n.Reference)
-                and column.operand.leaf is n.Leaf.NODE
-            ):
-                return self._written(np.where(kind >= TEXT, origin, -1).astype(np.int32))
-            return self._wanted(self._texts(start, size, (kind < TEXT) | (kind == NUMBER)))
-        kinds, numbers = np.empty(chain.size, np.uint8), np.empty(chain.size, np.float64)
-        for row, which in enumerate(chain.tolist()):
-            run_program(
-                made.code, code, end, which * made.width, made.base, made.stack,
-                values.kind, values.num, values.start, values.size, self.data.buffer, self.data.held,
-            )  # fmt: skip
-            kinds[row], numbers[row] = values.kind[made.stack], values.num[made.stack]
-        return pa.array(numbers, mask=kinds < BOTH)
-
-    def _written(self, node: Ints) -> TextSlices:
-        """Elements as they stand in the document, values of attributes and texts; null for -1."""
-        tree = self.tree
-        token, close = tree.token[node], tree.close[node]
-        start, size = tree.start[token], tree.stop[close] - tree.start[token]
-        return self._wanted(self._texts(start, size, node < 0))
-
-    def _wanted(self, texts: TextSlices) -> TextSlices:
-        return texts if self.texts else texts.without_contents()
-
-    def _texts(self, start: Ints, size: Ints, missing: NDArray[np.bool_] | None = None) -> TextSlices:
+    def text_slices(self, start: Ints, size: Ints, missing: NDArray[np.bool_] | None = None) -> TextSlices:
+        """A column of texts of the document, or of what is held beside it."""
         valid = np.ones(size.size, np.bool_) if missing is None else ~missing
         return TextSlices(start.astype(np.int64), size.astype(np.int64) * valid, valid, self.data.buffer, self.held)
 
