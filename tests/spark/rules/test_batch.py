@@ -253,7 +253,7 @@ def test_terms_that_no_event_fits(spark: Any) -> None:
     [
         ({"begin": None, "end": 1.0}, "`begin` is NULL, but the order of events needs its value"),
         ({"begin": 0.0, "end": float("nan")}, "`end` is NaN, but"),
-        ({"begin": 2.0, "end": 1.5}, "the event ends before it begins: `begin` is 2.0, `end` 1.5\nfix: mend"),
+        ({"begin": 2.0, "end": 1.5}, "the event ends before it begins: `begin` is 2.0, `end` 1.5\nfix: correct"),
         ({"begin": -1e300, "end": 1.0}, "`begin` is -1.0E300, beyond what times of rules can be"),
     ],
 )
