@@ -27,7 +27,7 @@ def main() -> None:
     print(
         f"learned from {LEARNED:,} transactions, {int(model.statistics.completions):,} of which completed the pattern"
     )
-    print(f"order {model.order} foretells held-out transactions best; {model.calibration}")
+    print(f"order {model.order} predicts held-out transactions best; {model.calibration}")
 
     forecasts = model.forecast(live)
     for name in forecasts.column_names:

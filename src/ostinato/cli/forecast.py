@@ -51,7 +51,7 @@ def train(
         Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="Where the model goes.", show_default=False)
     ] = None,
     order: Annotated[
-        str, typer.Option("--order", metavar="N", help="Longest context, in events; auto: what foretells best.")
+        str, typer.Option("--order", metavar="N", help="Longest context, in events; auto: what predicts best.")
     ] = "auto",
     horizon: Annotated[int, typer.Option("--horizon", metavar="N", help="How many events ahead to look.")] = 200,
     threshold: Annotated[
@@ -68,7 +68,7 @@ def train(
     ] = None,
     holdout: Annotated[
         float,
-        typer.Option("--holdout", metavar="P", help="Share of the events, the last ones, that choices are judged by."),
+        typer.Option("--holdout", metavar="P", help="Share of the events, the last ones, that choices are tested on."),
     ] = 0.2,
     no_calibrate: Annotated[
         bool, typer.Option("--no-calibrate", help="Leave intervals as the model alone has them.")
@@ -277,7 +277,7 @@ def evaluate(
     ] = None,
     decision: Annotated[
         float,
-        typer.Option("--decision", metavar="P", min=0, max=1, help="From this probability on it counts as foretold."),
+        typer.Option("--decision", metavar="P", min=0, max=1, help="From this probability on it counts as predicted."),
     ] = 0.5,
     picture: Annotated[
         Path | None, typer.Option("--picture", metavar="FILE", help="Draw the reliability diagram (.svg).")

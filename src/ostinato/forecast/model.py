@@ -35,7 +35,7 @@ from ostinato.forecast.settings import Settings, check_probability
 from ostinato.forecast.symbols.automaton import SymbolAutomaton
 from ostinato.forecast.symbols.encoder import Symbols
 from ostinato.forecast.symbols.reader import SymbolBatch, SymbolReader
-from ostinato.forecast.update import Update
+from ostinato.forecast.update import ModelUpdate
 
 
 class ForecastModel:
@@ -62,7 +62,7 @@ class ForecastModel:
 
     @property
     def calibration(self) -> Calibration | None:
-        """What intervals in events are made with, and what that rests on; None: they were never judged."""
+        """The threshold that intervals in events are made with, and the evidence for it; None: never checked."""
         return None if self.interval_checks is None else self.interval_checks.events.calibration()
 
     @property
@@ -158,7 +158,7 @@ class ForecastModel:
         holdout
             Later events: a table, or a Spark DataFrame, which is scored where its rows are.
         within
-            How many events ahead probabilities are judged for (default: the horizon).
+            How many events ahead probabilities are scored for (default: the horizon).
         decision
             The probability from which a forecast counts as "it will happen".
         """
@@ -210,7 +210,7 @@ class ForecastModel:
                 "`update` takes a table, not a Spark DataFrame", fix="collect a sample: model.update(frame.toArrow())"
             )
         check_probability("decay", decay)
-        update = Update(self, events, float(decay))
+        update = ModelUpdate(self, events, float(decay))
         drift = update.drift()
         self.interval_checks, self.statistics = update.interval_checks(drift), update.statistics
         for name in ("symbols", "automaton", "predictor", "per_state", "fingerprint"):

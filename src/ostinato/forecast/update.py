@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _FEW = 0.1  # of what was learned: so many further events hardly change the model
 
 
-class Update:
+class ModelUpdate:
     """One batch of events and the model before it.
 
     The model learns from the earlier events of the batch, is tested on the later ones, then learns from all.

@@ -15,7 +15,7 @@ from ostinato.samples.cards import CARD_PATTERN
 from support.forecast import CYCLE, cycle
 
 
-def test_what_is_certain_is_foretold_exactly() -> None:
+def test_what_is_certain_is_forecast_exactly() -> None:
     model = ost.Forecaster(ost.cel(CYCLE), order=2, horizon=10, threshold=0.9, prior=0.1).fit(cycle())
     found = model.forecast(cycle(9)).to_pylist()
     assert [row["completes"] for row in found] == [False, False, True] * 3

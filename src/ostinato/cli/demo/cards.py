@@ -13,7 +13,7 @@ from ostinato.forecast.viz.timeline import ForecastTimeline
 from ostinato.samples.cards import CARD_FEATURES, CARD_PATTERN, transactions
 
 QUERY = f"-- Larger and larger amounts on one card, with at most one transaction in between.{CARD_PATTERN}"
-HISTORY, LATER = 200_000, 50_000  # transactions to learn from, and to foretell from
+HISTORY, LATER = 200_000, 50_000  # transactions to learn from, and to forecast from
 HORIZON = 12  # transactions of a card
 _BEFORE, _SHOWN = 45, 60  # events up to the detection that is shown, and in all
 

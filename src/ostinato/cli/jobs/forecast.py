@@ -1,4 +1,4 @@
-"""Runs of forecasting over files for the command line: learn from them, foretell along them, score a model on them."""
+"""Runs of forecasting over files for the command line: learn from them, forecast along them, score a model on them."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def summary(model: ForecastModel) -> str:
 
 @dataclass(frozen=True)
 class ForecastJob:
-    """A model and the events it is to foretell from. `alert`: only forecasts of at least this probability are given;
+    """A model and the events it is to forecast from. `alert`: only forecasts of at least this probability are given;
     `whole`: with all columns of their event, not only those that tell which it is; `within`: with the probability
     within so many events."""
 

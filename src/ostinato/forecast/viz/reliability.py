@@ -35,7 +35,7 @@ class ReliabilityCurve(Protocol):
 
 
 @dataclass(frozen=True)
-class Line:
+class ReliabilityLine:
     """One model: points (said, happened, events) and the expected calibration error."""
 
     name: str
@@ -47,15 +47,16 @@ class Line:
 class ReliabilityDiagram:
     """One line per model: on the diagonal, what was said is what happened. Shows itself in a notebook."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[ReliabilityLine, ...]
     title: str
 
     @classmethod
     def of(cls, curves: Mapping[str, ReliabilityCurve], *, title: str = "reliability") -> ReliabilityDiagram:
         lines = []
         for name, curve in curves.items():
-            points = zip(curve.predicted, curve.observed, curve.events, strict=True)
-            lines.append(Line(name, tuple((float(x), float(y), float(n)) for x, y, n in points), float(curve.error)))
+            bins = zip(curve.predicted, curve.observed, curve.events, strict=True)
+            points = tuple((float(x), float(y), float(n)) for x, y, n in bins)
+            lines.append(ReliabilityLine(name, points, float(curve.error)))
         return cls(tuple(lines), title)
 
     def svg(self) -> str:
@@ -100,7 +101,7 @@ class ReliabilityDiagram:
         return svg.save(path, {".svg": self.svg})
 
 
-def _legend(line: Line) -> str:
+def _legend(line: ReliabilityLine) -> str:
     return f"{line.name}: off by {line.error:.3f}" if line.points else f"{line.name}: no events"
 
 
@@ -108,7 +109,7 @@ def _at(said: float, happened: float) -> tuple[float, float]:
     return _LEFT + said * _SIDE, _TOP + (1 - happened) * _SIDE
 
 
-def _curve(line: Line, colour: str, *, first: bool) -> str:
+def _curve(line: ReliabilityLine, colour: str, *, first: bool) -> str:
     places = [_at(said, happened) for said, happened, _ in line.points]
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
     drawn = [svg.element("polyline", points=path, fill="none", stroke=colour, stroke_width=2 if first else 1.2)]
@@ -119,7 +120,7 @@ def _curve(line: Line, colour: str, *, first: bool) -> str:
     return svg.element("g", *drawn)
 
 
-def _histogram(line: Line, floor: float) -> str:
+def _histogram(line: ReliabilityLine, floor: float) -> str:
     most = max((events for _, _, events in line.points), default=1.0)
     bars = []
     for said, _, events in line.points:

@@ -24,7 +24,7 @@ _MEANING = {"held": "held", "missed": "missed", "open": "not known yet"}
 
 
 @dataclass(frozen=True)
-class Interval:
+class ForecastInterval:
     """Made at one event, of a completion from one event to another; all by their number."""
 
     made: int
@@ -38,7 +38,7 @@ class ForecastTimeline:
     """The probability as a line, intervals as bars, detections as marks. Shows itself in a notebook."""
 
     probability: tuple[float, ...]
-    intervals: tuple[Interval, ...]
+    intervals: tuple[ForecastInterval, ...]
     detections: tuple[int, ...]
     title: str
     first: int = 1  # the number of the first event
@@ -60,7 +60,7 @@ class ForecastTimeline:
             if earliest is None or latest is None:
                 continue
             begin, end = event + int(earliest), event + int(latest)
-            made.append(Interval(event, begin, end, _outcome(begin, end, following[event], count)))
+            made.append(ForecastInterval(event, begin, end, _outcome(begin, end, following[event], count)))
         return cls(
             tuple(0.0 if value is None else float(value) for value in rows["probability"].to_pylist()),
             tuple(made),
@@ -138,11 +138,11 @@ class ForecastTimeline:
         """Write `path`, whose name ends in .svg or .txt."""
         return svg.save(path, {".svg": self.svg, ".txt": self.text})
 
-    def _some(self, most: int) -> Sequence[Interval]:
+    def _some(self, most: int) -> Sequence[ForecastInterval]:
         """At most so many intervals, evenly chosen."""
         return self.intervals[:: max(1, math.ceil(len(self.intervals) / most))]
 
-    def _bar(self, interval: Interval, y: float, at: Callable[[float], float], right: float) -> str:
+    def _bar(self, interval: ForecastInterval, y: float, at: Callable[[float], float], right: float) -> str:
         """A dot where the forecast was made, and a bar where it said the match would complete."""
         made, number = at(interval.made), self.first
         begin, end = min(at(interval.earliest - 0.5), right), min(at(interval.latest + 0.5), right)

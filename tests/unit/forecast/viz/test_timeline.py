@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from ostinato.errors import DataError, OstinatoError
-from ostinato.forecast.viz.timeline import ForecastTimeline, Interval
+from ostinato.forecast.viz.timeline import ForecastInterval, ForecastTimeline
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -26,7 +26,7 @@ def forecasts(count: int, made: dict[int, tuple[int, int]], completes: set[int])
 def test_intervals_are_judged_by_the_next_detection() -> None:
     made = {0: (2, 4), 1: (3, 5), 3: (1, 2), 4: (1, 2), 9: (1, 3)}
     timeline = ForecastTimeline.of(forecasts(12, made, {3}))
-    assert timeline.intervals[0] == Interval(0, 2, 4, "held")
+    assert timeline.intervals[0] == ForecastInterval(0, 2, 4, "held")
     assert [each.outcome for each in timeline.intervals] == ["held", "missed", "missed", "missed", "open"]
     assert timeline.detections == (3,)
 
