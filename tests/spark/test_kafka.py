@@ -124,11 +124,17 @@ def test_columns_of_a_topic() -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--input", "kafka://a:1/t"], "is a stream, and one by itself"),
+        (["--input", "kafka://a:1/t"], "is a topic, which only a stream on Spark reads"),
         (["--input", "kafka://a:1/t", "--engine", "spark"], "--engine spark --stream --input kafka://"),
-        (["--input", "kafka://a:1/t", "--engine", "spark", "--count"], "is a stream, and one by itself"),
-        (["--input", "kafka://a/t", "--engine", "spark", "--stream"], "kafka://a/t is no topic: write kafka://HOST"),
-        (["--input", "kafka://a:1/t", "--engine", "spark", "--stream"], "say it of `place`, `value`, such as --kind "),
+        (
+            ["--input", "kafka://a:1/t", "--engine", "spark", "--count"],
+            "is a topic, which only a stream on Spark reads",
+        ),
+        (["--input", "kafka://a/t", "--engine", "spark", "--stream"], "kafka://a/t is not a topic: write kafka://HOST"),
+        (
+            ["--input", "kafka://a:1/t", "--engine", "spark", "--stream"],
+            "give the kind of `place`, `value`, such as --kind ",
+        ),
         (["--input", "kafka://a:1/t", "--engine", "spark", "--stream", *KINDS, "--order-by", "n"], "--kind n=number"),
         (
             ["--input", "kafka://a:1/t", "--engine", "spark", "--stream", *KINDS, "--kind", "ts=number"],

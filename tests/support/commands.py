@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from typer.testing import CliRunner, Result
 
 import ostinato
@@ -32,6 +34,14 @@ def failed(result: Result, code: int, *expected: str) -> None:
     assert result.stdout == ""
     for text in expected:
         assert text in re.sub(r"[\s│]+", " ", result.stderr), result.stderr
+
+
+def write_inputs(name: str, query: str, events: pa.Table) -> None:
+    """A query, and its events in two files that are not in order, in the current folder."""
+    Path(name).write_text(query, encoding="utf-8")
+    Path("events").mkdir()
+    pq.write_table(events.slice(30), "events/1.parquet")
+    pq.write_table(events.slice(0, 30), "events/2.parquet")
 
 
 def process(*command: str) -> subprocess.CompletedProcess[str]:

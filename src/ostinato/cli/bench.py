@@ -105,16 +105,16 @@ def update_only(text: str, table: pa.Table, mode: int = protocol.NOTICE, query: 
     return engine.matcher.walked if mode == protocol.WALK else len(table)
 
 
-def detected(text: str, table: pa.Table) -> int:
+def count_matches(text: str, table: pa.Table) -> int:
     return len(CelQuery(text).detect(table, limits=Limits(memory=16 << 30)))
 
 
-def events_detected(text: str, table: pa.Table) -> int:
-    detected(text, table)
+def detect_all(text: str, table: pa.Table) -> int:
+    count_matches(text, table)
     return len(table)
 
 
-def events_counted(text: str, table: pa.Table) -> int:
+def count_all(text: str, table: pa.Table) -> int:
     CelQuery(text).count(table)
     return len(table)
 
@@ -144,7 +144,7 @@ def cases(events: int) -> Iterator[Case]:
             "30 M/s",
         )
     text = f"{QUERIES['Q1']} WITHIN 100 EVENTS"
-    yield Case("enumerate", "Q1 written to a list column", "matches", partial(detected, text, small), "5 M/s")
+    yield Case("enumerate", "Q1 written to a list column", "matches", partial(count_matches, text, small), "5 M/s")
     for name, pattern in QUERIES.items():
         text = f"{pattern} CONSUME BY ANY"
         yield Case("consume any", name, "events", partial(update_only, text, small), "6.7 M/s (0.15 s)")
@@ -155,12 +155,12 @@ def cases(events: int) -> Iterator[Case]:
                 "strategies",
                 f"{strategy} {name}",
                 "events",
-                partial(events_detected, text, small),
+                partial(detect_all, text, small),
                 "5 M/s",
             )
     for strategy, width in (("NXT", 100), ("NXT", 10_000), ("LAST", 100), ("LAST", 10_000)):
         text = f"SELECT {strategy} * WHERE {QUERIES['Q1']} WITHIN {width} EVENTS"
-        yield Case("strategies", f"{strategy} Q1 WITHIN {width:,}", "events", partial(events_detected, text, small))
+        yield Case("strategies", f"{strategy} Q1 WITHIN {width:,}", "events", partial(detect_all, text, small))
     for name, width in (("Q1", 100), ("Q1", 10_000), ("Q4", 100), ("Q4", 1_000)):
         # MAX gives many matches per event: writing them is measured elsewhere.
         text = f"SELECT MAX * WHERE {QUERIES[name]} WITHIN {width} EVENTS"
@@ -177,7 +177,7 @@ def cases(events: int) -> Iterator[Case]:
             "count",
             f"{name} WITHIN 100, exact",
             "events",
-            partial(events_counted, text, small),
+            partial(count_all, text, small),
             "seconds",
         )
 
@@ -234,13 +234,13 @@ def _prepared_update(text: str, table: pa.Table) -> Callable[[], int]:
     """Only the reading of events: the query is compiled and its steps are known, as in the middle of a stream."""
 
     @cache
-    def prepared() -> tuple[Matcher, Events]:
+    def prepare() -> tuple[Matcher, Events]:
         engine = CelQuery(text).engine()
         released = engine.order_batch(table)
         return engine.matcher, engine.stream.events(released.rows, released.positions, released.order)
 
     def run() -> int:
-        matcher, events = prepared()
+        matcher, events = prepare()
         for _ in matcher.run(events, protocol.NOTICE):
             pass
         return len(table)

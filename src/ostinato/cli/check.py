@@ -53,7 +53,7 @@ def check(
     matches: Matches = None,
     schema: SchemaFile = None,
 ) -> None:
-    """Say whether a query is right, before any event is read.
+    """Check a query before any event is read.
 
     With --input, names and types are checked against the columns of the files as well.
 
@@ -101,7 +101,7 @@ def explain(
 ) -> None:
     """Show how a query is understood and compiled, stage by stage, and what Spark would do around it.
 
-    Of the folder of a model it tells what was learned.
+    For the folder of a model, show what was learned.
 
     [dim]Examples:[/]
     [cyan]ostinato explain fires.cel[/]

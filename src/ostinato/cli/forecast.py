@@ -70,9 +70,7 @@ def train(
         float,
         typer.Option("--holdout", metavar="P", help="Share of the events, the last ones, that choices are tested on."),
     ] = 0.2,
-    no_calibrate: Annotated[
-        bool, typer.Option("--no-calibrate", help="Leave intervals as the model alone has them.")
-    ] = False,
+    no_calibrate: Annotated[bool, typer.Option("--no-calibrate", help="Do not calibrate intervals.")] = False,
     learning: Annotated[
         list[str] | None,
         typer.Option(
@@ -100,7 +98,7 @@ def train(
 ) -> None:
     """Learn from a history of events when a query completes, and keep what was learned in a folder.
 
-    All events are read before it learns, in any order; of each only which conditions hold is kept.
+    Events may come in any order. All are read before learning starts; only the conditions that hold for each are kept.
 
     [dim]Examples:[/]
     [cyan]ostinato train ladder.cel --input history.parquet --output model/[/]

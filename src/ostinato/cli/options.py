@@ -1,4 +1,4 @@
-"""What the verbs of the command line share: their options, and how these are read."""
+"""The options that verbs share, and how their values are parsed."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ FormChoice = Annotated[
 Stream = Annotated[
     bool, typer.Option("--stream", help="With Spark: watch the folder for new files, or the topic for messages.")
 ]
-Once = Annotated[bool, typer.Option("--once", help="With --stream: end when all that is there is read.")]
+Once = Annotated[bool, typer.Option("--once", help="With --stream: stop when all existing input is read.")]
 Checkpoint = Annotated[
     Path | None,
     typer.Option("--checkpoint", metavar="FOLDER", help="With --stream: its state [dim]\\[OUTPUT/_checkpoint][/]."),
@@ -159,7 +159,7 @@ def compile_arguments(
     matches: MatchChoice | None = None,
     schema: Path | None = None,
 ) -> tuple[Compiled, list[str]]:
-    """The compiled query and what it is to read. `matches` and `schema` are for XSeq.
+    """The compiled query, and the names of its inputs. `matches` and `schema` are for XSeq.
 
     A shell expands `--input *.csv` to `--input a.csv b.csv`; the files after the first arrive as plain arguments,
     and with -q so does what looks like the name of a query file.
@@ -217,7 +217,7 @@ def topic_or_files(inputs: list[str], *, spark_stream: bool) -> tuple[str | None
 def parse_files(inputs: Iterable[str]) -> list[Path]:
     for each in inputs:
         if each.startswith(TOPIC):
-            usage(f"{each} is a stream, and one by itself: --engine spark --stream --input {TOPIC}…")
+            usage(f"{each} is a topic, which only a stream on Spark reads: --engine spark --stream --input {TOPIC}…")
     return [Path(each) for each in inputs]
 
 
@@ -242,7 +242,7 @@ def parse_kinds(given: list[str] | None) -> dict[str, str]:
 
 
 def check_output(output: Path | None, files: Iterable[Path], *, spark: bool) -> None:
-    """Before anything is read: the name of the output says how it is written, and it is no input."""
+    """Before anything is read: the name of the output tells its format, and the output is not an input."""
     from ostinato.files.writer import EXTENSIONS
 
     if output is None:

@@ -76,7 +76,7 @@ def _stderr() -> Console:
     return Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
 
-def watched(reader: EventReader) -> Iterator[pa.Table]:
+def read_with_progress(reader: EventReader) -> Iterator[pa.Table]:
     """The reader's batches, with a progress bar."""
     with progress("reading", reader.bytes_total) as advance:
         done = 0

@@ -147,7 +147,7 @@ def rules(
     if master or stream or once or checkpoint:
         usage("--master, --stream, --once and --checkpoint are for --engine spark")
     if form and not standard:
-        usage("--format is for --engine spark, and for standard input and output: other files are told by their names")
+        usage("--format is for --engine spark, and for standard input and output: other files have it in their names")
     if files.count(STANDARD) > 1:
         usage("standard input can be read once")
     if sort and (lateness or longest):

@@ -26,7 +26,17 @@ def __getattr__(name: str) -> Any:
 
 
 def register(spark: SparkSession) -> None:
-    """Make the table function `ostinato_detect` known to this session's SQL."""
+    """Make the table function `ostinato_detect` known to the SQL of a session.
+
+    Parameters
+    ----------
+    spark
+        The session, such as `ostinato.spark.session()`.
+
+    Examples
+    --------
+    `SELECT * FROM ostinato_detect(TABLE(events) PARTITION BY farm, query => 'T AS x ; H AS y WITHIN 5 minutes')`
+    """
     from ostinato.spark.patterns.table_function import register_functions
 
     if not hasattr(getattr(spark, "udtf", None), "register"):

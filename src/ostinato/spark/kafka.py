@@ -30,13 +30,13 @@ class Topic:
 
     @classmethod
     def parse(cls, url: str) -> Topic:
-        """Raises ValueError with what a URL should be."""
+        """Raises ValueError with the form of a URL."""
         found = _URL.fullmatch(url)
         if found is None:
-            raise ValueError(f"{url} is no topic: write kafka://HOST:PORT[,HOST:PORT]/TOPIC")
+            raise ValueError(f"{url} is not a topic: write kafka://HOST:PORT[,HOST:PORT]/TOPIC")
         return cls(tuple(found[1].split(",")), found[2])
 
-    def reach(self) -> None:
+    def check_reachable(self) -> None:
         """One of the brokers must answer."""
         for server in self.servers:
             host, _, port = server.rpartition(":")
@@ -52,7 +52,7 @@ class Topic:
     def read(self, spark: SparkSession, kinds: Mapping[str, str], time: str, *, skip: bool) -> DataFrame:
         """The events, from the first that the topic still holds. `kinds` are those of all columns.
 
-        A message that is no event stops the stream, or with `skip` is left out and counted.
+        A message that is not an event stops the stream, or with `skip` is left out and counted.
         """
         from pyspark.sql import functions as f
         from pyspark.sql.types import StructType
@@ -82,12 +82,12 @@ class Topic:
 def event_columns(
     kinds: Mapping[str, str], wanted: Iterable[str], time: str | None, type: str | None
 ) -> dict[str, str]:
-    """All columns of the messages with their kinds. Raises ValueError where kinds of `wanted` columns are not told."""
+    """All columns of the messages with their kinds. Raises ValueError if the kind of a `wanted` column is missing."""
     time, type = time or DEFAULT_TIME, type or DEFAULT_TYPE
     if kinds.get(time, "timestamp") != "timestamp":
         raise ValueError(f"the time `{time}` is always a timestamp; leave out --kind {time}={kinds[time]}")
     found = {time: "timestamp", type: "string", **kinds}
     if missing := sorted(set(wanted) - found.keys()):
         names, fixes = ", ".join(f"`{name}`" for name in missing), " ".join(f"--kind {name}=number" for name in missing)
-        raise ValueError(f"a topic does not tell what its columns hold: say it of {names}, such as {fixes}")
+        raise ValueError(f"a topic does not say what its columns hold: give the kind of {names}, such as {fixes}")
     return found

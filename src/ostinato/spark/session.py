@@ -1,4 +1,4 @@
-"""A sane local Spark session: quiet, Arrow on, RocksDB for state, bound to loopback, with a Java that works."""
+"""A Spark session that just works: quiet, Arrow on, RocksDB for state, bound to loopback, with a Java that it finds."""
 
 from __future__ import annotations
 
@@ -40,10 +40,21 @@ _SETTINGS = {
 def session(
     master: str | None = None, *, name: str = "ostinato", settings: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """The Spark session of this process as it is, or a new local one on all cores (`master="local[*]"`).
+    """The Spark session of this process, or a new one that is quiet, uses Arrow, and keeps state in RocksDB.
 
-    `settings` are Spark settings that win over the defaults here. Of a session that is there already they change what
-    Spark lets change.
+    Parameters
+    ----------
+    master
+        Where a new session runs: "local[4]", "spark://…", "yarn" or "k8s://…" (default: "local[*]", all cores here).
+    name
+        The name of the application.
+    settings
+        Spark settings that win over the defaults here. A session that is there already takes those that Spark lets
+        change.
+
+    Returns
+    -------
+    SparkSession
     """
     try:
         from pyspark.sql import SparkSession

@@ -49,7 +49,7 @@ class Sorter:
         if self._held:
             self._spill()
         try:
-            yield from _merged(self._runs, _rows_at_once(self._runs, self.budget))
+            yield from _merge_runs(self._runs, _rows_at_once(self._runs, self.budget))
         finally:
             self.close()
 
@@ -112,7 +112,7 @@ def _rows_at_once(runs: list[_Run], budget: int) -> int:
     return max(_BATCH, int(budget / max(1.0, *(run.bytes_per_row for run in runs))))
 
 
-def _merged(runs: list[_Run], rows_at_once: int) -> Iterator[pa.Table]:
+def _merge_runs(runs: list[_Run], rows_at_once: int) -> Iterator[pa.Table]:
     """Rows before the last time that every unfinished run has been read up to: nothing earlier can follow them."""
     share = max(_BATCH, rows_at_once // len(runs))
     while any(run.more or len(run.ticks) for run in runs):

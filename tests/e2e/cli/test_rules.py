@@ -59,7 +59,11 @@ def test_standard_input_and_output(folder: Path) -> None:
     assert CliRunner().invoke(app, arguments, input=rows).stdout == '"type","begin","end","area"\n"x",1,2,"a"\n'
     told = CliRunner().invoke(app, arguments, input="begin,end,type,area\n3,2,smoke,a\n")
     failed(told, 1, "the event ends before it begins", "standard-input.csv")
-    failed(run("rules", "plant.rules", "-i", "events.jsonl", "--format", "csv"), 2, "told by their names")
+    failed(
+        run("rules", "plant.rules", "-i", "events.jsonl", "--format", "csv"),
+        2,
+        "other files have it in their names",
+    )
     failed(run("rules", "plant.rules", "-i", "-", "--engine", "spark"), 2, "standard input")
 
 

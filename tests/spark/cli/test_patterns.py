@@ -20,7 +20,7 @@ import pytest
 import ostinato as ost
 from ostinato.files import Writer
 from ostinato.spark.failures import describe_failure
-from support.commands import COMMAND, failed, run, start
+from support.commands import COMMAND, failed, run, start, write_inputs
 
 QUERY = "T AS x ; H AS y FILTER x.value > 40 AND y.value < 25 PARTITION BY place WITHIN 10 minutes"
 NOON = datetime(2026, 7, 6, 12, tzinfo=UTC)
@@ -52,10 +52,7 @@ def folder(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to work in: a query, and its events in two files that are not in order."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
-    Path("q.cel").write_text(QUERY, encoding="utf-8")
-    Path("events").mkdir()
-    pq.write_table(events().slice(30), "events/1.parquet")
-    pq.write_table(events().slice(0, 30), "events/2.parquet")
+    write_inputs("q.cel", QUERY, events())
     return tmp_path
 
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import ostinato as ost
-from support.commands import failed, run
+from support.commands import failed, run, write_inputs
 
 PROGRAM = """
 DETECT hot { place { var P }, value { var V } }
@@ -52,10 +52,7 @@ def folder(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to work in: a program, and its events in two files that are not in order."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
-    Path("p.rules").write_text(PROGRAM, encoding="utf-8")
-    Path("events").mkdir()
-    pq.write_table(events().slice(30), "events/1.parquet")
-    pq.write_table(events().slice(0, 30), "events/2.parquet")
+    write_inputs("p.rules", PROGRAM, events())
     return tmp_path
 
 

@@ -1,1 +1,1 @@
-"""The demo: fires found by one query, thefts on cards foreseen by a model."""
+"""The demo: fires found by one query, thefts on cards, foreseen by a model."""

@@ -28,7 +28,7 @@ def learn(history: pa.Table) -> ForecastModel:
     return Forecaster(QUERY, horizon=HORIZON, features=CARD_FEATURES).fit(history)
 
 
-def foreseen(later: pa.Table, forecasts: pa.Table) -> ForecastTimeline:
+def best_timeline(later: pa.Table, forecasts: pa.Table) -> ForecastTimeline:
     """The card, and the stretch of it, where most intervals before a detection held."""
     rows = forecasts.append_column("card", later["card"])
     best, most = (pa.table({}), "", 0), -1

@@ -201,7 +201,7 @@ def _foresee(folder: Path, console: Console) -> list[tuple[str, str]]:
     learned.save(model, overwrite=True)
     told = f"{len(history):,} card transactions with {learned.statistics.completions:,.0f} alarms, in {seconds:.1f} s"
     _heading(console, "Learned", told, model)
-    timeline = demo_cards.foreseen(later, learned.forecast(later))
+    timeline = demo_cards.best_timeline(later, learned.forecast(later))
     timeline.save(picture)
     _heading(console, timeline.title, "• a forecast, ━ of when the alarm will be, ▲ when it was", picture)
     drawn = Text(timeline.text(min(console.width, 100) - 4))

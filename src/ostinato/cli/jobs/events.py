@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import typer
 
-from ostinato.cli.report import progress, watched
+from ostinato.cli.report import progress, read_with_progress
 from ostinato.core.arrays import Int64
 from ostinato.core.clock import find_step_back
 from ostinato.errors import DataError, did_you_mean
@@ -44,7 +44,7 @@ def columns_to_read(schema: pa.Schema, wanted: Iterable[str]) -> list[str] | Non
 
 def load(reader: EventReader) -> pa.Table:
     """All that is read, as one table."""
-    return pa.concat_tables([reader.schema.empty_table(), *watched(reader)])
+    return pa.concat_tables([reader.schema.empty_table(), *read_with_progress(reader)])
 
 
 def check_order(

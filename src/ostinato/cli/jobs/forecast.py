@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from rich.console import Console
 
 from ostinato.cli.jobs.events import NEVER, check_kinds, check_order, columns_to_read, load, name_files, open_typed
-from ostinato.cli.report import Results, note, print_summary, watched
+from ostinato.cli.report import Results, note, print_summary, read_with_progress
 from ostinato.core.events import DEFAULT_TIME, DEFAULT_TYPE
 from ostinato.errors import DataError
 from ostinato.files import EventReader, open_events
@@ -132,7 +132,7 @@ class ForecastJob:
     def _in_order(self, reader: EventReader, scorer: Scorer) -> Iterator[pa.Table]:
         """Piece by piece, each event no earlier than the one before."""
         last = NEVER
-        for rows in watched(reader):
+        for rows in read_with_progress(reader):
             clock = scorer.reader.clock
             if clock is not None:
                 first = reader.rows_read - len(rows)

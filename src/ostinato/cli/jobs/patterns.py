@@ -12,7 +12,7 @@ from types import TracebackType
 import pyarrow as pa
 
 from ostinato.cli.jobs.events import LATENESS, check_kinds, check_order, columns_to_read, load, name_files, open_typed
-from ostinato.cli.report import Results, note, print_summary, watched
+from ostinato.cli.report import Results, note, print_summary, read_with_progress
 from ostinato.core.events import DEFAULT_TIME, DEFAULT_TYPE
 from ostinato.errors import LimitError
 from ostinato.files import EventReader, open_events
@@ -64,7 +64,7 @@ class PatternJob:
         )
         with _Matches(output, self._limits().matches) as results:
             results.add(engine.push(reader.schema.empty_table()))
-            for rows in watched(reader):
+            for rows in read_with_progress(reader):
                 before = results.total
                 if lateness is None:
                     self._check_order(engine, rows, reader.rows_read - len(rows))
@@ -124,7 +124,7 @@ class PatternJob:
     def _batches(self, reader: EventReader) -> Iterator[pa.Table]:
         """All that is read, and before it a table without rows that tells the columns."""
         yield reader.schema.empty_table()
-        yield from watched(reader)
+        yield from read_with_progress(reader)
 
     def _reader(self, *, whole_rows: bool) -> tuple[EventReader, float]:
         """The files, with no more columns than the query needs, once it is known to fit them; and when that began.

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.cli.jobs.events import LATENESS, NEVER, check_kinds, check_order, load, name_files, open_typed
-from ostinato.cli.report import Results, note, print_summary, watched
+from ostinato.cli.report import Results, note, print_summary, read_with_progress
 from ostinato.files import EventReader
 from ostinato.files.reader import OnError
 from ostinato.rules.incremental.engine import RuleEngine
@@ -70,7 +70,7 @@ class RulesJob:
         columns = IncomingColumns.resolve(reader.schema, labels=self.program.incoming, **self.columns)
         engine = self._engine(reader, lateness=lateness or 0, longest=longest)
         last = NEVER
-        for rows in watched(reader):
+        for rows in read_with_progress(reader):
             with name_files(self.files):
                 if lateness is None:
                     first_row = reader.rows_read - len(rows)

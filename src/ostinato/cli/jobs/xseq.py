@@ -52,11 +52,11 @@ class XSeqJob:
         ran = _RunSummary()
         with Results(output, noun=NOUN) as results, progress("reading", source.size) as advance:
 
-            def heard(size: int) -> None:
+            def advance_bytes(size: int) -> None:
                 ran.bytes += size
                 advance(size)
 
-            self._find(ran.counted(source(heard)), source.labels, results, ran)
+            self._find(ran.count_documents(source(advance_bytes)), source.labels, results, ran)
         ran.bad_lines += source.bad_rows
         ran.report(results.total, time.perf_counter() - began, list_bad=self.on_error == "collect")
         results.show()
@@ -71,7 +71,7 @@ class XSeqJob:
         results.add(held.schema.empty_table())
         for document, found in answers(documents):
             if isinstance(found, UnreadInput):
-                ran.hear_of(found)
+                ran.add_unread(found)
                 continue
             held.add(document, found)
             if self.limit is not None and results.total + held.rows >= self.limit:
@@ -90,14 +90,14 @@ class _RunSummary:
     bytes: int = 0
     bad_documents: list[str] = field(default_factory=list)
     bad_lines: list[str] = field(default_factory=list)
-    more_lines: int = 0  # counted, but not kept
+    more_lines: int = 0  # count_documents, but not kept
 
-    def counted(self, documents: Iterator[Document]) -> Iterator[Document]:
+    def count_documents(self, documents: Iterator[Document]) -> Iterator[Document]:
         for document in documents:
             self.documents += 1
             yield document
 
-    def hear_of(self, bad: UnreadInput) -> None:
+    def add_unread(self, bad: UnreadInput) -> None:
         self.more_lines += bad.more
         if not bad.more:
             (self.bad_documents if bad.line is None else self.bad_lines).append(bad.text.splitlines()[0])

@@ -35,14 +35,16 @@ class EventFiles:
         format = format_of_files(self.files)
         reader = spark.read.format(format).options(**self._options(format))
         paths = [str(file.absolute()) for file in self.files]
-        return reader.schema(self._typed(reader.load(paths).schema)).load(paths) if self.kinds else reader.load(paths)
+        return (
+            reader.schema(self._with_kinds(reader.load(paths).schema)).load(paths) if self.kinds else reader.load(paths)
+        )
 
     def stream(self, spark: SparkSession) -> DataFrame:
         """A folder that is watched for new files. Its columns are those of the files that are there."""
         format, folder = format_of_files(self.files), str(self.files[0].absolute())
         options = self._options(format)
         schema = spark.read.format(format).options(**options).load(folder).schema
-        return spark.readStream.format(format).options(**options).schema(self._typed(schema)).load(folder)
+        return spark.readStream.format(format).options(**options).schema(self._with_kinds(schema)).load(folder)
 
     def check_watchable(self) -> None:
         if len(self.files) != 1 or not self.files[0].is_dir():
@@ -54,7 +56,7 @@ class EventFiles:
         infer = {"inferSchema": "true", "inferTimestamp": "true", "enforceSchema": "false", "columnPruning": "false"}
         return CSV | infer | {"mode": _MODES[self.on_error]}
 
-    def _typed(self, schema: StructType) -> StructType:
+    def _with_kinds(self, schema: StructType) -> StructType:
         from pyspark.sql.types import StructType
 
         self.check_kinds(self.kinds, schema.names)

@@ -38,16 +38,42 @@ def detect(
     parallel: int | None = None,
     metrics: str | None = None,
 ) -> DataFrame:
-    """The matches as a DataFrame, lazily: nothing runs before Spark is asked for rows.
+    """Find the matches of one query, or of several by name, in a DataFrame. Nothing runs before rows are asked for.
 
-    Streaming: `lateness` is how long an event may come after later ones (default: the frame's own watermark, else not
-    at all); later ones are counted (`on_late="count"`), given in a column `late` ("collect") or stop the stream
-    ("raise"). Keys are hashed into `buckets` parts (default: four per shuffle partition); a checkpoint goes
-    on with the number it was begun with. `metrics` names the counts in Spark's progress ("ostinato"); two detections in
-    one stream need different names.
+    Parameters
+    ----------
+    queries
+        A query in CEL or SREM, or queries by name; of several, the column `query` names the one that matched.
+    frame
+        A batch or streaming DataFrame of events. Its rows have no order but that of their time.
+    time, type
+        The columns of event time and event type (default: `ts` and `type`). A stream needs a timestamp.
+    order_by
+        Columns that put events of equal time in order, before all other columns that the queries read.
+    events
+        Add the matched rows themselves in a column `events`.
+    limits
+        Bounds on matches, states and memory, in each task.
+    lateness
+        Streams: how long an event may come after later ones, such as "30 seconds" (default: the frame's own watermark,
+        else not at all).
+    on_late
+        Streams: what to do with events later than that: "count" them (default), "collect" them in a column `late`, or
+        "raise" an error, which stops the stream.
+    buckets
+        Streams: the number of parts that keys are hashed into (default: four per shuffle partition). A checkpoint
+        keeps the number that it was begun with.
+    parallel
+        Batch: the number of ranges of time that a stream without PARTITION BY is cut into (default: the number of
+        shuffle partitions, and 1 where there is a PARTITION BY). A small job runs at once to find them.
+    metrics
+        Streams: the name of the counts in Spark's progress (default: "ostinato"). Two detections in one stream need
+        different names.
 
-    Batch: the stream is cut into `parallel` ranges of time (default: the number of shuffle partitions of Spark where
-    there is no PARTITION BY, else 1); a small job runs at once to find them.
+    Returns
+    -------
+    DataFrame
+        One row for each match: the columns of PARTITION BY, `start`, `end` and `events`, or what SELECT names.
     """
     plan = prepare(queries, frame, time=time, type=type, order_by=order_by, events=events, limits=limits)
     for option, value in (("buckets", buckets), ("parallel", parallel)):

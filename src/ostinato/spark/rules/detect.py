@@ -42,16 +42,43 @@ def detect_rules(
     longest: str | float | timedelta | None = None,
     metrics: str | None = None,
 ) -> DataFrame:
-    """The derived events as a DataFrame, in no order, with the columns that `program.detect` gives elsewhere.
+    """Derive events from the events of a DataFrame.
 
-    Batch: one plan, which runs when its rows are needed. Rules that join all they read by some key are run in tasks,
-    each over the events of its keys; others in Spark SQL, where those that recur run at once, round by round.
+    In a batch, rules that join all they read by some key run in tasks, each over the events of its keys. Other rules
+    run in Spark SQL; those that recur run at once, round by round.
 
-    Streaming: `lateness` is how long an event may come after events that end later (default: the frame's own watermark,
-    else not at all); later ones are counted (`on_late="count"`), given in a column `late` ("collect") or stop the
-    stream ("raise"). `longest` is how long an event lasts at most: a longer one is as good as late. Events are hashed
-    by what the rules join them by into `buckets` parts (default: two per shuffle partition), which a checkpoint goes on
-    with. `metrics` names the counts in Spark's progress ("ostinato").
+    Parameters
+    ----------
+    program
+        Rules, as `ostinato.rules` compiles them.
+    frame
+        A batch or streaming DataFrame of events, in any order.
+    begin, end
+        The columns of when events begin and end (default: `begin` and `end` where they exist).
+    time
+        The column of event time, for events without duration (default: `ts`).
+    type
+        The column of event types (default: `type`).
+    document
+        The column whose JSON or XML texts are the events.
+    lateness
+        Streams: how long an event may come after events that end later (default: the frame's own watermark, else not
+        at all).
+    on_late
+        Streams: what to do with events later than that: "count" them (default), "collect" them in a column `late`, or
+        "raise" an error, which stops the stream.
+    buckets
+        Streams: the number of parts that events are hashed into, by what the rules join them by (default: two per
+        shuffle partition). A checkpoint keeps the number that it was begun with.
+    longest
+        Streams: how long an event lasts at most, which bounds memory. A longer one counts as late.
+    metrics
+        Streams: the name of the counts in Spark's progress (default: "ostinato").
+
+    Returns
+    -------
+    DataFrame
+        The derived events, in no order, with the columns that `program.detect` gives without Spark.
     """
     columns = {"begin": begin, "end": end, "time": time, "type": type, "document": document}
     bound, schema = bind(program, frame, columns)

@@ -68,13 +68,42 @@ def run_folder(
     *,
     glob: str | Sequence[str] = DOCUMENTS,
     keep: str | Sequence[str] = ("path",),
-    **options: Any,
+    on_error: OnError = "collect",
+    format: Format | None = None,
+    doctype: Literal["refuse", "skip"] = "refuse",
+    encoding: str | None = None,
+    namespaces: Mapping[str, str] | None = None,
+    root: str = "json",
+    record: str = "item",
+    limits: XSeqLimits | None = None,
 ) -> DataFrame:
-    """The answers of every file in a folder, with its path; `options` are those of `detect_xseq`."""
+    """Find the answers of a query in every document of a folder.
+
+    Parameters
+    ----------
+    query
+        A query in XSeq.
+    spark
+        The session.
+    path, glob
+        The folder, or a file, and what the names of files must fit: see `read_documents`.
+    keep
+        Columns of `read_documents` beside the answer: `path`, `length`, `modified`.
+    on_error, format, doctype, encoding, namespaces, root, record, limits
+        How documents are read, as for `detect_xseq`.
+
+    Returns
+    -------
+    DataFrame
+        The answers, each with the path of its document.
+    """
     frame = read_documents(spark, path, glob=glob)
     read_by_spark = "content" in frame.columns
     column = "content" if read_by_spark else "path"
-    return detect_xseq(query, frame, column=column, files=not read_by_spark, keep=keep, **options)
+    return detect_xseq(
+        query, frame, column=column, files=not read_by_spark, keep=keep, on_error=on_error, format=format,
+        doctype=doctype, encoding=encoding, namespaces=namespaces, root=root, record=record, limits=limits,
+    )  # fmt: skip
 
 
 def explain_xseq(query: XSeqQuery, frame: DataFrame, /, **options: Any) -> str:

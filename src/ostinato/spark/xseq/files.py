@@ -30,12 +30,25 @@ _SCHEMA = pa.schema(
 def read_documents(
     spark: SparkSession, path: str | os.PathLike[str], *, glob: str | Sequence[str] = DOCUMENTS
 ) -> DataFrame:
-    """The files in a folder and the folders below it whose names fit `glob`, as rows of `path`, `length`, `modified`.
+    """List the documents in a folder and the folders below it.
 
     Files of this machine or mounted ones are only listed: `query.detect(frame, files=True)` opens them in its tasks and
     reads them piece by piece, a large file in a task of its own, small ones together. All workers must see them under
-    the same path. Files elsewhere (hdfs:, s3a:, …) are read by Spark, each whole: a column `content` holds the
-    documents. `path` may also be a single file.
+    the same path. Files elsewhere (hdfs:, s3a:, …) are read by Spark, each whole.
+
+    Parameters
+    ----------
+    spark
+        The session.
+    path
+        A folder, or a single file.
+    glob
+        What the names of the files must fit, such as "*.xml": one pattern or several.
+
+    Returns
+    -------
+    DataFrame
+        One row for each file: `path`, `length`, `modified`; and `content`, where Spark has read the files.
     """
     if not isinstance(path, str | os.PathLike):
         raise bad_option("path", path, "the path of a folder")

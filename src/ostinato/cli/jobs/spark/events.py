@@ -75,7 +75,7 @@ class SparkJob:
         lines.
         """
         if isinstance(self.input, Topic):
-            self.input.reach()
+            self.input.check_reachable()
         else:
             self._files.check_watchable()
         if checkpoint is None and output is not None:
