@@ -51,12 +51,9 @@ fuzz: warm
 coverage: warm
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup --cov --cov-report=term:skip-covered
 
-# The evaluators of XSeq are compiled side by side before the workers of pytest would each compile all of them.
+# Kernels are compiled side by side, before the workers of pytest would each compile all of them.
 warm: .venv/dev.stamp
-	@echo '<a/>' | $(BIN)/ostinato xseq '//a' --input - > /dev/null & \
-	echo '<a/>' | $(BIN)/ostinato xseq '//a/parent::b' --input - > /dev/null; \
-	echo '<a/>' | $(BIN)/ostinato xseq 'return $$X@p from /a /$$Y \$$X (\$$X)* where $$X@p > prev($$X)@p' --input - > /dev/null; \
-	echo '{}' | $(BIN)/ostinato xseq '//a' --format json --input - > /dev/null; wait
+	@PYTHONPATH=tests $(BIN)/python -m support.warm
 
 # Each file must install and answer by itself, away from the sources.
 dist: .venv/dev.stamp

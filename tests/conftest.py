@@ -27,8 +27,8 @@ settings.register_profile(
 settings.register_profile("ostinato", settings.get_profile("search"), max_examples=30, derandomize=True)
 settings.load_profile("ostinato")
 
-# Of about equal length. Whatever uses Spark elsewhere is in the last group.
-SPARK_GROUPS = {"spark/patterns": "Spark: patterns", "": "Spark: the rest"}
+# Two groups of about equal length: these folders, and whatever else uses Spark.
+FIRST_GROUP = ("spark/patterns/", "spark/cli/")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -37,8 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if path.startswith("spark/"):
             item.add_marker(pytest.mark.spark)
         if item.get_closest_marker("spark"):
-            group = next(name for folder, name in SPARK_GROUPS.items() if path.startswith(folder))
-            item.add_marker(pytest.mark.xdist_group(group))
+            item.add_marker(pytest.mark.xdist_group("spark 1" if path.startswith(FIRST_GROUP) else "spark 2"))
     # Long ones first, so that no worker begins one when the others have nothing left to do.
     items.sort(key=lambda item: (item.get_closest_marker("spark") is None, item.get_closest_marker("slow") is None))
 
