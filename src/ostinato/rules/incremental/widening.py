@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ostinato.core.arrow_casts import cast_column, cast_nested
 from ostinato.errors import DataError
-from ostinato.rules.relational.kinds import TERM, Attributes, is_list, logical_type, type_family
+from ostinato.rules.relational.kinds import TERM, Attributes, is_list, logical_type, map_leaf_types, type_family
 
 _MISFITS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
 _MOST_DIGITS = 38  # of a decimal, in SQL
@@ -118,13 +118,7 @@ def widen_column(column: pa.ChunkedArray, kind: pa.DataType, name: str) -> pa.Ch
 
 def signed_type(kind: pa.DataType) -> pa.DataType:
     """The type as rules compute with it: SQL has signed integers of 64 bits."""
-    if pa.types.is_uint64(kind):
-        return pa.int64()
-    if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(signed_type(field.type)) for field in kind])
-    if is_list(kind):
-        return pa.list_(signed_type(kind.value_type))
-    return pa.map_(kind.key_type, signed_type(kind.item_type)) if pa.types.is_map(kind) else kind
+    return map_leaf_types(kind, lambda leaf: pa.int64() if pa.types.is_uint64(leaf) else leaf)
 
 
 def check_signed(column: pa.ChunkedArray, name: str) -> None:

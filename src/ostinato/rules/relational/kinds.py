@@ -6,7 +6,7 @@ have equal texts, so that such variables join like others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -39,26 +39,31 @@ def type_family(kind: Kind) -> str:
     return "unknown" if kind is TERM else column_kinds(pa.schema([("", kind)]))[""]
 
 
+def map_leaf_types(kind: pa.DataType, change: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
+    """The type with every type inside that is not nested changed."""
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(map_leaf_types(field.type, change)) for field in kind])
+    if is_list(kind):
+        return pa.list_(map_leaf_types(kind.value_type, change))
+    if pa.types.is_map(kind):
+        return pa.map_(map_leaf_types(kind.key_type, change), map_leaf_types(kind.item_type, change))
+    return change(kind)
+
+
 def logical_type(kind: pa.DataType) -> pa.DataType:
     """The type without how Arrow stores it: dictionaries, views and the like."""
+    return map_leaf_types(kind, _logical_leaf)
+
+
+def _logical_leaf(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         return logical_type(kind.value_type)
-    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return pa.string()
-    if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(logical_type(field.type)) for field in kind])
-    if is_list(kind):
-        return pa.list_(logical_type(kind.value_type))
-    return pa.map_(logical_type(kind.key_type), logical_type(kind.item_type)) if pa.types.is_map(kind) else kind
+    return pa.string() if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) else kind
 
 
 def null_as_text(kind: pa.DataType) -> pa.DataType:
     """The type as answers have it: columns that never had a value are text."""
-    if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(null_as_text(field.type)) for field in kind])
-    if is_list(kind):
-        return pa.list_(null_as_text(kind.value_type))
-    return pa.string() if pa.types.is_null(kind) else kind
+    return map_leaf_types(kind, lambda leaf: pa.string() if pa.types.is_null(leaf) else leaf)
 
 
 def is_list(kind: Kind) -> bool:
