@@ -118,7 +118,7 @@ class ChunkedSource(ABC, Generic[Limits]):
             raise LimitError(
                 "buffer",
                 LARGEST,
-                reason=self.located("more of the document would have to be kept than fits", self._at),
+                reason=self.locate_message("more of the document would have to be kept than fits", self._at),
                 fix="ask for smaller elements, or split the document",
             )
         return self._buffer.fill(wanted, waits=wanted > self._chunk)
@@ -128,16 +128,16 @@ class ChunkedSource(ABC, Generic[Limits]):
             raise self._limit("names", what, self._at)
         table.grow()
 
-    def located(self, what: str, at: int) -> str:
+    def locate_message(self, what: str, at: int) -> str:
         """What is wrong at an offset of the last buffer, with line and column."""
         place = self._buffer.place(at)
         return f"line {place.line}, column {place.column}: {what}"
 
     def _error(self, at: int, what: str, fix: str | None = None) -> DataError:
-        return DataError(self.located(what, at), source=self._name, fix=fix)
+        return DataError(self.locate_message(what, at), source=self._name, fix=fix)
 
     def _limit(self, limit: str, what: str, at: int) -> LimitError:
-        reason = self.located(what, at)
+        reason = self.locate_message(what, at)
         return LimitError(
             limit,
             getattr(self.limits, limit),

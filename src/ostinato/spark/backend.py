@@ -50,7 +50,7 @@ def detect_xseq(query: XSeqQuery, frame: DataFrame, /, **options: Any) -> DataFr
 
 
 def explain_xseq(query: XSeqQuery, frame: DataFrame, /, **options: Any) -> str:
-    from ostinato.spark.xseq.detect import explain_xseq
+    from ostinato.spark.xseq.explain import explain_xseq
 
     return explain_xseq(query, frame, **options)
 

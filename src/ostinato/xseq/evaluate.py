@@ -97,7 +97,7 @@ def evaluate_document(
         check = ConformanceCheck(compiled.schema, required_parts(compiled.written.path))
     used = 0
     while (tokens := source.read(min(evaluator.keep_from, used))) is not None:
-        evaluator.moved(source.moved)
+        evaluator.shift(source.moved)
         used = tokens.used
         _check_sizes(tokens, limits.token)
         if check is not None:

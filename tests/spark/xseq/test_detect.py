@@ -16,7 +16,7 @@ import ostinato as ost
 from ostinato.errors import DataError, OstinatoError
 from ostinato.spark.failures import describe_failure
 from ostinato.spark.xseq.detect import detect_xseq, read_documents, run_folder
-from ostinato.spark.xseq.files import packed
+from ostinato.spark.xseq.files import assign_tasks
 from support.spark.xseq import (
     FAMILY,
     SEVERAL,
@@ -297,12 +297,12 @@ def test_folders_that_cannot_be_read(spark: Any, tmp_path: Path) -> None:
 
 def test_files_are_packed_by_size() -> None:
     large, small = 200 << 20, 1 << 10
-    tasks = packed([small] * 500 + [large, large], cores=2)
+    tasks = assign_tasks([small] * 500 + [large, large], cores=2)
     assert sorted(tasks[-2:]) == [0, 1]  # alone, and first
     assert set(tasks[:-2]) == {2}
-    assert len(set(packed([small] * 500, cores=2))) == 8
-    assert len(set(packed([small] * 10, cores=2))) == 1
-    assert packed([0], cores=200) == [0]
+    assert len(set(assign_tasks([small] * 500, cores=2))) == 8
+    assert len(set(assign_tasks([small] * 10, cores=2))) == 1
+    assert assign_tasks([0], cores=200) == [0]
 
 
 def test_explain(spark: Any) -> None:

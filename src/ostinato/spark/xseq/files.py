@@ -74,7 +74,7 @@ def _listed(spark: SparkSession, where: str, patterns: Sequence[str]) -> DataFra
         shown = " or ".join(patterns)
         raise DataError(f"no file in it is named {shown}", source=where, fix="say which files they are: glob='*.xml'")
     cores = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
-    tasks = packed([length for _, length, _ in found], cores)
+    tasks = assign_tasks([length for _, length, _ in found], cores)
     paths, lengths, times = zip(*found, strict=True)
     listing = pa.table([paths, lengths, times, tasks], schema=_SCHEMA)
     frame = spark.createDataFrame(listing)
@@ -85,7 +85,7 @@ def _files(where: str, patterns: Sequence[str]) -> Iterator[tuple[str, int, date
     """Hidden files and folders are left out, as Spark does it."""
     where = os.path.abspath(where)
     if os.path.isfile(where):
-        yield _told(where)
+        yield _file_row(where)
         return
 
     def fail(error: OSError) -> None:
@@ -95,10 +95,10 @@ def _files(where: str, patterns: Sequence[str]) -> Iterator[tuple[str, int, date
         below[:] = [each for each in below if not each.startswith((".", "_"))]
         for file in files:
             if not file.startswith((".", "_")) and any(fnmatch(file, pattern) for pattern in patterns):
-                yield _told(os.path.join(folder, file))
+                yield _file_row(os.path.join(folder, file))
 
 
-def _told(path: str) -> tuple[str, int, datetime]:
+def _file_row(path: str) -> tuple[str, int, datetime]:
     try:
         about: Any = os.stat(path)
     except OSError:  # a link that leads nowhere: the task that opens it says so
@@ -106,7 +106,7 @@ def _told(path: str) -> tuple[str, int, datetime]:
     return path, about.st_size, datetime.fromtimestamp(about.st_mtime, UTC)
 
 
-def packed(lengths: Sequence[int], cores: int) -> list[int]:
+def assign_tasks(lengths: Sequence[int], cores: int) -> list[int]:
     """The number of the task of each file; those with most to read come first, so that none is left to the end."""
     costs = [length + _OPENING for length in lengths]
     room = min(_MOST, max(_LEAST, sum(costs) // (_TASKS_PER_CORE * cores)))

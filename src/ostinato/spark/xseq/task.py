@@ -32,7 +32,7 @@ SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")  # of two letters or more: on
 
 
 @lru_cache(maxsize=64)
-def _made(text: str, matches: Matches, schema: Schema | None) -> XSeqQuery:
+def _compile_once(text: str, matches: Matches, schema: Schema | None) -> XSeqQuery:
     """A query is compiled once per worker, which runs many tasks."""
     return XSeqQuery(text, matches=matches, schema=schema)
 
@@ -51,18 +51,18 @@ class XSeqTask:
     options: dict[str, Any]  # of reading a document
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        query = _made(self.text, self.matches, self.schema)
+        query = _compile_once(self.text, self.matches, self.schema)
         for batch in batches:
             kept = batch.select(list(range(1, batch.num_columns)))
-            answer = _Answer(kept, self.columns, errors=self.on_error == "collect")
-            for row, found in self._found(query, batch.column(0)):
+            answer = _OutputBuffer(kept, self.columns, errors=self.on_error == "collect")
+            for row, found in self._answers(query, batch.column(0)):
                 for piece in [found] if isinstance(found, str) else answer.pieces(row, found):
                     answer.add(row, piece)
                     if answer.is_full:
                         yield from answer.drain()
             yield from answer.drain()
 
-    def _found(self, query: XSeqQuery, column: pa.Array) -> Iterator[tuple[int, pa.Table | str]]:
+    def _answers(self, query: XSeqQuery, column: pa.Array) -> Iterator[tuple[int, pa.Table | str]]:
         """The rows of each document, or what is wrong with it."""
         for row, document in self._documents(column):
             try:
@@ -102,7 +102,7 @@ class XSeqTask:
             return iter([query.detect(source, format=format, **options)])
         # lines of JSON lines are skipped one by one
         skip: dict[str, Any] = {"on_error": "skip"} if self.on_error == "skip" else {}
-        return _held_back(query.batches(source, format=format, **skip, **options))
+        return _hold_back(query.batches(source, format=format, **skip, **options))
 
 
 def _file(path: str) -> str:
@@ -128,7 +128,7 @@ def local_path(path: str) -> str:
     return plain if os.path.exists(plain) else unquote(plain)
 
 
-def _held_back(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+def _hold_back(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
     """The tables of a file once it has been read to its end, or once they are more than is kept."""
     held: list[pa.Table] = []
     size = 0
@@ -142,7 +142,7 @@ def _held_back(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 
 @dataclass
-class _Answer:
+class _OutputBuffer:
     """Rows that wait to be handed on together."""
 
     kept: pa.RecordBatch

@@ -91,7 +91,7 @@ class ConformanceCheck:
                 self.opened = Open(name, last, self.opened.depth)
         if at < tokens.kind.size:
             raise DataError(
-                source.located(
+                source.locate_message(
                     f"{self._broken(tokens, names, at)}, which {self.schema.source} does not have", _where(tokens, at)
                 ),
                 fix=Message("leave out ", Option("schema", None), ", or give one that fits"),

@@ -80,7 +80,7 @@ class Evaluator(Protocol):
     def is_small(self) -> bool:
         """Whether it is worth to be kept for the next document."""
 
-    def moved(self, by: int) -> None:
+    def shift(self, by: int) -> None:
         """What was kept of the last buffer stands `by` bytes further to the front now."""
 
     @property

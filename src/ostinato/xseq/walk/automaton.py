@@ -80,28 +80,24 @@ class Walk:
     @cached_property
     def maybe_bound(self) -> tuple[frozenset[str], ...]:
         """For each state the variables that some run there has bound."""
-        known = [frozenset[str]()] * self.states
-        changed = True
-        while changed:
-            changed = False
-            for move in self.moves:
-                may = known[move.source] | ({move.binds} if move.binds else frozenset())
-                if not may <= known[move.target]:
-                    known[move.target] |= may
-                    changed = True
-        return tuple(known)
+        return self._spread_bindings((move.source, move.target, move.binds) for move in self.moves)
 
     @cached_property
     def bound_after(self) -> tuple[frozenset[str], ...]:
         """For each state the variables that a run there may still bind."""
+        return self._spread_bindings((move.target, move.source, move.binds) for move in self.moves)
+
+    def _spread_bindings(self, edges: Iterable[tuple[int, int, str | None]]) -> tuple[frozenset[str], ...]:
+        """What each state gets along edges that pass on what they know and what they bind."""
+        every = [(one, other, frozenset((binds,)) if binds else frozenset[str]()) for one, other, binds in edges]
         known = [frozenset[str]()] * self.states
         changed = True
         while changed:
             changed = False
-            for move in self.moves:
-                may = known[move.target] | ({move.binds} if move.binds else frozenset())
-                if not may <= known[move.source]:
-                    known[move.source] |= may
+            for one, other, bound in every:
+                more = known[one] | bound
+                if not more <= known[other]:
+                    known[other] |= more
                     changed = True
         return tuple(known)
 

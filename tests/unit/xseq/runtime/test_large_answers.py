@@ -45,7 +45,7 @@ def test_counting_keeps_no_open_element() -> None:
         source = XmlSource(b"<!-- -->" * 600 + b"<a>" + b"<b/>" * 1000 + b"</a>", chunk_size=64)
         kept = 1 << 62
         while (tokens := source.read(min(evaluator.keep_from, 1 << 62))) is not None:
-            evaluator.moved(source.moved)
+            evaluator.shift(source.moved)
             evaluator.push(tokens, source.names)
             kept = min(kept, evaluator.keep_from)
         assert (kept < 1 << 62) == texts

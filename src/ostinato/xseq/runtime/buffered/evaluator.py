@@ -96,7 +96,7 @@ class BufferedEvaluator:
         """A new one costs no more than to clear this one."""
         return False
 
-    def moved(self, by: int) -> None:
+    def shift(self, by: int) -> None:
         """Nothing of an earlier buffer is pointed to."""
 
     def _part(self, tokens: Tokens, wanted: NDArray[np.uint8]) -> Part:

@@ -158,7 +158,7 @@ class StreamEvaluator:
     def keep_from(self) -> int:
         return self._keep_from
 
-    def moved(self, by: int) -> None:
+    def shift(self, by: int) -> None:
         """The kept bytes have moved to the front of the next buffer."""
         waiting = int(self.state[lay.WAITING_ROWS])
         self.arrays["out_start"][: self.state[lay.ROWS]] -= by if waiting else 0
