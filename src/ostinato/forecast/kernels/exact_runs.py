@@ -10,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 from numba import int64, void
 
-from ostinato.core.array_struct import ArrayStruct, Field, ViewField, struct_type
-from ostinato.core.arrays import Bools, Float64, Int32, Int64, UInt8
+from ostinato.core.array_struct import ArrayStruct, Field, StructField, struct_type
+from ostinato.core.arrays import Bools, Int32, Int64
 from ostinato.core.jit import kernel, table
+from ostinato.patterns.kernels.layout import RunTables
 from ostinato.patterns.kernels.register_layout import (
     ACTION_BEGIN,
     ACTION_END,
@@ -41,44 +42,19 @@ from ostinato.patterns.kernels.register_tests import keep_passing
 
 
 class FollowedRuns(ArrayStruct):
-    """The events of a batch, sorted by key; what they may do to runs; and the runs of all keys before and after them.
+    """The events of a batch, sorted by key, and the runs of all keys before and after them."""
 
-    The fields for actions and tests are those of detection (patterns/kernels/layout.py).
-    """
-
+    tables = StructField(RunTables, "the runs of the current key before an event, and what events may do to them")
     codes = Field[Int32](np.int32, 1, "per event: which conditions it satisfies, as one code", constant=True)
     keys = Field[Int32](np.int32, 1, "per event: its partition", constant=True)
     ticks = Field[Int64](np.int64, 1, "per event: where it stands along the window", constant=True)
     lows = Field[Int64](np.int64, 1, "per event: the lowest tick that is in one window with it", constant=True)
     consume = Field[int](np.int64, 0, "whether a match ends all runs of its key")
-    code_ranges = Field[Int32](np.int32, 2, "per code: its ranges of `actions` and `kills`", constant=True)
-    actions = Field[Int32](np.int32, 2, "what an event may do to the runs of a state", constant=True)
-    kills = Field[Int32](np.int32, 2, "fragile states that an event leaves no run in", constant=True)
-    tests = Field[Int32](np.int32, 2, "tests between the event and a run", constant=True)
-    steps = Field[Int32](np.int32, 2, "instructions of programs", constant=True)
-    writes = Field[Int32](np.int32, 2, "what an action remembers: cell, term", constant=True)
-    states = Field[Int32](
-        np.int32, 2, "per state: its range of `cells`, and its number if it is fragile", constant=True
-    )
-    cells = Field[Int32](np.int32, 1, "the cells that matter in each state", constant=True)
-    terms = Field[Int64](np.int64, 2, "per term and event: its value, for floats their bits", constant=True)
-    term_floats = ViewField[Float64](np.float64, terms, "the same as floats")
-    present = Field[Bools](np.bool_, 2, "per term and event: whether it has a value", constant=True)
-    text_ends = Field[Int64](
-        np.int64, 1, "per text: where it begins in `texts`, then where the last ends", constant=True
-    )
-    texts = Field[UInt8](np.uint8, 1, "all texts, in UTF-8", constant=True)
     pool = Field[Int64](np.int64, 2, "the runs of all keys before the batch, a column each", constant=True)
     pool_ends = Field[Int64](
         np.int64, 1, "the runs of key k are columns pool_ends[k] … pool_ends[k + 1]", constant=True
     )
-    runs = Field[Int64](np.int64, 2, "the runs of the current key before an event, a column each")
-    run_floats = ViewField[Float64](np.float64, runs, "the same as floats")
     after = Field[Int64](np.int64, 2, "the runs of the current key after the event")
-    candidates = Field[Int32](np.int32, 1, "runs that an action is for")
-    stack_kinds = Field[Int32](np.int32, 1, "the stack of a program: NULL, whole number or float")
-    stack_whole = Field[Int64](np.int64, 1, "the stack of a program: whole numbers")
-    stack_floats = Field[Float64](np.float64, 1, "the stack of a program: floats")
     kept = Field[Int64](np.int64, 2, "output: the runs of all keys after the batch")
     kept_ends = Field[Int64](np.int64, 1, "output: as `pool_ends`, for `kept`")
     youngest = Field[Int64](np.int64, 2, "output, per event and state: when its youngest run began, or DEAD")
@@ -94,7 +70,7 @@ def _add(followed: FollowedRuns, count: int, state: int) -> int:
 
     Returns how many there are.
     """
-    states, cells, after = followed.states, followed.cells, followed.after
+    states, cells, after = followed.tables.states, followed.tables.cells, followed.after
     for other in range(count):
         if after[OWNER, other] != state or after[NULLS, other] != after[NULLS, count]:
             continue
@@ -119,11 +95,12 @@ def _copy(source: Int64, begin: int, end: int, target: Int64, at: int) -> None:
 def follow_runs(followed: FollowedRuns) -> int:
     """Follow the runs of all keys over a batch. Returns the first event that there was no room for, or the number of
     events."""
+    tables = followed.tables
     codes, keys, ticks, lows = followed.codes, followed.keys, followed.ticks, followed.lows
-    code_ranges, actions, kills, writes = followed.code_ranges, followed.actions, followed.kills, followed.writes
-    states, cells, terms, present = followed.states, followed.cells, followed.terms, followed.present
+    code_ranges, actions, kills, writes = tables.code_ranges, tables.actions, tables.kills, tables.writes
+    states, cells, terms, present = tables.states, tables.cells, tables.terms, tables.present
     pool, pool_ends, kept, kept_ends = followed.pool, followed.pool_ends, followed.kept, followed.kept_ends
-    runs, after, candidates = followed.runs, followed.after, followed.candidates
+    runs, after, candidates = tables.runs, followed.after, tables.candidates
     youngest, completes = followed.youngest, followed.completes
     rows, room = runs.shape
     used = 0
@@ -152,9 +129,7 @@ def follow_runs(followed: FollowedRuns) -> int:
                         candidates[found] = run
                         found += runs[OWNER, run] == source and runs[NEWEST, run] >= low
                     if found:
-                        found = keep_passing(
-                            followed, actions[action, TEST_BEGIN], actions[action, TEST_END], at, found
-                        )
+                        found = keep_passing(tables, actions[action, TEST_BEGIN], actions[action, TEST_END], at, found)
                 if kind == COMPLETE:
                     if found:
                         completes[at] = True

@@ -16,7 +16,7 @@ from ostinato.forecast.pattern import ForecastPattern
 from ostinato.forecast.symbols.automaton import Explorer
 from ostinato.forecast.symbols.outcomes import NO_RUN
 from ostinato.patterns.automata.registers import Registers
-from ostinato.patterns.kernels.register_layout import CELLS, DEAD, STACK_DEPTH
+from ostinato.patterns.kernels.register_layout import CELLS, DEAD
 from ostinato.patterns.runtime.register_terms import TermEncoder
 from ostinato.patterns.runtime.transition_tables import TransitionTables
 
@@ -69,9 +69,9 @@ class Follower:
     def _run(self, events: tuple[Any, ...], terms: tuple[Any, ...], youngest: Int64, completes: Bools) -> None:
         """Until there is room enough for all runs; what is kept of a failed try is nothing."""
         from ostinato.forecast.kernels.exact_runs import FollowedRuns, follow_runs
+        from ostinato.patterns.runtime.run_tables import new_run_tables
 
         codes, keys, ticks, lows = events
-        tables, texts = self.tables, self.terms.texts
         values, present = (np.ascontiguousarray(each) for each in terms)
         while True:
             room = self._room
@@ -79,24 +79,22 @@ class Follower:
             kept, ends = np.zeros((len(self.pool), 4 * room + self.pool.shape[1]), np.int64), np.zeros_like(self.ends)
             completes[:] = False
             followed = FollowedRuns(
+                tables=new_run_tables(
+                    self.tables,
+                    self.terms,
+                    runs=runs,
+                    candidates=np.zeros(room + 1, np.int32),
+                    terms=values,
+                    present=present,
+                ),
                 codes=codes,
                 keys=keys,
                 ticks=ticks,
                 lows=lows,
                 consume=self.consume,
-                **{name: array for name, array in tables.arrays().items() if name in FollowedRuns.FIELDS},
-                terms=values,
-                present=present,
-                text_ends=texts.ends,
-                texts=texts.store,
                 pool=self.pool,
                 pool_ends=self.ends,
-                runs=runs,
                 after=after,
-                candidates=np.zeros(room + 1, np.int32),
-                stack_kinds=np.zeros(STACK_DEPTH, np.int32),
-                stack_whole=np.zeros(STACK_DEPTH, np.int64),
-                stack_floats=np.zeros(STACK_DEPTH, np.float64),
                 kept=kept,
                 kept_ends=ends,
                 youngest=youngest,

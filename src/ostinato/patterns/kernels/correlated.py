@@ -83,10 +83,11 @@ STATE = struct_type(CorrelatedState)
 @kernel()
 def run_correlated(state: CorrelatedState) -> int:
     """Read events from cursor[AT] on. Empty `keys` or `positions` mean one key, rows as they come."""
+    tables = state.tables
     codes, keys, positions, first_position = state.codes, state.keys, state.positions, state.first_position
     ticks, lows, window, width, consume = state.ticks, state.lows, state.window, state.width, state.consume
-    cursor, key_count, killed, kills, mode = state.cursor, state.key_count, state.killed, state.kills, state.mode
-    code_ranges, actions, runs, candidates = state.code_ranges, state.actions, state.runs, state.candidates
+    cursor, key_count, killed, kills, mode = state.cursor, state.key_count, state.killed, tables.kills, state.mode
+    code_ranges, actions, runs, candidates = tables.code_ranges, tables.actions, tables.runs, tables.candidates
     nodes, pending, roots = state.nodes, state.pending, state.roots
     keyed, placed = len(keys) > 0, len(positions) > 0
     capacity, room = len(nodes) // 4, runs.shape[1]
@@ -116,7 +117,7 @@ def run_correlated(state: CorrelatedState) -> int:
                     found = find_runs(state, key, source, actions[action, PROBES], at, low)
                     first_test, last_test = actions[action, TEST_BEGIN], actions[action, TEST_END]
                     if found and first_test < last_test:
-                        found = keep_passing(state, first_test, last_test, at, found)
+                        found = keep_passing(tables, first_test, last_test, at, found)
                 if 3 * (count + found) > len(pending) or 2 * (complete + found) > len(roots):
                     cursor[AT] = at
                     return NEED_PENDING
@@ -184,8 +185,9 @@ def _hold(state: CorrelatedState, action: int, source: int, row: int) -> int:
 
     Returns a bit for each cell that is NULL.
     """
-    actions, states, cells, writes = state.actions, state.states, state.cells, state.writes
-    runs, held = state.runs, state.held
+    tables = state.tables
+    actions, states, cells, writes = tables.actions, tables.states, tables.cells, tables.writes
+    runs, held = tables.runs, state.held
     control = actions[action, TARGET]
     nulls = 0
     held[:] = 0
@@ -197,8 +199,8 @@ def _hold(state: CorrelatedState, action: int, source: int, row: int) -> int:
     for write in range(actions[action, WRITE_BEGIN], actions[action, WRITE_END]):
         cell, term = writes[write, 0], writes[write, 1]
         nulls &= ~(1 << cell)
-        held[cell, 0] = state.terms[term, row]
-        if not state.present[term, row]:
+        held[cell, 0] = tables.terms[term, row]
+        if not tables.present[term, row]:
             held[cell, 0] = 0
             nulls |= 1 << cell
     return nulls
@@ -207,7 +209,7 @@ def _hold(state: CorrelatedState, action: int, source: int, row: int) -> int:
 @kernel(void(STATE, int64, int64, int64, int64, int64))
 def _join(state: CorrelatedState, run: int, before: int, position: int, symbol: int, tick: int) -> None:
     """Add what came `before`, with the event if it has a symbol, to the list of a run."""
-    nodes, cursor, runs = state.nodes, state.cursor, state.runs
+    nodes, cursor, runs = state.nodes, state.cursor, state.tables.runs
     known = runs[LIST, run] if runs[NEWEST, run] != DEAD else NIL
     newest = tick if before == BOTTOM else nodes[4 * before + 3]
     if known >= 0:

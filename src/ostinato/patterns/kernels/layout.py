@@ -89,44 +89,45 @@ class RankedState(ReplayedState):
     )
 
 
-class CorrelatedState(MatcherState):
-    """For correlated.py: runs with registers (rows and columns of its tables: register_layout.py)."""
+class RunTables(ArrayStruct):
+    """Runs with registers, and what events may do to them (rows and columns: register_layout.py).
 
-    choice = Field[int](np.int64, 0, "NO_CHOICE, CHOOSE_NEXT or CHOOSE_LAST")
-    killed = Field[Int64](np.int64, 2, "per key: when all its runs died last, then those of each fragile state")
+    Forecasting follows runs by them, too (forecast/kernels/exact_runs.py).
+    """
+
     code_ranges = Field[Int32](np.int32, 2, "per code: its ranges of `actions` and `kills`", constant=True)
     actions = Field[Int32](np.int32, 2, "what an event may do to the runs of a state", constant=True)
-    kills = Field[Int32](np.int32, 2, "columns of `killed`", constant=True)
-    probes = Field[Int32](
-        np.int32, 2, "what a look-up asks for: a term of the event, and whether it is a float", constant=True
-    )
-    tests = Field[Int32](
-        np.int32, 2, "kind, cell, term, outcomes; of a program: kind, first step, end of its steps", constant=True
-    )
+    kills = Field[Int32](np.int32, 2, "fragile states that an event leaves no run in", constant=True)
+    probes = Field[Int32](np.int32, 2, "look-ups: a term of the event, and whether it is a float", constant=True)
+    tests = Field[Int32](np.int32, 2, "kind, cell, term, outcomes; or PROGRAM, first step, end of steps", constant=True)
     steps = Field[Int32](np.int32, 2, "instructions of programs: operation, argument", constant=True)
     writes = Field[Int32](np.int32, 2, "what an action remembers: cell, term", constant=True)
-    states = Field[Int32](
-        np.int32, 2, "per state: its ranges of `cells`, whether it is plain, its column of `killed`", constant=True
-    )
+    states = Field[Int32](np.int32, 2, "per state: its ranges of `cells`, PLAIN, FRAGILE", constant=True)
     cells = Field[Int32](np.int32, 1, "the cells that matter in each state, looked-up ones first", constant=True)
     floating = Field[Bools](np.bool_, 1, "per cell: whether it is a float", constant=True)
     terms = Field[Int64](np.int64, 2, "per term and event: its value, for floats their bits", constant=True)
     term_floats = ViewField[Float64](np.float64, terms, "the same as floats")
     present = Field[Bools](np.bool_, 2, "per term and event: whether it has a value", constant=True)
-    text_ends = Field[Int64](
-        np.int64, 1, "per text: where it begins in `texts`, and then where the last one ends", constant=True
-    )
+    text_ends = Field[Int64](np.int64, 1, "where each text begins in `texts`, then where the last ends", constant=True)
     texts = Field[UInt8](np.uint8, 1, "all texts, in UTF-8", constant=True)
     runs = Field[Int64](np.int64, 2, "a column per run")
     run_floats = ViewField[Float64](np.float64, runs, "the same as floats")
+    candidates = Field[Int32](np.int32, 1, "runs that an action may be for")
+    stack_kinds = Field[Int32](np.int32, 1, "the stack of a program: NULL, whole number or float")
+    stack_whole = Field[Int64](np.int64, 1, "the stack of a program: whole numbers")
+    stack_floats = Field[Float64](np.float64, 1, "the stack of a program: floats")
+
+
+class CorrelatedState(MatcherState):
+    """For correlated.py: patterns that compare events with each other."""
+
+    tables = StructField(RunTables, "the runs of all keys, and what events may do to them")
+    choice = Field[int](np.int64, 0, "NO_CHOICE, CHOOSE_NEXT or CHOOSE_LAST")
+    killed = Field[Int64](np.int64, 2, "per key: when all its runs died last, then those of each fragile state")
     run_heads = Field[Int32](np.int32, 2, "two hash tables: the first run of each chain, by place and by contents")
-    candidates = Field[Int32](np.int32, 1, "runs that a look-up found")
     pending = Field[Int64](np.int64, 1, "what the event does, three each: action, run, its list before the event")
     roots = Field[Int64](np.int64, 1, "what the event completes, two each: list, symbol of the event")
     held = Field[Int64](np.int64, 2, "per cell: the contents of the run that is entered")
     held_floats = ViewField[Float64](np.float64, held, "the same as floats")
     best = Field[Int64](np.int64, 1, "per node: the last cell of its best match, where there is a choice")
     target = Field[Int64](np.int64, 1, "the positions of the best match, latest first")
-    stack_kinds = Field[Int32](np.int32, 1, "the stack of a program: NULL, whole number or float")
-    stack_whole = Field[Int64](np.int64, 1, "the stack of a program: whole numbers")
-    stack_floats = Field[Float64](np.float64, 1, "the stack of a program: floats")

@@ -4,8 +4,6 @@ Values are 64-bit integers: whole numbers, booleans, ticks of time, ids of texts
 NULL stands beside them. A test is a row (kind, cell, term, outcomes): a comparison of a run's cell with a term of the
 current event, which is what nearly all tests are, or a program of steps for a stack. `outcomes` has one bit for each of
 less, equal and greater. The codes of tests and steps are in register_layout.py.
-
-Detection and forecasting both make these tests. Their structs differ, but have the same fields for them.
 """
 
 from __future__ import annotations
@@ -13,10 +11,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import int64, uint8
+from numba import boolean, float64, int64, uint8, void
 
+from ostinato.core.array_struct import struct_type
 from ostinato.core.arrays import Int64, UInt8
 from ostinato.core.jit import inlined, kernel, view
+from ostinato.patterns.kernels.layout import RunTables
 from ostinato.patterns.kernels.register_layout import (
     ABSOLUTE,
     ADD,
@@ -49,6 +49,7 @@ from ostinato.patterns.kernels.register_layout import (
     WHOLE,
 )
 
+TABLES = struct_type(RunTables)
 _NULL, _WHOLE, _FLOAT = range(3)
 
 
@@ -73,22 +74,128 @@ def _text_order(left: int, right: int, ends: Int64, texts: UInt8) -> int:
     return LESS if other < right_end else GREATER
 
 
-@kernel()
-def keep_passing(state: Any, begin: int, end: int, row: int, count: int) -> int:
+@kernel(float64(TABLES, int64))
+def _as_float(tables: RunTables, at: int) -> float:
+    return tables.stack_floats[at] if tables.stack_kinds[at] == _FLOAT else np.float64(tables.stack_whole[at])
+
+
+@kernel(void(TABLES, int64, int64))
+def _apply_operator(tables: RunTables, op: int, top: int) -> None:
+    """Whole numbers stay whole as long as they fit; `/` is true division; a divisor of zero gives NULL."""
+    kinds, whole, floats = tables.stack_kinds, tables.stack_whole, tables.stack_floats
+    left, right = _as_float(tables, top), _as_float(tables, top + 1)
+    exact = kinds[top] == _WHOLE and kinds[top + 1] == _WHOLE
+    if op in (DIVIDE, REMAINDER):
+        if right == 0:
+            kinds[top] = _NULL
+        elif op == REMAINDER and exact:
+            size = abs(whole[top]) % abs(whole[top + 1])
+            whole[top] = -size if whole[top] < 0 else size
+        else:
+            kinds[top] = _FLOAT
+            floats[top] = left / right if op == DIVIDE else np.fmod(left, right)
+        return
+    result = left + right if op == ADD else left - right if op == SUBTRACT else left * right
+    if exact and abs(result) < 9.2e18:
+        a, b = whole[top], whole[top + 1]
+        whole[top] = a + b if op == ADD else a - b if op == SUBTRACT else a * b
+    else:
+        kinds[top], floats[top] = _FLOAT, result
+
+
+@kernel(void(TABLES, int64, int64))
+def _apply_function(tables: RunTables, op: int, top: int) -> None:
+    kinds, whole, floats = tables.stack_kinds, tables.stack_whole, tables.stack_floats
+    if kinds[top] == _NULL:
+        return
+    if op == SQUARE_ROOT:
+        floats[top] = np.sqrt(_as_float(tables, top))
+        kinds[top] = _FLOAT
+    elif kinds[top] == _WHOLE:
+        if op == NEGATE:
+            whole[top] = -whole[top]
+        elif op == ABSOLUTE:
+            whole[top] = abs(whole[top])
+    elif op == NEGATE:
+        floats[top] = -floats[top]
+    elif op == ABSOLUTE:
+        floats[top] = abs(floats[top])
+    elif op == ROUND_DOWN:
+        floats[top] = np.floor(floats[top])
+    else:
+        floats[top] = np.ceil(floats[top])
+
+
+@kernel(boolean(TABLES, int64, int64, int64, int64))
+def _passes_program(tables: RunTables, begin: int, end: int, run: int, row: int) -> bool:
+    """Whether the test is TRUE for one run (SQL's three-valued logic)."""
+    steps, runs, run_floats = tables.steps, tables.runs, tables.run_floats
+    kinds, whole, floats = tables.stack_kinds, tables.stack_whole, tables.stack_floats
+    top = -1
+    for step in range(begin, end):
+        op, arg = steps[step, 0], steps[step, 1]
+        if op in (CELL, CELL_FLOAT):
+            top += 1
+            kinds[top] = _NULL if (runs[NULLS, run] >> arg) & 1 else _WHOLE if op == CELL else _FLOAT
+            whole[top], floats[top] = runs[CELLS + arg, run], run_floats[CELLS + arg, run]
+        elif op in (TERM, TERM_FLOAT):
+            top += 1
+            kinds[top] = _NULL if not tables.present[arg, row] else _WHOLE if op == TERM else _FLOAT
+            whole[top], floats[top] = tables.terms[arg, row], tables.term_floats[arg, row]
+        elif op == IS_NULL:
+            whole[top] = kinds[top] == _NULL
+            kinds[top] = _WHOLE
+        elif op == IS_TRUE:
+            whole[top] = kinds[top] != _NULL and whole[top] == 1
+            kinds[top] = _WHOLE
+        elif op == NOT:
+            whole[top] = 1 - whole[top]
+        elif op >= NEGATE:
+            _apply_function(tables, op, top)
+        else:
+            top -= 1
+            if op in (AND, OR):
+                decisive = 0 if op == AND else 1
+                left = kinds[top] != _NULL and whole[top] == decisive
+                right = kinds[top + 1] != _NULL and whole[top + 1] == decisive
+                if left or right:
+                    kinds[top], whole[top] = _WHOLE, decisive
+                elif kinds[top] == _NULL or kinds[top + 1] == _NULL:
+                    kinds[top] = _NULL
+                else:
+                    whole[top] = 1 - decisive
+            elif kinds[top] == _NULL or kinds[top + 1] == _NULL:
+                kinds[top] = _NULL
+            elif op == COMPARE_TEXTS:
+                whole[top] = (_text_order(whole[top], whole[top + 1], tables.text_ends, tables.texts) & arg) != 0
+            elif op == COMPARE:
+                if kinds[top] == _WHOLE and kinds[top + 1] == _WHOLE:
+                    outcome = _order(whole[top], whole[top + 1])
+                else:
+                    outcome = _order(_as_float(tables, top), _as_float(tables, top + 1))
+                whole[top] = (outcome & arg) != 0 or (outcome == 0 and arg == LESS | GREATER)
+                kinds[top] = _WHOLE
+            else:
+                _apply_operator(tables, op, top)
+    return bool(kinds[0] == _WHOLE and whole[0] == 1)
+
+
+@kernel(int64(TABLES, int64, int64, int64, int64))
+def keep_passing(tables: RunTables, begin: int, end: int, row: int, count: int) -> int:
     """Of the first `count` candidates, those that pass all tests come first; returns how many they are."""
-    tests, runs, run_floats, candidates = state.tests, state.runs, state.run_floats, state.candidates
+    tests, runs, run_floats, candidates = tables.tests, tables.runs, tables.run_floats, tables.candidates
     for test in range(begin, end):
         kind, cell, term, outcomes = tests[test, 0], tests[test, 1], tests[test, 2], tests[test, 3]
         kept = 0
         if kind == PROGRAM:
             for at in range(count):
                 candidates[kept] = candidates[at]
-                kept += _passes_program(state, cell, term, candidates[at], row)
+                kept += _passes_program(tables, cell, term, candidates[at], row)
             count = kept
             continue
-        if not state.present[term, row]:
+        if not tables.present[term, row]:
             return 0
-        wanted, number = state.terms[term, row], state.term_floats[term, row]
+        wanted, number = tables.terms[term, row], tables.term_floats[term, row]
         unordered = outcomes == LESS | GREATER  # what has no order, as NaN, differs
         if kind == FLOATS:
             for at in range(count):
@@ -109,7 +216,7 @@ def keep_passing(state: Any, begin: int, end: int, row: int, count: int) -> int:
                 if (runs[NULLS, run] >> cell) & 1:
                     continue
                 if kind == TEXTS:
-                    outcome = _text_order(runs[CELLS + cell, run], wanted, state.text_ends, state.texts)
+                    outcome = _text_order(runs[CELLS + cell, run], wanted, tables.text_ends, tables.texts)
                 elif kind == TERM_IS_FLOAT:
                     outcome = _order(np.float64(runs[CELLS + cell, run]), number)
                 else:
@@ -118,109 +225,3 @@ def keep_passing(state: Any, begin: int, end: int, row: int, count: int) -> int:
                 kept += (outcome & outcomes) != 0 or (unordered and outcome == 0)
         count = kept
     return count
-
-
-@kernel()
-def _passes_program(state: Any, begin: int, end: int, run: int, row: int) -> bool:
-    """Whether the test is TRUE for one run (SQL's three-valued logic)."""
-    steps, runs, run_floats = state.steps, state.runs, state.run_floats
-    kinds, whole, floats = state.stack_kinds, state.stack_whole, state.stack_floats
-    top = -1
-    for step in range(begin, end):
-        op, arg = steps[step, 0], steps[step, 1]
-        if op in (CELL, CELL_FLOAT):
-            top += 1
-            kinds[top] = _NULL if (runs[NULLS, run] >> arg) & 1 else _WHOLE if op == CELL else _FLOAT
-            whole[top], floats[top] = runs[CELLS + arg, run], run_floats[CELLS + arg, run]
-        elif op in (TERM, TERM_FLOAT):
-            top += 1
-            kinds[top] = _NULL if not state.present[arg, row] else _WHOLE if op == TERM else _FLOAT
-            whole[top], floats[top] = state.terms[arg, row], state.term_floats[arg, row]
-        elif op == IS_NULL:
-            whole[top] = kinds[top] == _NULL
-            kinds[top] = _WHOLE
-        elif op == IS_TRUE:
-            whole[top] = kinds[top] != _NULL and whole[top] == 1
-            kinds[top] = _WHOLE
-        elif op == NOT:
-            whole[top] = 1 - whole[top]
-        elif op >= NEGATE:
-            _apply_function(state, op, top)
-        else:
-            top -= 1
-            if op in (AND, OR):
-                decisive = 0 if op == AND else 1
-                left = kinds[top] != _NULL and whole[top] == decisive
-                right = kinds[top + 1] != _NULL and whole[top + 1] == decisive
-                if left or right:
-                    kinds[top], whole[top] = _WHOLE, decisive
-                elif kinds[top] == _NULL or kinds[top + 1] == _NULL:
-                    kinds[top] = _NULL
-                else:
-                    whole[top] = 1 - decisive
-            elif kinds[top] == _NULL or kinds[top + 1] == _NULL:
-                kinds[top] = _NULL
-            elif op == COMPARE_TEXTS:
-                whole[top] = (_text_order(whole[top], whole[top + 1], state.text_ends, state.texts) & arg) != 0
-            elif op == COMPARE:
-                if kinds[top] == _WHOLE and kinds[top + 1] == _WHOLE:
-                    outcome = _order(whole[top], whole[top + 1])
-                else:
-                    outcome = _order(_as_float(state, top), _as_float(state, top + 1))
-                whole[top] = (outcome & arg) != 0 or (outcome == 0 and arg == LESS | GREATER)
-                kinds[top] = _WHOLE
-            else:
-                _apply_operator(state, op, top)
-    return bool(kinds[0] == _WHOLE and whole[0] == 1)
-
-
-@kernel()
-def _as_float(state: Any, at: int) -> float:
-    return state.stack_floats[at] if state.stack_kinds[at] == _FLOAT else np.float64(state.stack_whole[at])
-
-
-@kernel()
-def _apply_operator(state: Any, op: int, top: int) -> None:
-    """Whole numbers stay whole as long as they fit; `/` is true division; a divisor of zero gives NULL."""
-    kinds, whole, floats = state.stack_kinds, state.stack_whole, state.stack_floats
-    left, right = _as_float(state, top), _as_float(state, top + 1)
-    exact = kinds[top] == _WHOLE and kinds[top + 1] == _WHOLE
-    if op in (DIVIDE, REMAINDER):
-        if right == 0:
-            kinds[top] = _NULL
-        elif op == REMAINDER and exact:
-            size = abs(whole[top]) % abs(whole[top + 1])
-            whole[top] = -size if whole[top] < 0 else size
-        else:
-            kinds[top] = _FLOAT
-            floats[top] = left / right if op == DIVIDE else np.fmod(left, right)
-        return
-    result = left + right if op == ADD else left - right if op == SUBTRACT else left * right
-    if exact and abs(result) < 9.2e18:
-        a, b = whole[top], whole[top + 1]
-        whole[top] = a + b if op == ADD else a - b if op == SUBTRACT else a * b
-    else:
-        kinds[top], floats[top] = _FLOAT, result
-
-
-@kernel()
-def _apply_function(state: Any, op: int, top: int) -> None:
-    kinds, whole, floats = state.stack_kinds, state.stack_whole, state.stack_floats
-    if kinds[top] == _NULL:
-        return
-    if op == SQUARE_ROOT:
-        floats[top] = np.sqrt(_as_float(state, top))
-        kinds[top] = _FLOAT
-    elif kinds[top] == _WHOLE:
-        if op == NEGATE:
-            whole[top] = -whole[top]
-        elif op == ABSOLUTE:
-            whole[top] = abs(whole[top])
-    elif op == NEGATE:
-        floats[top] = -floats[top]
-    elif op == ABSOLUTE:
-        floats[top] = abs(floats[top])
-    elif op == ROUND_DOWN:
-        floats[top] = np.floor(floats[top])
-    else:
-        floats[top] = np.ceil(floats[top])

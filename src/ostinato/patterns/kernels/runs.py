@@ -52,7 +52,7 @@ def mix(hashed: Any, value: Any) -> Any:
 @kernel(int64(STATE, int64, table(int64), int64, int64, int64, int64))
 def _hash(state: CorrelatedState, by: int, values: Int64, first: int, column: int, nulls: int, owner: int) -> int:
     """What a run is found by: its place, or all it holds. Its cells are in a column of `values`, from row `first`."""
-    states, cells = state.states, state.cells
+    states, cells = state.tables.states, state.tables.cells
     control = owner % len(states)
     hashed: int = mix(0, owner)
     for at in range(states[control, INDEX_BEGIN], states[control, INDEX_END]):
@@ -67,15 +67,15 @@ def _hash(state: CorrelatedState, by: int, values: Int64, first: int, column: in
 @kernel(int64(STATE, int64, int64))
 def last_death(state: CorrelatedState, key: int, control: int) -> int:
     """Runs of a key in a control state that are older than this event are dead."""
-    killed = state.killed
-    floor: int = max(state.cursor[FLOOR], max(killed[key, 0], killed[key, state.states[control, FRAGILE]]))
+    killed, states = state.killed, state.tables.states
+    floor: int = max(state.cursor[FLOOR], max(killed[key, 0], killed[key, states[control, FRAGILE]]))
     return floor
 
 
 @kernel(void(STATE, int64, int64))
 def _link(state: CorrelatedState, run: int, last: int) -> None:
     """Put a run first in its chains of the hash tables up to `last`."""
-    runs, heads = state.runs, state.run_heads
+    runs, heads = state.tables.runs, state.run_heads
     for by in range(last + 1):
         head = runs[HASH + by, run] & (heads.shape[1] - 1)
         runs[NEXT + by, run] = heads[by, head]
@@ -84,7 +84,7 @@ def _link(state: CorrelatedState, run: int, last: int) -> None:
 
 @kernel(void(STATE))
 def _link_all(state: CorrelatedState) -> None:
-    states, runs = state.states, state.runs
+    states, runs = state.tables.states, state.tables.runs
     state.run_heads[:] = -1
     for run in range(state.cursor[RUNS]):
         _link(state, run, BY_PLACE if states[runs[OWNER, run] % len(states), PLAIN] else BY_ALL)
@@ -93,7 +93,8 @@ def _link_all(state: CorrelatedState) -> None:
 @kernel(void(STATE, int64))
 def _release(state: CorrelatedState, run: int) -> None:
     """The room of a run that was taken out of its chain of places is free."""
-    states, runs, heads, cursor = state.states, state.runs, state.run_heads, state.cursor
+    tables = state.tables
+    states, runs, heads, cursor = tables.states, tables.runs, state.run_heads, state.cursor
     if not states[runs[OWNER, run] % len(states), PLAIN]:
         head = runs[HASH + BY_ALL, run] & (heads.shape[1] - 1)
         other = heads[BY_ALL, head]
@@ -113,14 +114,15 @@ def _release(state: CorrelatedState, run: int) -> None:
 def find_runs(state: CorrelatedState, key: int, control: int, probe_begin: int, row: int, low: int) -> int:
     """Write to `candidates` all living runs of a key in a control state whose looked-up cells equal the terms that
     `probes` name; returns how many there are."""
-    states, cells, probes, runs, heads = state.states, state.cells, state.probes, state.runs, state.run_heads
-    terms, candidates = state.terms, state.candidates
+    tables = state.tables
+    states, cells, probes, runs, heads = tables.states, tables.cells, tables.probes, tables.runs, state.run_heads
+    terms, candidates = tables.terms, tables.candidates
     begin, size = states[control, INDEX_BEGIN], states[control, INDEX_END] - states[control, INDEX_BEGIN]
     owner = key * len(states) + control
     hashed = mix(0, owner)
     for at in range(size):
         term = probes[probe_begin + at, 0]
-        if not state.present[term, row] or (probes[probe_begin + at, 1] and np.isnan(state.term_floats[term, row])):
+        if not tables.present[term, row] or (probes[probe_begin + at, 1] and np.isnan(tables.term_floats[term, row])):
             return 0
         hashed = mix(hashed, terms[term, row])
     low = max(low, DEAD + 1)
@@ -155,12 +157,13 @@ def find_runs(state: CorrelatedState, key: int, control: int, probe_begin: int, 
 @kernel(int64(STATE, int64, int64, int64, int64))
 def enter(state: CorrelatedState, key: int, control: int, nulls: int, low: int) -> int:
     """The run that holds what `held` does: a living one, or one that is DEAD; -1 where no test can ever find it."""
-    states, cells, runs, heads, cursor = state.states, state.cells, state.runs, state.run_heads, state.cursor
+    tables = state.tables
+    states, cells, runs, heads, cursor = tables.states, tables.cells, tables.runs, state.run_heads, state.cursor
     held = state.held
     for at in range(states[control, INDEX_BEGIN], states[control, INDEX_END]):
         cell = cells[at]
         # NULL and NaN equal nothing.
-        if (nulls >> cell) & 1 or (state.floating[cell] and np.isnan(state.held_floats[cell, 0])):
+        if (nulls >> cell) & 1 or (tables.floating[cell] and np.isnan(state.held_floats[cell, 0])):
             return -1
     by = BY_PLACE if states[control, PLAIN] else BY_ALL
     owner = key * len(states) + control
@@ -198,7 +201,8 @@ def enter(state: CorrelatedState, key: int, control: int, nulls: int, low: int) 
 @kernel(void(STATE, int64))
 def collect_runs(state: CorrelatedState, low: int) -> None:
     """Keep only the runs, and the nodes, that can still matter; each key may have its own lower bound."""
-    states, runs, cursor, nodes, marks = state.states, state.runs, state.cursor, state.nodes, state.marks
+    tables = state.tables
+    states, runs, cursor, nodes, marks = tables.states, tables.runs, state.cursor, state.nodes, state.marks
     window, key_count = state.window, state.key_count
     marks[: cursor[USED]] = FOREVER
     kept = 0
@@ -232,7 +236,7 @@ def collect_runs(state: CorrelatedState, low: int) -> None:
 @kernel()
 def rehash(state: CorrelatedState) -> None:
     """Find all runs anew, after keys or texts were numbered anew."""
-    runs = state.runs
+    runs = state.tables.runs
     for run in range(state.cursor[RUNS]):
         for by in range(2):
             runs[HASH + by, run] = _hash(state, by, runs, CELLS, run, runs[NULLS, run], runs[OWNER, run])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ostinato.core.array_struct import ArrayStruct
 from ostinato.core.arrays import Bools, Int32, Int64
 from ostinato.patterns.kernels import protocol
 from ostinato.patterns.kernels import register_layout as layout
@@ -16,6 +17,7 @@ from ostinato.patterns.kernels.layout import CorrelatedState
 from ostinato.patterns.kernels.runs import collect_runs, rehash
 from ostinato.patterns.runtime.matcher import Arrays, Events, Matcher, Meta, Scope, double, extend
 from ostinato.patterns.runtime.register_terms import TermEncoder
+from ostinato.patterns.runtime.run_tables import new_run_tables
 from ostinato.patterns.runtime.transition_tables import TransitionTables
 
 _FIRST_RUNS = 1 << 10
@@ -31,28 +33,28 @@ class Correlated(Matcher):
     STATE = CorrelatedState
     state: CorrelatedState
 
-    def __init__(self, tables: TransitionTables, terms: TermEncoder, scope: Scope, choice: int) -> None:
-        self.tables, self.terms = tables, terms
-        columns = max(1, len(tables.registers.cells))
-        super().__init__(
-            scope,
-            choice=choice,
-            killed=np.zeros((0, 1 + len(tables.fragile)), np.int64),
+    def __init__(self, transitions: TransitionTables, terms: TermEncoder, scope: Scope, choice: int) -> None:
+        self.transitions, self.terms = transitions, terms
+        columns = max(1, len(transitions.registers.cells))
+        run_tables = new_run_tables(
+            transitions,
+            terms,
+            runs=np.zeros((layout.CELLS + columns, _FIRST_RUNS), np.int64),
+            candidates=np.zeros(_FIRST_RUNS, np.int32),
             terms=np.zeros((1, 0), np.int64),
             present=np.zeros((1, 0), np.bool_),
-            text_ends=terms.texts.ends,
-            texts=terms.texts.store,
-            runs=np.zeros((layout.CELLS + columns, _FIRST_RUNS), np.int64),
+        )
+        super().__init__(
+            scope,
+            tables=run_tables,
+            choice=choice,
+            killed=np.zeros((0, 1 + len(transitions.fragile)), np.int64),
+            run_heads=_empty_chains(_FIRST_RUNS),
             pending=np.zeros(3 * 64, np.int64),
             roots=np.zeros(2 * 64, np.int64),
             held=np.zeros((columns, 1), np.int64),
             best=np.zeros(0, np.int64),
             target=np.zeros(0, np.int64),
-            stack_kinds=np.zeros(layout.STACK_DEPTH, np.int32),
-            stack_whole=np.zeros(layout.STACK_DEPTH, np.int64),
-            stack_floats=np.zeros(layout.STACK_DEPTH, np.float64),
-            **_hash_arrays(_FIRST_RUNS),
-            **tables.arrays(),
         )
         self._follow_room()
 
@@ -64,20 +66,18 @@ class Correlated(Matcher):
         if len(state.target) != len(state.path):
             state.target = np.zeros_like(state.path)
 
-    def _follow_tables(self) -> None:
-        self.state.update(**self.tables.arrays())
-
     def _grow_runs(self) -> None:
-        state = self.state
-        state.runs = np.concatenate([state.runs, np.zeros_like(state.runs)], axis=1)
+        state, tables = self.state, self.state.tables
+        runs = np.concatenate([tables.runs, np.zeros_like(tables.runs)], axis=1)
+        tables.update(runs=runs, candidates=np.zeros(runs.shape[1], np.int32))
         self.scope.limits.check_memory(self.bytes)
-        state.update(**_hash_arrays(state.runs.shape[1]))
+        state.run_heads = _empty_chains(runs.shape[1])
 
     def show(self, events: Events, mode: int) -> None:
         super().show(events, mode)
         terms, present = np.ascontiguousarray(events.terms), np.ascontiguousarray(events.present)
         texts = self.terms.texts
-        self.state.update(terms=terms, present=present, text_ends=texts.ends, texts=texts.store)
+        self.state.tables.update(terms=terms, present=present, text_ends=texts.ends, texts=texts.store)
 
     def call(self) -> int:
         return run_correlated(self.state)
@@ -85,8 +85,8 @@ class Correlated(Matcher):
     def provide(self, status: int, events: Events) -> None:
         state = self.state
         if status == protocol.NEED_STEP:
-            self.tables.fill(int(state.cursor[protocol.CODE]))
-            self._follow_tables()
+            self.transitions.fill(int(state.cursor[protocol.CODE]))
+            state.tables.update(**self.transitions.arrays())
         elif status == protocol.NEED_PENDING:
             state.pending, state.roots = double(state.pending), double(state.roots)
         elif status == protocol.NEED_RUNS:
@@ -99,13 +99,13 @@ class Correlated(Matcher):
     def adopt(self, terms: TermEncoder | None) -> None:
         assert terms is not None
         self.terms = terms
-        self.tables = self.tables.over(terms.kinds)
-        self._follow_tables()
+        self.transitions = self.transitions.over(terms.kinds)
+        self.state.tables.update(**self.transitions.arrays())
         # What equality looks up may have changed, and NULL equals nothing.
         states = self.used[layout.OWNER] % self.states
-        for state, index in enumerate(self.tables.index):
+        for state, index in enumerate(self.transitions.index):
             for cell in index:
-                null = (self.used[layout.NULLS] >> self.tables.column[cell]) & 1
+                null = (self.used[layout.NULLS] >> self.transitions.column[cell]) & 1
                 self.used[layout.NEWEST][(states == state) & (null == 1)] = layout.DEAD
         rehash(self.state)
 
@@ -116,7 +116,7 @@ class Correlated(Matcher):
     @property
     def used(self) -> Int64:
         """A column for each run."""
-        return self.state.runs[:, : int(self.state.cursor[protocol.RUNS])]
+        return self.state.tables.runs[:, : int(self.state.cursor[protocol.RUNS])]
 
     @property
     def _keys(self) -> Int64:
@@ -134,7 +134,7 @@ class Correlated(Matcher):
 
     def _forget_texts(self) -> None:
         """All that no run holds, once they are most of many."""
-        columns = enumerate(self.tables.registers.cells)
+        columns = enumerate(self.transitions.registers.cells)
         held = [self.used[layout.CELLS + at] for at, (_, term) in columns if self.terms.kinds[term] == "text"]
         live = np.unique(np.concatenate([np.zeros(1, np.int64), *held]))
         if 2 * len(live) > self.terms.texts.size:
@@ -162,9 +162,12 @@ class Correlated(Matcher):
 
     @property
     def states(self) -> int:
-        return len(self.tables.states)
+        return len(self.transitions.states)
 
     # -- snapshots
+
+    def struct_of(self, name: str) -> tuple[ArrayStruct, str]:
+        return (self.state.tables, name) if name == "runs" else super().struct_of(name)
 
     def array(self, name: str) -> npt.NDArray[Any]:
         texts = self.terms.texts
@@ -182,12 +185,12 @@ class Correlated(Matcher):
             self.set_array(name, arrays[name])
         self.load_nodes(arrays["nodes"])
         self._follow_room()
-        while self.state.runs.shape[1] < 2 * arrays["runs"].shape[1]:
+        while self.state.tables.runs.shape[1] < 2 * arrays["runs"].shape[1]:
             self._grow_runs()
         self.used[:] = arrays["runs"]
         rehash(self.state)
 
 
-def _hash_arrays(room: int) -> dict[str, Int32]:
-    """What finds runs, where there is room for so many."""
-    return {"candidates": np.zeros(room, np.int32), "run_heads": np.full((2, 2 * room), -1, np.int32)}
+def _empty_chains(room: int) -> Int32:
+    """The two hash tables of runs, where there is room for so many."""
+    return np.full((2, 2 * room), -1, np.int32)
