@@ -124,7 +124,7 @@ class Clock:
         missing = np.isnan(floats)
         if missing.any():
             raise self._misplaced("NaN", first_row + int(np.argmax(missing)))
-        return _ordered(floats)
+        return _to_ordered_ints(floats)
 
     def _misplaced(self, what: str, row: int) -> DataError:
         use = f"WITHIN … ON {self.column}" if self.attribute else "the order of events"
@@ -137,7 +137,7 @@ class Clock:
     def measure(self, ticks: Int64) -> Float64:
         """Ticks as numbers in the unit that windows are given in: nanoseconds along the time column."""
         if self._kind == "float":
-            return _unordered(ticks) * (1 if self.attribute else _SECOND)
+            return _from_ordered_ints(ticks) * (1 if self.attribute else _SECOND)
         assert self._step is not None
         return np.asarray(ticks * float(self._step))
 
@@ -145,7 +145,7 @@ class Clock:
         """How far each last tick lies after the first one, in the unit that windows are given in."""
         if self._kind == "float":
             with np.errstate(invalid="ignore"):
-                return (_unordered(last) - _unordered(first)) * (1 if self.attribute else _SECOND)
+                return (_from_ordered_ints(last) - _from_ordered_ints(first)) * (1 if self.attribute else _SECOND)
         assert self._step is not None
         # As an unsigned number the difference is right even where it does not fit an int64.
         return np.where(last < first, 0.0, (last - first).view(np.uint64) * float(self._step))
@@ -154,7 +154,7 @@ class Clock:
         """Ticks as whole numbers that can be subtracted, each a `pulse`; floats to nine digits after the point."""
         if self._kind != "float":
             return ticks
-        return np.rint(_unordered(ticks) * 1e9).clip(-(2.0**62), 2.0**62).astype(np.int64)
+        return np.rint(_from_ordered_ints(ticks) * 1e9).clip(-(2.0**62), 2.0**62).astype(np.int64)
 
     @property
     def pulse(self) -> float:
@@ -170,7 +170,7 @@ class Clock:
             ]
             return np.concatenate([np.empty(0, np.int64), *blocks])
         assert self._step is not None
-        reach = min(_written(amount) // self._step, _MAX)
+        reach = min(_exact_fraction(amount) // self._step, _MAX)
         bounds = np.maximum(ticks, _MIN + reach)
         bounds -= reach
         return bounds
@@ -178,20 +178,20 @@ class Clock:
     def upper_bound(self, tick: int, amount: float) -> int:
         """About the last tick whose window of this size reaches back to `tick`."""
         if self._kind == "float":
-            last = _unordered(np.array([tick])) + float(amount) / (1 if self.attribute else _SECOND)
-            return int(_ordered(last)[0])
+            last = _from_ordered_ints(np.array([tick])) + float(amount) / (1 if self.attribute else _SECOND)
+            return int(_to_ordered_ints(last)[0])
         assert self._step is not None
-        return _clamped(tick + int(_written(amount) // self._step))
+        return _clamp(tick + int(_exact_fraction(amount) // self._step))
 
     def _float_bounds(self, ticks: Int64, amount: float) -> Int64:
         """Floats as numbers of seconds are taken to the nanosecond, so that 0.8 is within 100 ms of 0.7; attributes are
         subtracted as they are. Either way rounding may put the bound a few floats off the plain difference."""
-        last = _unordered(ticks)
+        last = _from_ordered_ints(ticks)
         if self.attribute:
-            return _least(last - amount, lambda first, at: last[at] - first <= amount)
+            return _least_float(last - amount, lambda first, at: last[at] - first <= amount)
         with np.errstate(invalid="ignore", over="ignore"):
             reached = np.rint(last * 1e9) - amount
-            return _least(reached / 1e9, lambda first, at: np.rint(first * 1e9) >= reached[at])
+            return _least_float(reached / 1e9, lambda first, at: np.rint(first * 1e9) >= reached[at])
 
     def tick(self, value: Any) -> int:
         """The tick of a time that a user gives: a datetime, date, number, or numpy, pandas or Arrow scalar.
@@ -207,10 +207,10 @@ class Clock:
         if isinstance(number, bool) or not isinstance(number, int | float | Decimal) or number != number:
             raise self._unfit(value)
         if kind == "float":
-            return int(_ordered(np.array([float(number)]))[0])
+            return int(_to_ordered_ints(np.array([float(number)]))[0])
         if number in (math.inf, -math.inf):
             return _MAX if number > 0 else _MIN
-        return _clamped(_written(number) * 10 ** (self.type.scale if kind == "decimal" else 0) // 1)
+        return _clamp(_exact_fraction(number) * 10 ** (self.type.scale if kind == "decimal" else 0) // 1)
 
     def _moment_tick(self, value: Any) -> int:
         if hasattr(value, "to_datetime64"):
@@ -224,7 +224,7 @@ class Clock:
         given, mine = Clock(self.column, scalar.type)._step, Clock(self.column, self.type)._step
         assert given is not None and mine is not None
         count = scalar.cast(pa.int32() if scalar.type.bit_width == 32 else pa.int64()).as_py()
-        return _clamped(count * given // mine)
+        return _clamp(count * given // mine)
 
     def _unfit(self, value: Any) -> DataError:
         wanted = "a datetime or date" if self._kind == "moment" else "a number"
@@ -236,7 +236,7 @@ class Clock:
         """Ticks back as values of the column's type."""
         kind = self._kind
         if kind == "float":
-            floats = _unordered(ticks)
+            floats = _from_ordered_ints(ticks)
             return (
                 pa.array(floats).cast(self.type, safe=False)
                 if pa.types.is_decimal(self.type)
@@ -256,35 +256,35 @@ def find_step_back(ticks: Int64, before: int) -> int | None:
     return int(np.argmax(back)) if back.any() else None
 
 
-def _written(amount: float | Decimal) -> Fraction:
+def _exact_fraction(amount: float | Decimal) -> Fraction:
     """A float as the number that was written: 0.1 is a tenth."""
     return Fraction(repr(float(amount))) if isinstance(amount, float) else Fraction(amount)
 
 
-def _clamped(tick: int) -> int:
+def _clamp(tick: int) -> int:
     return max(_MIN, min(_MAX, tick))
 
 
-def _ordered(values: Float64) -> Int64:
+def _to_ordered_ints(values: Float64) -> Int64:
     """float64 as int64 in the same order; -0.0 becomes 0.0."""
     bits = (values + 0.0).view(np.int64)
     return bits ^ ((bits >> 63) & _MAX)
 
 
-def _unordered(ticks: Int64) -> Float64:
+def _from_ordered_ints(ticks: Int64) -> Float64:
     return (ticks ^ ((ticks >> 63) & _MAX)).view(np.float64)
 
 
-def _least(guess: Float64, holds: Callable[[Float64, Any], npt.NDArray[np.bool_]]) -> Int64:
+def _least_float(guess: Float64, holds: Callable[[Float64, Any], npt.NDArray[np.bool_]]) -> Int64:
     """The least float, near the guess, for which `holds(float, places)`: the guess may be a few floats off."""
-    lows = _ordered(guess)
+    lows = _to_ordered_ints(guess)
     places = np.flatnonzero(np.isfinite(guess))
     with np.errstate(invalid="ignore", over="ignore"):
         for step, wanted in ((1, False), (-1, True)):  # up to the first that holds, then down to the last that does
             moving = places
             for _ in range(4):
                 tried = lows[moving] + min(step, 0)
-                moving = moving[holds(_unordered(tried), moving) == wanted]
+                moving = moving[holds(_from_ordered_ints(tried), moving) == wanted]
                 if not len(moving):
                     break
                 lows[moving] += step

@@ -23,7 +23,7 @@ def to_arrow(data: Any) -> pa.Table:
     Views become plain strings or bytes, and runs are written out: Arrow can neither sort nor take them yet. Indices of
     dictionaries become int32: later batches may bring other values, and all of them must be told apart.
     """
-    table = _checked(_table(data))
+    table = _check_unique_names(_to_table(data))
     for place, field in enumerate(table.schema):
         if pa.types.is_string_view(field.type):
             table = table.set_column(place, field.name, table[field.name].cast(pa.large_string()))
@@ -38,7 +38,7 @@ def to_arrow(data: Any) -> pa.Table:
     return table.replace_schema_metadata(None) if table.schema.metadata else table
 
 
-def _table(data: Any) -> pa.Table:
+def _to_table(data: Any) -> pa.Table:
     # By module name, so that pandas and polars are never imported for those who do not use them.
     library, name = type(data).__module__.partition(".")[0], type(data).__name__
     try:
@@ -49,7 +49,7 @@ def _table(data: Any) -> pa.Table:
         if isinstance(data, pa.RecordBatchReader):
             return data.read_all()
         if library == "pandas" and name == "DataFrame":
-            _checked(data)
+            _check_unique_names(data)
             named = any(level is not None for level in data.index.names)
             return pa.Table.from_pandas(data, preserve_index=named)
         if library == "polars" and name in ("DataFrame", "LazyFrame"):
@@ -74,7 +74,7 @@ def _table(data: Any) -> pa.Table:
     raise DataError(f"events are {type(data).__module__}.{name}", fix=f"give {accepted}")
 
 
-def _checked(data: Any) -> Any:
+def _check_unique_names(data: Any) -> Any:
     """`data` itself, once no two of its columns have the same name."""
     names = data.column_names if isinstance(data, pa.Table) else [str(name) for name in data.columns]
     if len(set(names)) < len(names):
@@ -205,7 +205,7 @@ def time_order(
     if not len(places):
         return order
     tied = places if order is None else order[places]
-    best = _sorted(table.select(list(binding.order_by)).take(pa.array(tied)), binding.order_by, ticks[tied])
+    best = _sort_indices(table.select(list(binding.order_by)).take(pa.array(tied)), binding.order_by, ticks[tied])
     if order is None and (best[1:] > best[:-1]).all():
         return None
     order = np.arange(len(ticks)) if order is None else order
@@ -213,7 +213,7 @@ def time_order(
     return order
 
 
-def _sorted(table: pa.Table, order_by: tuple[str, ...], ticks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _sort_indices(table: pa.Table, order_by: tuple[str, ...], ticks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     columns: dict[str, Any] = {"0": pa.array(ticks)}
     for place, name in enumerate(order_by, 1):
         column = table[name]

@@ -33,7 +33,7 @@ class ReorderBuffer:
         self.positions: Int64 = np.zeros(0, np.int64)
         self.watermark = np.iinfo(np.int64).min  # no event before this tick is expected any more
 
-    def late(self, rows: pa.Table) -> int:
+    def count_late(self, rows: pa.Table) -> int:
         """How many of these rows would be late."""
         if self.clock is None:
             return 0

@@ -23,11 +23,11 @@ class ParquetSource:
         try:
             return pq.ParquetFile(self.path, buffer_size=_BUFFER, pre_buffer=False)
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise _broken(self.path, "Parquet", error) from error
+            raise _unreadable_error(self.path, "Parquet", error) from error
 
     def schema(self, columns: list[str] | None) -> pa.Schema:
         with self._open() as file:
-            return _selected(file.schema_arrow, columns)
+            return _select_columns(file.schema_arrow, columns)
 
     def pieces(self, schema: pa.Schema, batch_rows: int) -> Iterator[Piece]:
         with self._open() as file:
@@ -39,7 +39,7 @@ class ParquetSource:
                     done += batch.num_rows
                     yield Piece(pa.Table.from_batches([batch]), [], size * done // total)
             except (pa.ArrowException, OSError, ValueError) as error:
-                raise _broken(self.path, "Parquet", error, row=done) from error
+                raise _unreadable_error(self.path, "Parquet", error, row=done) from error
 
 
 class ArrowSource:
@@ -50,7 +50,7 @@ class ArrowSource:
 
     def schema(self, columns: list[str] | None) -> pa.Schema:
         with pa.OSFile(str(self.path)) as file:
-            return _selected(self._reader(file).schema, columns)
+            return _select_columns(self._reader(file).schema, columns)
 
     def _reader(self, file: pa.NativeFile) -> ipc.RecordBatchFileReader | ipc.RecordBatchStreamReader:
         try:
@@ -60,7 +60,7 @@ class ArrowSource:
         try:
             return ipc.open_stream(file)
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise _broken(self.path, "Arrow", error) from error
+            raise _unreadable_error(self.path, "Arrow", error) from error
 
     def pieces(self, schema: pa.Schema, batch_rows: int) -> Iterator[Piece]:
         done = 0
@@ -81,7 +81,7 @@ class ArrowSource:
                         )
                     done += table.num_rows
             except (pa.ArrowException, OSError, ValueError) as error:
-                raise _broken(self.path, "Arrow", error, row=done) from error
+                raise _unreadable_error(self.path, "Arrow", error, row=done) from error
 
 
 def _batches(reader: ipc.RecordBatchFileReader | ipc.RecordBatchStreamReader) -> Iterator[pa.RecordBatch]:
@@ -90,11 +90,11 @@ def _batches(reader: ipc.RecordBatchFileReader | ipc.RecordBatchStreamReader) ->
     return iter(reader)
 
 
-def _selected(schema: pa.Schema, columns: list[str] | None) -> pa.Schema:
+def _select_columns(schema: pa.Schema, columns: list[str] | None) -> pa.Schema:
     return pa.schema([field for field in schema if columns is None or field.name in columns])
 
 
-def _broken(path: Path, kind: str, error: Exception, row: int | None = None) -> DataError:
+def _unreadable_error(path: Path, kind: str, error: Exception, row: int | None = None) -> DataError:
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     return DataError(
         f"not a readable {kind} file: {reason}",

@@ -118,7 +118,7 @@ class CsvSource(TextSource):
         except pa.ArrowInvalid:
             pass
         ends = [*find_rows(block.data, self.separator, complete=True).ends.tolist(), len(block.data)]
-        decodable = self.without(block.data, block.first_line, block.bytes_read, find_undecodable(block.data, ends))
+        decodable = self.blank_out(block.data, block.first_line, block.bytes_read, find_undecodable(block.data, ends))
         table, bad = self._read_with_care(decodable, schema)
         return table, [*decodable.bad, *bad]
 
@@ -144,7 +144,7 @@ class CsvSource(TextSource):
             column = pc.utf8_trim_whitespace(column) if not pa.types.is_null(field.type) else pa.nulls(len(column))
             texts = texts.set_column(number, field.name, column)
             for place in find_unfit(column, partial(_cast, kind=field.type)):
-                reason = f"`{field.name}` is {column[place].as_py()!r}, not {_described(field.type)}"
+                reason = f"`{field.name}` is {column[place].as_py()!r}, not {_describe_type(field.type)}"
                 bad.setdefault(whole[place], self._bad(every[whole[place]], reason))
                 wrong.add(place)
         if wrong:
@@ -210,7 +210,7 @@ def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
     return column.cast(kind)
 
 
-def _described(kind: pa.DataType) -> str:
+def _describe_type(kind: pa.DataType) -> str:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return "a number"
     return f"a {kind}"

@@ -61,7 +61,7 @@ class EventReader:
         self, sources: list[EventSource], columns: list[str] | None, batch_rows: int, on_error: OnError
     ) -> None:
         self._sources, self._columns, self._batch_rows, self._on_error = sources, columns, batch_rows, on_error
-        self.schema = self._unified([source.schema(columns) for source in sources])
+        self.schema = self._unify([source.schema(columns) for source in sources])
         self.bytes_total = sum(source.path.stat().st_size for source in sources)
         self._reset()
 
@@ -78,7 +78,7 @@ class EventReader:
                 self.bytes_read = before + piece.bytes_read
                 self.rows_read += piece.rows.num_rows
                 if piece.rows.num_rows:
-                    yield self._fitted(piece.rows, source)
+                    yield self._conform(piece.rows, source)
             before += source.path.stat().st_size
         self.bytes_read = self.bytes_total
 
@@ -89,7 +89,7 @@ class EventReader:
         room = len(bad) if self._on_error == "collect" else max(0, _SKIPPED_KEPT - len(self.bad_rows))
         self.bad_rows += bad[:room]
 
-    def _unified(self, schemas: list[pa.Schema]) -> pa.Schema:
+    def _unify(self, schemas: list[pa.Schema]) -> pa.Schema:
         """One schema for all files: columns by name, numbers promoted, a column that a file lacks is NULL there."""
         found = schemas[0].remove_metadata()
         for source, schema in zip(self._sources[1:], schemas[1:], strict=True):
@@ -107,7 +107,7 @@ class EventReader:
             found = pa.schema([found.field(name) for name in self._columns if name in found.names])
         return found
 
-    def _fitted(self, rows: pa.Table, source: EventSource) -> pa.Table:
+    def _conform(self, rows: pa.Table, source: EventSource) -> pa.Table:
         if rows.schema.equals(self.schema):
             return rows
         try:

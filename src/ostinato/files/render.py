@@ -49,7 +49,7 @@ def _texts(column: pa.Array) -> pa.Array:
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return _strings(column.cast(TEXT))
     if types.is_date(kind):
-        return _joined('"', column.cast(pa.date32()).cast(TEXT), '"')
+        return _join('"', column.cast(pa.date32()).cast(TEXT), '"')
     if is_list(kind):
         return _lists(column)
     if types.is_struct(kind):
@@ -62,7 +62,7 @@ def _texts(column: pa.Array) -> pa.Array:
     return pa.array([_json(value) for value in column.to_pylist()], TEXT)
 
 
-def _joined(*parts: pa.Array | str) -> pa.Array:
+def _join(*parts: pa.Array | str) -> pa.Array:
     texts = [pa.scalar(part, TEXT) if isinstance(part, str) else part for part in parts]
     return pc.binary_join_element_wise(*texts, pa.scalar("", TEXT))
 
@@ -71,14 +71,14 @@ def _objects(names: list[str], columns: list[pa.Array], rows: int, end: str) -> 
     parts: list[pa.Array | str] = []
     for name, column in zip(names, columns, strict=True):
         parts += [f"{', ' if parts else '{'}{_json(name)}: ", json_texts(column)]
-    return _joined(*parts, end) if parts else pa.repeat(pa.scalar("{" + end, TEXT), rows)
+    return _join(*parts, end) if parts else pa.repeat(pa.scalar("{" + end, TEXT), rows)
 
 
 def _lists(column: pa.Array) -> pa.Array:
     lengths = pc.list_value_length(column)
     ends = np.cumsum(lengths.fill_null(0).to_numpy(), dtype=np.int64)
     items = pa.LargeListArray.from_arrays(np.append(np.zeros(1, np.int64), ends), json_texts(column.flatten()))
-    texts = _joined("[", pc.binary_join(items, pa.scalar(", ", TEXT)), "]")
+    texts = _join("[", pc.binary_join(items, pa.scalar(", ", TEXT)), "]")
     return pc.if_else(column.is_valid(), texts, pa.scalar(None, TEXT)) if column.null_count else texts
 
 
@@ -87,13 +87,13 @@ def _strings(column: pa.Array) -> pa.Array:
     if odd.true_count:
         escaped = [_json(value)[1:-1] for value in column.filter(odd).to_pylist()]
         column = pc.replace_with_mask(column, odd, pa.array(escaped, TEXT))
-    return _joined('"', column, '"')
+    return _join('"', column, '"')
 
 
 def _floats(column: pa.Array) -> pa.Array:
     """As Python writes them. Arrow writes the same digits, but exponents and points in other places."""
     texts = column.cast(TEXT)
-    texts = pc.if_else(pc.match_substring(texts, "."), texts, _joined(texts, ".0"))
+    texts = pc.if_else(pc.match_substring(texts, "."), texts, _join(texts, ".0"))
     size = pc.abs(column)
     usual = pc.or_(pc.equal(size, 0.0), pc.and_(pc.greater_equal(size, 1e-4), pc.less(size, 1e10)))
     rare = pc.invert(usual.fill_null(True))
@@ -128,7 +128,7 @@ def _moments(column: pa.Array) -> pa.Array | None:
     if zoned:
         offsets, which = np.unique((local - ticks) // per_second, return_inverse=True)
         parts.append(pa.array([_offset(int(offset)) for offset in offsets], TEXT).take(pa.array(which)))
-    return _joined(*parts, '"')
+    return _join(*parts, '"')
 
 
 def _ticks(column: pa.Array) -> Int64:
@@ -144,7 +144,7 @@ def _fractions(nanoseconds: Int64) -> pa.Array:
     short = nanoseconds % 1000 == 0
     digits = pa.array(np.where(short, nanoseconds // 1000, nanoseconds)).cast(TEXT)
     padded = pc.if_else(pa.array(short), pc.utf8_lpad(digits, 6, "0"), pc.utf8_lpad(digits, 9, "0"))
-    return pc.if_else(pa.array(nanoseconds == 0), pa.scalar("", TEXT), _joined(".", padded))
+    return pc.if_else(pa.array(nanoseconds == 0), pa.scalar("", TEXT), _join(".", padded))
 
 
 def _offset(seconds: int) -> str:

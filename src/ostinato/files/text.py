@@ -99,7 +99,7 @@ class TextSource(ABC):
         if found is None:
             found, done = pa.schema([]), 0
             for block in self.blocks():
-                with self._telling(block):
+                with self._name_the_file(block):
                     found = self._merge(found, self.scan(block, columns))
                 self.scanned(block.bytes_read - done)
                 done = block.bytes_read
@@ -134,7 +134,7 @@ class TextSource(ABC):
                 raise bad_row_error(bad[0])
 
     def _read(self, block: Block, schema: pa.Schema) -> tuple[pa.Table, list[BadRow]]:
-        with self._telling(block):
+        with self._name_the_file(block):
             rows, bad = self.read(block, schema)
         return rows, sorted([*block.bad, *bad], key=lambda row: row.line)
 
@@ -154,7 +154,7 @@ class TextSource(ABC):
                 data = rest + fresh
                 end, spoilt = self.split(data, last=not fresh)
                 if end:
-                    yield self.without(data[:end], line, position(), spoilt)
+                    yield self.blank_out(data[:end], line, position(), spoilt)
                     line += data.count(b"\n", 0, end)
                 elif len(data) > LONGEST_ROW:
                     raise DataError(
@@ -166,7 +166,7 @@ class TextSource(ABC):
                     return
                 rest = data[end:]
 
-    def without(self, data: bytes, first_line: int, bytes_read: int, spoilt: list[UnreadableRow]) -> Block:
+    def blank_out(self, data: bytes, first_line: int, bytes_read: int, spoilt: list[UnreadableRow]) -> Block:
         """The block with unreadable rows blanked out; all other lines keep their numbers."""
         if not spoilt:
             return Block(data, first_line, bytes_read, [])
@@ -195,7 +195,7 @@ class TextSource(ABC):
             raise self._cut(line, error) from error
 
     @contextmanager
-    def _telling(self, block: Block) -> Iterator[None]:
+    def _name_the_file(self, block: Block) -> Iterator[None]:
         try:
             yield
         except pa.ArrowInvalid as error:

@@ -52,7 +52,7 @@ class Writer:
         return self
 
     def write(self, table: pa.Table) -> None:
-        with self._telling():
+        with self._name_the_file():
             if self._write is None:
                 self._open(self._schema or table.schema)
             assert self._write is not None
@@ -64,7 +64,7 @@ class Writer:
     ) -> None:
         try:
             if kind is None:
-                with self._telling():
+                with self._name_the_file():
                     self._finish()
         finally:
             with suppress(Exception):  # the error that brought us here is the one to report
@@ -82,7 +82,7 @@ class Writer:
             os.replace(self._part, self.path)
 
     @contextmanager
-    def _telling(self) -> Iterator[None]:
+    def _name_the_file(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:

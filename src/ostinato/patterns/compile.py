@@ -186,7 +186,7 @@ def compile_pattern(pattern: SremPattern) -> CompiledPattern:
         language="srem",
     )
     check_types(query, None)
-    return _checked(
+    return _check_compiled(
         CompiledPattern(query, (), segment_detector(make_registers_definite(build_sra(pattern.expression))), ())
     )
 
@@ -201,7 +201,7 @@ def compile_query(query: Query, *, ties: bool = True) -> CompiledPattern:
     transducer = trim(defer_equalities(optimise(built, accepting, contiguous=query.strategy == "STRICT")))
     check_written(transducer)
     _check_watched(query, trailing)
-    return _checked(CompiledPattern(query, stages, transducer, tuple(map(barred_event, trailing))))
+    return _check_compiled(CompiledPattern(query, stages, transducer, tuple(map(barred_event, trailing))))
 
 
 def _check_watched(query: Query, trailing: tuple[Absent, ...]) -> None:
@@ -216,7 +216,7 @@ def _check_watched(query: Query, trailing: tuple[Absent, ...]) -> None:
                 )
 
 
-def _checked(compiled: CompiledPattern) -> CompiledPattern:
+def _check_compiled(compiled: CompiledPattern) -> CompiledPattern:
     if len(compiled.labels) + len(compiled.watched) > _MAX_SYMBOLS:
         raise QueryError(f"SELECT shows {len(compiled.labels)} variables; at most {_MAX_SYMBOLS} can be told apart")
     _ = compiled.registers  # raises now for what registers cannot do

@@ -65,11 +65,11 @@ def transactions(events: int = 1_000_000, *, cards: int = 100, seed: int = 7) ->
     return pa.table(
         {
             "ts": _clock(day[order]),
-            "type": _named(("txn",), np.zeros(events, np.int64)),
-            "card": _named([f"card {number:0{len(str(cards - 1))}}" for number in range(cards)], card),
+            "type": _take_names(("txn",), np.zeros(events, np.int64)),
+            "card": _take_names([f"card {number:0{len(str(cards - 1))}}" for number in range(cards)], card),
             "amount": np.round(amount[order], 2),
-            "merchant": _named(_MERCHANTS, merchant),
-            "country": _named(_COUNTRIES, country),
+            "merchant": _take_names(_MERCHANTS, merchant),
+            "country": _take_names(_COUNTRIES, country),
             "thief": thief,
         }
     )
@@ -90,5 +90,5 @@ def _clock(day: NDArray[np.float64]) -> NDArray[np.datetime64]:
     return np.asarray(_FIRST_DAY.astype("datetime64[us]") + passed_since)
 
 
-def _named(names: list[str] | tuple[str, ...], place: NDArray[np.int64]) -> pa.Array:
+def _take_names(names: list[str] | tuple[str, ...], place: NDArray[np.int64]) -> pa.Array:
     return pa.array(names, pa.string()).take(pa.array(place))

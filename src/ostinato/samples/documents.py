@@ -34,32 +34,32 @@ def stocks(path: str | os.PathLike[str], size: int, *, seed: int = SEED) -> None
     """About `size` bytes of `<stocks><transaction company= price= buyer= date=/>…`: each price is a random walk."""
     fields = ('<transaction company="', '" price="', '" buyer="', '" date="', '"/>\n')
     with Path(path).open("wb") as out:
-        _framed(out, size, b"<stocks>\n", _joined(fields, _transactions(seed)), b"</stocks>\n")
+        _write_framed(out, size, b"<stocks>\n", _join(fields, _transactions(seed)), b"</stocks>\n")
 
 
 def stock_lines(path: str | os.PathLike[str], size: int, *, seed: int = SEED) -> None:
     """The same transactions as JSON lines."""
     fields = ('{"company":"', '","price":', ',"buyer":"', '","date":"', '"}\n')
     with Path(path).open("wb") as out:
-        _framed(out, size, b"", _joined(fields, _transactions(seed)), b"")
+        _write_framed(out, size, b"", _join(fields, _transactions(seed)), b"")
 
 
 def _transactions(seed: int) -> Iterator[list[pa.Array]]:
     """Company, price, buyer and date of an endless stream of transactions, one a second."""
     rng = np.random.default_rng(seed)
-    names = _numbered("C", COMPANIES, 4)
-    buyers = _numbered("B", 10_000, 5)
+    names = _number_texts("C", COMPANIES, 4)
+    buyers = _number_texts("B", 10_000, 5)
     prices = pa.array([f"{cents // 100}.{cents % 100:02}" for cents in range(_CENTS)])
     now, stands = 0, rng.integers(1_000, _CENTS, COMPANIES)
     while True:
         company = rng.integers(0, COMPANIES, _PIECE)
-        stands, price = _walked(company, rng.integers(-100, 101, _PIECE), stands)
+        stands, price = _walk_prices(company, rng.integers(-100, 101, _PIECE), stands)
         date = pa.array(_DAY_ONE + np.arange(now, now + _PIECE)).cast(pa.string())
         now += _PIECE
-        yield [_taken(names, company), _taken(prices, price), _taken(buyers, rng.integers(0, 10_000, _PIECE)), date]
+        yield [_take(names, company), _take(prices, price), _take(buyers, rng.integers(0, 10_000, _PIECE)), date]
 
 
-def _walked(
+def _walk_prices(
     company: NDArray[np.int64], steps: NDArray[np.int64], stands: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Where each company's walk stands after all steps, and the price at each step, turned back at the ends."""
@@ -160,7 +160,7 @@ def auction(path: str | os.PathLike[str], size: int, *, seed: int = SEED) -> Non
         out.write(b"<?xml version='1.0' encoding='UTF-8'?>\n<site>\n")
         for name, (share, record) in _SECTIONS.items():
             records = _records(re.split(r"[{}]", record), pools, rng)
-            _framed(out, int(size * share), f"<{name}>\n".encode(), records, f"</{name}>\n".encode())
+            _write_framed(out, int(size * share), f"<{name}>\n".encode(), records, f"</{name}>\n".encode())
         out.write(b"</site>\n")
 
 
@@ -172,7 +172,7 @@ def _records(parts: list[str], pools: dict[str, pa.Array], rng: np.random.Genera
         for place in range(1, len(parts), 2):
             pool = pools.get(parts[place])
             drawn = np.arange(done, done + count) if pool is None else rng.integers(0, len(pool), count)
-            columns[place] = pa.array(drawn).cast(pa.string()) if pool is None else _taken(pool, drawn)
+            columns[place] = pa.array(drawn).cast(pa.string()) if pool is None else _take(pool, drawn)
         done += count
         yield pc.binary_join_element_wise(*columns, "")
 
@@ -220,10 +220,10 @@ def treebank(path: str | os.PathLike[str], size: int, *, seed: int = SEED) -> No
     def drawn() -> Iterator[pa.Array]:
         yield sentences.slice(0, 1)
         while True:
-            yield _taken(sentences, rng.integers(0, len(sentences), 1_000))
+            yield _take(sentences, rng.integers(0, len(sentences), 1_000))
 
     with Path(path).open("wb") as out:
-        _framed(out, size, b"<FILE>\n", drawn(), b"</FILE>\n")
+        _write_framed(out, size, b"<FILE>\n", drawn(), b"</FILE>\n")
 
 
 def _sentence(rng: random.Random, deepest: int) -> str:
@@ -248,21 +248,21 @@ def _word(rng: random.Random) -> str:
     return "".join(rng.choices(_SYLLABLES, k=rng.randint(1, 4)))
 
 
-def _numbered(letter: str, count: int, digits: int) -> pa.Array:
+def _number_texts(letter: str, count: int, digits: int) -> pa.Array:
     return pa.array([f"{letter}{number:0{digits}}" for number in range(count)])
 
 
-def _taken(texts: pa.Array, places: NDArray[np.int64]) -> pa.Array:
+def _take(texts: pa.Array, places: NDArray[np.int64]) -> pa.Array:
     return texts.take(pa.array(places))
 
 
-def _joined(between: tuple[str, ...], columns: Iterator[list[pa.Array]]) -> Iterator[pa.Array]:
+def _join(between: tuple[str, ...], columns: Iterator[list[pa.Array]]) -> Iterator[pa.Array]:
     for piece in columns:
         parts = [part for pair in zip(between, piece, strict=False) for part in pair]
         yield pc.binary_join_element_wise(*parts, between[-1], "")
 
 
-def _framed(out: BinaryIO, size: int, head: bytes, pieces: Iterator[pa.Array], tail: bytes) -> None:
+def _write_framed(out: BinaryIO, size: int, head: bytes, pieces: Iterator[pa.Array], tail: bytes) -> None:
     """Whole records between a head and a tail, as many as `size` bytes hold."""
     left = size - len(head) - len(tail)
     out.write(head)

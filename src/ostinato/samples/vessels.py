@@ -65,15 +65,15 @@ def reports(events: int = 200_000, *, vessels: int = 40, seed: int = 7) -> pa.Ta
             "ts": _FIRST_DAY + (hours[order] * 3600e6).astype("timedelta64[us]"),
             "type": pa.array(["fix"]).take(pa.array(np.zeros(events, np.int64))),
             "vessel": names.take(pa.array(vessel[order])),
-            "lon": _rounded(lon, order, 5),
-            "lat": _rounded(lat, order, 5),
-            "speed": _rounded(np.maximum(speed + 0.1 * rng.standard_normal(events), 0), order, 1),
-            "heading": _rounded(heading, order, 0) % 360,
-            "distance": _rounded(measured, order, 2),
-            "closing": pa.array(_rounded(closing, order, 1), from_pandas=True),
+            "lon": _round(lon, order, 5),
+            "lat": _round(lat, order, 5),
+            "speed": _round(np.maximum(speed + 0.1 * rng.standard_normal(events), 0), order, 1),
+            "heading": _round(heading, order, 0) % 360,
+            "distance": _round(measured, order, 2),
+            "closing": pa.array(_round(closing, order, 1), from_pandas=True),
         }
     )
 
 
-def _rounded(values: NDArray[np.float64], order: NDArray[np.int64], digits: int) -> NDArray[np.float64]:
+def _round(values: NDArray[np.float64], order: NDArray[np.int64], digits: int) -> NDArray[np.float64]:
     return np.round(values[order], digits)

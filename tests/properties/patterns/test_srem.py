@@ -71,7 +71,7 @@ def test_a_definite_automaton_reads_what_it_has_written(expression: Expression) 
     todo = [automaton.start]
     while todo:  # the registers that are written on every way to a state
         state = todo.pop()
-        for rule in automaton.leaving(state):
+        for rule in automaton.rules_from(state):
             now = held[state] | set(rule.writes)
             known = held.get(rule.target)
             if known is None or not known <= now:

@@ -153,7 +153,7 @@ def _writes_twice(automaton: Automaton, register: str) -> bool:
         state, count = todo.pop()
         if count > 1:
             return True
-        todo += [(rule.target, count + (register in rule.writes)) for rule in automaton.leaving(state)]
+        todo += [(rule.target, count + (register in rule.writes)) for rule in automaton.rules_from(state)]
     return False
 
 

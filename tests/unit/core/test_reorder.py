@@ -34,7 +34,7 @@ def in_order(released: ReleasedRows) -> list[int]:
 def test_without_lateness_rows_pass_sorted_and_older_ones_are_late() -> None:
     held = buffer(0)
     assert push(held, 0, 2, 1, 3) == ([1, 2, 3], [])
-    assert held.late(rows(2, 3, 4)) == 1
+    assert held.count_late(rows(2, 3, 4)) == 1
     assert push(held, 3, 2, 3, 4) == ([3, 4], [2])
 
 
@@ -43,7 +43,7 @@ def test_rows_wait_as_long_as_earlier_ones_may_come() -> None:
     assert push(held, 0, 5, 3) == ([3], [])
     assert push(held, 2, 4, 7, 2) == ([4, 5], [2])
     assert in_order(held.flush()) == [7]
-    assert held.late(rows(7)) == 1
+    assert held.count_late(rows(7)) == 1
 
 
 def test_time_may_advance_without_rows() -> None:
@@ -71,4 +71,4 @@ def test_positions_stay_with_their_rows() -> None:
 def test_without_a_clock_rows_pass_as_they_come() -> None:
     held = ReorderBuffer(None, StreamColumns(None, None), rows().schema, 0)
     released, late = held.push(rows(3, 1), np.arange(2))
-    assert (in_order(released), len(late), held.late(rows(1))) == ([3, 1], 0, 0)
+    assert (in_order(released), len(late), held.count_late(rows(1))) == ([3, 1], 0, 0)

@@ -102,14 +102,14 @@ def unscaled_integers(decimals: pa.Array) -> npt.NDArray[np.int64] | None:
     return low if bool((high == low >> 63).all()) else None
 
 
-def _wide(value: Value) -> Value:
+def _widen(value: Value) -> Value:
     """As a decimal with room to grow."""
     if is_int(value):
         return value.cast(pa.decimal256(19, 0))
     return value.cast(pa.decimal256(value.type.precision, value.type.scale)) if is_decimal(value) else value
 
 
-def _as_written(value: Value, other: Value) -> Value:
+def _exact_literal(value: Value, other: Value) -> Value:
     """A float literal beside a decimal means the digits that were written."""
     if (
         isinstance(value, pa.Scalar)
@@ -128,7 +128,7 @@ def promote(function: Callable[..., Any], *args: Value) -> Value:
     if any(is_null(arg) for arg in args):
         args = tuple(arg.cast(pa.float64()) if is_null(arg) else arg for arg in args)
     if not any(is_float(arg) for arg in args):
-        for tried in (args, map(_wide, args)):
+        for tried in (args, map(_widen, args)):
             try:
                 return function(*tried)
             except pa.ArrowInvalid:
@@ -142,11 +142,11 @@ def arithmetic(op: str, left: Value, right: Value) -> Value:
             return _EXACT[op](left, right)
         return promote(_EXACT[op], left, right)
     if op == "/":
-        return pc.divide(as_float(left), _unless(as_float(right), lambda divisor: pc.equal(divisor, 0.0)))
+        return pc.divide(as_float(left), _null_where(as_float(right), lambda divisor: pc.equal(divisor, 0.0)))
     return _remainder(left, right)
 
 
-def _unless(value: Value, test: Callable[[Value], Value]) -> Value:
+def _null_where(value: Value, test: Callable[[Value], Value]) -> Value:
     """NULL where the test holds."""
     return pc.if_else(test(value), pa.scalar(None, value.type), value)
 
@@ -155,19 +155,19 @@ def _remainder(left: Value, right: Value) -> Value:
     """a % b with the sign of a: over integers, over decimals as integers of one scale, else over floats."""
     scale = max((arg.type.scale for arg in (left, right) if is_decimal(arg)), default=0)
     if all(is_int(arg) or is_decimal(arg) for arg in (left, right)):
-        a, b = _unscaled(left, scale), _unscaled(right, scale)
+        a, b = _scale_to_ints(left, scale), _scale_to_ints(right, scale)
         if a is None or b is None:
-            return _remainder_of_giants(left, right)
+            return _remainder_beyond_int64(left, right)
     else:
         a, b, scale = as_float(left), as_float(right), 0
-    b = _unless(b, lambda divisor: pc.equal(divisor, pa.scalar(0, divisor.type)))
+    b = _null_where(b, lambda divisor: pc.equal(divisor, pa.scalar(0, divisor.type)))
     with np.errstate(all="ignore"):
         rest = pa.array(np.fmod(_numpy(a, 0), _numpy(b, 1)))
     result = pc.if_else(pc.and_(pc.is_valid(a), pc.is_valid(b)), rest, pa.scalar(None, rest.type))
     return result if not scale else pc.multiply(result, pa.scalar(Decimal(1).scaleb(-scale)))
 
 
-def _unscaled(value: Value, scale: int) -> Value | None:
+def _scale_to_ints(value: Value, scale: int) -> Value | None:
     """value · 10^scale as int64, or None where it does not fit."""
     try:
         return (pc.multiply_checked(value, literal(10**scale)) if scale else value).cast(pa.int64())
@@ -175,7 +175,7 @@ def _unscaled(value: Value, scale: int) -> Value | None:
         return None
 
 
-def _remainder_of_giants(left: Value, right: Value) -> pa.Array:
+def _remainder_beyond_int64(left: Value, right: Value) -> pa.Array:
     """One by one, for numbers beyond int64: hashes and ids stored as unsigned integers."""
     size = len(left) if isinstance(left, pa.Array) else len(right)
     sides = [side.to_pylist() if isinstance(side, pa.Array) else [side.as_py()] * size for side in (left, right)]
@@ -205,7 +205,7 @@ def round_to(value: Value, digits: int | None) -> Value:
         return _round_floats(value, digits) if digits else pc.round(value, round_mode="half_towards_infinity")
     if digits >= (value.type.scale if is_decimal(value) else 0):
         return value
-    roomy = _roomy(_wide(value))
+    roomy = _add_digit(_widen(value))
     if digits <= roomy.type.scale - roomy.type.precision:  # more places than it has digits
         return arithmetic("*", value, pa.scalar(0))
     rounded = pc.round(roomy, ndigits=digits, round_mode="half_towards_infinity")
@@ -235,10 +235,10 @@ def _round_floats(value: pa.Array, digits: int) -> pa.Array:
 
 
 def round_whole(function: Callable[[Value], Value]) -> Callable[[Value], Value]:
-    return lambda value: value if is_int(value) else function(_roomy(value))
+    return lambda value: value if is_int(value) else function(_add_digit(value))
 
 
-def _roomy(value: Value) -> Value:
+def _add_digit(value: Value) -> Value:
     """9.99 rounds to 10.0, which takes one more digit."""
     if is_null(value):
         return value.cast(pa.float64())
@@ -266,7 +266,7 @@ def compare(op: str, left: Value, right: Value) -> Value:
     ):
         return _compare_exactly(op, left, Fraction(right.as_py()))
     if is_number(left) or is_number(right):
-        return promote(COMPARE[op], left, _as_written(right, left))
+        return promote(COMPARE[op], left, _exact_literal(right, left))
     return COMPARE[op](left, right)
 
 

@@ -168,10 +168,10 @@ def _like(value: Value, pattern: str | None) -> Value:
         return pa.nulls(len(value), pa.bool_())
     # A backslash takes the next character literally; Arrow accepts that only before characters that need it.
     pieces = re.findall(r"\\.|.", pattern, re.DOTALL)
-    return pc.match_like(value, "".join(piece if piece in "%_" else _escaped(piece[-1]) for piece in pieces))
+    return pc.match_like(value, "".join(piece if piece in "%_" else _escape(piece[-1]) for piece in pieces))
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     return f"\\{character}" if character in "%_\\" else character
 
 

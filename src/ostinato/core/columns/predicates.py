@@ -185,7 +185,7 @@ class PredicateEncoder:
                 minterm |= 1 << place
         return self._numbered(minterm)
 
-    def nothing(self) -> int:
+    def code_of_no_condition(self) -> int:
         """The code of an event for which no condition holds."""
         return self._numbered(0)
 

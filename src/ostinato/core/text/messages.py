@@ -33,7 +33,7 @@ class QueryLanguage(NamedTuple):
     package: str
     start: str
 
-    def has(self, text: str) -> bool:
+    def parses(self, text: str) -> bool:
         """Whether the text is of this language, as far as its grammar goes."""
         from lark.exceptions import UnexpectedInput
 
@@ -112,7 +112,7 @@ def syntax_error(text: str, error: UnexpectedInput, wording: Wording, slips: Ite
     place = _place(words, error, wording)
     advice = next((advice for slip in slips if (advice := slip(place)) is not None), Advice(place.reason))
     fix = advice.fix
-    if len(words) > 1 and wording.other.has(text):  # a single word fits too many languages
+    if len(words) > 1 and wording.other.parses(text):  # a single word fits too many languages
         other = wording.other.name
         fix = f"this looks like {other}: use ost.{other.lower()}(…), or --language {other.lower()} on the command line"
     return QueryError(advice.reason, text=text, span=advice.span or place.span, fix=fix)

@@ -41,7 +41,7 @@ def defer_equalities(transducer: Transducer) -> Transducer:
     for state, written in todo:
         for t in transducer.transitions:
             if t.source == state:
-                moved, after = _moved(t, deferred.get(t, []), every, written)
+                moved, after = _move(t, deferred.get(t, []), every, written)
                 target = (t.target, after & known) if t != START_LOOP else (0, frozenset[str]())
                 if target not in numbers:
                     numbers[target] = len(numbers)
@@ -51,7 +51,7 @@ def defer_equalities(transducer: Transducer) -> Transducer:
     return Transducer(len(numbers), tuple(dict.fromkeys(transitions)), final)
 
 
-def _moved(
+def _move(
     t: Transition, own: list[_Equality], every: list[_Equality], written: frozenset[str]
 ) -> tuple[Transition, frozenset[str]]:
     """The transition where the registers `written` are written, and those written after it."""
@@ -62,12 +62,12 @@ def _moved(
         if each.later in written:
             tests.append(each.part)
         elif each.first in written:
-            tests.append(ex.Call("=", (each.own, _held(each.own, each.first)), each.part.span))
+            tests.append(ex.Call("=", (each.own, _stored_attributes(each.own, each.first)), each.part.span))
         else:
             writes.add(each.first)
     for each in every:
         if each.later in t.writes and each.first in written:
-            tests.append(ex.Call("=", (_current(each.other), _held(each.own, each.first)), each.part.span))
+            tests.append(ex.Call("=", (_current(each.other), _stored_attributes(each.own, each.first)), each.part.span))
     test = ex.conjoin(tests) if tests else None
     return replace(t, test=test, writes=tuple(sorted(writes))), written | writes
 
@@ -84,12 +84,12 @@ def _equalities(t: Transition) -> Iterator[_Equality]:
                     yield _Equality(part, own, other, later, f"{t.mark}#first with {ex.to_text(part)}")
 
 
-def _held(expr: Expr, register: str) -> Expr:
+def _stored_attributes(expr: Expr, register: str) -> Expr:
     return ex.transform(expr, lambda node: replace(node, variable=register) if isinstance(node, ex.Attribute) else node)
 
 
 def _current(expr: Expr) -> Expr:
-    return _held(expr, ex.CURRENT)
+    return _stored_attributes(expr, ex.CURRENT)
 
 
 def _unwritten(transducer: Transducer) -> set[tuple[int, str]]:

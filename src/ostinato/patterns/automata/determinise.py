@@ -92,7 +92,7 @@ class Alphabet:
                 moves.hidden[t.source] |= bit
         return moves
 
-    def inert(self, code: int) -> bool:
+    def is_inert(self, code: int) -> bool:
         """Whether an event of this code changes no configuration, so that a replay may skip it."""
         moves = self.moves(code)
         return all(
@@ -176,8 +176,8 @@ class MaxMachine(StrategyMachine):
         plan = _Plan()
         for source, (exact, same, more) in enumerate(config):
             slot = source - 1
-            same_marked = _union(_marked(moves, state) for state in iterate_bits(same))
-            more_marked = _union(_marked(moves, state) for state in iterate_bits(more))
+            same_marked = _union(_mark_targets(moves, state) for state in iterate_bits(same))
+            more_marked = _union(_mark_targets(moves, state) for state in iterate_bits(more))
             more_kept = _union(moves.skipped[state] for state in iterate_bits(more))
             beaten = more_marked | more_kept | same_marked
             kept = _union(moves.skipped[state] for state in iterate_bits(exact)) & ~beaten
@@ -301,5 +301,5 @@ def _union(masks: Iterable[int]) -> int:
     return result
 
 
-def _marked(moves: StateMoves, state: int) -> int:
+def _mark_targets(moves: StateMoves, state: int) -> int:
     return _union(moves.shown[state].values()) | moves.hidden[state]

@@ -28,7 +28,7 @@ class BackTables(StepTables):
 
 
 class FrontTables(StepTables):
-    """The slots listed of a configuration are those of row 0, best first; `opening` says what they offer.
+    """The listed slots of a configuration are those of row 0, best first; `opening` says what they offer.
 
     Opening 0 is that of an empty front half, and thus of the initial configuration.
     """
@@ -40,7 +40,7 @@ class FrontTables(StepTables):
         self.lists = 0  # the most slots that a configuration lists
         super().__init__(machine, max_states=max_states)
 
-    def listed(self, placed: PlacedConfiguration) -> tuple[int, ...]:
+    def listed_slots(self, placed: PlacedConfiguration) -> tuple[int, ...]:
         unmarked, *marked = (paths & self.row_0 for (paths,) in placed.config)
         slots = tuple(slot for slot, states in zip(placed.slots, marked, strict=True) if states)
         opening = (*(states for states in marked if states), unmarked)

@@ -63,7 +63,7 @@ class HalfMachine(StrategyMachine):
                     better = (rank, -mark) if self.latest == self.prepends else (-mark, rank)
                     entry = found.setdefault((self.path_class[follower], *better), [source, mark, 0])
                     entry[2] |= 1 << follower
-        return _ranked(found, self.emits(config, code))
+        return _rank(found, self.emits(config, code))
 
     def followers(self, code: int) -> list[tuple[tuple[int, int], ...]]:
         """Per path the (mark, path) it becomes by one more event."""
@@ -147,7 +147,7 @@ def best_join(front: tuple[int, ...], emits: Emits, *, latest: bool) -> tuple[in
     return None
 
 
-def _ranked(found: dict[tuple[int, int, int], list[int]], emits: Emits) -> MachineStep:
+def _rank(found: dict[tuple[int, int, int], list[int]], emits: Emits) -> MachineStep:
     """Drop what is beaten, and number the strings that are left."""
     cells: list[tuple[int]] = []
     moves: list[ListMove] = []

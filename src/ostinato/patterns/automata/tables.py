@@ -64,14 +64,14 @@ class StepTables:
         self.placed.append(placed)
         self.index[placed.config] = number
         self.width = max([self.width, *(slot + 1 for slot in placed.slots)])
-        for slot in self.listed(placed):
+        for slot in self.listed_slots(placed):
             self.slot_list.add(slot)
         self.slot_ends.add(len(self.slot_list))
         if len(self.placed) * self.stride > len(self.entries):
             self._resize(2 * len(self.placed), self.stride)
         return number
 
-    def listed(self, placed: PlacedConfiguration) -> tuple[int, ...]:
+    def listed_slots(self, placed: PlacedConfiguration) -> tuple[int, ...]:
         """The slots that a kernel reads: all that hold a list."""
         return placed.slots
 

@@ -135,9 +135,9 @@ def _lift(formula: Formula, copies: _Copies) -> Formula:
         if isinstance(failed, n.Sequence):
             copies.add(failed)
             complement = Call("not", (Call("is_true", (test,), test.span),), test.span)
-            pending.append(_pushed(failed, complement))
+            pending.append(_push_test(failed, complement))
         if isinstance(held, n.Sequence):
-            pending.append(_pushed(held, test))
+            pending.append(_push_test(held, test))
     return simplify(n.Or(tuple(done), formula.span))
 
 
@@ -153,7 +153,7 @@ def _out_of_place(sequence: n.Sequence) -> Iterator[tuple[int, Expr]]:
                 yield place, test
 
 
-def _pushed(formula: n.Sequence, test: Expr) -> n.Sequence:
+def _push_test(formula: n.Sequence, test: Expr) -> n.Sequence:
     if len(variables(test)) > 1:
         pushed = _push_last(formula, test)
         assert isinstance(pushed, n.Sequence)

@@ -42,13 +42,13 @@ def flatten(formula: Formula) -> Formula:
     """Merge an OR in an OR, a sequence in a sequence of its kind, a filter on a filter, a repeat of a repeat."""
     formula = n.rebuild(formula, flatten)
     if isinstance(formula, n.Or):
-        return replace(formula, parts=tuple(_spliced(formula.parts, lambda part: isinstance(part, n.Or))))
+        return replace(formula, parts=tuple(_splice(formula.parts, lambda part: isinstance(part, n.Or))))
     if isinstance(formula, n.Sequence):
         contiguous = formula.contiguous
         return replace(
             formula,
             parts=tuple(
-                _spliced(formula.parts, lambda part: isinstance(part, n.Sequence) and part.contiguous == contiguous)
+                _splice(formula.parts, lambda part: isinstance(part, n.Sequence) and part.contiguous == contiguous)
             ),
         )
     return merge_filters(formula)
@@ -61,7 +61,7 @@ def merge_filters(formula: Formula) -> Formula:
     return replace(formula, body=inner.body, predicate=ex.conjoin([inner.predicate, formula.predicate]))
 
 
-def _spliced(parts: Iterable[Formula], mergeable: Callable[[Formula], bool]) -> Iterator[Formula]:
+def _splice(parts: Iterable[Formula], mergeable: Callable[[Formula], bool]) -> Iterator[Formula]:
     for part in parts:
         if mergeable(part):
             yield from n.children(part)
@@ -132,14 +132,14 @@ def split_predicate(predicate: Expr) -> list[list[Expr]]:
 
 def _alternatives(expr: Expr, *, positive: bool) -> list[list[Expr]]:
     if len(ex.variables(expr)) <= 1 or not isinstance(expr, ex.Call) or expr.op not in ("and", "or", "not"):
-        return [[expr if positive else _negated(expr)]]
+        return [[expr if positive else _negate(expr)]]
     if expr.op == "not":
         return _alternatives(expr.args[0], positive=not positive)
     if (expr.op == "or") == positive and _compares(expr):
-        return [[expr if positive else _negated(expr)]]
+        return [[expr if positive else _negate(expr)]]
     choices = [_alternatives(arg, positive=positive) for arg in expr.args]
     if (expr.op == "or") == positive:
-        return _merged(tests for choice in choices for tests in choice)
+        return _merge_alternatives(tests for choice in choices for tests in choice)
     count = 1
     for choice in choices:
         count *= len(choice)
@@ -154,11 +154,11 @@ def _compares(expr: Expr) -> bool:
     return len(ex.variables(expr)) > 1
 
 
-def _negated(expr: Expr) -> Expr:
+def _negate(expr: Expr) -> Expr:
     return expr.args[0] if isinstance(expr, ex.Call) and expr.op == "not" else ex.Call("not", (expr,), expr.span)
 
 
-def _merged(alternatives: Iterable[list[Expr]]) -> list[list[Expr]]:
+def _merge_alternatives(alternatives: Iterable[list[Expr]]) -> list[list[Expr]]:
     """x.a = 1 OR y.b = 2 OR x.a = 3 needs two copies of the formula, not three: single tests on one variable join."""
     single: dict[frozenset[str], list[Expr]] = {}
     result: list[list[Expr]] = []

@@ -45,17 +45,17 @@ def forget_cancelled(
 
     first = np.searchsorted(events, waiting.matches.origins, side="right")
     last = np.searchsorted(lows[events], waiting.starts, side="right")
-    waiting.forget(_cancelled(test, fetch, keys[events], waiting.matches.keys, first, last))
+    waiting.forget(_find_cancelled(test, fetch, keys[events], waiting.matches.keys, first, last))
 
 
-def _cancelled(test: Expr, fetch: Fetch, events: Int64, matches: Int64, first: Int64, last: Int64) -> Bool:
+def _find_cancelled(test: Expr, fetch: Fetch, events: Int64, matches: Int64, first: Int64, last: Int64) -> Bool:
     """Which matches some event cancels. `events` and `matches` hold the key of each; the events that come after a match
     and within its window are those numbered from `first` to before `last`."""
     found = np.zeros(len(matches), np.bool_)
     left, right = _same_values(test, fetch, events, matches)
     program = ColumnProgram([test])
     for match, event in _pairs(left, right, first, last):
-        (truth,) = program.run(_paired(fetch, pa.array(match), pa.array(event)))
+        (truth,) = program.run(_pair_fetch(fetch, pa.array(match), pa.array(event)))
         if isinstance(truth, pa.Scalar):
             found[match] |= truth.as_py() is True
         else:
@@ -63,7 +63,7 @@ def _cancelled(test: Expr, fetch: Fetch, events: Int64, matches: Int64, first: I
     return found
 
 
-def _paired(fetch: Fetch, match: pa.Array, event: pa.Array) -> Fetch:
+def _pair_fetch(fetch: Fetch, match: pa.Array, event: pa.Array) -> Fetch:
     return lambda node: fetch(node).take(event if node.variable == CURRENT else match)
 
 

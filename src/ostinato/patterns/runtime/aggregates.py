@@ -21,14 +21,14 @@ def aggregate(call: Call, values: pa.Array, offsets: Int64) -> pa.Array:
         if call.op == "avg":
             return _mean(values, offsets)
         if call.op == "count":
-            return pc.fill_null(_grouped("count", values, offsets), 0)
+            return pc.fill_null(_group("count", values, offsets), 0)
         return _extreme(call.op, values, offsets)
     except pa.ArrowNotImplementedError:
         fix = f"convert the column, or select the values and take their {call.op} afterwards"
         raise DataError(f"cannot evaluate {to_text(call)}: its values are {values.type}", fix=fix) from None
 
 
-def _grouped(function: str, values: pa.Array, offsets: Int64) -> pa.Array:
+def _group(function: str, values: pa.Array, offsets: Int64) -> pa.Array:
     count = len(offsets) - 1
     rows = np.repeat(np.arange(count), np.diff(offsets))
     totals = pa.table({"row": rows, "value": values}).group_by("row", use_threads=False)
@@ -48,12 +48,12 @@ def _extreme(op: str, values: pa.Array, offsets: Int64) -> pa.Array:
         values = values.cast(pa.float32())
     elif pa.types.is_decimal(kind) and kind.bit_width < 128:
         values = values.cast(pa.decimal128(kind.precision, kind.scale))
-    return _grouped(op, values, offsets).cast(kind)
+    return _group(op, values, offsets).cast(kind)
 
 
 def _sum(call: Call, values: pa.Array, offsets: Int64) -> pa.Array:
     if not _is_exact(values.type):
-        return _grouped("sum", values, offsets)
+        return _group("sum", values, offsets)
     total = _exact_sum(values, offsets)
     if total is None:
         decimal = pa.types.is_decimal(values.type)
@@ -70,8 +70,8 @@ def _mean(values: pa.Array, offsets: Int64) -> pa.Array:
         scale = values.type.scale if pa.types.is_decimal(values.type) else 0
         total = _exact_sum(values.cast(pa.decimal256(76, scale)), offsets)
     if total is None:
-        return _grouped("mean", values.cast(pa.float64(), safe=False), offsets)
-    divisor = _grouped("count", values, offsets).cast(pa.float64())
+        return _group("mean", values.cast(pa.float64(), safe=False), offsets)
+    divisor = _group("count", values, offsets).cast(pa.float64())
     if pa.types.is_decimal(total.type):
         # Arrow rounds more than once when it makes a float of a decimal: divide whole numbers instead.
         scale, whole = total.type.scale, _widest(total.type, scale=0)
@@ -103,7 +103,7 @@ def _exact_sum(values: pa.Array, offsets: Int64) -> pa.Array | None:
         total = sum(map(Fraction, found), Fraction(0))
         if not least <= total < bound:
             return None
-    return _grouped("sum", values.cast(wide), offsets)
+    return _group("sum", values.cast(wide), offsets)
 
 
 def _widest(kind: pa.DataType, scale: int | None = None) -> pa.DataType:

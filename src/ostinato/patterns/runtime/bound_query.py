@@ -140,7 +140,7 @@ class BoundQuery:
             comparable &= ~np.asarray(column.is_nan().fill_null(False).to_numpy(zero_copy_only=False), bool)
         if order is not None:
             comparable, positions = comparable[order], positions[order]
-        filler = self.encoder.nothing() if self.compiled.contiguous else None
+        filler = self.encoder.code_of_no_condition() if self.compiled.contiguous else None
         width = self.event_width if self.ruler is None else 0
         return ties.split(events, comparable, positions, filler=filler, width=width)
 

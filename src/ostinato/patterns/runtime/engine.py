@@ -39,7 +39,7 @@ class Engine(EngineState):
 
     def push(self, batch: Any) -> pa.Table:
         """Read events; returns the matches they complete."""
-        return self._collected(self.push_each(batch))
+        return self._collect(self.push_each(batch))
 
     def push_each(self, batch: Any) -> Iterator[pa.Table]:
         """Like `push`, but yields the matches in tables while it reads: any number of matches, in little memory.
@@ -51,7 +51,7 @@ class Engine(EngineState):
         if self._stream is None and not rows.num_columns:
             return iter(())  # an empty list of events names no columns
         rows = self.conform(rows)
-        if self.options.on_late == "raise" and (late_rows := self.reorder.late(rows)):
+        if self.options.on_late == "raise" and (late_rows := self.reorder.count_late(rows)):
             raise DataError(
                 f"{late_rows} of {len(rows)} events came later than events that were already read; none was taken",
                 fix="sort the data by time, or allow lateness=… (events then wait that long for earlier ones)",
@@ -67,7 +67,7 @@ class Engine(EngineState):
 
     def run_batch(self, batch: Any) -> pa.Table:
         """Read a whole stream at once, sorted if need be; nothing is kept for later."""
-        table = self._collected(self._read(self.order_batch(batch), more=False))
+        table = self._collect(self._read(self.order_batch(batch), more=False))
         return table if self.waiting is None else pa.concat_tables([table, self._remaining()])
 
     def order_batch(self, batch: Any) -> ReleasedRows:
@@ -88,7 +88,7 @@ class Engine(EngineState):
                 fix=Message("name it with ", Option("time")),
             )
         tick = stream.clock.tick(to)
-        table = self._collected(self._read(self.reorder.advance(tick)))
+        table = self._collect(self._read(self.reorder.advance(tick)))
         window = self.compiled.query.window
         if window is None or window.kind != "time" or stream.ruler is None:
             return table
@@ -118,7 +118,7 @@ class Engine(EngineState):
         self.stopped = _ENDED
         if self._stream is None:
             return self._no_events()
-        table = self._collected(self._read(self.reorder.flush()))
+        table = self._collect(self._read(self.reorder.flush()))
         return table if self.waiting is None else pa.concat_tables([table, self._remaining()])
 
     def _remaining(self) -> pa.Table:
@@ -156,7 +156,7 @@ class Engine(EngineState):
         """The engine as it was when the snapshot was taken."""
         return load(data, Engine)
 
-    def _collected(self, tables: Iterator[pa.Table]) -> pa.Table:
+    def _collect(self, tables: Iterator[pa.Table]) -> pa.Table:
         """All tables as one; LimitError where it would be too large."""
         found: list[pa.Table] = []
         matches = size = 0

@@ -55,7 +55,7 @@ class Replayed(Stepped):
         if code >= len(state.meaning):
             state.meaning = extend(state.meaning, 1 + code, -1)
         alphabet = self.tables.machine.alphabet
-        state.meaning[code] = window.INERT * alphabet.inert(code) + window.CLOSES * alphabet.closes(code)
+        state.meaning[code] = window.INERT * alphabet.is_inert(code) + window.CLOSES * alphabet.closes(code)
 
     def grow_keys(self, more: int) -> None:
         super().grow_keys(more)

@@ -164,7 +164,7 @@ class EngineState:
             in_order = released.rows if order is None else released.rows.take(pa.array(order))
             yield self._answer(self._wait(Matches.concat(kept), events.lows, keys, events.codes, in_order))
         elif self.compiled.keeps_matches:
-            yield self._answer(self._chosen(Matches.concat(kept)))
+            yield self._answer(self._choose(Matches.concat(kept)))
         if self.distinct is not None and not self.compiled.hides_variables:
             self.distinct.seen.clear()  # a complex event can only be found again by the same last event
         self.read += len(rows)
@@ -203,7 +203,7 @@ class EngineState:
                 forget_cancelled(self.waiting, self.history, test, watched, rows, np.flatnonzero(hit), lows, keys)
         return self.waiting.read(lows, keys, cancels)
 
-    def _chosen(self, matches: Matches) -> Matches:
+    def _choose(self, matches: Matches) -> Matches:
         places = self.history.rows(matches.positions, [_PLACE])[_PLACE].to_numpy()
         every = np.arange(len(matches))
         return matches.pick(select_matches(self.compiled.strategy, every, matches.origins, matches.offsets, places))

@@ -83,23 +83,23 @@ class Automaton:
             before, configurations = configurations, set()
             for state, valuation in before:
                 registers = {register: string[held] for register, held in valuation}
-                for rule in self.leaving(state):
+                for rule in self.rules_from(state):
                     if satisfies(rule.test, row, registers):
                         now = {**dict(valuation), **dict.fromkeys(rule.writes, position)}
                         kept = tuple(sorted(now.items()))
                         configurations |= {(target, kept) for target in self.enclose(rule.target)}
         return configurations
 
-    def leaving(self, state: int) -> Sequence[SraRule]:
+    def rules_from(self, state: int) -> Sequence[SraRule]:
         """The rules of a state."""
-        return self._leaving.get(state, ())
+        return self._rules_by_source.get(state, ())
 
     def enclose(self, state: int) -> frozenset[int]:
         """The state and all that ε-transitions lead to from it (Enclose of Algorithm 2)."""
         return reachable_states((state,), self._following)
 
     @cached_property
-    def _leaving(self) -> dict[int, list[SraRule]]:
+    def _rules_by_source(self) -> dict[int, list[SraRule]]:
         rules: dict[int, list[SraRule]] = {}
         for rule in self.rules:
             rules.setdefault(rule.source, []).append(rule)

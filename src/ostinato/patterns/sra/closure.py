@@ -46,8 +46,8 @@ def intersection(left: Automaton, right: Automaton) -> Automaton:
     left, right = eliminate_epsilon(left), eliminate_epsilon(rename_apart(right, left.registers))
 
     def moves(state: tuple[int, int]) -> Iterator[Move[tuple[int, int]]]:
-        for one in left.leaving(state[0]):
-            for other in right.leaving(state[1]):
+        for one in left.rules_from(state[0]):
+            for other in right.rules_from(state[1]):
                 test = conjunction((one.test, other.test))
                 if is_satisfiable([(test, True)]):
                     yield test, tuple(sorted({*one.writes, *other.writes})), (one.target, other.target)
@@ -100,7 +100,7 @@ def count_events_in_states(automaton: Automaton) -> Automaton:
 
     def moves(state: tuple[int, int]) -> Iterator[Move[tuple[int, int]]]:
         here, count = state
-        for rule in automaton.leaving(here) if count < width else ():
+        for rule in automaton.rules_from(here) if count < width else ():
             yield rule.test, rule.writes, (rule.target, count + 1)
 
     return trim(explore((automaton.start, 0), moves, lambda state: state[0] in automaton.final, None))

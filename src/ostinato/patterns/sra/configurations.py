@@ -62,7 +62,7 @@ class Configurations:
         """
         held = dict(source.held)
         names = {register: place_name(kept) for register, kept in source.held}
-        for rule in self.automaton.leaving(source.state):
+        for rule in self.automaton.rules_from(source.state):
             distance = self.fewest(rule.target)
             if rule.reads <= held.keys() and distance is not None and (left is None or distance <= left):
                 after = {**held, **dict.fromkeys(rule.writes, place)}

@@ -21,7 +21,7 @@ def make_registers_definite(automaton: Automaton) -> Automaton:
 
     def moves(state: tuple[int, frozenset[str]]) -> Iterator[Move[tuple[int, frozenset[str]]]]:
         here, held = state
-        for rule in automaton.leaving(here):
+        for rule in automaton.rules_from(here):
             if rule.reads <= held:
                 yield rule.test, rule.writes, (rule.target, held | set(rule.writes))
 

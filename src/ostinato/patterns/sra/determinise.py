@@ -54,7 +54,7 @@ def powerset(automaton: Automaton, window: int | None = None) -> Automaton:
             targets.setdefault(_some(tests), []).append(target)
         for holds in satisfiable_minterms(tuple(targets)):
             reached = [target for group, held in zip(targets.values(), holds, strict=True) if held for target in group]
-            subset, writes = _stored(reached)
+            subset, writes = _store(reached)
             if depths.setdefault(subset, depth) == depth and len(depths) > MAX_STATES:
                 raise _too_many()
             yield minterm_test(tuple(targets), holds), writes, subset
@@ -68,7 +68,7 @@ def is_deterministic(automaton: Automaton) -> bool:
     return not automaton.epsilons and not any(
         is_satisfiable([(one.test, True), (other.test, True)])
         for state in range(automaton.states)
-        for one, other in combinations(automaton.leaving(state), 2)
+        for one, other in combinations(automaton.rules_from(state), 2)
     )
 
 
@@ -80,7 +80,7 @@ def _some(tests: Iterable[Expr]) -> Expr:
     return alternatives[0] if len(alternatives) == 1 else Call("or", alternatives)
 
 
-def _stored(reached: Iterable[Configuration]) -> tuple[Subset, tuple[str, ...]]:
+def _store(reached: Iterable[Configuration]) -> tuple[Subset, tuple[str, ...]]:
     """The subset with the current event in the first free place, and the registers written for that."""
     used = frozenset().union(*(target.places for target in reached))
     if _NEW not in used:

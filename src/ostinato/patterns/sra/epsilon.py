@@ -16,7 +16,7 @@ def eliminate_epsilon(automaton: Automaton) -> Automaton:
 
     def moves(states: frozenset[int]) -> Iterator[Move[frozenset[int]]]:
         for state in sorted(states):
-            for rule in automaton.leaving(state):
+            for rule in automaton.rules_from(state):
                 yield rule.test, rule.writes, automaton.enclose(rule.target)
 
     return trim(

@@ -26,7 +26,7 @@ class Path:
     rules: tuple[SraRule, ...] = ()
     tests: tuple[Expr, ...] = ()
 
-    def longer(self, rule: SraRule, test: Expr, end: Configuration) -> Path:
+    def extend(self, rule: SraRule, test: Expr, end: Configuration) -> Path:
         current = place_name(len(self.rules) + 1)
         return Path(end, (*self.rules, rule), (*self.tests, rename_registers(test, {CURRENT: current})))
 
@@ -84,7 +84,7 @@ class PathSearch:
                 continue
             left = None if window is None else window - length
             for move in self.configurations.moves(path.end, length, left):
-                longer = path.longer(*move)
+                longer = path.extend(*move)
                 possible, steps = longer.decide()
                 self._spend(steps)
                 if not possible:
@@ -106,9 +106,9 @@ class PathSearch:
 
     def _spend(self, steps: int) -> None:
         if not self._effort.spend(steps):
-            raise self.undecided("the search takes too long")
+            raise self.undecided_error("the search takes too long")
 
-    def undecided(self, why: str) -> LimitError:
+    def undecided_error(self, why: str) -> LimitError:
         """The search ended without an answer."""
         return LimitError(
             "steps",

@@ -33,7 +33,7 @@ def _transitions(rule: SraRule, automaton: Automaton, end: int) -> Iterator[Tran
     for source, mark in ((0, FIRST), (rule.source + 1, None)):
         if source == 0 and rule.source != automaton.start:
             continue
-        if automaton.leaving(rule.target):
+        if automaton.rules_from(rule.target):
             whole = Transition(source, rule.target + 1, condition, mark=mark, test=test, writes=rule.writes)
             # An event that only lets a run wait is not one that the pattern looks for.
             waiting = replace(whole, condition=None) if condition == Condition() else whole

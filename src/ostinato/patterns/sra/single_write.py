@@ -25,7 +25,7 @@ def single_register(automaton: Automaton) -> Automaton:
     def moves(state: tuple[int, Partition]) -> Iterator[Move[tuple[int, Partition]]]:
         here, partition = state
         standing = {old: new for new, olds in zip(registers, partition, strict=True) for old in olds}
-        for rule in automaton.leaving(here):
+        for rule in automaton.rules_from(here):
             test = conjunction(conjuncts(rename_registers(rule.test, standing)))
             if not rule.writes:
                 yield test, (), (rule.target, partition)

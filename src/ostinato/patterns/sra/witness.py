@@ -32,7 +32,7 @@ def witness(automaton: Automaton, steps: int = MAX_STEPS) -> list[dict[str, Any]
                 return rows
             ends = True
     if ends:
-        raise search.undecided("no values were found for tests that seem to fit together")
+        raise search.undecided_error("no values were found for tests that seem to fit together")
     return None
 
 
@@ -88,7 +88,7 @@ def _not_connected(automaton: Automaton) -> str | None:
     useful = reachable_states(automaton.final, _edges(automaton.rules, automaton.epsilons, backward=True))
     impossible = [rule for rule in automaton.rules if rule.source in reached and rule.target in useful - reached]
     tests = dict.fromkeys(f"[{to_text(rule.test)}]" for rule in impossible)
-    return f"{_listed(tests)} cannot hold" if tests else "nothing leads from its start to an end"
+    return f"{_list_steps(tests)} cannot hold" if tests else "nothing leads from its start to an end"
 
 
 def _too_long(automaton: Automaton) -> str | None:
@@ -104,7 +104,7 @@ def _blocked(automaton: Automaton) -> str:
     empty: list[tuple[SraRule, Path | str]] = [
         (rule, register)
         for path in search.paths()
-        for rule in search.configurations.automaton.leaving(path.end.state)
+        for rule in search.configurations.automaton.rules_from(path.end.state)
         for register in sorted(rule.reads - dict(path.end.held).keys())
     ]
     obstacles = [*((path.rules[-1], path) for path in search.dead_ends), *empty]
@@ -125,7 +125,7 @@ def _conflict(path: Path) -> str:
         if not is_satisfiable((test, True) for test in [*(before[other] for other in others), last]):
             needed = others
     steps = dict.fromkeys(_step(path.rules[index]) for index in needed)
-    return f"[{to_text(path.rules[-1].test)}] cannot hold after {_listed(steps)}"
+    return f"[{to_text(path.rules[-1].test)}] cannot hold after {_list_steps(steps)}"
 
 
 def _step(rule: SraRule) -> str:
@@ -133,7 +133,7 @@ def _step(rule: SraRule) -> str:
     return f"[{to_text(rule.test)}]{stored}"
 
 
-def _listed(steps: Iterable[str]) -> str:
+def _list_steps(steps: Iterable[str]) -> str:
     *most, last = steps
     return f"{', '.join(most)} and {last}" if most else last
 

@@ -118,7 +118,7 @@ def _anchors_of(atom: ex.Call, rows: Assignment) -> Iterator[Any]:
     for side in atom.args:
         yield from _known_value(side, rows)
         if isinstance(side, ex.Call):
-            yield from _undone(side, atom, rows)
+            yield from _undo(side, atom, rows)
     if atom.op == "like" and isinstance(atom.args[1], ex.Literal):
         yield str(atom.args[1].value).replace("%", "").replace("_", "a")
 
@@ -133,7 +133,7 @@ def _known_value(side: Expr, rows: Assignment) -> Iterator[Any]:
             yield known
 
 
-def _undone(side: ex.Call, atom: ex.Call, rows: Assignment) -> Iterator[Any]:
+def _undo(side: ex.Call, atom: ex.Call, rows: Assignment) -> Iterator[Any]:
     """For `2 * x` compared with 10: what 10 would have come from."""
     operands = [operand for node in ex.walk(side) if node != side for operand in _known_value(node, rows)]
     goals = [goal for other in atom.args if other != side for goal in _known_value(other, rows)]

@@ -85,7 +85,7 @@ class _Demand:
         self.facts[atom] = left
         return left != 0
 
-    def merged(self, other: _Demand) -> _Demand | None:
+    def merge(self, other: _Demand) -> _Demand | None:
         """Both demands at once; None where they contradict each other."""
         result = _Demand(dict(self.facts), self.choices + other.choices)
         return result if all(result.fact(atom, outcomes) for atom, outcomes in other.facts.items()) else None
@@ -103,12 +103,12 @@ def _worlds(literals: Literals, effort: Effort) -> Iterator[Mapping[Expr, int]]:
         more = _literal(test, holds)
         if more is None or demand is None:
             return
-        demand = demand.merged(more)
+        demand = demand.merge(more)
     if demand is not None:
-        yield from _resolved(demand, effort)
+        yield from _resolve(demand, effort)
 
 
-def _resolved(demand: _Demand, effort: Effort) -> Iterator[Mapping[Expr, int]]:
+def _resolve(demand: _Demand, effort: Effort) -> Iterator[Mapping[Expr, int]]:
     """Meet the open choices one by one, the narrowest first; those that leave no choice before any reasoning."""
     if not effort.spend(_STEPS_PER_FACT * (1 + len(demand.facts))):
         raise _GaveUp
@@ -123,7 +123,7 @@ def _resolved(demand: _Demand, effort: Effort) -> Iterator[Mapping[Expr, int]]:
         narrowest, *others = sorted(choices, key=len) or [[]]
         if not choices or len(narrowest) > 1:
             break
-        merged = _Demand(demand.facts, others).merged(narrowest[0]) if narrowest else None
+        merged = _Demand(demand.facts, others).merge(narrowest[0]) if narrowest else None
         if merged is None:
             return
         demand, narrowest = merged, []
@@ -132,9 +132,9 @@ def _resolved(demand: _Demand, effort: Effort) -> Iterator[Mapping[Expr, int]]:
     if not narrowest:
         yield demand.facts
     for way in narrowest:
-        merged = _Demand(demand.facts, others).merged(way)
+        merged = _Demand(demand.facts, others).merge(way)
         if merged is not None:
-            yield from _resolved(merged, effort)
+            yield from _resolve(merged, effort)
 
 
 def _fits(facts: Mapping[Expr, int], more: Mapping[Expr, int]) -> bool:
@@ -154,7 +154,7 @@ def _demand(expr: Expr, outcomes: int) -> _Demand | None:
         return _Demand() if outcomes & (TRUE if expr.value is True else NULL if expr.value is None else FALSE) else None
     if isinstance(expr, Call):
         if expr.op == "not":
-            return _demand(expr.args[0], _swapped(outcomes))
+            return _demand(expr.args[0], _swap(outcomes))
         if expr.op == "is_true":  # never NULL
             inner = (TRUE if outcomes & TRUE else 0) | (FALSE | NULL if outcomes & FALSE else 0)
             return _demand(expr.args[0], inner) if inner else None
@@ -181,7 +181,7 @@ def _demand_of_many(expr: Call, outcomes: int) -> _Demand | None:
     for part in parts:
         if part is None or result is None:
             return None
-        result = result.merged(part)
+        result = result.merge(part)
     return result
 
 
@@ -193,7 +193,7 @@ def _some(*ways: _Demand | None) -> _Demand | None:
     return _Demand(choices=[possible])
 
 
-def _swapped(outcomes: int) -> int:
+def _swap(outcomes: int) -> int:
     return (outcomes & NULL) | (FALSE if outcomes & TRUE else 0) | (TRUE if outcomes & FALSE else 0)
 
 
@@ -204,7 +204,7 @@ def _atom(expr: Expr, outcomes: int) -> tuple[Expr, int]:
             return Call({">": "<", ">=": "<="}[expr.op], expr.args[::-1]), outcomes
         if expr.op in ("=", "!="):
             equality = Call("=", tuple(sorted(expr.args, key=repr)))
-            return equality, outcomes if expr.op == "=" else _swapped(outcomes)
+            return equality, outcomes if expr.op == "=" else _swap(outcomes)
         if expr.op == "is_null":
             return expr, outcomes & ~NULL
     return expr, outcomes

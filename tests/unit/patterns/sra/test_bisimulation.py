@@ -18,7 +18,7 @@ def naive(automaton: Automaton) -> list[int]:
     block = [int(state in automaton.final) for state in range(automaton.states)]
     for _ in range(automaton.states):
         moves = [
-            frozenset((rule.test, rule.writes, block[rule.target]) for rule in automaton.leaving(state))
+            frozenset((rule.test, rule.writes, block[rule.target]) for rule in automaton.rules_from(state))
             for state in range(automaton.states)
         ]
         numbers: dict[object, int] = {}

@@ -67,8 +67,8 @@ def test_figure_10() -> None:
         *(SraRule(2, 1, flag("end2")), SraRule(3, 1, flag("end3")), SraRule(5, 1, flag("end5"))),
     )
     result = powerset(Automaton(6, 0, frozenset({1}), rules), 9)
-    (first,) = result.leaving(result.start)
-    moves = result.leaving(first.target)
+    (first,) = result.rules_from(result.start)
+    moves = result.rules_from(first.target)
     assert len(moves) == 16 and is_deterministic(result)
     for holding in range(8):
         event = {"phi1": holding & 1, "phi2": holding >> 1 & 1, "phi3": holding >> 2}

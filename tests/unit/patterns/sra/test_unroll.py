@@ -24,7 +24,7 @@ def row(kind: str, key: int) -> dict[str, Any]:
 
 
 def longest(result: Automaton, state: int) -> int:
-    return max((1 + longest(result, rule.target) for rule in result.leaving(state)), default=0)
+    return max((1 + longest(result, rule.target) for rule in result.rules_from(state)), default=0)
 
 
 def test_figure_4b() -> None:

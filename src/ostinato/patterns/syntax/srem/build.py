@@ -60,10 +60,10 @@ class SremBuilder(SharedBuilder):
         if _no_condition(test):
             reason = f"`{ex.to_text(test)}` is not a condition"
             raise QueryError(reason, span=test.span, fix="compare it with something: [type = 'T']")
-        return n.Test(ex.transform(test, _owned), _registers(registers), span)
+        return n.Test(ex.transform(test, _set_owner), _registers(registers), span)
 
 
-def _owned(node: Expr) -> Expr:
+def _set_owner(node: Expr) -> Expr:
     return ex.Attribute(ex.CURRENT, node.name, node.span) if isinstance(node, ex.Variable) else node
 
 

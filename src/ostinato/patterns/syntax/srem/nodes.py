@@ -140,15 +140,15 @@ def _text(expression: Expression, outer: int) -> str:
     if isinstance(expression, Concat):
         strength, body = _CONCAT, " . ".join(_text(part, _CONCAT) for part in expression.parts)
     elif isinstance(expression, Either) and len(expression.parts) == 2 and expression.parts[1] == EPSILON:
-        return f"{_repeated(expression.parts[0])}?"
+        return f"{_repeat_text(expression.parts[0])}?"
     elif isinstance(expression, Either):
         strength, body = _EITHER, " | ".join(_text(part, _EITHER) for part in expression.parts)
     else:
-        return f"{_repeated(expression.body)}{'*' if isinstance(expression, Star) else '+'}"
+        return f"{_repeat_text(expression.body)}{'*' if isinstance(expression, Star) else '+'}"
     return body if strength > outer else f"({body})"
 
 
-def _repeated(body: Expression) -> str:
+def _repeat_text(body: Expression) -> str:
     """What stands before `*`, `+` or `?`. `[a] -> r*` would be the same, but is easily misread."""
     text = _text(body, _REPEAT)
     return f"({text})" if isinstance(body, Test) and body.writes else text
