@@ -1,4 +1,4 @@
-"""How a document is encoded, told by its mark, its declaration or the user; whatever it is, it is read as UTF-8."""
+"""How a document is encoded: by its mark, its declaration or the user's word. Whatever it is, it is read as UTF-8."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from ostinato.files.reader import EventReader, OnError, expand_path, open_events
 STDIN = "-"
 _ROWS = 1 << 10  # of a table that are read at a time: each may hold a large document
 
-ReadListener = Callable[[int], None]  # is told how many bytes more were read
+ReadListener = Callable[[int], None]  # called with how many more bytes were read
 
 
 def _ignore(size: int) -> None:
@@ -155,7 +155,7 @@ class CountingFile(io.RawIOBase):
 
     def __init__(self, file: BinaryIO | io.RawIOBase, on_read: ReadListener) -> None:
         self._file, self._on_read = file, on_read
-        # of a pipe what there is: more may come much later
+        # as much as a pipe has now: more may come much later
         self._into: Any = getattr(file, "readinto1", None) or file.readinto  # type: ignore[union-attr]
 
     def readable(self) -> bool:

@@ -56,7 +56,7 @@ class TextBuffer:
             self._end_at(kept)
 
     def fill(self, wanted: int, *, waits: bool) -> int:
-        """Read `wanted` more bytes, fewer only at the end; unless it `waits`, from a pipe what there is."""
+        """Read `wanted` more bytes, fewer only at the end; unless it `waits`, as much as a pipe has now."""
         if self.at_end:
             return 0
         before, end = self.filled, self.filled + wanted

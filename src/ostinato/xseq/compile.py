@@ -68,7 +68,7 @@ class CompiledXSeq:
         if self.obstacle:
             return None
         tables = StreamTables(self.tables, longest=self.matches == "longest")
-        # which round of a path variable a node is bound in is not told apart in one pass, where it can be told two ways
+        # one pass cannot tell in which round of a path variable a node is bound, where that is ambiguous
         return None if tables.ambiguous and any(slot.within for slot in self.program.slots) else tables
 
     def evaluator(self, limits: XSeqLimits, *, texts: bool = True) -> Evaluator:

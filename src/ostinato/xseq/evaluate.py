@@ -85,9 +85,9 @@ def _check_sizes(tokens: Tokens, most: int) -> None:
 def evaluate_document(
     compiled: CompiledXSeq, source: Any, limits: XSeqLimits, *, texts: bool = True
 ) -> Iterator[MatchRows]:
-    """The matches of one document, as soon as they are certain; each to be used before the next one is asked for.
+    """The matches of one document, as soon as they are certain; use each before you ask for the next.
 
-    Without `texts` they are empty, for those who only count rows.
+    Without `texts` texts are left empty, which is enough to count rows.
     """
     evaluator = compiled.evaluator(limits, texts=texts)
     check = None

@@ -133,7 +133,7 @@ def _one_pass(compiled: CompiledXSeq, slots: Sequence[Slot]) -> Iterator[str]:
 
 
 def _buffered(compiled: CompiledXSeq, buffered: BufferedEvaluator) -> Iterator[str]:
-    reason = compiled.obstacle or "rounds of a path variable have to be told apart"
+    reason = compiled.obstacle or "rounds of a path variable have to be distinguished"
     yield f"parts are kept in memory: {reason}"
     yield buffered.explanation
 

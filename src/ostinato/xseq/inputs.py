@@ -79,7 +79,7 @@ def _paths(source: Sequence[Any]) -> list[str]:
 
 
 def _column(source: Any) -> pa.Array | pa.ChunkedArray | None:
-    """A column as Arrow has it; pandas and polars are told by their names, and not imported."""
+    """A column as Arrow has it; pandas and polars are recognised by their names, and not imported."""
     if isinstance(source, pa.Array | pa.ChunkedArray):
         return source
     try:
@@ -93,7 +93,7 @@ def _column(source: Any) -> pa.Array | pa.ChunkedArray | None:
 
 
 def _table(source: Any) -> pa.Table | None:
-    """A table in any form that events may have, but for lists; None if it is none."""
+    """A table in any form that events may have, except lists; None if the source is no table."""
     if isinstance(source, pa.Table):
         return source
     streams = hasattr(source, "__arrow_c_stream__") and type(source).__name__ not in ("Series", "ChunkedArray")

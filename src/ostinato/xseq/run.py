@@ -45,10 +45,10 @@ class DocumentAnswers:
     compiled: CompiledXSeq
     on_error: OnError = "raise"
     sort: bool = False  # each document's rows in document order
-    format: Format | None = None  # None: told from each document
+    format: Format | None = None  # None: guessed for each document
     limits: XSeqLimits = field(default_factory=XSeqLimits)
     options: Mapping[str, Any] = field(default_factory=dict)  # of `open_tokens`
-    whole: bool = False  # the answer is held by the one who asks, so there is a limit on its bytes
+    whole: bool = False  # the caller holds the whole answer, so there is a limit on its bytes
     texts: bool = True  # False: texts are left empty, as rows are only counted
 
     def __call__(self, documents: Iterable[Document]) -> Iterator[tuple[Document, pa.Table | UnreadInput]]:
@@ -230,7 +230,7 @@ class QueryRun:
         return pa.concat_tables(found)
 
     def count(self) -> int:
-        """How many matches there are; what could not be read is none."""
+        """How many matches there are; what could not be read has none."""
         found = (found for _, found in self._answers(self._documents()))
         return sum(each.num_rows for each in found if isinstance(each, pa.Table))
 

@@ -16,7 +16,6 @@ import ostinato as ost
 from ostinato.errors import DataError, OstinatoError
 from ostinato.spark.failures import describe_failure
 from ostinato.spark.xseq.detect import detect_xseq, read_documents, run_folder
-from ostinato.spark.xseq.files import assign_tasks
 from support.spark.xseq import (
     FAMILY,
     SEVERAL,
@@ -293,16 +292,6 @@ def test_folders_that_cannot_be_read(spark: Any, tmp_path: Path) -> None:
     for options, message in (({"path": 3}, "path cannot be 3"), ({"path": "x", "glob": ""}, "glob cannot be ''")):
         with pytest.raises(OstinatoError, match=message):
             read_documents(spark, **options)
-
-
-def test_files_are_packed_by_size() -> None:
-    large, small = 200 << 20, 1 << 10
-    tasks = assign_tasks([small] * 500 + [large, large], cores=2)
-    assert sorted(tasks[-2:]) == [0, 1]  # alone, and first
-    assert set(tasks[:-2]) == {2}
-    assert len(set(assign_tasks([small] * 500, cores=2))) == 8
-    assert len(set(assign_tasks([small] * 10, cores=2))) == 1
-    assert assign_tasks([0], cores=200) == [0]
 
 
 def test_explain(spark: Any) -> None:

@@ -57,7 +57,7 @@ class XmlLimits(SourceLimits):
 class XmlSource(ChunkedSource[XmlLimits]):
     """A TokenSource of an XML document.
 
-    `doctype="skip"` passes over a DOCTYPE, of which nothing is ever read or expanded. `text=False` leaves text out, and
+    `doctype="skip"` passes over a DOCTYPE; nothing in it is ever read or expanded. `text=False` leaves text out, and
     `attributes` names the only ones to hand on; what is left out is still checked. `names` get the
     first numbers. With `namespaces`, prefixes and what they stand for, names have those prefixes (see `Namespaces`).
     `name` is what errors call the document.

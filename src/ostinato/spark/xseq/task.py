@@ -39,7 +39,7 @@ def _compile_once(text: str, matches: Matches, schema: Schema | None) -> XSeqQue
 
 @dataclass(frozen=True)
 class XSeqTask:
-    """`format` None: told from each document by itself, so that it does not matter which ones share a task."""
+    """`format` None: guessed for each document by itself, so that it does not matter which ones share a task."""
 
     text: str  # of the query
     matches: Matches
@@ -154,7 +154,7 @@ class _OutputBuffer:
     _bytes: int = 0
 
     def pieces(self, row: int, table: pa.Table) -> Iterator[pa.Table]:
-        """The table in parts of which each, with what is kept, is small enough to be handed on."""
+        """The table in parts that are, with what is kept, small enough to be handed on."""
         total = table.nbytes + table.num_rows * self._beside(row)
         most = min(OUTPUT_ROWS, max(1, table.num_rows * OUTPUT_BYTES // max(1, total)))
         for start in range(0, table.num_rows, most):

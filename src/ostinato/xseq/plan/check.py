@@ -118,7 +118,7 @@ def _check_aggregate(aggregate: n.Aggregate, several: frozenset[str]) -> None:
     for operand in found:
         if isinstance(operand, n.Aggregate):
             fix = f"{name}() of a match or of all matches, not of both: keep one of the two"
-            raise QueryError(f"{operand.function}() stands inside of {name}()", span=operand.span, fix=fix)
+            raise QueryError(f"{operand.function}() stands inside {name}()", span=operand.span, fix=fix)
         if isinstance(operand, n.Relative):
             fix = f"bind the node, and aggregate its variable in where: //a (/$X)* where {name}($X@b) > 3"
             raise QueryError(f"{name}() is computed over variables, not over paths", span=operand.span, fix=fix)

@@ -78,7 +78,7 @@ class Evaluator(Protocol):
 
     @property
     def is_small(self) -> bool:
-        """Whether it is worth to be kept for the next document."""
+        """Whether to keep it for the next document."""
 
     def shift(self, by: int) -> None:
         """What was kept of the last buffer stands `by` bytes further to the front now."""
@@ -112,7 +112,7 @@ class MatchGroups:
 
     def __init__(self, program: WalkProgram, most: int) -> None:
         self.columns = program.columns
-        self.size, self.most = 0, most  # bytes of the texts that groups are told apart by
+        self.size, self.most = 0, most  # bytes of the texts that make up the keys of groups
         self.found: dict[tuple[Any, ...], list[list[float]]] = {}
         self.first: dict[tuple[Any, ...], int] = {}  # where the first match of each group ends
 
@@ -192,7 +192,7 @@ def assemble_tables(
 ) -> Iterator[pa.Table]:
     """Tables out of rows; with `sort` in the order that the language states, else as they come, about PIECE bytes each.
 
-    With `whole` the one who asks holds all of them, so there is a limit on their bytes together.
+    With `whole` the caller holds all of them, so there is a limit on their bytes together.
     """
     schema = answer_schema(program)
     if program.answer is AnswerKind.GROUPS:

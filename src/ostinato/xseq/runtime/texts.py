@@ -34,7 +34,7 @@ class TextSlices:
         return TextSlices(self.start[places], self.size[places], self.valid[places], self.buffer, self.held)
 
     def without_contents(self) -> TextSlices:
-        """The same rows with empty texts, for those who only count them."""
+        """The same rows with empty texts, for when they are only counted."""
         return TextSlices(self.start, np.zeros_like(self.size), self.valid, self.buffer, self.held)
 
     def array(self) -> pa.StringArray:

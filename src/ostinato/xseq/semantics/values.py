@@ -157,7 +157,7 @@ def _place(reference: n.Reference, environment: Environment) -> int | None:
 
 
 def all_environments(operands: Iterable[n.Operand], environment: Environment) -> Iterator[Environment]:
-    """Every combination of bindings of the variables that are mentioned as `$X` or prev($X), outside of aggregates.
+    """Every combination of bindings of the variables that are mentioned as `$X` or prev($X), outside aggregates.
 
     `prev($Z) $X` ranges over the rounds of Z, and then what is bound in a round of Z stands for its own round only.
     """
@@ -189,7 +189,7 @@ def _previous_missing(operands: Iterable[n.Operand], environment: Environment) -
 
 
 def references(operand: n.Operand, *, aggregated: bool = False) -> Iterator[n.Reference]:
-    """Every reference of an operand that stands outside of aggregates; or those inside as well."""
+    """Every reference of an operand that stands outside aggregates; or those inside as well."""
     match operand:
         case n.Reference():
             yield operand

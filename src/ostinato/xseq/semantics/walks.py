@@ -27,7 +27,7 @@ Rounds = Mapping[str, _Round]
 
 
 class Walks:
-    """Walks in one document. The rounds of the path variables in `watched` are told apart, others are not."""
+    """Walks in one document. The rounds of the path variables in `watched` are distinguished, others are not."""
 
     def __init__(self, path: n.Path, axes: Axes, *, watched: Iterable[str] = (), limit: int | None = None) -> None:
         self.axes = axes

@@ -136,7 +136,7 @@ class Builder(Operands):
         axis = self._axis(axes)
         path = self.path(bracket)
         if axis is None or not self._starts_bare(path):
-            fix = f"remove `{axes.children[-1]}`, or the axis inside of the bracket"
+            fix = f"remove `{axes.children[-1]}`, or the axis inside the bracket"
             raise QueryError("the path in this bracket starts with an axis of its own", span=span_in(axes), fix=fix)
         return self.lead(path, axis)
 

@@ -129,7 +129,7 @@ def _colon(place: ErrorPlace) -> Advice | None:
         return Advice("there is no test for every name with a prefix, nor for a name with every prefix", fix)
     if place.last().startswith("$"):
         variable = place.before[-1]
-        return Advice("a path is named inside of brackets", f"write ({variable}: /a/b)")
+        return Advice("a path is named inside brackets", f"write ({variable}: /a/b)")
     return Advice(place.reason, "an axis ends with two colons, child::a; a prefix has no blanks, a:b")
 
 
@@ -190,7 +190,7 @@ def _predicate(place: ErrorPlace) -> Advice | None:
     if place.found == ")" and place.last() == "(":
         return Advice("this bracket is empty", "write a path in it, or remove it")
     if place.found == "[" and place.last() in (")", "*"):
-        return Advice("a predicate stands on a step", "write it after the last step inside of the bracket: (/a[@b])*")
+        return Advice("a predicate stands on a step", "write it after the last step inside the bracket: (/a[@b])*")
     if place.found == "[" and "NAME" in place.accepts:
         return Advice("a predicate stands on a step", "write * before it for any element: *[@b]")
     return None

@@ -113,7 +113,7 @@ class Operands(ABC):
             return n.Relative(
                 n.Concat((*first, n.Step(n.Axis.CHILD, n.NodeTest(n.Kind.TEXT), span=span)), span), n.Leaf.NODE, span
             )
-        raise QueryError(f"{name}() is asked of a node", span=span, fix=f"write {name}($X)")
+        raise QueryError(f"{name}() takes a node", span=span, fix=f"write {name}($X)")
 
     def _relative(self, node: Any, inside: bool, span: Span) -> n.Operand:
         if not inside:
@@ -152,7 +152,7 @@ class Operands(ABC):
             raise QueryError(f"nothing can follow {name}(…)", span=span_in(call), fix="remove what follows it")
         argument = _argument(call)
         if not _is_variable(argument):
-            raise QueryError(f"{name}() is asked of a variable", span=span_in(call), fix=f"write {name}($X)@a")
+            raise QueryError(f"{name}() takes a variable", span=span_in(call), fix=f"write {name}($X)@a")
         return n.Alias(name), str(argument.children[1])[1:]
 
 

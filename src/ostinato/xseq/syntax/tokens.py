@@ -88,7 +88,7 @@ class Word(NamedTuple):
 
 
 def words(text: str) -> list[Word]:
-    """The text as terminals of the grammar; what is none of the language is OTHER."""
+    """The text as terminals of the grammar; what the language does not know is OTHER."""
     found = _named(list(_raw(text)))
     _signs(found)
     return found

@@ -44,7 +44,7 @@ def yields(defined: dict[str, n.Define]) -> dict[str, frozenset[str]]:
 
 
 def endless_variables(defined: Mapping[str, n.Path]) -> frozenset[str]:
-    """The path variables of which no way through the definition ends, since each calls the variable once more, as in
+    """The path variables whose definition never ends, since every way through it calls the variable once more, as in
     `($Z: /a $Z)`; while `($Z: /b union /a $Z)` ends with a b. `defined` is what each of them stands for."""
     ending: frozenset[str] = frozenset()
     while more := {name for name, body in defined.items() if name not in ending and _can_end(body, ending)}:
@@ -65,8 +65,10 @@ def _can_end(path: n.Path, ending: frozenset[str]) -> bool:
 
 
 def repeating_variables(query: n.Query) -> frozenset[str]:
-    """The step variables of which a match may have several nodes: they stand under a star, in a definition that calls
-    itself or is called elsewhere, or in several places."""
+    """The step variables that may be bound several times in one match.
+
+    They stand under a star, in a definition that calls itself or is called elsewhere, or in several places.
+    """
     defined = definitions(query)
     reached = yields(defined)
     elsewhere = {node.variable for node in n.subpaths(query.path) if isinstance(node, n.Call)}

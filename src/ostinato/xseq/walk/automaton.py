@@ -40,7 +40,7 @@ class Move:
     binds: str | None = None
     local: tuple[n.Condition, ...] = ()  # asks of the node its own attributes and name
     checks: tuple[n.Condition, ...] = ()  # asks for more of the tree around the node
-    enters: tuple[str, ...] = ()  # path variables of which a round begins here
+    enters: tuple[str, ...] = ()  # path variables whose next round begins here
     inside: tuple[str, ...] = ()  # path variables in whose definition the step stands
     mark: int = -1  # of a jump
 
@@ -244,7 +244,7 @@ class _Builder:
         return self.marks - 1
 
     def inside(self, path: n.Path, called: frozenset[str], outside: bool = True) -> Iterator[tuple[n.Step, bool]]:
-        """The steps of a path and of what it calls; and whether they are outside of predicates."""
+        """The steps of a path and of what it calls; and whether they are outside predicates."""
         if isinstance(path, n.Step):
             yield path, outside
             for predicate in path.predicates:

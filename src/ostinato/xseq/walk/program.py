@@ -89,6 +89,7 @@ class WalkProgram:
     for_each: tuple[n.Condition, ...] = ()  # conditions that need all bindings of a match together
     columns: tuple[AnswerColumn, ...] = ()
     answer: AnswerKind = AnswerKind.NODES
+    repeats: frozenset[str] = frozenset()  # the variables that a match may bind more than once
 
     def slot(self, slot: Slot) -> int:
         """The number of a slot, a new one where there is none like it yet."""
@@ -138,11 +139,9 @@ class WalkProgram:
             case n.Aggregate():
                 self.slots_of(operand)
 
-    repeats: frozenset[str] = frozenset()
-
 
 def ranging_variables(thing: n.Operand | n.Condition) -> frozenset[str]:
-    """The variables that stand plain or under prev, outside of aggregates."""
+    """The variables that stand plain or under prev, outside aggregates."""
     match thing:
         case n.Reference():
             return frozenset({thing.variable}) if thing.alias in (n.Alias.PLAIN, n.Alias.PREV) else frozenset()

@@ -31,7 +31,7 @@ class WalkTables:
 
     program: WalkProgram
     sources: list[ValueSource] = field(default_factory=list)
-    numeric: set[int] = field(default_factory=set)  # sources of which the number matters
+    numeric: set[int] = field(default_factory=set)  # sources that are compared as numbers
     constants: list[n.Constant] = field(default_factory=list)
     held: bytes = b""  # the constants' texts
     code: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))

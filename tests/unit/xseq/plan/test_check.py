@@ -38,7 +38,7 @@ def test_rule_1(name: str) -> None:
         ("//a ($Z: (/b)* $Z)", "without a step", "always taken"),
         ("//a ($Z: (/b)* ($Y: /c union (/d)* $Z))", "without a step", "always taken"),
         ("//$X ($Z: /b[$X])[@c]", "stands on a step", None),
-        ("return count(max($X@a)) from //$X", "stands inside of count()", "keep one"),
+        ("return count(max($X@a)) from //$X", "stands inside count()", "keep one"),
         ("return $X@a from //$X where count($X) > 3", "over all matches", "(/$X)*"),
         ("//$X[count($X) > 3]", "over all matches", "(/$X)*"),
         ("return max(3) from //$X", "of a variable", "max($X@a)"),

@@ -54,7 +54,7 @@ def find_anchor(tables: TreeTables) -> Anchor:
     reason = "the path does not begin with plain steps down" if not prefix else ""
     for length in range(1, min(len(prefix), _MOST_BITS - len(keyed)) + 1):
         if any(move.local or move.checks for move in prefix[: length - 1]):
-            reason = reason or "what is asked of outer elements is asked again for each match"
+            reason = reason or "conditions on outer elements are tested again for each match"
             break
         leaves = _leaves(tables, prefix[length - 1])
         if leaves is None:
@@ -105,13 +105,13 @@ def _leaves(tables: TreeTables, anchor: Move) -> str | None:
             if axis in _DEEPER:
                 after = level + 1
             elif axis == AXES[Axis.ANCESTOR]:
-                return "an ancestor may be outside of the element"
+                return "an ancestor may be outside the element"
             elif axis == AXES[Axis.PARENT]:
                 if level == 0:
-                    return "a parent may be outside of the element"
+                    return "a parent may be outside the element"
                 after = level - 1
             elif axis in _SIBLINGS and level == 0:
-                return "siblings are outside of the element"
+                return "siblings are outside the element"
             elif axis == BACK:
                 after = marks.get(mark, level)
             if axis == MARK and level < marks.get(mark, _FAR):
@@ -122,7 +122,7 @@ def _leaves(tables: TreeTables, anchor: Move) -> str | None:
             queue.append((target, after))
             queue += _asked(tables, move, after)
             if move < main and tables.program.walk.moves[move].binds and not _stays(tables, after):
-                return "a value may be outside of the element"
+                return "a value may be outside the element"
     return None
 
 

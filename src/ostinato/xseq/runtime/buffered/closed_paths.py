@@ -1,4 +1,4 @@
-"""Paths that bind nothing are asked only whether they lead somewhere: such predicates become conditions on a node."""
+"""A predicate path that binds nothing only has to lead somewhere: it becomes a condition on the node."""
 
 from __future__ import annotations
 

@@ -206,7 +206,7 @@ class ConditionLowering(ABC):
 
 
 def _own(operand: n.Relative) -> ValueSource | None:
-    """What is asked of the node itself, where a path does not lead away from it."""
+    """The node's own value that an operand reads; None where its path leads away from the node."""
     path = operand.path
     if not isinstance(path, n.Step) or path.predicates:
         return None

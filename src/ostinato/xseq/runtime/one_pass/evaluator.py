@@ -89,7 +89,7 @@ class StreamEvaluator:
 
     @property
     def is_small(self) -> bool:
-        """Whether it is worth to be kept for the next document."""
+        """Whether to keep it for the next document."""
         return self.arrays["run_state"].size <= 1 << 16
 
     def _constants(self) -> None:
@@ -253,7 +253,7 @@ class StreamEvaluator:
         return TextSlices(a["out_start"][every], size, valid, tokens.buffer, a["held"])
 
     def _textual(self, number: int) -> bool:
-        """Whether a column holds texts of which an aggregate over all matches is still to be taken."""
+        """Whether a column holds texts that an aggregate over all matches still has to count."""
         return self.tables.tables.program.columns[number].over_all == "count"
 
     def _partition(self, count: int) -> pa.Array | None:

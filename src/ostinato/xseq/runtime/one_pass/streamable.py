@@ -41,13 +41,13 @@ def find_obstacle(tables: WalkTables, *, longest: bool) -> str | None:
         return f"more than {MOST_LOCAL} conditions on single nodes"
     for source in tables.sources:
         if source.steps or source.leaf is Leaf.TEXT:
-            return "a value below the bound node is asked for"
+            return "a value below the bound node is needed"
         if source.leaf is Leaf.NODE and not _only_attributes(program):
-            return "an element itself is asked for as a value"
+            return "an element itself is needed as a value"
     return None
 
 
 def _only_attributes(program: WalkProgram) -> bool:
-    """Whether every variable of which the node itself is asked for is bound to attributes only."""
+    """Whether every variable whose node itself is needed is bound to attributes only."""
     asked = {slot.variable for slot in program.slots if slot.source is not None and slot.source.leaf is Leaf.NODE}
     return all(move.axis is Axis.ATTRIBUTE for move in program.walk.moves if move.binds in asked)

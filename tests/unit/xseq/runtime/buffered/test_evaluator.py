@@ -144,10 +144,10 @@ def test_longest() -> None:
 @pytest.mark.parametrize(
     ("query", "kept"),
     [
-        ("//b/parent::a", "keeps the whole document: a parent may be outside of the element"),
+        ("//b/parent::a", "keeps the whole document: a parent may be outside the element"),
         ("/r/a/b/parent::*", "keeps one /r/a element at a time"),
         ("//a[c > b]/@id", "keeps one //a element at a time, the outermost ones"),
-        ("//a//b/ancestor::a", "keeps the whole document: an ancestor may be outside of the element"),
+        ("//a//b/ancestor::a", "keeps the whole document: an ancestor may be outside the element"),
         ("return $X@id from //a/$X \\ $X", "keeps one //a element at a time"),
         ("return $X@id from //$X \\ $X", "keeps the whole document: the path does not begin with plain steps down"),
     ],
