@@ -66,8 +66,8 @@ class ForecastPattern:
             )
         if self.correlated and self.reach is None and query.window is None:
             raise QueryError(
-                "a pattern that compares events with each other can be forecast only where its matches are bounded: "
-                "else there is no end to the events that it may have to remember",
+                "a pattern that compares events with each other can be forecast only if its matches are bounded: "
+                "otherwise it might have to remember any number of events",
                 fix="add WITHIN",
             )
 

@@ -43,7 +43,9 @@ class Scorer:
     def push(self, events: Any) -> pa.Table:
         """A row for each event, in the order of the rows. Raises DataError where time goes back between batches."""
         if is_spark_frame(events):
-            raise DataError("events are a Spark DataFrame", fix="hand it to model.forecast(frame), which runs on Spark")
+            raise DataError(
+                "a scorer takes tables, not a Spark DataFrame", fix="use model.forecast(frame), which runs on Spark"
+            )
         read = self.reader.read(events, since=self.time)
         if read.seconds is not None and len(read.seconds):
             self.time = float(read.seconds[-1])

@@ -36,7 +36,7 @@ def check_model_folder(path: Path, *, overwrite: bool) -> None:
     if path.exists() and not overwrite:
         raise DataError(f"{path} exists already", fix=Message("give another folder, or ", Option("overwrite", True)))
     if path.exists() and not (path / _MODEL).is_file():
-        raise DataError(f"{path} is there and is no saved model, so it is not overwritten", fix="give another folder")
+        raise DataError(f"{path} exists and is no saved model, so it is not overwritten", fix="give another folder")
 
 
 def save(model: ForecastModel, path: Path, *, overwrite: bool) -> None:

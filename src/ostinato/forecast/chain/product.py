@@ -67,7 +67,7 @@ def product(
             "states",
             max_states,
             reason=f"the pattern has {automaton.states:,} states and the tree needs {contexts.states:,} contexts: "
-            "together they are in too many",
+            "together these make too many states",
             fix=Message(
                 "for fewer contexts lower the order, raise p_min or min_count; for fewer pattern states narrow WITHIN "
                 "or leave out features; or raise ",

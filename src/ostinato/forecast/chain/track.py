@@ -26,7 +26,7 @@ def track(next: Int32, symbols: Int32, keys: Int32 | None, states: Int32) -> Int
         done = follow_keys(after, read_only(symbols), read_only(keys), states, found)
     if done < len(symbols):
         raise DataError(
-            f"symbol {symbols[done]} cannot come in the state its key is in",
+            f"symbol {symbols[done]} is impossible in the state of its key",
             row=done,
             fix="read events with the alphabet that the automaton was made for",
         )

@@ -40,7 +40,7 @@ class Counts:
         if self.order != other.order:
             raise DataError(
                 f"counts of order {self.order} and of order {other.order} do not add up",
-                fix=f"count both at order {min(self.order, other.order)}, or lower the one to it",
+                fix=f"count both at order {min(self.order, other.order)}, or lower the other one to it",
             )
         return sum_grams(
             np.concatenate([self.grams, other.grams]),
@@ -74,23 +74,23 @@ class Counts:
         """Counts from the table of `to_table`; rows may be in any order, and those of one gram are added up."""
         missing = [name for name in (_GRAM, _WEIGHT) if name not in table.column_names]
         if missing:
-            raise DataError(f"a table of counts has no column `{missing[0]}`", fix="give what Counts.to_table made")
+            raise DataError(f"a table of counts has no column `{missing[0]}`", fix="give a table of Counts.to_table")
         try:
             lists = table[_GRAM].cast(pa.list_(pa.int32())).combine_chunks()
             weights = table[_WEIGHT].cast(pa.float64()).combine_chunks()
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise DataError(f"a table of counts holds something else: {error}") from None
+            raise DataError(f"a table of counts has columns of other types: {error}") from None
         if lists.null_count or weights.null_count or lists.flatten().null_count:
             raise DataError("a table of counts has NULL in it")
         if not pc.all(pc.equal(pc.list_value_length(lists), order + 1)).as_py() and len(lists):
             raise DataError(
-                f"a gram of these counts is not of order {order}", fix="give the order that was counted with"
+                f"a gram of these counts is not of order {order}", fix="give the order that the counts were made with"
             )
         grams = lists.flatten().to_numpy().reshape(-1, order + 1)
         _check_grams(grams, alphabet)
         values = weights.to_numpy()
         if not (np.isfinite(values) & (values >= 0)).all():
-            raise DataError("a table of counts has a weight that is not a number from 0 on")
+            raise DataError("a table of counts has a weight that is not a number of at least 0")
         return sum_grams(grams, values, alphabet)
 
 
@@ -103,7 +103,7 @@ def count_grams(symbols: Int32, keys: Int32 | None, order: int, alphabet: int, h
     from ostinato.forecast.kernels.count import pack_stream
 
     if order < 0:
-        raise bad_option("order", order, "an order from 0 on")
+        raise bad_option("order", order, "an order of at least 0")
     symbols = np.ascontiguousarray(symbols, np.int32)
     keys = np.zeros(len(symbols), np.int32) if keys is None else np.ascontiguousarray(keys, np.int32)
     if history is None:

@@ -23,7 +23,7 @@ def log_loss(tree: SuffixTree, symbols: Int32, keys: Int32 | None = None) -> flo
 def mean_loss(tree: SuffixTree, counts: Counts) -> float:
     """The log-loss of events that were counted, at the tree's order or above."""
     if not counts.total > 0:
-        raise DataError("there is no event to take the loss of")
+        raise DataError("there are no events to compute the loss of")
     return float(losses(tree, counts) @ counts.weights / counts.total)
 
 
@@ -33,7 +33,7 @@ def losses(tree: SuffixTree, counts: Counts) -> Float64:
 
     if counts.order < tree.order:
         raise DataError(
-            f"counts of order {counts.order} do not tell the contexts of a tree of order {tree.order}",
+            f"counts of order {counts.order} are too short for a tree of order {tree.order}",
             fix=f"count at order {tree.order}",
         )
     found = np.empty(len(counts.grams))

@@ -31,7 +31,7 @@ def completions(after: Int32, completes: Bools, symbols: Int32, keys: Int32 | No
     tables = read_only(after), read_only(completes)
     done = mark_completions(*tables, read_only(symbols), _flat(keys), states, out)
     if done < len(symbols):
-        raise DataError(f"symbol {symbols[done]} cannot come here: the pattern rules it out", row=done)
+        raise DataError(f"symbol {symbols[done]} is impossible here: the pattern rules it out", row=done)
     return out
 
 

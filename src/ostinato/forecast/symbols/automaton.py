@@ -179,7 +179,7 @@ class Explorer:
         return LimitError(
             "pattern_states",
             self.max_states,
-            reason="the pattern can stand in too many ways when made deterministic"
+            reason="the pattern has too many states when made deterministic"
             + (f"; most of them differ in how old partial matches are after {', '.join(parts)}" if aged else ""),
             fix=Message(advice, ", or raise ", Limit("pattern_states", "ForecastLimits")),
         )

@@ -49,7 +49,7 @@ class Symbols:
             raise LimitError(
                 "symbols",
                 MAX_SYMBOLS,
-                reason="the conditions of the pattern and the features hold together in too many ways",
+                reason="too many different combinations of conditions and features hold on events",
                 fix="give fewer features",
             )
         return replace(

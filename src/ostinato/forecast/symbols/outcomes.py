@@ -103,7 +103,7 @@ def explore_outcomes(outcomes: Sequence[Outcome | None], states: int, bound: int
                     raise LimitError(
                         "pattern_states",
                         max_states,
-                        reason=f"partial matches of {states} parts of the pattern can be of too many ages, each "
+                        reason=f"partial matches of {states} parts of the pattern can have too many different ages, "
                         f"up to {bound}",
                         fix=Message(
                             "narrow WITHIN, use fewer events in the pattern, or raise ",

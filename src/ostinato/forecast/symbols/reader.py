@@ -90,7 +90,7 @@ class SymbolReader:
         seconds = None if self.clock is None else self.clock.measure(self.clock.ticks(rows[self.clock.column])) / 1e9
         if seconds is not None and len(seconds) and seconds.min() < since:
             raise DataError(
-                "these events begin before the last ones that were read",
+                "these events begin before the last ones read",
                 fix="push batches in the order of time, or all events at once",
             )
         codes = self.encoder.encode(rows, self.binding.type)

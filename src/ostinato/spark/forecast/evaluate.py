@@ -58,7 +58,7 @@ def evaluate(model: ForecastModel, frame: DataFrame, within: int | None, decisio
     ahead = check_evaluation_options(within, decision, settings.horizon)
     if frame.isStreaming:
         raise OstinatoError(
-            "a model is scored on a DataFrame that is read whole, and this one streams", fix="give one of spark.read"
+            "a model is scored on a batch DataFrame, and this one streams", fix="read the events with spark.read"
         )
     events = event_frame(frame, model.pattern, settings, all_columns=False)
     with unwrap_errors():

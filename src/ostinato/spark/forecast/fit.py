@@ -44,8 +44,8 @@ def fit(pattern: ForecastPattern, settings: Settings, frame: DataFrame) -> Forec
     """
     if frame.isStreaming:
         raise OstinatoError(
-            "a model is learned from a DataFrame that is read whole, and this one streams",
-            fix="give one of spark.read, and forecast the stream with the model",
+            "a model is learned from a batch DataFrame, and this one streams",
+            fix="read the history with spark.read, and forecast the stream with the model",
         )
     events = event_frame(frame, pattern, settings, all_columns=False)
     with unwrap_errors():

@@ -33,5 +33,5 @@ def test_keys_go_their_own_ways_and_batches_go_on() -> None:
 @pytest.mark.parametrize("keys", [None, np.zeros(3, np.int32)])
 def test_a_symbol_that_cannot_come_is_an_error_that_names_the_row(symbol: int, keys: np.ndarray | None) -> None:
     only_first = np.array([[0, -1]], np.int32)
-    with pytest.raises(DataError, match=f"row 1: symbol {symbol} cannot come"):
+    with pytest.raises(DataError, match=f"row 1: symbol {symbol} is impossible"):
         track(only_first, np.array([0, symbol, 0], np.int32), keys, np.zeros(1, np.int32))

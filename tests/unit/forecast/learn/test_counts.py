@@ -104,7 +104,7 @@ def test_a_table_may_come_in_parts_and_out_of_order() -> None:
     ("columns", "message"),
     [
         ({"gram": [[0, 1]]}, "no column `weight`"),
-        ({"gram": ["x"], "weight": [1.0]}, "something else"),
+        ({"gram": ["x"], "weight": [1.0]}, "other types"),
         ({"gram": [[0, 1], None], "weight": [1.0, 1.0]}, "NULL"),
         ({"gram": [[0, None]], "weight": [1.0]}, "NULL"),
         ({"gram": [[0, 1, 1]], "weight": [1.0]}, "not of order 1"),

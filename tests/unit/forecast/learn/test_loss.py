@@ -34,7 +34,7 @@ def test_what_has_no_probability_costs_no_more_than_the_floor() -> None:
 
 
 def test_counts_must_reach_as_far_as_the_tree() -> None:
-    with pytest.raises(DataError, match="do not tell the contexts of a tree of order 1"):
+    with pytest.raises(DataError, match="too short for a tree of order 1"):
         mean_loss(TREE, count_grams(symbols(0, 1), None, 0, 2))
-    with pytest.raises(DataError, match="no event to take the loss of"):
+    with pytest.raises(DataError, match="no events to compute the loss of"):
         mean_loss(TREE, count_grams(symbols(), None, 1, 2))
