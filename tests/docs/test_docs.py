@@ -78,8 +78,10 @@ def by_session(page: Path) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", list(map(by_session, PAGES)), ids=list(map(named, PAGES)))
-def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     monkeypatch.chdir(tmp_path)
+    if request.node.get_closest_marker("spark"):
+        change_folder_of_spark(request.getfixturevalue("spark"), tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     namespace: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(page):
@@ -96,6 +98,13 @@ def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
                 getattr(ostinato, block.kind)(block.text)
             except ostinato.QueryError as error:
                 pytest.fail(f"{block.place}: {error}")
+
+
+def change_folder_of_spark(spark: Any, folder: Path) -> None:
+    """Relative paths are those of the folder where Java was started, which for a shared session is not the page's."""
+    spark._jvm.System.setProperty("user.dir", str(folder))
+    files = spark._jvm.org.apache.hadoop.fs.FileSystem.get(spark._jsc.hadoopConfiguration())
+    files.setWorkingDirectory(spark._jvm.org.apache.hadoop.fs.Path(str(folder)))
 
 
 def run_python(block: Block, namespace: dict[str, Any]) -> None:
