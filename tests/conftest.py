@@ -7,7 +7,6 @@ has cores, so that others compute meanwhile.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,15 +42,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
-    """Tuned for many short queries: Java compiles quickly rather than well, Python workers have all imports at once."""
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Tuned for many short queries: Java compiles quickly rather than well, Python workers start at once."""
     from ostinato.spark import session
-    from support.spark.daemon import python_path, settings
+    from support.spark.daemon import settings, write_python
 
-    os.environ["PYTHONPATH"] = python_path()
-    found = session("local[2]", settings=settings())
-    yield found
-    found.stop()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", str(write_python(tmp_path_factory.mktemp("spark") / "python")))
+        found = session("local[2]", settings=settings())
+        yield found
+        found.stop()
 
 
 @pytest.fixture(autouse=True)

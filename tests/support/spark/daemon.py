@@ -6,6 +6,9 @@ Programs that tests start (see `jobs`) use Spark's own way.
 from __future__ import annotations
 
 import os
+import shlex
+import sys
+from pathlib import Path
 
 from ostinato.spark.session import _SETTINGS
 from support import paths
@@ -21,8 +24,15 @@ def settings() -> dict[str, str]:
     }
 
 
-def python_path() -> str:
-    return os.pathsep.join([str(paths.ROOT / "src"), str(paths.ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
+def write_python(path: Path) -> Path:
+    """An interpreter that imports pyspark as it is installed.
+
+    Spark puts a zip file with the sources of pyspark first, which every process would compile for most of a second.
+    """
+    folders = os.pathsep.join([str(paths.ROOT / "src"), str(paths.ROOT / "tests")])
+    path.write_text(f'#!/bin/sh\nPYTHONPATH={shlex.quote(folders)} exec {shlex.quote(sys.executable)} "$@"\n')
+    path.chmod(0o755)
+    return path
 
 
 def main() -> None:

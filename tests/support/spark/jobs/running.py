@@ -42,7 +42,13 @@ class Job:
                 stdout=sink,
                 stderr=sink,
                 start_new_session=True,
-                env=os.environ | {"PYTHONPATH": path, "SPARK_LOCAL_IP": "127.0.0.1", "_JAVA_OPTIONS": JAVA},
+                env={
+                    **os.environ,
+                    "PYTHONPATH": path,
+                    "PYSPARK_PYTHON": sys.executable,
+                    "SPARK_LOCAL_IP": "127.0.0.1",
+                    "_JAVA_OPTIONS": JAVA,
+                },
             )
 
     @property
