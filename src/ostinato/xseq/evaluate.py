@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ostinato.core.options import bad_option
 from ostinato.documents.formats import Format
@@ -12,6 +12,11 @@ from ostinato.errors import DataError, Limit, LimitError, Message
 from ostinato.xseq.compile import CompiledXSeq
 from ostinato.xseq.limits import XSeqLimits
 from ostinato.xseq.runtime.rows import MatchRows
+
+if TYPE_CHECKING:
+    from ostinato.documents.chunked_source import ChunkedSource
+    from ostinato.documents.json.tokeniser import JsonSource
+    from ostinato.documents.xml.tokeniser import XmlSource
 
 CHUNK = 1 << 20  # bytes that are read at a time
 
@@ -31,8 +36,8 @@ def open_tokens(
     name: str | None = None,
     chunk_size: int | None = None,
     whole: bool = False,
-) -> Any:
-    """A source of tokens that hands on what the query asks for, or all of them (`whole`)."""
+) -> XmlSource | JsonSource:
+    """A source of tokens that hands on what the query needs, or all of them (`whole`)."""
     if on_error not in ("raise", "skip"):
         raise bad_option("on_error", on_error, '"raise" or "skip"; "collect" is for many documents')
     if doctype not in ("refuse", "skip"):
@@ -83,7 +88,7 @@ def _check_sizes(tokens: Tokens, most: int) -> None:
 
 
 def evaluate_document(
-    compiled: CompiledXSeq, source: Any, limits: XSeqLimits, *, texts: bool = True
+    compiled: CompiledXSeq, source: ChunkedSource[Any], limits: XSeqLimits, *, texts: bool = True
 ) -> Iterator[MatchRows]:
     """The matches of one document, as soon as they are certain; use each before you ask for the next.
 

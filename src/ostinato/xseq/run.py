@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,9 @@ from ostinato.xseq.compile import CompiledXSeq
 from ostinato.xseq.evaluate import evaluate_document, open_tokens
 from ostinato.xseq.limits import XSeqLimits
 from ostinato.xseq.runtime.rows import answer_schema, answer_too_large, assemble_tables
+
+if TYPE_CHECKING:
+    from ostinato.documents.chunked_source import ChunkedSource
 
 ERROR = "error"
 _ROWS, _BYTES = 1 << 16, 1 << 24  # handed on at a time, of documents that give a few rows each,
@@ -91,7 +94,7 @@ class DocumentAnswers:
                 yield from _bad_lines(tokens, document.name)
 
     @contextmanager
-    def _tokens(self, document: Document, *, whole: bool = False) -> Iterator[Any]:
+    def _tokens(self, document: Document, *, whole: bool = False) -> Iterator[ChunkedSource[Any]]:
         """Its tokens; errors say which document they are about."""
         with _named(document.name), document.open() as source:
             format = document.format or self.format
@@ -112,7 +115,7 @@ class DocumentAnswers:
                 tokens.close()
 
 
-def _bad_lines(tokens: Any, name: str | None) -> Iterator[UnreadInput]:
+def _bad_lines(tokens: ChunkedSource[Any], name: str | None) -> Iterator[UnreadInput]:
     lines = getattr(tokens, "bad_lines", [])
     place = f"{name}: " if name else ""
     yield from (UnreadInput(f"{place}{bad.reason}", line=bad.line) for bad in lines)

@@ -19,7 +19,7 @@ def is_element(place: str) -> bool:
     return place not in (DOCUMENT, TEXT) and not place.startswith("@")
 
 
-class Reach:
+class ReachableNames:
     """Follows paths through a schema. What it says is never too little."""
 
     def __init__(self, schema: Schema, path: n.Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ostinato.documents.schema.model import DOCUMENT, Schema
 from ostinato.xseq.plan.local_tests import reads_as_number
-from ostinato.xseq.plan.reachable_names import Places, Reach, is_element
+from ostinato.xseq.plan.reachable_names import Places, ReachableNames, is_element
 from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.format import condition_text, path_text
 
@@ -132,7 +132,7 @@ def _binds(path: n.Path) -> bool:
 
 class _Narrow:
     def __init__(self, schema: Schema, query: n.Query) -> None:
-        self._reach = Reach(schema, query.path)
+        self._reach = ReachableNames(schema, query.path)
         self._axes = query.partition is None  # the path of a partition has the same axes as the query's, and keeps them
         self._schema = schema
         self.notes: list[PassNote] = []

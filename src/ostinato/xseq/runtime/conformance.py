@@ -7,7 +7,7 @@ after which; attributes and texts as far as the query has steps to them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from ostinato.documents.tokens import ATTR, OPEN, Names, Tokens
 from ostinato.errors import DataError, Message, Option
 from ostinato.xseq.kernels.conform import Open, Rules, first_break
 from ostinato.xseq.syntax import nodes as n
+
+if TYPE_CHECKING:
+    from ostinato.documents.chunked_source import ChunkedSource
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ class ConformanceCheck:
             text[place] |= kind.text
         return Rules(child, begin, width, np.concatenate(tables), attributes, text)
 
-    def push(self, tokens: Tokens, source: Any) -> None:
+    def push(self, tokens: Tokens, source: ChunkedSource[Any]) -> None:
         """Raises DataError at the first token that the schema does not have there."""
         names: Names = source.names
         if len(names.texts) > self.elements.size:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from ostinato.xseq.semantics.axes import UNKEYED, Axes
 from ostinato.xseq.semantics.tree import Node, NodeKind
-from ostinato.xseq.semantics.values import Environment, Match, Value, aggregate, calculate, references, sides
+from ostinato.xseq.semantics.values import Environment, Value, XSeqMatch, aggregate, calculate, references, sides
 from ostinato.xseq.semantics.walks import Walk, Walks, all_steps, definitions
 from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.normal_form import normalise
@@ -65,11 +65,11 @@ def _kept(query: n.Query, walks: Walks, document: Node, matches: Matches) -> lis
     return [walk for walk in found if _sequence(walk[1]) not in continued]
 
 
-def _sequence(match: Match) -> tuple[tuple[str, Node], ...]:
+def _sequence(match: XSeqMatch) -> tuple[tuple[str, Node], ...]:
     return tuple((binding.variable, binding.node) for binding in match.bindings)
 
 
-def _order(match: Match) -> tuple[object, ...]:
+def _order(match: XSeqMatch) -> tuple[object, ...]:
     """The last bound node, then the earlier ones; then, so that the order is always the same, variables and rounds."""
     places = [binding.node.position for binding in match.bindings]
     variables = [binding.variable for binding in match.bindings]
@@ -104,12 +104,12 @@ class _Output:
         self.repeating = repeating_variables(query.path)
         self.summed = any(self._has_sum(operand) for operand in self.items)
 
-    def row(self, match: Match) -> Row:
+    def row(self, match: XSeqMatch) -> Row:
         return tuple(self._shown(operand, match) for operand in self.items)
 
-    def grouped(self, matches: Sequence[Match]) -> list[Row]:
+    def grouped(self, matches: Sequence[XSeqMatch]) -> list[Row]:
         """A row for all matches of one partition that agree on everything but the sums."""
-        groups: dict[tuple[object, ...], list[Match]] = {}
+        groups: dict[tuple[object, ...], list[XSeqMatch]] = {}
         for match in matches:
             agreed = (value for operand in self.items for value in self._agreed(operand, match))
             groups.setdefault((self._partition(match), *agreed), []).append(match)
@@ -131,7 +131,7 @@ class _Output:
             case _:
                 return self._is_sum(operand)
 
-    def _agreed(self, operand: n.Operand, match: Match) -> Iterator[Value]:
+    def _agreed(self, operand: n.Operand, match: XSeqMatch) -> Iterator[Value]:
         """What of an item must be the same in all matches of a group."""
         if not self._has_sum(operand):
             yield self._shown(operand, match)
@@ -141,7 +141,7 @@ class _Output:
         elif isinstance(operand, n.Negative):
             yield from self._agreed(operand.operand, match)
 
-    def _over(self, operand: n.Operand, group: Sequence[Match]) -> Value:
+    def _over(self, operand: n.Operand, group: Sequence[XSeqMatch]) -> Value:
         match operand:
             case n.Aggregate() if self._is_sum(operand):
                 return aggregate(operand.function, (self._value(operand.operand, match) for match in group))
@@ -152,16 +152,16 @@ class _Output:
             case _:
                 return self._shown(operand, group[0])
 
-    def _shown(self, operand: n.Operand, match: Match) -> Value:
+    def _shown(self, operand: n.Operand, match: XSeqMatch) -> Value:
         if isinstance(operand, n.Reference) and operand.leaf is n.Leaf.NODE:
             node = self.values.referred(operand, Environment(match))
             return None if node is None else _written(node)
         return self._value(operand, match)
 
-    def _value(self, operand: n.Operand, match: Match) -> Value:
+    def _value(self, operand: n.Operand, match: XSeqMatch) -> Value:
         return self.values.value(operand, Environment(match))
 
-    def _partition(self, match: Match) -> object:
+    def _partition(self, match: XSeqMatch) -> object:
         """The key of the first bound node that has one."""
         keys = (self.axes.key(binding.node) for binding in match.bindings)
         return next((key for key in keys if key is not UNKEYED), None)

@@ -19,7 +19,7 @@ Value = str | float | int | None
 
 
 @dataclass(frozen=True)
-class Binding:
+class NodeBinding:
     """A variable, the node it is bound to, and the round of each path variable around it."""
 
     variable: str
@@ -28,10 +28,10 @@ class Binding:
 
 
 @dataclass(frozen=True)
-class Match:
+class XSeqMatch:
     """α of Definition 5.11, without what bears no variable; and how often each path variable was entered."""
 
-    bindings: tuple[Binding, ...] = ()
+    bindings: tuple[NodeBinding, ...] = ()
     entered: tuple[tuple[str, int], ...] = ()
 
     def of(self, variable: str) -> list[int]:
@@ -46,20 +46,20 @@ class Match:
 class Environment:
     """Definition 5.13: which of its bindings each variable stands for now; the last one unless it is said."""
 
-    match: Match
+    match: XSeqMatch
     places: Mapping[str, int] = field(default_factory=dict)  # of step variables, in the match
     rounds: Mapping[str, int] = field(default_factory=dict)  # of path variables
     context: Node | None = None  # the node that a predicate stands on
 
 
 @dataclass(frozen=True)
-class Values:
+class OperandValues:
     """Definition 5.16. `nodes` are those that a relative path reaches."""
 
     axes: Axes
     nodes: Callable[[n.Path, Node], Iterable[Node]]
 
-    def fulfilled(self, where: n.Condition | None, match: Match) -> bool:
+    def fulfilled(self, where: n.Condition | None, match: XSeqMatch) -> bool:
         """Every conjunct holds for all combinations of the bindings it speaks of, where these have a previous one."""
         for conjunct in n.conjuncts(where):
             mentioned = list(sides(conjunct))

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from ostinato.errors import LimitError
 from ostinato.xseq.semantics.axes import Axes
 from ostinato.xseq.semantics.tree import Node
-from ostinato.xseq.semantics.values import Binding, Environment, Match, Values
+from ostinato.xseq.semantics.values import Environment, NodeBinding, OperandValues, XSeqMatch
 from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.variables import endless_variables
 
-Walk = tuple[Node, Match]  # where it ends, what it bound
+Walk = tuple[Node, XSeqMatch]  # where it ends, what it bound
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Walks:
 
     def __init__(self, path: n.Path, axes: Axes, *, watched: Iterable[str] = (), limit: int | None = None) -> None:
         self.axes = axes
-        self.values = Values(axes, self.nodes)
+        self.values = OperandValues(axes, self.nodes)
         self.watched = frozenset(watched)
         self.limit = limit
         self.bodies = {each.variable: each.body for each in definitions(path)}
@@ -39,7 +39,7 @@ class Walks:
 
     def of(self, path: n.Path, node: Node) -> list[Walk]:
         """Every walk along `path` from `node`, once."""
-        return self._collect(self._along(path, (node, Match()), {}))
+        return self._collect(self._along(path, (node, XSeqMatch()), {}))
 
     def nodes(self, path: n.Path, node: Node) -> list[Node]:
         """Every node on which a walk ends, once, in document order."""
@@ -73,14 +73,14 @@ class Walks:
             longer = matched
             if step.variable is not None:
                 inside = tuple((path, each.number) for path, each in rounds.items() if path in self.watched)
-                binding = Binding(step.variable, node, inside)
+                binding = NodeBinding(step.variable, node, inside)
                 longer = replace(matched, bindings=(*matched.bindings, binding))
             for bound in self._predicates(step.predicates, node, longer, rounds):
                 yield node, bound
 
     def _predicates(
-        self, predicates: tuple[n.Predicate, ...], node: Node, matched: Match, rounds: Rounds
-    ) -> Iterable[Match]:
+        self, predicates: tuple[n.Predicate, ...], node: Node, matched: XSeqMatch, rounds: Rounds
+    ) -> Iterable[XSeqMatch]:
         """What is bound when all predicates hold on the node: `matched`, and the variables in the predicates."""
         bound = [matched]
         for predicate in predicates:

@@ -206,7 +206,7 @@ def test_union_is_looser_than_what_follows() -> None:
         ("return $X text() from //$X", "child of $X", "$X/text()"),
         ("return $X@a $Y@b from //$X $Y", "nothing can follow", "`,`"),
         ("return $X@a > 3 from //$X", "found a comparison", "where"),
-        ("return prev($X@a) from //$X", "of a variable", "prev($X)@a"),
+        ("return prev($X@a) from //$X", "takes a variable", "prev($X)@a"),
         ("return max($X@a, $X@b) from //$X", "one argument", "max"),
         ("return //a from //$X", "starts with a variable", "//$X"),
         ("//a[/$X = 3]", "binds no variables", "where"),

@@ -16,9 +16,9 @@ from ostinato.xseq.kernels.tree.build import count_nodes
 from ostinato.xseq.kernels.tree.outline import BEGUN, DEPTH, ENDED, INSIDE, REGIONS, Outline, Stack, find, outlined
 from ostinato.xseq.limits import XSeqLimits
 from ostinato.xseq.runtime.buffered.anchor import Anchor, find_anchor
-from ostinato.xseq.runtime.buffered.forest import Forest, Matches, Part
+from ostinato.xseq.runtime.buffered.forest import Forest, Matches, SubtreeTokens
 from ostinato.xseq.runtime.buffered.output import ForestOutput
-from ostinato.xseq.runtime.buffered.store import Store
+from ostinato.xseq.runtime.buffered.store import SubtreeStore
 from ostinato.xseq.runtime.buffered.tables import TreeTables, build_tree_tables
 from ostinato.xseq.runtime.rows import MatchRows
 from ostinato.xseq.syntax.nodes import Axis, Kind, NodeTest
@@ -39,7 +39,7 @@ class BufferedEvaluator:
         self.tables: TreeTables = build_tree_tables(program)
         self.anchor: Anchor = find_anchor(self.tables)
         self.matches, self.limits, self.texts = matches, limits or XSeqLimits(), texts
-        self.store = Store(self.limits)
+        self.store = SubtreeStore(self.limits)
         self.state = np.zeros(5, np.int64)
         self.state[INSIDE] = -1
         self.stack = Stack(np.ones(1, np.int64), np.ones(1, np.int64), np.zeros(1, np.int32))
@@ -99,17 +99,17 @@ class BufferedEvaluator:
     def shift(self, by: int) -> None:
         """Nothing of an earlier buffer is pointed to."""
 
-    def _part(self, tokens: Tokens, wanted: NDArray[np.uint8]) -> Part:
+    def _part(self, tokens: Tokens, wanted: NDArray[np.uint8]) -> SubtreeTokens:
         places = np.flatnonzero(wanted)
         chosen: Any = places
         if places[-1] - places[0] + 1 == places.size:
             chosen = slice(int(places[0]), int(places[-1]) + 1)
         arrays: tuple[NDArray[Any], ...] = (tokens.kind, tokens.name, tokens.start, tokens.end)
         kind, name, start, stop = (np.ascontiguousarray(array[chosen]) for array in arrays)
-        return Part(tokens.buffer, _NONE, kind, name, start, stop, places + self.seen)
+        return SubtreeTokens(tokens.buffer, _NONE, kind, name, start, stop, places + self.seen)
 
     def _evaluate(
-        self, part: Part, names: Names, outline: Outline, tops: NDArray[np.int64], uppers: NDArray[np.int64]
+        self, part: SubtreeTokens, names: Names, outline: Outline, tops: NDArray[np.int64], uppers: NDArray[np.int64]
     ) -> MatchRows:
         forest = Forest(self.tables, part, names, self.matches, self.limits, texts=self.texts)
         if not self.anchor.moves:

@@ -42,7 +42,7 @@ _TRANSITIVE = [
 
 
 @dataclass(frozen=True)
-class Part:
+class SubtreeTokens:
     """The tokens of complete subtrees, one after the other, and the bytes they point into."""
 
     buffer: NDArray[np.uint8]
@@ -58,7 +58,14 @@ class Forest:
     """The tree, the tables of a query with a document's names, and room for the search; used once."""
 
     def __init__(
-        self, tables: TreeTables, part: Part, names: Names, matches: Matches, limits: XSeqLimits, *, texts: bool = True
+        self,
+        tables: TreeTables,
+        part: SubtreeTokens,
+        names: Names,
+        matches: Matches,
+        limits: XSeqLimits,
+        *,
+        texts: bool = True,
     ) -> None:
         self.tables, self.part, self.names = tables, part, names
         self.matches, self.limits, self.texts = matches, limits, texts

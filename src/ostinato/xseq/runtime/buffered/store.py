@@ -12,12 +12,12 @@ from ostinato.documents.tokens import Tokens
 from ostinato.errors import Limit, LimitError, Message
 from ostinato.xseq.kernels.tree.values import gather, total
 from ostinato.xseq.limits import XSeqLimits
-from ostinato.xseq.runtime.buffered.forest import Part
+from ostinato.xseq.runtime.buffered.forest import SubtreeTokens
 
 _LARGEST = (1 << 31) - (1 << 20)  # offsets have 32 bits
 
 
-class Store:
+class SubtreeStore:
     """Pieces of one subtree. The document's bytes are kept in one line, so that elements can be cut out of them; what
     stands behind them in a buffer, because it is not in the document like that, is kept apart."""
 
@@ -55,10 +55,10 @@ class Store:
         self.held_size += texts.size
         self._append(tokens.buffer[first:last])
 
-    def part(self) -> Part:
+    def part(self) -> SubtreeTokens:
         kind, name, start, stop = (np.concatenate(arrays) for arrays in zip(*self.tokens, strict=True))
         held = np.concatenate(self.held)
-        return Part(self.written[: self.size], held, kind, name, start, stop, np.concatenate(self.numbers))
+        return SubtreeTokens(self.written[: self.size], held, kind, name, start, stop, np.concatenate(self.numbers))
 
     def _append(self, piece: NDArray[np.uint8]) -> None:
         need = self.size + piece.size
