@@ -26,6 +26,7 @@ print(frame.mapInArrow(lambda batches: batches, "id long").count(), find_java())
 
 
 def test_a_session_is_found_again_and_left_as_it_is(spark: Any) -> None:
+    before = spark.conf.get("spark.sql.shuffle.partitions")
     spark.conf.set("spark.sql.shuffle.partitions", "3")
     try:
         assert session("local[1]") is spark
@@ -33,7 +34,7 @@ def test_a_session_is_found_again_and_left_as_it_is(spark: Any) -> None:
         assert session(settings={"spark.sql.shuffle.partitions": "4", "spark.driver.memory": "1g"}) is spark
         assert spark.conf.get("spark.sql.shuffle.partitions") == "4"
     finally:
-        spark.conf.set("spark.sql.shuffle.partitions", "4")
+        spark.conf.set("spark.sql.shuffle.partitions", before)
 
 
 @pytest.mark.parametrize("master", ["nonsense", "local[x]", "local[2", "http://host"])
