@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.spark.jobs.running import python, running
+from support.spark.jobs.processes import python, start_job
 from support.spark.jobs.workload import events, expected, read_back, write_files
 
 
@@ -15,7 +15,7 @@ from support.spark.jobs.workload import events, expected, read_back, write_files
 def test_the_answer_survives_the_loss_of_executors(spark: Any, tmp_path: Path) -> None:
     table = events(600)
     write_files(table, tmp_path / "events", 6)
-    with running(python("executor_loss", tmp_path / "events", tmp_path), tmp_path / "log") as job:
+    with start_job(python("executor_loss", tmp_path / "events", tmp_path), tmp_path / "log") as job:
         job.finish()
     killed = (tmp_path / "killed").read_text().split()
     assert len(set(killed)) == 3, f"executors were to be killed, twice in batch and once in the stream: {killed}"

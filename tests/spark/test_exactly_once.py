@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import ostinato as ost
-from support.spark.jobs.running import Job, python, running
+from support.spark.jobs.processes import Job, python, start_job
 from support.spark.jobs.workload import (
     ORDER,
     PATTERN,
@@ -43,12 +43,12 @@ def test_kills_at_any_moment_lose_nothing_and_repeat_nothing(
     command = python("stream_files", tmp_path / "events", tmp_path, answer)
     chance = random.Random(7)
     for trace in kills:
-        with running(command, tmp_path / "log") as job:
+        with start_job(command, tmp_path / "log") as job:
             wait_for_more(job, tmp_path / trace.format(answer), chance.randint(1, 2))
             time.sleep(chance.uniform(0, 0.3))
             assert job.running, "the stream ended before it could be killed"
     assert len(list((tmp_path / DONE).glob("[0-9]*"))) < files
-    with running(command, tmp_path / "log") as job:
+    with start_job(command, tmp_path / "log") as job:
         job.finish()
     # Reading with Spark leaves out what killed batches wrote and never made valid.
     found = read_back(spark.read.parquet(str(tmp_path / answer)))

@@ -18,7 +18,7 @@ import ostinato as ost
 from ostinato.spark.java import find_java
 from ostinato.spark.kafka import Topic, event_columns
 from support.commands import failed, run
-from support.spark.jobs.running import python, running
+from support.spark.jobs.processes import python, start_job
 from support.spark.jobs.workload import events, expected, read_back, write_files
 from support.spark.maven import jars
 
@@ -52,7 +52,7 @@ def test_events_from_a_topic_give_matches_in_another(spark: Any, tmp_path: Path)
     write_files(table, tmp_path / "events", 1)
     with broker(tmp_path) as server:
         command = python("stream_kafka", server, connector, tmp_path / "events", tmp_path)
-        with running(command, tmp_path / "log") as job:
+        with start_job(command, tmp_path / "log") as job:
             job.finish()
     assert read_back(spark.read.parquet(str(tmp_path / "matches"))) == expected(table)
 
@@ -85,7 +85,7 @@ def test_the_command_line_reads_a_topic(tmp_path: Path, monkeypatch: pytest.Monk
     commands = [detect("good"), detect("mixed", "--on-error", "skip", "--output", output), detect("nowhere")]
     commands += [detect(name) for name in bad]
     (tmp_path / "runs.json").write_text(json.dumps({"topics": topics, "commands": commands}), encoding="utf-8")
-    with broker(tmp_path) as server, running(python("cli_kafka", server, tmp_path), tmp_path / "log") as job:
+    with broker(tmp_path) as server, start_job(python("cli_kafka", server, tmp_path), tmp_path / "log") as job:
         job.finish()
     printed, skipped, nowhere, *refused = json.loads((tmp_path / "answers.json").read_text(encoding="utf-8"))
     expected = ost.cel(FIRES).detect(rows)
@@ -176,9 +176,9 @@ def broker(folder: Path) -> Iterator[str]:
     java = [str(find_java() / "bin" / "java"), "-Xmx512m", "-XX:+UseSerialGC", "-cp", classes]
     log = folder / "broker.log"
     format_disk = ["kafka.tools.StorageTool", "format", "-t", "b3N0aW5hdG8tdGVzdHMtMQ", "-c", str(settings)]
-    with running([*java, *format_disk], log) as tool:
+    with start_job([*java, *format_disk], log) as tool:
         tool.finish()
-    with running([*java, "kafka.Kafka", str(settings)], log) as server:
+    with start_job([*java, "kafka.Kafka", str(settings)], log) as server:
         server.wait_until(lambda: answers(port))
         yield f"127.0.0.1:{port}"
 

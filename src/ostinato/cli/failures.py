@@ -69,11 +69,8 @@ def report_errors(verb: Callable[..., None]) -> Callable[..., None]:
         except Exception as error:
             if os.environ.get("OSTINATO_DEBUG"):
                 raise
-            _fail(
-                1,
-                "internal error",
-                f"{type(error).__name__}: {error}\nfix: report it, with what OSTINATO_DEBUG=1 shows",
-            )
+            found = OstinatoError(f"{type(error).__name__}: {error}", fix="report it, with what OSTINATO_DEBUG=1 shows")
+            _fail(1, "internal error", str(found))
 
     return run
 

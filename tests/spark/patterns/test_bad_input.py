@@ -12,7 +12,7 @@ import pytest
 
 import ostinato as ost
 from ostinato.errors import DataError, LimitError, OstinatoError, QueryError
-from support.spark.patterns import EMPTY, Feed, closing, stream
+from support.spark.patterns import EMPTY, Feed, end_of_stream, stream
 
 QUERY = "A AS x ; B AS y FILTER x.v > 0 WITHIN 5 seconds"
 
@@ -176,7 +176,7 @@ def test_names_of_any_characters(spark: Any, name: str) -> None:
 def test_odd_names_in_a_stream(spark: Any, tmp_path: Path) -> None:
     """Of columns, of the key, of the time and of the query itself."""
     names = {"ts": "t.s", "type": "ty pe", "k": "k`k"}
-    table = pa.concat_tables([stream(1, 20), closing()])
+    table = pa.concat_tables([stream(1, 20), end_of_stream()])
     renamed = table.rename_columns([names.get(name, name) for name in table.column_names])
     feed = Feed(spark, tmp_path, renamed.schema).add(renamed)
     text = "A AS x ; B AS y WITHIN 5 seconds"

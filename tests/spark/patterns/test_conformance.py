@@ -27,9 +27,9 @@ from support.spark.patterns import (
     UNBOUNDED,
     Feed,
     by_query,
-    closing,
     cut,
     embedded,
+    end_of_stream,
     frame,
     same,
     shuffled,
@@ -87,7 +87,7 @@ def test_streaming(
     """Cut anywhere, also between events of one time, and shuffled inside each batch."""
     group = {name: QUERIES[name] for name in [*QUERIES][::every]}
     pieces = [shuffled(piece, seed=1) for piece in cut(EVENTS, places)]
-    feed = Feed(spark, tmp_path).add(*pieces, closing())
+    feed = Feed(spark, tmp_path).add(*pieces, end_of_stream())
     feed.run(group)
     same(feed.found(group), {name: expected[name] for name in group})
 
@@ -97,7 +97,7 @@ def test_streaming_out_of_order_within_the_lateness(spark: Any, tmp_path: Path, 
     names = ["all", "max", "in-a-row", "rows", "keys", "tied-at-once", "on", "consume", "trailing", "trailing-key"]
     group = {name: QUERIES[name] for name in names}
     span = (EVENTS["ts"][-1].as_py() - START).total_seconds()
-    feed = Feed(spark, tmp_path).add(*cut(shuffled(EVENTS, seed=3), (20, 50)), closing())
+    feed = Feed(spark, tmp_path).add(*cut(shuffled(EVENTS, seed=3), (20, 50)), end_of_stream())
     running = feed.run(group, lateness=span)
     same(feed.found(group), {name: expected[name] for name in group})
     assert running.lastProgress is not None
@@ -138,7 +138,7 @@ def test_vectors(spark: Any, tmp_path: Path, name: str) -> None:
     for parallel in (None, 3):
         answer = ost.detect_many(group, frame(spark, table, pieces=2, seed=1), parallel=parallel).toArrow()
         assert positions(answer, group) == expected
-    feed = Feed(spark, tmp_path, table.schema).add(*cut(table, [len(table) // 2]), closing(table.schema))
+    feed = Feed(spark, tmp_path, table.schema).add(*cut(table, [len(table) // 2]), end_of_stream(table.schema))
     feed.run(group)
     answer = spark.read.parquet(str(feed.sink)).toArrow()
     assert positions(answer, group) == expected

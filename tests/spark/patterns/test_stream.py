@@ -19,9 +19,9 @@ from support.spark.patterns import (
     SCHEMA,
     START,
     Feed,
-    closing,
     cut,
     embedded,
+    end_of_stream,
     metrics,
     same,
     stream,
@@ -53,7 +53,7 @@ def failure(feed: Feed, *arguments: Any, **options: Any) -> str:
 
 def test_a_restart_between_batches(spark: Any, tmp_path: Path) -> None:
     feed = Feed(spark, tmp_path)
-    for piece in (*cut(EVENTS, (20, 45)), closing()):
+    for piece in (*cut(EVENTS, (20, 45)), end_of_stream()):
         feed.add(piece).run(GROUP)
     same(feed.found(GROUP), embedded(GROUP, EVENTS))
 
@@ -67,7 +67,7 @@ def test_a_query_more_or_less(spark: Any, tmp_path: Path) -> None:
     feed = Feed(spark, tmp_path)
     feed.add(first).run(kept | others, events=False)
     feed.add(second).run(kept, events=False)
-    feed.add(third, closing()).run(kept | more, events=False)
+    feed.add(third, end_of_stream()).run(kept | more, events=False)
     found = feed.found(kept | others | more)
     same({name: found[name] for name in kept}, embedded(kept, EVENTS, events=False))
     assert any(found[name] for name in others)
@@ -80,7 +80,7 @@ def test_an_added_query_starts_with_what_comes_next(spark: Any, tmp_path: Path) 
     feed = Feed(spark, tmp_path)
     feed.add(first).run({"all": QUERIES["all"]})
     both = {"all": QUERIES["all"], "far-last": QUERIES["far-last"], "keys": QUERIES["keys"]}
-    feed.add(later, closing()).run(both)
+    feed.add(later, end_of_stream()).run(both)
     expected = embedded({"all": QUERIES["all"]}, pa.concat_tables([first, later]))
     same(feed.found(both), expected | embedded({name: both[name] for name in ("far-last", "keys")}, later))
 
@@ -93,7 +93,7 @@ def test_another_query_of_the_same_name(spark: Any, tmp_path: Path) -> None:
     assert message.count("the checkpoint holds the state of another query 'q': A AS x ; B AS y WITHIN 4 seconds") == 1
     message = failure(feed, {"q": QUERIES["all"], "other": QUERIES["max"]}, buckets=7)
     assert message.count("now it is 7") == 1
-    feed.add(closing()).run({"q": QUERIES["all"], "other": QUERIES["max"]})  # nothing was spoilt
+    feed.add(end_of_stream()).run({"q": QUERIES["all"], "other": QUERIES["max"]})  # nothing was spoilt
     expected = embedded({"q": QUERIES["all"], "other": QUERIES["max"]}, EVENTS)
     same(feed.found(["q", "other"]), expected)
 
@@ -108,7 +108,7 @@ def test_late_rows_are_counted_and_do_not_matter(spark: Any, tmp_path: Path) -> 
         table(event(6, "B", k=1), event(4, "B", k=1), event(30, "A", k=2), event(29, "C")),
         table(event(11, "B", k=1), event(26, "B", k=2), event(24, "B", k=2), event(24, "D", k=2), event(31, "B", k=2)),
     ]
-    feed = Feed(spark, tmp_path).add(*batches, closing())
+    feed = Feed(spark, tmp_path).add(*batches, end_of_stream())
     group = {"plain": ost.cel("A AS x ; B AS y"), "key": ost.cel("A AS x ; B AS y PARTITION BY k")}
     running = feed.run(group, lateness="5 seconds")
     taken = [event(0, "A", k=1), event(10, "A", k=1), event(6, "B", k=1), event(30, "A", k=2), event(26, "B", k=2),
@@ -122,7 +122,7 @@ def test_late_rows_are_counted_and_do_not_matter(spark: Any, tmp_path: Path) -> 
 
 
 def test_late_rows_beside_the_matches(spark: Any, tmp_path: Path) -> None:
-    feed = Feed(spark, tmp_path).add(table(event(10, "A")), table(event(5, "B", v=7)), closing())
+    feed = Feed(spark, tmp_path).add(table(event(10, "A")), table(event(5, "B", v=7)), end_of_stream())
     feed.run({"q": ost.cel("A AS x ; B AS y")}, on_late="collect")
     (row,) = spark.read.parquet(str(feed.sink)).collect()
     assert (row["query"], row["late"]["type"], row["late"]["v"], row["events"]) == ("q", "B", 7, None)
@@ -158,7 +158,7 @@ def test_times_before_1970(spark: Any, tmp_path: Path) -> None:
     rows = table(*(event(0, letter, v=place) | {"ts": start + timedelta(seconds=place), "n": place}
                    for place, letter in enumerate("AABACB")))  # fmt: skip
     query = {"q": QUERIES["all"], "key": QUERIES["key"]}
-    feed = Feed(spark, tmp_path).add(*cut(rows, [3]), closing())
+    feed = Feed(spark, tmp_path).add(*cut(rows, [3]), end_of_stream())
     feed.run(query)
     same(feed.found(query), embedded(query, rows))
 
@@ -169,7 +169,7 @@ def test_moments_closer_than_a_millisecond(spark: Any, tmp_path: Path) -> None:
                    for place, letter in enumerate("ABACBAABCBAB")))  # fmt: skip
     group = {"near": ost.cel("A AS x ; B AS y WITHIN 300 microseconds"),
              "not": ost.cel("A AS x ; NOT B AS n WITHIN 500 microseconds")}  # fmt: skip
-    feed = Feed(spark, tmp_path).add(*cut(rows, (2, 3, 8)), closing())
+    feed = Feed(spark, tmp_path).add(*cut(rows, (2, 3, 8)), end_of_stream())
     feed.run(group)
     same(feed.found(group), embedded(group, rows))
 
@@ -184,13 +184,13 @@ def test_batches_without_rows_or_matches(spark: Any, tmp_path: Path) -> None:
     running = feed.run(GROUP)
     assert running.exception() is None
     assert spark.read.schema(frame.schema).parquet(str(feed.sink)).count() == 0
-    feed.add(EVENTS, EMPTY, closing()).run(GROUP)
+    feed.add(EVENTS, EMPTY, end_of_stream()).run(GROUP)
     same(feed.found(GROUP), embedded(GROUP, pa.concat_tables([table(event(0, "Z")), EVENTS])))
     assert [field.name for field in spark.read.parquet(str(feed.sink)).schema] == frame.columns
 
 
 def test_one_query_alone(spark: Any, tmp_path: Path) -> None:
-    feed = Feed(spark, tmp_path).add(EVENTS, closing())
+    feed = Feed(spark, tmp_path).add(EVENTS, end_of_stream())
     answer = QUERIES["key"].detect(feed.frame(), order_by=["n"])
     assert answer.columns == ["k", "start", "end", "events"]
     running = answer.writeStream.format("memory").queryName("alone").trigger(availableNow=True).start()
@@ -231,7 +231,7 @@ def test_the_watermark_of_joined_sources_is_the_least(spark: Any, tmp_path: Path
 @pytest.mark.parametrize("buckets", [1, 5])
 def test_lateness_does_not_depend_on_buckets(spark: Any, tmp_path: Path, buckets: int) -> None:
     feed = Feed(spark, tmp_path).add(
-        table(event(0.0009, "A", k=1)), table(*(event(0.0005, "A", k=key) for key in range(1, 6))), closing()
+        table(event(0.0009, "A", k=1)), table(*(event(0.0005, "A", k=key) for key in range(1, 6))), end_of_stream()
     )
     query = {"q": ost.cel("A AS x PARTITION BY k")}
     assert sum(counts["late"] or 0 for counts in metrics(feed.run(query, buckets=buckets), "q")) == 0
@@ -239,7 +239,7 @@ def test_lateness_does_not_depend_on_buckets(spark: Any, tmp_path: Path, buckets
 
 
 def test_two_detections_in_one_stream(spark: Any, tmp_path: Path) -> None:
-    feed = Feed(spark, tmp_path).add(table(event(0, "A", k=1), event(1, "B", k=1)), closing())
+    feed = Feed(spark, tmp_path).add(table(event(0, "A", k=1), event(1, "B", k=1)), end_of_stream())
     one, two = (ost.cel(f"{letter} AS x") for letter in "AB")
     both = one.detect(feed.frame()).unionByName(two.detect(feed.frame(), metrics="second"))
     run = both.writeStream.format("memory").queryName("twice").option("checkpointLocation", str(tmp_path / "state"))
@@ -248,11 +248,16 @@ def test_two_detections_in_one_stream(spark: Any, tmp_path: Path) -> None:
 
 
 def test_the_watermark_must_be_on_the_time(spark: Any, tmp_path: Path) -> None:
-    frame = Feed(spark, tmp_path / "other").add(closing()).frame().selectExpr("*", "ts AS other")
+    frame = Feed(spark, tmp_path / "other").add(end_of_stream()).frame().selectExpr("*", "ts AS other")
     frame = frame.withWatermark("other", "1 second")
     with pytest.raises(ost.OstinatoError, match="watermark of the stream is on `other`"):
         ost.cel("A AS x").detect(frame)
-    plain = Feed(spark, tmp_path / "plain").add(closing()).frame().selectExpr("cast(ts AS timestamp_ntz) AS ts", "type")
+    plain = (
+        Feed(spark, tmp_path / "plain")
+        .add(end_of_stream())
+        .frame()
+        .selectExpr("cast(ts AS timestamp_ntz) AS ts", "type")
+    )
     with pytest.raises(ost.DataError, match="a stream needs a timestamp"):
         ost.cel("A AS x").detect(plain)
 

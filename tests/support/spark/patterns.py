@@ -67,7 +67,7 @@ def stream(seed: int, size: int) -> pa.Table:
 EMPTY = SCHEMA.empty_table()
 
 
-def closing(schema: pa.Schema = SCHEMA) -> pa.Table:
+def end_of_stream(schema: pa.Schema = SCHEMA) -> pa.Table:
     """A row of no type that any query names, after which the stream is over."""
     return pa.Table.from_pylist([{"ts": FOREVER, "n": 10**9, "m": 10**9}], schema)
 

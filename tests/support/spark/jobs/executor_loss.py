@@ -18,7 +18,7 @@ import pyarrow as pa
 
 import ostinato as ost
 from ostinato.spark import session
-from support.spark.jobs.running import members
+from support.spark.jobs.processes import members
 from support.spark.jobs.workload import LATENESS, ORDER, SPARK_SCHEMA, queries
 
 SETTINGS = {

@@ -91,7 +91,7 @@ class Job:
 
 
 @contextmanager
-def running(command: Sequence[str], log: Path) -> Iterator[Job]:
+def start_job(command: Sequence[str], log: Path) -> Iterator[Job]:
     """Nothing of the job is left afterwards, whatever happens."""
     job = Job(command, log)
     try:
