@@ -23,7 +23,7 @@ _KINDS: dict[type[OstinatoError], tuple[int, str]] = {
 
 
 class SignalReceived(BaseException):
-    """A signal asks to end: everything is to be left as it was."""
+    """A signal asked us to stop: files must be left as they were."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -37,7 +37,7 @@ def watch_signals() -> None:
 
 
 def _stop(number: int, frame: object) -> NoReturn:
-    signal.signal(number, signal.SIG_IGN)  # not again while what was begun is removed
+    signal.signal(number, signal.SIG_IGN)  # not again during the clean-up
     raise SignalReceived(number)
 
 
@@ -56,7 +56,7 @@ def report_errors(verb: Callable[..., None]) -> Callable[..., None]:
             code, what = next(found for kind, found in _KINDS.items() if isinstance(error, kind))
             _fail(code, what, error.render(_Writer(verb)))
         except BrokenPipeError:
-            raise  # whoever read our output has gone; typer ends quietly
+            raise  # the reader of our output has gone; typer ends quietly
         except OSError as error:
             _fail(1, "error", f"{error.filename}: {error.strerror}" if error.filename else str(error))
         except MemoryError:

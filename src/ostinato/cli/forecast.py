@@ -301,7 +301,7 @@ def evaluate(
 
 
 def explain_model(folder: str) -> str | None:
-    """What `ostinato explain` says of a folder that holds a model; None where it is none."""
+    """What `ostinato explain` says of a folder that holds a model; None if it holds none."""
     if not (Path(folder) / "model.json").is_file():
         return None
     from ostinato.forecast.model import ForecastModel

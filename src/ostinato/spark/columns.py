@@ -52,7 +52,7 @@ def spark_type(schema: pa.Schema) -> StructType:
 
 
 def tie_breakers(read: Collection[str], schema: pa.Schema, order_by: Sequence[str], time: str) -> tuple[str, ...]:
-    """What puts events of equal time in order, which Spark gives in any: all columns together make it one order again.
+    """The columns that order events of equal time, which Spark gives in any order: together, all columns fix one order.
 
     Those that a query reads come first, so that it does not matter to the answer which others are at hand.
     """

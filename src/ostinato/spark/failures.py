@@ -1,4 +1,4 @@
-"""What Spark fails with, in a line or two: what is wrong and what to do, without the way it took through Java."""
+"""Failures of Spark in a line or two: what is wrong and what to do, without the stack of Java and Python."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def raised_text(*reason: Column | str, fix: str) -> Column:
 
 
 def describe_failure(error: Exception, *, checkpoint: Path | None = None, output: Path | None = None) -> OstinatoError:
-    """What went wrong in a job that keeps its state and its answer in these folders."""
+    """The cause, as an error of ours, of a failed job that keeps its state and its output in these folders."""
     text, trace = str(error), str(getattr(error, "_stackTrace", ""))
     if (java := getattr(error, "java_exception", None)) is not None:
         text = f"{java.toString()}\n{text}"
@@ -99,7 +99,7 @@ def _connector() -> str:
 
 @contextmanager
 def unwrap_errors() -> Iterator[None]:
-    """Raises an error of ours that a task raised as what it is, without the way it took through Spark."""
+    """Raises an error of ours that a task raised as what it is, without the wrapping of Spark."""
     try:
         yield
     except Exception as error:

@@ -57,7 +57,7 @@ def check_count(option: str, value: Any) -> None:
 
 
 def check_names(frame: DataFrame) -> None:
-    """No two columns may go by one name; Spark takes no notice of case unless it is told to."""
+    """No two columns may have the same name; by default, Spark ignores case."""
     names = frame.columns
     if frame.sparkSession.conf.get("spark.sql.caseSensitive") != "true":
         names = [name.lower() for name in names]

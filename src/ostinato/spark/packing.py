@@ -70,7 +70,7 @@ class Unpack:
 
 
 def pack(table: pa.Table) -> bytes:
-    """One record batch; whoever unpacks it knows the schema."""
+    """One record batch, without its schema, which the other side knows."""
     batches = table.combine_chunks().to_batches()
     data: bytes = (batches[0] if batches else pa.RecordBatch.from_pylist([], table.schema)).serialize().to_pybytes()
     return data

@@ -20,10 +20,10 @@ _BATCH = 1 << 16  # rows of a run that are read at once
 
 
 class Sorter:
-    """Takes rows in any order; gives them back as tables each of which lies before the next in time.
+    """Takes rows in any order and returns them as tables, each before the next in time.
 
-    About `budget` bytes are held, the rest lies in files in the meantime. Inside a table the rows are in any order:
-    whoever reads it sorts it. Where all rows fit, there is one table.
+    About `budget` bytes are held in memory, the rest in files. Inside a table the rows are in any order, so the reader
+    must sort it. If all rows fit, there is one table.
     """
 
     def __init__(self, binding: StreamColumns, budget: int) -> None:
@@ -54,7 +54,7 @@ class Sorter:
             self.close()
 
     def close(self) -> None:
-        """Remove the files, as far as there are some."""
+        """Remove the files, if there are any."""
         self._runs = []
         if self._folder is not None:
             self._folder.cleanup()

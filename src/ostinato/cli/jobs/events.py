@@ -28,7 +28,7 @@ def open_typed(files: Sequence[Path], kinds: Mapping[str, str], on_error: OnErro
 
 
 def check_kinds(kinds: Mapping[str, str], columns: Sequence[str]) -> None:
-    """The columns that --kind names are there, as far as there are any."""
+    """Raise a usage error if --kind names a column that the files do not have. Files without columns pass."""
     for name in kinds if columns else ():
         if name not in columns:
             raise typer.BadParameter(
@@ -37,7 +37,7 @@ def check_kinds(kinds: Mapping[str, str], columns: Sequence[str]) -> None:
 
 
 def columns_to_read(schema: pa.Schema, wanted: Iterable[str]) -> list[str] | None:
-    """Those of the wanted columns that are there. A stream without any of them is still so many events: then all."""
+    """The wanted columns that exist; None, for all columns, if none does: events without columns still count."""
     names = set(wanted)
     return [name for name in schema.names if name in names] or None
 

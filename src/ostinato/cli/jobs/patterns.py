@@ -88,7 +88,7 @@ class PatternJob:
                 check_order(ticks, engine.reorder.watermark, first_row, fix=fix)
 
     def _number(self, rows: pa.Table) -> float:
-        """How many matches these rows have among themselves; so many at least there are in the whole stream."""
+        """The number of matches inside these rows: the whole stream has at least as many."""
         try:
             return count_batches(self.query.engine(time=self.time, type=self.type), [rows])
         except LimitError as error:
@@ -178,7 +178,7 @@ class _Matches(Results):
         super().add(rows)
 
     def expect(self, total: float) -> None:
-        """There will be so many matches at least; if those are too many, there is no point in going on."""
+        """Stop early if there will be at least `total` matches, and those are too many."""
         if total > self.limit:
             raise _too_many(self.limit)
 

@@ -38,7 +38,7 @@ def detect_batch(plan: DetectionPlan, *, parallel: int | None = None) -> DataFra
 
 
 def _units(plan: DetectionPlan, frame: DataFrame, parallel: int | None) -> tuple[dict[int, Unit], Column]:
-    """What is to be run, and for each row the numbers of the units that read it."""
+    """The units to run, and for each row the numbers of the units that read it."""
     from pyspark.sql import functions as f
 
     assert plan.binding.time is not None

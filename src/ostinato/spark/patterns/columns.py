@@ -56,7 +56,7 @@ def check_query(
     try:
         answer = engine.push(schema.empty_table()).schema
     except OstinatoError:
-        # Where all columns are at hand, the message can name the one that was meant.
+        # With all columns in view, the message can name the one that was meant.
         shipped.engine().push(placeholder_schema(table.names, schema).empty_table())
         raise
     if query.items is None:

@@ -45,7 +45,7 @@ class DetectionPlan:
         return arrow_schema(self.frame.schema)
 
     def relevant_rows(self, queries: Iterable[ShippedQuery]) -> Column | None:
-        """A test for the rows that can matter to one of these, as far as Spark can tell; None: all may."""
+        """A test for the rows that can matter to one of these, as far as Spark can tell; None: all rows may."""
         return prefilter((query.compiled for query in queries), self.binding, self.frame.schema)
 
     @property

@@ -88,7 +88,7 @@ class Detector(StatefulProcessor):
             before = engine.stats()
             found = [engine.push(query.select_columns(rows.slice(0, 0)))]
             if watermark:  # 0 is before the first one
-                # What comes now is late if it lies before what Spark saw in earlier steps, in whatever bucket.
+                # Rows are late if they lie before what Spark saw in earlier steps, in any bucket.
                 found.append(engine.advance(to=pa.scalar(watermark, pa.timestamp("ms"))))
             late = self._late(query, rows, engine.reorder)
             found.append(engine.push(query.select_columns(rows)))
@@ -110,8 +110,8 @@ class Detector(StatefulProcessor):
         yield pd.DataFrame(counted)
 
     def _ahead(self, query: ShippedQuery, rows: pa.Table) -> pa.Scalar | None:
-        """What the watermark of the next step will have reached at least, to go by the rows of this one: all rows of
-        the bucket are here, so those before that need not wait for it."""
+        """A bound that the watermark of the next step will have reached, by the rows of this one. All rows of the
+        bucket are here, so those before the bound need not wait for it."""
         if self.settings.delay is None or not len(rows):
             return None
         latest = pc.max(rows[query.binding["time"]]).cast(pa.timestamp("us")).value // 1000

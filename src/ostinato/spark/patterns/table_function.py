@@ -34,7 +34,7 @@ _LANGUAGES: dict[str, type[PatternQuery]] = {kind.language: kind for kind in (Ce
 
 @dataclass
 class Analysis(AnalyzeResult):
-    """What the call comes down to; Spark hands it on to the workers."""
+    """The checked call, which Spark passes on to the workers."""
 
     query: ShippedQuery | None = None
 

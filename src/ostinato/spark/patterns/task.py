@@ -1,4 +1,4 @@
-"""What a Spark task does: rows of a partition in, matches out, through the same engine as everywhere."""
+"""A Spark task: rows of a partition in, matches out, through the same engine as without Spark."""
 
 from __future__ import annotations
 

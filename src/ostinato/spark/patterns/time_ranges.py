@@ -23,7 +23,7 @@ from ostinato.spark.columns import column
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-_FINER = 16  # counted ranges per range: how closely the rows before a range can be told
+_FINER = 16  # pieces per range: how finely the rows before a range are counted
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class TimeRange:
 def may_split(compiled: CompiledPattern, clock: Clock) -> bool:
     """Whether what lies more than a few windows back cannot matter, and Spark can count the ticks of the column."""
     query = compiled.query
-    # Events of one partition are counted there: how far back so many of them lie, rows of the whole stream do not tell.
+    # With PARTITION BY, events are counted per key: the rows of the whole stream do not say how far back n of them lie.
     counted = query.window is not None and query.window.kind == "events" and not query.partition_by
     bounded = (counted or (query.window is not None and query.window.kind == "time")) and query.consume == "NONE"
     known = _TICKS.get(str(clock.type).split("[")[0]) is not None
