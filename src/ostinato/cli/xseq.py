@@ -185,7 +185,7 @@ def _after_the_shell(error: QueryError, text: str) -> QueryError:
     if "$" in text or not text.lower().lstrip().startswith("return"):
         return error
     fix = "in double quotes the shell replaces $X: put the query in single quotes, or into a file that ends in .xseq"
-    return QueryError(error.reason, text=error.text, span=error.span, fix=fix)
+    return error.replace(fix=fix)
 
 
 def _namespaces(given: list[str] | None) -> dict[str, str] | None:
