@@ -16,6 +16,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from ostinato.core.expressions import COMPARISONS, Attribute, Call, Expr, Literal, Variable
+from ostinato.core.text.build import flat_call
 from ostinato.core.window import Window
 from ostinato.patterns.syntax import nodes
 from ostinato.patterns.syntax.nodes import Formula
@@ -88,14 +89,8 @@ def predicate(draw: Draw, variable: str) -> Expr:
     """A condition on one variable, mostly easy to meet."""
     if not _rarely(draw):
         return _comparison(draw, variable)
-    both = _join(_pick(draw, "and", "or"), _comparison(draw, variable), _comparison(draw, variable))
+    both = flat_call(_pick(draw, "and", "or"), [_comparison(draw, variable), _comparison(draw, variable)])
     return _pick(draw, both, Call("not", (both,)))
-
-
-def _join(op: str, *args: Expr) -> Expr:
-    """One flat call, as the parser makes it."""
-    parts = [part for arg in args for part in (arg.args if isinstance(arg, Call) and arg.op == op else (arg,))]
-    return Call(op, tuple(parts))
 
 
 def _comparison(draw: Draw, variable: str) -> Expr:
@@ -124,7 +119,7 @@ def _condition(draw: Draw, names: list[str], correlated: bool) -> Expr:
         return _correlated(draw, first, second, _pick(draw, *names))
     if first == second or _pick(draw, True, True, False):
         return predicate(draw, first)
-    both = _join(_pick(draw, "and", "or"), predicate(draw, first), predicate(draw, second))
+    both = flat_call(_pick(draw, "and", "or"), [predicate(draw, first), predicate(draw, second)])
     return _pick(draw, both, both, Call("not", (both,)))
 
 
