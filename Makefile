@@ -16,6 +16,8 @@ PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 pytho
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 BIN := .venv/bin
 MAKEFLAGS += -j2
+# Without byte code on disk, each of the hundreds of processes that tests start would compile all sources again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test quick fuzz coverage lint warm bench dist hooks clean
 .DEFAULT_GOAL := help
