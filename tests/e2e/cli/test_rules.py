@@ -233,7 +233,7 @@ def test_bad_events_are_named_by_file_and_row(folder: Path) -> None:
         (["rules", "plant.rules", "-i", "events.jsonl", "--stream"], "--engine spark"),
         (["rules", "plant.rules", "-i", "events.jsonl", "--engine", "spark", "--once"], "--stream"),
         (["rules", "plant.rules", "-i", "events.jsonl", "--kind", "valu=number"], "did you mean `value`?"),
-        (["rules", "plant.rules", "--engine", "spark", "--stream", "-i", "kafka://h:1/t"], "say it of `area`"),
+        (["rules", "plant.rules", "--engine", "spark", "--stream", "-i", "kafka://h:1/t"], "give the kind of `area`"),
         (["detect", "plant.rules", "-i", "events.jsonl"], "ostinato rules"),
         (["explain", "plant.rules", "--svg", "a.svg"], "--svg"),
         (["explain", "-q", "T AS x", "--longest", "1 min"], "--longest"),
