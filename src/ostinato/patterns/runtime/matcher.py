@@ -1,4 +1,7 @@
-"""Drives the kernels: owns their arrays, answers their requests for steps and room, hands out chunks of matches."""
+"""Drives the kernels: owns their arrays, answers their requests for steps and room, hands out chunks of matches.
+
+There is a matcher for each kernel: direct.py, replay.py, ranked.py and correlated.py.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,8 @@ from ostinato.core.array_struct import ArrayStruct
 from ostinato.core.arrays import Bools, Int32, Int64
 from ostinato.patterns.automata.determinise import Config
 from ostinato.patterns.automata.tables import PlacedConfiguration, StepTables
-from ostinato.patterns.kernels import match, protocol
-from ostinato.patterns.kernels.layout import DirectState, MatcherState, SteppedState, Steps
+from ostinato.patterns.kernels import protocol
+from ostinato.patterns.kernels.layout import MatcherState, SteppedState, Steps
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.runtime.register_terms import TermEncoder
 
@@ -293,49 +296,6 @@ class Stepped(Matcher):
         place_all(self.tables, meta["placed"])
         super().load(meta, arrays)
         self.follow_tables()
-
-
-class Direct(Stepped):
-    """ALL, STRICT, and any strategy without a window: the machine reads every event once."""
-
-    KEYED = (*Stepped.KEYED, "key_config", "slots")
-    ARRAYS = ("cursor", *KEYED, "nodes")
-    STATE = DirectState
-    state: DirectState
-
-    def __init__(self, tables: StepTables, scope: Scope) -> None:
-        super().__init__(tables, scope, rows=0, key_config=np.zeros(0, np.int32))
-
-    def call(self) -> int:
-        return match.run(self.state)
-
-    def struct_of(self, name: str) -> tuple[ArrayStruct, str]:
-        return (self.state.steps, name) if name == "slots" else super().struct_of(name)
-
-    def grow_keys(self, more: int) -> None:
-        super().grow_keys(more)
-        state = self.state
-        state.key_config = extend(state.key_config, more, 0)
-        state.steps.slots = extend(state.steps.slots, more, protocol.NIL)
-        # Collecting visits every key, so there must be work enough between two collections.
-        while len(state.marks) < 2 * len(state.key_epoch):
-            self.grow_nodes()
-
-    def live_positions(self) -> Int64:
-        values = self.used_nodes()[::4]
-        return values[values >= 0] >> protocol.SYMBOL_BITS
-
-    def compact(self, low: int) -> None:
-        match.collect(self.state, low)
-
-    def live_keys(self) -> Bools:
-        live: Bools = np.zeros(len(self.state.key_epoch), np.bool_)
-        match.find_live(self.state, live)
-        return live
-
-    @property
-    def live(self) -> int:
-        return int(self.state.cursor[protocol.USED])
 
 
 def new_steps(tables: StepTables, rows: int) -> Steps:

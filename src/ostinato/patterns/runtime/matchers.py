@@ -10,7 +10,7 @@ from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.kernels.register_layout import CHOOSE_LAST, CHOOSE_NEXT, NO_CHOICE
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.runtime.bound_query import BoundQuery
-from ostinato.patterns.runtime.matcher import Direct, Matcher, Scope
+from ostinato.patterns.runtime.matcher import Matcher, Scope
 from ostinato.patterns.runtime.transition_tables import TransitionTables
 
 
@@ -33,4 +33,6 @@ def build_matcher(compiled: CompiledPattern, stream: BoundQuery, limits: Limits)
         from ostinato.patterns.runtime.replay import Replayed
 
         return Replayed(tables, scope)
+    from ostinato.patterns.runtime.direct import Direct
+
     return Direct(tables, scope)

@@ -13,6 +13,7 @@ import ostinato as ost
 from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.runtime import matcher as matcher_module
 from ostinato.patterns.runtime import ranked as ranked_module
+from ostinato.patterns.runtime.direct import Direct
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.runtime.ranked import Ranked
 from ostinato.patterns.runtime.replay import Replayed
@@ -144,7 +145,7 @@ def test_more_states_than_are_worth_it_end_in_replay() -> None:
         ("SELECT LAST * WHERE A AS x ; B AS y WITHIN 9 EVENTS", Ranked, "two halves"),
         ("SELECT LAST x WHERE A AS x ; B AS y WITHIN 9 EVENTS", Replayed, "replayed"),
         ("SELECT MAX * WHERE A AS x ; B+ WITHIN 9 EVENTS", Replayed, "replayed"),
-        ("SELECT NXT * WHERE A AS x ; B AS y", matcher_module.Direct, "total preorder"),
+        ("SELECT NXT * WHERE A AS x ; B AS y", Direct, "total preorder"),
     ],
 )
 def test_explain_says_how(text: str, kind: type[Any], said: str) -> None:

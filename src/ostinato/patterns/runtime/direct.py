@@ -1,0 +1,55 @@
+"""Drives the kernel that reads every event once (patterns/kernels/match.py)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ostinato.core.array_struct import ArrayStruct
+from ostinato.core.arrays import Bools, Int64
+from ostinato.patterns.automata.tables import StepTables
+from ostinato.patterns.kernels import match, protocol
+from ostinato.patterns.kernels.layout import DirectState
+from ostinato.patterns.runtime.matcher import Scope, Stepped, extend
+
+
+class Direct(Stepped):
+    """ALL, STRICT, and any strategy without a window: the machine reads every event once."""
+
+    KEYED = (*Stepped.KEYED, "key_config", "slots")
+    ARRAYS = ("cursor", *KEYED, "nodes")
+    STATE = DirectState
+    state: DirectState
+
+    def __init__(self, tables: StepTables, scope: Scope) -> None:
+        super().__init__(tables, scope, rows=0, key_config=np.zeros(0, np.int32))
+
+    def call(self) -> int:
+        return match.run(self.state)
+
+    def struct_of(self, name: str) -> tuple[ArrayStruct, str]:
+        return (self.state.steps, name) if name == "slots" else super().struct_of(name)
+
+    def grow_keys(self, more: int) -> None:
+        super().grow_keys(more)
+        state = self.state
+        state.key_config = extend(state.key_config, more, 0)
+        state.steps.slots = extend(state.steps.slots, more, protocol.NIL)
+        # Collecting visits every key, so there must be work enough between two collections.
+        while len(state.marks) < 2 * len(state.key_epoch):
+            self.grow_nodes()
+
+    def live_positions(self) -> Int64:
+        values = self.used_nodes()[::4]
+        return values[values >= 0] >> protocol.SYMBOL_BITS
+
+    def compact(self, low: int) -> None:
+        match.collect(self.state, low)
+
+    def live_keys(self) -> Bools:
+        live: Bools = np.zeros(len(self.state.key_epoch), np.bool_)
+        match.find_live(self.state, live)
+        return live
+
+    @property
+    def live(self) -> int:
+        return int(self.state.cursor[protocol.USED])
