@@ -30,7 +30,7 @@ from ostinato.cli import bench
 from ostinato.core.arrays import Float32, Int32
 from ostinato.forecast.chain.predictor import find_completions
 from ostinato.forecast.chain.waiting import waiting_times
-from ostinato.forecast.learn.truth import Truth
+from ostinato.forecast.learn.ground_truth import Truth
 from ostinato.forecast.model import ForecastModel
 from ostinato.forecast.score.evaluation import Contender, Evaluation, compare
 from ostinato.forecast.score.scores import Distances, count_outcomes, probability_within

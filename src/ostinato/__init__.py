@@ -166,7 +166,7 @@ def detect_many(queries: Mapping[str, PatternQuery], data: Any, /, **options: An
     pyarrow.Table, or a Spark DataFrame for a Spark DataFrame
         The column `query` names the query of each match; columns that its query does not have are NULL.
     """
-    from ostinato.patterns.many import detect_many
+    from ostinato.patterns.detect_many import detect_many
 
     return detect_many(queries, data, **options)
 

@@ -21,7 +21,7 @@ from ostinato.forecast.score.baselines import HIGHEST_ORDER
 from ostinato.forecast.score.interval_checks import check_holdout_intervals
 from ostinato.forecast.settings import Settings
 from ostinato.forecast.symbols.encoder import Symbols
-from ostinato.forecast.symbols.pace import PaceMeter
+from ostinato.forecast.symbols.event_spacing import PaceMeter
 from ostinato.forecast.symbols.reader import SymbolBatch, SymbolReader
 from ostinato.patterns.query import PatternQuery
 

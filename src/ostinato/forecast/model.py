@@ -19,10 +19,10 @@ from ostinato.core.options import bad_option
 from ostinato.errors import DataError, LimitError
 from ostinato.forecast.chain.predictor import Predictor, find_completions
 from ostinato.forecast.learn.drift import Drift, DriftAlarm
+from ostinato.forecast.learn.ground_truth import Truth
 from ostinato.forecast.learn.loss import log_loss
 from ostinato.forecast.learn.order import OrderChoice
 from ostinato.forecast.learn.statistics import HistoryStatistics
-from ostinato.forecast.learn.truth import Truth
 from ostinato.forecast.pattern import ForecastPattern
 from ostinato.forecast.score.baselines import baseline_trees, mean_rate
 from ostinato.forecast.score.calibrate import Calibration

@@ -13,7 +13,7 @@ from ostinato.core.arrays import Bools, Int32
 from ostinato.core.backends import is_spark_frame
 from ostinato.core.snapshot import Snapshot
 from ostinato.errors import DataError
-from ostinato.forecast.learn.truth import completions
+from ostinato.forecast.learn.ground_truth import completions
 from ostinato.forecast.score.columns import add_within, check_within, event_rows
 from ostinato.forecast.symbols.reader import SymbolBatch, SymbolReader
 

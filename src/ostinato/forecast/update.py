@@ -10,10 +10,10 @@ import numpy as np
 from ostinato.errors import LimitError
 from ostinato.forecast.chain.predictor import find_completions
 from ostinato.forecast.learn.drift import Drift, DriftAlarm, batch_losses
+from ostinato.forecast.learn.ground_truth import Truth
 from ostinato.forecast.learn.loss import log_loss
 from ostinato.forecast.learn.statistics import HistoryStatistics, StatisticsCollector
 from ostinato.forecast.learn.suffix_tree import learn_tree
-from ostinato.forecast.learn.truth import Truth
 from ostinato.forecast.score.interval_checks import IntervalChecks, check_holdout_intervals
 from ostinato.forecast.score.scores import interval_scores
 from ostinato.forecast.symbols.reader import SymbolBatch, SymbolReader

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from ostinato.documents.formats import Format
     from ostinato.documents.schema.model import Schema
     from ostinato.files.reader import OnError
+    from ostinato.xseq.document_answers import QueryRun
     from ostinato.xseq.options import DocumentSource, FrameOptions, ReadOptions
     from ostinato.xseq.paper.diagram import VPADiagram
-    from ostinato.xseq.run import QueryRun
 
 _READING = frozenset(("doctype", "encoding", "namespaces", "root", "record", "chunk_size"))
 _OTHERS = frozenset(("column", "format", "limits", "name", "on_error"))
@@ -149,8 +149,8 @@ class XSeqQuery:
         **options: Any,
     ) -> QueryRun:
         """`whole`: the answer will be one table, in order; without `texts` it is only counted."""
+        from ostinato.xseq.document_answers import DocumentAnswers, QueryRun
         from ostinato.xseq.inputs import resolve_documents
-        from ostinato.xseq.run import DocumentAnswers, QueryRun
 
         for option in options.keys() - _READING:
             raise bad_option("an option", option, f"one of {', '.join(sorted(_READING | _OTHERS))}")

@@ -11,12 +11,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ostinato.core.text.units import parse_duration
-from ostinato.core.window import Window
+from ostinato.core.window_clause import Window
 from ostinato.errors import LimitError, QueryError
 from ostinato.forecast.pattern import ForecastPattern
 from ostinato.forecast.symbols.automaton import SymbolAutomaton
 from ostinato.forecast.symbols.encoder import Symbols
-from ostinato.forecast.symbols.pace import PaceMeter
+from ostinato.forecast.symbols.event_spacing import PaceMeter
 from ostinato.forecast.symbols.reader import SymbolBatch, SymbolReader
 from ostinato.patterns.syntax.format import to_text
 from ostinato.patterns.syntax.nodes import Query, Segment

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.forecast.learn.truth import Truth, waits
+from ostinato.forecast.learn.ground_truth import Truth, waits
 from ostinato.forecast.score.scores import Binning, ForecastOutcomes, count_outcomes, interval_scores
 
 said = st.sampled_from([0.0, 0.05, 0.1, 0.3, 0.5, 0.7, 0.95, 1.0])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ostinato.forecast.chain.contexts import context_automaton
 from ostinato.forecast.chain.intervals import forecasts
 from ostinato.forecast.chain.product import product
-from ostinato.forecast.chain.track import track
+from ostinato.forecast.chain.state_tracking import track
 from ostinato.forecast.chain.waiting import waiting_times
 from ostinato.forecast.learn.suffix_tree import SuffixTree
 from ostinato.forecast.semantics import waiting as semantics

@@ -11,8 +11,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ostinato.core.expression_interpreter import passes
 from ostinato.core.expressions import variables
-from ostinato.core.interpret import passes
 from ostinato.patterns.semantics.cel import evaluate
 from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.nodes import Formula

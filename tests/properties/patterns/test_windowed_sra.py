@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ostinato.core.expression_interpreter import passes
 from ostinato.core.expressions import COMPARISONS, CURRENT, TRUE, Attribute, Call, Expr, Literal
-from ostinato.core.interpret import passes
 from ostinato.errors import LimitError
 from ostinato.patterns.sra.automaton import Automaton, SraRule
 from ostinato.patterns.sra.determinise import determinise, is_deterministic, powerset

@@ -12,8 +12,8 @@ from ostinato.documents.xml.tokeniser import XmlSource
 from ostinato.errors import QueryError
 from ostinato.xseq.limits import XSeqLimits
 from ostinato.xseq.plan.check import check
-from ostinato.xseq.runtime.buffered.anchor import Anchor
 from ostinato.xseq.runtime.buffered.evaluator import BufferedEvaluator
+from ostinato.xseq.runtime.buffered.kept_subtrees import Anchor
 from ostinato.xseq.runtime.rows import MatchRows, assemble_tables
 from ostinato.xseq.semantics.query import Matches, Row
 from ostinato.xseq.semantics.tree import read_xml

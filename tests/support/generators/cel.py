@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from ostinato.core.expressions import COMPARISONS, Attribute, Call, Expr, Literal, Variable
 from ostinato.core.text.build import flat_call
-from ostinato.core.window import Window
+from ostinato.core.window_clause import Window
 from ostinato.patterns.syntax import nodes
 from ostinato.patterns.syntax.nodes import Formula
 

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from ostinato.core.expressions import COMPARISONS, CURRENT, TRUE, Attribute, Call, Expr, transform
-from ostinato.core.window import Window
+from ostinato.core.window_clause import Window
 from ostinato.patterns.syntax.srem import nodes
 from ostinato.patterns.syntax.srem.nodes import Expression
 from support.generators.cel import SECOND, Row, predicate

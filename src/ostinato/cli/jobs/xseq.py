@@ -15,9 +15,9 @@ from ostinato.cli.report import Results, progress
 from ostinato.documents.sources import Document, DocumentFiles, DocumentRows
 from ostinato.files.reader import OnError
 from ostinato.viz.table import escape_control, format_count
+from ostinato.xseq.document_answers import AnswerBuffer, DocumentAnswers, UnreadInput
 from ostinato.xseq.limits import XSeqLimits
 from ostinato.xseq.query import XSeqQuery
-from ostinato.xseq.run import AnswerBuffer, DocumentAnswers, UnreadInput
 from ostinato.xseq.runtime.rows import answer_schema
 
 LIMITS = tuple(each.name for each in fields(XSeqLimits))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ostinato.documents.byte_source import ByteSource
 from ostinato.documents.chunked_source import ChunkedSource, SourceLimits
 from ostinato.documents.json.kernels import state as st
-from ostinato.documents.json.kernels.hoist import hoist
+from ostinato.documents.json.kernels.attributes_first import hoist
 from ostinato.documents.json.kernels.lines import count_characters, count_lines, line_end, line_start
 from ostinato.documents.json.kernels.scan import scan
 from ostinato.documents.json.messages import explain_fault

@@ -8,15 +8,15 @@ from functools import cached_property
 import numpy as np
 
 from ostinato.core.arrays import Bools, Float32, Int32
+from ostinato.forecast.chain.completion_times import CompletionTimes, SecondsAhead, completion_times, seconds_ahead
 from ostinato.forecast.chain.intervals import Forecasts, forecasts
 from ostinato.forecast.chain.product import Product, product
-from ostinato.forecast.chain.seconds import CompletionTimes, SecondsAhead, completion_times, seconds_ahead
-from ostinato.forecast.chain.track import track, track_ages
+from ostinato.forecast.chain.state_tracking import track, track_ages
 from ostinato.forecast.chain.waiting import waiting_times
 from ostinato.forecast.learn.counts import Counts
 from ostinato.forecast.learn.gaps import Gaps
+from ostinato.forecast.learn.ground_truth import completions
 from ostinato.forecast.learn.suffix_tree import SuffixTree, learn_tree
-from ostinato.forecast.learn.truth import completions
 from ostinato.forecast.settings import Settings
 from ostinato.forecast.symbols.automaton import SymbolAutomaton
 from ostinato.forecast.symbols.reader import SymbolBatch

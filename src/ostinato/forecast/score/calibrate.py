@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ostinato.core.arrays import Float64, Int32, Int64
 from ostinato.core.arrow import read_only
-from ostinato.forecast.learn.truth import Truth
+from ostinato.forecast.learn.ground_truth import Truth
 
 _STEPS = 32  # from the promise to certainty
 _DECIDED = 0.5  # of the intervals must be decided by the data
@@ -133,7 +133,7 @@ def gather_evidence(
 
     Where intervals do not count events, `hits` has a bit per event and level: whether the interval held.
     """
-    from ostinato.forecast.kernels.truth import level_sums
+    from ostinato.forecast.kernels.ground_truth import level_sums
 
     known, covered = np.zeros(len(latest)), np.zeros(len(latest))
     events = (read_only(states), *truth.arrays(), read_only(hits))

@@ -15,7 +15,7 @@ import pyarrow as pa
 from ostinato.core.arrays import Float32, Float64, Int32
 from ostinato.errors import QueryError
 from ostinato.forecast.chain.intervals import forecasts
-from ostinato.forecast.learn.truth import Truth
+from ostinato.forecast.learn.ground_truth import Truth
 from ostinato.forecast.score.scores import (
     BINS,
     Binning,

@@ -10,10 +10,10 @@ import numpy as np
 
 from ostinato.core.arrays import Bools, Float64, Int32, Int64
 from ostinato.core.arrow import read_only
+from ostinato.forecast.chain.completion_times import seconds_ahead
 from ostinato.forecast.chain.intervals import forecasts
 from ostinato.forecast.chain.predictor import Predictor
-from ostinato.forecast.chain.seconds import seconds_ahead
-from ostinato.forecast.learn.truth import Truth, seconds_until
+from ostinato.forecast.learn.ground_truth import Truth, seconds_until
 from ostinato.forecast.score.calibrate import Ends, Evidence, gather_evidence, levels
 from ostinato.forecast.symbols.reader import SymbolBatch
 
@@ -75,7 +75,7 @@ class LevelIntervals:
 
     def hit_levels(self, ahead: Float64) -> Int64 | None:
         """Bit l: the next completion, so many seconds `ahead` of the event, fell into its span of level l."""
-        from ostinato.forecast.kernels.truth import hit_levels
+        from ostinato.forecast.kernels.ground_truth import hit_levels
 
         if self.earliest_seconds is None or self.latest_seconds is None:
             return None

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ostinato.core.arrays import Float32, Float64, Int32
 from ostinato.core.arrow import read_only
 from ostinato.errors import DataError
-from ostinato.forecast.learn.truth import Truth
+from ostinato.forecast.learn.ground_truth import Truth
 
 if TYPE_CHECKING:
     from ostinato.forecast.chain.intervals import Forecasts
@@ -170,7 +170,7 @@ def count_outcomes_by_band(
     weights: Float64 | None = None,
 ) -> list[ForecastOutcomes]:
     """The same for events of each band 0 … count - 1 (-1: of none)."""
-    from ostinato.forecast.kernels.truth import tally
+    from ostinato.forecast.kernels.ground_truth import tally
 
     _check_lengths(states, truth)
     weights = truth.weights(within) if weights is None else weights
@@ -226,7 +226,7 @@ def interval_scores(
     without one. It does not count if hardly any key goes on so long: then it could be seen to hold but not to fail.
     Winkler's score needs the completion itself; one beyond the horizon counts as one just beyond it.
     """
-    from ostinato.forecast.kernels import truth as kernels
+    from ostinato.forecast.kernels import ground_truth as kernels
 
     _check_lengths(states, truth)
     weights = truth.weights(horizon) if weights is None else weights

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ostinato.core.arrays import Bools, Int32, Int64
-from ostinato.core.columns.predicates import PredicateEncoder
+from ostinato.core.columns.event_codes import PredicateEncoder
 from ostinato.errors import LimitError
 from ostinato.forecast.pattern import ForecastPattern
 from ostinato.forecast.symbols.automaton import Explorer

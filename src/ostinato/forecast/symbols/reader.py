@@ -13,16 +13,16 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Bools, Float64, Int32, Int64
 from ostinato.core.clock import Clock
+from ostinato.core.columns.event_codes import PredicateEncoder
 from ostinato.core.columns.keys import KeyTable
-from ostinato.core.columns.predicates import PredicateEncoder
 from ostinato.core.events import column_kinds, time_order, to_arrow
 from ostinato.errors import DataError
 from ostinato.forecast.pattern import ForecastPattern
 from ostinato.forecast.symbols.age_grid import GridWalk
 from ostinato.forecast.symbols.encoder import Symbols
+from ostinato.forecast.symbols.event_spacing import bind_rows, window_clock
 from ostinato.forecast.symbols.exact_runs import Follower, ages
 from ostinato.forecast.symbols.outcomes import AgeTable, OutcomeTable
-from ostinato.forecast.symbols.pace import bind_rows, window_clock
 
 _UNKNOWN = -1
 _BY_LINES = "by lines: "  # before the names of arrays in what is saved

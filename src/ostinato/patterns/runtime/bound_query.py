@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Int32, Int64
 from ostinato.core.clock import Clock
+from ostinato.core.columns.event_codes import PredicateEncoder
 from ostinato.core.columns.keys import KeyTable
-from ostinato.core.columns.predicates import PredicateEncoder
 from ostinato.core.events import StreamColumns, column_kinds
 from ostinato.errors import DataError, Message, Option
 from ostinato.patterns.compile import CompiledPattern

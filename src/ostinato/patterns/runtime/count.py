@@ -20,8 +20,8 @@ from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.kernels import protocol
 from ostinato.patterns.kernels.count import count_runs, count_windows
 from ostinato.patterns.limits import Limits
+from ostinato.patterns.runtime.counting_maps import Cells, from_remainders, moduli
 from ostinato.patterns.runtime.direct import Direct
-from ostinato.patterns.runtime.linear_maps import Cells, from_remainders, moduli
 from ostinato.patterns.runtime.matcher import Events, Matcher, extend
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.plan.required_columns import required_attributes
 from ostinato.patterns.runtime.absence import WaitingMatches
-from ostinato.patterns.runtime.absence_tests import forget_cancelled
 from ostinato.patterns.runtime.answer import AnswerBuilder, cast_answer
 from ostinato.patterns.runtime.bound_query import BoundQuery
+from ostinato.patterns.runtime.correlated_absence import forget_cancelled
 from ostinato.patterns.runtime.distinct import Distinct
 from ostinato.patterns.runtime.history import History
 from ostinato.patterns.runtime.matchers import build_matcher

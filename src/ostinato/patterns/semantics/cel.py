@@ -14,8 +14,8 @@ from functools import cached_property
 from itertools import groupby, product
 from typing import Any
 
+from ostinato.core.expression_interpreter import Row, passes, to_instant
 from ostinato.core.expressions import TRUE, Expr, variables
-from ostinato.core.interpret import Row, passes, to_instant
 from ostinato.errors import DataError, QueryError
 from ostinato.patterns.syntax import nodes
 from ostinato.patterns.syntax import nodes as n

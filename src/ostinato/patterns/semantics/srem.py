@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ostinato.core.expression_interpreter import Row, passes
 from ostinato.core.expressions import CURRENT, Expr, to_text, variables
-from ostinato.core.interpret import Row, passes
 from ostinato.errors import DataError
 from ostinato.patterns.semantics.cel import to_nanoseconds
 from ostinato.patterns.syntax.srem.nodes import Concat, Either, Expression, Plus, SremPattern, Star, Test

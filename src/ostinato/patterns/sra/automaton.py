@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ostinato.core import expressions as ex
+from ostinato.core.expression_interpreter import Row
 from ostinato.core.expressions import Expr
-from ostinato.core.interpret import Row
 from ostinato.core.reachability import reachable_states
 from ostinato.errors import DataError, QueryError
 from ostinato.patterns.semantics.srem import Valuation, satisfies

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ostinato.core.expressions import Expr, literal_text, quote_name
 from ostinato.core.expressions import to_text as expr_text
 from ostinato.core.text.units import UNITS
-from ostinato.core.window import Window
+from ostinato.core.window_clause import Window
 from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.item_names import item_names
 from ostinato.patterns.syntax.nodes import Formula

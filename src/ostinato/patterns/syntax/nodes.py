@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
 from ostinato.core.expressions import NOWHERE, Expr
-from ostinato.core.window import Window
+from ostinato.core.window_clause import Window
 from ostinato.errors import Span
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from itertools import pairwise, product
 from typing import Any, TypeGuard
 
 from ostinato.core import expressions as ex
+from ostinato.core.expression_interpreter import evaluate_expression
 from ostinato.core.expressions import Expr
-from ostinato.core.interpret import evaluate_expression
 from ostinato.patterns.theory.attribute_kinds import Kinds, constant_kind
 from ostinato.patterns.theory.budget import Effort
 from ostinato.patterns.theory.comparisons import outcome_bit, sort_place

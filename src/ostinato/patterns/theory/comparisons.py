@@ -14,8 +14,8 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
+from ostinato.core.expression_interpreter import evaluate_expression, to_instant, written_decimal
 from ostinato.core.expressions import ARITHMETIC, NUMERIC_FUNCTIONS, Call, Expr, Literal
-from ostinato.core.interpret import evaluate_expression, to_instant, written_decimal
 from ostinato.patterns.theory.order_constraints import OrderConstraints
 
 TRUE, FALSE, NULL = 1, 2, 4  # outcomes of a test; a set of them is their sum

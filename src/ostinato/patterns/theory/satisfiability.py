@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from ostinato.core.expression_interpreter import evaluate_expression
 from ostinato.core.expressions import Call, Expr, Literal, transform
-from ostinato.core.interpret import evaluate_expression
 from ostinato.patterns.theory.assignments import Assignment, find_assignment
 from ostinato.patterns.theory.attribute_kinds import Kinds
 from ostinato.patterns.theory.attribute_kinds import attribute_kinds as kinds_of

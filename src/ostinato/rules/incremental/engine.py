@@ -21,9 +21,9 @@ from ostinato.errors import DataError, OstinatoError
 from ostinato.rules.algebra.bounds import SECOND
 from ostinato.rules.algebra.nodes import CelStream
 from ostinato.rules.incremental.migrate_state import migrate_state
+from ostinato.rules.incremental.schema_evolution import conform_rows, widen_events
 from ostinato.rules.incremental.steps import Derived, StepEvaluator
 from ostinato.rules.incremental.stream_binding import StreamBinding, UnboundProgram
-from ostinato.rules.incremental.widening import conform_rows, widen_events
 from ostinato.rules.plan.check import parse_and_check
 from ostinato.rules.relational.kinds import TERM, Attributes
 from ostinato.rules.runtime.bound_program import BoundProgram, ensure_type

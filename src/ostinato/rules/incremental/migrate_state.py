@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from ostinato.errors import DataError
+from ostinato.rules.incremental.schema_evolution import widen_column
 from ostinato.rules.incremental.steps import StepEvaluator
-from ostinato.rules.incremental.widening import widen_column
 from ostinato.rules.relational.kinds import REF, TERM, Kind
 from ostinato.rules.runtime.ingest import tag
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from ostinato.errors import DataError, Message, Option, QueryError, did_you_mean
 from ostinato.rules.algebra.nodes import CelStream
 from ostinato.rules.algebra.query_plan import plan_program
-from ostinato.rules.incremental.widening import check_signed, conform_rows, signed_type, widen_schema
+from ostinato.rules.incremental.schema_evolution import check_signed, conform_rows, signed_type, widen_schema
 from ostinato.rules.relational.kinds import TERM
 from ostinato.rules.runtime.bound_program import BoundProgram, bind_program
 from ostinato.rules.runtime.required_columns import RequiredColumns, empty_events

@@ -14,7 +14,7 @@ from ostinato.errors import DataError, Message, Option, did_you_mean
 from ostinato.rules.relational.kinds import DOCUMENT, REF, TERM, Attributes, Kind, logical_type
 from ostinato.rules.relational.match_plan import MatchPlan
 from ostinato.rules.relational.sql_names import ColumnNames
-from ostinato.rules.runtime.maps import check_maps, has_map, maps_to_dicts
+from ostinato.rules.runtime.map_columns import check_maps, has_map, maps_to_dicts
 from ostinato.rules.runtime.times import DEFAULT_TIME_TYPE, TimeColumns
 from ostinato.rules.terms.data import Child, DataTerm, from_canonical, from_row, to_json
 from ostinato.rules.terms.document import parse_document

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypedDict, Unpack
 
+from ostinato.core.expression_interpreter import evaluate_expression
 from ostinato.core.expressions import Call, Literal
-from ostinato.core.interpret import evaluate_expression
 from ostinato.errors import DataError, LimitError
 from ostinato.patterns.semantics.cel import to_nanoseconds
 from ostinato.rules.semantics.head_terms import TracedSubstitution, construct_terms, evaluate_value

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeVar
 
+from ostinato.core.expression_interpreter import evaluate_expression
 from ostinato.core.expressions import Expr, Variable, to_text, variables, walk
-from ostinato.core.interpret import evaluate_expression
 from ostinato.errors import DataError
 from ostinato.rules.semantics.simulation import Substitution
 from ostinato.rules.syntax import nodes as n

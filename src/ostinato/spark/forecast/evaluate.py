@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from ostinato.core.arrays import Bools, Float64, Int32, Int64
 from ostinato.errors import DataError, LimitError, OstinatoError
+from ostinato.forecast.learn.ground_truth import Truth, seconds_until
 from ostinato.forecast.learn.loss import log_loss
-from ostinato.forecast.learn.truth import Truth, seconds_until
 from ostinato.forecast.model import ForecastModel
 from ostinato.forecast.score.baselines import FULL, HIGHEST_ORDER, mean_rate
 from ostinato.forecast.score.evaluation import Contender, Evaluation, check_evaluation_options, compare

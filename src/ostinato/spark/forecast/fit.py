@@ -20,7 +20,7 @@ from ostinato.forecast.score.interval_checks import LevelIntervals, check_interv
 from ostinato.forecast.settings import Settings
 from ostinato.forecast.symbols.age_grid import Pace
 from ostinato.forecast.symbols.encoder import Symbols
-from ostinato.forecast.symbols.pace import PaceMeter
+from ostinato.forecast.symbols.event_spacing import PaceMeter
 from ostinato.spark.columns import column, spark_type
 from ostinato.spark.failures import unwrap_errors
 from ostinato.spark.forecast.columns import EventFrame, event_frame

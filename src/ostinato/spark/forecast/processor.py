@@ -19,7 +19,7 @@ from ostinato.core.reorder import ReleasedRows, ReorderBuffer
 from ostinato.core.snapshot import Snapshot
 from ostinato.errors import DataError
 from ostinato.forecast.scorer import Scorer
-from ostinato.spark.checkpoint import HEADER, check_header
+from ostinato.spark.checkpoint_header import HEADER, check_header
 from ostinato.spark.forecast.columns import sort_columns
 from ostinato.spark.forecast.task import ShippedModel, join_columns
 from ostinato.spark.packing import ROWS, pack, unpack

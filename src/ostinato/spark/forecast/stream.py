@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ostinato.spark.checkpoint import HEADER
+from ostinato.spark.checkpoint_header import HEADER
 from ostinato.spark.columns import column, spark_type
 from ostinato.spark.forecast.columns import EventFrame
 from ostinato.spark.forecast.processor import OUTPUT, ForecastProcessor, ScoringPlan

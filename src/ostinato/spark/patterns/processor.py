@@ -13,9 +13,9 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 
 from ostinato.core.options import OnLate
 from ostinato.core.reorder import ReorderBuffer
-from ostinato.patterns.many import fit_to_schema
+from ostinato.patterns.detect_many import fit_to_schema
 from ostinato.patterns.runtime.engine import Statistics
-from ostinato.spark.checkpoint import HEADER, check_header
+from ostinato.spark.checkpoint_header import HEADER, check_header
 from ostinato.spark.packing import LATE, ROWS, pack, unpack
 from ostinato.spark.patterns.checkpoint import BucketState, checkpoint_header
 from ostinato.spark.patterns.task import ShippedQuery

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from ostinato.errors import OstinatoError
-from ostinato.spark.checkpoint import HEADER
+from ostinato.spark.checkpoint_header import HEADER
 from ostinato.spark.columns import column, spark_type
 from ostinato.spark.frames import map_in_arrow
 from ostinato.spark.packing import BUCKET, LATE, PACKED, SPLIT, Pack, Unpack, bucket_column

@@ -20,9 +20,9 @@ from ostinato.spark.columns import column, spark_type
 from ostinato.spark.frames import map_in_arrow
 from ostinato.spark.rules.columns import label_column, to_answer
 from ostinato.spark.rules.prefilter import required_columns, required_rows
+from ostinato.spark.rules.rule_groups import key_hash, plan_units, unit_program
 from ostinato.spark.rules.sql import run_in_sql
 from ostinato.spark.rules.task import UNIT, UnitTask
-from ostinato.spark.rules.units import key_hash, plan_units, unit_program
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

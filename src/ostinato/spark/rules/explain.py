@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ostinato.rules.algebra.partition import describe_units
 from ostinato.spark.rules.detect import COLUMN_OPTIONS, bind, default_rule_buckets
-from ostinato.spark.rules.units import plan_units
+from ostinato.spark.rules.rule_groups import plan_units
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -16,11 +16,11 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from ostinato.errors import DataError
 from ostinato.rules.incremental.engine import RuleEngine, RuleOptions
-from ostinato.spark.checkpoint import HEADER, check_header
+from ostinato.spark.checkpoint_header import HEADER, check_header
 from ostinato.spark.packing import LATE, ROWS, pack, unpack
 from ostinato.spark.rules.checkpoint import STATE, SavedEngine
+from ostinato.spark.rules.rule_groups import conform_answer
 from ostinato.spark.rules.task import without_row
-from ostinato.spark.rules.units import conform_answer
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,13 +13,13 @@ from ostinato.errors import DataError, OstinatoError
 from ostinato.rules.incremental.engine import RuleOptions
 from ostinato.rules.runtime.bound_program import BoundProgram
 from ostinato.rules.runtime.ingest import LABEL
-from ostinato.spark.checkpoint import HEADER
+from ostinato.spark.checkpoint_header import HEADER
 from ostinato.spark.columns import arrow_schema, column, spark_type
 from ostinato.spark.frames import map_in_arrow
 from ostinato.spark.packing import BUCKET, LATE, PACKED, SPLIT, Pack, Unpack, bucket_column
 from ostinato.spark.rules.columns import label_column
 from ostinato.spark.rules.processor import COUNTS, FIRST, GIVEN, RuleDetector, RuleStreaming
-from ostinato.spark.rules.units import key_hash, plan_units, unit_program
+from ostinato.spark.rules.rule_groups import key_hash, plan_units, unit_program
 from ostinato.spark.session import use_rocksdb
 from ostinato.spark.watermark import add_watermark
 

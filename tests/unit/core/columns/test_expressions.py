@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostinato.core.columns.expressions import ColumnProgram
+from ostinato.core.expression_interpreter import evaluate_expression as declared
 from ostinato.core.expressions import Attribute, Call, Expr, Literal
-from ostinato.core.interpret import evaluate_expression as declared
 from ostinato.errors import DataError
 
 X = Attribute("~", "x")

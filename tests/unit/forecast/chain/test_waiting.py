@@ -13,7 +13,7 @@ import pytest
 import ostinato
 from ostinato.errors import LimitError
 from ostinato.forecast.chain.product import product
-from ostinato.forecast.chain.track import track
+from ostinato.forecast.chain.state_tracking import track
 from ostinato.forecast.chain.waiting import waiting_times
 from ostinato.forecast.learn.suffix_tree import SuffixTree
 from ostinato.forecast.symbols.automaton import SymbolAutomaton
@@ -73,7 +73,7 @@ def test_too_much_memory_is_an_error_that_says_what_to_lower() -> None:
 def test_the_kernels_do_the_same_without_compiling() -> None:
     paths = {"PYTHONPATH": str(Path(ostinato.__file__).parents[1]), "NUMBA_DISABLE_JIT": "1"}
     names = [f"{Path(__file__)}::{name}" for name in ("test_the_worked_example_of_figure_5",)]
-    seconds = str(Path(__file__).parent / "test_seconds.py") + "::test_constant_gaps_are_exact"
+    seconds = str(Path(__file__).parent / "test_completion_times.py") + "::test_constant_gaps_are_exact"
     run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *names, seconds]
     done = subprocess.run(run, env=os.environ | paths, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ostinato.forecast.chain.intervals import forecasts
-from ostinato.forecast.learn.truth import Truth
+from ostinato.forecast.learn.ground_truth import Truth
 from ostinato.forecast.score.baselines import mean_rate
 from ostinato.forecast.score.calibrate import NEVER, Calibration, Evidence, gather_evidence, levels
 from ostinato.forecast.score.scores import interval_scores

@@ -8,7 +8,7 @@ import pytest
 
 import ostinato as ost
 from ostinato.errors import QueryError
-from ostinato.forecast.learn.truth import Truth
+from ostinato.forecast.learn.ground_truth import Truth
 from ostinato.forecast.score.baselines import mean_rate
 from ostinato.forecast.score.evaluation import SCORES, Contender, Evaluation, compare
 from ostinato.forecast.score.scores import Distances

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ostinato.errors import DataError
-from ostinato.forecast.learn.truth import Truth
+from ostinato.forecast.learn.ground_truth import Truth
 from ostinato.forecast.score.scores import (
     Decisions,
     Distances,

@@ -15,7 +15,7 @@ import ostinato as ost
 from ostinato.core.clock import Clock
 from ostinato.forecast.pattern import ForecastPattern
 from ostinato.forecast.symbols.age_grid import Grid, GridWalk, Pace, choose_grid
-from ostinato.forecast.symbols.pace import PaceMeter
+from ostinato.forecast.symbols.event_spacing import PaceMeter
 
 pytestmark = pytest.mark.slow
 

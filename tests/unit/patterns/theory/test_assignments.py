@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostinato.core.interpret import evaluate_expression
+from ostinato.core.expression_interpreter import evaluate_expression
 from ostinato.patterns.syntax.srem import nodes
 from ostinato.patterns.syntax.srem.parse import parse
 from ostinato.patterns.theory.assignments import find_assignment

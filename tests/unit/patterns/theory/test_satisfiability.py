@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
+from ostinato.core.expression_interpreter import passes
 from ostinato.core.expressions import CURRENT, Attribute, Call, Expr, Literal
-from ostinato.core.interpret import passes
 from ostinato.patterns.syntax.srem.nodes import Concat, Test
 from ostinato.patterns.syntax.srem.parse import parse
 from ostinato.patterns.theory import satisfiability as satisfy

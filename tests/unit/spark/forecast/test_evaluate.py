@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from ostinato.forecast.chain.predictor import find_completions
-from ostinato.forecast.learn.truth import Truth
+from ostinato.forecast.learn.ground_truth import Truth
 from ostinato.forecast.score.interval_checks import LevelIntervals, check_holdout_intervals, check_intervals
 from ostinato.forecast.score.scores import count_outcomes as of_states
 from ostinato.forecast.score.scores import interval_scores, probability_within

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import ostinato as ost
 from ostinato.core.clock import Clock
-from ostinato.core.window import Window
+from ostinato.core.window_clause import Window
 from ostinato.patterns.compile import compile_text
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.syntax.format import to_text

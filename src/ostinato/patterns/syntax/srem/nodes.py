@@ -12,7 +12,7 @@ from typing import cast
 
 from ostinato.core import expressions as expr
 from ostinato.core.expressions import CURRENT, FALSE, NOWHERE, TRUE, Expr, quote_name, variables
-from ostinato.core.window import Window
+from ostinato.core.window_clause import Window
 from ostinato.errors import Span
 
 

@@ -1,6 +1,6 @@
 """The evaluator for every query: what has to be seen at once is kept, as tokens and bytes, until it is complete.
 
-anchor.py finds in the query what that is: subtrees that can be evaluated on their own, or the whole document.
+kept_subtrees.py finds in the query what that is: subtrees that can be evaluated on their own, or the whole document.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from ostinato.documents.tokens import Names, Tokens
 from ostinato.xseq.kernels.tree.build import count_nodes
 from ostinato.xseq.kernels.tree.outline import BEGUN, DEPTH, ENDED, INSIDE, REGIONS, Outline, Stack, find, outlined
 from ostinato.xseq.limits import XSeqLimits
-from ostinato.xseq.runtime.buffered.anchor import Anchor, find_anchor
 from ostinato.xseq.runtime.buffered.forest import Forest, Matches, SubtreeTokens
+from ostinato.xseq.runtime.buffered.kept_subtrees import Anchor, find_anchor
 from ostinato.xseq.runtime.buffered.output import ForestOutput
 from ostinato.xseq.runtime.buffered.store import SubtreeStore
 from ostinato.xseq.runtime.buffered.tables import TreeTables, build_tree_tables

@@ -18,7 +18,7 @@ from ostinato.core.conditions import Condition
 from ostinato.core.expressions import Expr
 from ostinato.core.text.grammar import MAX_DEPTH
 from ostinato.core.text.units import UNITS, parse_duration
-from ostinato.core.window import Window
+from ostinato.core.window_clause import Window
 from ostinato.errors import QueryError, Span
 from ostinato.patterns.syntax import format
 from ostinato.patterns.syntax import nodes as n

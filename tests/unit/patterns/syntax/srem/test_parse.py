@@ -10,7 +10,7 @@ import pytest
 
 from ostinato.core.expressions import CURRENT, TRUE, Attribute, Call, Expr, Literal
 from ostinato.core.text.grammar import MAX_DEPTH
-from ostinato.core.window import Window
+from ostinato.core.window_clause import Window
 from ostinato.errors import QueryError
 from ostinato.patterns.syntax.srem import nodes as n
 from ostinato.patterns.syntax.srem.nodes import Expression

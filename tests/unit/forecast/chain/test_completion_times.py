@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from ostinato.forecast.chain.completion_times import completion_times, seconds_ahead
 from ostinato.forecast.chain.intervals import forecasts
 from ostinato.forecast.chain.product import Product, product
-from ostinato.forecast.chain.seconds import completion_times, seconds_ahead
 from ostinato.forecast.chain.waiting import waiting_times
 from ostinato.forecast.learn.gaps import Gaps, count_gaps
 from ostinato.forecast.learn.suffix_tree import SuffixTree

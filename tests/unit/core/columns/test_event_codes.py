@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostinato.core.columns import predicates
-from ostinato.core.columns.predicates import PredicateEncoder
+from ostinato.core.columns import event_codes
+from ostinato.core.columns.event_codes import PredicateEncoder
 from ostinato.core.conditions import Condition
 from ostinato.core.expressions import Attribute, Call, Expr, Literal
 
@@ -201,7 +201,7 @@ def test_any_number_of_conditions(count: int) -> None:
 
 
 def test_tables_longer_than_a_slice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(predicates, "SLICE", 64)
+    monkeypatch.setattr(event_codes, "SLICE", 64)
     rng = np.random.default_rng(1)
     values, types = rng.integers(0, 9, 1000), rng.choice(["A", "B"], 1000)
     table = pa.table({"type": types, "v": values})

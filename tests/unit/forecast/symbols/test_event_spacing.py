@@ -10,7 +10,7 @@ import pytest
 
 from ostinato.forecast.pattern import ForecastPattern
 from ostinato.forecast.symbols.age_grid import Pace
-from ostinato.forecast.symbols.pace import PaceMeter
+from ostinato.forecast.symbols.event_spacing import PaceMeter
 
 BINDING: dict[str, Any] = {"time": "ts", "type": None, "order_by": ()}
 PATTERN = ForecastPattern.of("A ; B PARTITION BY k WITHIN 9 seconds")

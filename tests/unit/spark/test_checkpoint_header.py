@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ostinato.errors import DataError
-from ostinato.spark.checkpoint import check_header
+from ostinato.spark.checkpoint_header import check_header
 
 ONE = {"text": "A AS x PARTITION BY k", "language": "cel", "answer": "k: int64\nstart: int64"}
 TWO = {"text": "B AS y", "language": "cel", "answer": "start: int64"}

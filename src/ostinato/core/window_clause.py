@@ -1,4 +1,4 @@
-"""WITHIN: how far apart the events of a match may be."""
+"""WITHIN, as a query states it: how far apart the events of a match may be. Bounds are computed in clock.py."""
 
 from __future__ import annotations
 

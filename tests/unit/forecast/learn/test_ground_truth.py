@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ostinato.forecast.learn.truth import Truth, completions, seconds_until, waits
+from ostinato.forecast.learn.ground_truth import Truth, completions, seconds_until, waits
 from ostinato.forecast.score.scores import count_outcomes
 
 

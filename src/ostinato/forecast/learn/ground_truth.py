@@ -25,7 +25,7 @@ def completions(after: Int32, completes: Bools, symbols: Int32, keys: Int32 | No
 
     `states` has the state of each key and is updated.
     """
-    from ostinato.forecast.kernels.truth import mark_completions
+    from ostinato.forecast.kernels.ground_truth import mark_completions
 
     out = np.empty(len(symbols), np.bool_)
     tables = read_only(after), read_only(completes)
@@ -38,7 +38,7 @@ def completions(after: Int32, completes: Bools, symbols: Int32, keys: Int32 | No
 def waits(completes: Bools, keys: Int32 | None) -> tuple[Int32, Int32, Int32]:
     """Per event: how many events of its key until the next completion (0: none seen), and how many it has after it;
     and how many each key has in all."""
-    from ostinato.forecast.kernels.truth import count_waits
+    from ostinato.forecast.kernels.ground_truth import count_waits
 
     distinct = _distinct(keys)
     seen, last = np.zeros(distinct, np.int32), np.full(distinct, -1, np.int32)
@@ -49,7 +49,7 @@ def waits(completes: Bools, keys: Int32 | None) -> tuple[Int32, Int32, Int32]:
 
 def seconds_until(completes: Bools, keys: Int32 | None, seconds: Float64) -> Float64:
     """Per event the seconds until the next completion of its key; NaN where none is seen."""
-    from ostinato.forecast.kernels.truth import count_seconds
+    from ostinato.forecast.kernels.ground_truth import count_seconds
 
     found = np.empty(len(completes))
     last = np.full(_distinct(keys), np.nan)
@@ -107,7 +107,7 @@ class Truth:
 
         0: too few events are followed so far ahead. A few that count for all others would decide by chance alone.
         """
-        from ostinato.forecast.kernels.truth import count_ends
+        from ostinato.forecast.kernels.ground_truth import count_ends
 
         shape = (int(self.strata.max(initial=0)) + 1, horizon + 2)
         completed, ended = np.zeros(shape, np.int64), np.zeros(shape, np.int64)

@@ -57,7 +57,7 @@ class SecondsAhead:
 
 def seconds_ahead(completion: CompletionTimes, within: Float32, threshold: float) -> SecondsAhead:
     """`within` is the probability per state of a completion within the horizon."""
-    from ostinato.forecast.kernels.seconds import summarise_times
+    from ostinato.forecast.kernels.completion_times import summarise_times
 
     found = SecondsAhead(*(np.empty(len(completion.mass)) for _ in range(4)))
     summarise_times(
@@ -77,7 +77,7 @@ def seconds_ahead(completion: CompletionTimes, within: Float32, threshold: float
 
 def completion_times(product: Product, gaps: Gaps, horizon: int, *, max_bytes: int = 1 << 27) -> CompletionTimes:
     """Up to `horizon` mean gaps ahead. The more states there are, the coarser the grid, to stay within `max_bytes`."""
-    from ostinato.forecast.kernels.seconds import append, complete_times
+    from ostinato.forecast.kernels.completion_times import append, complete_times
 
     grids = _grids(gaps, horizon, max_bytes // (4 * product.states))
     kinds = gaps.kinds

@@ -16,7 +16,7 @@ def track(next: Int32, symbols: Int32, keys: Int32 | None, states: Int32) -> Int
 
     `states` has the state of each key and is updated.
     """
-    from ostinato.forecast.kernels.track import follow_keys, follow_one
+    from ostinato.forecast.kernels.state_tracking import follow_keys, follow_one
 
     found = np.empty(len(symbols), np.int32)
     after = read_only(next)
@@ -35,7 +35,7 @@ def track(next: Int32, symbols: Int32, keys: Int32 | None, states: Int32) -> Int
 
 def track_ages(product: Product, read: SymbolBatch, pattern_states: Int32, states: Int32) -> Int32:
     """The same where runs are followed one by one: `pattern_states` has the pattern state after each event, or -1."""
-    from ostinato.forecast.kernels.track import follow_ages
+    from ostinato.forecast.kernels.state_tracking import follow_ages
 
     found = np.empty(len(read.symbols), np.int32)
     keys = np.zeros(len(read.symbols), np.int32) if read.keys is None else read.keys

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ostinato.errors import DataError
-from ostinato.forecast.chain.track import track
+from ostinato.forecast.chain.state_tracking import track
 
 RING = np.array([[1, 0], [2, 0], [0, 0]], np.int32)
 

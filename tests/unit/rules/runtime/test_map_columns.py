@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from ostinato.errors import DataError
-from ostinato.rules.runtime.maps import check_maps, has_map, maps_to_dicts
+from ostinato.rules.runtime.map_columns import check_maps, has_map, maps_to_dicts
 
 KIND = pa.struct({"m": pa.list_(pa.map_(pa.string(), pa.int64()))})
 

@@ -10,7 +10,7 @@ import pytest
 
 import ostinato
 from ostinato.errors import OstinatoError
-from ostinato.patterns.many import fit_to_schema, joint_schema
+from ostinato.patterns.detect_many import fit_to_schema, joint_schema
 
 TABLE = pa.table({"ts": [1, 2], "type": ["A", "B"]})
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ostinato.core import interpret as values
+from ostinato.core import expression_interpreter as values
 from ostinato.core.expressions import OPERATORS, Attribute, Call, Expr, Literal
 
 
