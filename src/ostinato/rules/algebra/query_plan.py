@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import inf
 
 from ostinato.patterns.syntax.cel.parse import parse
-from ostinato.rules.algebra.bounds import DifferenceBounds, annotate_joins
+from ostinato.rules.algebra.difference_bounds import DifferenceBounds, annotate_joins
 from ostinato.rules.algebra.materialise import materialise
 from ostinato.rules.algebra.nodes import CelStream, Construct, Node, Plan, Stream
 from ostinato.rules.algebra.relevance import Relevance, temporal_relevance

@@ -18,8 +18,8 @@ from ostinato.core.events import to_arrow
 from ostinato.core.options import OnLate
 from ostinato.core.snapshot import Snapshot
 from ostinato.errors import DataError, OstinatoError
-from ostinato.rules.algebra.bounds import SECOND
 from ostinato.rules.algebra.nodes import CelStream
+from ostinato.rules.algebra.time_relations import SECOND
 from ostinato.rules.incremental.migrate_state import migrate_state
 from ostinato.rules.incremental.schema_evolution import conform_rows, widen_events
 from ostinato.rules.incremental.steps import Derived, StepEvaluator

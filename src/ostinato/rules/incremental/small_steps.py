@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 
 from ostinato.rules.algebra import nodes as cera
-from ostinato.rules.algebra.bounds import TIMERS
 from ostinato.rules.algebra.difference import difference
+from ostinato.rules.algebra.time_relations import TIMERS
 from ostinato.rules.relational.constant_comparisons import COMPARE, as_constant_comparison, is_comparable
 from ostinato.rules.relational.kinds import TERM, Attributes, Kind
 from ostinato.rules.relational.match_plan import MatchPlan

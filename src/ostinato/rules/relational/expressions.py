@@ -14,7 +14,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from ostinato.core.expressions import ARITHMETIC, COMPARISONS, LOGIC, STRING_FUNCTIONS, Call, Expr, Literal, Variable
-from ostinato.rules.algebra.bounds import RELATIONS
+from ostinato.rules.algebra.time_relations import RELATIONS
 from ostinato.rules.relational.dialects import Int64Arithmetic
 from ostinato.rules.relational.head_types import value_kind
 from ostinato.rules.relational.kinds import TERM, Kind, is_list, type_family

@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from ostinato.errors import QueryError
 from ostinato.rules.algebra import nodes as cera
-from ostinato.rules.algebra.bounds import SECOND, TIMERS, absolute_nanoseconds
 from ostinato.rules.algebra.difference import difference
+from ostinato.rules.algebra.time_relations import SECOND, TIMERS, absolute_nanoseconds
 from ostinato.rules.relational.expressions import (
     ExpressionSql,
     Sql,

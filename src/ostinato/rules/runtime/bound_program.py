@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 
 from ostinato.errors import QueryError
-from ostinato.rules.algebra.bounds import SECOND
 from ostinato.rules.algebra.nodes import CelStream, Match
 from ostinato.rules.algebra.query_plan import RulePlan, plan_program
+from ostinato.rules.algebra.time_relations import SECOND
 from ostinato.rules.relational.operators import SqlGenerator
 from ostinato.rules.relational.plan_types import infer_types, output_schema
 from ostinato.rules.relational.sql_program import SqlProgram

@@ -1,8 +1,10 @@
-"""What a stream of rules keeps in Spark's state store: for each bucket of a unit, a snapshot of its engine."""
+"""What a stream of rules keeps in Spark's state store: for each bucket of a unit a snapshot of its
+engine, and what the checkpoint was started with."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from pyspark.sql.types import BinaryType, StructField, StructType
@@ -10,6 +12,15 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 from ostinato.core.snapshot import Snapshot
 
 STATE = StructType([StructField("held", BinaryType())])
+
+
+def checkpoint_header(buckets: int, text: str, output: object, *, late: bool) -> dict[str, Any]:
+    """What a checkpoint must have been started with to go on from it, as plain data.
+
+    `late`: whether rows that come too late are given in a column of their own.
+    """
+    rules = {"text": text, "language": "rules", "answer": str(output)}
+    return {"buckets": buckets, "late": late, "queries": {"rules": rules}}
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from ostinato.errors import DataError
 from ostinato.rules.incremental.engine import RuleEngine, RuleOptions
 from ostinato.spark.checkpoint_header import HEADER, check_header
 from ostinato.spark.packing import LATE, ROWS, pack, unpack
-from ostinato.spark.rules.checkpoint import STATE, SavedEngine
+from ostinato.spark.rules.checkpoint import STATE, SavedEngine, checkpoint_header
 from ostinato.spark.rules.rule_groups import conform_answer
 from ostinato.spark.rules.task import without_row
 
@@ -48,11 +48,6 @@ class RuleStreaming:
     # How far, in milliseconds, Spark's watermark lies behind the latest row at most; None: nobody knows.
     delay: int | None = None
 
-    def definition(self) -> dict[str, Any]:
-        """What a checkpoint must have been started with to go on from it."""
-        rules = {"text": self.text, "language": "rules", "answer": str(self.output)}
-        return {"buckets": self.buckets, "late": self.options.on_late == "collect", "queries": {"rules": rules}}
-
     def engine(self, unit: int, saved: bytes | None) -> RuleEngine:
         options = replace(self.options, on_late="raise" if self.options.on_late == "raise" else "count")
         if saved is not None:
@@ -77,14 +72,18 @@ class RuleDetector(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:
         if key[0] == HEADER:
-            state = self.state.get()
-            self.state.update(
-                (check_header(bytes(state[0]) if state is not None else None, self.streaming.definition()),)
-            )
+            self._check_header()
             return
         schema = self.streaming.schema.append(pa.field(FIRST, pa.int32()))
         batches = [unpack(data, schema) for frame in rows for data in frame[ROWS]]
         yield from self._step(int(key[0]), pa.Table.from_batches(batches, schema), timerValues)
+
+    def _check_header(self) -> None:
+        """Whether this stream may go on from its checkpoint."""
+        streaming, state = self.streaming, self.state.get()
+        late = streaming.options.on_late == "collect"
+        now = checkpoint_header(streaming.buckets, streaming.text, streaming.output, late=late)
+        self.state.update((check_header(bytes(state[0]) if state is not None else None, now),))
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[pd.DataFrame]:
         # Spark takes away a timer that went off.

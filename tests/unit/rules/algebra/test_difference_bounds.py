@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from math import inf
 
-import pytest
-
 from ostinato.rules.algebra import nodes as cera
-from ostinato.rules.algebra.bounds import SECOND, DifferenceBounds, absolute_nanoseconds, annotate_joins
+from ostinato.rules.algebra.difference_bounds import DifferenceBounds, annotate_joins
+from ostinato.rules.algebra.time_relations import SECOND
 from ostinato.rules.algebra.translate import translate
 from ostinato.rules.plan.normal_form import normalise
 from ostinato.rules.syntax.parse import parse
@@ -56,11 +55,3 @@ def test_joins_are_annotated_with_the_nearest_times() -> None:
     (join,) = [each for each in cera.walk(annotate_joins(node, bounds)) if isinstance(each, cera.Join)]
     assert join.near == cera.Near(("i", "end"), ("j", "begin"), 0, 0)
     assert join.keep_left == (cera.RelevanceBound("j", ((("i", "end"), 4 * SECOND),)),)
-
-
-@pytest.mark.parametrize(
-    ("moment", "expected"),
-    [(3, 3 * SECOND), (0.1, SECOND // 10), ("1970-01-01T00:00:01", SECOND), ("1970-01-01T01:00+01:00", 0)],
-)
-def test_absolute_times(moment: float | str, expected: int) -> None:
-    assert absolute_nanoseconds(moment) == expected
