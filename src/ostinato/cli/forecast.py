@@ -245,8 +245,8 @@ def forecast(
         if not stream and (once or checkpoint):
             usage("--once and --checkpoint are for --stream")
         from ostinato.cli.jobs.spark.events import SparkJob
-        from ostinato.cli.jobs.spark.forecast import ForecastQuery
         from ostinato.forecast.viz.table import narrow_forecasts
+        from ostinato.spark.forecast.query import ForecastQuery
 
         query = ForecastQuery(found, alert, whole, ahead)
         job = SparkJob(query, files, master, kinds, on_error.value, noun=NOUN, shorten=narrow_forecasts)

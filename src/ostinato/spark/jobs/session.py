@@ -16,7 +16,9 @@ from ostinato.spark.failures import describe_failure
 from ostinato.spark.session import session
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    # The command line names these types, and may not import pyspark.
+    from pyspark.sql import DataFrame as DataFrame
+    from pyspark.sql import SparkSession as SparkSession
 
 _HIDE_TRACEBACK = "spark.sql.execution.pyspark.udf.hideTraceback.enabled"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,3 +64,11 @@ def plain_columns(rows: DataFrame) -> list[str]:
     from pyspark.sql.types import ArrayType, MapType, StructType
 
     return [each.name for each in rows.schema.fields if not isinstance(each.dataType, ArrayType | MapType | StructType)]
+
+
+def to_json_lines(rows: DataFrame) -> Iterator[str]:
+    """Every row as a JSON object, on the driver."""
+    from pyspark.sql import functions as f
+
+    for (line,) in rows.select(f.to_json(f.struct("*"))).collect():
+        yield line

@@ -18,13 +18,21 @@ from ostinato.patterns.query import PatternQuery
 from ostinato.spark.jobs.follow import MicroBatch, follow
 from ostinato.spark.jobs.read import CSV, EventFiles
 from ostinato.spark.jobs.session import job_session
-from ostinato.spark.jobs.write import check_output, flatten_for, output_format, plain_columns, write_folder
+from ostinato.spark.jobs.write import (
+    check_output,
+    flatten_for,
+    output_format,
+    plain_columns,
+    to_json_lines,
+    write_folder,
+)
 from ostinato.spark.kafka import Topic
 from ostinato.viz.table import SHOWN, format_count, terminal_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+
+    from ostinato.spark.jobs.session import DataFrame, SparkSession
 
 
 class SupportsDetect(Protocol):
@@ -164,7 +172,5 @@ def _print_first(rows: DataFrame, noun: str, shorten: Callable[[pa.Table], pa.Ta
 
 
 def _print_lines(rows: DataFrame, _: int) -> None:
-    from pyspark.sql import functions as f
-
-    for (line,) in rows.select(f.to_json(f.struct("*"))).collect():
+    for line in to_json_lines(rows):
         print(line, flush=True)

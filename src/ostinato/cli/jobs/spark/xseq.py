@@ -15,7 +15,7 @@ from ostinato.spark.xseq.detect import run_folder
 from ostinato.xseq.query import XSeqQuery
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from ostinato.spark.jobs.session import DataFrame, SparkSession
 
 
 @dataclass(frozen=True)
