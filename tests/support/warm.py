@@ -1,7 +1,7 @@
 """Compiles all kernels side by side: `python -m support.warm`, or `make warm`.
 
-Otherwise the first tests would do so, each worker for itself. A kernel is compiled when its module is imported and kept
-on disk; where all are there already, this takes a few seconds.
+Otherwise the first tests would do so, each worker for itself. Some kernels are compiled when their module is imported,
+others when they are first called; all are kept on disk, and where they are there already this takes a few seconds.
 """
 
 from __future__ import annotations
@@ -10,53 +10,80 @@ import importlib
 import os
 import re
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
+import ostinato
 from support import paths
 
 SOURCE = paths.ROOT / "src"
 _KERNEL = re.compile(r"^@kernel\(", re.MULTILINE)
-# The longest first, each with kernels that no other calls; whatever is not below these comes last, in one go.
-LONG = [
-    "ostinato.xseq.kernels.one_pass.scan",
-    "ostinato.xseq.kernels.one_pass.bundles",
-    "ostinato.xseq.kernels.tree",
-    "ostinato.documents.xml",
-    "ostinato.documents.json",
-    "ostinato.patterns",
-    "ostinato.forecast",
-    "ostinato",
+TREE = [
+    "//a/parent::b",
+    "//a[b]",
+    "return $X@p, count($X) from /a /$Y \\$X (\\$X)* where $X@p > prev($X)@p",
 ]
+DOCUMENT = b"<a><b p='1'/><b p='2'/></a>"
+PATTERNS = [
+    "A AS x ; B AS y",
+    "A AS x ; B AS y WITHIN 2 EVENTS",
+    "SELECT NXT * WHERE A AS x ; B AS y + ; A AS z WITHIN 3 EVENTS",
+    "SELECT LAST * WHERE A AS x ; B AS y + ; A AS z",
+    "SELECT MAX * WHERE A AS x + ; B AS y WITHIN 3 EVENTS",
+    "A AS x ; B AS y FILTER x.v < y.v PARTITION BY k WITHIN 3 EVENTS",
+]
+EVENTS = [{"ts": place, "type": "AB"[place % 2], "v": place, "k": "k"} for place in range(12)]
+
+
+def run_trees() -> None:
+    for text in TREE:
+        ostinato.xseq(text).detect(DOCUMENT)
+
+
+def run_patterns() -> None:
+    for text in PATTERNS:
+        query = ostinato.cel(text)
+        query.detect(EVENTS)
+        query.count(EVENTS)
+
+
+# The longest first, each with kernels that no other calls, and what calls them; all other modules come last, in one go.
+JOBS: dict[str, Callable[[], None] | None] = {
+    "ostinato.xseq.kernels.one_pass.scan": None,
+    "ostinato.xseq.kernels.one_pass.bundles": None,
+    "ostinato.xseq.kernels.tree": run_trees,
+    "ostinato.patterns": run_patterns,
+    "ostinato.documents.xml": None,
+    "ostinato.documents.json": None,
+    "ostinato.forecast": None,
+    "ostinato": None,
+}
 
 
 def kernel_modules() -> list[str]:
-    paths_ = sorted(path for path in SOURCE.rglob("*.py") if _KERNEL.search(path.read_text(encoding="utf-8")))
-    return [".".join(path.relative_to(SOURCE).with_suffix("").parts) for path in paths_]
+    found = sorted(path for path in SOURCE.rglob("*.py") if _KERNEL.search(path.read_text(encoding="utf-8")))
+    return [".".join(path.relative_to(SOURCE).with_suffix("").parts) for path in found]
 
 
-def jobs() -> list[list[str]]:
-    left, found = kernel_modules(), []
-    for prefix in LONG:
-        found.append([module for module in left if f"{module}.".startswith(f"{prefix}.")])
-        left = [module for module in left if module not in found[-1]]
-    return [job for job in found if job]
-
-
-def compile_all(modules: list[str]) -> float:
+def compile_all(job: str) -> float:
+    """The seconds that a job took."""
     begin = time.perf_counter()
-    for module in modules:
-        importlib.import_module(module)
+    names = list(JOBS)
+    for module in kernel_modules():
+        if job == next(name for name in names if f"{module}.".startswith(f"{name}.")):
+            importlib.import_module(module)
+    if run := JOBS[job]:
+        run()
     return time.perf_counter() - begin
 
 
 def main() -> None:
     begin = time.perf_counter()
-    given = jobs()
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn"), max_tasks_per_child=1) as pool:
-        for job, seconds in zip(given, pool.map(compile_all, given), strict=True):
-            print(f"{seconds:6.1f} s  {job[0]}{f' and {len(job) - 1} more' if job[1:] else ''}", flush=True)
-    print(f"{len(kernel_modules())} modules with kernels are ready after {time.perf_counter() - begin:.1f} s")
+        for job, seconds in zip(JOBS, pool.map(compile_all, JOBS), strict=True):
+            print(f"{seconds:6.1f} s  {job}", flush=True)
+    print(f"kernels are ready after {time.perf_counter() - begin:.1f} s")
 
 
 if __name__ == "__main__":
