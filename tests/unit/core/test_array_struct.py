@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numba import int64
 
+from ostinato.core import array_struct
 from ostinato.core.array_struct import ArrayStruct, Field, StructField, ViewField, struct_type
 from ostinato.core.arrays import Float64, Int32, Int64
 from ostinato.core.jit import kernel
@@ -137,3 +138,8 @@ def test_the_type_changes_with_the_fields_so_that_no_cached_kernel_reads_another
         left = Field[Int64](np.int64, 1, "")
 
     assert struct_type(Same) != first
+
+
+def test_the_fast_way_to_the_address_is_the_documented_one() -> None:
+    values = np.arange(9)[3:]
+    assert array_struct._address(values) == array_struct._ask_address(values) == values.ctypes.data

@@ -26,7 +26,7 @@ from ostinato.patterns.runtime.bound_query import BoundQuery
 from ostinato.patterns.runtime.correlated_absence import forget_cancelled
 from ostinato.patterns.runtime.distinct import Distinct
 from ostinato.patterns.runtime.history import History
-from ostinato.patterns.runtime.matchers import build_matcher
+from ostinato.patterns.runtime.matcher_factory import build_matcher
 from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.strategies import select_matches
 from ostinato.patterns.syntax.nodes import event_types, repeated_variables
