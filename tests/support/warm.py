@@ -52,7 +52,7 @@ def run_patterns() -> None:
 JOBS: dict[str, Callable[[], None] | None] = {
     "ostinato.xseq.kernels.one_pass.scan": None,
     "ostinato.xseq.kernels.one_pass.bundles": None,
-    "ostinato.xseq.kernels.tree": run_trees,
+    "ostinato.xseq.kernels.buffered": run_trees,
     "ostinato.patterns": run_patterns,
     "ostinato.documents.xml": None,
     "ostinato.documents.json": None,

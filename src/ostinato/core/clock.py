@@ -1,30 +1,26 @@
 """Time, or any other attribute that never decreases, as int64 ticks in the same order.
 
-Kernels compare ticks and nothing else: an event that starts a match is within the window of a later event exactly
-when its tick is not below that event's lower bound, and lower bounds are computed here, in the column's own arithmetic.
+Kernels compare ticks and nothing else. Which ticks are in one window is computed in window_bounds.py.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.core.arrays import Float64, Int64
 from ostinato.errors import DataError, Message, Option, did_you_mean
 
-_MIN, _MAX = -(2**63), 2**63 - 1
-_SECOND = 10**9
-_UNITS = {"s": _SECOND, "ms": 10**6, "us": 10**3, "ns": 1}
-_BLOCK = 1 << 14  # floats at a time, so that all passes over them stay in the cache
+MIN_TICK, MAX_TICK = -(2**63), 2**63 - 1
+SECOND = 10**9
+_UNITS = {"s": SECOND, "ms": 10**6, "us": 10**3, "ns": 1}
 _EXACT_DIGITS = 18  # decimals of up to this many digits fit an int64 without their point
 
 
@@ -47,7 +43,7 @@ class Clock:
             raise DataError(f"there is no column `{column}`", fix=did_you_mean(column, schema.names))
         kind = schema.field(column).type
         clock = cls(column, kind.value_type if pa.types.is_dictionary(kind) else kind, attribute)
-        if clock._step is None:
+        if clock.step is None:
             use = "measure a window along" if attribute else "order events by"
             raise DataError(
                 f"cannot {use} `{column}`: its type is {kind}, not a timestamp, date or number",
@@ -59,7 +55,7 @@ class Clock:
         return clock
 
     @property
-    def _kind(self) -> Literal["moment", "integer", "decimal", "float"] | None:
+    def kind(self) -> Literal["moment", "integer", "decimal", "float"] | None:
         kind = self.type
         if (
             pa.types.is_timestamp(kind)
@@ -75,16 +71,16 @@ class Clock:
         return "float" if pa.types.is_floating(kind) or pa.types.is_decimal(kind) else None
 
     @property
-    def _step(self) -> Fraction | None:
+    def step(self) -> Fraction | None:
         """What one tick is worth, in the unit that windows are given in; None where the type has no ticks."""
-        window_unit = 1 if self.attribute else _SECOND
-        if self._kind == "moment":
+        window_unit = 1 if self.attribute else SECOND
+        if self.kind == "moment":
             day = pa.types.is_date32(self.type)
-            nanoseconds = 86_400 * _SECOND if day else _UNITS["ms" if pa.types.is_date64(self.type) else self.type.unit]
-            return Fraction(nanoseconds, _SECOND if self.attribute else 1)
-        if self._kind == "decimal":
+            nanoseconds = 86_400 * SECOND if day else _UNITS["ms" if pa.types.is_date64(self.type) else self.type.unit]
+            return Fraction(nanoseconds, SECOND if self.attribute else 1)
+        if self.kind == "decimal":
             return Fraction(Decimal(window_unit).scaleb(-self.type.scale))
-        return None if self._kind is None else Fraction(window_unit, 1)
+        return None if self.kind is None else Fraction(window_unit, 1)
 
     def ticks(self, column: pa.ChunkedArray | pa.Array, *, first_row: int = 0) -> Int64:
         """One tick per value, in the same order. NULL and NaN have no place in time: DataError with the row."""
@@ -103,7 +99,7 @@ class Clock:
             chunk = chunk.cast(self.type)
         if chunk.null_count:
             raise self._misplaced("NULL", first_row + pc.index(chunk.is_null(), True).as_py())
-        kind = self._kind
+        kind = self.kind
         if kind == "moment":
             return np.asarray(chunk.view(pa.int32() if chunk.type.bit_width == 32 else pa.int64()).to_numpy(), np.int64)
         if kind == "decimal":
@@ -112,10 +108,10 @@ class Clock:
             return halves[:, 0].copy()  # the low half holds all of it
         values = chunk.cast(pa.float64()).to_numpy() if pa.types.is_decimal(chunk.type) else chunk.to_numpy()
         if kind == "integer":
-            if values.dtype == np.uint64 and (values > _MAX).any():
-                place = int(np.argmax(values > _MAX))
+            if values.dtype == np.uint64 and (values > MAX_TICK).any():
+                place = int(np.argmax(values > MAX_TICK))
                 raise DataError(
-                    f"`{self.column}` is too large: {values[place]} is beyond {_MAX}",
+                    f"`{self.column}` is too large: {values[place]} is beyond {MAX_TICK}",
                     row=first_row + place,
                     fix="convert it to a float or a timestamp",
                 )
@@ -124,7 +120,7 @@ class Clock:
         missing = np.isnan(floats)
         if missing.any():
             raise self._misplaced("NaN", first_row + int(np.argmax(missing)))
-        return _to_ordered_ints(floats)
+        return to_ordered_ints(floats)
 
     def _misplaced(self, what: str, row: int) -> DataError:
         use = f"WITHIN … ON {self.column}" if self.attribute else "the order of events"
@@ -136,62 +132,31 @@ class Clock:
 
     def measure(self, ticks: Int64) -> Float64:
         """Ticks as numbers in the unit that windows are given in: nanoseconds along the time column."""
-        if self._kind == "float":
-            return _from_ordered_ints(ticks) * (1 if self.attribute else _SECOND)
-        assert self._step is not None
-        return np.asarray(ticks * float(self._step))
+        if self.kind == "float":
+            return from_ordered_ints(ticks) * (1 if self.attribute else SECOND)
+        assert self.step is not None
+        return np.asarray(ticks * float(self.step))
 
     def distance(self, first: Int64, last: Int64) -> Float64:
         """How far each last tick lies after the first one, in the unit that windows are given in."""
-        if self._kind == "float":
+        if self.kind == "float":
             with np.errstate(invalid="ignore"):
-                return (_from_ordered_ints(last) - _from_ordered_ints(first)) * (1 if self.attribute else _SECOND)
-        assert self._step is not None
+                return (from_ordered_ints(last) - from_ordered_ints(first)) * (1 if self.attribute else SECOND)
+        assert self.step is not None
         # As an unsigned number the difference is right even where it does not fit an int64.
-        return np.where(last < first, 0.0, (last - first).view(np.uint64) * float(self._step))
+        return np.where(last < first, 0.0, (last - first).view(np.uint64) * float(self.step))
 
     def to_pulses(self, ticks: Int64) -> Int64:
         """Ticks as whole numbers that can be subtracted, each a `pulse`; floats to nine digits after the point."""
-        if self._kind != "float":
+        if self.kind != "float":
             return ticks
-        return np.rint(_from_ordered_ints(ticks) * 1e9).clip(-(2.0**62), 2.0**62).astype(np.int64)
+        return np.rint(from_ordered_ints(ticks) * 1e9).clip(-(2.0**62), 2.0**62).astype(np.int64)
 
     @property
     def pulse(self) -> float:
         """How long a pulse is, in the unit that windows are given in."""
-        assert self._step is not None
-        return float(self._step if self._kind != "float" else Fraction(self._step, 10**9))
-
-    def lower_bounds(self, ticks: Int64, amount: float) -> Int64:
-        """For each tick t the least tick s with value(t) - value(s) <= amount."""
-        if self._kind == "float":
-            blocks = [
-                self._float_bounds(ticks[start : start + _BLOCK], amount) for start in range(0, len(ticks), _BLOCK)
-            ]
-            return np.concatenate([np.empty(0, np.int64), *blocks])
-        assert self._step is not None
-        reach = min(_exact_fraction(amount) // self._step, _MAX)
-        bounds = np.maximum(ticks, _MIN + reach)
-        bounds -= reach
-        return bounds
-
-    def upper_bound(self, tick: int, amount: float) -> int:
-        """About the last tick whose window of this size reaches back to `tick`."""
-        if self._kind == "float":
-            last = _from_ordered_ints(np.array([tick])) + float(amount) / (1 if self.attribute else _SECOND)
-            return int(_to_ordered_ints(last)[0])
-        assert self._step is not None
-        return _clamp(tick + int(_exact_fraction(amount) // self._step))
-
-    def _float_bounds(self, ticks: Int64, amount: float) -> Int64:
-        """Floats as numbers of seconds are taken to the nanosecond, so that 0.8 is within 100 ms of 0.7; attributes are
-        subtracted as they are. Either way rounding may put the bound a few floats off the plain difference."""
-        last = _from_ordered_ints(ticks)
-        if self.attribute:
-            return _least_float(last - amount, lambda first, at: last[at] - first <= amount)
-        with np.errstate(invalid="ignore", over="ignore"):
-            reached = np.rint(last * 1e9) - amount
-            return _least_float(reached / 1e9, lambda first, at: np.rint(first * 1e9) >= reached[at])
+        assert self.step is not None
+        return float(self.step if self.kind != "float" else Fraction(self.step, 10**9))
 
     def tick(self, value: Any) -> int:
         """The tick of a time that a user gives: a datetime, date, number, or numpy, pandas or Arrow scalar.
@@ -201,16 +166,16 @@ class Clock:
         number = value.as_py() if isinstance(value, pa.Scalar) else value
         if isinstance(number, np.number):
             number = number.item()
-        kind = self._kind
+        kind = self.kind
         if kind == "moment":
             return self._moment_tick(value)
         if isinstance(number, bool) or not isinstance(number, int | float | Decimal) or number != number:
             raise self._unfit(value)
         if kind == "float":
-            return int(_to_ordered_ints(np.array([float(number)]))[0])
+            return int(to_ordered_ints(np.array([float(number)]))[0])
         if number in (math.inf, -math.inf):
-            return _MAX if number > 0 else _MIN
-        return _clamp(_exact_fraction(number) * 10 ** (self.type.scale if kind == "decimal" else 0) // 1)
+            return MAX_TICK if number > 0 else MIN_TICK
+        return clamp(exact_fraction(number) * 10 ** (self.type.scale if kind == "decimal" else 0) // 1)
 
     def _moment_tick(self, value: Any) -> int:
         if hasattr(value, "to_datetime64"):
@@ -221,22 +186,22 @@ class Clock:
             raise self._unfit(value) from None
         if not scalar.is_valid or not (pa.types.is_timestamp(scalar.type) or pa.types.is_date(scalar.type)):
             raise self._unfit(value)
-        given, mine = Clock(self.column, scalar.type)._step, Clock(self.column, self.type)._step
+        given, mine = Clock(self.column, scalar.type).step, Clock(self.column, self.type).step
         assert given is not None and mine is not None
         count = scalar.cast(pa.int32() if scalar.type.bit_width == 32 else pa.int64()).as_py()
-        return _clamp(count * given // mine)
+        return clamp(count * given // mine)
 
     def _unfit(self, value: Any) -> DataError:
-        wanted = "a datetime or date" if self._kind == "moment" else "a number"
+        wanted = "a datetime or date" if self.kind == "moment" else "a number"
         return DataError(
             f"{value!r} is not a point in the time of this stream", fix=f"`{self.column}` is {self.type}: give {wanted}"
         )
 
     def values(self, ticks: Int64) -> pa.Array:
         """Ticks back as values of the column's type."""
-        kind = self._kind
+        kind = self.kind
         if kind == "float":
-            floats = _from_ordered_ints(ticks)
+            floats = from_ordered_ints(ticks)
             return (
                 pa.array(floats).cast(self.type, safe=False)
                 if pa.types.is_decimal(self.type)
@@ -256,36 +221,20 @@ def find_step_back(ticks: Int64, before: int) -> int | None:
     return int(np.argmax(back)) if back.any() else None
 
 
-def _exact_fraction(amount: float | Decimal) -> Fraction:
+def exact_fraction(amount: float | Decimal) -> Fraction:
     """A float as the number that was written: 0.1 is a tenth."""
     return Fraction(repr(float(amount))) if isinstance(amount, float) else Fraction(amount)
 
 
-def _clamp(tick: int) -> int:
-    return max(_MIN, min(_MAX, tick))
+def clamp(tick: int) -> int:
+    return max(MIN_TICK, min(MAX_TICK, tick))
 
 
-def _to_ordered_ints(values: Float64) -> Int64:
+def to_ordered_ints(values: Float64) -> Int64:
     """float64 as int64 in the same order; -0.0 becomes 0.0."""
     bits = (values + 0.0).view(np.int64)
-    return bits ^ ((bits >> 63) & _MAX)
+    return bits ^ ((bits >> 63) & MAX_TICK)
 
 
-def _from_ordered_ints(ticks: Int64) -> Float64:
-    return (ticks ^ ((ticks >> 63) & _MAX)).view(np.float64)
-
-
-def _least_float(guess: Float64, holds: Callable[[Float64, Any], npt.NDArray[np.bool_]]) -> Int64:
-    """The least float, near the guess, for which `holds(float, places)`: the guess may be a few floats off."""
-    lows = _to_ordered_ints(guess)
-    places = np.flatnonzero(np.isfinite(guess))
-    with np.errstate(invalid="ignore", over="ignore"):
-        for step, wanted in ((1, False), (-1, True)):  # up to the first that holds, then down to the last that does
-            moving = places
-            for _ in range(4):
-                tried = lows[moving] + min(step, 0)
-                moving = moving[holds(_from_ordered_ints(tried), moving) == wanted]
-                if not len(moving):
-                    break
-                lows[moving] += step
-    return lows
+def from_ordered_ints(ticks: Int64) -> Float64:
+    return (ticks ^ ((ticks >> 63) & MAX_TICK)).view(np.float64)

@@ -10,6 +10,7 @@ import pyarrow as pa
 from ostinato.core.arrays import Int64
 from ostinato.core.clock import Clock
 from ostinato.core.events import StreamColumns, time_order
+from ostinato.core.window_bounds import lower_bounds
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class ReorderBuffer:
             rows, positions, ticks = rows.filter(pa.array(on_time)), positions[on_time], ticks[on_time]
         if len(ticks) and self.lateness is not None:
             newest = ticks.max(keepdims=True)
-            bound = int(self.clock.lower_bounds(newest, self.lateness)[0]) if self.lateness else int(newest[0])
+            bound = int(lower_bounds(self.clock, newest, self.lateness)[0]) if self.lateness else int(newest[0])
             self.watermark = max(self.watermark, bound)
         return self._release(rows, positions), late
 

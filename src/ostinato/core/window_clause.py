@@ -1,4 +1,4 @@
-"""WITHIN, as a query states it: how far apart the events of a match may be. Bounds are computed in clock.py."""
+"""WITHIN, as a query states it: how far apart the events of a match may be. Bounds are computed in window_bounds.py."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import pyarrow.csv as arrow_csv
 
 from ostinato.errors import DataError
 from ostinato.files import text
-from ostinato.files.quotes import find_rows
+from ostinato.files.csv_rows import find_rows
 from ostinato.files.source import BadRow
 from ostinato.files.text import (
     WHOLE,

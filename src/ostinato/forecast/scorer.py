@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Bools, Int32
 from ostinato.core.backends import is_spark_frame
-from ostinato.core.snapshot import Snapshot
+from ostinato.core.snapshot_format import Snapshot
 from ostinato.errors import DataError
 from ostinato.forecast.learn.ground_truth import completions
 from ostinato.forecast.score.columns import add_within, check_within, event_rows

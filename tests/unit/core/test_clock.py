@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostinato.core.clock import Clock, find_step_back
+from ostinato.core.window_bounds import lower_bounds
 from ostinato.errors import DataError
 
 
@@ -80,7 +81,7 @@ def within(kind: pa.DataType, values: list[Any], amount: float, *, attribute: bo
     """For each value, which values are at or above its lower bound."""
     measured = clock(kind, attribute=attribute)
     ticks = measured.ticks(pa.array(values, kind))
-    return [[bool(tick >= low) for tick in ticks] for low in measured.lower_bounds(ticks, amount)]
+    return [[bool(tick >= low) for tick in ticks] for low in lower_bounds(measured, ticks, amount)]
 
 
 SECOND = 10**9
@@ -122,11 +123,11 @@ def test_attribute_windows_use_the_attributes_own_unit() -> None:
 
 def test_bounds_saturate() -> None:
     measured = clock(pa.int64(), attribute=True)
-    low = measured.lower_bounds(np.array([-(2**63), -5, 2**63 - 1]), 2**62)
+    low = lower_bounds(measured, np.array([-(2**63), -5, 2**63 - 1]), 2**62)
     assert low.tolist() == [-(2**63), -(2**62) - 5, 2**62 - 1]
-    assert measured.lower_bounds(np.array([0]), 1e300).tolist() == [-(2**63) + 1]
+    assert lower_bounds(measured, np.array([0]), 1e300).tolist() == [-(2**63) + 1]
     infinite = clock(pa.float64()).ticks(pa.array([-math.inf, 0.0, math.inf]))
-    assert clock(pa.float64()).lower_bounds(infinite, SECOND)[[0, 2]].tolist() == infinite[[0, 2]].tolist()
+    assert lower_bounds(clock(pa.float64()), infinite, SECOND)[[0, 2]].tolist() == infinite[[0, 2]].tolist()
 
 
 @settings(max_examples=60, deadline=None)

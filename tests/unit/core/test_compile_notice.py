@@ -10,7 +10,7 @@ import pytest
 
 from ostinato.core import compile_notice
 
-WALK, SCAN = "ostinato.xseq.kernels.tree.walk", "ostinato.xseq.kernels.one_pass.scan"
+WALK, SCAN = "ostinato.xseq.kernels.buffered.walk", "ostinato.xseq.kernels.one_pass.scan"
 
 
 @pytest.fixture(autouse=True)
@@ -33,8 +33,8 @@ def test_it_is_said_once_however_many_are_compiled(capsys: pytest.CaptureFixture
 
 
 def test_nothing_is_said_of_what_was_compiled_before(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "tree_0123").mkdir()
-    (tmp_path / "tree_0123" / "walk.run-1.py311.nbi").touch()
+    (tmp_path / "buffered_0123").mkdir()
+    (tmp_path / "buffered_0123" / "walk.run-1.py311.nbi").touch()
     compile_notice.announce_compilation(WALK, takes="a while")
     assert capsys.readouterr().err == ""
     compile_notice.announce_compilation(SCAN, takes="a while")  # another folder, where nothing was compiled

@@ -16,6 +16,7 @@ from ostinato.core.clock import Clock
 from ostinato.core.columns.event_codes import PredicateEncoder
 from ostinato.core.columns.keys import KeyTable
 from ostinato.core.events import column_kinds, time_order, to_arrow
+from ostinato.core.window_bounds import lower_bounds
 from ostinato.errors import DataError
 from ostinato.forecast.pattern import ForecastPattern
 from ostinato.forecast.symbols.age_grid import GridWalk
@@ -199,7 +200,7 @@ class SymbolReader:
         clock = self.walk.clock
         ticks = clock.ticks(rows[clock.column])
         ticks = ticks if order is None else ticks[order]
-        lows = clock.lower_bounds(ticks, window.amount)
+        lows = lower_bounds(clock, ticks, window.amount)
         _, _, completes = self.follower.follow(rows, order, codes, one_key, key_count, ticks, lows)
         steps, since, at = self.walk.advance(one_key, ticks, key_count)
         if self.by_lines is None:

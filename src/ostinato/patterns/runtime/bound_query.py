@@ -13,6 +13,7 @@ from ostinato.core.clock import Clock
 from ostinato.core.columns.event_codes import PredicateEncoder
 from ostinato.core.columns.keys import KeyTable
 from ostinato.core.events import StreamColumns, column_kinds
+from ostinato.core.window_bounds import lower_bounds
 from ostinato.errors import DataError, Message, Option
 from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.kernels import protocol
@@ -150,7 +151,7 @@ class BoundQuery:
         if self.ruler is None or window is None:
             return _NONE, _NONE
         ticks = self.ruler.ticks(rows[self.ruler.column])
-        lows = self.ruler.lower_bounds(ticks, window.amount)
+        lows = lower_bounds(self.ruler, ticks, window.amount)
         if order is not None:
             ticks, lows = ticks[order], lows[order]
         if window.kind == "attribute" and len(ticks):

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from ostinato.core.events import time_order, to_arrow
 from ostinato.core.reorder import ReleasedRows
+from ostinato.core.window_bounds import lower_bounds, upper_bound
 from ostinato.errors import DataError, LimitError, Message, Option, OstinatoError
 from ostinato.patterns.runtime.snapshot import load, save
 from ostinato.patterns.runtime.state import INCOMPLETE, EngineState
@@ -92,7 +93,7 @@ class Engine(EngineState):
         window = self.compiled.query.window
         if window is None or window.kind != "time" or stream.ruler is None:
             return table
-        self.low = max(self.low, int(stream.ruler.lower_bounds(np.array([tick]), window.amount)[0]))
+        self.low = max(self.low, int(lower_bounds(stream.ruler, np.array([tick]), window.amount)[0]))
         return table if self.waiting is None else pa.concat_tables([table, self._answer(self.waiting.until(self.low))])
 
     def due(self) -> Any:
@@ -109,7 +110,7 @@ class Engine(EngineState):
                 begun.append(int(self.waiting.starts.min()))
             if len(self.history.kept_positions):
                 begun.append(self.reorder.watermark)  # what was read so far can be forgotten one window later
-            ticks += [stream.ruler.upper_bound(tick, window.amount) for tick in begun]
+            ticks += [upper_bound(stream.ruler, tick, window.amount) for tick in begun]
         return stream.clock.values(np.array([min(ticks)]))[0].as_py() if ticks else None
 
     def flush(self) -> pa.Table:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ostinato.core.columns.keys import KeyTable
-from ostinato.core.snapshot import Snapshot
+from ostinato.core.snapshot_format import Snapshot
 from ostinato.patterns.compile import compile_text
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.runtime.matches import Matches

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from ostinato.core.arrays import Int64
 from ostinato.core.events import to_arrow
 from ostinato.core.options import OnLate
-from ostinato.core.snapshot import Snapshot
+from ostinato.core.snapshot_format import Snapshot
 from ostinato.errors import DataError, OstinatoError
 from ostinato.rules.algebra.nodes import CelStream
 from ostinato.rules.algebra.time_relations import SECOND

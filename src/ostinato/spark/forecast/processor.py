@@ -16,7 +16,7 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 
 from ostinato.core.clock import Clock
 from ostinato.core.reorder import ReleasedRows, ReorderBuffer
-from ostinato.core.snapshot import Snapshot
+from ostinato.core.snapshot_format import Snapshot
 from ostinato.errors import DataError
 from ostinato.forecast.scorer import Scorer
 from ostinato.spark.checkpoint_header import HEADER, check_header

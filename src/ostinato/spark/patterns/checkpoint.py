@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ostinato.core.options import OnLate
-from ostinato.core.snapshot import Snapshot
+from ostinato.core.snapshot_format import Snapshot
 from ostinato.errors import DataError
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.spark.patterns.task import ShippedQuery

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ostinato.core.clock import Clock
+from ostinato.core.window_bounds import lower_bounds
 from ostinato.patterns.compile import CompiledPattern
 from ostinato.spark.columns import column
 
@@ -137,7 +138,7 @@ def _reach(query: CompiledPattern, clock: Clock, cuts: list[int], sizes: dict[in
     windows = 2 if query.hides_variables else 1
     if window.kind == "time":
         for _ in range(windows):
-            begin = int(clock.lower_bounds(np.array([begin]), window.amount)[0])
+            begin = int(lower_bounds(clock, np.array([begin]), window.amount)[0])
         return begin
     # Over whole pieces, until they hold enough rows.
     place, rows = cuts.index(begin), 0

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from pyspark.sql.types import BinaryType, StructField, StructType
 
-from ostinato.core.snapshot import Snapshot
+from ostinato.core.snapshot_format import Snapshot
 
 STATE = StructType([StructField("held", BinaryType())])
 

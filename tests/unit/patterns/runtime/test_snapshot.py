@@ -8,7 +8,7 @@ import pytest
 
 import ostinato as ost
 from golden.snapshots.write import FOLDER, QUERIES, halves, stopped
-from ostinato.core.snapshot import VERSION
+from ostinato.core.snapshot_format import VERSION
 from ostinato.patterns.runtime.engine import Engine
 
 

@@ -15,7 +15,7 @@ from ostinato.cli.jobs.events import check_kinds
 from ostinato.cli.report import print_progress
 from ostinato.core.events import DEFAULT_TIME
 from ostinato.patterns.query import PatternQuery
-from ostinato.spark.jobs.follow import MicroBatch, follow
+from ostinato.spark.jobs.progress import MicroBatch, follow
 from ostinato.spark.jobs.read import CSV, EventFiles
 from ostinato.spark.jobs.session import job_session
 from ostinato.spark.jobs.write import (

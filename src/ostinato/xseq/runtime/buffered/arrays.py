@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.errors import LimitError
-from ostinato.xseq.kernels.tree.values import Values
+from ostinato.xseq.kernels.buffered.values import Values
 from ostinato.xseq.kernels.value_codes import BOTH, TEXT
 from ostinato.xseq.kernels.values import read_number
 

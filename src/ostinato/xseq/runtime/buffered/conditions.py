@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ostinato.xseq.kernels import value_codes as v
-from ostinato.xseq.kernels.tree.chains import Each
+from ostinato.xseq.kernels.buffered.chains import Each
 from ostinato.xseq.runtime.buffered.arrays import int32_array
 from ostinato.xseq.runtime.buffered.closed_paths import EXISTS
 from ostinato.xseq.syntax import nodes as n

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ostinato.core.arrow import read_only
 from ostinato.documents.tokens import Names, Tokens
-from ostinato.xseq.kernels.tree.build import count_nodes
-from ostinato.xseq.kernels.tree.outline import BEGUN, DEPTH, ENDED, INSIDE, REGIONS, Outline, Stack, find, outlined
+from ostinato.xseq.kernels.buffered.build import count_nodes
+from ostinato.xseq.kernels.buffered.outline import BEGUN, DEPTH, ENDED, INSIDE, REGIONS, Outline, Stack, find, outlined
 from ostinato.xseq.limits import XSeqLimits
 from ostinato.xseq.runtime.buffered.forest import Forest, Matches, SubtreeTokens
 from ostinato.xseq.runtime.buffered.kept_subtrees import Anchor, find_anchor

@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 from ostinato.core.arrow import read_only
 from ostinato.documents.tokens import Names
 from ostinato.errors import Limit, LimitError, Message
-from ostinato.xseq.kernels.tree import (
+from ostinato.xseq.kernels.buffered import (
     chains as tree_chains,
 )
-from ostinato.xseq.kernels.tree import (
+from ostinato.xseq.kernels.buffered import (
     checks as tree_checks,
 )
-from ostinato.xseq.kernels.tree import (
+from ostinato.xseq.kernels.buffered import (
     walk as tree_walk,
 )
-from ostinato.xseq.kernels.tree.build import Bytes, Tree, build, count_nodes
-from ostinato.xseq.kernels.tree.chains import Chains
-from ostinato.xseq.kernels.tree.checks import Search
-from ostinato.xseq.kernels.tree.values import MOST_STEPS, Sources, Values
-from ostinato.xseq.kernels.tree.walk import Dense, Frames, Memo, Out
+from ostinato.xseq.kernels.buffered.build import Bytes, Tree, build, count_nodes
+from ostinato.xseq.kernels.buffered.chains import Chains
+from ostinato.xseq.kernels.buffered.checks import Search
+from ostinato.xseq.kernels.buffered.values import MOST_STEPS, Sources, Values
+from ostinato.xseq.kernels.buffered.walk import Dense, Frames, Memo, Out
 from ostinato.xseq.kernels.value_codes import DEEPEST, NULL, NUMBER
 from ostinato.xseq.limits import XSeqLimits
 from ostinato.xseq.runtime.buffered.arrays import check_size, lengthen, new_hash_table, new_values, put_constant, zeros

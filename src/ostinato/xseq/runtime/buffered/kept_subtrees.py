@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ostinato.xseq.kernels.tree.checks import AGAIN, BACK, BEGIN, MARK, MEET
+from ostinato.xseq.kernels.buffered.checks import AGAIN, BACK, BEGIN, MARK, MEET
 from ostinato.xseq.runtime.buffered.tables import TreeTables
 from ostinato.xseq.syntax.nodes import Axis, Kind
 from ostinato.xseq.walk.automaton import Jump, Move, Walk

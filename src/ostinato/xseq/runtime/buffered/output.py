@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.xseq.kernels.tree import order as tree_order
-from ostinato.xseq.kernels.tree import walk as tree_walk
-from ostinato.xseq.kernels.tree.chains import Chains
+from ostinato.xseq.kernels.buffered import order as tree_order
+from ostinato.xseq.kernels.buffered import walk as tree_walk
+from ostinato.xseq.kernels.buffered.chains import Chains
 from ostinato.xseq.kernels.value_codes import BOTH, NUMBER, TEXT
 from ostinato.xseq.kernels.values import run_program
 from ostinato.xseq.runtime.buffered.arrays import Ints, new_hash_table, zeros

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ostinato.core.arrow import read_only
 from ostinato.documents.tokens import Tokens
 from ostinato.errors import Limit, LimitError, Message
-from ostinato.xseq.kernels.tree.values import gather, total
+from ostinato.xseq.kernels.buffered.values import gather, total
 from ostinato.xseq.limits import XSeqLimits
 from ostinato.xseq.runtime.buffered.forest import SubtreeTokens
 

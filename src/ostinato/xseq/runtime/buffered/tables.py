@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ostinato.xseq.kernels.tree.chains import Each, Work
-from ostinato.xseq.kernels.tree.checks import AGAIN, BACK, BEGIN, MARK, MEET, Auto, Checks
+from ostinato.xseq.kernels.buffered.chains import Each, Work
+from ostinato.xseq.kernels.buffered.checks import AGAIN, BACK, BEGIN, MARK, MEET, Auto, Checks
 from ostinato.xseq.runtime.buffered.arrays import int32_array, range_starts
 from ostinato.xseq.runtime.buffered.closed_paths import close_conditions, close_path
 from ostinato.xseq.runtime.buffered.conditions import ConditionLowering

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.core.jit import inlined, kernel
-from ostinato.xseq.kernels.tree.build import advance, passes
-from ostinato.xseq.kernels.tree.values import load
+from ostinato.xseq.kernels.buffered.build import advance, passes
+from ostinato.xseq.kernels.buffered.values import load
 from ostinato.xseq.kernels.values import run_program
 
 MARK, BACK, MEET, BEGIN, AGAIN = 10, 11, 12, 13, 14  # jumps, numbered after the axes

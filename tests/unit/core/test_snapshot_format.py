@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ostinato.core.snapshot import VERSION, Snapshot
+from ostinato.core.snapshot_format import VERSION, Snapshot
 from ostinato.errors import DataError
 
 SAVED = Snapshot(

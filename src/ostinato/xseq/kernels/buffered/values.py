@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.core.jit import inlined, kernel
-from ostinato.xseq.kernels.tree.build import advance
+from ostinato.xseq.kernels.buffered.build import advance
 from ostinato.xseq.kernels.values import read_number
 
 MOST_STEPS = 32  # of a reference like $X/a/b/text()

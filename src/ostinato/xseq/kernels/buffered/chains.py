@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.core.jit import inlined, kernel
-from ostinato.xseq.kernels.tree.values import load
+from ostinato.xseq.kernels.buffered.values import load
 from ostinato.xseq.kernels.values import compare, run_program
 
 
@@ -24,7 +24,7 @@ class Chains(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What moves write and test, as walk_tables.py lays it out."""
+    """What moves write and test, as walk/tables.py lays it out."""
 
     ops: NDArray[np.int32]
     move_ops: NDArray[np.int32]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ostinato.core.jit import kernel
-from ostinato.xseq.kernels.tree.chains import place_of
+from ostinato.xseq.kernels.buffered.chains import place_of
 
 
 @kernel()

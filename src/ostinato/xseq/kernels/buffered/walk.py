@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.core.jit import kernel
-from ostinato.xseq.kernels.tree.build import advance, passes
-from ostinato.xseq.kernels.tree.chains import all_hold, began, each_holds, mixed, place_of, remember
-from ostinato.xseq.kernels.tree.checks import check_holds, simply_holds
+from ostinato.xseq.kernels.buffered.build import advance, passes
+from ostinato.xseq.kernels.buffered.chains import all_hold, began, each_holds, mixed, place_of, remember
+from ostinato.xseq.kernels.buffered.checks import check_holds, simply_holds
 
 GROW_CHAINS, GROW_MEMO, GROW_FRAMES, GROW_OUT = 1, 2, 3, 4
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.files.quotes import UnclosedQuote, find_rows
+from ostinato.files.csv_rows import UnclosedQuote, find_rows
 
 fields = st.text(st.sampled_from('ab",\n'), max_size=5)
 

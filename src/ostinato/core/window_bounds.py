@@ -1,0 +1,73 @@
+"""Where windows begin and end: an event that starts a match is within the window of a later event exactly when its tick
+is not below that event's lower bound. Bounds are computed in the column's own arithmetic, inclusive on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ostinato.core.arrays import Float64, Int64
+from ostinato.core.clock import (
+    MAX_TICK,
+    MIN_TICK,
+    SECOND,
+    Clock,
+    clamp,
+    exact_fraction,
+    from_ordered_ints,
+    to_ordered_ints,
+)
+
+_BLOCK = 1 << 14  # floats at a time, so that all passes over them stay in the cache
+
+
+def lower_bounds(clock: Clock, ticks: Int64, amount: float) -> Int64:
+    """For each tick t the least tick s with value(t) - value(s) <= amount."""
+    if clock.kind == "float":
+        blocks = [_float_bounds(clock, ticks[start : start + _BLOCK], amount) for start in range(0, len(ticks), _BLOCK)]
+        return np.concatenate([np.empty(0, np.int64), *blocks])
+    assert clock.step is not None
+    reach = min(exact_fraction(amount) // clock.step, MAX_TICK)
+    bounds = np.maximum(ticks, MIN_TICK + reach)
+    bounds -= reach
+    return bounds
+
+
+def upper_bound(clock: Clock, tick: int, amount: float) -> int:
+    """About the last tick whose window of this size reaches back to `tick`."""
+    if clock.kind == "float":
+        last = from_ordered_ints(np.array([tick])) + float(amount) / (1 if clock.attribute else SECOND)
+        return int(to_ordered_ints(last)[0])
+    assert clock.step is not None
+    return clamp(tick + int(exact_fraction(amount) // clock.step))
+
+
+def _float_bounds(clock: Clock, ticks: Int64, amount: float) -> Int64:
+    """Floats as numbers of seconds are taken to the nanosecond, so that 0.8 is within 100 ms of 0.7; attributes are
+    subtracted as they are. Either way rounding may put the bound a few floats off the plain difference."""
+    last = from_ordered_ints(ticks)
+    if clock.attribute:
+        return _least_float(last - amount, lambda first, at: last[at] - first <= amount)
+    with np.errstate(invalid="ignore", over="ignore"):
+        reached = np.rint(last * 1e9) - amount
+        return _least_float(reached / 1e9, lambda first, at: np.rint(first * 1e9) >= reached[at])
+
+
+def _least_float(guess: Float64, holds: Callable[[Float64, Any], npt.NDArray[np.bool_]]) -> Int64:
+    """The least float, near the guess, for which `holds(float, places)`: the guess may be a few floats off."""
+    lows = to_ordered_ints(guess)
+    places = np.flatnonzero(np.isfinite(guess))
+    with np.errstate(invalid="ignore", over="ignore"):
+        for step, wanted in ((1, False), (-1, True)):  # up to the first that holds, then down to the last that does
+            moving = places
+            for _ in range(4):
+                tried = lows[moving] + min(step, 0)
+                moving = moving[holds(from_ordered_ints(tried), moving) == wanted]
+                if not len(moving):
+                    break
+                lows[moving] += step
+    return lows
