@@ -34,3 +34,9 @@ def test_docstrings_and_comments_name_files_that_are_there() -> None:
         if (missing := [path for path in MENTIONED.findall(source.read_text("utf-8")) if not is_there(path, source)])
     }
     assert wrong == {}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_lines_of_prose_are_at_most_120_characters(page: Path) -> None:
+    prose = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    assert [line for line in prose.splitlines() if len(line) > 120 and not line.lstrip().startswith("|")] == []

@@ -13,7 +13,8 @@ from datetime import UTC, date, datetime, time
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from ostinato.core.expressions import Attribute, Expr, Literal, Variable
+from ostinato.core.expressions import CURRENT, Attribute, Expr, Literal, Variable, to_text, variables
+from ostinato.errors import DataError
 
 Row = Mapping[str, Any]
 
@@ -21,6 +22,16 @@ Row = Mapping[str, Any]
 def passes(predicate: Expr, events: Mapping[str, Row]) -> bool:
     """Whether the predicate is TRUE (not FALSE, not NULL) where each variable stands for its event."""
     return evaluate_expression(predicate, events) is True
+
+
+def satisfies(test: Expr, row: Row, registers: Mapping[str, Row]) -> bool:
+    """(u, v) ⊨ φ (SRA paper, Definition 3.11): every register the test reads holds an event, and the test is TRUE."""
+    if not variables(test) <= {CURRENT, *registers}:
+        return False
+    try:
+        return passes(test, {**registers, CURRENT: row})
+    except TypeError as error:
+        raise DataError(f"`{to_text(test)}` does not fit the event {dict(row)}: {error}") from error
 
 
 def evaluate_expression(expr: Expr, events: Mapping[str, Row], kept: Callable[[Any], Any] = lambda found: found) -> Any:

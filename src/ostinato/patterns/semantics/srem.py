@@ -5,27 +5,16 @@ Nothing here is shared with the automata beyond the meaning of a single test: th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ostinato.core.expression_interpreter import Row, passes
-from ostinato.core.expressions import CURRENT, Expr, to_text, variables
+from ostinato.core.expression_interpreter import Row, satisfies
 from ostinato.errors import DataError
 from ostinato.patterns.semantics.cel import to_nanoseconds
 from ostinato.patterns.syntax.srem.nodes import Concat, Either, Expression, Plus, SremPattern, Star, Test
 
 # v (Definition 3.10): the position of the event that each written register holds, by register.
 Valuation = tuple[tuple[str, int], ...]
-
-
-def satisfies(test: Expr, row: Row, registers: Mapping[str, Row]) -> bool:
-    """(u, v) ⊨ φ (Definition 3.11): every register that the test reads holds an event, and the test is TRUE."""
-    if not variables(test) <= {CURRENT, *registers}:
-        return False
-    try:
-        return passes(test, {**registers, CURRENT: row})
-    except TypeError as error:
-        raise DataError(f"`{to_text(test)}` does not fit the event {dict(row)}: {error}") from error
 
 
 def accepts(expression: Expression, rows: Sequence[Row]) -> bool:

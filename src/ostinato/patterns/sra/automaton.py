@@ -11,14 +11,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ostinato.core import expressions as ex
-from ostinato.core.expression_interpreter import Row
+from ostinato.core.expression_interpreter import Row, satisfies
 from ostinato.core.expressions import Expr
 from ostinato.core.reachability import reachable_states
 from ostinato.errors import DataError, QueryError
-from ostinato.patterns.semantics.srem import Valuation, satisfies
 
 if TYPE_CHECKING:
     from ostinato.patterns.syntax.srem.nodes import Expression
+
+Valuation = tuple[tuple[str, int], ...]  # register -> position of the event that it holds, sorted
 
 
 @dataclass(frozen=True)

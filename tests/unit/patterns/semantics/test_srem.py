@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from ostinato.core.expression_interpreter import satisfies
 from ostinato.core.expressions import CURRENT, TRUE, Attribute, Call, Literal
 from ostinato.errors import DataError
-from ostinato.patterns.semantics.srem import accepts, detect, infer, satisfies
+from ostinato.patterns.semantics.srem import accepts, detect, infer
 from ostinato.patterns.syntax.srem.nodes import EMPTY, EPSILON, Star, Test
 from ostinato.patterns.syntax.srem.parse import parse
 
