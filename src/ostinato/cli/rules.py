@@ -182,10 +182,10 @@ def _read(program: RuleProgram) -> set[str]:
     from ostinato.rules.plan.normal_form import normalise
     from ostinato.rules.syntax.nodes import Bind, CelPattern, Element, Optional, QueryTerm
 
-    asked: list[QueryTerm] = []
+    terms: list[QueryTerm] = []
     for rule in normalise(program.program):
         for literal in (*rule.events, *rule.collects, *rule.negations):
             if not isinstance(literal, CelPattern) and literal.term.label in program.incoming:
-                asked += literal.term.children
-    inner = [term.term if isinstance(term, Bind | Optional) else term for term in asked]
+                terms += literal.term.children
+    inner = [term.term if isinstance(term, Bind | Optional) else term for term in terms]
     return {term.label for term in inner if isinstance(term, Element)}

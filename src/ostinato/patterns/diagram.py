@@ -58,8 +58,8 @@ class Diagram:
 
 def _tests(transition: Transition) -> str:
     """What a transition requires of the event, in the short form T[value > 40]."""
-    asked = transition.condition is not None or transition.test is not None
-    tests = [_short(transition.condition or Condition(), transition.test)] if asked else []
+    has_test = transition.condition is not None or transition.test is not None
+    tests = [_short(transition.condition or Condition(), transition.test)] if has_test else []
     tests += [f"not {_short(condition, None)}" for condition in transition.unless]
     tests += [f"not {_short(condition, test)}" for condition, test in transition.barred]
     return ", ".join(tests) or "any"

@@ -148,9 +148,9 @@ class PatternQuery:
         if is_spark_frame(data):
             options: dict[str, Any] = {"time": time, "type": type, "order_by": order_by, "limits": limits}
             return int(spark_backend().detect(self, data, events=False, **options).count())
-        from ostinato.patterns.runtime.count import count_whole
+        from ostinato.patterns.runtime.count import count_table
 
-        return count_whole(self.engine(time=time, type=type, order_by=order_by, limits=limits), data)
+        return count_table(self.engine(time=time, type=type, order_by=order_by, limits=limits), data)
 
     def engine(
         self,
@@ -194,8 +194,8 @@ class PatternQuery:
             "type": check_column_name("type", type),
             "order_by": check_column_names("order_by", order_by),
         }
-        told = (parse_delay(lateness), check_on_late(on_late), events, limits or Limits())
-        return Engine(self._compiled, EngineOptions(binding, *told))
+        settings = (parse_delay(lateness), check_on_late(on_late), events, limits or Limits())
+        return Engine(self._compiled, EngineOptions(binding, *settings))
 
     def columns(self) -> set[str] | None:
         """The columns the query reads besides time and type; None when it gives whole rows."""

@@ -74,8 +74,8 @@ class Topic:
             why = f.when(unread, f"no JSON object of {wanted}").otherwise(f"no time `{time}`")
             shown = f.regexp_replace(f.substring(f.coalesce("value", f.lit("NULL")), 1, 60), r"\s+", " ")
             place = f.format_string(f"topic {self.name}, partition %d, offset %d", "partition", "offset")
-            told = raised_text(place, ": ", why, ": ", shown, fix="--on-error skip leaves such messages out")
-            at = f.when(bad, f.raise_error(told).cast("timestamp")).otherwise(at)
+            failure = raised_text(place, ": ", why, ": ", shown, fix="--on-error skip leaves such messages out")
+            at = f.when(bad, f.raise_error(failure).cast("timestamp")).otherwise(at)
         return read.select(*((at if name == time else f.col("event")[name]).alias(name) for name in kinds))
 
 

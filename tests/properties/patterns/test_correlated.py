@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ostinato.errors import QueryError
-from ostinato.patterns.runtime.count import count_whole
+from ostinato.patterns.runtime.count import count_table
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.patterns.syntax.format import to_text
@@ -52,7 +52,7 @@ def test_any_batching_and_restart(query: Query, rows: list[Row], cut: int) -> No
 @settings(max_examples=30)
 @given(correlated_queries(), streams())
 def test_count(query: Query, rows: list[Row]) -> None:
-    assert count_whole(running(query), table(rows)) == len(expected(query, rows))
+    assert count_table(running(query), table(rows)) == len(expected(query, rows))
 
 
 @settings(max_examples=30)

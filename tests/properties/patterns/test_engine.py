@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ostinato.core.expressions import Attribute, Call
 from ostinato.patterns.plan.equality_partitions import partition_by_equalities
-from ostinato.patterns.runtime.count import count_whole
+from ostinato.patterns.runtime.count import count_table
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.nodes import Formula
@@ -99,7 +99,7 @@ def test_out_of_order_within_the_lateness_bound(query: n.Query, rows: list[Row],
 @settings(max_examples=45)
 @given(queries(**OPTIONS), streams())
 def test_count_is_the_number_of_rows(query: n.Query, rows: list[Row]) -> None:
-    assert count_whole(engine(query), table(rows)) == len(expected(query, rows))
+    assert count_table(engine(query), table(rows)) == len(expected(query, rows))
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])  # few can be tied
@@ -113,4 +113,4 @@ def test_equality_as_partitions(query: n.Query, rows: list[Row], cuts: list[int]
             running = Engine.restore(running.snapshot())
     found.append(running.flush())
     assert answer(query, found) == expected(query, rows)
-    assert count_whole(engine(query), table(rows)) == len(expected(query, rows))
+    assert count_table(engine(query), table(rows)) == len(expected(query, rows))

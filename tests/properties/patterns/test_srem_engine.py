@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostinato.patterns.compile import compile_pattern
-from ostinato.patterns.runtime.count import count_whole
+from ostinato.patterns.runtime.count import count_table
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.runtime.state import EngineOptions
 from ostinato.patterns.semantics.srem import detect
@@ -30,7 +30,7 @@ def segments(found: list[pa.Table]) -> list[tuple[int, int]]:
 @given(patterns(), alike_streams())
 def test_whole_stream(pattern: SremPattern, rows: list[Row]) -> None:
     assert segments([engine(pattern).run_batch(table(rows))]) == sorted(detect(pattern, rows, time="ts"))
-    assert count_whole(engine(pattern), table(rows)) == len(detect(pattern, rows, time="ts"))
+    assert count_table(engine(pattern), table(rows)) == len(detect(pattern, rows, time="ts"))
 
 
 @settings(max_examples=60)

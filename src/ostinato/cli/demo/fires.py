@@ -199,8 +199,10 @@ def _foresee(folder: Path, console: Console) -> list[tuple[str, str]]:
     learned = demo_cards.learn(history)
     seconds = time.perf_counter() - began
     learned.save(model, overwrite=True)
-    told = f"{len(history):,} card transactions with {learned.statistics.completions:,.0f} alarms, in {seconds:.1f} s"
-    _heading(console, "Learned", told, model)
+    summary = (
+        f"{len(history):,} card transactions with {learned.statistics.completions:,.0f} alarms, in {seconds:.1f} s"
+    )
+    _heading(console, "Learned", summary, model)
     timeline = demo_cards.best_timeline(later, learned.forecast(later))
     timeline.save(picture)
     _heading(console, timeline.title, "• a forecast, ━ of when the alarm will be, ▲ when it was", picture)

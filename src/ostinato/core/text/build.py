@@ -151,7 +151,7 @@ class SharedBuilder:
     def constant(self, span: Span, token: Token) -> Expr:
         return ex.Literal({"TRUE": True, "FALSE": False, "NULL": None}[token.type], span)
 
-    def whole(self, span: Span, name: Token) -> Expr:
+    def event_variable(self, span: Span, name: Token) -> Expr:
         return ex.Variable(unquote_name(name), span)
 
     def attribute(self, span: Span, variable: Token, name: Token) -> Expr:

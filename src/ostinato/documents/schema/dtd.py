@@ -150,7 +150,7 @@ def _model(name: str, model: str, every: frozenset[str], source: str) -> Element
     if "#PCDATA" in tokens:
         return element_type(any_order(frozenset(token for token in tokens if token not in ("#PCDATA", *"()|*,?+"))))
     reader = _ModelReader(name, tokens, source)
-    return element_type(reader.whole())
+    return element_type(reader.read())
 
 
 class _ModelReader:
@@ -160,7 +160,7 @@ class _ModelReader:
         self._name, self._tokens, self._source = name, tokens, source
         self._at = 0
 
-    def whole(self) -> Content:
+    def read(self) -> Content:
         content = self._particle(0)
         if self._at != len(self._tokens):
             raise self._wrong()

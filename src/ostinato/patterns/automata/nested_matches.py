@@ -44,7 +44,7 @@ def never_nested(transducer: Transducer) -> bool:
 
 def _together(one: Transition, other: Transition) -> bool:
     """Whether one event may take both transitions."""
-    asked = [t.condition for t in (one, other) if t.condition is not None]
+    conditions = [t.condition for t in (one, other) if t.condition is not None]
     refused = {condition for t in (one, other) for condition in t.unless}
-    implied = {*asked, *(Condition(condition.relation) for condition in asked), Condition()}
+    implied = {*conditions, *(Condition(condition.relation) for condition in conditions), Condition()}
     return not one.excludes(other) and refused.isdisjoint(implied)

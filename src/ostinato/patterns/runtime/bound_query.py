@@ -74,17 +74,17 @@ class BoundQuery:
     def with_new_types(self, schema: pa.Schema) -> pa.Schema | None:
         """The stream's schema with types for columns that held only NULL so far; None if there is no new type."""
         empty = [field.name for field in self.schema if pa.types.is_null(field.type) and field.name in schema.names]
-        learnt = {name: schema.field(name).type for name in empty if not pa.types.is_null(schema.field(name).type)}
-        if not learnt:
+        new_types = {name: schema.field(name).type for name in empty if not pa.types.is_null(schema.field(name).type)}
+        if not new_types:
             return None
-        if known := set(learnt) & set(self.key_columns):
+        if known := set(new_types) & set(self.key_columns):
             name = min(known)
             raise DataError(
                 f"`{name}` partitions the stream, but its type was not known so far", fix="give it a type first"
             )
-        return pa.schema([pa.field(field.name, learnt.get(field.name, field.type)) for field in self.schema])
+        return pa.schema([pa.field(field.name, new_types.get(field.name, field.type)) for field in self.schema])
 
-    def adopt_schema(self, schema: pa.Schema) -> None:
+    def migrate_schema(self, schema: pa.Schema) -> None:
         check_schema(self.compiled.query, column_kinds(schema))
         self.schema = schema
         if self.terms is not None:

@@ -96,7 +96,7 @@ class Correlated(Matcher):
             super().provide(status, events)
             self._follow_room()
 
-    def adopt(self, terms: TermEncoder | None) -> None:
+    def migrate_terms(self, terms: TermEncoder | None) -> None:
         assert terms is not None
         self.terms = terms
         self.transitions = self.transitions.over(terms.kinds)

@@ -40,8 +40,8 @@ def forget_cancelled(
 
     def fetch(node: Attribute) -> pa.Array:
         owner = bound.get(node.variable)
-        told = found if owner is None else history.rows(owner, [node.name])
-        return told[node.name].combine_chunks()
+        source = found if owner is None else history.rows(owner, [node.name])
+        return source[node.name].combine_chunks()
 
     first = np.searchsorted(events, waiting.matches.origins, side="right")
     last = np.searchsorted(lows[events], waiting.starts, side="right")

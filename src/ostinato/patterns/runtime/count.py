@@ -38,7 +38,7 @@ class OutOfOrder(DataError):
     """A batch goes behind an earlier one, so that only the whole stream can be put in order."""
 
 
-def count_whole(engine: Engine, data: Any) -> int:
+def count_table(engine: Engine, data: Any) -> int:
     """The number of rows `engine.run_batch(data)` would have."""
     rows = engine.conform(to_arrow(data))
     in_order = time_order(rows, engine.stream.binding) is None

@@ -105,12 +105,12 @@ class Engine(EngineState):
         if len(self.reorder.positions):
             ticks.append(int(stream.clock.ticks(self.reorder.rows[stream.clock.column]).min()))
         if window is not None and window.kind == "time" and stream.ruler is not None:
-            begun: list[int] = []
+            window_starts: list[int] = []
             if self.waiting is not None and len(self.waiting.starts):
-                begun.append(int(self.waiting.starts.min()))
+                window_starts.append(int(self.waiting.starts.min()))
             if len(self.history.kept_positions):
-                begun.append(self.reorder.watermark)  # what was read so far can be forgotten one window later
-            ticks += [upper_bound(stream.ruler, tick, window.amount) for tick in begun]
+                window_starts.append(self.reorder.watermark)  # what was read so far can be forgotten one window later
+            ticks += [upper_bound(stream.ruler, tick, window.amount) for tick in window_starts]
         return stream.clock.values(np.array([min(ticks)]))[0].as_py() if ticks else None
 
     def flush(self) -> pa.Table:

@@ -25,7 +25,7 @@ class History:
         self.batch: pa.Table = self.schema.empty_table()
         self.next_prune = _FEW
 
-    def adopt_schema(self, schema: pa.Schema) -> None:
+    def migrate_schema(self, schema: pa.Schema) -> None:
         """The same rows with other types, between batches."""
         self.schema = schema if schema.names else _BLANK
         self.kept, self.batch = self.kept.cast(self.schema), self.schema.empty_table()

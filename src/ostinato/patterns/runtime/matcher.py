@@ -175,7 +175,7 @@ class Matcher(ABC):
             assert status == protocol.NEED_STACK
             self.state.stack, self.state.path = double(self.state.stack), double(self.state.path)
 
-    def adopt(self, terms: TermEncoder | None) -> None:
+    def migrate_terms(self, terms: TermEncoder | None) -> None:
         """Columns that held only NULL have types now: that matters only where terms are compared."""
         assert terms is None
 

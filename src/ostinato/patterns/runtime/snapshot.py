@@ -42,8 +42,8 @@ def save(engine: EngineState) -> bytes:
         stream, history, reorder = engine.stream, engine.history, engine.reorder
         meta["minterms"] = stream.encoder.minterms
         meta["watermark"] = int(reorder.watermark)
-        meta["matcher"], held = engine.matcher.save()
-        arrays |= {f"matcher.{name}": array for name, array in held.items()}
+        meta["matcher"], matcher_arrays = engine.matcher.save()
+        arrays |= {f"matcher.{name}": array for name, array in matcher_arrays.items()}
         arrays |= {"history": history.kept_positions, "reorder": reorder.positions}
         arrays["last_tick"] = stream.last_tick.values
         tables |= {"schema": stream.schema.empty_table(), "history": history.kept, "reorder": reorder.rows}
@@ -83,8 +83,8 @@ def _fill(
     engine: EngineState, meta: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], tables: Mapping[str, pa.Table]
 ) -> None:
     stream = engine.stream
-    held = {name: arrays[f"matcher.{name}"] for name in engine.matcher.ARRAYS}
-    engine.matcher.load(meta["matcher"], held)
+    matcher_arrays = {name: arrays[f"matcher.{name}"] for name in engine.matcher.ARRAYS}
+    engine.matcher.load(meta["matcher"], matcher_arrays)
     stream.last_tick.values = arrays["last_tick"]
     engine.reorder.watermark = meta["watermark"]
     engine.reorder.rows, engine.reorder.positions = tables["reorder"], arrays["reorder"]

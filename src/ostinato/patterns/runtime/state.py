@@ -80,11 +80,11 @@ class EngineState:
     def conform(self, rows: pa.Table) -> pa.Table:
         """The rows with the columns and types of the stream; the first batch sets those."""
         if self._stream is None:
-            told = self.options.binding
-            names = {told["type"] or DEFAULT_TYPE, *told["order_by"], *required_attributes(self.compiled.query)}
-            self.bind(with_columns(rows, names, time=told["time"]))
+            columns = self.options.binding
+            names = {columns["type"] or DEFAULT_TYPE, *columns["order_by"], *required_attributes(self.compiled.query)}
+            self.bind(with_columns(rows, names, time=columns["time"]))
         elif rows.num_columns and (grown := self._stream.with_new_types(rows.schema)):
-            self._adopt(grown)
+            self._migrate_types(grown)
         return self.stream.align(rows) if rows.num_columns else self.stream.schema.empty_table()
 
     def bind(self, rows: pa.Table, *, minterms: Sequence[int] = ()) -> None:
@@ -116,11 +116,11 @@ class EngineState:
         self.reorder = ReorderBuffer(stream.clock, binding, rows.schema, self.options.lateness)
         self._stream = stream
 
-    def _adopt(self, schema: pa.Schema) -> None:
+    def _migrate_types(self, schema: pa.Schema) -> None:
         """Continue with types for columns that held only NULL so far."""
-        self.stream.adopt_schema(schema)
-        self.matcher.adopt(self.stream.terms)
-        self.history.adopt_schema(self._kept_columns(schema))
+        self.stream.migrate_schema(schema)
+        self.matcher.migrate_terms(self.stream.terms)
+        self.history.migrate_schema(self._kept_columns(schema))
         self.reorder.rows = self.reorder.rows.cast(schema)
         self._nothing = self._no_matches(schema)
 
@@ -176,10 +176,10 @@ class EngineState:
 
     def _with_places(self, rows: pa.Table, order: Int64 | None, ticks: Int64) -> pa.Table:
         as_given = order if order is not None else slice(None)
-        told = {_PLACE: np.arange(self.read, self.read + len(rows))}
+        added = {_PLACE: np.arange(self.read, self.read + len(rows))}
         if self.waiting is not None:
-            told = {_TICK: ticks} | told
-        for name, in_order in told.items():
+            added = {_TICK: ticks} | added
+        for name, in_order in added.items():
             values = np.empty(len(rows), np.int64)
             values[as_given] = in_order
             rows = rows.append_column(name, pa.array(values))
@@ -190,8 +190,8 @@ class EngineState:
     ) -> Matches:
         """Let the waiting matches see a batch of events, `rows` in stream order; returns the matches now certain."""
         assert self.waiting is not None
-        told = self.history.rows(matches.positions, [_TICK, _PLACE])
-        self.waiting.add(matches, told[_TICK].to_numpy()[matches.offsets[:-1]], told[_PLACE].to_numpy())
+        bound = self.history.rows(matches.positions, [_TICK, _PLACE])
+        self.waiting.add(matches, bound[_TICK].to_numpy()[matches.offsets[:-1]], bound[_PLACE].to_numpy())
         cancels = np.zeros(len(codes), bool)
         for condition, test in self.compiled.trailing:
             place, encoder = self.compiled.conditions.index(condition), self.stream.encoder

@@ -300,12 +300,13 @@ class _ComplexEvent:
         return self.stream.origin[self.positions[-1]]
 
     def matches(self) -> list[LabelledMatch]:
-        def whole(positions: Positions) -> Positions:
+        def in_stream(positions: Positions) -> Positions:
             return tuple(self.stream.origin[i] for i in positions)
 
         labellings = sorted(sorted(labels) for labels in self.labellings)
         return [
-            LabelledMatch(whole(self.positions), {name: whole(own) for name, own in labels}) for labels in labellings
+            LabelledMatch(in_stream(self.positions), {name: in_stream(own) for name, own in labels})
+            for labels in labellings
         ]
 
 

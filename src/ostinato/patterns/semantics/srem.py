@@ -54,10 +54,10 @@ class _Inference:
         self.known: dict[tuple[Expression, int, int, Valuation], frozenset[Valuation]] = {}
 
     def of(self, expression: Expression, begin: int, end: int, valuation: Valuation) -> frozenset[Valuation]:
-        asked = (expression, begin, end, valuation)
-        if asked not in self.known:
-            self.known[asked] = frozenset(self._infer(*asked))
-        return self.known[asked]
+        judgement = (expression, begin, end, valuation)
+        if judgement not in self.known:
+            self.known[judgement] = frozenset(self._infer(*judgement))
+        return self.known[judgement]
 
     def _infer(self, expression: Expression, begin: int, end: int, v: Valuation) -> Iterator[Valuation]:
         if isinstance(expression, Test):  # cases 2 and 3

@@ -22,11 +22,11 @@ class Configuration(NamedTuple):
     """A state, and the place of the event that each register holds: only of registers that may still be read."""
 
     state: int
-    held: tuple[tuple[str, int], ...] = ()
+    registers: tuple[tuple[str, int], ...] = ()
 
     @property
     def places(self) -> frozenset[int]:
-        return frozenset(place for _, place in self.held)
+        return frozenset(place for _, place in self.registers)
 
 
 def place_name(place: int) -> str:
@@ -60,12 +60,12 @@ class Configurations:
         Rules that read an empty register cannot be satisfied (Definition 3.11); rules after
         which no final state can be reached within the `left` events do not matter.
         """
-        held = dict(source.held)
-        names = {register: place_name(kept) for register, kept in source.held}
+        registers = dict(source.registers)
+        names = {register: place_name(kept) for register, kept in source.registers}
         for rule in self.automaton.rules_from(source.state):
             distance = self.fewest(rule.target)
-            if rule.reads <= held.keys() and distance is not None and (left is None or distance <= left):
-                after = {**held, **dict.fromkeys(rule.writes, place)}
+            if rule.reads <= registers.keys() and distance is not None and (left is None or distance <= left):
+                after = {**registers, **dict.fromkeys(rule.writes, place)}
                 kept = tuple(sorted((name, at) for name, at in after.items() if name in self._live[rule.target]))
                 yield rule, rename_registers(rule.test, names), Configuration(rule.target, kept)
 

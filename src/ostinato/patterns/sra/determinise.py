@@ -87,7 +87,8 @@ def _store(reached: Iterable[Configuration]) -> tuple[Subset, tuple[str, ...]]:
         return frozenset(reached), ()
     place = next(number for number in count(1) if number not in used)
     subset = frozenset(
-        Configuration(state, tuple((register, at or place) for register, at in held)) for state, held in reached
+        Configuration(state, tuple((register, at or place) for register, at in registers))
+        for state, registers in reached
     )
     return subset, (place_name(place),)
 

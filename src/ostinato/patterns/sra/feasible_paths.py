@@ -47,8 +47,8 @@ class Path:
         order = sorted(int(name.removeprefix("e")) for name in events)
         number = {old: new for new, old in enumerate(order)}
         names = {place_name(old): place_name(new) for old, new in number.items()}
-        held = tuple((register, number[place]) for register, place in self.end.held)
-        return Configuration(self.end.state, held), frozenset(rename_registers(test, names) for test in tests)
+        registers = tuple((register, number[place]) for register, place in self.end.registers)
+        return Configuration(self.end.state, registers), frozenset(rename_registers(test, names) for test in tests)
 
     def _bearing(self, events: set[str]) -> set[Expr]:
         """The tests on these events, and on events compared with them."""

@@ -105,7 +105,7 @@ def _blocked(automaton: Automaton) -> str:
         (rule, register)
         for path in search.paths()
         for rule in search.configurations.automaton.rules_from(path.end.state)
-        for register in sorted(rule.reads - dict(path.end.held).keys())
+        for register in sorted(rule.reads - dict(path.end.registers).keys())
     ]
     obstacles = [*((path.rules[-1], path) for path in search.dead_ends), *empty]
     fewest = search.configurations.fewest

@@ -32,7 +32,7 @@ class MicroBatch:
 
 def follow(query: StreamingQuery, report: Callable[[MicroBatch], None]) -> bool:
     """Report every micro-batch until the stream ends; whether a signal ended it. Raises what the stream failed with."""
-    last, asked = -1, threading.Event()
+    last, stop_requested = -1, threading.Event()
 
     def report_new() -> None:
         nonlocal last
@@ -41,18 +41,19 @@ def follow(query: StreamingQuery, report: Callable[[MicroBatch], None]) -> bool:
             last = step.number
 
     # A signal must not cut off a call to Java, so it only asks.
-    before = {number: signal.signal(number, lambda *_: asked.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, lambda *_: stop_requested.set()) for number in signals}
     try:
-        while query.isActive and not asked.is_set():
+        while query.isActive and not stop_requested.is_set():
             report_new()
-            asked.wait(_POLL)
+            stop_requested.wait(_POLL)
         query.stop()
         report_new()
         query.awaitTermination()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    return asked.is_set()
+    return stop_requested.is_set()
 
 
 def _micro_batches(query: StreamingQuery, after: int) -> Iterator[MicroBatch]:

@@ -88,7 +88,7 @@ class Recogniser:
         self._count = len(index)
         self._nothing: Table = (_NEVER,) * self._count
         self._mask = (1 << self._count) - 1
-        self._asked = {
+        self._needed = {
             direction: {need for clause in self._clauses if clause.direction is direction for need in clause.needed}
             for direction in Direction
         }
@@ -138,7 +138,7 @@ class Recogniser:
         known = self._closed.get((passing, prefix))
         if known is None:
             table = self._solved(passing, prefix, alone=False)
-            wanted = self._asked[Direction.FIRST] | self._asked[Direction.NEXT] | self._asked[Direction.PREVIOUS]
+            wanted = self._needed[Direction.FIRST] | self._needed[Direction.NEXT] | self._needed[Direction.PREVIOUS]
             kept = tuple(ways if at in wanted else _NEVER for at, ways in enumerate(table))
             known = self._closed[passing, prefix] = self._numbered(self._tables, self._table_of, kept)
         return known
@@ -199,8 +199,8 @@ class Recogniser:
         return _Prefix(first, self._only(Direction.PREVIOUS, tuple(own)))
 
     def _only(self, direction: Direction, table: Table) -> Table:
-        asked = self._asked[direction]
-        return tuple(ways if at in asked else _NEVER for at, ways in enumerate(table))
+        needed = self._needed[direction]
+        return tuple(ways if at in needed else _NEVER for at, ways in enumerate(table))
 
     def _numbered(self, known: dict[_T, int], order: list[_T], item: _T) -> int:
         if item not in known:

@@ -34,8 +34,8 @@ def is_local(predicate: n.Predicate) -> bool:
 def holds(predicate: n.Predicate, name: str, attributes: Mapping[str, str]) -> bool:
     """Whether an element of that name and with those attributes satisfies a local predicate."""
     if isinstance(predicate, n.Exists):
-        asked = _attribute(predicate.path)
-        return bool(attributes) if asked == "" else asked in attributes
+        attribute = _attribute(predicate.path)
+        return bool(attributes) if attribute == "" else attribute in attributes
     return _true(predicate.condition, name, attributes)
 
 

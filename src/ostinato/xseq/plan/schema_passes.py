@@ -29,9 +29,9 @@ def optimise(query: n.Query, schema: Schema | None = None) -> tuple[n.Query, tup
     """The query with the same answers on every document that fits the schema, and what was changed."""
     notes: list[PassNote] = []
     for each in PASSES:
-        query, told = each(query, schema)
-        notes += told
-        if any(note.never for note in told):
+        query, added = each(query, schema)
+        notes += added
+        if any(note.never for note in added):
             break
     return query, tuple(notes)
 
@@ -272,8 +272,8 @@ def cut_prefix(query: n.Query, schema: Schema | None) -> tuple[n.Query, tuple[Pa
     prefix = "".join(path_text(step) for step in query.path.parts[:longest])
     rest = (replace(first, axis=n.Axis.DESCENDANT), *query.path.parts[longest + 1 :])
     path: n.Path = rest[0] if len(rest) == 1 else replace(query.path, parts=rest)
-    told = f"the prefix {prefix} was cut: every `{first.test.name}` stands there, says {schema.source}"
-    return replace(query, path=path), (PassNote(told),)
+    note = f"the prefix {prefix} was cut: every `{first.test.name}` stands there, says {schema.source}"
+    return replace(query, path=path), (PassNote(note),)
 
 
 def _implied(steps: list[n.Step], schema: Schema) -> bool:

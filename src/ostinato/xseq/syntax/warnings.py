@@ -27,8 +27,8 @@ _DIFFERENCE = re.compile(r"(.*[^\W\d](?:-\d+)*)-(\d+)")
 def find_warnings(text: str, query: n.Query) -> tuple[str, ...]:
     """What to tell of a query that was read from this text."""
     found = words(text)
-    told = (*_sql(found), *_differences(found), *_repeated(text, found), *_called(found))
-    return tuple(dict.fromkeys((*told, *_first_of_all(query), *_without_dollar(query, found))))
+    warnings = (*_sql(found), *_differences(found), *_repeated(text, found), *_called(found))
+    return tuple(dict.fromkeys((*warnings, *_first_of_all(query), *_without_dollar(query, found))))
 
 
 def prefer_sql_hint(error: QueryError, text: str) -> QueryError:

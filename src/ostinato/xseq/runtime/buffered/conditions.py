@@ -33,7 +33,7 @@ class ConditionLowering(ABC):
     code: list[tuple[int, int]] = field(default_factory=list)
     constants: dict[n.Constant, int] = field(default_factory=dict)
     sources: list[ValueSource] = field(default_factory=list)
-    asked: set[ValueSource] = field(default_factory=set)  # by conditions
+    condition_sources: set[ValueSource] = field(default_factory=set)  # by conditions
     places: int = 0
     most: int = 1
     group: int = 0
@@ -126,7 +126,7 @@ class ConditionLowering(ABC):
         return self.constants[constant]
 
     def source(self, source: ValueSource) -> int:
-        self.asked.add(source)
+        self.condition_sources.add(source)
         if source not in self.sources:
             self.sources.append(source)
         return self.sources.index(source)
@@ -142,25 +142,25 @@ class ConditionLowering(ABC):
             over = sorted(ranging_variables(condition))
             begin, hole, code = len(variables), len(holes), len(self.code)
             variables += [labels.index(name) for name in over]
-            self.whole(condition, over, holes)
+            self.add_for_each(condition, over, holes)
             rows.append((begin, len(variables), hole, len(holes), code, len(self.code)))
             self.most = max(self.most, len(over))
         return Each(
             np.array(rows, np.int32).reshape(-1, 6), int32_array(variables), np.array(holes, np.int32).reshape(-1, 4)
         )
 
-    def whole(self, condition: n.Condition, over: list[str], holes: list[tuple[int, ...]]) -> None:
+    def add_for_each(self, condition: n.Condition, over: list[str], holes: list[tuple[int, ...]]) -> None:
         match condition:
             case n.Comparison():
                 self.bound(condition.left, over, holes)
                 self.bound(condition.right, over, holes)
                 self.code.append((v.COMPARE, COMPARE[condition.operator]))
             case n.Not():
-                self.whole(condition.part, over, holes)
+                self.add_for_each(condition.part, over, holes)
                 self.code.append((v.NOT, 0))
             case _:
                 for number, part in enumerate(condition.parts):
-                    self.whole(part, over, holes)
+                    self.add_for_each(part, over, holes)
                     if number:
                         self.code.append((v.AND if isinstance(condition, n.And) else v.OR, 0))
 
@@ -194,7 +194,7 @@ class ConditionLowering(ABC):
 
     def is_read(self, source: ValueSource) -> bool:
         """Whether the text of a node is needed, or only the node, to be returned as it is written."""
-        if source.leaf is not n.Leaf.NODE or source in self.asked:
+        if source.leaf is not n.Leaf.NODE or source in self.condition_sources:
             return True
         query = self.program.query
         spoken = list(n.operands(query.where)) if query.where is not None else []

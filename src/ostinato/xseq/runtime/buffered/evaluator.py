@@ -71,19 +71,19 @@ class BufferedEvaluator:
         opened = int(np.count_nonzero(kind == 0))
         tops, uppers = np.zeros(opened, np.int64), np.zeros(opened, np.int64)
         find(kind, name, outline, self.stack, self.state, wanted, tops, uppers)
-        regions, ended, begun = (int(self.state[place]) for place in (REGIONS, ENDED, BEGUN))
+        regions, ended, unclosed = (int(self.state[place]) for place in (REGIONS, ENDED, BEGUN))
         found = []
-        if self.store.begun:
+        if self.store.is_open:
             self.store.add(tokens, 0, size if ended < 0 else ended, self.seen)
         if ended >= 0:
             found.append(self._evaluate(self.store.part(), names, outline, self.top, self.upper))
             self.store.clear()
-        whole = regions - (begun >= 0)
-        if whole:
-            found.append(self._evaluate(self._part(tokens, wanted), names, outline, tops[:whole], uppers[:whole]))
-        if begun >= 0:
-            self.top, self.upper = tops[whole:regions], uppers[whole:regions]
-            self.store.add(tokens, begun, size, self.seen)
+        closed = regions - (unclosed >= 0)
+        if closed:
+            found.append(self._evaluate(self._part(tokens, wanted), names, outline, tops[:closed], uppers[:closed]))
+        if unclosed >= 0:
+            self.top, self.upper = tops[closed:regions], uppers[closed:regions]
+            self.store.add(tokens, unclosed, size, self.seen)
         self.seen += size
         self.used = tokens.used
         return found

@@ -99,7 +99,7 @@ class Forest:
         return tree
 
     def _hold(self) -> None:
-        """What is held: texts behind the tokens, constants, names where the query needs them, room for joined texts."""
+        """Fill `held`: texts behind the tokens, constants, names where the query needs them, room for joined texts."""
         tables, parts = self.tables, [self.part.held.tobytes()]
         size = len(parts[0])
         made = tables.tables

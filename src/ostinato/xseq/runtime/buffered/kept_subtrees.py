@@ -92,7 +92,7 @@ def _leaves(tables: TreeTables, anchor: Move) -> str | None:
     queue: list[tuple[int, int]] = [(anchor.target, 0)]
     main = len(tables.program.walk.moves)
     number = tables.program.walk.moves.index(anchor)
-    queue += _asked(tables, number, 0)
+    queue += _condition_starts(tables, number, 0)
     while queue:
         state, level = queue.pop()
         if level >= levels[state]:
@@ -120,13 +120,13 @@ def _leaves(tables: TreeTables, anchor: Move) -> str | None:
                 back = (auto.axis == BACK) & (auto.mark == auto.mark[move])
                 queue += [(int(auto.target[other]), level) for other in np.flatnonzero(back)]
             queue.append((target, after))
-            queue += _asked(tables, move, after)
+            queue += _condition_starts(tables, move, after)
             if move < main and tables.program.walk.moves[move].binds and not _stays(tables, after):
                 return "a value may be outside the element"
     return None
 
 
-def _asked(tables: TreeTables, move: int, level: int) -> list[tuple[int, int]]:
+def _condition_starts(tables: TreeTables, move: int, level: int) -> list[tuple[int, int]]:
     """The states where the paths begin that a move's conditions ask for."""
     auto, checks = tables.auto, tables.checks
     out = []

@@ -26,7 +26,7 @@ class SubtreeStore:
         self.clear()
 
     def clear(self) -> None:
-        self.begun = False
+        self.is_open = False
         self.written = np.zeros(0, np.uint8)
         self.size = self.held_size = 0
         self.held: list[NDArray[np.uint8]] = []
@@ -35,8 +35,8 @@ class SubtreeStore:
 
     def add(self, tokens: Tokens, begin: int, end: int, seen: int) -> None:
         """Tokens begin … end - 1; `seen` tokens came before this piece of the document."""
-        first = 0 if self.begun else int(tokens.start[begin])
-        self.begun = True
+        first = 0 if self.is_open else int(tokens.start[begin])
+        self.is_open = True
         last = tokens.used if end == tokens.kind.size else int(tokens.end[end - 1])
         start, stop = tokens.start[begin:end].copy(), tokens.end[begin:end].copy()
         aside = start >= tokens.used

@@ -215,7 +215,7 @@ class _Sharing:
         assert first is not None and second is not None
         if first.kind is Kind.NAME and second.kind is Kind.NAME and first.name != second.name:
             return True
-        asked, others = (
+        some, others = (
             self.tests.tests[slice(*self.tests.before[2 * number : 2 * number + 2])].tolist() for number in (one, two)
         )
-        return any(a[0] and b[0] and a[2:4] == b[2:4] and not a[1] & b[1] for a in asked for b in others)
+        return any(a[0] and b[0] and a[2:4] == b[2:4] and not a[1] & b[1] for a in some for b in others)

@@ -49,5 +49,5 @@ def find_obstacle(tables: WalkTables, *, longest: bool) -> str | None:
 
 def _only_attributes(program: WalkProgram) -> bool:
     """Whether every variable whose node itself is needed is bound to attributes only."""
-    asked = {slot.variable for slot in program.slots if slot.source is not None and slot.source.leaf is Leaf.NODE}
-    return all(move.axis is Axis.ATTRIBUTE for move in program.walk.moves if move.binds in asked)
+    bound = {slot.variable for slot in program.slots if slot.source is not None and slot.source.leaf is Leaf.NODE}
+    return all(move.axis is Axis.ATTRIBUTE for move in program.walk.moves if move.binds in bound)

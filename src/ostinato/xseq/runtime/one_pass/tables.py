@@ -30,8 +30,8 @@ class StreamTables:
         self.tables, self.longest = tables, longest
         self.levels = LazyDeterminiser(tables)
         program, walk = tables.program, tables.program.walk
-        asked = {source.name for source in tables.sources if source.leaf is Leaf.ATTRIBUTE}
-        self.attributes = sorted(asked | ({program.key} if program.key else set()))
+        attributes = {source.name for source in tables.sources if source.leaf is Leaf.ATTRIBUTE}
+        self.attributes = sorted(attributes | ({program.key} if program.key else set()))
         self.classes = 2 + len(self.levels.names)
         self.by_number: list[Level] = []
         self.entries: list[tuple[int, int, int, tuple[int, ...], tuple[int, ...]]] = []
