@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import difflib
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Self
@@ -44,7 +45,7 @@ class Option:
     """An option that a message names, with the value to give it: None names the option alone."""
 
     name: str
-    value: str | bool | None = ANY
+    value: object = ANY
 
     def __str__(self) -> str:
         if self.value is None or self.value == ANY:
@@ -77,6 +78,10 @@ class Call:
 Part = str | Option | Limit | Call
 
 
+# How Python writes limits and options.
+_NAMED = re.compile(rf'\b(\w*Limits)\((\w+)={ANY}\)|\b([a-z_]+)=(?:({ANY}|True|False)|"([^"]*)")')
+
+
 class Message(str):
     """Text with options and limits in it. As a string it reads as in Python; `render` writes them in another way."""
 
@@ -87,6 +92,18 @@ class Message(str):
         made = super().__new__(cls, "".join(map(str, flat)))
         made.parts = tuple(flat)
         return made
+
+    @classmethod
+    def parse(cls, text: str) -> Message:
+        """A message from its text: options and limits are found by how they are written."""
+        parts: list[Part] = []
+        end = 0
+        for found in _NAMED.finditer(text):
+            owner, limit, option, word, quoted = found.groups()
+            value: object = quoted if word is None else {"True": True, "False": False}.get(word, ANY)
+            parts += [text[end : found.start()], Option(option, value) if option else Limit(limit, owner)]
+            end = found.end()
+        return cls(*parts, text[end:])
 
     def __getnewargs__(self) -> tuple[Part, ...]:  # type: ignore[override]
         return self.parts
@@ -110,7 +127,7 @@ class OstinatoError(Exception):
     option : str or None
         The option whose value is wrong.
     limit : str or None
-        The limit that was reached.
+        The limit that was reached, or whose value is wrong.
     position : Span, Position or None
         Where in the query, or in the data.
     """
@@ -144,7 +161,7 @@ class OstinatoError(Exception):
     def parse(cls, text: str) -> OstinatoError:
         """An error from its text: snapshots keep them so, and Spark tells no more of what a task raised."""
         reason, _, fix = text.partition(_FIX)
-        return OstinatoError(reason, fix=fix or None)
+        return OstinatoError(reason, fix=Message.parse(fix) if fix else None)
 
     def __str__(self) -> str:
         return self.render()
@@ -167,10 +184,16 @@ class QueryError(OstinatoError):
     """The query itself is wrong: bad syntax, an unbound variable, an unknown attribute, a type clash."""
 
     def __init__(
-        self, reason: str, *, text: str | None = None, span: Span | None = None, fix: str | None = None
+        self,
+        reason: str,
+        *,
+        text: str | None = None,
+        span: Span | None = None,
+        fix: str | None = None,
+        option: str | None = None,
     ) -> None:
         self.text, self.span = text, span
-        super().__init__(reason, fix=fix)
+        super().__init__(reason, fix=fix, option=option)
 
     @property
     def position(self) -> Span | None:
@@ -190,10 +213,16 @@ class DataError(OstinatoError):
     """The events are wrong: a missing column, a value of the wrong type, an unreadable file."""
 
     def __init__(
-        self, reason: str, *, source: str | None = None, row: int | None = None, fix: str | None = None
+        self,
+        reason: str,
+        *,
+        source: str | None = None,
+        row: int | None = None,
+        fix: str | None = None,
+        option: str | None = None,
     ) -> None:
         self.source, self.row = source, row
-        super().__init__(reason, fix=fix)
+        super().__init__(reason, fix=fix, option=option)
 
     @property
     def position(self) -> Position | None:
@@ -209,9 +238,9 @@ class LimitError(OstinatoError):
     limit: str
     fix: str
 
-    def __init__(self, limit: str, bound: int, *, reason: str, fix: str) -> None:
+    def __init__(self, limit: str, bound: int, *, reason: str, fix: str, option: str | None = None) -> None:
         self.limit, self.bound = limit, bound
-        super().__init__(reason, fix=fix)
+        super().__init__(reason, fix=fix, option=option)
 
     def _lines(self, reason: str) -> list[str]:
         shown = f"{self.bound:,}" if self.bound < 10**15 else f"{self.bound:.0e}"

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import pickle
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+import ostinato
 from ostinato.core.options import bad_option
 from ostinato.errors import (
     Call,
@@ -81,3 +86,83 @@ def test_the_option_that_is_wrong() -> None:
     error = bad_option("lateness", -1, "a number from 0")
     assert error.option == "lateness" and str(error) == "lateness cannot be -1\nfix: give a number from 0"
     assert error.render(_shout) == "<LATENESS> cannot be -1\nfix: give a number from 0"
+
+
+@pytest.mark.parametrize(
+    "fix",
+    [
+        FIX,
+        Message("give ", Option("on_error", "skip"), ", ", Option("time"), " or ", Limit("states", "XSeqLimits")),
+        Message("nothing is named"),
+    ],
+)
+def test_text_is_read_back_with_its_options(fix: Message) -> None:
+    read = OstinatoError.parse(str(OstinatoError("wrong", fix=fix)))
+    assert read.fix == fix and read.render(_shout) == OstinatoError("wrong", fix=fix).render(_shout)
+
+
+@pytest.mark.parametrize(
+    ("attempt", "kind", "option", "text"),
+    [
+        (lambda: ostinato.cel("A").detect([{"ts": 1}], time="nope"), DataError, "time", "time is `nope`, but there is"),
+        (lambda: ostinato.xseq("/a", matches="foo"), QueryError, "matches", 'matches="foo" is unknown'),  # type: ignore[arg-type]
+        (lambda: ostinato.cel("A").engine(lateness="3 parsecs"), OstinatoError, "lateness", "unknown unit `parsecs`"),
+        (lambda: ostinato.Limits(matches=0), OstinatoError, "matches", "cannot be 0\nfix: give a whole number from 1"),
+    ],
+)
+def test_errors_name_the_option(
+    attempt: Callable[[], object], kind: type[OstinatoError], option: str, text: str
+) -> None:
+    with pytest.raises(kind) as caught:
+        attempt()
+    assert type(caught.value) is kind and caught.value.option == option and caught.value.fix
+    assert text in str(caught.value)
+
+
+def test_a_limit_that_is_wrong() -> None:
+    with pytest.raises(OstinatoError) as caught:
+        ostinato.Limits(states=0)
+    assert caught.value.limit == "states"
+
+
+# An option as Python or the command line writes it. A message names it with Option, and each surface writes its own.
+_WRITTEN = re.compile(r"(?<![\w{])[a-z_]+=(?:…|True\b|False\b|'|\{\})|(?<!\w)--[a-z]")
+_OF_BOTH = "on the command line"  # says how each of the two does it, and they differ
+_NO_OPTIONS = {  # what only looks like one
+    "documents/encoding.py": "the declaration says encoding=",
+    "documents/xml/tokeniser.py": "<?xml version=",
+    "forecast/model.py": "(Pattern(text=",
+    "spark/failures.py": "PYSPARK_SUBMIT_ARGS=",
+    "spark/java.py": "--add-modules",
+    "xseq/paper/diagram.py": "[label=",
+}
+
+
+def _strings(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """The strings of a module that are not docstrings, nor in a `__repr__`, with their lines."""
+    passed: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if node in passed or (isinstance(node, ast.FunctionDef) and node.name in ("__repr__", "__str__")):
+            passed.update(ast.iter_child_nodes(node))
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            passed.add(node.value)
+        elif isinstance(node, ast.JoinedStr):
+            passed.update(node.values)
+            texts = (part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
+            yield node.lineno, "".join(map(str, texts))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+
+
+def test_messages_name_options_by_option() -> None:
+    root = Path(ostinato.__file__).parent
+    found = []
+    for path in sorted(root.rglob("*.py")):
+        name = path.relative_to(root).as_posix()
+        if name.startswith("cli/"):
+            continue
+        for line, text in _strings(ast.parse(path.read_text(encoding="utf-8"))):
+            allowed = _OF_BOTH in text or (name in _NO_OPTIONS and _NO_OPTIONS[name] in text)
+            if _WRITTEN.search(text) and not allowed:
+                found.append(f"{name}:{line}: {text}")
+    assert not found

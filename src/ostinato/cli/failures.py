@@ -75,6 +75,15 @@ def report_errors(verb: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+def write_option(part: Part) -> str:
+    """A part of a message, with an option as the command line writes it whatever the verb."""
+    if not isinstance(part, Option):
+        return str(part)
+    name = f"--{part.name.replace('_', '-')}"
+    valued = part.value is not None and part.value != ANY and not isinstance(part.value, bool)
+    return f"{name} {part.value}" if valued else name
+
+
 class _Writer:
     """Writes the options, limits and calls that a message names as a verb of the command line has them."""
 
@@ -88,12 +97,15 @@ class _Writer:
             return f"--max {part.name}=N" if "--max" in self.options else f"{part} in Python"
         if not isinstance(part, Option):
             return part
-        name = f"--{part.name.replace('_', '-')}"
+        name = write_option(Option(part.name, None))
+        if name not in self.options and name.removesuffix("s") in self.options:  # given once for each of the list
+            part = Option(part.name.removesuffix("s"), part.value)
+            name = name.removesuffix("s")
         trained = _options(_VERBS["train"]) if name not in self.options and "MODEL" in self.options else {}
         if name not in self.options and name not in trained:
             return str(part)
         value = (self.options | trained)[name] if part.value == ANY else part.value
-        written = f"{name} {value}" if isinstance(value, str) else name
+        written = write_option(Option(part.name, value))
         return f"{written}, when the model is trained" if name in trained else written
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from ostinato.errors import QueryError
+from ostinato.cli.failures import write_option
+from ostinato.errors import Message, QueryError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -92,9 +93,27 @@ DocumentColumn = Annotated[
     str | None,
     typer.Option("--document", metavar="COLUMN", help="Rules: column whose JSON or XML texts are the events."),
 ]
+
+
+def _check_duration(given: str | None) -> str | None:
+    if given is not None:
+        from ostinato.core.text.units import parse_duration
+
+        try:
+            parse_duration(given)
+        except QueryError as error:
+            usage(f"{error.reason}; {error.fix}")
+    return given
+
+
 Longest = Annotated[
     str | None,
-    typer.Option("--longest", metavar="DURATION", help="Rules: how long an event lasts at most, which bounds memory."),
+    typer.Option(
+        "--longest",
+        metavar="DURATION",
+        callback=_check_duration,
+        help="Rules: how long an event lasts at most, which bounds memory.",
+    ),
 ]
 Matches = Annotated[
     MatchChoice | None,
@@ -125,7 +144,12 @@ ErrorMode = Annotated[
 ]
 Lateness = Annotated[
     str | None,
-    typer.Option("--lateness", metavar="DURATION", help="How late events may come, such as '30 seconds'."),
+    typer.Option(
+        "--lateness",
+        metavar="DURATION",
+        callback=_check_duration,
+        help="How late events may come, such as '30 seconds'.",
+    ),
 ]
 EngineChoice = Annotated[EngineName, typer.Option("--engine", help="What runs the query: this process, or Spark.")]
 Master = Annotated[
@@ -230,7 +254,7 @@ def parse_topic(
     try:
         return Topic.parse(url), event_columns(kinds, wanted, time, type)
     except ValueError as error:
-        usage(str(error))
+        usage(Message(*error.args).render(write_option))
 
 
 def parse_kinds(given: list[str] | None) -> dict[str, str]:

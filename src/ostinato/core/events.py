@@ -128,7 +128,9 @@ class StreamColumns:
         for what, column in (("time", time), ("type", type), *(("order_by", name) for name in order_by)):
             if column is not None and column not in schema.names:
                 raise DataError(
-                    f"{what} is `{column}`, but there is no such column", fix=did_you_mean(column, schema.names)
+                    Message(Option(what, None), f" is `{column}`, but there is no such column"),
+                    fix=did_you_mean(column, schema.names),
+                    option=what,
                 )
         time = time or (DEFAULT_TIME if DEFAULT_TIME in schema.names else None)
         type = type or (DEFAULT_TYPE if DEFAULT_TYPE in schema.names else None)

@@ -7,17 +7,22 @@ from datetime import timedelta
 from numbers import Real
 from typing import Any, Literal, get_args
 
-from ostinato.errors import Limit, Message, Option, OstinatoError
+from ostinato.errors import Limit, Message, Option, OstinatoError, QueryError
 
 OnLate = Literal["count", "collect", "raise"]
 
 
 def parse_delay(lateness: Any, option: str = "lateness") -> int:
-    """Nanoseconds of `lateness`, or of the named option."""
+    """Nanoseconds of `lateness`, or of the named option. Raises OstinatoError if it is no length of time."""
     from ostinato.core.text.units import LARGEST, parse_duration
 
     if isinstance(lateness, str):
-        return parse_duration(lateness)
+        try:
+            return parse_duration(lateness)
+        except QueryError as error:  # of the option, not of a query
+            raise OstinatoError(
+                Message(Option(option, None), ": ", error.reason), fix=error.fix, option=option
+            ) from None
     seconds = lateness / timedelta(seconds=1) if isinstance(lateness, timedelta) else lateness
     countable = isinstance(seconds, Real) and not isinstance(seconds, bool)
     if not countable or not seconds >= 0:
@@ -50,4 +55,6 @@ def check_column_names(option: str, columns: Any) -> tuple[str, ...]:
 
 def bad_option(option: str | Limit, value: Any, accepted: str) -> OstinatoError:
     named = option if isinstance(option, Limit) else Option(option, None)
-    return OstinatoError(Message(named, f" cannot be {value!r}"), fix=f"give {accepted}", option=named.name)
+    reason, fix = Message(named, f" cannot be {value!r}"), Message("give ", accepted)
+    error = OstinatoError(reason, fix=fix, option=named.name)
+    return error.replace(limit=named.name) if isinstance(named, Limit) else error

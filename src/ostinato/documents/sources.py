@@ -115,7 +115,9 @@ class DocumentRows(Documents):
         if column not in self.reader.schema.names:
             names = open_events(list(inputs)).schema.names
             source = ", ".join(map(str, inputs))
-            raise DataError(f"there is no column `{column}`", source=source, fix=did_you_mean(column, names))
+            raise DataError(
+                f"there is no column `{column}`", source=source, fix=did_you_mean(column, names), option="column"
+            )
         self.size = self.reader.bytes_total
 
     def __call__(self, on_read: ReadListener | None = None) -> Iterator[Document]:

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ostinato.errors import DataError
+from ostinato.errors import DataError, Message, Option
 from ostinato.files.source import BadRow, Piece
 
 BLOCK = 1 << 22  # bytes read at a time
@@ -211,7 +211,7 @@ def bad_row_error(bad: BadRow) -> DataError:
     return DataError(
         f"{bad.reason}: {text}",
         source=f"{bad.file}, line {bad.line}",
-        fix="correct the line, or leave such lines out: on_error='skip', or --on-error skip",
+        fix=Message("correct the line, or leave such lines out: ", Option("on_error", "skip")),
     )
 
 

@@ -44,9 +44,15 @@ class ForecastPattern:
         if language not in (None, query.language):
             raise bad_option("language", language, f"{query.language!r}, which the query is in, or none")
         if isinstance(features, str):
-            raise QueryError("features is a list of conditions, not a text", fix=f"features=[{features!r}]")
+            raise QueryError(
+                "features is a list of conditions, not a text", fix=f"give the list [{features!r}]", option="features"
+            )
         if not isinstance(features, Iterable):
-            raise QueryError(f"features is a list of conditions, not {features!r}", fix="features=['speed > 3']")
+            raise QueryError(
+                f"features is a list of conditions, not {features!r}",
+                fix="give a list such as ['speed > 3']",
+                option="features",
+            )
         pattern = cls(query.text, query.language, tuple(features))
         pattern.check()
         return pattern

@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any, Literal
 
 from ostinato.core.options import bad_option, check_column_name, check_column_names
-from ostinato.errors import OstinatoError, did_you_mean
+from ostinato.errors import Limit, Message, Option, OstinatoError, did_you_mean
 from ostinato.forecast.learn.suffix_tree import Learning
 
 MAX_ORDER = 50
@@ -28,7 +28,7 @@ class ForecastLimits:
         for each in fields(self):
             value = to_python(getattr(self, each.name))
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise OstinatoError(f"limit {each.name} must be a positive whole number, not {value!r}")
+                raise bad_option(Limit(each.name, "ForecastLimits"), value, "a whole number from 1 on")
             object.__setattr__(self, each.name, value)
 
 
@@ -76,7 +76,8 @@ class Settings:
         if self.holdout != 0:
             _check_share("holdout", self.holdout)
         elif self.order == "auto":
-            raise bad_option("holdout", 0, 'more than 0 for order="auto": the order is chosen by what is held out')
+            accepted = Message("more than 0 for ", Option("order", "auto"), ": the order is chosen by what is held out")
+            raise bad_option("holdout", 0, accepted)
         if not isinstance(self.calibrate, bool):
             raise bad_option("calibrate", self.calibrate, "True or False")
         if not isinstance(self.limits, ForecastLimits):

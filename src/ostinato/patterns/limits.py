@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from ostinato.errors import Limit, LimitError, Message, OstinatoError
+from ostinato.core.options import bad_option
+from ostinato.errors import Limit, LimitError, Message
 
 _FEWER = (
     "use count() to only count them, push_each() to take them piece by piece, a strategy that gives one match per "
@@ -25,7 +26,7 @@ class Limits:
         for field in fields(self):
             value = getattr(self, field.name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise OstinatoError(f"limit {field.name} must be a positive whole number, not {value!r}")
+                raise bad_option(Limit(field.name), value, "a whole number from 1 on")
 
     def check_matches(self, count: int) -> None:
         if count > self.matches:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 from ostinato.core.backends import is_spark_frame, spark_backend
 from ostinato.core.compile_notice import announce_compilation
 from ostinato.core.options import bad_option, check_column_name, check_column_names, check_on_late, parse_delay
-from ostinato.errors import QueryError
+from ostinato.errors import Message, Option, QueryError
 from ostinato.patterns.compile import CompiledPattern, compile_text
 from ostinato.patterns.syntax.nodes import Language, Segment
 
@@ -186,8 +186,12 @@ class PatternQuery:
         query = self._compiled.query
         if events and query.items is None and "events" in query.partition_by:
             raise QueryError(
-                "with events=True the answer has a column `events` of its own, beside the one of PARTITION BY events",
-                fix="rename the column in the data, or leave out events=True",
+                Message(
+                    "with ",
+                    Option("events", True),
+                    " the answer has a column `events` of its own, beside the one of PARTITION BY events",
+                ),
+                fix=Message("rename the column in the data, or leave out ", Option("events", True)),
             )
         binding = {
             "time": check_column_name("time", time),

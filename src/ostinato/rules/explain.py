@@ -94,7 +94,7 @@ def _forever(found: Relevance) -> str:
     reasons = [f"{user} may wait for `{event}` at any later time" for user, event in found.unbounded]
     return (
         f"is kept for ever: {'; '.join(reasons)} (bound it with `{{…}} within …` or a timer, "
-        "or say how long an event lasts at most with longest=…)"
+        "or say how long an event lasts at most with the option `longest`)"
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ostinato.errors import DataError
+from ostinato.errors import DataError, Message, Option
 
 HEADER = "#stream"  # the split of the header, beside those of the queries
 
@@ -20,8 +20,11 @@ def check_header(before: bytes | None, now: dict[str, Any]) -> bytes:
     start = "start with a new checkpointLocation"
     if kept["buckets"] != now["buckets"]:
         raise DataError(
-            f"the checkpoint was begun with buckets={kept['buckets']}, now it is {now['buckets']}",
-            fix=f"go on with buckets={kept['buckets']}, or {start}",
+            Message(
+                "the checkpoint was begun with ", Option("buckets", kept["buckets"]), f", now it is {now['buckets']}"
+            ),
+            fix=Message("go on with ", Option("buckets", kept["buckets"]), f", or {start}"),
+            option="buckets",
         )
     for name, query in now["queries"].items():
         known = kept["queries"].get(name, query)
@@ -34,11 +37,13 @@ def check_header(before: bytes | None, now: dict[str, Any]) -> bytes:
             columns = ", ".join(known["answer"].split("\n"))
             raise DataError(
                 f"the answer of {name!r} had other columns when the checkpoint was begun: {columns}",
-                fix=f"go on with the same events=…, or {start}",
+                fix=Message("go on with the same ", Option("events"), f", or {start}"),
+                option="events",
             )
     if kept["late"] != now["late"]:
         raise DataError(
-            f"the checkpoint was begun {'with' if kept['late'] else 'without'} on_late='collect'",
-            fix=f"go on with the same on_late, or {start}",
+            Message(f"the checkpoint was begun {'with' if kept['late'] else 'without'} ", Option("on_late", "collect")),
+            fix=Message("go on with the same ", Option("on_late", None), f", or {start}"),
+            option="on_late",
         )
     return json.dumps({**now, "queries": kept["queries"] | now["queries"]}).encode()

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ostinato.errors import DataError, LimitError, OstinatoError
+from ostinato.errors import DataError, LimitError, Message, Option, OstinatoError
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -55,15 +55,17 @@ def describe_failure(error: Exception, *, checkpoint: Path | None = None, output
         return OstinatoError(f"no space left on the disk of {fullest}", fix="free some, then run it again")
     if _CHECKPOINT.search(everything):
         if output is not None and "ManifestFileCommitProtocol.commitJob" in everything:
-            return _damaged(f"list of files {output / '_spark_metadata'}", "--output", text)
-        return _damaged(f"checkpoint {checkpoint}" if checkpoint else "checkpoint", "--checkpoint", text)
+            return _damaged(f"list of files {output / '_spark_metadata'}", "output", text)
+        return _damaged(f"checkpoint {checkpoint}" if checkpoint else "checkpoint", "checkpoint", text)
     if "KAFKA_DATA_SOURCE_NOT_ENABLED" in text:
         return OstinatoError("Spark's Kafka connector is not on its class path", fix=_connector())
     if "UnknownTopicOrPartitionException" in everything:
         return OstinatoError("there is no such topic", fix="check its name, or create it")
     reason = _reason(text)
     if _POISON.search(everything):
-        fix = "run it without --engine spark to see the file and the line, or leave them out with --on-error skip"
+        fix = Message(
+            "run it without Spark to see the file and the line, or leave them out with ", Option("on_error", "skip")
+        )
         return OstinatoError(f"rows cannot be read: {reason}", fix=fix)
     return OstinatoError(reason)
 
@@ -76,7 +78,7 @@ def _reason(text: str) -> str:
 
 
 def _damaged(what: str, option: str, text: str) -> OstinatoError:
-    fix = f"start with a new {option}, or restore the folder"
+    fix = Message("start with a new ", Option(option, None), ", or restore the folder")
     return OstinatoError(f"the {what} cannot be read: {_reason(text)}", fix=fix)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ostinato.core.events import DEFAULT_TIME, DEFAULT_TYPE
-from ostinato.errors import DataError
+from ostinato.errors import DataError, Message, Option
 from ostinato.spark.failures import raised_text
 
 if TYPE_CHECKING:
@@ -74,7 +74,9 @@ class Topic:
             why = f.when(unread, f"no JSON object of {wanted}").otherwise(f"no time `{time}`")
             shown = f.regexp_replace(f.substring(f.coalesce("value", f.lit("NULL")), 1, 60), r"\s+", " ")
             place = f.format_string(f"topic {self.name}, partition %d, offset %d", "partition", "offset")
-            failure = raised_text(place, ": ", why, ": ", shown, fix="--on-error skip leaves such messages out")
+            failure = raised_text(
+                place, ": ", why, ": ", shown, fix=Message(Option("on_error", "skip"), " leaves such messages out")
+            )
             at = f.when(bad, f.raise_error(failure).cast("timestamp")).otherwise(at)
         return read.select(*((at if name == time else f.col("event")[name]).alias(name) for name in kinds))
 
@@ -85,9 +87,12 @@ def event_columns(
     """All columns of the messages with their kinds. Raises ValueError if the kind of a `wanted` column is missing."""
     time, type = time or DEFAULT_TIME, type or DEFAULT_TYPE
     if kinds.get(time, "timestamp") != "timestamp":
-        raise ValueError(f"the time `{time}` is always a timestamp; leave out --kind {time}={kinds[time]}")
+        kind = Option("kind", f"{time}={kinds[time]}")
+        raise ValueError(Message(f"the time `{time}` is always a timestamp; leave out ", kind))
     found = {time: "timestamp", type: "string", **kinds}
     if missing := sorted(set(wanted) - found.keys()):
-        names, fixes = ", ".join(f"`{name}`" for name in missing), " ".join(f"--kind {name}=number" for name in missing)
-        raise ValueError(f"a topic does not say what its columns hold: give the kind of {names}, such as {fixes}")
+        names = ", ".join(f"`{name}`" for name in missing)
+        kind = Option("kind", f"{missing[0]}=number")
+        unknown = f"a topic does not say what its columns hold: give the kind of {names}, such as "
+        raise ValueError(Message(unknown, kind))
     return found

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from ostinato.core.compile_notice import announce_compilation
-from ostinato.errors import QueryError
+from ostinato.errors import Message, Option, QueryError
 from ostinato.xseq.plan.check import parse_and_check
 from ostinato.xseq.plan.schema_passes import PassNote, optimise
 from ostinato.xseq.syntax import nodes as n
@@ -97,7 +97,11 @@ class CompiledXSeq:
 def compile_xseq(text: str, *, matches: Matches = "all", schema: Schema | None = None) -> CompiledXSeq:
     """Read, check and compile a query; raises QueryError with the place and a likely fix."""
     if matches not in ("all", "longest"):
-        raise QueryError(f"matches={matches!r} is unknown", fix='matches="all" or matches="longest"')
+        raise QueryError(
+            Message(Option("matches", matches), " is unknown"),
+            fix=Message(Option("matches", "all"), " or ", Option("matches", "longest")),
+            option="matches",
+        )
     written = parse_and_check(text)
     query, notes = optimise(normalise(written), schema)
     try:

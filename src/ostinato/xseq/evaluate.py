@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ostinato.core.options import bad_option
 from ostinato.documents.formats import Format
 from ostinato.documents.tokens import Tokens
-from ostinato.errors import DataError, Limit, LimitError, Message
+from ostinato.errors import DataError, Limit, LimitError, Message, Option
 from ostinato.xseq.compile import CompiledXSeq
 from ostinato.xseq.limits import XSeqLimits
 from ostinato.xseq.runtime.rows import MatchRows
@@ -67,7 +67,7 @@ def open_tokens(
         bounds = XmlLimits(depth=limits.depth, token=limits.token, attributes=limits.attributes, names=limits.names)
         return XmlSource(document, doctype=doctype, namespaces=namespaces, limits=bounds, **wanted)
     if namespaces is not None:
-        raise DataError("JSON has no namespaces", fix="leave out namespaces=")
+        raise DataError("JSON has no namespaces", fix=Message("leave out ", Option("namespaces", None)))
     from ostinato.documents.json.tokeniser import JsonLimits, JsonSource
 
     return JsonSource(

@@ -15,7 +15,7 @@ from ostinato.core.options import check_column_name as checked_name
 from ostinato.documents.columns import holds_json, may_hold_documents
 from ostinato.documents.formats import Format
 from ostinato.documents.sources import DocumentColumn, DocumentFiles, DocumentRows, Documents, SingleDocument
-from ostinato.errors import DataError, did_you_mean
+from ostinato.errors import DataError, Message, Option, did_you_mean
 from ostinato.files.reader import OnError, expand_path
 
 USUAL = ("document", "value", "content")  # columns of documents, where several might hold some
@@ -38,14 +38,15 @@ def resolve_documents(
     if table is not None:
         return _checked(table[_documents(table.schema, column)], format)
     if column is not None:
-        raise DataError(f"column is `{column}`, but {type(source).__name__} has no columns", fix="leave it out")
+        reason = Message(Option("column", None), f" is `{column}`, but {type(source).__name__} has no columns")
+        raise DataError(reason, fix="leave it out", option="column")
     found = _column(source)
     return SingleDocument(source, format, name) if found is None else _checked(found, format)
 
 
 def _checked(column: pa.Array | pa.ChunkedArray, format: Format | None) -> DocumentColumn:
     if holds_json(column.type) and format not in (None, "json"):
-        raise DataError("structs, lists and maps are read as JSON", fix=f"leave out format={format!r}")
+        raise DataError("structs, lists and maps are read as JSON", fix=Message("leave out ", Option("format", format)))
     return DocumentColumn(column)
 
 
@@ -104,8 +105,9 @@ def _table(source: Any) -> pa.Table | None:
 def _documents(schema: pa.Schema, given: str | None) -> str:
     if given is not None:
         if given not in schema.names:
-            fix = did_you_mean(given, schema.names) or "name the column of the documents: column=…"
-            raise DataError(f"column is `{given}`, but there is no such column", fix=fix)
+            fix = did_you_mean(given, schema.names) or Message("name the column of the documents: ", Option("column"))
+            absent = Message(Option("column", None), f" is `{given}`, but there is no such column")
+            raise DataError(absent, fix=fix, option="column")
         return given
     possible = [each.name for each in schema if may_hold_documents(each.type)]
     usual = [each for each in possible if each.lower() in USUAL]
@@ -114,4 +116,4 @@ def _documents(schema: pa.Schema, given: str | None) -> str:
             return str(found[0])
     reason = "several columns may hold the documents" if possible else "no column can hold documents"
     shown = ", ".join(f"`{each.name}` {each.type}" for each in schema)
-    raise DataError(reason, fix=f"name it with column=…; the columns are {shown}")
+    raise DataError(reason, fix=Message("name it with ", Option("column"), f"; the columns are {shown}"))

@@ -157,7 +157,7 @@ class XSeqQuery:
         if format not in (None, "xml", "json", "jsonl"):
             raise bad_option("format", format, '"xml", "json" or "jsonl"')
         if on_error not in ("raise", "skip", "collect"):
-            raise bad_option("on_error", on_error, 'on_error="raise", "skip" or "collect"')
+            raise bad_option("on_error", on_error, '"raise", "skip" or "collect"')
         documents = resolve_documents(source, column=column, format=format, name=name, on_error=on_error)
         if documents.labels is None:
             # a document alone is read or not; only of JSON lines a part can be left out

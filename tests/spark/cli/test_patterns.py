@@ -202,7 +202,7 @@ def test_rows_that_cannot_be_read_fail_with_our_message_and_leave_nothing(folder
     Path("bad.jsonl").write_text('{"ts":"2026-07-06 12:00:00","type":"T","place":"a","value":1}\n{"ts":"20', "utf-8")
     for name, reason in (("bad.csv", "Malformed CSV record: 2026-07-06"), ("bad.jsonl", "Unexpected end-of-input")):
         result = on_spark("--input", name)
-        failed(result, 1, f"rows cannot be read: {reason}", "fix: run it without --engine spark to see the file and ")
+        failed(result, 1, f"rows cannot be read: {reason}", "fix: run it without Spark to see the file and ")
         assert len(result.stderr.splitlines()) == 2
         assert on_spark("--input", name, "--on-error", "skip", "--count").stdout == "0\n"
 

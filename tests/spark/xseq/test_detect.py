@@ -195,7 +195,7 @@ def test_kept_columns(spark: Any) -> None:
         ({"column": "text", "keep": 3}, "keep cannot be 3"),
         ({}, "several columns may hold the documents\nfix: name it with column=…; the columns are `id` bigint, `text`"),
         ({"column": "text", "keep": "A"}, "two columns `a`"),
-        ({"column": "text", "keep": "error"}, "two columns `error`.*\nfix: .*on_error='skip'"),
+        ({"column": "text", "keep": "error"}, 'two columns `error`.*\nfix: .*on_error="skip"'),
         ({"column": "text", "format": "yaml"}, "format cannot be 'yaml'"),
         ({"column": "pair", "format": "xml"}, "are read as JSON"),
         ({"column": "text", "doctype": "expand"}, "doctype cannot be 'expand'"),

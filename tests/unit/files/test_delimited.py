@@ -101,7 +101,7 @@ def test_csv_without_rows(write: Write) -> None:
 
 
 def test_bad_csv_row_is_named(write: Write) -> None:
-    with pytest.raises(DataError, match=r"e\.csv, line 3: expected 2 values, got 1: 2\nfix: .*on_error='skip'"):
+    with pytest.raises(DataError, match=r'e\.csv, line 3: expected 2 values, got 1: 2\nfix: .*on_error="skip"'):
         rows(open_events(write("e.csv", BAD_CSV)))
 
 

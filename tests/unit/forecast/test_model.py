@@ -234,5 +234,5 @@ def test_messages_say_what_to_do_here(model: ost.ForecastModel) -> None:
     for verb in (model.save, ost.ForecastModel.load):
         with pytest.raises(ost.OstinatoError, match="path cannot be 3"):
             verb(3)  # type: ignore[arg-type]
-    with pytest.raises(ost.DataError, match="2 events are too few to hold some out"):
+    with pytest.raises(ost.DataError, match="too few events to choose the order on held-out data"):
         ost.Forecaster("A ; B").fit(cycle(2))

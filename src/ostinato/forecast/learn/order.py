@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ostinato.core.arrays import Float64
-from ostinato.errors import DataError, LimitError
+from ostinato.errors import DataError, LimitError, Message, Option
 from ostinato.forecast.learn.counts import Counts
 from ostinato.forecast.learn.loss import losses
 from ostinato.forecast.learn.suffix_tree import Learning, SuffixTree, learn_trees
@@ -43,8 +43,9 @@ def choose_order(head: Counts, tail: Counts, learning: Learning) -> OrderChoice:
     """
     if not tail.total > 0:
         raise DataError(
-            f"{head.total:,.0f} events are too few to hold some out and choose the order by them",
-            fix="give more events, or say order=…",
+            "too few events to choose the order on held-out data",
+            fix=Message("give more events, or set ", Option("order")),
+            option="order",
         )
     tried: list[OrderLoss] = []
     best, least = 0, np.empty(0)

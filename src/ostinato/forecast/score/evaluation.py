@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.core.arrays import Float32, Float64, Int32
-from ostinato.errors import QueryError
+from ostinato.errors import Message, Option, QueryError
 from ostinato.forecast.chain.intervals import forecasts
 from ostinato.forecast.learn.ground_truth import Truth
 from ostinato.forecast.score.scores import (
@@ -188,7 +188,13 @@ def check_evaluation_options(within: object, decision: object, horizon: int) -> 
     """The number of events ahead that probabilities are about. Raises OstinatoError if it is not possible."""
     within = to_python(horizon if within is None else within)
     if isinstance(within, bool) or not isinstance(within, int) or not 1 <= within <= horizon:
-        raise QueryError(f"within={within!r} is not a whole number from 1 to {horizon}, the horizon that was learned")
+        raise QueryError(
+            Message(
+                Option("within", within),
+                f" is not a whole number from 1 to {horizon}, the horizon that was learned",
+            ),
+            option="within",
+        )
     check_probability("decision", decision)
     return within
 

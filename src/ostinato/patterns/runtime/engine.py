@@ -55,7 +55,11 @@ class Engine(EngineState):
         if self.options.on_late == "raise" and (late_rows := self.reorder.count_late(rows)):
             raise DataError(
                 f"{late_rows} of {len(rows)} events came later than events that were already read; none was taken",
-                fix="sort the data by time, or allow lateness=… (events then wait that long for earlier ones)",
+                fix=Message(
+                    "sort the data by time, or allow ",
+                    Option("lateness"),
+                    " (events then wait that long for earlier ones)",
+                ),
             )
         positions = np.arange(self.events, self.events + len(rows))
         released, late = self.reorder.push(rows, positions)

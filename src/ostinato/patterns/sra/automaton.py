@@ -206,7 +206,7 @@ def _string(rows: object) -> list[Row]:
 
 def _check(rule: SraRule) -> None:
     if list(rule.writes) != sorted(set(rule.writes)):
-        fix = f"writes={tuple(sorted(set(rule.writes)))!r}"
+        fix = f"write {tuple(sorted(set(rule.writes)))!r}"
         raise QueryError(f"the rule {rule} writes its registers out of order or twice", fix=fix)
     if not all(rule.writes) or ex.CURRENT in rule.writes:
         raise QueryError(f"the rule {rule} writes to something that is not a register")

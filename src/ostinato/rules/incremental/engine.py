@@ -17,7 +17,7 @@ from ostinato.core.arrays import Int64
 from ostinato.core.events import to_arrow
 from ostinato.core.options import OnLate
 from ostinato.core.snapshot_format import Snapshot
-from ostinato.errors import DataError, OstinatoError
+from ostinato.errors import DataError, Message, Option, OstinatoError
 from ostinato.rules.algebra.nodes import CelStream
 from ostinato.rules.algebra.time_relations import SECOND
 from ostinato.rules.incremental.migrate_state import migrate_state
@@ -100,10 +100,14 @@ class RuleEngine:
         late = self._late(binding.program.columns.times, read["begin"].to_numpy(), ends)
         if late.any() and self.options.on_late == "raise":
             raise DataError(
-                f"{int(late.sum())} of {len(rows)} events came after time had passed their end, or lasted longer than "
-                "longest=…; none was taken",
+                Message(
+                    f"{int(late.sum())} of {len(rows)} events came after time had passed their end, or lasted longer "
+                    "than ",
+                    Option("longest"),
+                    "; none was taken",
+                ),
                 row=self.events + int(np.argmax(late)),
-                fix="sort the events by their end, or allow lateness=…",
+                fix=Message("sort the events by their end, or allow ", Option("lateness")),
             )
         if binding is not self._binding:
             self._bind(binding)

@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from ostinato.errors import DataError
+from ostinato.errors import DataError, Message, Option
 from ostinato.rules.algebra.nodes import CelStream
 from ostinato.rules.relational.dialects import write_sql
 from ostinato.rules.relational.expressions import sql_type
@@ -37,7 +37,9 @@ def column_type(kind: Kind, *, unread: bool = False) -> str:
     if kind is not TERM and pa.types.is_struct(kind):
         if not kind.num_fields:
             reason = "an object without fields, {}, has no type that a live engine could keep events by"
-            raise DataError(reason, fix="leave it out, give its fields with schema=…, or use detect")
+            raise DataError(
+                reason, fix=Message("leave it out, give its fields with ", Option("schema"), ", or use detect")
+            )
         fields = [f"{quote_identifier(field.name)} {column_type(field.type, unread=unread)}" for field in kind]
         return f"STRUCT({', '.join(fields)})"
     return f"{column_type(kind.value_type, unread=unread)}[]" if is_list(kind) else write_sql(sql_type(kind), "duckdb")

@@ -50,7 +50,9 @@ class IncomingColumns:
         for option, name in (("type", type), ("document", document)):
             if name is not None and name not in schema.names:
                 raise DataError(
-                    f"{option} is `{name}`, but there is no such column", fix=did_you_mean(name, schema.names)
+                    Message(Option(option, None), f" is `{name}`, but there is no such column"),
+                    fix=did_you_mean(name, schema.names),
+                    option=option,
                 )
         if type is None and DEFAULT_TYPE in schema.names:
             type = DEFAULT_TYPE

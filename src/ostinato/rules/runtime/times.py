@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from ostinato.core.arrays import Int64
 from ostinato.core.clock import Clock
 from ostinato.core.events import DEFAULT_TIME, column_kinds
-from ostinato.errors import DataError, Message, Option, did_you_mean
+from ostinato.errors import ANY, DataError, Message, Option, did_you_mean
 from ostinato.rules.relational.operators import MAX_TICK
 
 _UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
@@ -51,12 +51,21 @@ class TimeColumns:
         for option, name in (("begin", begin), ("end", end), ("time", time)):
             if name is not None and name not in schema.names:
                 raise DataError(
-                    f"{option} is `{name}`, but there is no such column", fix=did_you_mean(name, schema.names)
+                    Message(Option(option, None), f" is `{name}`, but there is no such column"),
+                    fix=did_you_mean(name, schema.names),
+                    option=option,
                 )
         if time is not None and (begin is not None or end is not None):
             raise DataError(
-                "time= is for events that happen at once, begin= and end= for others",
-                fix="give time=, or both begin= and end=",
+                Message(
+                    Option("time", None),
+                    " is for events that happen at once, ",
+                    Option("begin", None),
+                    " and ",
+                    Option("end", None),
+                    " for others",
+                ),
+                fix=Message("give ", Option("time"), ", or both ", Option("begin"), " and ", Option("end")),
             )
         if time is None and begin is None and end is None:
             if BEGIN in schema.names and END in schema.names:
@@ -73,7 +82,8 @@ class TimeColumns:
         first, last = begin or time, end or time
         if first is None or last is None:
             likely = [name for name, kind in column_kinds(schema).items() if kind in ("timestamp", "date", "number")]
-            fix = f"name it: time={(likely or ['…'])[0]!r}, or begin=… and end=…"
+            time_option = Option("time", likely[0] if likely else ANY)
+            fix = Message("name it: ", time_option, ", or ", Option("begin"), " and ", Option("end"))
             raise DataError("rules need to know when events happened: there is no `begin` and `end`, nor `ts`", fix=fix)
         return cls(first, last, *_common(schema, first, last, default))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.ml.param import Param, Params, TypeConverters
 
-from ostinato.errors import OstinatoError, QueryError, did_you_mean
+from ostinato.errors import Message, Option, OstinatoError, QueryError, did_you_mean
 from ostinato.forecast.learn.suffix_tree import Learning
 from ostinato.forecast.pattern import ForecastPattern
 from ostinato.forecast.settings import ForecastLimits, Settings
@@ -74,7 +74,9 @@ class ForecastParams(Params):
     def pattern(self) -> ForecastPattern:
         """Raises QueryError if there is none, or it cannot be forecast."""
         if not self.isDefined("query"):
-            raise QueryError("there is no query to forecast", fix="Forecaster(query=…)")
+            raise QueryError(
+                "there is no query to forecast", fix=Message("give it with ", Option("query")), option="query"
+            )
         query, features, language = (self.getOrDefault(name) for name in ("query", "features", "language"))
         return ForecastPattern.of(query, features, language)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ostinato.errors import DataError
+from ostinato.errors import DataError, Message, Option
 from ostinato.spark.kafka import TYPES
 
 if TYPE_CHECKING:
@@ -48,7 +48,10 @@ class EventFiles:
 
     def check_watchable(self) -> None:
         if len(self.files) != 1 or not self.files[0].is_dir():
-            raise DataError("a stream is a folder that is watched for files", fix="give one folder: --input events/")
+            raise DataError(
+                "a stream is a folder that is watched for files",
+                fix=Message("give one folder: ", Option("input", "events/")),
+            )
 
     def _options(self, format: str) -> dict[str, str]:
         if format == "parquet":

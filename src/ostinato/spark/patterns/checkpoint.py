@@ -11,7 +11,7 @@ import numpy as np
 
 from ostinato.core.options import OnLate
 from ostinato.core.snapshot_format import Snapshot
-from ostinato.errors import DataError
+from ostinato.errors import DataError, Message, Option
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.spark.patterns.task import ShippedQuery
 
@@ -44,8 +44,11 @@ class BucketState:
         loaded = BucketState(snapshots, stored.meta["buckets"], stored.meta["timer"])
         if loaded.buckets != buckets:
             raise DataError(
-                f"the checkpoint was begun with buckets={loaded.buckets}, now it is {buckets}",
-                fix=f"go on with buckets={loaded.buckets}, or start with a new checkpointLocation",
+                Message("the checkpoint was begun with ", Option("buckets", loaded.buckets), f", now it is {buckets}"),
+                fix=Message(
+                    "go on with ", Option("buckets", loaded.buckets), ", or start with a new checkpointLocation"
+                ),
+                option="buckets",
             )
         return loaded
 

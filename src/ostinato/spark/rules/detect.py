@@ -91,7 +91,7 @@ def detect_rules(
     check_count("buckets", buckets)
     from ostinato.spark.rules.stream import detect_stream
 
-    most = inf if longest is None else parse_delay(longest)
+    most = inf if longest is None else parse_delay(longest, "longest")
     return detect_stream(
         program,
         bound,

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ostinato.core.options import check_column_name, check_column_names
 from ostinato.documents.columns import column_documents
-from ostinato.errors import DataError, did_you_mean
+from ostinato.errors import DataError, Message, Option, did_you_mean
 from ostinato.spark.columns import arrow_schema, column, spark_type
 
 if TYPE_CHECKING:
@@ -62,8 +62,9 @@ def _document(frame: DataFrame, given: str | None, *, files: bool) -> str:
     of = {field.name: field.dataType for field in frame.schema.fields}
     if given is not None:
         if given not in of:
-            fix = did_you_mean(given, of) or "name the column of the documents: column=…"
-            raise DataError(f"column is `{given}`, but there is no such column", fix=fix)
+            fix = did_you_mean(given, of) or Message("name the column of the documents: ", Option("column"))
+            absent = Message(Option("column", None), f" is `{given}`, but there is no such column")
+            raise DataError(absent, fix=fix, option="column")
         if not (_is_string(of[given]) if files else _may_hold_documents(of[given])):
             wanted = "paths are text" if files else "documents are text, bytes, structs, arrays, maps or variants"
             raise DataError(f"`{given}` is of type {of[given].simpleString()}, but {wanted}", fix=_listed(of))
@@ -74,7 +75,7 @@ def _document(frame: DataFrame, given: str | None, *, files: bool) -> str:
         if len(found) == 1:
             return found[0]
     reason = "several columns may hold the documents" if possible else "no column can hold documents"
-    raise DataError(reason, fix=f"name it with column=…; {_listed(of)}")
+    raise DataError(reason, fix=Message("name it with ", Option("column"), f"; {_listed(of)}"))
 
 
 def _listed(of: dict[str, DataType]) -> str:
@@ -97,7 +98,11 @@ def _kept(frame: DataFrame, keep: Any, document: str, *, files: bool) -> tuple[s
     found = check_column_names("keep", keep)
     for each in found:
         if each not in frame.columns:
-            raise DataError(f"keep has `{each}`, but there is no such column", fix=did_you_mean(each, frame.columns))
+            raise DataError(
+                f"keep has `{each}`, but there is no such column",
+                fix=did_you_mean(each, frame.columns),
+                option="keep",
+            )
     return tuple(dict.fromkeys(found))
 
 
@@ -112,9 +117,12 @@ def _output(frame: DataFrame, kept: Sequence[str], answer: pa.Schema, *, errors:
     for place, each in enumerate(fields):
         known = each.name if exact else each.name.lower()
         if known in seen:
-            fix = "name a column of the answer otherwise (return … as other), or leave kept ones out with keep=…"
+            fix = Message(
+                "name a column of the answer otherwise (return … as other), or leave kept ones out with ",
+                Option("keep"),
+            )
             if errors and place == len(fields) - 1:
-                fix += ", or do without this one: on_error='skip'"
+                fix = Message(fix, ", or do without this one: ", Option("on_error", "skip"))
             raise DataError(f"the result would have two columns `{each.name}`", fix=fix)
         seen.add(known)
     return StructType(fields)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ostinato.core.options import bad_option, check_column_names
 from ostinato.documents.formats import EXTENSIONS
-from ostinato.errors import DataError
+from ostinato.errors import DataError, Message, Option
 from ostinato.spark.xseq.task import SCHEME, local_path
 
 if TYPE_CHECKING:
@@ -72,7 +72,11 @@ def _listed(spark: SparkSession, where: str, patterns: Sequence[str]) -> DataFra
     found = sorted(_files(where, patterns))
     if not found:
         shown = " or ".join(patterns)
-        raise DataError(f"no file in it is named {shown}", source=where, fix="say which files they are: glob='*.xml'")
+        raise DataError(
+            f"no file in it is named {shown}",
+            source=where,
+            fix=Message("say which files they are: ", Option("glob", "*.xml")),
+        )
     cores = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
     tasks = assign_tasks([length for _, length, _ in found], cores)
     paths, lengths, times = zip(*found, strict=True)

@@ -11,7 +11,7 @@ from ostinato.core.options import bad_option
 from ostinato.documents.byte_source import open_source
 from ostinato.documents.encoding import to_utf8
 from ostinato.documents.formats import Format
-from ostinato.errors import DataError
+from ostinato.errors import DataError, Message, Option
 from ostinato.files.reader import OnError
 from ostinato.spark.frames import check_names
 from ostinato.spark.xseq.columns import XSeqColumns, choose_columns
@@ -69,7 +69,9 @@ def _check(query: XSeqQuery, format: Any, nested: bool, limits: XSeqLimits, **re
     if format is not None and format not in get_args(Format):
         raise bad_option("format", format, '"xml", "json" or "jsonl"')
     if nested and format not in (None, "json"):
-        raise DataError("structs, arrays, maps and variants are read as JSON", fix=f"leave out format={format!r}")
+        raise DataError(
+            "structs, arrays, maps and variants are read as JSON", fix=Message("leave out ", Option("format", format))
+        )
     if reading.get("doctype", "refuse") not in ("refuse", "skip"):
         raise bad_option("doctype", reading["doctype"], '"refuse" or "skip"')
     for option in ("root", "record"):

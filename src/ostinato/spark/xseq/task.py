@@ -21,7 +21,7 @@ import pyarrow as pa
 from ostinato.documents.columns import DocumentBytes, column_documents, holds_json
 from ostinato.documents.formats import Format, guess_format
 from ostinato.documents.schema.model import Schema
-from ostinato.errors import DataError, LimitError
+from ostinato.errors import DataError, LimitError, Message, Option
 from ostinato.files.reader import OnError
 from ostinato.xseq.compile import Matches
 from ostinato.xseq.query import XSeqQuery
@@ -122,7 +122,9 @@ def local_path(path: str) -> str:
         raise DataError(
             f"`{scheme[1]}:` is not a file system that tasks can open files of by themselves",
             source=path,
-            fix="let Spark read the files: read_documents(spark, folder), and detect with column='content'",
+            fix=Message(
+                "let Spark read the files: read_documents(spark, folder), and detect with ", Option("column", "content")
+            ),
         )
     plain = re.sub(r"^/+", "/", path[scheme.end() :])
     return plain if os.path.exists(plain) else unquote(plain)

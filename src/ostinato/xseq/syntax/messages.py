@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ostinato.core.text import messages as slips
 from ostinato.core.text.messages import CLOSING, Advice, ErrorPlace, Slip, Wording, advise_brackets
-from ostinato.errors import QueryError
+from ostinato.errors import Message, Option, QueryError
 from ostinato.patterns.syntax.languages import CEL
 from ostinato.xseq.syntax.tokens import FUNCTIONS, KEYWORDS, NAME, RAW
 
@@ -125,7 +125,11 @@ def _colon(place: ErrorPlace) -> Advice | None:
     if place.found != ":":
         return None
     if place.after == "*" or place.last() == "*":
-        fix = "write out the name, svg:path, or * for any element; namespaces= says what a prefix stands for"
+        fix = Message(
+            "write out the name, svg:path, or * for any element; ",
+            Option("namespaces", None),
+            " says what a prefix stands for",
+        )
         return Advice("there is no test for every name with a prefix, nor for a name with every prefix", fix)
     if place.last().startswith("$"):
         variable = place.before[-1]
