@@ -30,6 +30,7 @@ settings.load_profile("ostinato")
 FIRST_GROUP = ("spark/patterns/", "spark/cli/")
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         path = item.path.relative_to(TESTS).as_posix()
