@@ -144,8 +144,8 @@ class OstinatoError(Exception):
 
     def render(self, write: Callable[[Part], str] = str) -> str:
         """The whole message; `write` puts its options and limits into the words of a surface."""
-        text = "\n".join(self._lines(_rendered(self.reason, write)))
-        return f"{text}{_FIX}{_rendered(self.fix, write)}" if self.fix else text
+        text = "\n".join(self._lines(_render(self.reason, write)))
+        return f"{text}{_FIX}{_render(self.fix, write)}" if self.fix else text
 
     def _lines(self, reason: str) -> list[str]:
         """The lines before the fix."""
@@ -176,7 +176,7 @@ def _rebuild(kind: type[OstinatoError], fields: dict[str, Any]) -> OstinatoError
     return error
 
 
-def _rendered(text: str, write: Callable[[Part], str]) -> str:
+def _render(text: str, write: Callable[[Part], str]) -> str:
     return text.render(write) if isinstance(text, Message) else text
 
 

@@ -96,7 +96,7 @@ class JsonLinesSource(TextSource):
             lines = block.data.splitlines(keepends=True)
         places = find_unfit(lines, lambda part: _convert(b"".join(part), schema))
         bad = [
-            BadRow(str(self.path), block.first_line + place, _shown(lines[place]), _reason(lines[place], schema))
+            BadRow(str(self.path), block.first_line + place, _decode_line(lines[place]), _reason(lines[place], schema))
             for place in places
         ]
         for place in places:
@@ -133,7 +133,7 @@ def _too_deep(data: bytes, ends: Int64) -> list[UnreadableRow]:
     return found
 
 
-def _shown(line: bytes) -> str:
+def _decode_line(line: bytes) -> str:
     return line.decode("utf-8", "replace").rstrip("\r\n")
 
 

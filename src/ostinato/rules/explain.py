@@ -25,13 +25,13 @@ def explain_program(plan: RulePlan) -> str:
         ("query plan", "\n".join(format_definition(definition) for definition in plan.query_plan.definitions)),
         (
             "each step adds",
-            "\n".join(_step(definition) for definition in plan.query_plan.definitions if _computed(definition)),
+            "\n".join(_step(definition) for definition in plan.query_plan.definitions if _is_computed(definition)),
         ),
         (
             "kept",
             "\n".join(
                 [
-                    *(f"{name}: {_kept(found)}" for name, found in plan.relevance.items()),
+                    *(f"{name}: {_explain_retention(found)}" for name, found in plan.relevance.items()),
                     *unbounded_pattern_warnings(plan),
                 ]
             ),
@@ -62,7 +62,7 @@ def _strata(plan: RulePlan) -> list[str]:
     return [*lines, f"events that come in: {incoming}"]
 
 
-def _computed(definition: Definition) -> bool:
+def _is_computed(definition: Definition) -> bool:
     return not isinstance(definition.node, Match)
 
 
@@ -70,7 +70,7 @@ def _step(definition: Definition) -> str:
     return f"Δ{format_definition(Definition(definition.name, difference(definition.node)))}"
 
 
-def _kept(found: Relevance) -> str:
+def _explain_retention(found: Relevance) -> str:
     if not found.stored:
         return "not kept: only what a step adds is needed"
     if found.unbounded:

@@ -110,7 +110,7 @@ class Timeline:
         """A picture of block characters, `width` columns wide: the taller a block, the more matches were under way."""
         margin = max((len(lane.name) for lane in self.lanes), default=0)
         cells = max(10, width - margin - 10)
-        counts = [self._binned(lane, cells) for lane in self.lanes]
+        counts = [self._bin_matches(lane, cells) for lane in self.lanes]
         most = max((max(row) for row in counts), default=0)
         lines = []
         for lane, row in zip(self.lanes, counts, strict=True):
@@ -186,7 +186,7 @@ class Timeline:
     def _place(self, moment: float, cells: int) -> int:
         return min(cells - 1, max(0, int((moment - self.begin) / (self.end - self.begin) * cells)))
 
-    def _binned(self, lane: Lane, cells: int) -> list[int]:
+    def _bin_matches(self, lane: Lane, cells: int) -> list[int]:
         """How many matches were under way in each cell."""
         changes = [0] * (cells + 1)
         for start, end in lane.spans:

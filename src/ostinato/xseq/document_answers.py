@@ -96,7 +96,7 @@ class DocumentAnswers:
     @contextmanager
     def _tokens(self, document: Document, *, whole: bool = False) -> Iterator[ChunkedSource[Any]]:
         """Its tokens; errors say which document they are about."""
-        with _named(document.name), document.open() as source:
+        with _name_source(document.name), document.open() as source:
             format = document.format or self.format
             if format is None:
                 format = guess_format(document.source, document.name)
@@ -124,7 +124,7 @@ def _bad_lines(tokens: ChunkedSource[Any], name: str | None) -> Iterator[UnreadI
 
 
 @contextmanager
-def _named(name: str | None) -> Iterator[None]:
+def _name_source(name: str | None) -> Iterator[None]:
     try:
         yield
     except DataError as error:

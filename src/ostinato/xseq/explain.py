@@ -27,9 +27,9 @@ _JUMPS = {
 
 def explain(compiled: CompiledXSeq) -> str:
     """The query as it is understood, what was made of it, the walk that runs, and how documents are evaluated."""
-    parts = [f"query\n{_indented(query_text(compiled.written))}"]
+    parts = [f"query\n{_indent(query_text(compiled.written))}"]
     if query_text(compiled.query) != query_text(compiled.written):
-        parts.append(f"after the passes\n{_indented(query_text(compiled.query))}")
+        parts.append(f"after the passes\n{_indent(query_text(compiled.query))}")
     if compiled.notes:
         parts.append("passes\n" + "\n".join(f"  - {note.text}" for note in compiled.notes))
     if compiled.stream is None:
@@ -39,7 +39,7 @@ def explain(compiled: CompiledXSeq) -> str:
         tables = buffered.tables
         conditions = [walk for first, walk in tables.walks[1:] if first != tables.keyed]
         parts += _walks(tables.program, tables.program.slots, conditions)
-        parts.append(_evaluation(_buffered(compiled, buffered), compiled))
+        parts.append(_evaluation(_explain_buffered(compiled, buffered), compiled))
     else:
         slots = [compiled.program.slots[number] for number in compiled.stream.tests.slots]
         parts += _walks(compiled.program, slots)
@@ -132,7 +132,7 @@ def _one_pass(compiled: CompiledXSeq, slots: Sequence[Slot]) -> Iterator[str]:
         yield "and which nodes it bound, to tell equal matches, prefixes and order apart"
 
 
-def _buffered(compiled: CompiledXSeq, buffered: BufferedEvaluator) -> Iterator[str]:
+def _explain_buffered(compiled: CompiledXSeq, buffered: BufferedEvaluator) -> Iterator[str]:
     reason = compiled.obstacle or "rounds of a path variable have to be distinguished"
     yield f"parts are kept in memory: {reason}"
     yield buffered.explanation
@@ -151,5 +151,5 @@ def _evaluation(lines: Iterable[str], compiled: CompiledXSeq) -> str:
     return "evaluation\n" + "\n".join(f"  {line}" for line in every)
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.splitlines())

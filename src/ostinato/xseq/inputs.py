@@ -36,15 +36,15 @@ def resolve_documents(
         return _of_path(source, format, name) if column is None else DocumentRows([source], column, on_error)
     table = _table(source)
     if table is not None:
-        return _checked(table[_documents(table.schema, column)], format)
+        return _check_column(table[_documents(table.schema, column)], format)
     if column is not None:
         reason = Message(Option("column", None), f" is `{column}`, but {type(source).__name__} has no columns")
         raise DataError(reason, fix="leave it out", option="column")
     found = _column(source)
-    return SingleDocument(source, format, name) if found is None else _checked(found, format)
+    return SingleDocument(source, format, name) if found is None else _check_column(found, format)
 
 
-def _checked(column: pa.Array | pa.ChunkedArray, format: Format | None) -> DocumentColumn:
+def _check_column(column: pa.Array | pa.ChunkedArray, format: Format | None) -> DocumentColumn:
     if holds_json(column.type) and format not in (None, "json"):
         raise DataError("structs, lists and maps are read as JSON", fix=Message("leave out ", Option("format", format)))
     return DocumentColumn(column)

@@ -103,7 +103,7 @@ class DriftAlarm:
     @classmethod
     def of(cls, losses: Sequence[float], events: Sequence[int], slack: float = 0.1, limit: float = 100.0) -> DriftAlarm:
         """From the mean log-loss of consecutive batches of held-out events, and how many events each has."""
-        return cls(*_expected(losses, events), slack, limit)
+        return cls(*_estimate_loss(losses, events), slack, limit)
 
     def step(self, loss: float, events: int) -> Drift | None:
         """The alarm, if this batch of so many events with this mean log-loss rings it.
@@ -140,7 +140,7 @@ class DriftAlarm:
         """
         if sum(events) < _FEWEST * BATCHES:
             return None
-        gain, spread, count = _expected(gains, events)
+        gain, spread, count = _estimate_loss(gains, events)
         if gain - self.past <= _CERTAIN * spread / math.sqrt(count):
             self.past = min(self.past, max(gain, 0.0))
             return None
@@ -154,7 +154,7 @@ class DriftAlarm:
 
     def expect(self, losses: Sequence[float], events: Sequence[int]) -> None:
         """What it rang for has been learned, and batches cost this now: the next change is measured from here."""
-        self.expected, self.spread, self.weight = _expected(losses, events)
+        self.expected, self.spread, self.weight = _estimate_loss(losses, events)
 
     def _ring(self, drift: Drift) -> Drift:
         self.last = drift
@@ -178,7 +178,7 @@ class DriftAlarm:
         return found
 
 
-def _expected(losses: Sequence[float], events: Sequence[int]) -> tuple[float, float, float]:
+def _estimate_loss(losses: Sequence[float], events: Sequence[int]) -> tuple[float, float, float]:
     """The mean, the spread of one event, and how many there are.
 
     Some thirty batches are enough. Losses of neighbouring events go together, so means of batches vary more than those

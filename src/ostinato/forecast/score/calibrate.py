@@ -49,7 +49,7 @@ class Calibration:
 
     def __str__(self) -> str:
         if not self.enough:
-            few = not self.completions or _needed(self.promised, self.completions) > 1
+            few = not self.completions or _required_share(self.promised, self.completions) > 1
             reason = "too few to promise so much" if few else "and no threshold makes intervals that cover enough"
             if not self.possible and not few:
                 reason = (
@@ -86,7 +86,7 @@ class Evidence:
         """
         coverage = np.divide(self.covered, self.known, out=np.full(len(self.known), np.nan), where=self.known > 0)
         count = round(self.completions)
-        needed = _needed(self.promised, count)
+        needed = _required_share(self.promised, count)
         keeps = np.flatnonzero(coverage >= needed)
         own = float(coverage[0])
         if len(keeps):
@@ -143,6 +143,6 @@ def gather_evidence(
     return Evidence(promised, float(made), known, covered, float(truth.completions))
 
 
-def _needed(threshold: float, count: int) -> float:
+def _required_share(threshold: float, count: int) -> float:
     """The share of held-out completions that must have been covered."""
     return math.ceil((count + 1) * threshold - 1e-9) / max(count, 1)

@@ -44,7 +44,7 @@ class WaitingMatches:
         """Let the events of a batch pass: `lows` are their lower bounds, `cancels` says which of them cancel."""
         if not len(self.matches):
             return self.matches
-        cancelled = self._cancelled(lows, keys, np.flatnonzero(cancels))
+        cancelled = self._are_cancelled(lows, keys, np.flatnonzero(cancels))
         self._keep(~cancelled)
         return self.until(int(lows[-1])) if len(lows) else Matches.none()
 
@@ -52,7 +52,7 @@ class WaitingMatches:
         if cancelled.any():
             self._drop(~cancelled)
 
-    def _cancelled(self, lows: Int64, keys: Int64, cancels: Int64) -> Bool:
+    def _are_cancelled(self, lows: Int64, keys: Int64, cancels: Int64) -> Bool:
         """Whether the first cancelling event of the same key after a match lies within its window."""
         if not len(cancels):
             return np.zeros(len(self.matches), bool)

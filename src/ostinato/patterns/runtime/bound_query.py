@@ -130,9 +130,9 @@ class BoundQuery:
         if self.terms is not None:
             terms, present = self.terms.encode(rows, order)
             events = replace(events, terms=terms, present=present)
-        return events if self.ties is None else self._tied(self.ties, events, rows, positions, order)
+        return events if self.ties is None else self._tie_events(self.ties, events, rows, positions, order)
 
-    def _tied(
+    def _tie_events(
         self, ties: EqualityPartitions, events: Events, rows: pa.Table, positions: Int64, order: Int64 | None
     ) -> Events:
         column = rows[self.key_columns[0]]

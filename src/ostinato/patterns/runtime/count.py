@@ -312,11 +312,11 @@ class _Windows(_Tally):
         pieces = [self.kept, *self.waiting]
         events = _Window(*map(np.concatenate, zip(*(piece.columns for piece in pieces), strict=True)))
         fresh = np.arange(len(events)) >= len(self.kept)
-        self.count += self._completed(events, fresh)
+        self.count += self._count_completed(events, fresh)
         self.kept, self.waiting = events.at(events.ticks >= self.lows[events.keys]), []
         self.limits.check_memory(sum(column.nbytes for column in self.kept.columns))
 
-    def _completed(self, events: _Window, fresh: npt.NDArray[np.bool_]) -> int:
+    def _count_completed(self, events: _Window, fresh: npt.NDArray[np.bool_]) -> int:
         maps = self.cells.maps(self.stream.encoder.size, self.limits)
         self.limits.check_memory(3 * 8 * maps.cells**2)
         if self.stream.keys is not None:

@@ -314,7 +314,7 @@ def _complex_events(query: n.Query, partition: int, stream: _Stream) -> list[_Co
     """[[φ]](S) restricted by WITHIN (and by the tie, once rewriting has made one of equality filters)."""
     found: dict[Positions, set[Labels]] = {}
     for each in _derivations(query.formula, stream):
-        if _holds(query, stream, each) and _within(query, stream, each) and _tied(query, stream, each):
+        if _holds(query, stream, each) and _within(query, stream, each) and _is_tied(query, stream, each):
             labels: dict[str, list[int]] = {}
             for position, variable in each.marks:
                 labels.setdefault(variable, []).append(position)
@@ -335,7 +335,7 @@ def _within(query: n.Query, stream: _Stream, derivation: _Derivation) -> bool:
     return bool(stream.rows[last][window.attribute] - stream.rows[first][window.attribute] <= window.amount)
 
 
-def _tied(query: n.Query, stream: _Stream, derivation: _Derivation) -> bool:
+def _is_tied(query: n.Query, stream: _Stream, derivation: _Derivation) -> bool:
     """Whether all events agree on the attribute; NULL agrees with nothing."""
     if query.tied_by is None:
         return True
@@ -376,7 +376,7 @@ def _select(query: n.Query, candidates: Iterable[_ComplexEvent]) -> Iterator[_Co
     consumed: dict[int, int] = {}
     for end, ending in groupby(sorted(candidates, key=lambda each: each.end), key=lambda each: each.end):
         group = [each for each in ending if each.start > consumed.get(_scope(query, each), -1)]
-        chosen = [each for each in group if _chosen(query.strategy, each, group)]
+        chosen = [each for each in group if _is_chosen(query.strategy, each, group)]
         yield from chosen
         if query.consume != "NONE" and chosen:
             consumed[_scope(query, chosen[0])] = end
@@ -387,7 +387,7 @@ def _scope(query: n.Query, complex_event: _ComplexEvent) -> int:
     return complex_event.partition if query.consume == "PARTITION" else 0
 
 
-def _chosen(strategy: n.Strategy, chosen: _ComplexEvent, group: Iterable[_ComplexEvent]) -> bool:
+def _is_chosen(strategy: n.Strategy, chosen: _ComplexEvent, group: Iterable[_ComplexEvent]) -> bool:
     c = frozenset(chosen.positions)
     others = [frozenset(other.positions) for other in group]
     if strategy == "STRICT":

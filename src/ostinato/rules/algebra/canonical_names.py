@@ -17,16 +17,16 @@ class Renaming:
     data: list[str] = field(default_factory=list)
 
     def event(self, name: str) -> str:
-        return _numbered(name, self.events)
+        return _number(name, self.events)
 
     def variable(self, name: str) -> str:
-        return _numbered(name, self.data)
+        return _number(name, self.data)
 
     def node(self, node: cera.Node) -> cera.Node:
         if isinstance(node, cera.Point):
-            return self._renamed(cera.Rename((), (), node))
+            return self._rename(cera.Rename((), (), node))
         if isinstance(node, cera.Rename):
-            return self._renamed(node)
+            return self._rename(node)
         if isinstance(node, cera.Project):
             below = self.node(node.input)
             return cera.Project(tuple(map(self.variable, node.data)), below)
@@ -53,7 +53,7 @@ class Renaming:
             return replace(node, window=window, ident=ident, near=near, keep_right=keep)
         return node
 
-    def _renamed(self, node: cera.Rename) -> cera.Node:
+    def _rename(self, node: cera.Rename) -> cera.Node:
         """Every name of a point, old and new: only the new ones count from here on."""
         was, now = node.input.schema, node.schema
         events = tuple((self.event(new), old) for new, old in zip(now.times, was.times, strict=True))
@@ -108,7 +108,7 @@ def _typed_text(value: object) -> str:
     return f"{type(value).__name__} {value!r}"
 
 
-def _numbered(name: str, met: list[str]) -> str:
+def _number(name: str, met: list[str]) -> str:
     if name not in met:
         met.append(name)
     return str(met.index(name))

@@ -38,12 +38,12 @@ def partition_rules(rules: Sequence[NormalRule], plain: Collection[str]) -> tupl
     made: list[tuple[list[NormalRule], list[Choice]]] = []
     whole: list[NormalRule] = []
     for component in _components(rules):
-        choices = _agreed([_choices(rule, component, plain) for rule in component])
+        choices = _combine_choices([_choices(rule, component, plain) for rule in component])
         if choices:
             made.append((component, choices))
         else:
             whole += component
-    units = [_unit(members, choices) for members, choices in _shared(made)]
+    units = [_unit(members, choices) for members, choices in _merge_units(made)]
     return tuple(units) + ((_unit(whole, []),) if whole else ())
 
 
@@ -97,7 +97,7 @@ def _choices(rule: NormalRule, component: Sequence[NormalRule], plain: Collectio
     derived = {other.head.label for other in component}
     literals = [query.term for query in (*rule.events, *rule.collects, *rule.negations)]
     bound = [(term.label, _bound(term, plain if term.label not in derived else None)) for term in literals]
-    bound.append((rule.head.label, _carried(rule.head)))
+    bound.append((rule.head.label, _copied_attributes(rule.head)))
     found: list[Choice] = []
     for name in {name: None for name, _ in bound[0][1]}:
         places = [[attribute for other, attribute in pairs if other == name] for _, pairs in bound]
@@ -124,7 +124,7 @@ def _bound(term: Element, plain: Collection[str] | None) -> list[tuple[str, str]
     ]
 
 
-def _carried(head: Make) -> list[tuple[str, str]]:
+def _copied_attributes(head: Make) -> list[tuple[str, str]]:
     labels = [child.label for child in head.children if isinstance(child, Make)]
     return [
         (child.children[0].expr.name, child.label)
@@ -137,7 +137,7 @@ def _carried(head: Make) -> list[tuple[str, str]]:
     ]
 
 
-def _agreed(options: Sequence[Sequence[Choice]]) -> list[Choice]:
+def _combine_choices(options: Sequence[Sequence[Choice]]) -> list[Choice]:
     """All ways to take one choice of each rule without giving a label two attributes."""
     found: list[Choice] = [{}]
     for choices in options:
@@ -149,12 +149,12 @@ def _agreed(options: Sequence[Sequence[Choice]]) -> list[Choice]:
     return [dict(each) for each in dict.fromkeys(tuple(sorted(choice.items())) for choice in found) if each]
 
 
-def _shared(made: Iterable[tuple[list[NormalRule], list[Choice]]]) -> list[tuple[list[NormalRule], list[Choice]]]:
+def _merge_units(made: Iterable[tuple[list[NormalRule], list[Choice]]]) -> list[tuple[list[NormalRule], list[Choice]]]:
     """Rules that read the same labels by the same attributes are one unit: each event goes there once."""
     units: list[tuple[list[NormalRule], list[Choice]]] = []
     for rules, choices in made:
         for place, (members, known) in enumerate(units):
-            both = _agreed([known, choices])
+            both = _combine_choices([known, choices])
             if both and known[0].keys() & choices[0].keys():
                 units[place] = members + rules, both
                 break

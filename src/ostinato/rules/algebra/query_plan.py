@@ -53,7 +53,7 @@ def plan_program(program: Ruleset, longest: float = inf) -> RulePlan:
 
     translated: list[TranslatedRule] = []
     for group in strata.groups:
-        made = [_translated(rule, lasts) for rule in group.rules]
+        made = [_translate_rule(rule, lasts) for rule in group.rules]
         translated += made
         for each in made:
             label, events = each.rule.head.label, each.node.events
@@ -64,7 +64,7 @@ def plan_program(program: Ruleset, longest: float = inf) -> RulePlan:
     return RulePlan(strata, tuple(translated), plan, temporal_relevance(plan))
 
 
-def _translated(rule: NormalRule, lasts: Callable[[Stream], float]) -> TranslatedRule:
+def _translate_rule(rule: NormalRule, lasts: Callable[[Stream], float]) -> TranslatedRule:
     node = translate(rule)
     bounds = DifferenceBounds(node, rule.where, lasts)
     rewritten = annotate_joins(push_projections(push_selections(push_antijoins(node))), bounds)

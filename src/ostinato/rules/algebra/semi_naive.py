@@ -30,7 +30,9 @@ def plan_rounds(definitions: Sequence[cera.Definition], labels: Iterable[str]) -
     additions: list[tuple[cera.Definition, cera.Node]] = []
     for definition in definitions:
         node = definition.node
-        added = _added(node, moving) if not isinstance(node, cera.Match) else node if node.stream in derived else None
+        added = (
+            _additions(node, moving) if not isinstance(node, cera.Match) else node if node.stream in derived else None
+        )
         if added is not None:
             moving.add(definition.name)
             additions.append((definition, added))
@@ -57,24 +59,24 @@ def _is_copied(term: Value, plain: frozenset[str]) -> bool:
     return isinstance(term.expr, Literal) or (isinstance(term.expr, Variable) and term.expr.name in plain)
 
 
-def _added(node: cera.Node, moving: set[str]) -> cera.Node | None:
+def _additions(node: cera.Node, moving: set[str]) -> cera.Node | None:
     """What the round adds to a node; None where that is nothing."""
     if isinstance(node, cera.Point):
         return cera.At("Δ", node) if node.name in moving else None
     if isinstance(node, cera.Match | cera.FixedStream | cera.TimerStream):
         return None
     if isinstance(node, cera.AntiJoin) or (isinstance(node, cera.Join) and isinstance(node.right, cera.AnyTimer)):
-        left = _added(node.left, moving)  # what is negated is complete (plan.strata)
+        left = _additions(node.left, moving)  # what is negated is complete (plan.strata)
         return None if left is None else replace(node, left=left)
     if isinstance(node, cera.Join | cera.TemporalJoin):
-        left, right = _added(node.left, moving), _added(node.right, moving)
+        left, right = _additions(node.left, moving), _additions(node.right, moving)
         arms: list[cera.Node] = []
         if left is not None:
             arms.append(replace(node, left=left, right=_part("◦∪Δ", node.right, moving)))
         if right is not None:
             arms.append(replace(node, left=_part("◦", node.left, moving), right=right))
         return None if not arms else arms[0] if len(arms) == 1 else cera.Union(tuple(arms))
-    below = _added(cera.inputs(node)[0], moving)
+    below = _additions(cera.inputs(node)[0], moving)
     return None if below is None else cera.with_inputs(node, (below,))
 
 

@@ -14,7 +14,7 @@ def translate(rule: NormalRule) -> cera.Construct:
     fresh = _fresh_names(rule)
     node: cera.Node | None = None
     traced: list[tuple[str, frozenset[str]]] = []
-    for query in _connected(rule.events):
+    for query in _order_by_shared_variables(rule.events):
         match = event_match(query)
         traced.append((match.ident, frozenset(match.schema.data)))
         node = match if node is None else cera.Join(node, match)
@@ -46,7 +46,7 @@ def _while_match(query: While, fresh: Iterator[str]) -> cera.Match:
     return cera.Match(query.ident or next(fresh), query.term, query.term.label, query.bound)
 
 
-def _connected(events: Iterable[EventQuery | CelPattern]) -> list[EventQuery | CelPattern]:
+def _order_by_shared_variables(events: Iterable[EventQuery | CelPattern]) -> list[EventQuery | CelPattern]:
     """As written, but where it can be each shares a variable with those before it: products of relations grow fast."""
     left = list(events)
     ordered: list[EventQuery | CelPattern] = []

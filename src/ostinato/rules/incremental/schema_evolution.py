@@ -96,11 +96,11 @@ def conform_rows(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """The rows in these columns, which are wide enough for them; missing columns are NULL."""
     if rows.schema.equals(schema):
         return rows
-    columns = [_conformed(rows, field) for field in schema]
+    columns = [_conform(rows, field) for field in schema]
     return pa.table(columns, schema=schema)
 
 
-def _conformed(rows: pa.Table, field: pa.Field) -> pa.ChunkedArray | pa.Array:
+def _conform(rows: pa.Table, field: pa.Field) -> pa.ChunkedArray | pa.Array:
     try:
         return cast_column(rows, field)
     except _MISFITS as error:

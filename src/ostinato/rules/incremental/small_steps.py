@@ -37,7 +37,7 @@ class SmallSteps:
         for definition in program.plan.query_plan.definitions:
             name, node = definition.name, definition.node
             if isinstance(node, cera.Match):
-                if (match := _compiled(program.plan_types.match_plans[name], program)) is not None:
+                if (match := _compile_match(program.plan_types.match_plans[name], program)) is not None:
                     self._matches[name] = match
             elif (change := self._change(difference(node))) is not None:
                 self._changes[name] = change
@@ -76,7 +76,7 @@ class SmallSteps:
         if below is None:
             return None
         if isinstance(node, cera.Select):
-            return self._selected(below, node)
+            return self._select(below, node)
         if isinstance(node, cera.Project):
             kept = self.generator.columns(node)
             return replace(below, columns={name: below.columns[name] for name in kept if name in below.columns})
@@ -84,7 +84,7 @@ class SmallSteps:
             names = dict(zip(self.generator.columns(node.input), self.generator.columns(node), strict=True))
             return replace(below, columns={names[name]: place for name, place in below.columns.items()})
         if isinstance(node, cera.Join) and isinstance(node.right, cera.TimerStream):
-            return self._timed(below, node.right.timer)
+            return self._add_timer(below, node.right.timer)
         return replace(below, exact=False)
 
     def _source(self, point: cera.Point) -> _Change | None:
@@ -95,7 +95,7 @@ class SmallSteps:
             return None
         return _Change(name, {column: (place, 0) for place, column in enumerate(self.generator.columns(point))})
 
-    def _selected(self, below: _Change, node: cera.Select) -> _Change:
+    def _select(self, below: _Change, node: cera.Select) -> _Change:
         kinds = self.generator.plan_types.kinds_of(node.input)
         tests, exact = list(below.tests), below.exact
         for condition in node.conditions:
@@ -107,7 +107,7 @@ class SmallSteps:
                 tests.append((place[0], COMPARE[test.op], test.value))
         return replace(below, tests=tuple(tests), exact=exact)
 
-    def _timed(self, below: _Change, timer: RelativeTimer) -> _Change:
+    def _add_timer(self, below: _Change, timer: RelativeTimer) -> _Change:
         names, amount = self.generator.names, self.generator.exact_ticks(timer)
         columns = dict(below.columns)
         for side, (of, sign) in zip(("begin", "end"), TIMERS[timer.kind], strict=True):
@@ -169,7 +169,7 @@ def _value(value: Any) -> Any:
     return value if value == value else None
 
 
-def _compiled(found: MatchPlan, program: SqlProgram) -> _Match | None:
+def _compile_match(found: MatchPlan, program: SqlProgram) -> _Match | None:
     """None where SQL has to match."""
     match, flat = found.match, found.flat
     if isinstance(match.stream, cera.CelStream) or match.stream in program.rules_of:

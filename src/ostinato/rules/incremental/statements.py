@@ -49,14 +49,14 @@ class Statements:
         changed = frozenset(self._driving[definition.name] & active)
         key = definition.name, changed, large
         if key not in self._made:
-            self._made[key] = self._prepared(definition, changed, self._near if large else self.generator)
+            self._made[key] = self._prepare(definition, changed, self._near if large else self.generator)
         return self._made[key]
 
-    def _prepared(
+    def _prepare(
         self, definition: cera.Definition, active: frozenset[str], generator: SqlGenerator
     ) -> Statement | None:
         name, node = definition.name, definition.node
-        changed = node if isinstance(node, cera.Match) else _pruned(difference(node), active)
+        changed = node if isinstance(node, cera.Match) else _prune_empty(difference(node), active)
         if changed is None:
             return None
         if isinstance(changed, cera.Construct):
@@ -109,15 +109,15 @@ def _parts(node: cera.Node) -> Iterator[cera.At]:
             yield from _parts(below)
 
 
-def _pruned(node: cera.Node, active: frozenset[str]) -> cera.Node | None:
+def _prune_empty(node: cera.Node, active: frozenset[str]) -> cera.Node | None:
     """Without the arms whose Δ is empty; None where all are."""
     if isinstance(node, cera.At):
         changed = node.part != "Δ" or (isinstance(node.input, cera.Point) and node.input.name in active)
         return node if changed else None
     if isinstance(node, cera.Union):
-        arms = [arm for each in node.inputs if (arm := _pruned(each, active)) is not None]
+        arms = [arm for each in node.inputs if (arm := _prune_empty(each, active)) is not None]
         return None if not arms else arms[0] if len(arms) == 1 else replace(node, inputs=tuple(arms))
-    below = [_pruned(each, active) for each in cera.inputs(node)]
+    below = [_prune_empty(each, active) for each in cera.inputs(node)]
     if any(each is None for each in below):
         return None
     return cera.with_inputs(node, tuple(each for each in below if each is not None))

@@ -114,13 +114,13 @@ class _Branch:
     def check_timers(self, named: frozenset[str]) -> None:
         for timer in self.rule.timers:
             if isinstance(timer, n.RelativeTimer):
-                self._known(timer.anchor, timer.span, "a timer can be anchored on", named)
+                self._check_ident(timer.anchor, timer.span, "a timer can be anchored on", named)
             else:
                 _check_interval(timer)
 
     def check_whiles(self, named: frozenset[str]) -> None:
         for literal in (*self.rule.collects, *self.rule.negations):
-            self._known(literal.window, literal.span, "`while` can have as its time", named)
+            self._check_ident(literal.window, literal.span, "`while` can have as its time", named)
 
     def check_conditions(self, named: frozenset[str]) -> None:
         for condition in self.rule.where:
@@ -129,12 +129,12 @@ class _Branch:
                     check_expression(part.expr, condition=True)
                 elif isinstance(part, n.Temporal):
                     for ident in part.events:
-                        self._known(ident, part.span, "a temporal condition can name", named)
+                        self._check_ident(ident, part.span, "a temporal condition can name", named)
                     if len(set(part.events)) < len(part.events):
                         reason = f"`{part.events[0]}` is compared with itself"
                         raise QueryError(reason, span=part.span, fix="name two events of the rule")
 
-    def _known(self, ident: str, span: Span, role: str, named: frozenset[str]) -> None:
+    def _check_ident(self, ident: str, span: Span, role: str, named: frozenset[str]) -> None:
         """`named` are the identifiers of all branches."""
         if ident in self.idents:
             return

@@ -19,7 +19,7 @@ def check_pattern(pattern: CelPattern) -> None:
     try:
         compiled = compile_text(pattern.query, "cel")
     except QueryError as error:
-        raise _placed(error, pattern) from None
+        raise _locate_error(error, pattern) from None
     query = compiled.query
     if compiled.trailing:
         reason = "the CEL query ends in NOT: its matches are known only after they have ended"
@@ -68,7 +68,7 @@ def _label(term: QueryTerm) -> str | None:
     return term.label if isinstance(term, Element) else None
 
 
-def _placed(error: QueryError, pattern: CelPattern) -> QueryError:
+def _locate_error(error: QueryError, pattern: CelPattern) -> QueryError:
     """The error with its span in the text of the rules."""
     span = pattern.query_span
     if span == NOWHERE:

@@ -87,7 +87,7 @@ class ExpressionSql:
         assert isinstance(expr, Call)
         if expr.op in COMPARISONS:
             if expr.op not in ("=", "!=") and all(self._family(arg) == "unknown" for arg in expr.args):
-                return self._ordered(expr)
+                return self._compare_terms(expr)
             return compare(expr.op, *self._alike(expr.args))
         if expr.op == "in":
             needle, *among = self._alike(expr.args)
@@ -164,7 +164,7 @@ class ExpressionSql:
         kind = value_kind(expr, self.kinds)
         return kind is not TERM and pa.types.is_integer(kind)
 
-    def _ordered(self, expr: Call) -> Sql:
+    def _compare_terms(self, expr: Call) -> Sql:
         """Two TERMs in order: as numbers where both are, else as texts."""
         tests = [
             compare(expr.op, *(untag_sql(self.value(arg), kind) for arg in expr.args)) for kind in ("number", "string")

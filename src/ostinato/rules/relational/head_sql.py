@@ -83,7 +83,7 @@ class _Construction:
         keys = self._keys()
         level = _Level(keys)
         shown = [exp.alias_(self._part(part, level), f"c{place}", quoted=True) for place, part in enumerate(made)]
-        whole = exp.select(*interval, *shown).distinct().from_(self._joined(level, table(BASE)))
+        whole = exp.select(*interval, *shown).distinct().from_(self._join_queries(level, table(BASE)))
         return whole.with_(exp.to_identifier(BASE, quoted=True), as_=tuples)
 
     def _keys(self) -> list[str]:
@@ -122,12 +122,12 @@ class _Construction:
     def _instance(self, term: ConstructTerm, kind: Kind, level: _Level | None) -> Sql:
         if isinstance(term, Value):
             own = value_kind(term.expr, self.kinds)
-            return self._fitted(self.expressions.value(term.expr), own, kind)
+            return self._cast_to(self.expressions.value(term.expr), own, kind)
         if isinstance(term, Aggregate):
             assert level is not None
-            return self._fitted(self._aggregate(term, level), aggregate_kind(term, self.kinds), kind)
+            return self._cast_to(self._aggregate(term, level), aggregate_kind(term, self.kinds), kind)
         if isinstance(term, Combined):
-            return self._combined(term, kind, level)
+            return self._combine(term, kind, level)
         assert isinstance(term, Make)
         values = element_values(term)
         if values is not None:
@@ -145,15 +145,15 @@ class _Construction:
         self._made_of[id(whole)] = parts_of
         return whole
 
-    def _combined(self, term: Combined, kind: Kind, level: _Level | None) -> Sql:
+    def _combine(self, term: Combined, kind: Kind, level: _Level | None) -> Sql:
         kinds = with_aggregate_kinds(term, self.kinds)
         made = {name: self._instance(each, kinds[name], level) for name, each in term.by_variable.items()}
         expressions = ExpressionSql(
             kinds, lambda name: made[name].copy() if name in made else self.expressions.of(name)
         )
-        return self._fitted(expressions.value(term.expr), value_kind(term.expr, kinds), kind)
+        return self._cast_to(expressions.value(term.expr), value_kind(term.expr, kinds), kind)
 
-    def _fitted(self, value: Sql, own: Kind, wanted: Kind) -> Sql:
+    def _cast_to(self, value: Sql, own: Kind, wanted: Kind) -> Sql:
         if own == wanted:
             return value if own is TERM or type_family(own) != "number" else exp.cast(value, sql_type(own))
         if wanted is TERM:
@@ -199,7 +199,7 @@ class _Construction:
     def _instances(self, level: _Level, ranked: Sequence[Sql]) -> exp.Expr:
         base = exp.select(*map(column, level.keys), *ranked).from_(table(BASE))
         base = base.group_by(*map(column, level.keys))
-        return self._joined(level, base.subquery("i"))
+        return self._join_queries(level, base.subquery("i"))
 
     def _aggregate(self, term: Aggregate, level: _Level) -> Sql:
         generator = self.generator
@@ -248,7 +248,7 @@ class _Construction:
         level.queries[key] = level.queries[key].select(exp.alias_(value, name, quoted=True))
         return column(name)
 
-    def _joined(self, level: _Level, instances: exp.Expr) -> exp.Expr:
+    def _join_queries(self, level: _Level, instances: exp.Expr) -> exp.Expr:
         """The computed columns beside the keys of the level; a single query has them already."""
         queries = list(level.queries.values())
         if len(queries) == 1 and not isinstance(instances, exp.Subquery):

@@ -84,7 +84,7 @@ class SqlGenerator:
         if isinstance(node, cera.Match):
             found = self._times([node.ident])
             found += [self.names.variable(name) for name in node.schema.data]
-            return [*found, *([self.names.time(node.ident, REF)] if self._referenced(node) else [])]
+            return [*found, *([self.names.time(node.ident, REF)] if self._has_references(node) else [])]
         if isinstance(node, cera.AnyTimer):
             return self._times([node.timer.ident])
         if isinstance(node, cera.Join):
@@ -98,7 +98,7 @@ class SqlGenerator:
             dropped = {self.names.variable(name) for name in node.input.schema.data if name not in node.data}
             return [name for name in self.columns(node.input) if name not in dropped]
         if isinstance(node, cera.Rename):
-            names = self._renamed(node)
+            names = self._new_names(node)
             return [names.get(name, name) for name in self.columns(node.input)]
         if isinstance(node, cera.AntiJoin):
             return self.columns(node.left)
@@ -108,14 +108,14 @@ class SqlGenerator:
     def _times(self, idents: Iterable[str]) -> list[str]:
         return [self.names.time(ident, side) for ident in idents for side in ("begin", "end")]
 
-    def _referenced(self, match: cera.Match) -> bool:
+    def _has_references(self, match: cera.Match) -> bool:
         return self._matching(match).referenced
 
     def _matching(self, match: cera.Match) -> MatchPlan:
         # The very node: to Python, matches of 1 and of true are equal.
         return next(found for found in self.plan_types.match_plans.values() if found.match is match)
 
-    def _renamed(self, node: cera.Rename) -> dict[str, str]:
+    def _new_names(self, node: cera.Rename) -> dict[str, str]:
         names = {self.names.variable(old): self.names.variable(new) for new, old in node.data}
         for new, old in node.events:
             names |= {self.names.time(old, side): self.names.time(new, side) for side in ("begin", "end", REF)}
@@ -133,13 +133,13 @@ class SqlGenerator:
         if isinstance(node, cera.Match):
             return self._match(node)
         if isinstance(node, cera.FixedStream):
-            return self._fixed(node.timer)
+            return self._absolute_timer(node.timer)
         if isinstance(node, cera.Select):
             return self._all(node, self._over(node.input)).where(self._conditions(node))
         if isinstance(node, cera.Project):
             return self._all(node, self._over(node.input))
         if isinstance(node, cera.Rename):
-            names = self._renamed(node)
+            names = self._new_names(node)
             shown = [exp.alias_(column(name), names.get(name, name), quoted=True) for name in self.columns(node.input)]
             return exp.select(*shown).from_(self._over(node.input))
         if isinstance(node, cera.Join) and isinstance(node.right, cera.AnyTimer):
@@ -235,7 +235,7 @@ class SqlGenerator:
             return exp.Case(ifs=[exp.If(this=there, true=value.copy())])
         return value
 
-    def _fixed(self, timer: AbsoluteTimer) -> exp.Select:
+    def _absolute_timer(self, timer: AbsoluteTimer) -> exp.Select:
         shown = [
             exp.alias_(self._moment(moment), self.names.time(timer.ident, side), quoted=True)
             for side, moment in (("begin", timer.begin), ("end", timer.end))
@@ -278,7 +278,7 @@ class SqlGenerator:
 
     def _join(self, node: cera.AnyJoin) -> exp.Select:
         left, right = self._over(node.left, "l"), self._over(node.right, "r")
-        shared = self._shared(node)
+        shared = self._join_conditions(node)
         conditions = list(shared)
         if not isinstance(node, cera.Join):
             window, ident = node.window, node.ident
@@ -302,7 +302,7 @@ class SqlGenerator:
         kind = "anti" if isinstance(node, cera.AntiJoin) else "cross" if not conditions else ""
         return exp.select(*shown).from_(left).join(right, on=conjunction(conditions), join_type=kind)
 
-    def _shared(self, node: cera.AnyJoin) -> list[Sql]:
+    def _join_conditions(self, node: cera.AnyJoin) -> list[Sql]:
         left, right = self.plan_types.kinds_of(node.left), self.plan_types.kinds_of(node.right)
         conditions = []
         for name in node.left.schema.data:

@@ -52,7 +52,7 @@ class PlanTypes:
 def infer_types(plan: RulePlan, incoming: Attributes, patterns: Mapping[cera.CelStream, Attributes]) -> PlanTypes:
     """`patterns`: what the matches of each CEL query hold. Raises QueryError where a rule cannot fit the events."""
     types = PlanTypes()
-    named = _named(plan.query_plan)
+    named = _identified_points(plan.query_plan)
     waiting = list(plan.query_plan.definitions)
     recursive = {rule.head.label for group in plan.groups if group.recursive for rule in group.rules}
     patient = True  # what comes in under the label of a recursive rule tells less than what the rule derives
@@ -113,12 +113,12 @@ def _infer_definition(
         known = types.derived.setdefault(node.head.label, {})
         for part in made:
             kind = part.type if part.kind is not TERM or part.many else TERM
-            known[part.label] = _agreed(part.label, known.get(part.label, kind), kind, node.head.span)
+            known[part.label] = _unify_kinds(part.label, known.get(part.label, kind), kind, node.head.span)
     else:
         types.kinds[definition.name] = types.kinds_of(node)
 
 
-def _named(plan: cera.Plan) -> frozenset[str]:
+def _identified_points(plan: cera.Plan) -> frozenset[str]:
     """The points of matches whose events count one by one somewhere."""
     found: set[str] = set()
     for definition in plan.definitions:
@@ -141,11 +141,11 @@ def _label_attributes(types: PlanTypes, label: str, incoming: Attributes, span: 
         return incoming
     kinds = dict(derived)
     for name, kind in incoming.types.items():
-        kinds[name] = _agreed(name, kinds[name], kind, span) if name in kinds else kind
+        kinds[name] = _unify_kinds(name, kinds[name], kind, span) if name in kinds else kind
     return Attributes.of(kinds)
 
 
-def _agreed(name: str, left: Kind, right: Kind, span: Span) -> Kind:
+def _unify_kinds(name: str, left: Kind, right: Kind, span: Span) -> Kind:
     kind = common_type(left, right)
     # A text or a boolean beside a TERM can become one; a number has many spellings.
     plain = [each for each in (left, right) if each is not TERM]

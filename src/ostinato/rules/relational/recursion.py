@@ -102,13 +102,13 @@ class _Rounds:
         start = (first or self.program.derived_query(label, rules)).subquery("start")
         following = exp.select("*").from_(self.program.derived_query(label, rules, new=True).subquery("new"))
         for stream, events in self._streams.items():
-            following = following.with_(_named(new_table(stream_table(stream))), as_=events)
+            following = following.with_(_quote(new_table(stream_table(stream))), as_=events)
         for name, query in self._queries.items():
-            following = following.with_(_named(new_table(name)), as_=query)
+            following = following.with_(_quote(new_table(name)), as_=query)
         latest = new_table(derived_table(label))
         rounds = exp.union(exp.select("*").from_(start), exp.select("*").from_(following.subquery("following")))
         self.store.define(
-            derived_table(label), _whole(latest).with_(_named(latest), as_=rounds, recursive=True), kept=True
+            derived_table(label), _whole(latest).with_(_quote(latest), as_=rounds, recursive=True), kept=True
         )
         made.setdefault(label, []).extend(rules)
         self.finish(made)
@@ -183,7 +183,7 @@ class _Rounds:
                 define(self.program, self.store, definition, made)
 
 
-def _named(name: str) -> exp.Identifier:
+def _quote(name: str) -> exp.Identifier:
     return exp.to_identifier(name, quoted=True)
 
 

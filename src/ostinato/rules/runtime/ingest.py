@@ -93,7 +93,7 @@ class IncomingColumns:
         terms: list[DataTerm] = []
         for row, (label, text) in enumerate(zip(events[LABEL].to_pylist(), events[place].to_pylist(), strict=True)):
             try:
-                terms.append(_labelled(parse_document(text or "", label or "")))
+                terms.append(_check_label(parse_document(text or "", label or "")))
             except DataError as error:
                 raise error.replace(row=first_row + row) from None
         events = events.set_column(0, LABEL, pa.array([term.label for term in terms], pa.string()))
@@ -101,7 +101,7 @@ class IncomingColumns:
         return events.set_column(events.column_names.index(place), place, texts)
 
 
-def _labelled(term: DataTerm) -> DataTerm:
+def _check_label(term: DataTerm) -> DataTerm:
     if not term.label:
         reason = "a JSON document does not say what kind of event it is"
         raise DataError(reason, fix=Message("name the column that does with ", Option("type")))
@@ -120,7 +120,7 @@ class TermMatcher:
     def schema(self) -> pa.Schema:
         match, kinds = self.found.match, self.found.kinds
         times = [(self.names.time(match.ident, side), pa.int64()) for side in ("begin", "end")]
-        data = [(self.names.variable(name), _stored(kinds[name])) for name in match.schema.data]
+        data = [(self.names.variable(name), _storage_type(kinds[name])) for name in match.schema.data]
         return pa.schema([*times, *data, (self.names.time(match.ident, REF), pa.string())])
 
     def __call__(self, events: pa.Table) -> pa.Table:
@@ -184,5 +184,5 @@ def _reader(label: str, attributes: Attributes) -> Callable[[Mapping[str, Any]],
     return read
 
 
-def _stored(kind: Kind) -> pa.DataType:
+def _storage_type(kind: Kind) -> pa.DataType:
     return pa.string() if kind is TERM else kind

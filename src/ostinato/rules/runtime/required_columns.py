@@ -45,7 +45,7 @@ class RequiredColumns:
             elif node.stream in plan.strata.incoming:
                 for child in node.term.children:
                     for label, shape in _shapes(child):
-                        shapes[label] = _filled(shapes.get(label, pa.null()), shape)
+                        shapes[label] = _add_fields(shapes.get(label, pa.null()), shape)
                         if not isinstance(child, n.Optional | n.Desc):
                             needed.add((node.stream, label))
         return cls(shapes, frozenset(needed), frozenset(recursive - {*_ROLE_COLUMNS}))
@@ -55,7 +55,7 @@ class RequiredColumns:
         if recursive:
             missing = [(name, pa.null()) for name in sorted(self.recursive - {*schema.names, *self.shapes})]
             schema = pa.schema([*schema, *missing])
-        types = {field.name: _filled(field.type, self.shapes.get(field.name, pa.null())) for field in schema}
+        types = {field.name: _add_fields(field.type, self.shapes.get(field.name, pa.null())) for field in schema}
         types |= {name: shape for name, shape in self.shapes.items() if name not in {*types, *_ROLE_COLUMNS}}
         return pa.schema(list(types.items()))
 
@@ -69,21 +69,21 @@ def _shapes(term: n.QueryTerm) -> Iterator[tuple[str, pa.DataType]]:
         inside: dict[str, pa.DataType] = {}
         for child in term.children:
             for label, shape in _shapes(child):
-                inside[label] = _filled(inside.get(label, pa.null()), shape)
+                inside[label] = _add_fields(inside.get(label, pa.null()), shape)
         yield term.label, pa.struct(list(inside.items())) if inside else pa.null()
 
 
-def _filled(kind: pa.DataType, shape: pa.DataType) -> pa.DataType:
+def _add_fields(kind: pa.DataType, shape: pa.DataType) -> pa.DataType:
     """The type, with the fields of the shape added inside."""
     if pa.types.is_null(kind):
         return shape
     if is_list(kind):
-        return pa.list_(_filled(kind.value_type, shape))
+        return pa.list_(_add_fields(kind.value_type, shape))
     if not (pa.types.is_struct(kind) and pa.types.is_struct(shape)):
         return kind
     fields = {field.name: field.type for field in kind}
     for field in shape:
-        fields[field.name] = _filled(fields.get(field.name, pa.null()), field.type)
+        fields[field.name] = _add_fields(fields.get(field.name, pa.null()), field.type)
     return pa.struct(list(fields.items()))
 
 

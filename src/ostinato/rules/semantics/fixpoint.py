@@ -87,9 +87,9 @@ class _Consequences:
     ticks_per_second: int
 
     def of(self, rules: Iterable[n.NormalRule]) -> frozenset[IntervalEvent]:
-        return frozenset(event for rule in rules for event in self._derived(rule))
+        return frozenset(event for rule in rules for event in self._derive(rule))
 
-    def _derived(self, rule: n.NormalRule) -> Iterator[IntervalEvent]:
+    def _derive(self, rule: n.NormalRule) -> Iterator[IntervalEvent]:
         """h ← B (Figure 12): Σ_τ(h) for each τ, over the interval t that covers all events of τ."""
         collected = [self._found(each.term, each.bound) for each in rule.collects]
         negated = [self._found(each.term, each.bound) for each in rule.negations]
@@ -122,7 +122,7 @@ class _Consequences:
                 ({**trace, query.ident: event}, joined)
                 for trace, sigmas in traces
                 for event, own in groups.items()
-                if (joined := _joined(sigmas, own))
+                if (joined := _join(sigmas, own))
             ]
         for trace, sigmas in traces:
             for timer in rule.timers:
@@ -172,12 +172,12 @@ class _Consequences:
             truth: bool | None = evaluate_value(condition.expr, sigma)
             return truth
         if isinstance(condition, n.Temporal):
-            return self._related(condition, [trace[name] for name in condition.events])
+            return self._satisfies(condition, [trace[name] for name in condition.events])
         parts = tuple(Literal(self._holds(part, sigma, trace)) for part in condition.parts)
         both: bool | None = evaluate_expression(Call(condition.op, parts), {})
         return both
 
-    def _related(self, condition: n.Temporal, events: Sequence[IntervalEvent]) -> bool:
+    def _satisfies(self, condition: n.Temporal, events: Sequence[IntervalEvent]) -> bool:
         begins, ends = [each.begin for each in events], [each.end for each in events]
         if condition.relation == "within":
             assert condition.duration is not None
@@ -190,7 +190,7 @@ class _Consequences:
         return _RELATIONS[condition.relation](events[0], events[1])
 
 
-def _joined(left: Iterable[Substitution], right: Sequence[Substitution]) -> list[Substitution]:
+def _join(left: Iterable[Substitution], right: Sequence[Substitution]) -> list[Substitution]:
     unions = (merge_consistent([one, other]) for one in left for other in right)
     return [union for union in unions if union is not None]
 

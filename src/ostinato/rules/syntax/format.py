@@ -43,12 +43,12 @@ def atom_text(atom: n.Atom) -> str:
     if isinstance(atom, n.EventQuery):
         return f"event {_ident(atom.ident)}: {_bound(atom.bound)}{term_text(atom.term)}"
     if isinstance(atom, n.CelPattern):
-        return f"event {_ident(atom.ident)}: cel {_quoted(atom.query)} {_brackets(atom.term)}"
+        return f"event {_ident(atom.ident)}: cel {_quote(atom.query)} {_brackets(atom.term)}"
     if isinstance(atom, n.RelativeTimer):
         spec = f"event {_ident(atom.anchor)}, {_duration(atom.duration)}"
         return f"event {_ident(atom.ident)}: timer:{atom.kind} [ {spec} ]"
     if isinstance(atom, n.AbsoluteTimer):
-        times = ", ".join(_quoted(time) if isinstance(time, str) else str(time) for time in (atom.begin, atom.end))
+        times = ", ".join(_quote(time) if isinstance(time, str) else str(time) for time in (atom.begin, atom.end))
         return f"event {_ident(atom.ident)}: timer:absolute [ {times} ]"
     named = f"event {_ident(atom.ident)}: " if atom.ident is not None else ""
     word = "not" if atom.negated else "collect"
@@ -58,7 +58,7 @@ def atom_text(atom: n.Atom) -> str:
 def term_text(term: n.QueryTerm) -> str:
     """A query term, on one line."""
     if isinstance(term, n.Const):
-        return _quoted(term.value) if isinstance(term.value, str) else literal_text(term.value).lower()
+        return _quote(term.value) if isinstance(term.value, str) else literal_text(term.value).lower()
     if isinstance(term, n.Element):
         return f"{_label(term.label)} {_brackets(term)}"
     if isinstance(term, n.Bind):
@@ -70,7 +70,7 @@ def construct_text(term: n.ConstructTerm) -> str:
     """A construct term, on one line."""
     if isinstance(term, n.Make):
         opening, closing = "[]" if term.ordered else "{}"
-        return " ".join([_label(term.label), opening, *_listed(map(construct_text, term.children)), closing])
+        return " ".join([_label(term.label), opening, *_join(map(construct_text, term.children)), closing])
     if isinstance(term, n.Value):
         return _expression(term.expr)
     if isinstance(term, n.Aggregate):
@@ -113,10 +113,10 @@ def _expression(expr: Expr, within: str | None = None, outcomes: Mapping[str, n.
 def _brackets(term: n.Element) -> str:
     opening, closing = "[]" if term.ordered else "{}"
     count = 1 if term.total else 2
-    return " ".join([opening * count, *_listed(map(term_text, term.children)), closing * count])
+    return " ".join([opening * count, *_join(map(term_text, term.children)), closing * count])
 
 
-def _listed(texts: map[str]) -> list[str]:
+def _join(texts: map[str]) -> list[str]:
     """One text with commas, or none at all."""
     text = ", ".join(texts)
     return [text] if text else []
@@ -145,7 +145,7 @@ def _label(label: str) -> str:
     return "`" + label.replace("`", "``") + "`"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 

@@ -171,21 +171,21 @@ def is_scalar(value: Any) -> TypeGuard[Scalar]:
 def to_json(child: Child) -> str:
     """The canonical text of a term or value: the same for equal ones."""
     if isinstance(child, DataTerm):
-        return f"{{{_quoted(child.label)}:[{','.join(map(to_json, child.children))}]}}"
+        return f"{{{_quote(child.label)}:[{','.join(map(to_json, child.children))}]}}"
     if isinstance(child, str):
-        return _quoted(child)
+        return _quote(child)
     if isinstance(child, bool):
         return "true" if child else "false"
     if isinstance(child, int | float | Decimal):
         return _number(child)
-    kind, text = _tagged(child)
-    return f'{{"{kind}":{_quoted(text)}}}'
+    kind, text = _tag(child)
+    return f'{{"{kind}":{_quote(text)}}}'
 
 
 def from_canonical(text: str) -> Child:
     """The term or value of a canonical text; a term or value equal to it, where its type is lost (40.0 is 40)."""
     try:
-        return _known(json.loads(text, parse_float=_read_fraction, object_pairs_hook=_untagged))
+        return _known(json.loads(text, parse_float=_read_fraction, object_pairs_hook=_untag))
     except (ValueError, RecursionError) as error:
         shown = text if len(text) <= 60 else text[:60] + "…"
         raise DataError(f"not the canonical text of a term: {shown}") from error
@@ -201,7 +201,7 @@ def _known(value: Any) -> Child:
     raise ValueError(value)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -218,7 +218,7 @@ def _number(number: int | float | Decimal) -> str:
     return str(number)
 
 
-def _tagged(value: date | time | timedelta | bytes) -> tuple[str, str]:
+def _tag(value: date | time | timedelta | bytes) -> tuple[str, str]:
     if isinstance(value, date):
         return "timestamp", _instant(value).isoformat()
     if isinstance(value, time):
@@ -236,7 +236,7 @@ _READ: dict[str, Callable[[str], Scalar]] = {
 }
 
 
-def _untagged(pairs: list[tuple[str, Any]]) -> Child:
+def _untag(pairs: list[tuple[str, Any]]) -> Child:
     ((tag, content),) = pairs  # anything else is a ValueError, as is a value that is not read
     if isinstance(content, list):
         return DataTerm(tag, tuple(map(_known, content)))

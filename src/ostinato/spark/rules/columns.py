@@ -51,7 +51,7 @@ def _ticks(frame: DataFrame, columns: IncomingColumns, name: str) -> Column:
     if kind == "timestamp":
         return f.unix_micros(value)
     if kind == "timestamp_ntz":
-        return f.expr(f"({_quoted(name)} - {_EPOCH}) DIV {_TICK}")
+        return f.expr(f"({_quote(name)} - {_EPOCH}) DIV {_TICK}")
     if kind in ("float", "double", "decimal"):
         # As numpy multiplies: a float of four bytes stays one.
         values = value.cast("double") if kind == "decimal" else value
@@ -93,7 +93,7 @@ def label_column(frame: DataFrame, columns: IncomingColumns) -> Column:
     return checked
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -138,7 +138,7 @@ def _time(name: str, bound: BoundProgram) -> Column:
         per_tick = MICRO // times.ticks_per_second
         if kind.tz is not None:
             return f.timestamp_micros(column(name) * f.lit(per_tick))
-        return f.expr(f"{_EPOCH} + {_quoted(name)} * {per_tick} * {_TICK}")
+        return f.expr(f"{_EPOCH} + {_quote(name)} * {per_tick} * {_TICK}")
     if pa.types.is_integer(kind):
-        return f.expr(f"{_quoted(name)} DIV {MICRO}")
+        return f.expr(f"{_quote(name)} DIV {MICRO}")
     return column(name).cast("double") / f.lit(float(MICRO))

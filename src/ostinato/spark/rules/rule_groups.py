@@ -39,7 +39,9 @@ class UnitProgram:
 
 def plan_units(program: RuleProgram, bound: BoundProgram) -> tuple[RuleUnit, ...]:
     attributes = bound.columns.attributes.types
-    return partition_rules(normalise(program.program), [name for name, kind in attributes.items() if _hashed(kind)])
+    return partition_rules(
+        normalise(program.program), [name for name, kind in attributes.items() if _is_hashable(kind)]
+    )
 
 
 def unit_program(program: RuleProgram, unit: RuleUnit, columns: dict[str, Any], schema: pa.Schema) -> UnitProgram:
@@ -68,7 +70,7 @@ def key_hash(bound: BoundProgram, unit: RuleUnit, relevant: Callable[[str], Colu
     return found
 
 
-def _hashed(kind: Kind) -> bool:
+def _is_hashable(kind: Kind) -> bool:
     """Whether equal values of such an attribute have equal hashes."""
     return kind is not TERM and type_family(kind) in ("number", "string", "boolean")
 

@@ -116,7 +116,7 @@ class SparkStore:
             return made.frame
         frames: dict[str, Any] = {}
         parts = []
-        for name in self._needed(made):
+        for name in self._required_relations(made):
             relation = self._made[name]
             if relation.frame is not None:
                 frames[name] = relation.frame
@@ -126,7 +126,7 @@ class SparkStore:
         text = f"WITH {', '.join(parts)} SELECT * FROM ({_literal(made.text)})"
         return self.spark.sql(text, **frames)
 
-    def _needed(self, made: _Relation) -> list[str]:
+    def _required_relations(self, made: _Relation) -> list[str]:
         found: dict[str, None] = {}
 
         def visit(relation: _Relation) -> None:

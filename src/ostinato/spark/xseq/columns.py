@@ -53,7 +53,7 @@ def choose_columns(
     written = _has_variant(kind)
     if not written:
         _check_type(frame, document)
-    kept = _kept(frame, keep, document, files=files)
+    kept = _check_keep(frame, keep, document, files=files)
     arrow_schema(frame.schema, set(kept))  # those that Arrow does not know are refused
     return XSeqColumns(document, kind, written, kept, _output(frame, kept, answer, errors=errors))
 
@@ -67,7 +67,7 @@ def _document(frame: DataFrame, given: str | None, *, files: bool) -> str:
             raise DataError(absent, fix=fix, option="column")
         if not (_is_string(of[given]) if files else _may_hold_documents(of[given])):
             wanted = "paths are text" if files else "documents are text, bytes, structs, arrays, maps or variants"
-            raise DataError(f"`{given}` is of type {of[given].simpleString()}, but {wanted}", fix=_listed(of))
+            raise DataError(f"`{given}` is of type {of[given].simpleString()}, but {wanted}", fix=_list_columns(of))
         return given
     possible = [column for column, kind in of.items() if _may_hold_documents(kind)]
     usual = [column for column in possible if column.lower() in _USUAL]
@@ -75,10 +75,10 @@ def _document(frame: DataFrame, given: str | None, *, files: bool) -> str:
         if len(found) == 1:
             return found[0]
     reason = "several columns may hold the documents" if possible else "no column can hold documents"
-    raise DataError(reason, fix=Message("name it with ", Option("column"), f"; {_listed(of)}"))
+    raise DataError(reason, fix=Message("name it with ", Option("column"), f"; {_list_columns(of)}"))
 
 
-def _listed(of: dict[str, DataType]) -> str:
+def _list_columns(of: dict[str, DataType]) -> str:
     return "the columns are " + ", ".join(f"`{column}` {kind.simpleString()}" for column, kind in of.items())
 
 
@@ -91,7 +91,7 @@ def _check_type(frame: DataFrame, document: str) -> None:
         raise DataError(f"`{document}`: {error.reason}", fix=error.fix) from None
 
 
-def _kept(frame: DataFrame, keep: Any, document: str, *, files: bool) -> tuple[str, ...]:
+def _check_keep(frame: DataFrame, keep: Any, document: str, *, files: bool) -> tuple[str, ...]:
     others = tuple(each for each in frame.columns if files or each != document)
     if keep is None or keep == "*":
         return others

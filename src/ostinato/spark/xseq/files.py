@@ -59,7 +59,7 @@ def read_documents(
     scheme = SCHEME.match(where)
     if scheme is not None and scheme[1].lower() != "file":
         return _read_by_spark(spark, where, patterns)
-    return _listed(spark, local_path(where), patterns)
+    return _list_files(spark, local_path(where), patterns)
 
 
 def _read_by_spark(spark: SparkSession, where: str, patterns: Sequence[str]) -> DataFrame:
@@ -68,7 +68,7 @@ def _read_by_spark(spark: SparkSession, where: str, patterns: Sequence[str]) -> 
     return reader.load(where).selectExpr("path", "length", "modificationTime AS modified", "content")
 
 
-def _listed(spark: SparkSession, where: str, patterns: Sequence[str]) -> DataFrame:
+def _list_files(spark: SparkSession, where: str, patterns: Sequence[str]) -> DataFrame:
     found = sorted(_files(where, patterns))
     if not found:
         shown = " or ".join(patterns)

@@ -120,7 +120,7 @@ class Recogniser:
             else:
                 leaf = Label("attribute" if letter.mark is Mark.ATTRIBUTE else "text", letter.name)
                 current = self._add(current, self._close(self._passing(leaf), -1))
-        return 0 in self._solved(self._passing(Label("document")), current, alone=True)[self._start]
+        return 0 in self._solve(self._passing(Label("document")), current, alone=True)[self._start]
 
     def _passing(self, label: Label) -> int:
         """Which tests of the query the node passes, as bits."""
@@ -137,13 +137,13 @@ class Recogniser:
         """When the variables of a node hold, told in those of its parent, next and previous sibling."""
         known = self._closed.get((passing, prefix))
         if known is None:
-            table = self._solved(passing, prefix, alone=False)
+            table = self._solve(passing, prefix, alone=False)
             wanted = self._needed[Direction.FIRST] | self._needed[Direction.NEXT] | self._needed[Direction.PREVIOUS]
             kept = tuple(ways if at in wanted else _NEVER for at, ways in enumerate(table))
-            known = self._closed[passing, prefix] = self._numbered(self._tables, self._table_of, kept)
+            known = self._closed[passing, prefix] = self._number(self._tables, self._table_of, kept)
         return known
 
-    def _solved(self, passing: int, prefix: int, *, alone: bool) -> Table:
+    def _solve(self, passing: int, prefix: int, *, alone: bool) -> Table:
         count, mask = self._count, self._mask
         # The last child has no next sibling, so what would need one does not hold.
         first = [_without(ways, mask << count) for ways in self._prefix_of[prefix].first] if prefix >= 0 else None
@@ -161,7 +161,7 @@ class Recogniser:
                         continue
                     for need in clause.needed:
                         if need not in below:
-                            below[need] = _replaced(first[need], 0, own)
+                            below[need] = _replace(first[need], 0, own)
                     ways = _all([below[need] for need in clause.needed])
                 elif alone:
                     continue
@@ -179,30 +179,30 @@ class Recogniser:
     def _add(self, prefix: int, table: int) -> int:
         known = self._added.get((prefix, table))
         if known is None:
-            joined = self._joined(None if prefix < 0 else self._prefix_of[prefix], self._table_of[table])
-            known = self._added[prefix, table] = self._numbered(self._prefixes, self._prefix_of, joined)
+            joined = self._join(None if prefix < 0 else self._prefix_of[prefix], self._table_of[table])
+            known = self._added[prefix, table] = self._number(self._prefixes, self._prefix_of, joined)
         return known
 
-    def _joined(self, prefix: _Prefix | None, node: Table) -> _Prefix:
+    def _join(self, prefix: _Prefix | None, node: Table) -> _Prefix:
         count, mask = self._count, self._mask
         if prefix is None:
             alone = tuple(_without(ways, mask << 2 * count) for ways in node)
             return _Prefix(self._only(Direction.FIRST, alone), self._only(Direction.PREVIOUS, alone))
         own: list[Ways] = [_NEVER] * count
         while True:
-            before = [_replaced(ways, count, own) for ways in prefix.last]
-            larger = [_replaced(ways, 2 * count, before) for ways in node]
+            before = [_replace(ways, count, own) for ways in prefix.last]
+            larger = [_replace(ways, 2 * count, before) for ways in node]
             if larger == own:
                 break
             own = larger
-        first = tuple(_replaced(ways, count, own) for ways in prefix.first)
+        first = tuple(_replace(ways, count, own) for ways in prefix.first)
         return _Prefix(first, self._only(Direction.PREVIOUS, tuple(own)))
 
     def _only(self, direction: Direction, table: Table) -> Table:
         needed = self._needed[direction]
         return tuple(ways if at in needed else _NEVER for at, ways in enumerate(table))
 
-    def _numbered(self, known: dict[_T, int], order: list[_T], item: _T) -> int:
+    def _number(self, known: dict[_T, int], order: list[_T], item: _T) -> int:
         if item not in known:
             if len(order) >= self._limit:
                 raise LimitError(
@@ -255,7 +255,7 @@ def _without(ways: Ways, assumptions: int) -> Ways:
     return frozenset(way for way in ways if not way & assumptions)
 
 
-def _replaced(ways: Ways, shift: int, by: Sequence[Ways]) -> Ways:
+def _replace(ways: Ways, shift: int, by: Sequence[Ways]) -> Ways:
     """The ways with each assumption in the field at `shift` replaced by the ways in which it holds itself.
 
     What `by` gives is told in the fields of the new place, so it is put in after the old field is taken out.

@@ -124,14 +124,14 @@ def _check_aggregate(aggregate: n.Aggregate, several: frozenset[str]) -> None:
             raise QueryError(f"{name}() is computed over variables, not over paths", span=operand.span, fix=fix)
     if not any(isinstance(operand, n.Reference) for operand in found):
         raise QueryError(f"{name}() is of a variable", span=aggregate.span, fix=f"write {name}($X@a)")
-    plain = _ranged(aggregate.operand, several)
+    plain = _ranging_variables(aggregate.operand, several)
     if len(plain) > 1:
         shown = " and ".join(f"${variable}" for variable in plain)
         fix = f"aggregate them one by one, or take last() of all but one: last(${plain[-1]})@a"
         raise QueryError(f"{name}() ranges over one variable, and {shown} repeat", span=aggregate.span, fix=fix)
 
 
-def _ranged(operand: n.Operand, several: frozenset[str]) -> list[str]:
+def _ranging_variables(operand: n.Operand, several: frozenset[str]) -> list[str]:
     """The repeating variables that stand plain, or with prev, in an operand."""
     return sorted(
         {
@@ -146,7 +146,7 @@ def _ranged(operand: n.Operand, several: frozenset[str]) -> list[str]:
 
 def _check_in_match(condition: n.Condition, several: frozenset[str]) -> None:
     for operand in n.operands(condition):
-        if isinstance(operand, n.Aggregate) and not _ranged(operand.operand, several):
+        if isinstance(operand, n.Aggregate) and not _ranging_variables(operand.operand, several):
             raise QueryError(
                 f"this {operand.function}() is over all matches, and a condition sees one match",
                 span=operand.span,
@@ -225,7 +225,7 @@ def _check_partition(partition: n.Partition, path: n.Path) -> None:
             reason = "the path of partition by has plain steps only"
             raise QueryError(reason, span=part.span, fix="write names and axes: partition by /a/b@id")
         steps.append(part)
-    if len(steps) not in _passed(path, frozenset({0}), steps):
+    if len(steps) not in _steps_taken(path, frozenset({0}), steps):
         raise QueryError(
             "the path of partition by does not start as the path of the query does",
             span=partition.span,
@@ -233,7 +233,7 @@ def _check_partition(partition: n.Partition, path: n.Path) -> None:
         )
 
 
-def _passed(path: n.Path, before: frozenset[int], key: list[n.Step]) -> frozenset[int]:
+def _steps_taken(path: n.Path, before: frozenset[int], key: list[n.Step]) -> frozenset[int]:
     """How many steps of the key the walks may have taken after this path; len(key) is kept once reached."""
     done = before & {len(key)}
     match path:
@@ -241,17 +241,17 @@ def _passed(path: n.Path, before: frozenset[int], key: list[n.Step]) -> frozense
             return done | {taken + 1 for taken in before if taken < len(key) and _fits(path, key[taken])}
         case n.Concat():
             for part in path.parts:
-                before = _passed(part, before, key)
+                before = _steps_taken(part, before, key)
             return before
         case n.Union() | n.Intersect():
-            return frozenset().union(*(_passed(part, before, key) for part in path.parts))
+            return frozenset().union(*(_steps_taken(part, before, key) for part in path.parts))
         case n.Star():
             after = before
-            while (more := after | _passed(path.body, after, key)) != after:
+            while (more := after | _steps_taken(path.body, after, key)) != after:
                 after = more
             return after
         case n.Define():
-            return _passed(n.first_round(path), before, key)
+            return _steps_taken(n.first_round(path), before, key)
         case n.Call():
             return frozenset({len(key)}) if before else before
 

@@ -119,12 +119,12 @@ def _value(operand: n.Operand, name: str, attributes: Mapping[str, str]) -> Valu
         case n.Arithmetic():
             left = _number(_value(operand.left, name, attributes))
             right = _number(_value(operand.right, name, attributes))
-            return None if left is None or right is None else _computed(operand.operator, left, right)
+            return None if left is None or right is None else _compute(operand.operator, left, right)
         case _:
             raise AssertionError(f"not a local operand: {operand}")
 
 
-def _computed(sign: str, left: float, right: float) -> float | None:
+def _compute(sign: str, left: float, right: float) -> float | None:
     if sign in "/%" and right == 0:
         return None
     match sign:

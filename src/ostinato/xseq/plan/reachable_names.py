@@ -45,13 +45,13 @@ class ReachableNames:
             case n.Star():
                 return self.rounds(path.body, places)
             case n.Define():
-                return self._defined(path.variable, n.first_round(path), path.body, places)
+                return self._define(path.variable, n.first_round(path), path.body, places)
             case n.Call():
                 if path.variable in self._again:
                     self._again[path.variable] |= places
                     return places if path.variable in self._endless else NOWHERE_TO
                 body = self._definitions[path.variable].body
-                return self._defined(path.variable, body, body, places)
+                return self._define(path.variable, body, body, places)
 
     def rounds(self, body: n.Path, places: Places) -> Places:
         """Where any number of rounds of the body can end."""
@@ -59,7 +59,7 @@ class ReachableNames:
             places |= further
         return places
 
-    def _defined(self, variable: str, first: n.Path, body: n.Path, places: Places) -> Places:
+    def _define(self, variable: str, first: n.Path, body: n.Path, places: Places) -> Places:
         self._again[variable] = NOWHERE_TO
         ends = self.along(first, places)
         done: Places | None = None
@@ -75,10 +75,10 @@ class ReachableNames:
 
     def step(self, axis: n.Axis, test: n.NodeTest, places: Places) -> Places:
         """The places along an axis that pass the test."""
-        reached = NOWHERE_TO.union(*(self._related(axis, place) for place in places))
+        reached = NOWHERE_TO.union(*(self._follow_axis(axis, place) for place in places))
         return frozenset(place for place in reached if _passes(test, axis, place))
 
-    def _related(self, axis: n.Axis, place: str) -> Iterator[str]:
+    def _follow_axis(self, axis: n.Axis, place: str) -> Iterator[str]:
         schema = self.schema
         holder = is_element(place) or place == DOCUMENT
         match axis:

@@ -218,7 +218,7 @@ class _Narrow:
         reached = self._reach.step(step.axis, step.test, places)
         ends = frozenset(place for place in reached if self._reach.passes(step.predicates, place))
         if not ends:
-            where = _listed(places)
+            where = _list_places(places)
             what = "predicates on it can never hold" if reached else f"from {where} nothing is reached"
             self._stuck(f"step `{path_text(step)}`: {what}")
             return None, ends
@@ -233,7 +233,7 @@ class _Narrow:
             self.notes.append(PassNote(f"`{path_text(step)}` can only be `{name}`"))
         if self._axes and new.axis is n.Axis.DESCENDANT and self._all_children(ends, places):
             new = replace(new, axis=n.Axis.CHILD)
-            self.notes.append(PassNote(f"`{path_text(step)}` is never deeper than a child of {_listed(places)}"))
+            self.notes.append(PassNote(f"`{path_text(step)}` is never deeper than a child of {_list_places(places)}"))
         return new, ends
 
     def _all_children(self, ends: Places, places: Places) -> bool:
@@ -243,7 +243,7 @@ class _Narrow:
         return all(is_element(end) for end in ends) and below.isdisjoint(ends)
 
 
-def _listed(places: Places) -> str:
+def _list_places(places: Places) -> str:
     names = sorted("the document node" if place == DOCUMENT else f"`{place}`" for place in places)
     return ", ".join(names[:4]) + (" …" if len(names) > 4 else "")
 
@@ -260,7 +260,7 @@ def cut_prefix(query: n.Query, schema: Schema | None) -> tuple[n.Query, tuple[Pa
     for place, part in enumerate(query.path.parts):
         if not isinstance(part, n.Step) or part.axis not in (n.Axis.CHILD, n.Axis.DESCENDANT):
             break
-        if place > 0 and part.test.kind is n.Kind.NAME and _implied([*plain, part], schema):
+        if place > 0 and part.test.kind is n.Kind.NAME and _is_implied([*plain, part], schema):
             longest = place
         if part.variable is not None or part.predicates or part.test.kind not in (n.Kind.NAME, n.Kind.ANY):
             break
@@ -276,7 +276,7 @@ def cut_prefix(query: n.Query, schema: Schema | None) -> tuple[n.Query, tuple[Pa
     return replace(query, path=path), (PassNote(note),)
 
 
-def _implied(steps: list[n.Step], schema: Schema) -> bool:
+def _is_implied(steps: list[n.Step], schema: Schema) -> bool:
     """Whether each element that the last step names is reached by the steps, wherever the schema lets it stand."""
     name = steps[-1].test.name
     relevant = schema.above([name]) | {name}
@@ -286,7 +286,7 @@ def _implied(steps: list[n.Step], schema: Schema) -> bool:
         parent, taken = todo.pop()
         for child in schema.of(parent).children & relevant:
             after = frozenset(
-                reached for count in taken if count < len(steps) for reached in _taken(steps[count], count, child)
+                reached for count in taken if count < len(steps) for reached in _steps_taken(steps[count], count, child)
             )
             if child == name and len(steps) not in after:
                 return False
@@ -298,7 +298,7 @@ def _implied(steps: list[n.Step], schema: Schema) -> bool:
     return True
 
 
-def _taken(step: n.Step, count: int, name: str) -> list[int]:
+def _steps_taken(step: n.Step, count: int, name: str) -> list[int]:
     """How many steps are taken after going down to an element of that name."""
     deeper = [count] if step.axis is n.Axis.DESCENDANT else []
     return [*deeper, count + 1] if step.test.kind is n.Kind.ANY or step.test.name == name else deeper

@@ -151,11 +151,11 @@ class MatchGroups:
         for group in sorted(self.found, key=lambda group: self.first[group]):
             plain, folded = iter(group[1:]), iter(self.found[group])
             for column, values in zip(self.columns, out, strict=True):
-                values.append(next(plain) if column.over_all is None else _folded(column.over_all, next(folded)))
+                values.append(next(plain) if column.over_all is None else _aggregate(column.over_all, next(folded)))
         return pa.table([pa.array(values, kind.type) for values, kind in zip(out, schema, strict=True)], schema=schema)
 
 
-def _folded(function: str, state: list[float]) -> float | int | None:
+def _aggregate(function: str, state: list[float]) -> float | int | None:
     count, total, least, most = state
     if function == "count":
         return int(count)
@@ -206,7 +206,7 @@ def assemble_tables(
     order: list[pa.Table] = []
     size = 0
     if sort:
-        blocks = map(_sorted, blocks)
+        blocks = map(_sort, blocks)
     for piece in (piece for rows in blocks if len(rows.last) for piece in rows.pieces()):
         arrays = [array.cast(kind.type) for array, kind in zip(piece.columns, schema, strict=True)]
         table = pa.table(arrays, schema=schema)
@@ -222,7 +222,7 @@ def assemble_tables(
         yield from map(drop_empty_rows, _in_order(pa.concat_tables(held), pa.concat_tables(order), size))
 
 
-def _sorted(rows: MatchRows) -> MatchRows:
+def _sort(rows: MatchRows) -> MatchRows:
     """In document order, as far as the last node tells: texts that are not copied yet are cheap to move."""
     return rows if rows.bound or _ascending(rows.last) else rows.take(np.argsort(rows.last, kind="stable"))
 

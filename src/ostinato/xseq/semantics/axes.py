@@ -19,9 +19,9 @@ class Axes:
 
     def along(self, axis: Axis, test: NodeTest, node: Node) -> Iterator[Node]:
         """Every m with (n, m) ∈ R_ax that passes the test, in document order."""
-        return (other for other in self._related(axis, node) if _passes(test, axis, other))
+        return (other for other in self._follow_axis(axis, node) if _passes(test, axis, other))
 
-    def _related(self, axis: Axis, node: Node) -> list[Node]:
+    def _follow_axis(self, axis: Axis, node: Node) -> list[Node]:
         match axis:
             case Axis.SELF:
                 return [node]
@@ -36,13 +36,13 @@ class Axes:
             case Axis.PARENT:
                 return [] if node.parent is None else [node.parent]
             case Axis.ANCESTOR:
-                return [] if node.parent is None else [*self._related(Axis.ANCESTOR, node.parent), node.parent]
+                return [] if node.parent is None else [*self._follow_axis(Axis.ANCESTOR, node.parent), node.parent]
             case Axis.FOLLOWING_SIBLING:
                 return [other for other in self._alike(node) if other.position > node.position]
             case Axis.PRECEDING_SIBLING:
                 return [other for other in self._alike(node) if other.position < node.position]
             case Axis.IMMEDIATE_FOLLOWING_SIBLING:
-                return self._related(Axis.FOLLOWING_SIBLING, node)[:1]
+                return self._follow_axis(Axis.FOLLOWING_SIBLING, node)[:1]
 
     def _alike(self, node: Node) -> list[Node]:
         """The siblings of an element that have its key; itself among them."""

@@ -30,10 +30,10 @@ def evaluate(query: n.Query, document: Node, matches: Matches = "all", *, limit:
     """The rows of the answer, in order. LimitError when more than `limit` walks would have to be kept."""
     query = normalise(query)  # Definition 5.3
     walks = _walks(query, document, limit)
-    found = _kept(query, walks, document, matches)
+    found = _select_walks(query, walks, document, matches)
     if query.items is None:
         ends = {end for end, _ in found if end.kind is not NodeKind.DOCUMENT}
-        return [(_written(node),) for node in sorted(ends, key=lambda node: node.position)]
+        return [(_source_text(node),) for node in sorted(ends, key=lambda node: node.position)]
     ordered = sorted(dict.fromkeys(match for _, match in found), key=_order)
     output = _Output(query, walks)
     rows = output.grouped(ordered) if output.summed else [output.row(match) for match in ordered]
@@ -46,16 +46,16 @@ def find_matches(
     """What the variables are bound to in each match, in the order of the rows."""
     query = normalise(query)
     walks = _walks(query, document, limit)
-    found = {match for _, match in _kept(query, walks, document, matches)}
+    found = {match for _, match in _select_walks(query, walks, document, matches)}
     return list(dict.fromkeys(map(_sequence, sorted(found, key=_order))))
 
 
 def _walks(query: n.Query, document: Node, limit: int | None) -> Walks:
     axes = Axes({} if query.partition is None else _keys(query.partition, document, limit))
-    return Walks(query.path, axes, watched=_watched(query), limit=limit)
+    return Walks(query.path, axes, watched=_counted_variables(query), limit=limit)
 
 
-def _kept(query: n.Query, walks: Walks, document: Node, matches: Matches) -> list[Walk]:
+def _select_walks(query: n.Query, walks: Walks, document: Node, matches: Matches) -> list[Walk]:
     """The walks whose match fulfils the where clause; if asked for, without those that another one continues."""
     found = [walk for walk in walks.of(query.path, document) if walks.values.fulfilled(query.where, walk[1])]
     if matches == "all":
@@ -77,7 +77,7 @@ def _order(match: XSeqMatch) -> tuple[object, ...]:
     return places[-1:], places[:-1], variables, rounds, match.entered
 
 
-def _written(node: Node) -> str:
+def _source_text(node: Node) -> str:
     """An element as it stands in the document, the value of an attribute or text."""
     return node.source if node.kind is NodeKind.ELEMENT else node.value
 
@@ -88,7 +88,7 @@ def _keys(partition: n.Partition, document: Node, limit: int | None) -> dict[Nod
     return {node: node.attribute(partition.attribute) for node in reached}
 
 
-def _watched(query: n.Query) -> set[str]:
+def _counted_variables(query: n.Query) -> set[str]:
     """The path variables whose rounds are spoken of; only these make two walks with the same bindings differ."""
     spoken = [item.operand for item in query.items or ()]
     spoken += [side for conjunct in n.conjuncts(query.where) for side in sides(conjunct)]
@@ -105,13 +105,13 @@ class _Output:
         self.summed = any(self._has_sum(operand) for operand in self.items)
 
     def row(self, match: XSeqMatch) -> Row:
-        return tuple(self._shown(operand, match) for operand in self.items)
+        return tuple(self._item_value(operand, match) for operand in self.items)
 
     def grouped(self, matches: Sequence[XSeqMatch]) -> list[Row]:
         """A row for all matches of one partition that agree on everything but the sums."""
         groups: dict[tuple[object, ...], list[XSeqMatch]] = {}
         for match in matches:
-            agreed = (value for operand in self.items for value in self._agreed(operand, match))
+            agreed = (value for operand in self.items for value in self._grouping_values(operand, match))
             groups.setdefault((self._partition(match), *agreed), []).append(match)
         return [tuple(self._over(operand, group) for operand in self.items) for group in groups.values()]
 
@@ -131,15 +131,15 @@ class _Output:
             case _:
                 return self._is_sum(operand)
 
-    def _agreed(self, operand: n.Operand, match: XSeqMatch) -> Iterator[Value]:
+    def _grouping_values(self, operand: n.Operand, match: XSeqMatch) -> Iterator[Value]:
         """What of an item must be the same in all matches of a group."""
         if not self._has_sum(operand):
-            yield self._shown(operand, match)
+            yield self._item_value(operand, match)
         elif isinstance(operand, n.Arithmetic):
-            yield from self._agreed(operand.left, match)
-            yield from self._agreed(operand.right, match)
+            yield from self._grouping_values(operand.left, match)
+            yield from self._grouping_values(operand.right, match)
         elif isinstance(operand, n.Negative):
-            yield from self._agreed(operand.operand, match)
+            yield from self._grouping_values(operand.operand, match)
 
     def _over(self, operand: n.Operand, group: Sequence[XSeqMatch]) -> Value:
         match operand:
@@ -150,12 +150,12 @@ class _Output:
             case n.Negative() if self._has_sum(operand):
                 return calculate("-", 0, self._over(operand.operand, group))
             case _:
-                return self._shown(operand, group[0])
+                return self._item_value(operand, group[0])
 
-    def _shown(self, operand: n.Operand, match: XSeqMatch) -> Value:
+    def _item_value(self, operand: n.Operand, match: XSeqMatch) -> Value:
         if isinstance(operand, n.Reference) and operand.leaf is n.Leaf.NODE:
             node = self.values.referred(operand, Environment(match))
-            return None if node is None else _written(node)
+            return None if node is None else _source_text(node)
         return self._value(operand, match)
 
     def _value(self, operand: n.Operand, match: XSeqMatch) -> Value:

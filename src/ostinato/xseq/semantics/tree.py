@@ -64,7 +64,7 @@ class Node:
         return node
 
 
-def _numbered(document: Node) -> Node:
+def _number_nodes(document: Node) -> Node:
     for position, node in enumerate(document.subtree()):
         node.position = position
     return document
@@ -115,7 +115,7 @@ class _XmlReader:
         except expat.ExpatError as error:
             place = f"line {error.lineno}, column {error.offset + 1}"
             raise DataError(f"not well-formed XML: {expat.ErrorString(error.code)}", source=place) from error
-        return _numbered(self.top)
+        return _number_nodes(self.top)
 
     def _doctype(self, *declared: object) -> None:
         raise DataError("a document with a DOCTYPE is not read", source=f"line {self.parser.CurrentLineNumber}")
@@ -159,7 +159,7 @@ def read_json(data: bytes | str, *, root: str = "json", record: str = "item", li
             reader.element(top, record, *reader.only_value(line.start(), line.end()))
     else:
         reader.element(document, root, *reader.only_value(0, len(text)), record=record)
-    return _numbered(document)
+    return _number_nodes(document)
 
 
 _BLANKS = re.compile(r"[ \t\r\n]*")

@@ -89,7 +89,7 @@ class OperandValues:
             case n.Constant():
                 return [text(operand.value)]
             case n.Reference():
-                return [self._taken(self.referred(operand, environment), operand)]
+                return [self._read_leaf(self.referred(operand, environment), operand)]
             case n.Relative():
                 assert environment.context is not None
                 reached = self.nodes(operand.path, environment.context)
@@ -114,7 +114,7 @@ class OperandValues:
             reached = [other for node in reached for other in self.axes.along(axis, test, node)]
         return min(reached, key=lambda node: node.position, default=None)
 
-    def _taken(self, node: Node | None, reference: n.Reference) -> Value:
+    def _read_leaf(self, node: Node | None, reference: n.Reference) -> Value:
         if node is None:
             return None
         match reference.leaf:

@@ -28,7 +28,7 @@ def query_text(query: n.Query) -> str:
         clauses.append(f"where {condition_text(query.where)}")
     if query.partition is not None:
         path = query.partition.path
-        key = _joined(path.parts if isinstance(path, n.Concat) else (path,), _At.START)
+        key = _join(path.parts if isinstance(path, n.Concat) else (path,), _At.START)
         clauses.append(f"partition by {key}@{_name(query.partition.attribute)}")
     return " ".join(clauses)
 
@@ -58,21 +58,21 @@ def _path(path: n.Path, at: _At) -> str:
         case n.Step(axis=n.Axis.SELF, test=n.NodeTest(kind=n.Kind.NODE)) if at == _At.START:
             return f".{_predicates(path.predicates)}"
         case n.Union():
-            return " union ".join(_bracketed(part, n.Union, at) for part in path.parts)
+            return " union ".join(_bracket(part, n.Union, at) for part in path.parts)
         case n.Intersect():
-            return " intersect ".join(_bracketed(part, n.Union | n.Intersect, at) for part in path.parts)
+            return " intersect ".join(_bracket(part, n.Union | n.Intersect, at) for part in path.parts)
         case n.Concat():
-            return _joined(path.parts, at)
+            return _join(path.parts, at)
         case _:
             return _piece(path, at)
 
 
-def _bracketed(path: n.Path, looser: type | object, at: _At) -> str:
+def _bracket(path: n.Path, looser: type | object, at: _At) -> str:
     text = _path(path, at)
     return f"({text})" if isinstance(path, looser) else text  # type: ignore[arg-type]
 
 
-def _joined(paths: tuple[n.Path, ...], at: _At) -> str:
+def _join(paths: tuple[n.Path, ...], at: _At) -> str:
     text = ""
     for index, path in enumerate(paths):
         piece = _piece(path, at)
@@ -125,10 +125,10 @@ def _test(step: n.Step) -> str:
 
 
 def _name(name: str) -> str:
-    return name if NAME.fullmatch(name) else _quoted(name)
+    return name if NAME.fullmatch(name) else _quote(name)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -165,7 +165,7 @@ def _part(condition: n.Condition, looser: type | object, inside: bool) -> str:
 def operand_text(operand: n.Operand, *, inside: bool = False) -> str:
     match operand:
         case n.Constant(value=str(value)):
-            return _quoted(value)
+            return _quote(value)
         case n.Constant():
             return repr(operand.value)
         case n.Reference():

@@ -89,14 +89,14 @@ class Word(NamedTuple):
 
 def words(text: str) -> list[Word]:
     """The text as terminals of the grammar; what the language does not know is OTHER."""
-    found = _named(list(_raw(text)))
+    found = _classify_words(list(_raw(text)))
     _signs(found)
     return found
 
 
 def _raw(text: str) -> Iterator[Word]:
     at = 0
-    while (at := _skipped(text, at)) < len(text):
+    while (at := _skip_blanks(text, at)) < len(text):
         match = RAW.match(text, at)
         assert match is not None and match.lastgroup is not None
         kind = match.lastgroup
@@ -104,7 +104,7 @@ def _raw(text: str) -> Iterator[Word]:
         at = match.end()
 
 
-def _skipped(text: str, at: int) -> int:
+def _skip_blanks(text: str, at: int) -> int:
     """Past blanks and comments, which nest as those of XPath."""
     while True:
         blank = _BLANK.match(text, at)
@@ -125,7 +125,7 @@ def _skipped(text: str, at: int) -> int:
             )
 
 
-def _named(raw: list[Word]) -> list[Word]:
+def _classify_words(raw: list[Word]) -> list[Word]:
     """Words told apart: names, keywords and functions."""
     found: list[Word] = []
     for index, word in enumerate(raw):

@@ -293,7 +293,7 @@ class _Builder:
         moves: dict[Move, None] = {}
         accepting: set[int] = set()
         for begin in begins:
-            for state, enters in _reached(begin, links):
+            for state, enters in _reachable(begin, links):
                 if state == end:
                     accepting.add(number[begin])
                 for edge in links.get(state, ()):
@@ -303,7 +303,7 @@ class _Builder:
         return Walk(len(begins), tuple(moves), frozenset(accepting), self.marks)
 
 
-def _reached(begin: int, links: dict[int, list[_Edge]]) -> Iterable[tuple[int, tuple[str, ...]]]:
+def _reachable(begin: int, links: dict[int, list[_Edge]]) -> Iterable[tuple[int, tuple[str, ...]]]:
     """The states that are reached without a move, each with the path variables entered on the way."""
     seen: dict[tuple[int, tuple[str, ...]], None] = {(begin, ()): None}
     queue = list(seen)

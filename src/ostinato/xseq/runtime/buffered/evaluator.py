@@ -58,7 +58,7 @@ class BufferedEvaluator:
         anchor = self.anchor
         if not anchor.moves:
             return f"keeps the whole document: {anchor.reason}"
-        steps = "".join(_shown(move) for move in anchor.moves)
+        steps = "".join(_format_move(move) for move in anchor.moves)
         why = f"; no smaller part, because {anchor.reason}" if anchor.reason else ""
         return f"keeps one {steps} element at a time, the outermost ones{why}"
 
@@ -150,7 +150,7 @@ def _name(move: Move, names: Names) -> int:
     return names.id_of(move.test.name.encode()) if move.test.name else -1
 
 
-def _shown(move: Move) -> str:
+def _format_move(move: Move) -> str:
     assert move.test is not None
     axis = "/" if move.axis is Axis.CHILD else "//" if move.axis is Axis.DESCENDANT else "/\\"
     return axis + (move.test.name or "*")

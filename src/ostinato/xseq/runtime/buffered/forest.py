@@ -81,7 +81,7 @@ class Forest:
         self.nodes = self.tree.kind.size
         self.free = np.zeros(1, np.int64)
         self._hold()
-        self.auto = tables.auto._replace(name=self._named(tables.auto.name))
+        self.auto = tables.auto._replace(name=self._name_ids(tables.auto.name))
         self._room()
         self._decide()
         self.key: Ints | None = None
@@ -136,7 +136,7 @@ class Forest:
     def _id(self, name: str, ids: dict[str, int]) -> int:
         return ids[name] if name in ids else self.names.id_of(name.encode()) if name else -1
 
-    def _named(self, numbers: Ints) -> Ints:
+    def _name_ids(self, numbers: Ints) -> Ints:
         return np.where(numbers < 0, np.int32(-9), self.ids[numbers]).astype(np.int32)
 
     @property

@@ -29,14 +29,14 @@ class ForestOutput:
 
     def rows(self, chain: Ints, node: Ints) -> MatchRows:
         if self.forest.matches == "longest":
-            number, into, _ = self._squeezed(nodes=True, labels=True)
+            number, into, _ = self._squeeze(nodes=True, labels=True)
             more = np.zeros(into.parent.size, np.uint8)
             tree_order.continued(into, number, chain, more)
             kept = more[number[chain]] == 0
             chain, node = chain[kept], node[kept]
         if self.forest.bare:
             node = np.unique(node[node > 0]).astype(np.int32)
-            return MatchRows([self._written(node)], None, self.forest.part.number[self.forest.tree.token[node]])
+            return MatchRows([self._source_texts(node)], None, self.forest.part.number[self.forest.tree.token[node]])
         chain = np.ascontiguousarray(chain)
         ends = np.empty_like(chain)
         tree_order.ends(self.forest.chains, chain, ends)
@@ -48,7 +48,7 @@ class ForestOutput:
         columns = [self._column(number, chain) for number in range(len(self.forest.tables.program.columns))]
         return MatchRows(columns, self._keys(chain), numbers)
 
-    def _squeezed(self, *, nodes: bool, labels: bool) -> tuple[Ints, Chains, int]:
+    def _squeeze(self, *, nodes: bool, labels: bool) -> tuple[Ints, Chains, int]:
         count = int(self.forest.st[tree_walk.CHAINS])
         into = Chains(zeros(count), zeros(count), zeros(count), np.zeros(0, np.uint8), new_hash_table(count))
         number = np.zeros(count, np.int32)
@@ -58,7 +58,7 @@ class ForestOutput:
 
     def _ranks(self, *, nodes: bool) -> Ints:
         """Of each chain its rank in the order of sequences of nodes, or of variables."""
-        number, into, made = self._squeezed(nodes=nodes, labels=not nodes)
+        number, into, made = self._squeeze(nodes=nodes, labels=not nodes)
         by = into.node if nodes else into.label
         order = (1 + np.lexsort((by[1:made], into.parent[1:made]))).astype(np.int32)
         first = np.searchsorted(into.parent[order], np.arange(made + 1)).astype(np.int32)
@@ -97,8 +97,8 @@ class ForestOutput:
                 and isinstance(column.operand, n.Reference)
                 and column.operand.leaf is n.Leaf.NODE
             ):
-                return self._written(np.where(kind >= TEXT, origin, -1).astype(np.int32))
-            return self._wanted(self.forest.text_slices(start, size, (kind < TEXT) | (kind == NUMBER)))
+                return self._source_texts(np.where(kind >= TEXT, origin, -1).astype(np.int32))
+            return self._drop_unneeded_contents(self.forest.text_slices(start, size, (kind < TEXT) | (kind == NUMBER)))
         kinds, numbers = np.empty(chain.size, np.uint8), np.empty(chain.size, np.float64)
         for row, which in enumerate(chain.tolist()):
             run_program(
@@ -108,12 +108,12 @@ class ForestOutput:
             kinds[row], numbers[row] = values.kind[made.stack], values.num[made.stack]
         return pa.array(numbers, mask=kinds < BOTH)
 
-    def _written(self, node: Ints) -> TextSlices:
+    def _source_texts(self, node: Ints) -> TextSlices:
         """Elements as they stand in the document, values of attributes and texts; null for -1."""
         tree = self.forest.tree
         token, close = tree.token[node], tree.close[node]
         start, size = tree.start[token], tree.stop[close] - tree.start[token]
-        return self._wanted(self.forest.text_slices(start, size, node < 0))
+        return self._drop_unneeded_contents(self.forest.text_slices(start, size, node < 0))
 
-    def _wanted(self, texts: TextSlices) -> TextSlices:
+    def _drop_unneeded_contents(self, texts: TextSlices) -> TextSlices:
         return texts if self.forest.texts else texts.without_contents()

@@ -308,7 +308,7 @@ class StreamEvaluator:
             certain.append(some.take(np.flatnonzero(stays & ~waits)))
             waiting.append((some.take(np.flatnonzero(waits)), of[waits]))
         self._check_kept(sum(some.nbytes for some, _ in waiting))
-        self.pending = _joined([some.copy_texts() for some, _ in waiting])
+        self.pending = _concat([some.copy_texts() for some, _ in waiting])
         self.pending_history = np.concatenate([of for _, of in waiting])
         mark_prefixes(self.pending_history, parent, open_ones, True)
         return certain
@@ -335,7 +335,7 @@ def _binary(ends: NDArray[np.int64], values: NDArray[Any], without: int) -> pa.A
     return pa.array(parts, pa.binary())
 
 
-def _joined(some: list[MatchRows]) -> MatchRows:
+def _concat(some: list[MatchRows]) -> MatchRows:
     """Rows whose texts are copied, as one."""
     columns = [pa.concat_arrays(each) for each in zip(*(rows.columns for rows in some), strict=True)]
     bound = [pa.concat_arrays(each) for each in zip(*(rows.bound for rows in some), strict=True)]

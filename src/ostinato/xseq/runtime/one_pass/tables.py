@@ -54,7 +54,7 @@ class StreamTables:
             found = find_bundles(tables, self.tests, begins)
             if found is not None:
                 self.tests, self.bundles = found
-        self._fixed()
+        self._build_fixed()
         self._refresh()
 
     @property
@@ -80,7 +80,7 @@ class StreamTables:
 
     # --- what does not change
 
-    def _fixed(self) -> None:
+    def _build_fixed(self) -> None:
         tables, walk = self.tables, self.tables.program.walk
         out_range, out_move = [0], []
         for state in range(walk.states):
