@@ -1,4 +1,4 @@
-"""Random XSeq queries that often find something in the documents of generators_trees.py."""
+"""Random XSeq queries that often find something in the documents of trees.py."""
 
 from __future__ import annotations
 

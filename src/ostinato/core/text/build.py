@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ostinato.core import expressions as ex
 from ostinato.core.expressions import Expr
-from ostinato.core.text.grammar import MAX_DEPTH, nesting_error, token_span
+from ostinato.core.text.grammar import MAX_DEPTH, nesting_error, token_span, unquote
 from ostinato.core.text.units import LARGEST, nanoseconds
 from ostinato.core.window_clause import Window
 from ostinato.errors import QueryError, Span, did_you_mean
@@ -221,7 +221,7 @@ def _decimal(number: Token) -> Decimal:
 def _constant(text: str, span: Span) -> ex.Literal:
     """A string, or a number with or without a minus."""
     if text.startswith("'"):
-        return ex.Literal(text[1:-1].replace("''", "'"), span)
+        return ex.Literal(unquote(text), span)
     if text.startswith("-"):
         return ex.Literal(-_number(text[1:], Span(span.start + 1, span.end)), span)
     return ex.Literal(_number(text, span), span)

@@ -60,6 +60,11 @@ def token_span(token: Token) -> Span:
     return Span(start, start + len(token))
 
 
+def unquote(text: str) -> str:
+    """The text between single or double quotes; a quote inside is doubled."""
+    return text[1:-1].replace(text[0] * 2, text[0])
+
+
 def nesting_error(span: Span) -> QueryError:
     return QueryError(
         f"the query nests more than {MAX_DEPTH} levels deep here",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from ostinato.core.expressions import AGGREGATES, LOGIC, Call, Expr, Literal, Variable, to_text, transform, walk
 from ostinato.core.text.build import FUNCTIONS, SharedBuilder, unquote_name
-from ostinato.core.text.grammar import token_span
+from ostinato.core.text.grammar import token_span, unquote
 from ostinato.core.text.units import nanoseconds
 from ostinato.errors import QueryError, Span, did_you_mean
 from ostinato.rules.syntax import nodes as n
@@ -17,6 +17,7 @@ from ostinato.rules.syntax import nodes as n
 if TYPE_CHECKING:
     from lark import Token
 
+_T = TypeVar("_T")
 SPREADS = ("within", "apart-by")  # of a set of events
 _TIMERS = (*n.RELATIVE_TIMERS, "absolute")
 _STATISTICS = ("median", "mode", "percentile", "quantile", "stddev", "stdev", "std", "variance", "var")
@@ -269,12 +270,7 @@ class Builder(_Terms):
         return _condition(expr)
 
 
-def unquote(token: str) -> str:
-    """The text between single or double quotes; a quote inside is doubled."""
-    return token[1:-1].replace(token[0] * 2, token[0])
-
-
-def _without_none(parts: tuple[n.QueryTerm | None, ...] | tuple[n.ConstructTerm | None, ...]) -> tuple:  # type: ignore[type-arg]
+def _without_none(parts: tuple[_T | None, ...]) -> tuple[_T, ...]:
     """Without the placeholder of an empty pair of brackets."""
     return tuple(part for part in parts if part is not None)
 

@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ostinato.core.text.grammar import MAX_DEPTH, nesting_error, token_span
+from ostinato.core.text.grammar import MAX_DEPTH, nesting_error, token_span, unquote
 from ostinato.errors import QueryError, Span, did_you_mean
 from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.format import operand_text
 from ostinato.xseq.syntax.operands import Operands, is_path, kind_of, misplaced_error, span_in
-from ostinato.xseq.syntax.tokens import unquote
 
 if TYPE_CHECKING:
     from lark import Token, Tree

@@ -12,11 +12,11 @@ from dataclasses import replace
 from typing import Any
 
 from ostinato.core.expressions import NOWHERE
-from ostinato.core.text.grammar import token_span
+from ostinato.core.text.grammar import token_span, unquote
 from ostinato.core.text.units import LARGEST
 from ostinato.errors import QueryError, Span
 from ostinato.xseq.syntax import nodes as n
-from ostinato.xseq.syntax.tokens import AGGREGATES, ALIASES, unquote
+from ostinato.xseq.syntax.tokens import AGGREGATES, ALIASES
 
 _PATHS = ("step", "here", "doc", "concat", "union", "intersect", "star", "define", "under")
 _WRITTEN = {"≠": "!=", "<>": "!=", "≤": "<=", "≥": ">="}

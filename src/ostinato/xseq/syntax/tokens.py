@@ -21,6 +21,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ostinato.core.text.grammar import unquote
 from ostinato.errors import QueryError, Span
 
 KEYWORDS = frozenset(
@@ -72,13 +73,8 @@ _NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")
 _COMMENT = re.compile(r"\(:|:\)")
 
 
-def unquote(text: str) -> str:
-    """What a string in quotes says."""
-    return text[1:-1].replace(text[0] * 2, text[0])
-
-
 class Word(NamedTuple):
-    type: str  # a terminal of xseq.lark
+    type: str  # a terminal of grammar.lark
     text: str
     start: int
 
