@@ -62,7 +62,8 @@ dist: .venv/dev.stamp
 	rm -rf dist
 	$(BIN)/python -m build --quiet
 	@for file in dist/*.whl dist/*.tar.gz; do \
-	  rm -rf build/try && $(BIN)/python -m venv build/try && build/try/bin/python -m pip install --quiet --disable-pip-version-check $$file && \
+	  rm -rf build/try && $(BIN)/python -m venv build/try && \
+	  build/try/bin/python -m pip install --quiet --disable-pip-version-check $$file && \
 	  (cd build && try/bin/ostinato check --query 'A AS x ; B AS y FILTER x.v < y.v' && \
 	   try/bin/python -c 'import ostinato as o; assert o.cel("A ; B").count([{"type": t} for t in "AB"]) == 1') && \
 	  echo "$$file installs and answers" || exit 1; done
@@ -76,7 +77,8 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
-	@test -n "$(PYTHON)" || { echo "Ostinato needs Python 3.11 or newer; none was found. Try: make PYTHON=/path/to/python" >&2; exit 1; }
+	@test -n "$(PYTHON)" || { \
+	  echo "Ostinato needs Python 3.11 or newer; none was found. Try: make PYTHON=/path/to/python" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
