@@ -222,7 +222,7 @@ def forecast(
     once: Once = False,
     checkpoint: Checkpoint = None,
 ) -> None:
-    """Say after each event when the next match will complete: a row for each, or with --alert for the likely ones.
+    """Forecast the next match after each event: a row for each, or with --alert for the likely ones.
 
     Files are read piece by piece, in time order, so they may be larger than memory.
     Without --output the first forecasts are printed.
@@ -275,7 +275,9 @@ def evaluate(
     ] = None,
     decision: Annotated[
         float,
-        typer.Option("--decision", metavar="P", min=0, max=1, help="From this probability on it counts as predicted."),
+        typer.Option(
+            "--decision", metavar="P", min=0, max=1, help="Probability from which a match counts as predicted."
+        ),
     ] = 0.5,
     picture: Annotated[
         Path | None, typer.Option("--picture", metavar="FILE", help="Draw the reliability diagram (.svg).")

@@ -35,6 +35,7 @@ from ostinato.cli.options import (
     topic_or_files,
     usage,
 )
+from ostinato.core.text.counts import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -167,7 +168,7 @@ def check_pattern(
         from ostinato.cli.jobs.patterns import PatternJob
 
         columns = PatternJob(query=query, files=files, time=time, type=type, kinds=kinds).check_schema()
-        against = f", fits the {len(columns)} columns of {', '.join(file.name for file in files)}"
+        against = f", fits the {format_count(len(columns), 'column')} of {', '.join(file.name for file in files)}"
     print_warnings(query)
     return f"ok: {_summary(query)}{against}"
 
@@ -175,4 +176,4 @@ def check_pattern(
 def _summary(query: PatternQuery) -> str:
     columns = query.columns()
     reads = "whole rows" if columns is None else ", ".join(sorted(columns)) or "types only"
-    return f"an automaton of {query.diagram().transducer.states} states, reads {reads}"
+    return f"an automaton of {format_count(query.diagram().transducer.states, 'state')}, reads {reads}"

@@ -11,8 +11,9 @@ import pyarrow as pa
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
+from ostinato.core.text.counts import format_count
 from ostinato.files import EventReader, Writer
-from ostinato.viz.table import SHOWN, escape_control, format_count, terminal_table
+from ostinato.viz.table import SHOWN, escape_control, terminal_table
 
 
 class Results:
@@ -56,10 +57,11 @@ def print_summary(
     """On stderr, so that it never mixes with results. `late` is None where no event can be late."""
     console = _stderr()
     behind = () if late is None else (f"{late:,} late",)
-    parts = [f"{events:,} events", *found, *behind, f"{seconds:.2f} s"]
+    parts = [format_count(events, "event"), *found, *behind, f"{seconds:.2f} s"]
     console.print(", ".join([*parts, f"{events / max(seconds, 1e-9):,.0f} events/s"]), style="bright_black")
     if reader.bad_count:
-        console.print(f"{reader.bad_count:,} rows could not be read and were left out", style="yellow")
+        was = "was" if reader.bad_count == 1 else "were"
+        console.print(f"{format_count(reader.bad_count, 'row')} could not be read and {was} left out", style="yellow")
     for bad in reader.bad_rows if list_bad else ():
         console.print(f"  {escape_control(bad.file)}, line {bad.line}: {escape_control(bad.reason)}")
 

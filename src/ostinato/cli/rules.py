@@ -36,6 +36,7 @@ from ostinato.cli.options import (
     topic_or_files,
     usage,
 )
+from ostinato.core.text.counts import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -169,7 +170,7 @@ def check_rules(
         from ostinato.cli.jobs.rules import RulesJob
 
         schema = RulesJob(program, files, columns, kinds).check_schema()
-        against = f", fits the {len(schema)} columns of {', '.join(file.name for file in files)}"
+        against = f", fits the {format_count(len(schema), 'column')} of {', '.join(file.name for file in files)}"
     print_warnings(program)
     number = len(program.program.rules)
     derives = ", ".join(program.derived)

@@ -71,7 +71,7 @@ def _by_head(reader: ByteReader, name: str | None) -> Format:
         raise DataError(
             reason,
             source=name,
-            fix=Message("if it is JSON all the same, say so to see what is wrong: ", Option("format", "json")),
+            fix=Message("if it is JSON, give the format to see what is wrong with it: ", Option("format", "json")),
         )
     line, _, rest = head.partition(b"\n")
     return "jsonl" if rest.strip(_BLANKS) and _is_json(line) else "json"

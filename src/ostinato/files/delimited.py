@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
+from ostinato.core.text.counts import format_count
 from ostinato.errors import DataError
 from ostinato.files import text
 from ostinato.files.csv_rows import find_rows
@@ -132,7 +133,7 @@ class CsvSource(TextSource):
         for row in odd:  # they come in order, so each search starts after the last one
             shown = row.text.rstrip("\r\n")
             at = next((place for place in range(at, len(every)) if every[place][1] == shown), at)
-            reason = f"expected {row.expected_columns} values, got {row.actual_columns}"
+            reason = f"expected {format_count(row.expected_columns, 'value')}, got {row.actual_columns}"
             bad[at] = self._bad(every[at], reason)
             at += 1
         whole = [place for place in range(len(every)) if place not in bad]

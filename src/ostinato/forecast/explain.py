@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ostinato.core.text.counts import format_count
+
 if TYPE_CHECKING:
     from ostinato.forecast.model import ForecastModel
 
@@ -36,7 +38,7 @@ def _symbols(model: ForecastModel) -> str:
     often = np.zeros(len(symbols))
     np.add.at(often, statistics.counts.grams[:, -1], statistics.counts.weights)
     texts = symbols.texts()
-    lines = [f"{len(statistics.symbols)} were observed in {statistics.events:,.0f} events"]
+    lines = [f"{len(statistics.symbols)} were observed in {format_count(statistics.events, 'event')}"]
     ranked = np.argsort(-often, kind="stable")[: min(_MOST, len(statistics.symbols))].tolist()
     lines += [f"  {often[symbol] / max(often.sum(), 1):7.2%}  {texts[symbol]}" for symbol in ranked]
     if len(statistics.symbols) > _MOST:
@@ -51,10 +53,10 @@ def _symbols(model: ForecastModel) -> str:
 def _automaton(model: ForecastModel) -> str:
     automaton = model.automaton
     distance = automaton.distance()
-    lines = [f"{automaton.states:,} states, at most {int(distance.max(initial=0))} events from a completion"]
-    lines.append(
-        f"{model.statistics.completions:,.0f} completions were learned from: {model.statistics.rate:.3%} of events"
-    )
+    farthest = format_count(int(distance.max(initial=0)), "event")
+    lines = [f"{format_count(automaton.states, 'state')}, at most {farthest} from a completion"]
+    completions = format_count(model.statistics.completions, "completion")
+    lines.append(f"learned from {completions}: {model.statistics.rate:.3%} of events")
     grid = model.symbols.grid
     if grid is not None:
         lines.append(f"ages are counted in parts of the window, {grid.parts} of them, and known to the nearest one")
@@ -63,11 +65,11 @@ def _automaton(model: ForecastModel) -> str:
 
 def _tree(model: ForecastModel) -> str:
     tree = model.predictor.tree
-    lines = [f"order {model.order}: {len(tree.contexts):,} contexts"]
+    lines = [f"order {model.order}: {format_count(len(tree.contexts), 'context')}"]
     if model.choice is not None:
         lines += ["log-loss on held-out events, by order:"]
         lines += [
-            f"  {tried.order:2}  {tried.log_loss:.4f}  {tried.nodes:,} contexts"
+            f"  {tried.order:2}  {tried.log_loss:.4f}  {format_count(tried.nodes, 'context')}"
             + ("  <- chosen" if tried.order == model.choice.order else "")
             for tried in model.choice.tried
         ]
@@ -78,7 +80,8 @@ def _waiting(model: ForecastModel) -> str:
     product, waiting = model.predictor.product, model.predictor.waiting
     size = product.next.nbytes + product.completes.nbytes + product.probability.nbytes + waiting.nbytes
     clock = "; also in seconds" if model.predictor.completion_times is not None else ""
-    return f"{product.states:,} states, {model.settings.horizon:,} events ahead{clock}; {size:,} bytes"
+    ahead = f"{format_count(model.settings.horizon, 'event')} ahead"
+    return f"{format_count(product.states, 'state')}, {ahead}{clock}; {size:,} bytes"
 
 
 def _intervals(model: ForecastModel) -> str:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from ostinato.core.backends import is_spark_frame, spark_backend
 from ostinato.core.frames import Frame, SparkFrame, TableLike
 from ostinato.core.options import bad_option
+from ostinato.core.text.counts import format_count
 from ostinato.errors import DataError, LimitError
 from ostinato.forecast.chain.predictor import Predictor, find_completions
 from ostinato.forecast.learn.drift import Drift, DriftAlarm
@@ -247,8 +248,8 @@ class ForecastModel:
 
     def __repr__(self) -> str:
         return (
-            f"<ForecastModel of order {self.order}, {int(self.statistics.events):,} events learned, "
-            f"{int(self.statistics.completions):,} completions>"
+            f"<ForecastModel of order {self.order}, {format_count(int(self.statistics.events), 'event')} learned, "
+            f"{format_count(int(self.statistics.completions), 'completion')}>"
         )
 
 

@@ -47,7 +47,7 @@ def default_buckets(frame: DataFrame) -> int:
 
 def only_for_streams(option: str) -> OstinatoError:
     return OstinatoError(
-        f"{option} is for streams, and this DataFrame is read whole", fix="leave it out", option=option
+        f"{option} applies only to streaming DataFrames; this one is read whole", fix="leave it out", option=option
     )
 
 

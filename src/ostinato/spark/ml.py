@@ -69,7 +69,7 @@ class Forecaster(ForecastParams, Estimator[ForecastModel], DefaultParamsReadable
 
 
 class _ModelWriter(MLWriter):
-    """The folder of a saved model, and what pyspark.ml wants to know of it beside."""
+    """The folder of a saved model, and the metadata that pyspark.ml needs."""
 
     def __init__(self, instance: ForecastModel) -> None:
         super().__init__()

@@ -59,10 +59,3 @@ def _plain(value: Any) -> str:
 def escape_control(text: str) -> str:
     """Escape what is not printable: data must not move the cursor or colour the terminal."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
-
-
-def format_count(number: int, noun: str = "match") -> str:
-    """A number of things in words, such as `1,200 matches`."""
-    if number != 1:
-        noun += "es" if noun.endswith("ch") else "s"
-    return f"{number:,} {noun}"

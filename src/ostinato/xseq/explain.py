@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ostinato.core.text.counts import format_count
 from ostinato.xseq.compile import CompiledXSeq
 from ostinato.xseq.runtime.buffered.closed_paths import readable_predicate
 from ostinato.xseq.syntax import nodes as n
@@ -77,8 +78,8 @@ def _walks(program: WalkProgram, slots: Sequence[Slot], conditions: Sequence[Wal
 
 def _size(walk: Walk) -> str:
     accepting = ", ".join(map(str, sorted(walk.accepting)))
-    moves = "1 move" if len(walk.moves) == 1 else f"{len(walk.moves)} moves"
-    return f"{walk.states} states, {moves}, from state 0 to {accepting or 'none'}"
+    states, moves = format_count(walk.states, "state"), format_count(len(walk.moves), "move")
+    return f"{states}, {moves}, from state 0 to {accepting or 'none'}"
 
 
 def _moves(walk: Walk, actions: Mapping[Move, Iterable[str]] | None = None) -> str:
@@ -123,11 +124,13 @@ def _one_pass(compiled: CompiledXSeq, slots: Sequence[Slot]) -> Iterator[str]:
     stream = compiled.stream
     assert stream is not None
     yield "one pass; memory: the depth of the document and the partial matches that are open"
-    yield f"states without bindings are determinised as documents need them; {stream.classes - 2} names matter"
+    names = format_count(stream.classes - 2, "name")
+    matter = "matters" if stream.classes - 2 == 1 else "matter"
+    yield f"states without bindings are determinised as documents need them; {names} {matter}"
     if slots:
-        yield f"a partial match carries {len(slots)} values: {', '.join(map(_slot, slots))}"
+        yield f"a partial match carries {format_count(len(slots), 'value')}: {', '.join(map(_slot, slots))}"
     if stream.bundles is not None:
-        yield "those in one state, and in one partition, move as one: their last node and the next decide"
+        yield "partial matches in the same state and partition advance together: their last node and the next decide"
     if stream.histories:
         yield "and which nodes it bound, to tell equal matches, prefixes and order apart"
 
@@ -147,7 +150,10 @@ def _evaluation(lines: Iterable[str], compiled: CompiledXSeq) -> str:
     every.append(f"tests on the way: {early}; at the end of a match: {len(program.at_end)}")
     if compiled.productions is not None:
         count = len(compiled.productions.productions)
-        every.append(f"`recognises` keeps a stack alone: {count} productions of the paper's section 6 decide")
+        every.append(
+            f"`recognises` keeps a stack alone: {format_count(count, 'production')} of the paper's section 6 "
+            f"{'decides' if count == 1 else 'decide'}"
+        )
     return "evaluation\n" + "\n".join(f"  {line}" for line in every)
 
 

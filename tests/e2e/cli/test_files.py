@@ -69,7 +69,7 @@ def test_a_quote_left_open_loses_no_rows_in_silence() -> None:
     path = written("e.csv", 'ts,type,note\n1,T,x\n2,H,"open\n3,T,y\n4,H,z\n')
     failed(run("detect", "-q", "T ; H", "-i", path), 1, "e.csv, line 3", "a quote opens here that nothing closes")
     result = run("detect", "-q", "T ; H", "-i", path, "--on-error", "collect")
-    assert "3 events, 2 matches" in result.stderr and "1 rows could not be read" in result.stderr
+    assert "3 events, 2 matches" in result.stderr and "1 row could not be read" in result.stderr
     assert "e.csv, line 3: a quote opens here" in result.stderr
 
 
@@ -90,7 +90,7 @@ def test_json_lines_that_are_not_utf8(output: list[str]) -> None:
     failed(run(*command), 1, "e.jsonl, line 2", "not UTF-8")
     for mode in ("skip", "collect"):
         result = run(*command, "--on-error", mode)
-        assert result.exit_code == 0 and "1 events, 1 match" in result.stderr
+        assert result.exit_code == 0 and "1 event, 1 match" in result.stderr
 
 
 # -- kinds, forms, warnings

@@ -181,7 +181,7 @@ def test_bad_rows_stop_are_skipped_or_are_listed(folder: Path) -> None:
     failed(run("detect", "q.cel", "-i", "log.jsonl"), 1, "log.jsonl, line 4", "fix:")
     skipped = run("detect", "q.cel", "-i", "log.jsonl", "--on-error", "skip")
     assert skipped.exit_code == 0 and "3 matches" in skipped.stdout
-    assert "1 rows could not be read" in skipped.stderr and "line 4" not in skipped.stderr
+    assert "1 row could not be read" in skipped.stderr and "line 4" not in skipped.stderr
     assert "log.jsonl, line 4" in run("detect", "q.cel", "-i", "log.jsonl", "--on-error", "collect").stderr
 
 

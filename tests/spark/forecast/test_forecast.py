@@ -179,7 +179,7 @@ def test_what_is_wrong_is_said_at_once(spark: Any, history: pa.Table, model: For
         model.forecast(frame.withColumn("amount", frame.merchant))
     with pytest.raises(DataError, match="the frame has a column `Point`, and the forecast has one too"):
         model.forecast(frame.withColumnRenamed("merchant", "Point"))
-    with pytest.raises(OstinatoError, match="buckets is for streams"):
+    with pytest.raises(OstinatoError, match="buckets applies only to streaming DataFrames"):
         ml.score(model, frame, buckets=2)
     with pytest.raises(OstinatoError, match="no option `horizons`\nfix: did you mean `horizon`"):
         ml.Forecaster(CARD_PATTERN, horizons=3)

@@ -71,7 +71,7 @@ def test_all_columns_are_known_to_the_hint(spark: Any, text: str, options: dict[
 
 def test_options_of_the_other_kind(spark: Any, tmp_path: Path) -> None:
     query = ost.cel(QUERY)
-    with pytest.raises(OstinatoError, match="lateness is for streams"):
+    with pytest.raises(OstinatoError, match="lateness applies only to streaming DataFrames"):
         query.detect(spark.createDataFrame(EMPTY), lateness="5 seconds")
     with pytest.raises(OstinatoError, match="parallel is for DataFrames read whole"):
         query.detect(Feed(spark, tmp_path).frame(), parallel=2)

@@ -224,11 +224,11 @@ def _readings() -> pa.Table:
         ({"type": "typ"}, "type is `typ`"),
         ({"document": "text"}, "document is `text`"),
         ({"begin": "begin"}, "an event has a begin and an end"),
-        ({"lateness": 1}, "lateness is for streams"),
-        ({"on_late": "raise"}, "on_late is for streams"),
-        ({"buckets": 2}, "buckets is for streams"),
-        ({"longest": 2}, "longest is for streams"),
-        ({"metrics": "m"}, "metrics is for streams"),
+        ({"lateness": 1}, "lateness applies only to streaming DataFrames"),
+        ({"on_late": "raise"}, "on_late applies only to streaming DataFrames"),
+        ({"buckets": 2}, "buckets applies only to streaming DataFrames"),
+        ({"longest": 2}, "longest applies only to streaming DataFrames"),
+        ({"metrics": "m"}, "metrics applies only to streaming DataFrames"),
     ],
 )
 def test_known_before_any_job(spark: Any, options: dict[str, Any], message: str) -> None:

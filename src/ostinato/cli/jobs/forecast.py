@@ -15,6 +15,7 @@ from rich.console import Console
 from ostinato.cli.jobs.events import NEVER, check_kinds, check_order, columns_to_read, load, name_files, open_typed
 from ostinato.cli.report import Results, note, print_summary, read_with_progress
 from ostinato.core.events import DEFAULT_TIME, DEFAULT_TYPE
+from ostinato.core.text.counts import format_count
 from ostinato.errors import DataError
 from ostinato.files import EventReader, open_events
 from ostinato.files.reader import OnError
@@ -82,7 +83,7 @@ def train(forecaster: Forecaster, events: Events, output: Path, *, overwrite: bo
             model = forecaster.fit(history)
             learned = summary(model)
     model.save(output, overwrite=overwrite)
-    events.report(reader, began, f"{int(model.statistics.completions):,} completions")
+    events.report(reader, began, format_count(int(model.statistics.completions), "completion"))
     print(learned)
 
 
@@ -92,9 +93,10 @@ def summary(model: ForecastModel) -> str:
     tried = "" if model.choice is None else f", the best of 0 to {model.choice.tried[-1].order}"
     intervals = str(model.calibration or f"threshold {settings.threshold:g}, not calibrated")
     return (
-        f"completions: {statistics.completions:,.0f} in {statistics.events:,.0f} events ({statistics.rate:.3%})\n"
-        f"order: {model.order}{tried}; {len(tree.contexts):,} contexts over {len(statistics.symbols):,} symbols, "
-        f"{model.predictor.product.states:,} states\n"
+        f"completions: {statistics.completions:,.0f} in {format_count(statistics.events, 'event')} "
+        f"({statistics.rate:.3%})\n"
+        f"order: {model.order}{tried}; {format_count(len(tree.contexts), 'context')} over "
+        f"{format_count(len(statistics.symbols), 'symbol')}, {format_count(model.predictor.product.states, 'state')}\n"
         f"intervals: {intervals}"
     )
 
@@ -124,7 +126,7 @@ class ForecastJob:
                 completed += pc.sum(made[COMPLETES]).as_py() or 0
                 results.add(self._rows(rows, made, row))
                 row += len(rows)
-        self.events.report(reader, began, f"{completed:,} completions")
+        self.events.report(reader, began, format_count(completed, "completion"))
         if scorer.unseen:
             note(f"events of kinds that were never seen in training, read as the nearest: {scorer.unseen:,}")
         results.show()
@@ -164,7 +166,7 @@ def update(model: ForecastModel, events: Events, output: Path, *, decay: float) 
             drift = model.update(more, decay=decay)
             learned = summary(model)
     model.save(output, overwrite=True)
-    events.report(reader, began, f"{model.statistics.completions - before:,.0f} completions")
+    events.report(reader, began, format_count(model.statistics.completions - before, "completion"))
     print(learned if drift is None else f"{learned}\n{drift}")
 
 
@@ -179,5 +181,5 @@ def evaluate(
             scores = model.evaluate(holdout, within=within, decision=decision)
     if picture is not None:
         scores.reliability.save(picture)
-    events.report(reader, began, f"{scores.completions:,} completions")
+    events.report(reader, began, format_count(scores.completions, "completion"))
     print(scores)

@@ -14,6 +14,7 @@ import pyarrow as pa
 from ostinato.cli.jobs.events import LATENESS, check_kinds, check_order, columns_to_read, load, name_files, open_typed
 from ostinato.cli.report import Results, note, print_summary, read_with_progress
 from ostinato.core.events import DEFAULT_TIME, DEFAULT_TYPE
+from ostinato.core.text.counts import format_count
 from ostinato.errors import LimitError
 from ostinato.files import EventReader, open_events
 from ostinato.files.reader import OnError
@@ -21,7 +22,6 @@ from ostinato.patterns.limits import Limits
 from ostinato.patterns.query import PatternQuery
 from ostinato.patterns.runtime.count import OutOfOrder, cells_of, count_batches
 from ostinato.patterns.runtime.engine import Engine
-from ostinato.viz.table import format_count
 
 _MAX_CELLS = 16  # of the machine, so that counting takes little next to listing
 _MANY = 3  # tables of matches, of one batch of events, after which it is worth counting them before going on

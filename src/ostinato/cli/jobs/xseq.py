@@ -12,9 +12,10 @@ from rich.console import Console
 from rich.filesize import decimal
 
 from ostinato.cli.report import Results, progress
+from ostinato.core.text.counts import format_count
 from ostinato.documents.sources import Document, DocumentFiles, DocumentRows
 from ostinato.files.reader import OnError
-from ostinato.viz.table import escape_control, format_count
+from ostinato.viz.table import escape_control
 from ostinato.xseq.document_answers import AnswerBuffer, DocumentAnswers, UnreadInput
 from ostinato.xseq.limits import XSeqLimits
 from ostinato.xseq.query import XSeqQuery

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.core.arrays import Float32, Float64, Int32
+from ostinato.core.text.counts import format_count
 from ostinato.errors import Message, Option, QueryError
 from ostinato.forecast.chain.intervals import forecasts
 from ostinato.forecast.learn.ground_truth import Truth
@@ -80,16 +81,18 @@ class Evaluation:
     @cached_property
     def reliability(self) -> ReliabilityDiagram:
         """The reliability diagram of all models."""
-        return ReliabilityDiagram.of(self.curves, title=f"a match completes within {self.within:,} events")
+        return ReliabilityDiagram.of(
+            self.curves, title=f"a match completes within {format_count(self.within, 'event')}"
+        )
 
     @property
     def caption(self) -> str:
         binning = next((curve.by for curve in self.curves.values()), "quantile")
         bins = "equally many events" if binning == "quantile" else "equal width"
         return (
-            f"{self.events:,} events, {self.completions:,} completions; probability of a completion within "
-            f"{self.within:,} events, decided at {self.decision:g}; intervals that promise {self.threshold:g}; "
-            f"calibration in bins of {bins}"
+            f"{format_count(self.events, 'event')}, {format_count(self.completions, 'completion')}; "
+            f"probability of a completion within {format_count(self.within, 'event')}, decided at {self.decision:g}; "
+            f"intervals that promise {self.threshold:g}; calibration in bins of {bins}"
         )
 
     def __str__(self) -> str:

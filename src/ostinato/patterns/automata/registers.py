@@ -14,6 +14,7 @@ from functools import cached_property
 from ostinato.core import expressions as ex
 from ostinato.core.expressions import Expr
 from ostinato.core.reachability import reachable_states
+from ostinato.core.text.counts import format_count
 from ostinato.errors import LimitError, QueryError
 from ostinato.patterns.automata.transducer import Transducer, Transition
 from ostinato.patterns.theory.satisfiability import is_satisfiable
@@ -58,7 +59,7 @@ class Registers:
         found = dict.fromkeys(cell for t in transducer.transitions for cell in self._reads(t))
         self.cells: tuple[Cell, ...] = tuple(found)
         if len(self.cells) > MAX_CELLS:
-            reason = f"its tests read {len(self.cells)} values of earlier events"
+            reason = f"its tests read {format_count(len(self.cells), 'value')} of earlier events"
             raise LimitError("cells", MAX_CELLS, reason=reason, fix="compare fewer attributes, or split the query")
 
     @property

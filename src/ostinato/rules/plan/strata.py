@@ -21,7 +21,7 @@ from ostinato.rules.syntax.nodes import CelPattern, NormalRule, RelativeTimer
 
 @dataclass(frozen=True)
 class Group:
-    """Rules that need each other (recursive), or one rule that needs none of itself, in the order of the text."""
+    """Rules that need each other (recursive), or one rule that does not depend on itself, in the order of the text."""
 
     rules: tuple[NormalRule, ...]
     recursive: bool

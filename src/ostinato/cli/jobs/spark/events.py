@@ -14,6 +14,7 @@ from rich.console import Console
 from ostinato.cli.jobs.events import check_kinds
 from ostinato.cli.report import print_progress
 from ostinato.core.events import DEFAULT_TIME
+from ostinato.core.text.counts import format_count
 from ostinato.patterns.query import PatternQuery
 from ostinato.spark.jobs.progress import MicroBatch, follow
 from ostinato.spark.jobs.read import CSV, EventFiles
@@ -27,7 +28,7 @@ from ostinato.spark.jobs.write import (
     write_folder,
 )
 from ostinato.spark.kafka import Topic
-from ostinato.viz.table import SHOWN, format_count, terminal_table
+from ostinato.viz.table import SHOWN, terminal_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -117,7 +118,9 @@ class SparkJob:
     def _print_step(self, step: MicroBatch) -> None:
         skipped = f", {step.skipped:,} skipped" if step.skipped is not None else ""
         found = format_count(step.matches, self.noun)
-        print_progress(f"step {step.number}: {step.events:,} events, {found}, {step.late:,} late{skipped}")
+        print_progress(
+            f"step {step.number}: {format_count(step.events, 'event')}, {found}, {step.late:,} late{skipped}"
+        )
 
     @property
     def _files(self) -> EventFiles:

@@ -8,6 +8,7 @@ from pathlib import Path
 from ostinato.cli.jobs.forecast import summary
 from ostinato.cli.jobs.spark.events import SparkJob
 from ostinato.cli.report import print_progress
+from ostinato.core.text.counts import format_count
 from ostinato.forecast.forecaster import Forecaster
 from ostinato.forecast.storage import check_model_folder
 from ostinato.spark.jobs.session import job_session
@@ -20,5 +21,5 @@ def train(forecaster: Forecaster, job: SparkJob, output: Path, *, overwrite: boo
     with job_session(job.master) as spark:
         model = forecaster.fit(job.read(spark))
     model.save(output, overwrite=overwrite)
-    print_progress(f"{model.statistics.events:,.0f} events, {time.perf_counter() - began:.1f} s")
+    print_progress(f"{format_count(model.statistics.events, 'event')}, {time.perf_counter() - began:.1f} s")
     print(summary(model))
