@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ostinato.cli.failures import report_errors
-from ostinato.cli.forecast import explain_model
+from ostinato.cli.forecast import explain_model_folder
 from ostinato.cli.options import (
     BeginColumn,
     DocumentColumn,
@@ -112,7 +112,7 @@ def explain(
     from ostinato.rules.program import RuleProgram
     from ostinato.xseq.query import XSeqQuery
 
-    if query is not None and text is None and (text := explain_model(query)) is not None:
+    if query is not None and text is None and (text := explain_model_folder(query)) is not None:
         typer.echo(text)
         return
 

@@ -114,7 +114,7 @@ def train(
         usage("where does the model go? --output FOLDER")
     files = _files(inputs)
     print_warnings(compiled)
-    from ostinato.cli.jobs.forecast import Events
+    from ostinato.cli.jobs.forecast import EventInput
     from ostinato.cli.jobs.forecast import train as learn
     from ostinato.forecast.forecaster import Forecaster
     from ostinato.forecast.learn.suffix_tree import Learning
@@ -144,7 +144,7 @@ def train(
         return
     if master:
         usage("--master is for --engine spark")
-    events = Events(files, parse_kinds(kind), on_error.value)
+    events = EventInput(files, parse_kinds(kind), on_error.value)
     learn(forecaster, events, output, overwrite=overwrite)
 
 
@@ -178,7 +178,7 @@ def update(
     [cyan]ostinato update model/ --input today.parquet --decay 0.9 --output newer/[/]
     """
     files = _files([*(inputs or ()), *(more or ())])
-    from ostinato.cli.jobs.forecast import Events
+    from ostinato.cli.jobs.forecast import EventInput
     from ostinato.cli.jobs.forecast import update as learn
     from ostinato.forecast.model import ForecastModel
     from ostinato.forecast.storage import check_model_folder
@@ -186,7 +186,7 @@ def update(
     found = ForecastModel.load(model)
     if output is not None and output.absolute() != model.absolute():
         check_model_folder(output, overwrite=overwrite)
-    learn(found, Events(files, parse_kinds(kind), on_error.value), output or model, decay=decay)
+    learn(found, EventInput(files, parse_kinds(kind), on_error.value), output or model, decay=decay)
 
 
 @report_errors
@@ -234,7 +234,7 @@ def forecast(
     """
     files = _files([*(inputs or ()), *(more or ())])
     check_output(output, files, spark=engine is EngineName.SPARK)
-    from ostinato.cli.jobs.forecast import NOUN, Events, ForecastJob
+    from ostinato.cli.jobs.forecast import NOUN, EventInput, ForecastJob
     from ostinato.forecast.model import ForecastModel
 
     found, kinds, ahead = ForecastModel.load(model), parse_kinds(kind), _whole_numbers("--within", within)
@@ -259,7 +259,7 @@ def forecast(
         usage("--master, --format, --stream, --once and --checkpoint are for --engine spark")
     if found.settings.order_by and not sort:
         usage(f"the model orders events of equal time by {', '.join(found.settings.order_by)}, which needs --sort")
-    ForecastJob(found, Events(files, kinds, on_error.value), alert, whole, ahead).run(output, sort=sort)
+    ForecastJob(found, EventInput(files, kinds, on_error.value), alert, whole, ahead).run(output, sort=sort)
 
 
 @report_errors
@@ -294,15 +294,15 @@ def evaluate(
     files = _files([*(inputs or ()), *(more or ())])
     if picture is not None and picture.suffix.lower() != ".svg":
         usage(f"--picture {picture} must end in .svg")
-    from ostinato.cli.jobs.forecast import Events
+    from ostinato.cli.jobs.forecast import EventInput
     from ostinato.cli.jobs.forecast import evaluate as score
     from ostinato.forecast.model import ForecastModel
 
-    events = Events(files, parse_kinds(kind), on_error.value)
+    events = EventInput(files, parse_kinds(kind), on_error.value)
     score(ForecastModel.load(model), events, within=within, decision=decision, picture=picture)
 
 
-def explain_model(folder: str) -> str | None:
+def explain_model_folder(folder: str) -> str | None:
     """What `ostinato explain` says of a folder that holds a model; None if it holds none."""
     if not (Path(folder) / "model.json").is_file():
         return None

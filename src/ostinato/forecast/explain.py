@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _MOST = 12  # symbols, and contexts, that are listed
 
 
-def explain(model: ForecastModel) -> str:
+def explain_model(model: ForecastModel) -> str:
     return "\n\n".join(
         f"== {title} ==\n{body}"
         for title, body in (

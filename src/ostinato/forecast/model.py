@@ -229,9 +229,9 @@ class ForecastModel:
 
     def explain(self) -> str:
         """What was learned, stage by stage."""
-        from ostinato.forecast.explain import explain
+        from ostinato.forecast.explain import explain_model
 
-        return explain(self)
+        return explain_model(self)
 
     def save(self, path: str | Path, /, *, overwrite: bool = False) -> None:
         """Write a folder: model.json, and tables of the counts in Parquet. No code is in it."""

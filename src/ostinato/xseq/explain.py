@@ -26,7 +26,7 @@ _JUMPS = {
 }
 
 
-def explain(compiled: CompiledXSeq) -> str:
+def explain_xseq_query(compiled: CompiledXSeq) -> str:
     """The query as it is understood, what was made of it, the walk that runs, and how documents are evaluated."""
     parts = [f"query\n{_indent(query_text(compiled.written))}"]
     if query_text(compiled.query) != query_text(compiled.written):

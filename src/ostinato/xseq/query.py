@@ -117,11 +117,11 @@ class XSeqQuery:
 
         With a Spark DataFrame, and the options of `detect`, also what Spark does around that.
         """
-        from ostinato.xseq.explain import explain
+        from ostinato.xseq.explain import explain_xseq_query
 
         if frame is None:
-            return explain(self._compiled)
-        return f"{explain(self._compiled)}\n\n{spark_backend().explain_xseq(self, frame, **options)}"
+            return explain_xseq_query(self._compiled)
+        return f"{explain_xseq_query(self._compiled)}\n\n{spark_backend().explain_xseq(self, frame, **options)}"
 
     def diagram(self) -> VPADiagram:
         """The visibly pushdown automaton of the paper as a picture; shows itself in a notebook.

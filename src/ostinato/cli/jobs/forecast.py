@@ -44,7 +44,7 @@ NOUN = "forecast"
 
 
 @dataclass(frozen=True)
-class Events:
+class EventInput:
     """Files of events and how to read them; `kinds` says what columns of text files hold where values do not tell."""
 
     files: Sequence[Path]
@@ -72,7 +72,7 @@ class Events:
         )
 
 
-def train(forecaster: Forecaster, events: Events, output: Path, *, overwrite: bool) -> None:
+def train(forecaster: Forecaster, events: EventInput, output: Path, *, overwrite: bool) -> None:
     """Learn from all events, which need not be in order, and keep the model in a folder."""
     check_model_folder(output, overwrite=overwrite)
     began = time.perf_counter()
@@ -108,7 +108,7 @@ class ForecastJob:
     within so many events."""
 
     model: ForecastModel
-    events: Events
+    events: EventInput
     alert: float | None = None
     whole: bool = False
     within: tuple[int, ...] = ()
@@ -155,7 +155,7 @@ class ForecastJob:
         return table if self.alert is None else table.filter(pc.greater_equal(table["probability"], self.alert))
 
 
-def update(model: ForecastModel, events: Events, output: Path, *, decay: float) -> None:
+def update(model: ForecastModel, events: EventInput, output: Path, *, decay: float) -> None:
     """Learn from further events, which need not be in order, and keep the model in a folder."""
     began = time.perf_counter()
     reader = events.open(model.pattern, model.settings)
@@ -171,7 +171,7 @@ def update(model: ForecastModel, events: Events, output: Path, *, decay: float) 
 
 
 def evaluate(
-    model: ForecastModel, events: Events, *, within: int | None, decision: float, picture: Path | None
+    model: ForecastModel, events: EventInput, *, within: int | None, decision: float, picture: Path | None
 ) -> None:
     began = time.perf_counter()
     reader = events.open(model.pattern, model.settings)

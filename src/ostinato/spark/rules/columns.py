@@ -21,7 +21,7 @@ from ostinato.rules.runtime.times import MICRO
 from ostinato.spark.columns import arrow_schema, column, spark_type
 from ostinato.spark.failures import raised_text
 from ostinato.spark.frames import map_in_arrow
-from ostinato.spark.rules.task import DOCUMENT_SCHEMA, DocumentTask, PatternTask, TermTask
+from ostinato.spark.rules.task import DOCUMENT_SCHEMA, DocumentTask, EmbeddedPatternTask, TermTask
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -111,7 +111,7 @@ def pattern_matches(events: DataFrame, pattern: PatternStream) -> DataFrame:
     types = {"begin": pa.int64(), "end": pa.int64()}
     types |= {pattern.attributes.columns[name]: kind for name, kind in pattern.attributes.types.items()}
     plain = PatternStream(pattern.query, pattern.incoming, pattern.ticks_per_second)  # without what it has compiled
-    return map_in_arrow(events.repartition(1), PatternTask(plain), spark_type(pa.schema(types)))
+    return map_in_arrow(events.repartition(1), EmbeddedPatternTask(plain), spark_type(pa.schema(types)))
 
 
 # Answers --------------------------------------------------------------------------------------------------------------

@@ -87,7 +87,7 @@ class TermTask:
 
 
 @dataclass(frozen=True)
-class PatternTask:
+class EmbeddedPatternTask:
     """All matches of a CEL pattern, in a task that is given all events."""
 
     pattern: PatternStream
