@@ -14,7 +14,7 @@ from ostinato.core.expression_interpreter import passes
 from ostinato.core.expressions import COMPARISONS, CURRENT, TRUE, Attribute, Call, Expr, Literal
 from ostinato.errors import LimitError
 from ostinato.patterns.sra.automaton import Automaton, SraRule
-from ostinato.patterns.sra.determinise import determinise, is_deterministic, powerset
+from ostinato.patterns.sra.determinise import determinise, powerset
 from ostinato.patterns.sra.from_srem import build_sra
 from ostinato.patterns.sra.unroll import unroll
 from ostinato.patterns.sra.witness import reason_empty, witness
@@ -23,6 +23,7 @@ from ostinato.patterns.theory.minterms import minterm_test, satisfiable_minterms
 from ostinato.patterns.theory.satisfiability import find_model, is_satisfiable
 from support.generators.cel import streams
 from support.generators.srem import expressions
+from support.sra import is_deterministic
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import combinations, count
+from itertools import count
 
 from ostinato.core.expressions import TRUE, Call, Expr
 from ostinato.errors import LimitError
@@ -14,7 +14,6 @@ from ostinato.patterns.sra.live_registers import drop_idle_writes
 from ostinato.patterns.sra.trim import trim
 from ostinato.patterns.sra.unroll import narrower_window
 from ostinato.patterns.theory.minterms import minterm_test, satisfiable_minterms
-from ostinato.patterns.theory.satisfiability import is_satisfiable
 
 MAX_STATES = 10_000
 
@@ -61,15 +60,6 @@ def powerset(automaton: Automaton, window: int | None = None) -> Automaton:
 
     subsets = explore(start, moves, lambda subset: any(map(configurations.is_final, subset)), width)
     return drop_idle_writes(subsets)
-
-
-def is_deterministic(automaton: Automaton) -> bool:
-    """Whether it is certain that no two rules of a state fire on the same event and registers (Definition 5.7)."""
-    return not automaton.epsilons and not any(
-        is_satisfiable([(one.test, True), (other.test, True)])
-        for state in range(automaton.states)
-        for one, other in combinations(automaton.rules_from(state), 2)
-    )
 
 
 def _some(tests: Iterable[Expr]) -> Expr:

@@ -6,9 +6,9 @@ import pytest
 
 from ostinato.errors import OstinatoError
 from ostinato.patterns.sra.automaton import Automaton
-from ostinato.patterns.sra.determinise import is_deterministic
 from ostinato.patterns.sra.from_srem import build_sra
 from ostinato.patterns.syntax.srem.parse import parse
+from support.sra import is_deterministic
 
 SAME_TYPE_TWICE = "true* . [true] -> r . true* . [type = r.type] . true*"  # Figure 8
 
