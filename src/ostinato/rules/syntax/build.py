@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from ostinato.core.expressions import AGGREGATES, LOGIC, Call, Expr, Literal, Variable, to_text, transform, walk
+from ostinato.core import expressions as ex
 from ostinato.core.text.build import FUNCTIONS, SharedBuilder, unquote_name
 from ostinato.core.text.grammar import token_span, unquote
 from ostinato.core.text.units import nanoseconds
@@ -74,18 +74,18 @@ class _Terms(SharedBuilder):
     def made_ordered(self, span: Span, label: str, *parts: n.ConstructTerm | None) -> n.Make:
         return n.Make(label, _without_none(parts), True, span)
 
-    def computed(self, span: Span, expr: Expr | n.Aggregate | n.Temporal) -> n.Value | n.Aggregate | n.Combined:
+    def computed(self, span: Span, expr: ex.Expr | n.Aggregate | n.Temporal) -> n.Value | n.Aggregate | n.Combined:
         if isinstance(expr, n.Aggregate):
             return expr
         found: list[n.Aggregate] = []
 
-        def taken_out(node: Expr | n.Aggregate) -> Expr:
+        def taken_out(node: ex.Expr | n.Aggregate) -> ex.Expr:
             if not isinstance(node, n.Aggregate):
                 return node
             found.append(node)
-            return Variable(n.aggregate_variable(len(found) - 1), node.span)
+            return ex.Variable(n.aggregate_variable(len(found) - 1), node.span)
 
-        over = transform(cast(Expr, expr), taken_out) if isinstance(expr, Call) else cast(Expr, expr)
+        over = ex.transform(cast(ex.Expr, expr), taken_out) if isinstance(expr, ex.Call) else cast(ex.Expr, expr)
         plain = _plain(over, "a value of the derived event")
         return n.Combined(plain, tuple(found), span) if found else n.Value(plain, span)
 
@@ -102,7 +102,7 @@ class _Terms(SharedBuilder):
             raise QueryError(f"{name}(…) is a single value, and `all` is for several", span=span, fix=fix)
         return n.All(term, group or (), order or (), span)
 
-    def group(self, _: Span, *variables: Variable) -> tuple[str, ...]:
+    def group(self, _: Span, *variables: ex.Variable) -> tuple[str, ...]:
         _check_unique([(variable.name, variable.span) for variable in variables])
         return tuple(variable.name for variable in variables)
 
@@ -115,19 +115,19 @@ class _Terms(SharedBuilder):
 
     # Expressions.
 
-    def variable(self, span: Span, name: Token) -> Variable:
-        return Variable(unquote_name(name), span)
+    def variable(self, span: Span, name: Token) -> ex.Variable:
+        return ex.Variable(unquote_name(name), span)
 
-    def string(self, span: Span, token: Token) -> Expr:
-        return Literal(unquote(token), span)
+    def string(self, span: Span, token: Token) -> ex.Expr:
+        return ex.Literal(unquote(token), span)
 
-    def aggregate(self, span: Span, name: Token, expr: Expr, order: tuple[n.Order, ...] | None) -> n.Aggregate:
+    def aggregate(self, span: Span, name: Token, expr: ex.Expr, order: tuple[n.Order, ...] | None) -> n.Aggregate:
         op = name.lower()
-        if op in FUNCTIONS and op not in AGGREGATES:
+        if op in FUNCTIONS and op not in ex.AGGREGATES:
             raise QueryError(f"{op} takes one value, not `all` of them", span=span, fix=f"leave `all` out: {op}(var X)")
-        if op not in AGGREGATES:
-            known = f"aggregates are {', '.join(AGGREGATES)}"
-            fix = known if op in _STATISTICS else did_you_mean(op, AGGREGATES) or known
+        if op not in ex.AGGREGATES:
+            known = f"aggregates are {', '.join(ex.AGGREGATES)}"
+            fix = known if op in _STATISTICS else did_you_mean(op, ex.AGGREGATES) or known
             raise QueryError(f"unknown aggregate `{name}`", span=token_span(name), fix=fix)
         return n.Aggregate(op, _plain(expr, f"an argument of {op}"), order or (), span)
 
@@ -163,7 +163,7 @@ class _Terms(SharedBuilder):
         return n.Duration(length, text)
 
     def _signed(self, minus: Token | None, number: Token) -> int | float:
-        value = cast("int | float", cast(Literal, self.number(token_span(number), number)).value)
+        value = cast("int | float", cast(ex.Literal, self.number(token_span(number), number)).value)
         return value if minus is None else -value
 
 
@@ -266,7 +266,7 @@ class Builder(_Terms):
     def where(self, _: Span, *conditions: n.Condition) -> tuple[n.Condition, ...]:
         return conditions
 
-    def condition(self, _: Span, expr: Expr | n.Temporal) -> n.Condition:
+    def condition(self, _: Span, expr: ex.Expr | n.Temporal) -> n.Condition:
         return _condition(expr)
 
 
@@ -288,18 +288,22 @@ def _check_unique(names: list[tuple[str, Span]]) -> None:
             raise QueryError(f"`{name}` is listed twice", span=span, fix="remove one of the two")
 
 
-def _condition(expr: Expr | n.Temporal) -> n.Condition:
+def _condition(expr: ex.Expr | n.Temporal) -> n.Condition:
     """Connectives above temporal conditions become a Formula; what speaks of data alone stays one expression."""
     if isinstance(expr, n.Temporal):
         return expr
-    if isinstance(expr, Call) and expr.op in LOGIC and any(isinstance(node, n.Temporal) for node in walk(expr)):
+    if (
+        isinstance(expr, ex.Call)
+        and expr.op in ex.LOGIC
+        and any(isinstance(node, n.Temporal) for node in ex.walk(expr))
+    ):
         return n.Formula(expr.op, tuple(map(_condition, expr.args)), expr.span)  # type: ignore[arg-type]
     return n.Data(_plain(expr, "a condition on data"), expr.span)
 
 
-def _plain(expr: Expr | n.Aggregate | n.Temporal, what: str) -> Expr:
+def _plain(expr: ex.Expr | n.Aggregate | n.Temporal, what: str) -> ex.Expr:
     """The expression, which has neither temporal conditions nor aggregates in it."""
-    for node in walk(cast(Expr, expr)):
+    for node in ex.walk(cast(ex.Expr, expr)):
         if isinstance(node, n.Temporal):
             reason = f"a temporal condition cannot stand in {what}"
             raise QueryError(reason, span=node.span, fix="combine it in where { … }, with `and`, `or` and `not`")
@@ -310,10 +314,10 @@ def _plain(expr: Expr | n.Aggregate | n.Temporal, what: str) -> Expr:
                 fix=f"derive it first, as a value of its own: x {{ v {{ {node.name}(all var T) }} }}, and use it in "
                 "another rule",
             )
-        if isinstance(node, Call) and node.op in AGGREGATES:
+        if isinstance(node, ex.Call) and node.op in ex.AGGREGATES:
             if what == "a condition on data":
                 fix = f"derive it first: DETECT x {{ v {{ {node.op}(all var T) }} }} …, and use it in another rule"
             else:
-                fix = f"write {node.op}(all {to_text(node.args[0], variable=lambda name: f'var {name}')})"
+                fix = f"write {node.op}(all {ex.to_text(node.args[0], variable=lambda name: f'var {name}')})"
             raise QueryError(f"{node.op} goes over several values, and needs `all`", span=node.span, fix=fix)
-    return cast(Expr, expr)
+    return cast(ex.Expr, expr)
