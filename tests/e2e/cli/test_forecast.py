@@ -158,7 +158,7 @@ def test_srem_by_the_name_of_the_file(folder: Path) -> None:
             ["limit reached", "(limit states=2)", "raise --max states=N"],
         ),
         (QUERY, ["--kind", "lod=number"], 2, ["--kind names `lod`", "`load`"]),
-        (QUERY, ["--time", "when"], 1, ["history.parquet: time is `when`, but there is no such column"]),
+        (QUERY, ["--time", "when"], 1, ["history.parquet: --time is `when`, but there is no such column"]),
         (QUERY, ["--master", "local[1]"], 2, ["--master is for --engine spark"]),
         (QUERY, ["--engine", "spark", "--on-error", "collect"], 2, ["is not for --engine spark"]),
         ("hot AS h ; NOT ok WITHIN 1 hour", [], 2, ["cannot be forecast", "without it"]),
@@ -309,7 +309,7 @@ def test_evaluate_reads_text_and_refuses_what_is_wrong(folder: Path) -> None:
     rows = pq.read_table("events.parquet").to_pylist()
     Path("e.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows) + "{\n", encoding="utf-8")
     assert run("evaluate", "model", "-i", "e.jsonl", "--kind", "load=number", "--on-error", "skip").exit_code == 0
-    failed(run("evaluate", "model", "-i", "events.parquet", "--within", "99"), 2, "within=99", "24")
+    failed(run("evaluate", "model", "-i", "events.parquet", "--within", "99"), 2, "--within 99", "24")
     failed(run("evaluate", "model", "-i", "events.parquet", "--picture", "r.png"), 2, "must end in .svg")
     failed(run("evaluate", "model"), 2, "events are missing")
 
