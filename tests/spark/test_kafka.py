@@ -141,8 +141,8 @@ def test_columns_of_a_topic() -> None:
             "`ts` is always a timestamp",
         ),
         (["--input", "kafka://a:1/t", "x.csv", "--engine", "spark", "--stream"], "a topic is read alone"),
-        (["--input", "kafka://a:1/t", "--input", "kafka://a:1/u", "--engine", "spark", "--stream"], "one by itself"),
-        (["--input", "x", "--input", "kafka://a:1/u", "--engine", "spark", "--stream"], "one by itself"),
+        (["--input", "kafka://a:1/t", "--input", "kafka://a:1/u", "--engine", "spark", "--stream"], "one at a time"),
+        (["--input", "x", "--input", "kafka://a:1/u", "--engine", "spark", "--stream"], "one at a time"),
     ],
 )
 def test_usage(args: list[str], message: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -241,7 +241,8 @@ def topic_or_files(inputs: list[str], *, spark_stream: bool) -> tuple[str | None
 def parse_files(inputs: Iterable[str]) -> list[Path]:
     for each in inputs:
         if each.startswith(TOPIC):
-            usage(f"{each} is a topic, which only a stream on Spark reads: --engine spark --stream --input {TOPIC}…")
+            how = f"--engine spark --stream --input {TOPIC}…"
+            usage(f"{each} is a topic, which only a stream on Spark reads, one at a time: {how}")
     return [Path(each) for each in inputs]
 
 

@@ -34,7 +34,7 @@ def test_the_same_again_and_queries_that_come_and_go() -> None:
         ({"queries": {"one": ONE | {"text": "A AS x PARTITION BY v"}}}, "another query 'one'", "another name"),
         ({"queries": {"one": ONE | {"language": "srem"}}}, "another query 'one'", "another name"),
         ({"queries": {"one": ONE | {"answer": "start: int64"}}}, "had other columns", "events="),
-        ({"late": True}, "begun without on_late='collect'", "on_late"),
+        ({"late": True}, 'begun without on_late="collect"', "on_late"),
     ],
 )
 def test_what_must_stay(changes: dict[str, Any], reason: str, fix: str) -> None:

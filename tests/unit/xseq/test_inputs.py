@@ -256,7 +256,7 @@ def test_texts_and_paths(tmp_path: Path) -> None:
             rows(text)
     with pytest.raises(DataError, match="given as bytes"):
         rows("1\n2")
-    with pytest.raises(DataError, match="leave out format='xml'"):
+    with pytest.raises(DataError, match='leave out format="xml"'):
         rows(pa.array([{"id": 1}]), format="xml")
     with pytest.raises(DataError, match=r"17: there is no such file\nfix: .*given as bytes"):
         rows("17", format="json")
