@@ -282,8 +282,9 @@ def test_lateness_is_text_a_number_or_a_timedelta() -> None:
         assert ost.cel("A AS x").engine(lateness=lateness).options.lateness == 90 * 10**9
     with pytest.raises(ost.OstinatoError, match="lateness cannot be -1"):
         ost.cel("A AS x").engine(lateness=-1)
-    with pytest.raises(ost.QueryError, match="seconds"):
+    with pytest.raises(ost.OstinatoError, match="seconds") as refused:
         ost.cel("A AS x").engine(lateness="5 events")
+    assert refused.value.option == "lateness"
 
 
 def test_kernels_run_without_compilation_too() -> None:
