@@ -127,7 +127,7 @@ def _colon(place: ErrorPlace) -> Advice | None:
     if place.after == "*" or place.last() == "*":
         fix = Message(
             "write out the name, svg:path, or * for any element; ",
-            Option("namespaces", None),
+            Option("namespaces"),
             " says what a prefix stands for",
         )
         return Advice("there is no test for every name with a prefix, nor for a name with every prefix", fix)
