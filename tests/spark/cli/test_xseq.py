@@ -9,7 +9,6 @@ import pytest
 
 from support.commands import failed, run
 
-pytestmark = pytest.mark.xdist_group("spark")
 QUERY = "return $X@n as n from //$X where tag($X) = 'b'"
 SPARK = ("--engine", "spark", "--master", "local[2]")
 
