@@ -26,8 +26,8 @@ settings.register_profile(
 settings.register_profile("ostinato", settings.get_profile("search"), max_examples=30, derandomize=True)
 settings.load_profile("ostinato")
 
-# Two groups of about equal length: these folders, and whatever else uses Spark.
-FIRST_GROUP = ("spark/patterns/", "spark/cli/")
+# Three groups of about equal length: these folders, programs that are started and killed, and whatever else uses Spark.
+SPARK_GROUPS = {"spark/patterns/": "spark 1", "spark/cli/": "spark 1", "spark/test_": "spark 2", "": "spark 3"}
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
@@ -37,7 +37,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if path.startswith("spark/"):
             item.add_marker(pytest.mark.spark)
         if item.get_closest_marker("spark"):
-            item.add_marker(pytest.mark.xdist_group("spark 1" if path.startswith(FIRST_GROUP) else "spark 2"))
+            group = next(name for start, name in SPARK_GROUPS.items() if path.startswith(start))
+            item.add_marker(pytest.mark.xdist_group(group))
     # Long ones first, so that no worker begins one when the others have nothing left to do.
     items.sort(key=lambda item: (item.get_closest_marker("spark") is None, item.get_closest_marker("slow") is None))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -32,6 +33,7 @@ def running(query: Query, **options: Any) -> Engine:
         raise
 
 
+@pytest.mark.slow
 @settings(max_examples=90)
 @given(correlated_queries() | correlated_queries(reuse=True), streams())
 def test_whole_stream(query: Query, rows: list[Row]) -> None:

@@ -17,6 +17,7 @@ from ostinato.patterns.syntax.nodes import Query
 from support.generators.cel import Row, queries, streams, table
 
 
+@pytest.mark.slow
 @settings(max_examples=90, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     queries(wider_filters=True, reuse=False),

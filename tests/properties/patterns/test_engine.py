@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -58,6 +59,7 @@ def test_whole_stream(query: n.Query, rows: list[Row]) -> None:
     assert answer(query, [engine(query).run_batch(table(rows))]) == expected(query, rows)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(queries(trailing=False, **OPTIONS), streams(), st.integers(0, 9))
 def test_max_where_it_chooses_nothing(query: n.Query, rows: list[Row], cut: int) -> None:

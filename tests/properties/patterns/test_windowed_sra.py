@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -158,6 +159,7 @@ def _writes_twice(automaton: Automaton, register: str) -> bool:
     return False
 
 
+@pytest.mark.slow
 @given(automata(), samples)
 @settings(max_examples=40)
 def test_determinised(automaton: Automaton, sample: list[Any]) -> None:

@@ -7,6 +7,7 @@ import random
 import re
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -179,6 +180,7 @@ bodies: st.SearchStrategy[n.Body] = st.recursive(atoms, _combined, max_leaves=4)
 programs = st.lists(st.tuples(_made(constructs), bodies), min_size=1, max_size=2).map(_ruleset)
 
 
+@pytest.mark.slow
 @settings(max_examples=45, deadline=None)
 @given(programs)
 def test_text_of_a_program_parses_to_it(program: n.Ruleset) -> None:

@@ -42,6 +42,7 @@ def _live(rules: RuleProgram, rows: list[Row], data: Any) -> frozenset[IntervalE
     return frozenset().union(*map(events_in, [*tables, engine.flush()]))
 
 
+@pytest.mark.slow
 @settings(_quiet, max_examples=12)
 @given(cases() | cases(nested=True), st.data())
 def test_dicts_in_any_batching(case: tuple[Strata, list[Row]], data: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +22,7 @@ inner = paths(AXES, intersect=False, variables=False)
 predicates = st.one_of(local_predicates(), steps(AXES, local_predicates()).map(n.Exists), inner.map(n.Exists))
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(paths(AXES, predicates, intersect=False), documents())
 def test_one_pass_decides(path: n.Path, written: bytes) -> None:

@@ -63,6 +63,7 @@ def test_results_are_recorded_and_compared(
     assert "only in old.json: strategies: NXT Q1 WITHIN 100" in text and "only in new.json: new" in text
 
 
+@pytest.mark.slow
 def test_rules_are_measured(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     found = bench.run(only="rules", events=3000, repeats=1, console=Console(file=io.StringIO()))
     assert [case.units for case in found if case.group == "rules"] == [3000, 3000, 3000]

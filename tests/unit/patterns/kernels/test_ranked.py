@@ -111,6 +111,7 @@ def test_collecting_keeps_exactly_what_lists_hold(strategy: str) -> None:
     assert reader.state.cursor[protocol.USED] == again
 
 
+@pytest.mark.slow
 def test_without_compilation_the_answer_is_the_same() -> None:
     text, letters = "SELECT LAST * WHERE (A AS x)+ ; B AS y ; C AS z", some_letters(6, 120)
     script = (

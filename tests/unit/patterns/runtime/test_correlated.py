@@ -112,6 +112,7 @@ def test_absence_between() -> None:
         )
 
 
+@pytest.mark.slow
 def test_absence_at_the_end() -> None:
     pattern = "(A AS x ; ANY AS y) FILTER x.w <= y.w"
     for seed in range(3):

@@ -120,6 +120,7 @@ def test_equal_windows_stay_windows() -> None:
     assert (built("true*", 5) & built("[v = 1]*", 3)).window == 3
 
 
+@pytest.mark.slow
 def test_a_huge_window_is_refused_where_it_would_be_counted() -> None:
     huge = built("true*", 10**9)
     assert (huge & huge).window == 10**9

@@ -120,6 +120,7 @@ def test_closure(left: Path, right: Path, written: list[bytes]) -> None:
         assert accepts(intersection(*whole), word) == (in_one and in_two)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(simple, st.lists(documents(), min_size=1, max_size=4))
 def test_determinised(path: Path, written: list[bytes]) -> None:

@@ -58,6 +58,7 @@ def test_vectors(case: dict[str, Any], chunk: int) -> None:
         assert sorted(found) == sorted(case["rows_any_order"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
