@@ -12,12 +12,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-from numba import types
+from numba import int32, int64, uint8, void
 
 from ostinato.core.arrays import UInt8
-from ostinato.core.arrow import NO_MASK, Ids, Ints, dictionary_indices, dictionary_values, same_array
+from ostinato.core.arrow import NO_MASK, Ids, dictionary_indices, dictionary_values, same_array
 from ostinato.core.columns.expressions import ColumnProgram
 from ostinato.core.columns.intern import IntegerInterner
 from ostinato.core.columns.name_matcher import NameMatcher, look_up
@@ -30,20 +29,15 @@ _SMALL = 1 << 16  # up to here a number is looked up in an array, beyond it is h
 _GROUP = 30  # predicate bits hashed at once, beside the 32 bits of what came before
 
 
-@kernel(*(types.void(view(types.int32), view(number), array(number)) for number in (types.int32, types.int64)))
-def _add_at(places: Ids, weights: npt.NDArray[Any], out: npt.NDArray[Any]) -> None:
+@kernel(void(view(int32), view(int32), array(int32)))
+def _add_at(places: Ids, weights: Ids, out: Ids) -> None:
     """out[i] += weights[places[i]]"""
     for row in range(out.size):
         out[row] += weights[places[row]]
 
 
-@kernel(
-    *(
-        types.void(view(types.uint8), view(types.uint8), types.int64, number, array(number))
-        for number in (types.int32, types.int64)
-    )
-)
-def _add_bits(bits: UInt8, valid: UInt8, start: int, weight: Any, out: npt.NDArray[Any]) -> None:
+@kernel(void(view(uint8), view(uint8), int64, int32, array(int32)))
+def _add_bits(bits: UInt8, valid: UInt8, start: int, weight: Any, out: Ids) -> None:
     """out[i] += weight where bit start + i is set and valid (an empty `valid`: all are)."""
     row = 0
     if start & 7 == 0:  # whole bytes, which is what Arrow's own functions give
@@ -161,9 +155,9 @@ class PredicateEncoder:
         """Any number of predicates: `numbers` holds types, then an id for the type and each further group of bits."""
         width = self._predicates.count
         for group, interner in enumerate(self._groups):
-            wide = numbers.astype(np.int64) << _GROUP
-            self._predicates.add(part, range(group * _GROUP, min(width, (group + 1) * _GROUP)), wide)
-            numbers = interner.encode(wide)
+            bits = np.zeros(len(numbers), np.int32)
+            self._predicates.add(part, range(group * _GROUP, min(width, (group + 1) * _GROUP)), bits)
+            numbers = interner.encode((numbers.astype(np.int64) << _GROUP) | bits)
         if self._groups[-1].size > self._table.size:
             fresh = [self._code(*self._features(number)) for number in range(self._table.size, self._groups[-1].size)]
             self._table = np.concatenate([self._table, np.array(fresh, np.int32)])
@@ -218,7 +212,7 @@ class _Predicates:
         truths = self._program(tuple(range(self.count))).run(lambda attribute: pa.nulls(1))
         return sum(1 << place for place, truth in enumerate(truths) if truth.as_py() is True)
 
-    def add(self, part: pa.RecordBatch, which: range, out: Ids | Ints) -> None:
+    def add(self, part: pa.RecordBatch, which: range, out: Ids) -> None:
         """Add 1 << (i - which.start) to every event for which predicate i is TRUE."""
         by_dictionary: dict[str, list[int]] = {}
         others: list[int] = []
@@ -228,14 +222,14 @@ class _Predicates:
             (by_dictionary.setdefault(reads[0], []) if coded else others).append(place)
         for name, places in by_dictionary.items():
             column = part.column(name)
-            weights = np.zeros(len(column.dictionary) + 1, out.dtype)
+            weights = np.zeros(len(column.dictionary) + 1, np.int32)
             for place, truth in zip(places, self._over_dictionary(name, tuple(places), column), strict=True):
                 weights[truth != 0] += 1 << (place - which.start)
             _add_at(dictionary_indices(column), weights, out)
         if others:
             truths = self._program(tuple(others)).run(lambda attribute: part.column(attribute.name))
             for place, truth in zip(others, truths, strict=True):
-                _add_truth(truth, out.dtype.type(1 << (place - which.start)), out)
+                _add_truth(truth, 1 << (place - which.start), out)
 
     def _over_dictionary(self, name: str, places: tuple[int, ...], column: pa.DictionaryArray) -> list[UInt8]:
         """For each predicate, 1 for each value of the dictionary (and NULL, after it) for which it is TRUE."""
@@ -244,7 +238,7 @@ class _Predicates:
             values = dictionary_values(column)
             truths = [np.zeros(len(values), np.int32) for _ in places]
             for found, truth in zip(self._program(places).run(lambda attribute: values), truths, strict=True):
-                _add_truth(found, np.int32(1), truth)
+                _add_truth(found, 1, truth)
             known = column.dictionary, [truth.astype(np.uint8) for truth in truths]
             self._dictionaries[name, places] = known
         return known[1]
@@ -255,7 +249,7 @@ class _Predicates:
         return self._programs[places]
 
 
-def _add_truth(truth: pa.Array | pa.Scalar, weight: Any, out: npt.NDArray[Any]) -> None:
+def _add_truth(truth: pa.Array | pa.Scalar, weight: int, out: Ids) -> None:
     if isinstance(truth, pa.Scalar):
         if truth.is_valid and truth.as_py():
             out += weight

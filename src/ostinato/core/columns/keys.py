@@ -26,7 +26,7 @@ from ostinato.core.arrow import (
     raw_values,
     validity,
 )
-from ostinato.core.columns.intern import ByteStringInterner, IntegerInterner
+from ostinato.core.columns.intern import IntegerInterner, Interner
 from ostinato.errors import DataError
 
 
@@ -41,8 +41,14 @@ class _Column:
             raise DataError(
                 f"cannot partition by `{name}`: its values are nested ({kind})", fix="partition by a plain attribute"
             )
-        self.ints = IntegerInterner()
-        self.bytes = ByteStringInterner()
+        if self.as_bytes:
+            from ostinato.core.columns.intern_bytes import ByteStringInterner  # numbers need none of its kernels
+
+            self.bytes = ByteStringInterner()
+            self.interner: Interner = self.bytes
+        else:
+            self.ints = IntegerInterner()
+            self.interner = self.ints
 
     def encode(self, column: pa.ChunkedArray) -> Ids:
         parts = [self._chunk(chunk) for chunk in column.chunks if len(chunk)]
@@ -73,8 +79,7 @@ class _Column:
 
     def values(self, ids: Ids) -> pa.Array:
         """The value of each id."""
-        interner = self.bytes if self.as_bytes else self.ints
-        valid = interner.valid(ids)
+        valid = self.interner.valid(ids)
         if not self.as_bytes:
             return _from_ints(self.ints.hashed[ids], valid, self.type)
         ends, stored = self.bytes.ends[: self.bytes.size + 1], pa.py_buffer(self.bytes.store)
@@ -105,7 +110,7 @@ class KeyTable:
         """How many distinct keys were seen: ids are 0 … size-1."""
         if self._pairs:
             return self._pairs[-1].size
-        return max(self._columns[0].ints.size, self._columns[0].bytes.size) if self._columns else 0
+        return self._columns[0].interner.size if self._columns else 0
 
     def encode(self, columns: Sequence[pa.ChunkedArray], names: Sequence[str] | None = None) -> Ids:
         """One id per row; `names` are only for error messages."""

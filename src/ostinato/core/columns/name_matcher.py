@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import types
+from numba import int32, int64, uint8, uint64, void
 
-from ostinato.core.arrays import UInt8
+from ostinato.core.arrays import UInt8, UInt64
 from ostinato.core.arrow import (
     Ids,
     Ints,
@@ -23,8 +22,11 @@ from ostinato.core.arrow import (
 )
 from ostinato.core.jit import array, kernel, view
 
+_MASKS = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)  # all bits of so many bytes
+_NO_NARROW, _NO_WIDE = np.empty(0, np.int32), np.empty(0, np.int64)
 
-@kernel()
+
+@kernel(uint64(view(uint8), int64))
 def _word(data: Any, at: Any) -> Any:
     """Eight bytes as one number; the compiler makes it one load."""
     word = np.uint64(0)
@@ -33,46 +35,37 @@ def _word(data: Any, at: Any) -> Any:
     return word
 
 
-@kernel()
+@kernel(int64(uint64, uint64, int64))
 def _bucket(head: Any, tail: Any, size: Any) -> Any:
     mixed = (head ^ (tail * np.uint64(0x9E3779B97F4A7C15)) ^ np.uint64(size)) * np.uint64(0xBF58476D1CE4E5B9)
     return np.int64(mixed >> np.uint64(56))
 
 
-_MATCH_NAMES = [
-    types.void(
-        view(offset), view(types.uint8), view(types.uint8), view(types.uint64), view(types.uint64), view(types.uint8),
-        view(types.int64), view(types.int64), view(types.int64), array(types.int32),
+@kernel(
+    void(
+        view(int32), view(int64), view(uint8), view(uint8), view(uint64), view(uint8), view(int64), view(int64),
+        view(int64), array(int32),
     )
-    for offset in (types.int32, types.int64)
-]  # fmt: skip
-
-
-@kernel(*_MATCH_NAMES)
+)  # fmt: skip
 def _match_names(
-    offsets: Any,
-    data: UInt8,
-    valid: UInt8,
-    masks: npt.NDArray[np.uint64],
-    words: npt.NDArray[np.uint64],
-    names: UInt8,
-    starts: Ints,
-    heads: Ints,
-    chain: Ints,
-    out: Ids,
-) -> None:
-    """out[i] = which name the i-th string is, from 1; 0 for none.
+    narrow: Ids, wide: Ints, data: UInt8, valid: UInt8, words: UInt64, names: UInt8, starts: Ints, heads: Ints,
+    chain: Ints, out: Ids,
+) -> None:  # fmt: skip
+    """out[i] = which name data[offsets[i] : offsets[i + 1]] is, from 1; 0 for none. The offsets are in `narrow` or in
+    `wide`, whichever is not empty.
 
     Name k is names[starts[k] : starts[k + 1]]; words[2 k] and words[2 k + 1] are its first and last eight bytes. Types
     come in random order, so the usual case, up to 16 bytes, has no branch that depends on them. Name 0 is the empty one
     that ends every chain.
     """
+    high = wide[0] if wide.size else np.int64(narrow[0])
     for row in range(out.size):
-        low: Any = np.int64(offsets[row])
-        size: Any = np.int64(offsets[row + 1] - offsets[row])
+        low: Any = high
+        high = wide[row + 1] if wide.size else np.int64(narrow[row + 1])
+        size: Any = high - low
         beyond: Any = max(size - 8, 0)
         if low + beyond + 8 <= data.size:
-            mask = masks[min(size, 8)]
+            mask = _MASKS[min(size, 8)]
             head, tail = _word(data, low) & mask, _word(data, low + beyond) & mask
         else:  # the last few strings of the buffer
             head, tail = np.uint64(0), np.uint64(0)
@@ -98,7 +91,7 @@ def _match_names(
             out[row] = 0
 
 
-@kernel(types.int32(view(types.int32), view(types.int32), array(types.int32)))
+@kernel(int32(view(int32), view(int32), array(int32)))
 def look_up(places: Ids, table: Ids, out: Ids) -> Any:
     """out[i] = table[places[i]]; returns the least of them, which is negative if one is still unknown."""
     lowest = np.int32(0)
@@ -117,7 +110,6 @@ class NameMatcher:
         encoded = [b"", *(name.encode() for name in names)]
         self._bytes = np.frombuffer(b"".join(encoded) + b"\0", np.uint8)
         self._starts = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
-        self._masks = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)
         ends = [(int.from_bytes(name[:8], "little"), int.from_bytes(name[-8:], "little")) for name in encoded]
         self._words = np.array(ends, np.uint64).reshape(-1)
         self._heads, self._chain = np.zeros(256, np.int64), np.zeros(len(encoded), np.int64)
@@ -130,18 +122,11 @@ class NameMatcher:
     def match(self, column: pa.Array, out: Ids) -> None:
         if is_text(column.type):
             offsets, data = byte_runs(column)
+            narrow, wide = (offsets, _NO_WIDE) if offsets.itemsize == 4 else (_NO_NARROW, offsets)
             _match_names(
-                offsets,
-                data,
-                validity(column),
-                self._masks,
-                self._words,
-                self._bytes,
-                self._starts,
-                self._heads,
-                self._chain,
+                narrow, wide, data, validity(column), self._words, self._bytes, self._starts, self._heads, self._chain,
                 out,
-            )
+            )  # fmt: skip
             return
         if not isinstance(column, pa.DictionaryArray):
             column = column.dictionary_encode()

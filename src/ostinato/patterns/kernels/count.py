@@ -5,9 +5,8 @@ there is to know of the past. The matches of a window are those of the product o
 yet", and the product over a sliding window costs a constant number of map products per event (two stacks: suffix
 products of the older part, one running product of the newer).
 
-Cell 0 is "nothing marked yet". `completions[code, cell]` says in how many ways the code completes a partial match of
-the cell; the edges (source cell, target cell) of a code are `edges[edge_ends[code - 1] : edge_ends[code]]`. The
-arithmetic is that of `modulus`: float64, or uint64 with a modulus (0: modulo 2⁶⁴).
+Numbers of matches grow beyond all integers. So they are counted modulo 2⁶⁴ first, and as floats at the same time, which
+tell by how many further moduli they must be counted again.
 """
 
 from __future__ import annotations
@@ -15,119 +14,175 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import float64, int32, int64, types, uint64, void
 
-from ostinato.core.arrays import Bools, Int32, Int64
-from ostinato.core.jit import kernel
-
-
-@kernel(allocates=True)
-def reduce(value: Any, modulus: Any) -> Any:
-    return value % modulus if modulus else value
+from ostinato.core.array_struct import ArrayStruct, Field, struct_type
+from ostinato.core.arrays import Bools, Float64, Int32, Int64, UInt64
+from ostinato.core.jit import kernel, view
 
 
-@kernel(allocates=True)
-def advance(product: Any, scratch: Any, edges: Int32, begin: int, end: int, modulus: Any) -> None:
-    """product ← product · map: each column flows along the edges (source cell, target cell)."""
-    scratch[:] = 0
-    for at in range(begin, end):
-        source, target = edges[at, 0], edges[at, 1]
-        for row in range(product.shape[0]):
-            scratch[row, target] = reduce(scratch[row, target] + product[row, source], modulus)
-    product[:] = scratch
+class _Count(ArrayStruct):
+    """Events, what they do to partial matches, and how many of these there are. Cell 0 is "nothing marked yet"."""
+
+    codes = Field[Int32](np.int32, 1, "per event: which conditions it satisfies, as one code", constant=True)
+    keys = Field[Int32](np.int32, 1, "per event: its key", constant=True)
+    edges = Field[Int32](np.int32, 2, "source and target cell, code by code", constant=True)
+    edge_ends = Field[Int64](np.int64, 1, "per code: where its edges end", constant=True)
+    completions = Field[Int64](
+        np.int64, 2, "per code and cell: in how many ways it completes a partial match", constant=True
+    )
+    modulus = Field[int](np.int64, 0, "what numbers are counted by; 0 stands for 2⁶⁴, and only then for floats as well")
+    sizes = Field[Float64](np.float64, 2, "about how many partial matches there are")
+    counts = Field[UInt64](np.uint64, 2, "the same, modulo")
 
 
-@kernel(allocates=True)
-def precede(suffix: Any, scratch: Any, edges: Int32, begin: int, end: int, modulus: Any) -> None:
-    """suffix ← map · suffix."""
-    scratch[:] = 0
-    for at in range(begin, end):
-        source, target = edges[at, 0], edges[at, 1]
-        for column in range(suffix.shape[1]):
-            scratch[source, column] = reduce(scratch[source, column] + suffix[target, column], modulus)
-    suffix[:] = scratch
+class RunCount(_Count):
+    """Without windows. `sizes` and `counts` have a row per key and a column per cell, carried from call to call."""
+
+    spare_sizes = Field[Float64](np.float64, 1, "per cell: written to")
+    spare_counts = Field[UInt64](np.uint64, 1, "per cell: written to")
 
 
-@kernel(allocates=True)
-def identity(matrix: Any) -> None:
-    matrix[:] = 0
-    for cell in range(matrix.shape[0]):
-        matrix[cell, cell] = 1
+class WindowCount(_Count):
+    """With windows. The events of a key stand together, and each key is a stream of its own.
+
+    `sizes` and `counts` are four squares of cells: the product of the newer part, transposed, and a suffix product,
+    each twice, since the next one is made from the last.
+    """
+
+    ticks = Field[Int64](np.int64, 1, "per event: where it stands along the window", constant=True)
+    lows = Field[Int64](np.int64, 1, "per event: the lowest tick that is in one window with it", constant=True)
+    counted = Field[Bools](np.bool_, 1, "per event: whether what it completes is counted", constant=True)
+    older_sizes = Field[Float64](np.float64, 2, "per event of the older part and cell: row 0 of its suffix product")
+    older_counts = Field[UInt64](np.uint64, 2, "the same, modulo")
 
 
-@kernel(allocates=True)
-def count_runs(
-    codes: Int32, keys: Int32, edges: Int32, edge_ends: Int64, completions: Any, partial: Any, modulus: Any
-) -> Any:
-    """How many matches the events complete, without a window. `partial[key, cell]` is carried from call to call."""
-    total = modulus - modulus  # zero of the arithmetic's own type: uint64 and a plain 0 would make a float
-    scratch = np.zeros((1, partial.shape[1]), partial.dtype)
+RUNS, WINDOWS = struct_type(RunCount), struct_type(WindowCount)
+_FOUND = types.Tuple((float64, uint64))  # type: ignore[no-untyped-call]
+
+
+@kernel(uint64(uint64, uint64, uint64))
+def _plus(left: Any, right: Any, modulus: Any) -> Any:
+    """Of two numbers below the modulus. Where that is 2⁶⁴, the sum needs no more."""
+    total = left + right
+    return total - modulus if total >= modulus else total
+
+
+@kernel(uint64(uint64, uint64, uint64))
+def _times(left: Any, right: Any, modulus: Any) -> Any:
+    return left * right % modulus if modulus else left * right
+
+
+@kernel(_FOUND(RUNS))
+def count_runs(state: RunCount) -> Any:
+    """How many matches the events complete, without a window: the size of the number, and its remainder."""
+    codes, keys, edges, edge_ends = state.codes, state.keys, state.edges, state.edge_ends
+    completions, sizes, counts = state.completions, state.sizes, state.counts
+    spare_sizes, spare_counts = state.spare_sizes, state.spare_counts
+    modulus, cells = np.uint64(state.modulus), completions.shape[1]
+    size, count = 0.0, np.uint64(0)
     for at in range(len(codes)):
-        code = codes[at]
-        row = partial[keys[at] : keys[at] + 1]
-        for cell in range(row.shape[1]):
-            if completions[code, cell]:
-                total = reduce(total + reduce(row[0, cell] * completions[code, cell], modulus), modulus)
-        advance(row, scratch, edges, edge_ends[code - 1] if code else 0, edge_ends[code], modulus)
-    return total
+        code, key = np.uint64(codes[at]), np.uint64(keys[at])
+        for cell in range(cells):
+            ways = completions[code, cell]
+            if ways:
+                size += sizes[key, cell] * ways
+                count = _plus(count, _times(counts[key, cell], np.uint64(ways), modulus), modulus)
+            spare_sizes[cell], spare_counts[cell] = 0.0, np.uint64(0)
+        for edge in range(edge_ends[code - np.uint64(1)] if code else 0, edge_ends[code]):
+            source, target = np.uint64(edges[edge, 0]), np.uint64(edges[edge, 1])
+            spare_sizes[target] += sizes[key, source]
+            spare_counts[target] = _plus(spare_counts[target], counts[key, source], modulus)
+        for cell in range(cells):
+            counts[key, cell] = spare_counts[cell]
+            if not modulus:
+                sizes[key, cell] = spare_sizes[cell]
+    return size, count
 
 
-@kernel(allocates=True)
-def longest_window(groups: Int32, ticks: Int64, lows: Int64) -> int:
+@kernel(int64(view(int32), view(int64), view(int64)))
+def longest_window(keys: Int32, ticks: Int64, lows: Int64) -> int:
     """The most events any window holds before its last one."""
     longest, first = 0, 0
-    for at in range(len(groups)):
-        while first < at and (groups[first] != groups[at] or ticks[first] < lows[at]):
+    for at in range(len(keys)):
+        while first < at and (keys[first] != keys[at] or ticks[first] < lows[at]):
             first += 1
         longest = max(longest, at - first)
     return longest
 
 
-@kernel(allocates=True)
-def count_windows(
-    codes: Int32,
-    groups: Int32,
-    ticks: Int64,
-    lows: Int64,
-    counted: Bools,
-    edges: Int32,
-    edge_ends: Int64,
-    completions: Any,
-    modulus: Any,
-) -> Any:
-    """How many matches within their windows the `counted` events complete; the others are only read.
+@kernel(void(WINDOWS, int64))
+def _identity(state: WindowCount, square: int) -> None:
+    """Make a square, by the number of its first row, the product of no maps."""
+    cells = state.completions.shape[1]
+    for row in range(cells):
+        for cell in range(cells):
+            state.sizes[square + row, cell] = 1.0 if row == cell else 0.0
+            state.counts[square + row, cell] = np.uint64(row == cell)
 
-    Each group (events of one number in a row) is a stream of its own.
+
+@kernel(void(WINDOWS, int64, int64, int64, int64))
+def _multiply(state: WindowCount, code: int, square: int, result: int, side: int) -> None:
+    """Make a square another one times the map of a code: its rows flow along the edges, from side 0 to 1 or back."""
+    edges, edge_ends, sizes, counts = state.edges, state.edge_ends, state.sizes, state.counts
+    modulus, cells = np.uint64(state.modulus), state.completions.shape[1]
+    for row in range(result, result + cells):
+        for cell in range(cells):
+            sizes[row, cell], counts[row, cell] = 0.0, np.uint64(0)
+    for edge in range(edge_ends[code - 1] if code else 0, edge_ends[code]):
+        here, there = square + edges[edge, side], result + edges[edge, 1 - side]
+        if modulus:
+            for cell in range(cells):
+                counts[there, cell] = _plus(counts[there, cell], counts[here, cell], modulus)
+        else:
+            for cell in range(cells):
+                sizes[there, cell] += sizes[here, cell]
+                counts[there, cell] += counts[here, cell]
+
+
+@kernel(_FOUND(WINDOWS))
+def count_windows(state: WindowCount) -> Any:
+    """How many matches within their windows the `counted` events complete: the size of the number, and its remainder.
+
+    The older part has as many rows as the longest window has events.
     """
-    total = modulus - modulus
-    cells = completions.shape[1]
-    product = np.zeros((cells, cells), completions.dtype)
-    suffix, scratch = np.zeros_like(product), np.zeros_like(product)
-    older = np.zeros((longest_window(groups, ticks, lows), cells), completions.dtype)
-    first = split = base = 0  # the window is [first, at); `older` covers [first, split), `product` covers [split, at)
+    codes, keys, ticks, lows, counted = state.codes, state.keys, state.ticks, state.lows, state.counted
+    completions, sizes, counts = state.completions, state.sizes, state.counts
+    older_sizes, older_counts = state.older_sizes, state.older_counts
+    modulus, cells = np.uint64(state.modulus), completions.shape[1]
+    product, next_product, suffix, next_suffix = 0, cells, 2 * cells, 3 * cells
+    size, count = 0.0, np.uint64(0)
+    first = split = base = 0  # the window is [first, at); the older part is [first, split), the newer one [split, at)
     for at in range(len(codes)):
-        code = codes[at]
-        if at == 0 or groups[at] != groups[at - 1]:
+        code = int(codes[at])
+        if at == 0 or keys[at] != keys[at - 1]:
             first = split = at
-            identity(product)
+            _identity(state, product)
         while first < at and ticks[first] < lows[at]:
             first += 1
         if first > split:
-            identity(suffix)
+            _identity(state, suffix)
             for back in range(at - 1, first - 1, -1):
-                begin = edge_ends[codes[back] - 1] if codes[back] else 0
-                precede(suffix, scratch, edges, begin, edge_ends[codes[back]], modulus)
-                older[back - first] = suffix[0]
+                _multiply(state, int(codes[back]), suffix, next_suffix, 1)
+                suffix, next_suffix = next_suffix, suffix
+                for cell in range(cells):
+                    older_sizes[back - first, cell] = sizes[suffix, cell]
+                    older_counts[back - first, cell] = counts[suffix, cell]
             base, split = first, at
-            identity(product)
+            _identity(state, product)
         for cell in range(cells if counted[at] else 0):
-            if completions[code, cell]:
-                partial = product[0, cell]
+            ways = completions[code, cell]
+            if ways:
+                some, partial = sizes[product + cell, 0], counts[product + cell, 0]
                 if first < split:
-                    partial = modulus - modulus
+                    some, partial = 0.0, np.uint64(0)
                     for middle in range(cells):
-                        if product[middle, cell]:  # else infinity · 0 would be NaN
-                            found = reduce(older[first - base, middle] * product[middle, cell], modulus)
-                            partial = reduce(partial + found, modulus)
-                total = reduce(total + reduce(partial * completions[code, cell], modulus), modulus)
-        advance(product, scratch, edges, edge_ends[code - 1] if code else 0, edge_ends[code], modulus)
-    return total
+                        if modulus or sizes[product + cell, middle]:  # else infinity · 0 would be NaN
+                            some += older_sizes[first - base, middle] * sizes[product + cell, middle]
+                            found = _times(older_counts[first - base, middle], counts[product + cell, middle], modulus)
+                            partial = _plus(partial, found, modulus)
+                size += some * ways
+                count = _plus(count, _times(partial, np.uint64(ways), modulus), modulus)
+        _multiply(state, code, product, next_product, 0)
+        product, next_product = next_product, product
+    return size, count

@@ -12,15 +12,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ostinato.core.arrays import Int32, Int64
+from ostinato.core.arrays import Float64, Int32, Int64, UInt64
 from ostinato.core.events import time_order, to_arrow
 from ostinato.errors import DataError, OstinatoError
 from ostinato.patterns.automata.determinise import AllMachine
 from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.kernels import protocol
-from ostinato.patterns.kernels.count import count_runs, count_windows
+from ostinato.patterns.kernels.count import RunCount, WindowCount, count_runs, count_windows, longest_window
 from ostinato.patterns.limits import Limits
-from ostinato.patterns.runtime.counting_maps import Cells, from_remainders, moduli
+from ostinato.patterns.runtime.counting_maps import Cells, LinearMaps, from_remainders, moduli
 from ostinato.patterns.runtime.direct import Direct
 from ostinato.patterns.runtime.matcher import Events, Matcher, extend
 
@@ -187,8 +187,9 @@ class _Runs(_Tally):
         self.cells, self.stream, self.limits = cells, stream, limits
         self.count = 0
         self.divisors = moduli(0)
-        self.sizes: Any = np.zeros((0, 1))
-        self.remainders: list[Any] = [np.zeros((0, 1), np.uint64)]
+        self.state: RunCount | None = None
+        self.sizes: Float64 = np.zeros((0, 1))
+        self.remainders: list[UInt64] = [np.zeros((0, 1), np.uint64)]
 
     def read(self, events: Events) -> None:
         maps = self.cells.maps(self.stream.encoder.size, self.limits)
@@ -197,17 +198,34 @@ class _Runs(_Tally):
         keys = events.keys[busy] if len(events.keys) else np.zeros(len(codes), np.int32)
         self._make_room(events.key_count, maps.cells)
 
-        def run(partial: Any, modulus: int) -> Any:
-            dtype = partial.dtype.type
-            arguments: list[Any] = [codes, keys, *maps.arguments(dtype), partial, dtype(modulus % (1 << 64))]
-            return count_runs(*arguments)
-
-        sizes = self.sizes.copy()
-        found = float(run(sizes, 0))
+        state, sizes, counts = self._state_for(maps), self.sizes.copy(), self.remainders[0].copy()
+        state.update(codes=codes, keys=keys, modulus=0, sizes=sizes, counts=counts)
+        found, remainder = count_runs(state)
         self._refine(moduli(max(found, np.max(sizes, where=np.isfinite(sizes), initial=0.0))))
-        every = [int(run(*each)) for each in zip(self.remainders, self.divisors, strict=True)]
+        every = [int(remainder)]
+        for partial, divisor in zip(self.remainders[1:], self.divisors[1:], strict=True):
+            state.update(modulus=divisor, counts=partial)
+            every.append(int(count_runs(state)[1]))
         self.count += from_remainders(every, self.divisors)
-        self.sizes = sizes
+        self.sizes, self.remainders[0] = sizes, counts
+
+    def _state_for(self, maps: LinearMaps) -> RunCount:
+        """What the kernel reads, made once for the maps at hand."""
+        if self.state is None or self.state.completions is not maps.completions:
+            none = np.zeros(0, np.int32)
+            self.state = RunCount(
+                codes=none,
+                keys=none,
+                edges=maps.edges,
+                edge_ends=maps.edge_ends,
+                completions=maps.completions,
+                modulus=0,
+                sizes=self.sizes,
+                counts=self.remainders[0],
+                spare_sizes=np.empty(maps.cells),
+                spare_counts=np.empty(maps.cells, np.uint64),
+            )
+        return self.state
 
     def _refine(self, divisors: list[int]) -> None:
         """Further moduli, where these are not enough for what is to come.
@@ -318,14 +336,30 @@ class _Windows(_Tally):
 
     def _count_completed(self, events: _Window, fresh: npt.NDArray[np.bool_]) -> int:
         maps = self.cells.maps(self.stream.encoder.size, self.limits)
-        self.limits.check_memory(3 * 8 * maps.cells**2)
         if self.stream.keys is not None:
             order = np.argsort(events.keys, kind="stable")
             events, fresh = events.at(order), fresh[order]
 
-        def run(dtype: Any, modulus: int) -> Any:
-            arguments = [*events.columns, fresh, *maps.arguments(dtype), dtype(modulus % (1 << 64))]
-            return count_windows(*arguments)
-
-        divisors = moduli(float(run(np.float64, 0)))
-        return int(from_remainders([int(run(np.uint64, divisor)) for divisor in divisors], divisors))
+        cells, longest = maps.cells, longest_window(events.keys, events.ticks, events.lows)
+        self.limits.check_memory(2 * 8 * cells * (4 * cells + longest))
+        state = WindowCount(
+            codes=events.codes,
+            keys=events.keys,
+            edges=maps.edges,
+            edge_ends=maps.edge_ends,
+            completions=maps.completions,
+            modulus=0,
+            sizes=np.empty((4 * cells, cells)),
+            counts=np.empty((4 * cells, cells), np.uint64),
+            ticks=events.ticks,
+            lows=events.lows,
+            counted=fresh,
+            older_sizes=np.empty((longest, cells)),
+            older_counts=np.empty((longest, cells), np.uint64),
+        )
+        found, remainder = count_windows(state)
+        divisors, every = moduli(found), [int(remainder)]
+        for divisor in divisors[1:]:
+            state.modulus = divisor
+            every.append(int(count_windows(state)[1]))
+        return int(from_remainders(every, divisors))

@@ -29,10 +29,6 @@ class LinearMaps:
     def cells(self) -> int:
         return int(self.completions.shape[1])
 
-    def arguments(self, dtype: Any) -> list[Any]:
-        """The arrays as kernels take them, in the arithmetic of `dtype`."""
-        return [self.edges, self.edge_ends, self.completions.astype(dtype)]
-
 
 class Cells:
     """The sets of states that runs can be in, found as a stream brings new codes; their numbers never change."""
@@ -90,7 +86,9 @@ class Cells:
         loops = [(number, number) for number in range(cells)]
         idle = np.array([sorted(self.arrows[c]) == loops and not completions[c].any() for c in range(codes)], bool)
         edges = np.array([arrow for leaving in self.arrows for arrow in leaving], np.int32).reshape(-1, 2)
-        return LinearMaps(edges, np.cumsum([len(leaving) for leaving in self.arrows]), completions, idle)
+        return LinearMaps(
+            edges, np.cumsum([len(leaving) for leaving in self.arrows], dtype=np.int64), completions, idle
+        )
 
 
 def moduli(size: float) -> list[int]:

@@ -13,7 +13,7 @@ from ostinato.core.arrays import Bools, Int64
 from ostinato.core.arrow import NO_MASK, byte_runs, is_bytes, is_text, raw_values, validity
 from ostinato.core.columns.arithmetic import as_float
 from ostinato.core.columns.expressions import ColumnProgram
-from ostinato.core.columns.intern import ByteStringInterner
+from ostinato.core.columns.intern_bytes import ByteStringInterner
 from ostinato.core.expressions import Expr, to_text
 from ostinato.errors import DataError
 from ostinato.patterns.runtime.transition_tables import Kind

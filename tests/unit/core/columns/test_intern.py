@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import numpy as np
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostinato.core.arrow import byte_runs, validity
-from ostinato.core.columns.intern import ByteStringInterner, IntegerInterner
+from ostinato.core.columns.intern import IntegerInterner
+from ostinato.core.columns.intern_bytes import ByteStringInterner
 
 
 def first_seen(values: list[object]) -> list[int]:
@@ -31,8 +34,8 @@ def test_integers_are_numbered_in_order_of_first_appearance(batches: list[list[i
 def test_texts_are_numbered_likewise_and_null_is_one_of_them(batches: list[list[str | None]]) -> None:
     interner = ByteStringInterner()
     found: list[int] = []
-    for batch in batches:
-        column = pa.array(batch, pa.string())
+    for batch, kind in zip(batches, cycle([pa.string(), pa.large_string()]), strict=False):
+        column = pa.array(batch, kind)
         found += interner.encode(*byte_runs(column), validity(column)).tolist()
     flat = [value for batch in batches for value in batch]
     assert found == first_seen(list(flat))

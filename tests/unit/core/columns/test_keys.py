@@ -148,7 +148,7 @@ def test_clashing_hashes_are_told_apart() -> None:
     keys.encode([pa.chunked_array([pa.array(["a", "b"])])])
     interner = keys._columns[0].bytes
     hash_of_b = int(interner.hashed[1])
-    slots = interner.table.reshape(-1, 2)
+    slots = interner.slots.reshape(-1, 2)
     at = int(np.flatnonzero(slots[:, 1] == 1)[0])
     # "a" now sits where "b" should be found first, with the hash of "b"; "b" itself comes right after it.
     slots[(at + 1) % len(slots)] = [hash_of_b, 1]
