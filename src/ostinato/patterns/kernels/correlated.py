@@ -80,7 +80,92 @@ from ostinato.patterns.kernels.runs import collect_runs, enter, find_runs
 STATE = struct_type(CorrelatedState)
 
 
-@kernel()
+@kernel(int64(STATE, int64, int64, int64))
+def _hold(state: CorrelatedState, action: int, source: int, row: int) -> int:
+    """Write to `held` what a run holds after an action: what it still needs, and what it remembers of the event.
+
+    Returns a bit for each cell that is NULL.
+    """
+    tables = state.tables
+    actions, states, cells, writes = tables.actions, tables.states, tables.cells, tables.writes
+    runs, held = tables.runs, state.held
+    control = actions[action, TARGET]
+    nulls = 0
+    for cell in range(held.shape[0]):
+        held[cell, 0] = 0
+    if source >= 0:
+        for at in range(states[control, CELL_BEGIN], states[control, CELL_END]):
+            cell = cells[at]
+            held[cell, 0] = runs[CELLS + cell, source]
+            nulls |= runs[NULLS, source] & (1 << cell)
+    for write in range(actions[action, WRITE_BEGIN], actions[action, WRITE_END]):
+        cell, term = writes[write, 0], writes[write, 1]
+        nulls &= ~(1 << cell)
+        held[cell, 0] = tables.terms[term, row]
+        if not tables.present[term, row]:
+            held[cell, 0] = 0
+            nulls |= 1 << cell
+    return nulls
+
+
+@kernel(void(STATE, int64, int64, int64, int64, int64))
+def _join(state: CorrelatedState, run: int, before: int, position: int, symbol: int, tick: int) -> None:
+    """Add what came `before`, with the event if it has a symbol, to the list of a run."""
+    nodes, cursor, runs = state.nodes, state.cursor, state.tables.runs
+    known = runs[LIST, run] if runs[NEWEST, run] != DEAD else NIL
+    newest = tick if before == BOTTOM else nodes[4 * before + 3]
+    if known >= 0:
+        newest = max(newest, nodes[4 * known + 3])
+    runs[NEWEST, run] = newest
+    if known < 0 and not symbol:
+        runs[LIST, run] = before
+        return
+    at = 4 * cursor[USED]
+    nodes[at + 3] = newest
+    if symbol:
+        nodes[at], nodes[at + 1], nodes[at + 2] = (position << SYMBOL_BITS) | symbol, before, known
+    else:
+        nodes[at], nodes[at + 1], nodes[at + 2] = -1, known, before
+    runs[LIST, run] = cursor[USED]
+    cursor[USED] += 1
+
+
+@kernel(int64(STATE, int64, int64, int64))
+def _emit(state: CorrelatedState, count: int, position: int, low: int) -> int:
+    """Everything the current event completes, or the best of it, from where the last call stopped.
+
+    The first `count` of `roots` are lists, each with the symbol that the event gets.
+    """
+    cursor, roots, stack, path, choice = state.cursor, state.roots, state.stack, state.path, state.choice
+    walk = state.mode == WALK
+    if choice != NO_CHOICE and cursor[EMITTING] == 0:
+        cursor[CHOSEN] = choose(state, count, low)
+        if cursor[CHOSEN] == NIL:
+            return NEED_STACK
+    while True:
+        status = enumerate_matches(state, low, walk) if choice == NO_CHOICE else enumerate_equal(state, low, walk)
+        if status != DONE:
+            return status
+        root = cursor[EMITTING]
+        if root == count:
+            return DONE
+        node, symbol = roots[2 * root], roots[2 * root + 1]
+        depth = 0
+        if symbol:
+            path[0] = (position << SYMBOL_BITS) | symbol
+            depth = 1
+        if node >= 0:
+            stack[0], stack[1] = node, depth
+            cursor[STACK] = 1
+        elif choice == NO_CHOICE or cursor[CHOSEN] == 1:
+            if walk:
+                cursor[MATCHES] += 1
+            elif not write_match(state, depth):
+                return OUTPUT_FULL
+        cursor[EMITTING] += 1
+
+
+@kernel(int64(STATE))
 def run_correlated(state: CorrelatedState) -> int:
     """Read events from cursor[AT] on. Empty `keys` or `positions` mean one key, rows as they come."""
     tables = state.tables
@@ -177,87 +262,3 @@ def run_correlated(state: CorrelatedState) -> int:
     cursor[AT] = len(codes)
     cursor[CLOCK] += len(codes)
     return DONE
-
-
-@kernel(int64(STATE, int64, int64, int64))
-def _hold(state: CorrelatedState, action: int, source: int, row: int) -> int:
-    """Write to `held` what a run holds after an action: what it still needs, and what it remembers of the event.
-
-    Returns a bit for each cell that is NULL.
-    """
-    tables = state.tables
-    actions, states, cells, writes = tables.actions, tables.states, tables.cells, tables.writes
-    runs, held = tables.runs, state.held
-    control = actions[action, TARGET]
-    nulls = 0
-    held[:] = 0
-    if source >= 0:
-        for at in range(states[control, CELL_BEGIN], states[control, CELL_END]):
-            cell = cells[at]
-            held[cell, 0] = runs[CELLS + cell, source]
-            nulls |= runs[NULLS, source] & (1 << cell)
-    for write in range(actions[action, WRITE_BEGIN], actions[action, WRITE_END]):
-        cell, term = writes[write, 0], writes[write, 1]
-        nulls &= ~(1 << cell)
-        held[cell, 0] = tables.terms[term, row]
-        if not tables.present[term, row]:
-            held[cell, 0] = 0
-            nulls |= 1 << cell
-    return nulls
-
-
-@kernel(void(STATE, int64, int64, int64, int64, int64))
-def _join(state: CorrelatedState, run: int, before: int, position: int, symbol: int, tick: int) -> None:
-    """Add what came `before`, with the event if it has a symbol, to the list of a run."""
-    nodes, cursor, runs = state.nodes, state.cursor, state.tables.runs
-    known = runs[LIST, run] if runs[NEWEST, run] != DEAD else NIL
-    newest = tick if before == BOTTOM else nodes[4 * before + 3]
-    if known >= 0:
-        newest = max(newest, nodes[4 * known + 3])
-    runs[NEWEST, run] = newest
-    if known < 0 and not symbol:
-        runs[LIST, run] = before
-        return
-    at = 4 * cursor[USED]
-    nodes[at + 3] = newest
-    if symbol:
-        nodes[at], nodes[at + 1], nodes[at + 2] = (position << SYMBOL_BITS) | symbol, before, known
-    else:
-        nodes[at], nodes[at + 1], nodes[at + 2] = -1, known, before
-    runs[LIST, run] = cursor[USED]
-    cursor[USED] += 1
-
-
-@kernel(int64(STATE, int64, int64, int64))
-def _emit(state: CorrelatedState, count: int, position: int, low: int) -> int:
-    """Everything the current event completes, or the best of it, from where the last call stopped.
-
-    The first `count` of `roots` are lists, each with the symbol that the event gets.
-    """
-    cursor, roots, stack, path, choice = state.cursor, state.roots, state.stack, state.path, state.choice
-    walk = state.mode == WALK
-    if choice != NO_CHOICE and cursor[EMITTING] == 0:
-        cursor[CHOSEN] = choose(state, count, low)
-        if cursor[CHOSEN] == NIL:
-            return NEED_STACK
-    while True:
-        status = enumerate_matches(state, low, walk) if choice == NO_CHOICE else enumerate_equal(state, low, walk)
-        if status != DONE:
-            return status
-        root = cursor[EMITTING]
-        if root == count:
-            return DONE
-        node, symbol = roots[2 * root], roots[2 * root + 1]
-        depth = 0
-        if symbol:
-            path[0] = (position << SYMBOL_BITS) | symbol
-            depth = 1
-        if node >= 0:
-            stack[0], stack[1] = node, depth
-            cursor[STACK] = 1
-        elif choice == NO_CHOICE or cursor[CHOSEN] == 1:
-            if walk:
-                cursor[MATCHES] += 1
-            elif not write_match(state, depth):
-                return OUTPUT_FULL
-        cursor[EMITTING] += 1

@@ -26,7 +26,7 @@ from ostinato.patterns.kernels.protocol import (
     WRITE,
 )
 
-STATE = struct_type(MatcherState)
+STATE, STEPS = struct_type(MatcherState), struct_type(Steps)
 
 
 @kernel(boolean(STATE, int64))
@@ -105,7 +105,7 @@ def enumerate_matches(state: MatcherState, low: int, walk: bool) -> int:
     return DONE
 
 
-@kernel()
+@kernel(int64(STATE, STEPS, int64, int64, int64, int64, int64))
 def emit(state: MatcherState, steps: Steps, begin: int, end: int, row: int, position: int, low: int) -> int:
     """Everything the current event completes for a row of slots, from where the last call stopped."""
     nodes, cursor, stack, path, mode = state.nodes, state.cursor, state.stack, state.path, state.mode

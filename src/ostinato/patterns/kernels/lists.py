@@ -95,7 +95,7 @@ def apply(
     cursor[USED] = used
 
 
-@kernel()
+@kernel(void(STATE))
 def slide(state: MatcherState) -> None:
     """Slide the marked nodes and all they lead to to the front. Children are older than parents, so two sweeps do.
 

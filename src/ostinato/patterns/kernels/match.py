@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from numba import boolean, int64, void
+
+from ostinato.core.array_struct import struct_type
 from ostinato.core.arrays import Bools
-from ostinato.core.jit import kernel
+from ostinato.core.jit import array, kernel
 from ostinato.patterns.kernels.enumeration import emit
 from ostinato.patterns.kernels.layout import DirectState
 from ostinato.patterns.kernels.lists import apply, resolve, slide
@@ -25,14 +28,17 @@ from ostinato.patterns.kernels.protocol import (
     USED,
 )
 
+STATE = struct_type(DirectState)
 
-@kernel()
+
+@kernel(void(STATE, int64))
 def collect(state: DirectState, low: int) -> None:
     """Keep only the nodes that can still matter; each key may have its own lower bound."""
     nodes, marks, cursor, window = state.nodes, state.marks, state.cursor, state.window
     key_config, key_epoch, key_count = state.key_config, state.key_epoch, state.key_count
     slots, slot_ends, slot_list = state.steps.slots, state.steps.slot_ends, state.steps.slot_list
-    marks[: cursor[USED]] = FOREVER
+    for node in range(cursor[USED]):
+        marks[node] = FOREVER
     for key in range(len(key_config)):
         if key_epoch[key] != cursor[EPOCH]:
             continue
@@ -59,7 +65,7 @@ def collect(state: DirectState, low: int) -> None:
                 slots[key, slot_list[at]] = marks[node]
 
 
-@kernel()
+@kernel(void(STATE, array(boolean)))
 def find_live(state: DirectState, live: Bools) -> None:
     """Which keys have partial matches; to be asked after `collect`, which empties the lists that expired."""
     key_config, key_epoch, cursor, window = state.key_config, state.key_epoch, state.cursor, state.window
@@ -72,7 +78,7 @@ def find_live(state: DirectState, live: Bools) -> None:
                 live[key] |= slots[key, slot_list[at]] >= 0
 
 
-@kernel()
+@kernel(int64(STATE))
 def run(state: DirectState) -> int:
     """Read events from cursor[AT] on (Algorithm 1). Empty `keys` or `positions` mean one key, rows as they come."""
     codes, keys, positions, first_position = state.codes, state.keys, state.positions, state.first_position

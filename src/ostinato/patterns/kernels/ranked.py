@@ -85,7 +85,7 @@ def write_joined(state: RankedState, front: int, back: int, position: int) -> bo
     return True
 
 
-@kernel()
+@kernel(int64(STATE))
 def run_ranked(state: RankedState) -> int:
     """Read events from cursor[AT] on, as `match.run` does. Nothing is changed before all it takes is there."""
     codes, keys, positions, first_position = state.codes, state.keys, state.positions, state.first_position

@@ -8,14 +8,12 @@ less, equal and greater. The codes of tests and steps are in register_layout.py.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import boolean, float64, int64, uint8, void
 
 from ostinato.core.array_struct import struct_type
 from ostinato.core.arrays import Int64, UInt8
-from ostinato.core.jit import inlined, kernel, view
+from ostinato.core.jit import kernel, view
 from ostinato.patterns.kernels.layout import RunTables
 from ostinato.patterns.kernels.register_layout import (
     ABSOLUTE,
@@ -53,9 +51,14 @@ TABLES = struct_type(RunTables)
 _NULL, _WHOLE, _FLOAT = range(3)
 
 
-@inlined
-def _order(left: Any, right: Any) -> Any:
-    """LESS, EQUAL, GREATER; 0 when neither, as with NaN."""
+@kernel(int64(int64, int64))
+def _order(left: int, right: int) -> int:
+    return LESS * (left < right) + EQUAL * (left == right) + GREATER * (left > right)
+
+
+@kernel(int64(float64, float64))
+def _float_order(left: float, right: float) -> int:
+    """As `_order`; 0 when neither, as with NaN."""
     return LESS * (left < right) + EQUAL * (left == right) + GREATER * (left > right)
 
 
@@ -85,7 +88,7 @@ def _apply_operator(tables: RunTables, op: int, top: int) -> None:
     kinds, whole, floats = tables.stack_kinds, tables.stack_whole, tables.stack_floats
     left, right = _as_float(tables, top), _as_float(tables, top + 1)
     exact = kinds[top] == _WHOLE and kinds[top + 1] == _WHOLE
-    if op in (DIVIDE, REMAINDER):
+    if op >= DIVIDE:
         if right == 0:
             kinds[top] = _NULL
         elif op == REMAINDER and exact:
@@ -134,11 +137,11 @@ def _passes_program(tables: RunTables, begin: int, end: int, run: int, row: int)
     top = -1
     for step in range(begin, end):
         op, arg = steps[step, 0], steps[step, 1]
-        if op in (CELL, CELL_FLOAT):
+        if op <= CELL_FLOAT:
             top += 1
             kinds[top] = _NULL if (runs[NULLS, run] >> arg) & 1 else _WHOLE if op == CELL else _FLOAT
             whole[top], floats[top] = runs[CELLS + arg, run], run_floats[CELLS + arg, run]
-        elif op in (TERM, TERM_FLOAT):
+        elif op <= TERM_FLOAT:
             top += 1
             kinds[top] = _NULL if not tables.present[arg, row] else _WHOLE if op == TERM else _FLOAT
             whole[top], floats[top] = tables.terms[arg, row], tables.term_floats[arg, row]
@@ -154,7 +157,7 @@ def _passes_program(tables: RunTables, begin: int, end: int, run: int, row: int)
             _apply_function(tables, op, top)
         else:
             top -= 1
-            if op in (AND, OR):
+            if AND <= op <= OR:
                 decisive = 0 if op == AND else 1
                 left = kinds[top] != _NULL and whole[top] == decisive
                 right = kinds[top + 1] != _NULL and whole[top + 1] == decisive
@@ -172,7 +175,7 @@ def _passes_program(tables: RunTables, begin: int, end: int, run: int, row: int)
                 if kinds[top] == _WHOLE and kinds[top + 1] == _WHOLE:
                     outcome = _order(whole[top], whole[top + 1])
                 else:
-                    outcome = _order(_as_float(tables, top), _as_float(tables, top + 1))
+                    outcome = _float_order(_as_float(tables, top), _as_float(tables, top + 1))
                 whole[top] = (outcome & arg) != 0 or (outcome == 0 and arg == LESS | GREATER)
                 kinds[top] = _WHOLE
             else:
@@ -200,7 +203,7 @@ def keep_passing(tables: RunTables, begin: int, end: int, row: int, count: int) 
         if kind == FLOATS:
             for at in range(count):
                 run = candidates[at]
-                outcome = _order(run_floats[CELLS + cell, run], number)
+                outcome = _float_order(run_floats[CELLS + cell, run], number)
                 candidates[kept] = run
                 kept += ((outcome & outcomes) != 0 or (unordered and outcome == 0)) and not (
                     runs[NULLS, run] >> cell
@@ -218,9 +221,9 @@ def keep_passing(tables: RunTables, begin: int, end: int, row: int, count: int) 
                 if kind == TEXTS:
                     outcome = _text_order(runs[CELLS + cell, run], wanted, tables.text_ends, tables.texts)
                 elif kind == TERM_IS_FLOAT:
-                    outcome = _order(np.float64(runs[CELLS + cell, run]), number)
+                    outcome = _float_order(np.float64(runs[CELLS + cell, run]), number)
                 else:
-                    outcome = _order(run_floats[CELLS + cell, run], np.float64(wanted))
+                    outcome = _float_order(run_floats[CELLS + cell, run], np.float64(wanted))
                 candidates[kept] = run
                 kept += (outcome & outcomes) != 0 or (unordered and outcome == 0)
         count = kept

@@ -47,8 +47,10 @@ from ostinato.patterns.kernels.window_events import (
     drop_oldest,
 )
 
+STATE = struct_type(ReplayedState)
 
-@kernel(int64(struct_type(ReplayedState), int64, int64))
+
+@kernel(int64(STATE, int64, int64))
 def replay(state: ReplayedState, head: int, code: int) -> int:
     """Run the machine over a window; cursor[CONFIG] is then the configuration before the current event."""
     records, cursor, steps = state.records, state.cursor, state.steps
@@ -72,7 +74,7 @@ def replay(state: ReplayedState, head: int, code: int) -> int:
         head = records[head, NEXT]
 
 
-@kernel()
+@kernel(int64(STATE))
 def run_replay(state: ReplayedState) -> int:
     """Read events from cursor[AT] on, as `match.run` does."""
     codes, keys, positions, first_position = state.codes, state.keys, state.positions, state.first_position

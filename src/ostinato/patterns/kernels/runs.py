@@ -84,8 +84,10 @@ def _link(state: CorrelatedState, run: int, last: int) -> None:
 
 @kernel(void(STATE))
 def _link_all(state: CorrelatedState) -> None:
-    states, runs = state.tables.states, state.tables.runs
-    state.run_heads[:] = -1
+    states, runs, heads = state.tables.states, state.tables.runs, state.run_heads
+    for by in range(heads.shape[0]):
+        for head in range(heads.shape[1]):
+            heads[by, head] = -1
     for run in range(state.cursor[RUNS]):
         _link(state, run, BY_PLACE if states[runs[OWNER, run] % len(states), PLAIN] else BY_ALL)
 
@@ -204,7 +206,8 @@ def collect_runs(state: CorrelatedState, low: int) -> None:
     tables = state.tables
     states, runs, cursor, nodes, marks = tables.states, tables.runs, state.cursor, state.nodes, state.marks
     window, key_count = state.window, state.key_count
-    marks[: cursor[USED]] = FOREVER
+    for node in range(cursor[USED]):
+        marks[node] = FOREVER
     kept = 0
     for run in range(cursor[RUNS]):
         if runs[NEWEST, run] == DEAD:
@@ -233,7 +236,7 @@ def collect_runs(state: CorrelatedState, low: int) -> None:
     _link_all(state)
 
 
-@kernel()
+@kernel(void(STATE))
 def rehash(state: CorrelatedState) -> None:
     """Find all runs anew, after keys or texts were numbered anew."""
     runs = state.tables.runs

@@ -40,7 +40,7 @@ def drop_all(state: ReplayedState, key: int) -> None:
         drop_oldest(state, key)
 
 
-@kernel()
+@kernel(void(STATE, int64))
 def drop_expired(state: ReplayedState, low: int) -> None:
     """Drop what left the windows of silent keys."""
     heads, records = state.heads, state.records

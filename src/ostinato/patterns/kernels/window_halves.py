@@ -88,7 +88,8 @@ def collect_halves(state: RankedState, low: int) -> None:
         for key in range(len(key_epoch)):
             if key_epoch[key] == cursor[EPOCH]:
                 evict(state, key, low)
-    marks[: cursor[USED]] = FOREVER
+    for node in range(cursor[USED]):
+        marks[node] = FOREVER
     visit_lists(state, False)
     slide(state)
     visit_lists(state, True)
