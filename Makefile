@@ -8,6 +8,7 @@
 #   make lint    style, types and the import contract only
 #   make bench   the benchmarks, as one table
 #   make dist    build the wheel and the source distribution, and try each in a fresh environment
+#   make grammars  write the tables of the parsers anew, after a change to a *.lark file
 #   make hooks   let git run the checks of `make lint` before each commit
 #   make clean   remove the environment and everything made
 
@@ -19,7 +20,7 @@ MAKEFLAGS += -j2
 # Without byte code on disk, each of the hundreds of processes that tests start would compile all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test quick fuzz coverage lint warm bench dist hooks clean
+.PHONY: help demo test quick fuzz coverage lint warm bench dist grammars hooks clean
 .DEFAULT_GOAL := help
 
 help:
@@ -68,6 +69,9 @@ dist: .venv/dev.stamp
 	   try/bin/python -c 'import ostinato as o; assert o.cel("A ; B").count([{"type": t} for t in "AB"]) == 1') && \
 	  echo "$$file installs and answers" || exit 1; done
 	@rm -rf build/try
+
+grammars: .venv/dev.stamp
+	PYTHONPATH=tests $(BIN)/python -m support.grammars
 
 hooks: .venv/dev.stamp
 	$(BIN)/pre-commit install

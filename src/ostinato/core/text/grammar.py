@@ -1,14 +1,17 @@
 """Parsers of query languages: the shared grammar, spans of tokens, and how deep a text may nest.
 
-lark is imported on first use only, so that importing the package stays quick.
+lark is imported on first use only, so that importing the package stays quick. It would take 60 ms of each process to
+work out the tables of a grammar: they lie beside it, in a file per rule that texts start with. `make grammars` writes
+these files. One that was made for another text of the grammar, or by another lark, is not used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import pickle
+from collections.abc import Callable, Iterator
 from functools import cache
-from importlib.resources import files
-from typing import TYPE_CHECKING
+from pkgutil import get_data
+from typing import TYPE_CHECKING, Any
 
 from ostinato.errors import QueryError, Span
 
@@ -18,33 +21,65 @@ if TYPE_CHECKING:
 MAX_DEPTH = 100  # levels of brackets, and of operators inside operators
 
 
+class Words:
+    """Comes between lark's tokens and the parser."""
+
+    always_accept: tuple[str, ...] = ()
+
+    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
+        raise NotImplementedError
+
+
 @cache
-def load_parser(package: str, start: str) -> Lark:
+def load_parser(package: str, start: str, words: Words | None = None) -> Lark:
     """The parser of a language: the shared grammar, then its own, which may override shared rules.
 
-    `package` is where its `grammar.lark` lies.
+    `package` is where its `grammar.lark` lies. A language whose `words` are not lark's has all of its grammar there:
+    they are made of a single token, the text.
     """
+    from lark import Lark, __version__
+
+    try:
+        tables = pickle.loads(_read(package, tables_name(start)))
+    except OSError:
+        return build_parser(package, start, words)
+    if (tables["grammar"], tables["lark"]) != (_grammar(package, words), __version__):
+        return build_parser(package, start, words)
+    load: Callable[..., Lark] = Lark._load_from_dict
+    return load(tables["data"], tables["memo"], **_options(words))
+
+
+def build_parser(package: str, start: str, words: Words | None = None) -> Lark:
+    """The same, from the grammar alone."""
     from lark import Lark
 
-    sources = (
-        files(place).joinpath(file).read_text(encoding="utf-8")
-        for place, file in ((__package__, "shared.lark"), (package, "grammar.lark"))
-    )
-    return Lark(
-        "\n".join(sources),
-        start=start,
-        parser="lalr",
-        lexer="contextual",
-        propagate_positions=True,
-        maybe_placeholders=True,
-        postlex=_BracketLimit(),
-    )
+    lexer = "basic" if words else "contextual"
+    options = {"parser": "lalr", "lexer": lexer, "maybe_placeholders": True, **_options(words)}
+    return Lark(_grammar(package, words), start=start, **options)
 
 
-class _BracketLimit:
+def tables_name(start: str) -> str:
+    """The file of the tables for texts that start with a rule."""
+    return f"grammar.{start}.tables"
+
+
+def _grammar(package: str, words: Words | None) -> str:
+    places = [] if words else [(__package__, "shared.lark")]
+    return "\n".join(_read(*place).decode() for place in (*places, (package, "grammar.lark")))
+
+
+def _options(words: Words | None) -> dict[str, Any]:
+    return {"propagate_positions": True, "postlex": words or _BracketLimit()}
+
+
+def _read(package: str, file: str) -> bytes:
+    content = get_data(package, file)
+    assert content is not None
+    return content
+
+
+class _BracketLimit(Words):
     """Refuses brackets nested too deep before the parser sees them."""
-
-    always_accept = ()
 
     def process(self, stream: Iterator[Token]) -> Iterator[Token]:
         depth = 0

@@ -19,18 +19,16 @@ The language is Figure 2 of the paper. What the figure leaves open is read as fo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
-from importlib.resources import files
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ostinato.core.text.grammar import MAX_DEPTH, nesting_error
+from ostinato.core.text.grammar import MAX_DEPTH, Words, load_parser, nesting_error
 from ostinato.errors import QueryError
 from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.tokens import Word, words
 
 if TYPE_CHECKING:
-    from lark import Lark, Token
+    from lark import Token
 
 # Words that say nothing more than that they are there: the grammar leaves terminals with an underscore out of the tree.
 _SILENT = frozenset(
@@ -50,42 +48,31 @@ def parse(text: str) -> n.Query:
 
     try:
         defined = _path_variables(words(text))
-        return Builder(defined).build(_grammar().parse(text))
+        return Builder(defined).build(load_parser(__package__, "query", WORDS).parse(text))
     except UnexpectedInput as error:
         raise syntax_error(text, error) from None
     except QueryError as error:
         raise error.within(text) from None
 
 
-@cache
-def _grammar() -> Lark:
-    from lark import Lark
-    from lark.lexer import Lexer
+class _Words(Words):
+    """The words of tokens.py as lark's tokens. lark itself reads the text as a single one."""
 
-    class XSeqLexer(Lexer):
-        """The words of tokens.py as lark's tokens."""
+    always_accept = ("TEXT",)
 
-        def __init__(self, _: Any) -> None:
-            pass
+    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
+        from lark import Token
 
-        def lex(self, data: str) -> Iterator[Token]:  # type: ignore[override]
-            return _tokens(words(data))
-
-    source = files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
-    options = {"propagate_positions": True, "maybe_placeholders": True}
-    return Lark(source, start="query", parser="lalr", lexer=XSeqLexer, **options)
+        depth = 0
+        for word in (word for text in stream for word in words(text)):
+            depth += {"LPAR": 1, "LSQB": 1, "RPAR": -1, "RSQB": -1}.get(word.type, 0)
+            if depth > MAX_DEPTH:
+                raise nesting_error(word.span)
+            kind = f"_{word.type}" if word.type in _SILENT else word.type
+            yield Token(kind, word.text, word.start, end_pos=word.span.end)
 
 
-def _tokens(found: list[Word]) -> Iterator[Token]:
-    from lark import Token
-
-    depth = 0
-    for word in found:
-        depth += {"LPAR": 1, "LSQB": 1, "RPAR": -1, "RSQB": -1}.get(word.type, 0)
-        if depth > MAX_DEPTH:
-            raise nesting_error(word.span)
-        kind = f"_{word.type}" if word.type in _SILENT else word.type
-        yield Token(kind, word.text, word.start, end_pos=word.span.end)
+WORDS = _Words()
 
 
 def _path_variables(found: list[Word]) -> frozenset[str]:

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import pickle
+
+import lark
 import pytest
 from lark.exceptions import UnexpectedInput
 
-from ostinato.core.text.grammar import MAX_DEPTH, load_parser, token_span
+from ostinato.core.text import grammar
+from ostinato.core.text.grammar import MAX_DEPTH, Words, build_parser, load_parser, token_span
 from ostinato.errors import QueryError, Span
 from ostinato.patterns.syntax.languages import CEL, SREM
+from support.grammars import GRAMMARS, tables_path
+
+TEXTS = {
+    (
+        "ostinato.patterns.syntax.cel",
+        "query",
+    ): "SELECT MAX x, y.v AS v WHERE (T AS x ; H+) FILTER x.v IN (1, 2)",
+    ("ostinato.patterns.syntax.cel", "expr"): "NOT a BETWEEN 1 AND f(b.c, -2)",
+    ("ostinato.patterns.syntax.srem", "pattern"): "[v > 3] -> r, s . (true* | [v < r.v]?) PARTITION BY k",
+    ("ostinato.rules.syntax", "program"): "DETECT a { b { var B } } ON event c: d {{ b {{ var B }} }} END",
+    ("ostinato.xseq.syntax", "query"): "return $X@p, count($X) from //a[b > 2] (\\ $X)* where $X@p > 3",
+}
 
 
 def test_a_parser_is_made_once() -> None:
@@ -33,3 +49,24 @@ def test_brackets_nest_only_so_deep() -> None:
     with pytest.raises(QueryError, match=f"more than {MAX_DEPTH} levels") as caught:
         parser.parse("(" * (MAX_DEPTH + 1) + "T" + ")" * (MAX_DEPTH + 1))
     assert caught.value.span == Span(MAX_DEPTH, MAX_DEPTH + 1)
+
+
+@pytest.mark.parametrize(("package", "start", "words"), GRAMMARS)
+def test_tables_are_those_of_the_grammar(package: str, start: str, words: Words | None) -> None:
+    tables = pickle.loads(tables_path(package, start).read_bytes())
+    built = build_parser(package, start, words)
+    fits = (tables["grammar"], tables["lark"]) == (built.source_grammar, lark.__version__)
+    assert fits, "they are of another grammar, or another lark: run `make grammars`"
+    text = TEXTS[package, start]
+    assert load_parser(package, start, words).parse(text) == built.parse(text)
+
+
+def test_tables_of_another_grammar_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(package: str, file: str) -> bytes:
+        content = read_as_is(package, file)
+        return content + b'\n_SEMICOLON_TOO: "~"' if file == "grammar.lark" else content
+
+    read_as_is = grammar._read
+    monkeypatch.setattr(grammar, "_read", read)
+    loaded = load_parser.__wrapped__(CEL.package, CEL.start)  # past its cache
+    assert "~" in loaded.source_grammar
