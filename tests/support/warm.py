@@ -51,7 +51,6 @@ def run_patterns() -> None:
 # The longest first, each with kernels that no other calls, and what calls them; all other modules come last, in one go.
 JOBS: dict[str, Callable[[], None] | None] = {
     "ostinato.xseq.kernels.one_pass.scan": None,
-    "ostinato.xseq.kernels.one_pass.bundles": None,
     "ostinato.xseq.kernels.buffered": run_trees,
     "ostinato.patterns": run_patterns,
     "ostinato.documents.xml": None,

@@ -77,8 +77,7 @@ class CompiledXSeq:
         if self.stream is None:
             announce_compilation(f"{_KERNELS}.buffered.walk", takes=_TAKES)
         else:
-            kernel = "scan" if self.stream.bundles is None else "bundles"
-            announce_compilation(f"{_KERNELS}.one_pass.{kernel}", takes=_TAKES)
+            announce_compilation(f"{_KERNELS}.one_pass.scan", takes=_TAKES)
             from ostinato.xseq.runtime.one_pass.evaluator import StreamEvaluator
 
             evaluator: StreamEvaluator

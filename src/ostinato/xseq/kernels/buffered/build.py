@@ -1,41 +1,18 @@
-"""A tree in flat arrays out of tokens: one row per element, attribute and text, in document order.
-
-Node 0 stands above the first element. The nodes of a subtree are node … end[node] - 1; an element's attributes come
-directly after it, then its children, so that no list of children is needed.
-"""
+"""A tree in flat arrays out of tokens, and ways through it."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from numba import boolean, int32, int64, types, uint8, void
 
-import numpy as np
-from numpy.typing import NDArray
+from ostinato.core.arrays import Int32, UInt8
+from ostinato.core.jit import array, kernel, view
+from ostinato.xseq.kernels.buffered.layout import TREE, Tree
 
-from ostinato.core.jit import inlined, kernel
-
-DOCUMENT, ELEMENT, ATTRIBUTE, TEXT = 0, 1, 2, 3  # kinds of nodes
-
-
-class Tree(NamedTuple):
-    kind: NDArray[np.uint8]
-    name: NDArray[np.int32]
-    parent: NDArray[np.int32]
-    end: NDArray[np.int32]  # just after the last node of the subtree
-    next: NDArray[np.int32]  # the next sibling element (of the same key), -1: none
-    prev: NDArray[np.int32]
-    token: NDArray[np.int32]
-    close: NDArray[np.int32]  # the token that ends an element
-    start: NDArray[np.int32]  # of the tokens: where they stand in the buffer, below zero in what is held
-    stop: NDArray[np.int32]  # of the tokens: start and their size
+_TWO = types.UniTuple(int64, 2)  # type: ignore[no-untyped-call]
 
 
-class Bytes(NamedTuple):
-    buffer: NDArray[np.uint8]
-    held: NDArray[np.uint8]
-
-
-@kernel()
-def count_nodes(kind: Any) -> Any:
+@kernel(_TWO(view(uint8)))
+def count_nodes(kind: UInt8) -> tuple[int, int]:
     """(nodes with the one above, greatest depth)."""
     nodes, depth, deepest = 1, 0, 0
     for token in range(kind.size):
@@ -45,12 +22,13 @@ def count_nodes(kind: Any) -> Any:
             nodes += 1
             if kind[token] == 0:
                 depth += 1
-                deepest = max(deepest, depth)
+                if depth > deepest:
+                    deepest = depth
     return nodes, deepest
 
 
-@kernel()
-def build(kind: Any, name: Any, tree: Any, path: Any, latest: Any) -> Any:
+@kernel(void(view(uint8), view(int32), TREE, array(int32), array(int32)))
+def build(kind: UInt8, name: Int32, tree: Tree, path: Int32, latest: Int32) -> None:
     """Fill the tree; `path` and `latest` have room for the open elements and the last child element of each."""
     depth = 0
     path[0] = 0
@@ -94,63 +72,54 @@ def build(kind: Any, name: Any, tree: Any, path: Any, latest: Any) -> Any:
     tree.end[0] = node
 
 
-@inlined
-def advance(tree: Any, axis: Any, node: Any, at: Any) -> Any:
+@kernel(int64(TREE, int64, int64, int64))
+def _first_of_kind(tree: Tree, at: int, end: int, element: int) -> int:
+    """The first node from `at` on that is no attribute, or that is an element; -1 if there is none before `end`."""
+    while at < end and (tree.kind[at] == 2 or (element and tree.kind[at] == 3)):
+        at += 1
+    return at if at < end else -1
+
+
+@kernel(int64(TREE, int64, int64, int64))
+def advance(tree: Tree, axis: int, node: int, at: int) -> int:
     """The next node along an axis after `at` (-2: the first one), -1 at the end. Axes are numbered as in `Axis`."""
-    found = -1
+    here = node if at < 0 else at
     if axis == 1:  # child
-        found = node + 1 if at < 0 else tree.end[at]
         if at < 0:
-            while found < tree.end[node] and tree.kind[found] == 2 and tree.parent[found] == node:
-                found += 1
-        if found >= tree.end[node]:
-            found = -1
-    elif axis == 3:  # descendant
-        found = node + 1 if at < 0 else at + 1
-        while found < tree.end[node] and tree.kind[found] == 2:
-            found += 1
-        if found >= tree.end[node]:
-            found = -1
-    elif axis == 5:  # attribute
-        if tree.kind[node] == 1:
-            found = node + 1 if at < 0 else at + 1
-            if found >= tree.end[node] or tree.kind[found] != 2:
-                found = -1
-    elif axis == 4:  # ancestor
-        found = tree.parent[node] if at < 0 else tree.parent[at]
-    elif axis == 6:  # following sibling
-        found = tree.next[node] if at < 0 else tree.next[at]
-    elif axis == 7:  # preceding sibling
-        found = tree.prev[node] if at < 0 else tree.prev[at]
-    elif at == -2:
-        if axis == 0:  # self
-            found = node
-        elif axis == 2:  # parent
-            found = tree.parent[node]
-        elif axis == 9:  # immediate following sibling
-            found = tree.next[node]
-        elif axis == 8:  # first child
-            found = node + 1
-            while found < tree.end[node] and tree.kind[found] != 1:
-                found += 1
-            if found >= tree.end[node]:
-                found = -1
-    return found
+            return _first_of_kind(tree, node + 1, tree.end[node], 0)
+        return tree.end[at] if tree.end[at] < tree.end[node] else -1
+    if axis == 3:  # descendant
+        return _first_of_kind(tree, here + 1, tree.end[node], 0)
+    if axis == 5:  # attribute
+        found = here + 1
+        return found if tree.kind[node] == 1 and found < tree.end[node] and tree.kind[found] == 2 else -1
+    if axis == 4:  # ancestor
+        return tree.parent[here]
+    if axis == 6:  # following sibling
+        return tree.next[here]
+    if axis == 7:  # preceding sibling
+        return tree.prev[here]
+    if at != -2:
+        return -1
+    if axis == 0:  # self
+        return node
+    if axis == 2:  # parent
+        return tree.parent[node]
+    if axis == 9:  # immediate following sibling
+        return tree.next[node]
+    return _first_of_kind(tree, node + 1, tree.end[node], 1)  # first child
 
 
-@inlined
-def passes(tree: Any, axis: Any, test: Any, name: Any, node: Any) -> Any:
+@kernel(boolean(TREE, int64, int64, int64, int64))
+def passes(tree: Tree, axis: int, test: int, name: int, node: int) -> bool:
     """Whether a node passes the test of a step. Tests: 0 name, 1 any, 2 node(), 3 text()."""
     kind = tree.kind[node]
-    result = False
     if axis == 5:
-        result = test == 1 or test == 2 or (test == 0 and tree.name[node] == name)
-    elif test == 0:
-        result = kind == 1 and tree.name[node] == name
-    elif test == 1:
-        result = kind == 1
-    elif test == 2:
-        result = axis == 0 or kind == 1 or kind == 3
-    else:
-        result = kind == 3
-    return result
+        return test == 1 or test == 2 or (test == 0 and tree.name[node] == name)
+    if test == 0:
+        return kind == 1 and tree.name[node] == name
+    if test == 1:
+        return kind == 1
+    if test == 2:
+        return axis == 0 or kind == 1 or kind == 3
+    return kind == 3

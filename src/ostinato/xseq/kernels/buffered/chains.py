@@ -5,54 +5,29 @@ Equal sequences of bindings are one chain, so that two walks with the same bindi
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numba import boolean, int64, uint64, void
 
-from ostinato.core.jit import inlined, kernel
+from ostinato.core.jit import kernel
+from ostinato.xseq.kernels.buffered.checks import next_combination
+from ostinato.xseq.kernels.buffered.layout import (
+    CHAINS,
+    GROW_LIST,
+    GROW_TEXT,
+    TREE_VALUES,
+    WALKS,
+    Chains,
+    TreeValues,
+    Walks,
+)
 from ostinato.xseq.kernels.buffered.values import load
 from ostinato.xseq.kernels.values import compare, run_program
 
 
-class Chains(NamedTuple):
-    parent: NDArray[np.int32]
-    label: NDArray[np.int32]  # a variable; or, from `variables` on, a path variable of which a round begins
-    node: NDArray[np.int32]  # -1 for a round
-    done: NDArray[np.uint8]  # bits: 1 the values are there, 2 the end was tested, 4 it is a match
-    table: NDArray[np.int32]  # open addressing, a power of two; -1: free
-
-
-class Work(NamedTuple):
-    """What moves write and test, as walk/tables.py lays it out."""
-
-    ops: NDArray[np.int32]
-    move_ops: NDArray[np.int32]
-    tests: NDArray[np.int32]
-    move_tests: NDArray[np.int32]
-    end_tests: NDArray[np.int32]
-    needs: NDArray[np.int32]
-    code: NDArray[np.int32]
-    labels: NDArray[np.int32]  # where the labels of each move begin in `label`; one more at the end
-    label: NDArray[np.int32]
-    variables: int  # how many labels are variables
-    rounds: int  # the label of chains that are nodes where rounds began
-    first_source: int
-    stack: int
-    base: int
-    width: int
-
-
-class Each(NamedTuple):
-    """Conditions that must hold for every combination of bindings."""
-
-    rows: NDArray[np.int32]  # (variables begin, end, holes begin, end, code begin, end) each
-    variables: NDArray[np.int32]
-    holes: NDArray[np.int32]  # (place, which of the variables or -2 for a slot, prev, source or slot) each
-
-
-@inlined
-def mixed(one: Any, two: Any, three: Any) -> Any:
+@kernel(uint64(int64, int64, int64))
+def hash_of(one: int, two: int, three: int) -> Any:
     """A hash of three numbers."""
     value = np.uint64(one) * np.uint64(0x9E3779B97F4A7C15)
     value = (value ^ (value >> np.uint64(29))) + np.uint64(two)
@@ -62,22 +37,31 @@ def mixed(one: Any, two: Any, three: Any) -> Any:
     return value ^ (value >> np.uint64(31))
 
 
-@kernel()
-def place_of(chains: Any, parent: Any, label: Any, node: Any) -> Any:
+@kernel(int64(CHAINS, int64, int64, int64))
+def place_of(chains: Chains, parent: int, label: int, node: int) -> int:
     """Where in the table a chain stands, or would."""
-    mask = np.uint64(chains.table.size - 1)
-    place = np.int64(mixed(parent, label, node + 1) & mask)
+    mask = chains.table.size - 1
+    place: Any = np.int64(hash_of(parent, label, node + 1) & np.uint64(mask))
     while True:
         chain = chains.table[place]
         if chain < 0 or (
             chains.parent[chain] == parent and chains.label[chain] == label and chains.node[chain] == node
         ):
             return place
-        place = (place + 1) & (chains.table.size - 1)
+        place = (place + 1) & mask
 
 
-@kernel()
-def began(chains: Any, trail: Any, node: Any) -> Any:
+@kernel(void(CHAINS, int64, int64, int64, int64, int64))
+def enter(chains: Chains, place: int, chain: int, parent: int, label: int, node: int) -> None:
+    """Put a new chain at a free place of the table."""
+    chains.table[place] = chain
+    chains.parent[chain] = parent
+    chains.label[chain] = label
+    chains.node[chain] = node
+
+
+@kernel(boolean(CHAINS, int64, int64))
+def began(chains: Chains, trail: int, node: int) -> bool:
     """Whether a round began at a node."""
     while trail > 0:
         if chains.node[trail] == node:
@@ -86,176 +70,176 @@ def began(chains: Any, trail: Any, node: Any) -> Any:
     return False
 
 
-@kernel()
-def enter_again(chains: Any, count: Any) -> Any:
+@kernel(void(CHAINS, int64))
+def enter_again(chains: Chains, count: int) -> None:
     """Fill a new table."""
     for chain in range(1, count):
         place = place_of(chains, chains.parent[chain], chains.label[chain], chains.node[chain])
         chains.table[place] = chain
 
 
-@inlined
-def put(values: Any, place: Any, other: Any) -> Any:
-    values.kind[place] = values.kind[other]
-    values.num[place] = values.num[other]
-    values.start[place] = values.start[other]
-    values.size[place] = values.size[other]
-    values.origin[place] = values.origin[other]
+@kernel(void(TREE_VALUES, int64, TREE_VALUES, int64))
+def _copy_value(to: TreeValues, place: int, values: TreeValues, other: int) -> None:
+    """Copy a value from one file to another."""
+    to.kind[place] = values.kind[other]
+    to.num[place] = values.num[other]
+    to.start[place] = values.start[other]
+    to.size[place] = values.size[other]
+    to.origin[place] = values.origin[other]
 
 
-@kernel()
-def remember(
-    tree: Any, data: Any, sources: Any, work: Any, values: Any, move: Any, node: Any, old: Any, new: Any, free: Any
-) -> Any:
-    """The values of chain `new`: those of `old`, changed by what a move writes. False when there is no room."""
-    before = work.base + old * work.width
-    after = work.base + new * work.width
-    for slot in range(work.width):
-        put(values, after + slot, before + slot)
-    shift = new * work.width
-    for row in range(work.move_ops[move], work.move_ops[move + 1]):
-        what, slot, one, two = work.ops[row, 0], work.ops[row, 1], work.ops[row, 2], work.ops[row, 3]
-        place = after + slot
-        if what == 0:
-            put(values, place, after + one)
-        elif what == 1:
-            values.kind[place] = 0
-            values.origin[place] = -1
-        elif what <= 4:
-            if what >= 3 and values.kind[place] != 0:
-                continue
-            if what == 4 and values.num[after + two] != 1.0:
-                continue
-            if not load(tree, data, sources, one - work.first_source, node, values, place, free):
-                return False
-        elif what == 5 or (what == 6 and one == two):
+@kernel(boolean(WALKS, int64, int64, int64, int64, int64, int64))
+def _aggregate(walks: Walks, operation: int, place: int, begin: int, end: int, node: int, shift: int) -> bool:
+    """Add what a program computes from a node to an aggregate. False when there is no room for a text."""
+    values, first = walks.values, walks.writes.first_source
+    for step in range(begin, end):
+        source = values.code[2 * step + 1]
+        if (
+            values.code[2 * step] == 0
+            and first <= source < values.stack
+            and not load(walks.search.sources, values, source - first, node, source)
+        ):
+            return False
+    run_program(values, begin, end, shift)
+    kind, number = values.kind[values.stack], values.num[values.stack]
+    if operation == 6:  # COUNT
+        if kind >= 2:
             values.num[place] += 1.0
-        else:
-            for step in range(one, two):
-                source = work.code[2 * step + 1] - work.first_source
-                if work.code[2 * step] != 0 or not 0 <= source < work.stack - work.first_source:
-                    continue
-                if not load(tree, data, sources, source, node, values, source + work.first_source, free):
-                    return False
-            run_program(
-                work.code, one, two, shift, work.base, work.stack,
-                values.kind, values.num, values.start, values.size, data.buffer, data.held,
-            )  # fmt: skip
-            kind, number = values.kind[work.stack], values.num[work.stack]
-            if what == 6:
-                if kind >= 2:
-                    values.num[place] += 1.0
-            elif kind >= 3:
-                if values.kind[place] < 3:
-                    values.num[place] = number
-                elif what == 7:
-                    values.num[place] += number
-                elif what == 8:
-                    values.num[place] = min(values.num[place], number)
-                else:
-                    values.num[place] = max(values.num[place], number)
-                values.kind[place] = 4
+    elif kind >= 3:
+        if values.kind[place] < 3:
+            values.num[place] = number
+        elif operation == 7:  # SUM
+            values.num[place] += number
+        elif operation == 8:  # LEAST
+            values.num[place] = min(values.num[place], number)
+        else:  # MOST
+            values.num[place] = max(values.num[place], number)
+        values.kind[place] = 4
     return True
 
 
-@kernel()
-def all_hold(work: Any, data: Any, values: Any, chain: Any, begin: Any, end: Any) -> Any:
+@kernel(boolean(WALKS, int64, int64, int64, int64))
+def remember(walks: Walks, move: int, node: int, old: int, new: int) -> bool:
+    """The values of chain `new`: those of `old`, changed by what a move writes. False when there is no room."""
+    writes, values = walks.writes, walks.values
+    shift = new * writes.width
+    before, after = values.base + old * writes.width, values.base + shift
+    for slot in range(writes.width):
+        _copy_value(values, after + slot, values, before + slot)
+    for row in range(writes.move_ops[move], writes.move_ops[move + 1]):
+        operation, one, two = writes.ops[row, 0], writes.ops[row, 2], writes.ops[row, 3]
+        place = after + writes.ops[row, 1]
+        if operation == 0:  # COPY
+            _copy_value(values, place, values, after + one)
+        elif operation == 1:  # CLEAR
+            values.kind[place] = 0
+            values.origin[place] = -1
+        elif operation <= 4:  # SET, SET_NEW, SET_FIRST_ROUND
+            fits = operation == 2 or (values.kind[place] == 0 and (operation == 3 or values.num[after + two] == 1.0))
+            if fits and not load(walks.search.sources, values, one - writes.first_source, node, place):
+                return False
+        elif operation == 5 or (operation == 6 and one == two):  # INCREASE, or the node itself is counted
+            values.num[place] += 1.0
+        elif not _aggregate(walks, operation, place, one, two, node, shift):
+            return False
+    return True
+
+
+@kernel(boolean(WALKS, int64, int64, int64))
+def all_hold(walks: Walks, chain: int, begin: int, end: int) -> bool:
     """Whether the tests begin … end - 1 hold on the values of a chain."""
-    shift = chain * work.width
+    writes, values = walks.writes, walks.values
+    tests, base, shift = writes.tests, values.base, chain * writes.width
     for test in range(begin, end):
         applies = True
-        for need in range(work.tests[test, 6], work.tests[test, 7]):
-            if values.kind[work.base + shift + work.needs[need]] == 0:
+        for need in range(tests[test, 6], tests[test, 7]):
+            if values.kind[base + shift + writes.needs[need]] == 0:
                 applies = False
         if not applies:
             continue
-        if work.tests[test, 0]:
-            left, right = work.tests[test, 2], work.tests[test, 3]
-            left = left if left < work.base else left + shift
-            right = right if right < work.base else right + shift
-            good = compare(
-                work.tests[test, 1], left, right,
-                values.kind, values.num, values.start, values.size, data.buffer, data.held,
-            )  # fmt: skip
+        if tests[test, 0]:
+            left, right = tests[test, 2], tests[test, 3]
+            left = left if left < base else left + shift
+            right = right if right < base else right + shift
+            good = compare(values, tests[test, 1], left, right)
         else:
-            run_program(
-                work.code, work.tests[test, 4], work.tests[test, 5], shift, work.base, work.stack,
-                values.kind, values.num, values.start, values.size, data.buffer, data.held,
-            )  # fmt: skip
-            good = values.num[work.stack] == 1.0
+            run_program(values, tests[test, 4], tests[test, 5], shift)
+            good = values.num[values.stack] == 1.0
         if not good:
             return False
     return True
 
 
-@kernel()
-def each_holds(
-    tree: Any, data: Any, sources: Any, work: Any, each: Any, checks: Any, chains: Any, values: Any, own: Any,
-    room: Any, chain: Any, free: Any,
-) -> Any:  # fmt: skip
-    """1 or 0 as the conditions on all bindings hold, more when there is no room."""
-    before = free[0]
-    for row in range(each.rows.shape[0]):
-        first, last = each.rows[row, 0], each.rows[row, 1]
-        base = 0
-        for group in range(first, last):
-            count = 0
-            at = chain
-            while at > 0:
-                if chains.label[at] == each.variables[group]:
-                    count += 1
-                at = chains.parent[at]
-            if base + count > room.found.size:
-                return 12
-            place = base + count - 1
-            at = chain
-            while at > 0:
-                if chains.label[at] == each.variables[group]:
-                    room.found[place] = chains.node[at]
-                    place -= 1
-                at = chains.parent[at]
-            room.groups[2 * (group - first)] = base
-            room.groups[2 * (group - first) + 1] = base
-            base += count
-            if count == 0:
-                base = -1
-                break
-        if base < 0:
+@kernel(int64(WALKS, int64, int64, int64))
+def _collect(walks: Walks, chain: int, label: int, base: int) -> int:
+    """Put the nodes that a chain binds to a variable at found[base:]; how many, or -1 when there is no room."""
+    chains, found = walks.chains, walks.search.found
+    count, at = 0, chain
+    while at > 0:
+        count += chains.label[at] == label
+        at = chains.parent[at]
+    if base + count > found.size:
+        return -1
+    place, at = base + count - 1, chain
+    while at > 0:
+        if chains.label[at] == label:
+            found[place] = chains.node[at]
+            place -= 1
+        at = chains.parent[at]
+    return count
+
+
+@kernel(int64(WALKS, int64, int64))
+def _fill(walks: Walks, row: int, chain: int) -> int:
+    """Put the values of a combination of bindings where a condition on all bindings expects them.
+
+    0 where the condition does not ask about this combination, more than 1 when there is no room.
+    """
+    search, for_each = walks.search, walks.for_each
+    for hole in range(for_each.rows[row, 2], for_each.rows[row, 3]):
+        place, group, source = for_each.holes[hole, 0], for_each.holes[hole, 1], for_each.holes[hole, 3]
+        if group == -2:
+            slot = walks.values.base + chain * walks.writes.width + source
+            _copy_value(search.values, place, walks.values, slot)
             continue
-        room.groups[2 * (last - first)] = base
-        while True:
-            applies = True
-            for hole in range(each.rows[row, 2], each.rows[row, 3]):
-                place, group, source = each.holes[hole, 0], each.holes[hole, 1], each.holes[hole, 3]
-                if group == -2:
-                    slot = work.base + chain * work.width + source
-                    own.kind[place] = values.kind[slot]
-                    own.num[place] = values.num[slot]
-                    own.start[place] = values.start[slot]
-                    own.size[place] = values.size[slot]
-                    continue
-                which = room.groups[2 * group + 1] - each.holes[hole, 2]
-                if which < room.groups[2 * group]:
-                    applies = False
-                    break
-                if not load(tree, data, sources, source, room.found[which], own, place, free):
-                    return 11
-            if applies:
-                run_program(
-                    checks.programs, each.rows[row, 4], each.rows[row, 5], 0, 1 << 30, checks.stack,
-                    own.kind, own.num, own.start, own.size, data.buffer, data.held,
-                )  # fmt: skip
-                if own.num[checks.stack] != 1.0:
-                    free[0] = before
-                    return 0
-            free[0] = before
-            group = last - first - 1
-            while group >= 0:
-                room.groups[2 * group + 1] += 1
-                if room.groups[2 * group + 1] < room.groups[2 * group + 2]:
-                    break
-                room.groups[2 * group + 1] = room.groups[2 * group]
-                group -= 1
-            if group < 0:
+        which = search.groups[2 * group + 1] - for_each.holes[hole, 2]
+        if which < search.groups[2 * group]:
+            return 0
+        if not load(search.sources, search.values, source, search.found[which], place):
+            return GROW_TEXT
+    return 1
+
+
+@kernel(int64(WALKS, int64))
+def each_holds(walks: Walks, chain: int) -> int:
+    """1 or 0 as the conditions on all bindings hold, more when there is no room."""
+    search, for_each = walks.search, walks.for_each
+    groups, values = search.groups, search.values
+    before = values.free[0]
+    for row in range(for_each.rows.shape[0]):
+        first, size, base, count = for_each.rows[row, 0], for_each.rows[row, 1] - for_each.rows[row, 0], 0, 1
+        for group in range(size):
+            count = _collect(walks, chain, for_each.variables[first + group], base)
+            if count < 0:
+                return GROW_LIST
+            if count == 0:
                 break
+            groups[2 * group] = base
+            groups[2 * group + 1] = base
+            base += count
+        if count == 0:
+            continue
+        groups[2 * size] = base
+        more = True
+        while more:
+            result = _fill(walks, row, chain)
+            if result > 1:
+                return result
+            if result:
+                run_program(values, for_each.rows[row, 4], for_each.rows[row, 5], 0)
+                if values.num[values.stack] != 1.0:
+                    values.free[0] = before
+                    return 0
+            values.free[0] = before
+            more = next_combination(groups, size)
     return 1

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numba import boolean, int32, int64, uint8, void
 
-from ostinato.core.jit import kernel
-from ostinato.xseq.kernels.buffered.chains import place_of
+from ostinato.core.arrays import Int32, UInt8
+from ostinato.core.jit import array, kernel, view
+from ostinato.xseq.kernels.buffered.chains import enter, place_of
+from ostinato.xseq.kernels.buffered.layout import CHAINS, Chains
 
 
-@kernel()
-def squeeze(chains: Any, count: Any, into: Any, number: Any, by_node: Any, by_label: Any, rank: Any) -> Any:
+@kernel(int64(CHAINS, int64, CHAINS, array(int32), boolean, boolean, view(int32)))
+def squeeze(chains: Chains, count: int, into: Chains, number: Int32, by_node: bool, by_label: bool, rank: Int32) -> int:
     """Chains as sequences of bindings, without rounds; and, if asked, of nodes only or of variables only.
 
     number[chain] is the sequence's number among `into`; how many there are is returned. `rank` orders variables.
@@ -25,15 +27,14 @@ def squeeze(chains: Any, count: Any, into: Any, number: Any, by_node: Any, by_la
         node = chains.node[chain] if by_node else 0
         place = place_of(into, parent, label, node)
         if into.table[place] < 0:
-            into.table[place] = made
-            into.parent[made], into.label[made], into.node[made] = parent, label, node
+            enter(into, place, made, parent, label, node)
             made += 1
         number[chain] = into.table[place]
     return made
 
 
-@kernel()
-def preorder(first: Any, order: Any, cursor: Any, path: Any, ranks: Any) -> Any:
+@kernel(void(view(int32), view(int32), array(int32), array(int32), array(int32)))
+def preorder(first: Int32, order: Int32, cursor: Int32, path: Int32, ranks: Int32) -> None:
     """Number sequences so that a prefix comes first and others go by their first difference.
 
     order[first[p]:first[p + 1]] are those that continue p by one, in order.
@@ -57,8 +58,8 @@ def preorder(first: Any, order: Any, cursor: Any, path: Any, ranks: Any) -> Any:
         path[depth] = child
 
 
-@kernel()
-def ends(chains: Any, accepted: Any, out: Any) -> Any:
+@kernel(void(CHAINS, view(int32), array(int32)))
+def ends(chains: Chains, accepted: Int32, out: Int32) -> None:
     """For each match the chain of its last binding; 0 where nothing is bound."""
     for row in range(accepted.size):
         chain = accepted[row]
@@ -67,8 +68,8 @@ def ends(chains: Any, accepted: Any, out: Any) -> Any:
         out[row] = chain
 
 
-@kernel()
-def continued(into: Any, number: Any, accepted: Any, out: Any) -> Any:
+@kernel(void(CHAINS, view(int32), view(int32), array(uint8)))
+def continued(into: Chains, number: Int32, accepted: Int32, out: UInt8) -> None:
     """Mark every sequence that is a proper prefix of a match."""
     for row in range(accepted.size):
         at = number[accepted[row]]
@@ -79,8 +80,8 @@ def continued(into: Any, number: Any, accepted: Any, out: Any) -> Any:
             out[at] = 1
 
 
-@kernel()
-def first_keyed(chains: Any, key: Any, accepted: Any, out: Any) -> Any:
+@kernel(void(CHAINS, view(int32), view(int32), array(int32)))
+def first_keyed(chains: Chains, key: Int32, accepted: Int32, out: Int32) -> None:
     """The key of the first node of each match that has one (-2: none has)."""
     for row in range(accepted.size):
         chain = accepted[row]

@@ -1,204 +1,133 @@
-"""Values of the nodes of a tree: attributes, texts, names, all the text of an element; and many as one column."""
+"""Values of the nodes of a tree: attributes, texts, names, all the text of an element."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from numba import boolean, int64, void
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ostinato.core.jit import inlined, kernel
+from ostinato.core.jit import kernel
 from ostinato.xseq.kernels.buffered.build import advance
+from ostinato.xseq.kernels.buffered.layout import MOST_STEPS, SOURCES, TREE, TREE_VALUES, Sources, Tree, TreeValues
 from ostinato.xseq.kernels.values import read_number
 
-MOST_STEPS = 32  # of a reference like $X/a/b/text()
 
-
-class Values(NamedTuple):
-    """A file of values (see values.py); `origin` is the node that a value is, where it is one as a whole."""
-
-    kind: NDArray[np.uint8]
-    num: NDArray[np.float64]
-    start: NDArray[np.int32]
-    size: NDArray[np.int32]
-    origin: NDArray[np.int32]
-
-
-class Sources(NamedTuple):
-    """What may be asked of a node. leaf: 0 attribute, 1 text, 2 tag, 3 the node itself."""
-
-    leaf: NDArray[np.int32]
-    name: NDArray[np.int32]
-    read: NDArray[np.uint8]  # whether the text of a node matters, or only which one it is
-    steps: NDArray[np.int32]  # where the steps of each begin; one more at the end
-    axis: NDArray[np.int32]
-    test: NDArray[np.int32]
-    names_at: NDArray[np.int32]  # where in what is held the names stand; one more at the end
-    cursor: NDArray[np.int32]  # room for a node per step, twice
-
-
-@kernel()
-def reached(tree: Any, sources: Any, source: Any, node: Any) -> Any:
+@kernel(int64(SOURCES, int64, int64))
+def _reach(sources: Sources, source: int, node: int) -> int:
     """The first node in document order that the steps of a source lead to, -1 if there is none."""
+    tree, cursor = sources.tree, sources.cursor
     begin, end = sources.steps[source], sources.steps[source + 1]
-    if begin == end:
-        return node
-    cursor = sources.cursor
-    best = -1
-    depth = 0
+    best, depth = -1, 0
     cursor[0] = node
-    cursor[32] = -2
+    cursor[MOST_STEPS] = -2
     while depth >= 0:
         if depth == end - begin:
             if best < 0 or cursor[depth] < best:
                 best = cursor[depth]
             depth -= 1
             continue
-        at = advance(tree, sources.axis[begin + depth], cursor[depth], cursor[32 + depth])
-        cursor[32 + depth] = at
+        at = advance(tree, sources.axis[begin + depth], cursor[depth], cursor[MOST_STEPS + depth])
+        cursor[MOST_STEPS + depth] = at
         if at < 0:
             depth -= 1
         elif tree.kind[at] == 1 and tree.name[at] == sources.test[begin + depth]:
             depth += 1
             cursor[depth] = at
-            if depth < 32:
-                cursor[32 + depth] = -2
+            if depth < MOST_STEPS:
+                cursor[MOST_STEPS + depth] = -2
     return best
 
 
-@kernel()
-def load_any(tree: Any, data: Any, sources: Any, source: Any, origin: Any, values: Any, place: Any, free: Any) -> Any:
-    """`load` for sources of any kind."""
-    node = reached(tree, sources, source, origin)
+@kernel(int64(TREE, int64, int64))
+def _find_attribute(tree: Tree, node: int, name: int) -> int:
+    """The token of an element's attribute, or -1."""
+    at = node + 1
+    while at < tree.end[node] and tree.kind[at] == 2:
+        if tree.name[at] == name:
+            return tree.token[at]
+        at += 1
+    return -1
+
+
+@kernel(int64(TREE, int64))
+def _find_text(tree: Tree, node: int) -> int:
+    """The token of a node's first text, or -1."""
+    at = advance(tree, 1, node, -2)
+    while at >= 0 and tree.kind[at] != 3:
+        at = advance(tree, 1, node, at)
+    return tree.token[at] if at >= 0 else -1
+
+
+@kernel(void(TREE_VALUES, int64, int64, int64))
+def _put_text(values: TreeValues, place: int, start: int, size: int) -> None:
+    """Put a text at a place of the file, and the number if it reads as one."""
+    values.kind[place] = 2
+    values.start[place] = start
+    values.size[place] = size
+    data, low = values.buffer, start
+    if start < 0:
+        data, low = values.text_pool, -1 - start
+    known, number = read_number(data, low, low + size)
+    if known:
+        values.kind[place] = 3
+        values.num[place] = number
+
+
+@kernel(boolean(TREE, TREE_VALUES, int64, int64))
+def _put_whole_text(tree: Tree, values: TreeValues, node: int, place: int) -> bool:
+    """Put all the text of an element at a place of the file. False when the pool has no room for a joined one."""
+    texts = size = 0
+    token = -1
+    for below in range(node + 1, tree.end[node]):
+        if tree.kind[below] == 3:
+            texts += 1
+            token = tree.token[below]
+            size += tree.stop[token] - tree.start[token]
+    if texts <= 1:
+        _put_text(values, place, tree.start[token] if texts else 0, size)
+        return True
+    pool, free = values.text_pool, values.free[0]
+    if free + size > pool.size:
+        return False
+    values.free[0] = free + size
+    first = free
+    for below in range(node + 1, tree.end[node]):
+        if tree.kind[below] == 3:
+            start, stop = tree.start[tree.token[below]], tree.stop[tree.token[below]]
+            for byte in range(stop - start):
+                pool[free + byte] = values.buffer[start + byte] if start >= 0 else pool[-1 - start + byte]
+            free += stop - start
+    _put_text(values, place, -1 - first, size)
+    return True
+
+
+@kernel(boolean(SOURCES, TREE_VALUES, int64, int64, int64))
+def load(sources: Sources, values: TreeValues, source: int, node: int, place: int) -> bool:
+    """Put a value of a node at a place of the file. False when the pool of texts has no room for a joined text."""
+    tree, leaf = sources.tree, sources.leaf[source]
     values.kind[place] = 1
     values.origin[place] = -1
-    leaf = sources.leaf[source]
+    if sources.steps[source] < sources.steps[source + 1]:
+        node = _reach(sources, source, node)
     if node < 0:
         return True
     token = -1
     if leaf == 0:
-        at = advance(tree, 5, node, -2)
-        while at >= 0:
-            if tree.name[at] == sources.name[source]:
-                token = tree.token[at]
-                break
-            at = advance(tree, 5, node, at)
-        if token < 0:
-            return True
+        token = _find_attribute(tree, node, sources.name[source])
     elif leaf == 1:
-        at = advance(tree, 1, node, -2)
-        while at >= 0:
-            if tree.kind[at] == 3:
-                token = tree.token[at]
-                break
-            at = advance(tree, 1, node, at)
-        if token < 0:
-            return True
+        token = _find_text(tree, node)
     elif leaf == 2:
-        name = tree.name[node]
-        values.kind[place] = 2
-        values.start[place] = 0
-        values.size[place] = 0
+        name, start, size = tree.name[node], 0, 0
         if name >= 0:
-            values.start[place] = -1 - sources.names_at[name]
-            values.size[place] = sources.names_at[name + 1] - sources.names_at[name]
+            start, size = sources.names_at[name], sources.names_at[name + 1] - sources.names_at[name]
+        _put_text(values, place, -1 - start, size)
     else:
         values.origin[place] = node
         values.kind[place] = 2
         values.start[place] = 0
         values.size[place] = 0
-        if sources.read[source] == 0:
-            return True
-        if tree.kind[node] >= 2:
+        if sources.read[source]:
+            if tree.kind[node] < 2:
+                return _put_whole_text(tree, values, node, place)
             token = tree.token[node]
-        else:
-            texts, size = 0, 0
-            for below in range(node + 1, tree.end[node]):
-                if tree.kind[below] == 3:
-                    texts += 1
-                    token = tree.token[below]
-                    size += tree.stop[token] - tree.start[token]
-            if texts > 1:
-                token = -1
-                if free[0] + size > data.held.size:
-                    return False
-                values.start[place] = -1 - free[0]
-                values.size[place] = size
-                for below in range(node + 1, tree.end[node]):
-                    if tree.kind[below] == 3:
-                        part = tree.token[below]
-                        start, length = tree.start[part], tree.stop[part] - tree.start[part]
-                        for byte in range(length):
-                            data.held[free[0] + byte] = (
-                                data.buffer[start + byte] if start >= 0 else data.held[-1 - start + byte]
-                            )
-                        free[0] += length
     if token >= 0:
-        values.kind[place] = 2
-        values.start[place] = tree.start[token]
-        values.size[place] = tree.stop[token] - tree.start[token]
-    start, size = values.start[place], values.size[place]
-    if start >= 0:
-        known, number = read_number(data.buffer, start, start + size)
-    else:
-        known, number = read_number(data.held, -1 - start, -1 - start + size)
-    if known:
-        values.kind[place] = 3
-        values.num[place] = number
+        _put_text(values, place, tree.start[token], tree.stop[token] - tree.start[token])
     return True
-
-
-@inlined
-def load(tree: Any, data: Any, sources: Any, source: Any, origin: Any, values: Any, place: Any, free: Any) -> Any:
-    """Put a value of a node at a place of the file. False when what is held has no room for a joined text.
-
-    free[0] is where what is held has room. The attributes of a node are read here, since they are asked for most and
-    passing on this many arrays takes longer than that.
-    """
-    good = True
-    if sources.leaf[source] == 0 and sources.steps[source] == sources.steps[source + 1]:
-        values.kind[place] = 1
-        values.origin[place] = -1
-        if tree.kind[origin] == 1:
-            at = origin + 1
-            while at < tree.end[origin] and tree.kind[at] == 2:
-                if tree.name[at] == sources.name[source]:
-                    token = tree.token[at]
-                    values.kind[place] = 2
-                    values.start[place] = tree.start[token]
-                    values.size[place] = tree.stop[token] - tree.start[token]
-                    break
-                at += 1
-            if values.kind[place] == 2:
-                start, size = values.start[place], values.size[place]
-                if start >= 0:
-                    known, number = read_number(data.buffer, start, start + size)
-                else:
-                    known, number = read_number(data.held, -1 - start, -1 - start + size)
-                if known:
-                    values.kind[place] = 3
-                    values.num[place] = number
-    else:
-        good = load_any(tree, data, sources, source, origin, values, place, free)
-    return good
-
-
-@kernel()
-def total(size: Any) -> Any:
-    bytes_ = 0
-    for row in range(size.size):
-        bytes_ += size[row]
-    return bytes_
-
-
-@kernel()
-def gather(buffer: Any, held: Any, start: Any, size: Any, offsets: Any, out: Any) -> Any:
-    """The texts one after the other, and where each begins."""
-    place = 0
-    for row in range(start.size):
-        offsets[row] = place
-        at = start[row]
-        for byte in range(size[row]):
-            out[place + byte] = buffer[at + byte] if at >= 0 else held[-1 - at + byte]
-        place += size[row]
-    offsets[start.size] = place

@@ -7,254 +7,286 @@ all takes time linear in the tree.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numba import boolean, int64, void
 
 from ostinato.core.jit import kernel
 from ostinato.xseq.kernels.buffered.build import advance, passes
-from ostinato.xseq.kernels.buffered.chains import all_hold, began, each_holds, mixed, place_of, remember
-from ostinato.xseq.kernels.buffered.checks import check_holds, simply_holds
+from ostinato.xseq.kernels.buffered.chains import all_hold, began, each_holds, enter, hash_of, place_of, remember
+from ostinato.xseq.kernels.buffered.checks import move_holds
+from ostinato.xseq.kernels.buffered.layout import (
+    AGAIN,
+    BACK,
+    BEGIN,
+    GROW_CHAINS,
+    GROW_FRAMES,
+    GROW_MEMO,
+    GROW_OUT,
+    GROW_TEXT,
+    MARK,
+    MEET,
+    WALKS,
+    Walks,
+)
 
-GROW_CHAINS, GROW_MEMO, GROW_FRAMES, GROW_OUT = 1, 2, 3, 4
-
-# places in the state of a search
-DEPTH, ENTERED, CHAINS, MEMO, OUT, SEED, ANSWER = 0, 1, 2, 3, 4, 5, 6
+DEPTH, ENTERED, CHAINS, MEMO, OUT, SEED, ANSWER = 0, 1, 2, 3, 4, 5, 6  # places in the state
 MATCHES, NODES, PAIRS = 0, 1, 2  # the answer: each match once, each node once, every match and node
+_DONE = -3  # a move that needs no more nodes
+_DESCENDANT = 3
 
 
-class Frames(NamedTuple):
-    """The walk at hand: one frame per move that was made."""
-
-    state: NDArray[np.int32]
-    node: NDArray[np.int32]
-    chain: NDArray[np.int32]
-    move: NDArray[np.int32]
-    at: NDArray[np.int32]
-    marks: NDArray[np.int32]
-
-
-class Memo(NamedTuple):
-    """The configurations with bindings or marks that were visited."""
-
-    state: NDArray[np.int32]
-    node: NDArray[np.int32]
-    chain: NDArray[np.int32]
-    marks: NDArray[np.int32]
-    table: NDArray[np.int32]
-    width: int
-
-
-class Dense(NamedTuple):
-    """Configurations without bindings and marks."""
-
-    state: NDArray[np.int32]  # the row of a state in `visited`
-    visited: NDArray[np.uint8]
-    move: NDArray[np.int32]  # the row of a move in `swept`, -1 where it has none
-    swept: NDArray[np.uint8]
-
-
-class Out(NamedTuple):
-    chain: NDArray[np.int32]
-    node: NDArray[np.int32]
-    ends: NDArray[np.uint8]  # per node whether it is there, for an answer of nodes
-
-
-@kernel()
-def memo_place(memo: Any, state: Any, node: Any, chain: Any, marks: Any, begin: Any, count: Any) -> Any:
-    """Where in the table a configuration stands, or would."""
-    value = mixed(state, node, chain)
+@kernel(int64(WALKS, int64, int64, int64, int64, int64))
+def _memo_place(walks: Walks, state: int, node: int, chain: int, frame: int, entry: int) -> int:
+    """Where in the table a configuration stands, or would. Its marks are those of a frame, or of an entry (from 0)."""
+    marks, begin, width = walks.frame_marks, frame * walks.width, walks.width
+    if entry >= 0:
+        marks, begin = walks.memo_marks, entry * width
+    count = walks.search.automaton.marks[state]
+    value = hash_of(state, node, chain)
     for mark in range(count):
-        value = mixed(value & np.uint64(0xFFFFFFFF), marks[begin + mark], mark)
-    mask = np.uint64(memo.table.size - 1)
-    place = np.int64(value & mask)
+        low: Any = np.int64(value & np.uint64(0xFFFFFFFF))
+        value = hash_of(low, marks[begin + mark], mark)
+    mask = walks.memo_table.size - 1
+    place: Any = np.int64(value & np.uint64(mask))
     while True:
-        entry = memo.table[place]
-        if entry < 0:
+        found = walks.memo_table[place]
+        if found < 0:
             return place
-        if memo.state[entry] == state and memo.node[entry] == node and memo.chain[entry] == chain:
+        if walks.memo_state[found] == state and walks.memo_node[found] == node and walks.memo_chain[found] == chain:
             same = True
             for mark in range(count):
-                if memo.marks[entry * memo.width + mark] != marks[begin + mark]:
+                if walks.memo_marks[found * width + mark] != marks[begin + mark]:
                     same = False
             if same:
                 return place
-        place = (place + 1) & (memo.table.size - 1)
+        place = (place + 1) & mask
 
 
-@kernel()
-def memo_again(memo: Any, count: Any, live: Any) -> Any:
+@kernel(void(WALKS))
+def memo_again(walks: Walks) -> None:
     """Fill a new table."""
-    for entry in range(count):
-        place = memo_place(
-            memo, memo.state[entry], memo.node[entry], memo.chain[entry],
-            memo.marks, entry * memo.width, live[memo.state[entry]],
-        )  # fmt: skip
-        memo.table[place] = entry
+    for entry in range(walks.state[MEMO]):
+        state, node, chain = walks.memo_state[entry], walks.memo_node[entry], walks.memo_chain[entry]
+        walks.memo_table[_memo_place(walks, state, node, chain, 0, entry)] = entry
 
 
-@kernel()
-def walk(
-    tree: Any, data: Any, sources: Any, auto: Any, checks: Any, room: Any, own: Any, work: Any, each: Any,
-    values: Any, chains: Any, memo: Any, frames: Any, dense: Any, out: Any, seeds: Any, at_state: Any,
-    st: Any, free: Any,
-) -> Any:  # fmt: skip
-    """Go on until all walks were made (0), or something has to be larger (what; then call again)."""
-    nodes = tree.kind.size
-    width = memo.width
-    while True:
-        depth = st[0]
-        if depth < 0:
-            if st[5] == seeds.size:
-                return 0
-            state, node = at_state[st[5]], seeds[st[5]]
-            st[5] += 1
-            place = dense.state[state] * nodes + node
-            if dense.visited[place]:
-                continue
-            dense.visited[place] = 1
-            frames.state[0], frames.node[0], frames.chain[0] = state, node, 0
-            frames.move[0], frames.at[0] = auto.begin[state], -2
-            st[0], st[1] = 0, 1
-            depth = 0
-        state, here, chain = frames.state[depth], frames.node[depth], frames.chain[depth]
+@kernel(boolean(WALKS, int64, int64))
+def _visit_bare(walks: Walks, state: int, node: int) -> bool:
+    """Whether nothing has been at a node in a state before without bindings and marks."""
+    place = walks.state_row[state] * walks.search.tree.kind.size + node
+    fresh = walks.visited[place] == 0
+    walks.visited[place] = 1
+    return fresh
 
-        if st[1]:
-            wanted = st[6] == 0 or (here > 0 and (st[6] == 2 or out.ends[here] == 0))
-            if auto.accepting[state] and wanted:
-                if st[4] >= out.chain.size:
-                    return 4
-                decided = chains.done[chain] & 2
-                if not decided:
-                    good = all_hold(work, data, values, chain, work.end_tests[0], work.end_tests[1])
-                    if good and each.rows.shape[0]:
-                        result = each_holds(
-                            tree, data, sources, work, each, checks, chains, values, own, room, chain, free
-                        )  # fmt: skip
-                        if result > 1:
-                            return result
-                        good = result == 1
-                    chains.done[chain] |= 6 if good else 2
-                if chains.done[chain] & 4 and not (decided and st[6] == 0):
-                    out.chain[st[4]], out.node[st[4]] = chain, here
-                    st[4] += 1
-                    if st[6] == 1:
-                        out.ends[here] = 1
-            st[1] = 0
 
-        move = frames.move[depth]
-        if move == auto.begin[state + 1]:
-            st[0] = depth - 1
-            continue
-        axis = auto.axis[move]
-        cursor = frames.at[depth]
-        plain = chain == 0 and auto.marks[state] == 0
-        if cursor == -3:
-            at = -1
-        elif axis >= 10:
-            at = here if cursor == -2 else -1
-            if at >= 0 and axis != 10 and axis != 13:
-                marked = frames.marks[depth * width + auto.mark[move]]
-                if axis == 11:
-                    at = marked
-                elif marked != here if axis == 12 else began(chains, marked, here):
-                    at = -1
-        else:
-            at = advance(tree, axis, here, cursor)
-        if at < 0:
-            frames.move[depth] = move + 1
-            frames.at[depth] = -2
-            continue
-        cursor = at
-        sweep = -1
-        if plain and dense.move[move] >= 0:
-            sweep = dense.move[move] * nodes + at
-            if dense.swept[sweep]:
-                cursor = tree.end[at] - 1 if axis == 3 else -3
+@kernel(void(WALKS, int64, int64, int64, int64))
+def _push(walks: Walks, depth: int, state: int, node: int, chain: int) -> None:
+    """A new frame."""
+    walks.frame_state[depth] = state
+    walks.frame_node[depth] = node
+    walks.frame_chain[depth] = chain
+    walks.frame_move[depth] = walks.search.automaton.begin[state]
+    walks.frame_at[depth] = -2
+    walks.state[DEPTH] = depth
+    walks.state[ENTERED] = 1
 
-        good = axis >= 10 or passes(tree, axis, auto.test[move], auto.name[move], at)
-        which, last = auto.checks[move], auto.checks[move + 1]
-        while good and which < last:
-            if checks.table[auto.check[which]] < 0:
-                result = simply_holds(tree, data, sources, checks, auto.check[which], at, own, free)
-            else:
-                result = check_holds(tree, data, sources, auto, checks, room, auto.check[which], at, own, free)
+
+@kernel(boolean(WALKS))
+def _start(walks: Walks) -> bool:
+    """Begin at the next node that was not visited; False if there is none."""
+    while walks.state[SEED] < walks.seeds.size:
+        state, node = walks.seed_states[walks.state[SEED]], walks.seeds[walks.state[SEED]]
+        walks.state[SEED] += 1
+        if _visit_bare(walks, state, node):
+            _push(walks, 0, state, node, 0)
+            return True
+    return False
+
+
+@kernel(int64(WALKS, int64, int64))
+def _put_out(walks: Walks, node: int, chain: int) -> int:
+    """Put out a walk that may end here, if it is a match; not 0 when there is no room."""
+    done, answer = walks.chains.done, walks.state[ANSWER]
+    if answer != MATCHES and (node == 0 or (answer == NODES and walks.is_out[node])):
+        return 0
+    at = walks.state[OUT]
+    if at >= walks.out_chain.size:
+        return GROW_OUT
+    decided = done[chain] & 2 != 0
+    if not decided:
+        good = all_hold(walks, chain, walks.writes.first_end, walks.writes.last_end)
+        if good and walks.for_each.rows.shape[0]:
+            result = each_holds(walks, chain)
             if result > 1:
                 return result
             good = result == 1
-            which += 1
+        done[chain] |= 6 if good else 2
+    if done[chain] & 4 and not (decided and answer == MATCHES):
+        walks.out_chain[at] = chain
+        walks.out_node[at] = node
+        walks.state[OUT] = at + 1
+        if answer == NODES:
+            walks.is_out[node] = 1
+    return 0
 
-        target = auto.target[move]
-        bound = chain
-        if good and work.labels[move] < work.labels[move + 1]:
-            if st[2] + work.labels[move + 1] - work.labels[move] > chains.parent.size:
-                return 1
-            fresh = -1
-            for label in range(work.labels[move], work.labels[move + 1]):
-                variable = work.label[label]
-                node = at if variable < work.variables else -1
-                place = place_of(chains, bound, variable, node)
-                if chains.table[place] < 0:
-                    made = st[2]
-                    chains.table[place] = made
-                    chains.parent[made], chains.label[made], chains.node[made] = bound, variable, node
-                    chains.done[made] = 0
-                    st[2] = made + 1
-                    fresh = place
-                bound = chains.table[place]
-            before = free[0]
-            if chains.done[bound] & 1 == 0:
-                if not remember(tree, data, sources, work, values, move, at, chain, bound, free):
-                    return 11
-                chains.done[bound] |= 1
-            good = all_hold(work, data, values, bound, work.move_tests[move], work.move_tests[move + 1])
-            if not good and fresh >= 0 and work.labels[move + 1] == work.labels[move] + 1:
-                chains.table[fresh] = -1  # the last that was entered: nothing was put behind it yet
-                st[2] -= 1
-                free[0] = before
-        if good:
-            if depth + 2 >= frames.state.size:
-                return 3
-            live = auto.marks[target]
-            begin = (depth + 1) * width
-            for mark in range(live):
-                frames.marks[begin + mark] = frames.marks[depth * width + mark]
-            if axis == 10 and auto.mark[move] < live:
-                frames.marks[begin + auto.mark[move]] = at
-            elif (axis == 13 or axis == 14) and auto.mark[move] < live:  # a trail is a chain of the nodes
-                if st[2] + 1 > chains.parent.size:
-                    return 1
-                trail = frames.marks[begin + auto.mark[move]] if axis == 14 else 0
-                place = place_of(chains, trail, work.rounds, at)
-                if chains.table[place] < 0:
-                    made = st[2]
-                    chains.table[place] = made
-                    chains.parent[made], chains.label[made], chains.node[made] = trail, work.rounds, at
-                    chains.done[made] = 0
-                    st[2] = made + 1
-                frames.marks[begin + auto.mark[move]] = chains.table[place]
-            if bound == 0 and live == 0:
-                place = dense.state[target] * nodes + at
-                good = dense.visited[place] == 0
-                dense.visited[place] = 1
-            else:
-                if st[3] >= memo.state.size:
-                    return 2
-                place = memo_place(memo, target, at, bound, frames.marks, begin, live)
-                good = memo.table[place] < 0
-                if good:
-                    entry = st[3]
-                    memo.table[place] = entry
-                    memo.state[entry], memo.node[entry], memo.chain[entry] = target, at, bound
-                    for mark in range(live):
-                        memo.marks[entry * width + mark] = frames.marks[begin + mark]
-                    st[3] = entry + 1
-        frames.at[depth] = cursor
-        if sweep >= 0:
-            dense.swept[sweep] = 1
-        if good:
-            depth += 1
-            frames.state[depth], frames.node[depth], frames.chain[depth] = target, at, bound
-            frames.move[depth], frames.at[depth] = auto.begin[target], -2
-            st[0], st[1] = depth, 1
+
+@kernel(int64(WALKS, int64, int64))
+def _next_node(walks: Walks, depth: int, move: int) -> int:
+    """The next node that a move leads to, -1 if there is none."""
+    automaton = walks.search.automaton
+    axis, here, cursor = automaton.axis[move], walks.frame_node[depth], walks.frame_at[depth]
+    if cursor == _DONE:
+        return -1
+    if axis < MARK:
+        return advance(walks.search.tree, axis, here, cursor)
+    if cursor != -2:
+        return -1
+    if axis in (MARK, BEGIN):
+        return here
+    marked = walks.frame_marks[depth * walks.width + automaton.mark[move]]
+    if axis == BACK:
+        return marked
+    if axis == MEET:
+        return here if marked == here else -1
+    return -1 if began(walks.chains, marked, here) else here  # AGAIN
+
+
+@kernel(int64(WALKS, int64, int64, int64))
+def _bind(walks: Walks, move: int, node: int, chain: int) -> int:
+    """The chain after a move that binds variables or begins rounds: -1 if a test fails, -1 - what has to grow."""
+    writes, chains, state = walks.writes, walks.chains, walks.state
+    low, high = writes.labels[move], writes.labels[move + 1]
+    if state[CHAINS] + high - low > chains.parent.size:
+        return -1 - GROW_CHAINS
+    bound, fresh = chain, -1
+    for index in range(low, high):
+        label = writes.label[index]
+        what = node if label < writes.variables else -1
+        place = place_of(chains, bound, label, what)
+        if chains.table[place] < 0:
+            enter(chains, place, state[CHAINS], bound, label, what)
+            chains.done[state[CHAINS]] = 0
+            state[CHAINS] += 1
+            fresh = place
+        bound = chains.table[place]
+    before = walks.values.free[0]
+    if chains.done[bound] & 1 == 0:
+        if not remember(walks, move, node, chain, bound):
+            return -1 - GROW_TEXT
+        chains.done[bound] |= 1
+    if all_hold(walks, bound, writes.move_tests[move], writes.move_tests[move + 1]):
+        return bound
+    if fresh >= 0 and high == low + 1:
+        chains.table[fresh] = -1  # the last that was entered: nothing was put behind it yet
+        state[CHAINS] -= 1
+        walks.values.free[0] = before
+    return -1
+
+
+@kernel(int64(WALKS, int64, int64))
+def _trail(walks: Walks, trail: int, node: int) -> int:
+    """The chain of the nodes where rounds began, with one more; -1 when there is no room."""
+    chains, state = walks.chains, walks.state
+    if state[CHAINS] + 1 > chains.parent.size:
+        return -1
+    place = place_of(chains, trail, walks.writes.rounds, node)
+    if chains.table[place] < 0:
+        enter(chains, place, state[CHAINS], trail, walks.writes.rounds, node)
+        chains.done[state[CHAINS]] = 0
+        state[CHAINS] += 1
+    return chains.table[place]
+
+
+@kernel(int64(WALKS, int64, int64, int64, int64))
+def _visit(walks: Walks, depth: int, move: int, node: int, chain: int) -> int:
+    """1 if the configuration after a move is a new one, 0 if it is not, more when there is no room."""
+    automaton, marks, width, state = walks.search.automaton, walks.frame_marks, walks.width, walks.state
+    if depth + 2 >= walks.frame_state.size:
+        return GROW_FRAMES
+    target, axis, mark = automaton.target[move], automaton.axis[move], automaton.mark[move]
+    live, begin = automaton.marks[target], (depth + 1) * width
+    for each in range(live):
+        marks[begin + each] = marks[begin - width + each]
+    if mark < live and axis == MARK:
+        marks[begin + mark] = node
+    elif mark < live and axis in (BEGIN, AGAIN):
+        trail = _trail(walks, marks[begin + mark] if axis == AGAIN else 0, node)
+        if trail < 0:
+            return GROW_CHAINS
+        marks[begin + mark] = trail
+    if chain == 0 and live == 0:
+        return int(_visit_bare(walks, target, node))
+    entry = state[MEMO]
+    if entry >= walks.memo_state.size:
+        return GROW_MEMO
+    place = _memo_place(walks, target, node, chain, depth + 1, -1)
+    if walks.memo_table[place] >= 0:
+        return 0
+    walks.memo_table[place] = entry
+    walks.memo_state[entry] = target
+    walks.memo_node[entry] = node
+    walks.memo_chain[entry] = chain
+    for each in range(live):
+        walks.memo_marks[entry * width + each] = marks[begin + each]
+    state[MEMO] = entry + 1
+    return 1
+
+
+@kernel(int64(WALKS, int64, int64, int64))
+def _make_move(walks: Walks, depth: int, move: int, node: int) -> int:
+    """Go on to a node if a move allows that and it leads to something new; not 0 when there is no room."""
+    search, writes, automaton = walks.search, walks.writes, walks.search.automaton
+    axis, chain = automaton.axis[move], walks.frame_chain[depth]
+    cursor, swept = node, -1
+    if chain == 0 and automaton.marks[walks.frame_state[depth]] == 0 and walks.move_row[move] >= 0:
+        swept = walks.move_row[move] * search.tree.kind.size + node
+        if walks.swept[swept]:
+            cursor = search.tree.end[node] - 1 if axis == _DESCENDANT else _DONE
+    result = 0
+    if axis >= MARK or passes(search.tree, axis, automaton.test[move], search.names[move], node):
+        result = move_holds(search, move, node)
+    bound = chain
+    if result == 1 and writes.labels[move] < writes.labels[move + 1]:
+        bound = _bind(walks, move, node, chain)
+        if bound < 0:
+            result = -1 - bound
+    if result == 1:
+        result = _visit(walks, depth, move, node, bound)
+    if result > 1:
+        return result
+    walks.frame_at[depth] = cursor
+    if swept >= 0:
+        walks.swept[swept] = 1
+    if result:
+        _push(walks, depth + 1, automaton.target[move], node, bound)
+    return 0
+
+
+@kernel(int64(WALKS))
+def walk(walks: Walks) -> int:
+    """Go on until all walks were made (0), or something has to be larger (what; then call again)."""
+    automaton, state = walks.search.automaton, walks.state
+    while state[DEPTH] >= 0 or _start(walks):
+        depth = state[DEPTH]
+        at_state = walks.frame_state[depth]
+        if state[ENTERED]:
+            if automaton.accepting[at_state]:
+                result = _put_out(walks, walks.frame_node[depth], walks.frame_chain[depth])
+                if result:
+                    return result
+            state[ENTERED] = 0
+        move = walks.frame_move[depth]
+        if move == automaton.begin[at_state + 1]:
+            state[DEPTH] = depth - 1
+            continue
+        node = _next_node(walks, depth, move)
+        if node < 0:
+            walks.frame_move[depth] = move + 1
+            walks.frame_at[depth] = -2
+            continue
+        result = _make_move(walks, depth, move, node)
+        if result:
+            return result
+    return 0

@@ -1,4 +1,4 @@
-"""The one pass for queries whose runs wait for the next sibling only: runs that are in one state move as one.
+"""Queries whose runs wait for the next sibling only: runs that are in one state move as one.
 
 Such runs have all arrived at the same node, the last one of their key. Where the tests ahead of them ask for nothing
 but that node and the next, what holds for one of them holds for all (runtime/one_pass/bundles.py says when).
@@ -8,42 +8,35 @@ others keep what they began with, and are looked at only where they are matches,
 
 from __future__ import annotations
 
-from typing import Any
+from numba import boolean, int64, void
 
-from ostinato.core.jit import inlined, kernel
-from ostinato.xseq.kernels.one_pass.keys import cell_of, key_of
+from ostinato.core.jit import kernel
+from ostinato.xseq.kernels.one_pass.keys import release_cell
 from ostinato.xseq.kernels.one_pass.layout import (
-    BASE,
     CELLS,
-    DEPTH,
-    DONE,
-    END_FROM,
-    END_TO,
     FREE_RUN,
-    GROW,
     HISTORY,
     KEYS,
-    LEVEL,
     LIVE,
-    LOADED,
-    MISSING,
     NEED,
     NEXT,
+    NODES,
     ORDINAL,
-    POS,
+    QUERY,
     ROLE_COUNT,
     ROWS,
     RUNS_USED,
-    SCAN,
-    WIDTH,
+    WORK,
+    Nodes,
+    Query,
+    Work,
 )
-from ostinato.xseq.kernels.one_pass.levels import entry_at
-from ostinato.xseq.kernels.one_pass.runs import all_pass, emit_match, make_run
-from ostinato.xseq.kernels.one_pass.values import load, local_bits, write_slots
+from ostinato.xseq.kernels.one_pass.runs import emit_match, make_run
+from ostinato.xseq.kernels.one_pass.values import all_pass, copy_value, local_bits, write_slots
 
 
-@inlined
-def _drop_bundle(work: Any, head: Any) -> None:
+@kernel(void(WORK, int64))
+def _drop_bundle(work: Work, head: int) -> None:
     run = head
     while run >= 0:
         work.run_state[run] = -1
@@ -53,16 +46,16 @@ def _drop_bundle(work: Any, head: Any) -> None:
     work.state[FREE_RUN] = head
 
 
-@inlined
-def _drop_bundles(work: Any, head: Any) -> None:
+@kernel(void(WORK, int64))
+def _drop_bundles(work: Work, head: int) -> None:
     while head >= 0:
         after = work.bundle_next[head]
         _drop_bundle(work, head)
         head = after
 
 
-@inlined
-def _joined(work: Any, head: Any, bundles: Any) -> Any:
+@kernel(int64(WORK, int64, int64))
+def _insert(work: Work, head: int, bundles: int) -> int:
     """Put a bundle into the list `bundles`, behind the one of its state or, where there is none, behind older ones.
 
     So the oldest runs come first, as their matches do, but for runs that overtake each other.
@@ -84,114 +77,126 @@ def _joined(work: Any, head: Any, bundles: Any) -> Any:
     return bundles
 
 
-@inlined
-def _tell(query: Any, work: Any, head: Any, run: Any, state: Any) -> None:
-    """Give a run what the first of its bundle holds for all of them in a state."""
-    base, width = query.layout[BASE], query.layout[WIDTH]
+@kernel(void(QUERY, WORK, int64, int64, int64))
+def _copy_shared(query: Query, work: Work, head: int, run: int, state: int) -> None:
+    """Give a run what the first of its bundle has for all of them in a state."""
+    to, at = work.base + run * query.width, work.base + head * query.width
     for index in range(query.shared_range[state], query.shared_range[state + 1]):
-        at, to = base + head * width + query.shared[index], base + run * width + query.shared[index]
-        work.kind[to], work.num[to] = work.kind[at], work.num[at]
-        work.start[to], work.size[to] = work.start[at], work.size[at]
+        copy_value(work, to + query.shared[index], at + query.shared[index])
 
 
-@inlined
-def _arrive(query: Any, work: Any, nodes: Any, place: Any, name: Any, entry: Any, depth: Any) -> None:
+@kernel(int64(QUERY, WORK, int64, int64))
+def _first_move(query: Query, work: Work, head: int, name: int) -> int:
+    """The move that a bundle makes to a node of class `name`, or -1."""
+    at = work.run_state[head] * ROLE_COUNT + NEXT
+    for index in range(query.out_range[at], query.out_range[at + 1]):
+        move = query.out_move[index]
+        wants, mask = query.wants[move], query.local_mask[move]
+        if (
+            (wants == name or wants < 0)
+            and (mask == 0 or local_bits(query, work, mask) == mask)
+            and all_pass(query, work, query.tests_before[2 * move], query.tests_before[2 * move + 1], head)
+        ):
+            return move
+    return -1
+
+
+@kernel(void(QUERY, WORK, int64, int64))
+def _advance(query: Query, work: Work, head: int, move: int) -> None:
+    """Let a bundle make a move."""
+    if query.written_to_all[move]:
+        run = work.run_next[head]
+        while run >= 0:
+            _copy_shared(query, work, head, run, work.run_state[head])
+            write_slots(query, work, move, run)
+            run = work.run_next[run]
+    write_slots(query, work, move, head)
+    work.run_state[head] = query.target[move]
+
+
+@kernel(void(QUERY, WORK, int64, int64))
+def _emit_matches(query: Query, work: Work, head: int, place: int) -> None:
+    """A row for every run of a bundle that has walked the whole path and passes the tests of a whole match."""
+    run = head
+    while run >= 0:
+        if run != head:
+            _copy_shared(query, work, head, run, work.run_state[head])
+        work.run_last[run] = work.state[ORDINAL] + place
+        if all_pass(query, work, query.first_end, query.last_end, run):
+            emit_match(query, work, run)
+        run = work.run_next[run]
+
+
+@kernel(int64(QUERY, WORK, int64, int64, boolean))
+def _wait_or_drop(query: Query, work: Work, head: int, bundles: int, element: bool) -> int:
+    """Let a bundle that has come to a node wait among `bundles`, if something can come after it there."""
+    if element and query.role_bits[work.run_state[head]] & 16:
+        return _insert(work, head, bundles)
+    _drop_bundle(work, head)
+    return bundles
+
+
+@kernel(void(QUERY, WORK, NODES, int64, int64, int64, int64, int64))
+def arrive_bundles(
+    query: Query, work: Work, nodes: Nodes, place: int, name: int, entry: int, depth: int, cell: int
+) -> None:
     """Everything that happens at a node: runs begin, then every bundle that waits for it makes one move or is dropped.
 
     Matches are found bundle by bundle; those that end on one node are put in order of their histories later.
     """
-    state = work.state
     element = nodes.kind[place] == 0
-    if state[LOADED] != place:
-        load(query, work, nodes, place)
-    cell, key = -1, -1
-    if query.flags[entry] & 2:
-        key = key_of(query, work, nodes)
-        cell = cell_of(work, depth, key)
+    key = work.cell_key[cell] if cell >= 0 else -1
     frame = depth * ROLE_COUNT + NEXT
-    waiting, bundles = -1, -1
-    if element:
-        waiting = work.cell_next_run[cell] if cell >= 0 else work.waiting[frame]
-    spawn, spawns = query.spawn_range[2 * entry], query.spawn_range[2 * entry + 1]
-    while spawn < spawns or waiting >= 0:
-        begins, head = spawn < spawns, 0
-        if begins:
-            low, high = spawn, spawn + 1
-            spawn += 1
-        else:
-            head = waiting
-            waiting = work.bundle_next[head]
-            at = work.run_state[head] * ROLE_COUNT + NEXT
-            low, high = query.out_range[at], query.out_range[at + 1]
-        found = -1
-        while found < 0 and low < high:
-            move = query.move_list[low] if begins else query.out_move[low]
-            low += 1
-            wants, mask = query.wants[move], query.local[move]
-            fits = begins or (
-                (wants == name or wants < 0) and (mask == 0 or local_bits(query, work, nodes, mask) == mask)
-            )
-            if fits and all_pass(
-                query, work, nodes, query.tests_before[2 * move], query.tests_before[2 * move + 1], head
-            ):
-                found = move
-        if found >= 0:
-            target = query.target[found]
-            if begins:
-                head = make_run(query, work, nodes, 0, found, 0, place, key, False)
-                work.run_next[head], work.bundle_tail[head] = -1, head
-            else:
-                if query.each[found]:
-                    run = work.run_next[head]
-                    while run >= 0:
-                        _tell(query, work, head, run, work.run_state[head])
-                        write_slots(query, work, nodes, found, run)
-                        run = work.run_next[run]
-                write_slots(query, work, nodes, found, head)
-                work.run_state[head] = target
-            if query.accept[target]:
-                run = head
-                while run >= 0:
-                    if run != head:
-                        _tell(query, work, head, run, target)
-                    work.run_last[run] = state[ORDINAL] + place
-                    if all_pass(query, work, nodes, query.layout[END_FROM], query.layout[END_TO], run):
-                        emit_match(query, work, nodes, run)
-                    run = work.run_next[run]
-            if begins:  # a match of one node has history 0: it comes before all others that end there
-                work.run_history[head] = state[HISTORY]
-                state[HISTORY] += 1
-        if found >= 0 and element and query.role_bits[query.target[found]] & 16:
-            bundles = _joined(work, head, bundles)
-        elif head > 0:
+    bundles = -1
+    for index in range(query.spawn_range[2 * entry], query.spawn_range[2 * entry + 1]):
+        move = query.move_list[index]
+        if not all_pass(query, work, query.tests_before[2 * move], query.tests_before[2 * move + 1], 0):
+            continue
+        head = make_run(query, work, 0, move, 0, place, key, False)
+        work.run_next[head], work.bundle_tail[head] = -1, head
+        if query.accept[query.target[move]]:
+            # a match of one node has history 0: it comes before all others that end there
+            _emit_matches(query, work, head, place)
+        work.run_history[head] = work.state[HISTORY]
+        work.state[HISTORY] += 1
+        bundles = _wait_or_drop(query, work, head, bundles, element)
+    if not element:
+        return
+    head = work.cell_next_run[cell] if cell >= 0 else work.waiting[frame]
+    while head >= 0:
+        after = work.bundle_next[head]
+        move = _first_move(query, work, head, name)
+        if move < 0:
             _drop_bundle(work, head)
-    if element:
-        if cell >= 0:
-            work.cell_next_run[cell] = bundles
         else:
-            work.waiting[frame] = bundles
-            work.busy[depth] = 1 if bundles >= 0 else 0
+            _advance(query, work, head, move)
+            if query.accept[query.target[move]]:
+                _emit_matches(query, work, head, place)
+            bundles = _wait_or_drop(query, work, head, bundles, element)
+        head = after
+    if cell >= 0:
+        work.cell_next_run[cell] = bundles
+    else:
+        work.waiting[frame] = bundles
+        work.waiting_count[depth] = 1 if bundles >= 0 else 0
 
 
-@inlined
-def _leave(work: Any, depth: Any) -> None:
+@kernel(void(WORK, int64))
+def leave_bundles(work: Work, depth: int) -> None:
     """An element closes: what waited inside it is dropped."""
-    if work.busy[depth]:
+    if work.waiting_count[depth]:
         _drop_bundles(work, work.waiting[depth * ROLE_COUNT + NEXT])
         work.waiting[depth * ROLE_COUNT + NEXT] = -1
-        work.busy[depth] = 0
-    cell = work.cells[depth]
+        work.waiting_count[depth] = 0
+    cell = work.first_cell[depth]
     while cell >= 0:
         _drop_bundles(work, work.cell_next_run[cell])
-        work.cell_next_run[cell] = -1
-        after = work.cell_next[cell]
-        work.cell_next[cell] = -2
-        cell = after
-    work.cells[depth] = -1
+        cell = release_cell(work, cell)
+    work.first_cell[depth] = -1
 
 
-@inlined
-def _short_of_room(work: Any, begins: Any) -> Any:
+@kernel(boolean(WORK, int64))
+def bundles_short_of_room(work: Work, begins: int) -> bool:
     """Whether the arrays might not hold what one more node brings."""
     state = work.state
     state[NEED] = state[LIVE] + begins + 2
@@ -203,43 +208,3 @@ def _short_of_room(work: Any, begins: Any) -> Any:
         or state[CELLS] + 2 > work.cell_key.size
         or 2 * state[CELLS] + 4 > work.cell_table.size
     )
-
-
-@kernel(SCAN)
-def scan_bundles(query: Any, work: Any, nodes: Any) -> Any:
-    """Read tokens from state[POS] on. Comes back at their end, or where something must be made first."""
-    state = work.state
-    place, depth, level = state[POS], state[DEPTH], state[LEVEL]
-    result = DONE
-    while place < nodes.kind.size:
-        kind = nodes.kind[place]
-        if kind == 1:
-            place += 1
-            continue
-        if kind == 3:
-            _leave(work, depth)
-            depth -= 1
-            level = work.resume[depth]
-            place += 1
-            continue
-        if depth + 3 >= work.resume.size:
-            state[NEED] = 0
-            result = GROW
-            break
-        name, entry = entry_at(query, work, nodes, place, level)
-        if entry < 0:
-            result = MISSING
-            break
-        begins = query.spawn_range[2 * entry + 1] - query.spawn_range[2 * entry]
-        if query.flags[entry] or begins or work.busy[depth]:
-            if _short_of_room(work, begins):
-                result = GROW
-                break
-            _arrive(query, work, nodes, place, name, entry, depth)
-        if kind == 0:
-            work.resume[depth] = query.after[entry]
-            depth += 1
-            level = query.inner[entry]
-        place += 1
-    state[POS], state[DEPTH], state[LEVEL] = place, depth, level
-    return result

@@ -2,56 +2,53 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numba import int64
 
-from ostinato.core.jit import inlined
-from ostinato.xseq.kernels.one_pass.layout import CELLS, KEY, KEY_BYTES, KEYS
-from ostinato.xseq.kernels.one_pass.runs import drop_list
+from ostinato.core.jit import kernel
+from ostinato.xseq.kernels.one_pass.layout import CELLS, KEY_BYTES, KEYS, NODES, QUERY, WORK, Nodes, Query, Work
 
 
-@inlined
-def key_of(query: Any, work: Any, nodes: Any) -> Any:
+@kernel(int64(QUERY, WORK, NODES))
+def key_of(query: Query, work: Work, nodes: Nodes) -> int:
     """The number of the loaded element's key; 0 is the key of those that lack the attribute."""
-    token = work.attribute_token[query.layout[KEY]]
-    key = 0
-    if token >= 0:
-        low, high = nodes.start[token], nodes.end[token]
-        value = np.int64(2166136261)
-        for at in range(low, high):
-            value = ((value ^ np.int64(nodes.buffer[at])) * 16777619) & 0xFFFFFFFF
-        value ^= value >> 15
-        mask = work.key_table.size - 1
-        slot = value & mask
+    token = work.attribute_token[query.key_attribute]
+    if token < 0:
+        return 0
+    low, size = nodes.start[token], nodes.end[token] - nodes.start[token]
+    value = np.int64(2166136261)
+    for at in range(size):
+        value = ((value ^ np.int64(work.buffer[low + at])) * 16777619) & 0xFFFFFFFF
+    value ^= value >> 15
+    mask = work.key_table.size - 1
+    slot = value & mask
+    key = work.key_table[slot]
+    while key >= 0:
+        begin = work.key_start[key]
+        same = work.key_hash[key] == value and work.key_start[key + 1] - begin == size
+        at = 0
+        while same and at < size:
+            same = work.key_bytes[begin + at] == work.buffer[low + at]
+            at += 1
+        if same:
+            return key
+        slot = (slot + 1) & mask
         key = work.key_table[slot]
-        while key >= 0:
-            begin = work.key_start[key]
-            same = work.key_hash[key] == value and work.key_start[key + 1] - begin == high - low
-            at = 0
-            while same and at < high - low:
-                same = work.key_bytes[begin + at] == nodes.buffer[low + at]
-                at += 1
-            if same:
-                break
-            slot = (slot + 1) & mask
-            key = work.key_table[slot]
-        if key < 0:
-            key = work.state[KEYS]
-            work.state[KEYS] += 1
-            work.key_table[slot] = key
-            work.key_hash[key] = value
-            begin = work.state[KEY_BYTES]
-            for at in range(high - low):
-                work.key_bytes[begin + at] = nodes.buffer[low + at]
-            work.state[KEY_BYTES] = begin + high - low
-            work.key_start[key + 1] = begin + high - low
+    key = work.state[KEYS]
+    work.state[KEYS] += 1
+    work.key_table[slot] = key
+    work.key_hash[key] = value
+    begin = work.state[KEY_BYTES]
+    for at in range(size):
+        work.key_bytes[begin + at] = work.buffer[low + at]
+    work.state[KEY_BYTES] = begin + size
+    work.key_start[key + 1] = begin + size
     return key
 
 
-@inlined
-def cell_of(work: Any, depth: Any, key: Any) -> Any:
-    """The cell that holds the runs of a key in the frame at `depth`."""
+@kernel(int64(WORK, int64, int64))
+def cell_of(work: Work, depth: int, key: int) -> int:
+    """The cell that has the runs of a key in the frame at `depth`."""
     mask = work.cell_table.size - 1
     slot = (np.int64(key) * 0x9E3779B1 + depth * 0x85EBCA77) & mask
     cell = work.cell_table[slot]
@@ -65,20 +62,14 @@ def cell_of(work: Any, depth: Any, key: Any) -> Any:
         work.cell_depth[cell], work.cell_key[cell] = depth, key
         work.cell_beside[cell], work.cell_next_run[cell], work.cell_next[cell] = -1, -1, -2
     if work.cell_next[cell] == -2:
-        work.cell_next[cell] = work.cells[depth]
-        work.cells[depth] = cell
+        work.cell_next[cell] = work.first_cell[depth]
+        work.first_cell[depth] = cell
     return cell
 
 
-@inlined
-def drop_cells(work: Any, depth: Any) -> None:
-    """Drop every run that waits per key in the frame at `depth`."""
-    cell = work.cells[depth]
-    while cell >= 0:
-        drop_list(work, work.cell_beside[cell])
-        drop_list(work, work.cell_next_run[cell])
-        work.cell_beside[cell], work.cell_next_run[cell] = -1, -1
-        after = work.cell_next[cell]
-        work.cell_next[cell] = -2
-        cell = after
-    work.cells[depth] = -1
+@kernel(int64(WORK, int64))
+def release_cell(work: Work, cell: int) -> int:
+    """Give back a cell in which no run waits any more; the next cell of its frame, or -1."""
+    after = work.cell_next[cell]
+    work.cell_beside[cell], work.cell_next_run[cell], work.cell_next[cell] = -1, -1, -2
+    return after

@@ -8,25 +8,46 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.core.array_struct import ArrayStruct
 from ostinato.errors import LimitError
-from ostinato.xseq.kernels.buffered.values import Values
+from ostinato.xseq.kernels.buffered.layout import Chains, TreeValues
 from ostinato.xseq.kernels.value_codes import BOTH, TEXT
 from ostinato.xseq.kernels.values import read_number
 
 Ints = NDArray[np.int32]
 
 
-def new_values(size: int) -> Values:
-    return Values(
-        np.zeros(size, np.uint8),
-        np.zeros(size, np.float64),
-        np.zeros(size, np.int32),
-        np.zeros(size, np.int32),
-        np.full(size, -1, np.int32),
+def new_values(
+    size: int, code: Ints, base: int, stack: int, buffer: NDArray[np.uint8], free: NDArray[np.int64]
+) -> TreeValues:
+    """A file of values, without a pool of texts yet."""
+    return TreeValues(
+        kind=np.zeros(size, np.uint8),
+        num=np.zeros(size, np.float64),
+        start=np.zeros(size, np.int64),
+        size=np.zeros(size, np.int32),
+        origin=np.full(size, -1, np.int32),
+        buffer=buffer,
+        text_pool=np.zeros(0, np.uint8),
+        code=code,
+        base=base,
+        stack=stack,
+        free=free,
     )
 
 
-def put_constant(values: Values, place: int, text: bytes, at: int) -> None:
+def new_chains(size: int) -> Chains:
+    """Room for so many chains."""
+    return Chains(
+        parent=zeros(size),
+        label=zeros(size),
+        node=zeros(size),
+        done=np.zeros(size, np.uint8),
+        table=new_hash_table(size),
+    )
+
+
+def put_constant(values: TreeValues, place: int, text: bytes, at: int) -> None:
     values.start[place], values.size[place] = -1 - at, len(text)
     known, number = read_number(np.frombuffer(text, np.uint8), 0, len(text))
     values.kind[place] = BOTH if known else TEXT
@@ -37,10 +58,13 @@ def zeros(size: int) -> Ints:
     return np.zeros(size, np.int32)
 
 
-def lengthen(array: NDArray[Any], size: int) -> NDArray[Any]:
-    longer = np.zeros(size, array.dtype)
-    longer[: array.size] = array
-    return longer
+def lengthen(struct: ArrayStruct, size: int, *names: str) -> None:
+    """Give arrays of a struct a new size, with what they hold."""
+    for name in names:
+        old: NDArray[Any] = getattr(struct, name)
+        longer = np.zeros(size, old.dtype)
+        longer[: old.size] = old
+        struct.update(**{name: longer})
 
 
 def new_hash_table(count: int) -> Ints:

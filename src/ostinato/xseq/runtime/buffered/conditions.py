@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ostinato.xseq.kernels import value_codes as v
-from ostinato.xseq.kernels.buffered.chains import Each
+from ostinato.xseq.kernels.buffered.layout import ForEach
 from ostinato.xseq.runtime.buffered.arrays import int32_array
 from ostinato.xseq.runtime.buffered.closed_paths import EXISTS
 from ostinato.xseq.syntax import nodes as n
@@ -133,7 +133,7 @@ class ConditionLowering(ABC):
 
     # --- conditions on all bindings
 
-    def each(self) -> Each:
+    def for_each(self) -> ForEach:
         rows: list[tuple[int, ...]] = []
         variables: list[int] = []
         holes: list[tuple[int, ...]] = []
@@ -145,8 +145,10 @@ class ConditionLowering(ABC):
             self.add_for_each(condition, over, holes)
             rows.append((begin, len(variables), hole, len(holes), code, len(self.code)))
             self.most = max(self.most, len(over))
-        return Each(
-            np.array(rows, np.int32).reshape(-1, 6), int32_array(variables), np.array(holes, np.int32).reshape(-1, 4)
+        return ForEach(
+            rows=np.array(rows, np.int32).reshape(-1, 6),
+            variables=int32_array(variables),
+            holes=np.array(holes, np.int32).reshape(-1, 4),
         )
 
     def add_for_each(self, condition: n.Condition, over: list[str], holes: list[tuple[int, ...]]) -> None:

@@ -10,11 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.core.arrow import read_only
 from ostinato.documents.tokens import Names, Tokens
 from ostinato.xseq.kernels.buffered.build import count_nodes
-from ostinato.xseq.kernels.buffered.outline import BEGUN, DEPTH, ENDED, INSIDE, REGIONS, Outline, Stack, find, outlined
+from ostinato.xseq.kernels.buffered.outline import (
+    DEPTH,
+    ENDED,
+    INSIDE,
+    REGIONS,
+    STARTED,
+    Outline,
+    find,
+    outline_tree,
+)
 from ostinato.xseq.limits import XSeqLimits
+from ostinato.xseq.runtime.buffered.arrays import lengthen
 from ostinato.xseq.runtime.buffered.forest import Forest, Matches, SubtreeTokens
 from ostinato.xseq.runtime.buffered.kept_subtrees import Anchor, find_anchor
 from ostinato.xseq.runtime.buffered.output import ForestOutput
@@ -40,9 +49,8 @@ class BufferedEvaluator:
         self.anchor: Anchor = find_anchor(self.tables)
         self.matches, self.limits, self.texts = matches, limits or XSeqLimits(), texts
         self.store = SubtreeStore(self.limits)
-        self.state = np.zeros(5, np.int64)
-        self.state[INSIDE] = -1
-        self.stack = Stack(np.ones(1, np.int64), np.ones(1, np.int64), np.zeros(1, np.int32))
+        self.outline = self._outline()
+        self.state = self.outline.state
         self.seen = 0  # tokens
         self.top = self.upper = np.zeros(0, np.int64)  # the bits of the subtree that is not complete
         self.used = 0
@@ -64,23 +72,22 @@ class BufferedEvaluator:
 
     def push(self, tokens: Tokens, names: Names) -> list[MatchRows]:
         size = tokens.kind.size
-        kind, name = read_only(tokens.kind), read_only(tokens.name)
-        outline = self._outline(names)
-        self._deepen(int(self.state[DEPTH]) + count_nodes(kind)[1] + 2)
+        self.outline.name = np.array([_name(move, names) for move in self._outlined_moves], np.int32)
+        self._deepen(int(self.state[DEPTH]) + count_nodes(tokens.kind)[1] + 2)
         wanted = np.zeros(size, np.uint8)
-        opened = int(np.count_nonzero(kind == 0))
+        opened = int(np.count_nonzero(tokens.kind == 0))
         tops, uppers = np.zeros(opened, np.int64), np.zeros(opened, np.int64)
-        find(kind, name, outline, self.stack, self.state, wanted, tops, uppers)
-        regions, ended, unclosed = (int(self.state[place]) for place in (REGIONS, ENDED, BEGUN))
+        find(self.outline, tokens.kind, tokens.name, wanted, tops, uppers)
+        regions, ended, unclosed = (int(self.state[place]) for place in (REGIONS, ENDED, STARTED))
         found = []
         if self.store.is_open:
             self.store.add(tokens, 0, size if ended < 0 else ended, self.seen)
         if ended >= 0:
-            found.append(self._evaluate(self.store.part(), names, outline, self.top, self.upper))
+            found.append(self._evaluate(self.store.part(), names, self.top, self.upper))
             self.store.clear()
         closed = regions - (unclosed >= 0)
         if closed:
-            found.append(self._evaluate(self._part(tokens, wanted), names, outline, tops[:closed], uppers[:closed]))
+            found.append(self._evaluate(self._part(tokens, wanted), names, tops[:closed], uppers[:closed]))
         if unclosed >= 0:
             self.top, self.upper = tops[closed:regions], uppers[closed:regions]
             self.store.add(tokens, unclosed, size, self.seen)
@@ -109,7 +116,7 @@ class BufferedEvaluator:
         return SubtreeTokens(tokens.buffer, _NONE, kind, name, start, stop, places + self.seen)
 
     def _evaluate(
-        self, part: SubtreeTokens, names: Names, outline: Outline, tops: NDArray[np.int64], uppers: NDArray[np.int64]
+        self, part: SubtreeTokens, names: Names, tops: NDArray[np.int64], uppers: NDArray[np.int64]
     ) -> MatchRows:
         forest = Forest(self.tables, part, names, self.matches, self.limits, texts=self.texts)
         if not self.anchor.moves:
@@ -117,32 +124,39 @@ class BufferedEvaluator:
                 forest.partition(forest.keyed())
             return ForestOutput(forest).rows(*forest.walk(np.zeros(1, np.int32), np.zeros(1, np.int32)))
         here, above = np.zeros(forest.nodes, np.int64), np.zeros(forest.nodes, np.int64)
-        outlined(forest.tree, outline, tops, uppers, here, above)
+        outline_tree(forest.tree, self.outline, tops, uppers, here, above)
         if self.tables.keyed >= 0:
             forest.partition(here & (1 << len(self.anchor.moves) + len(self.anchor.keyed)) != 0)
-        seeds = np.flatnonzero(here & outline.top).astype(np.int32)
+        seeds = np.flatnonzero(here & self.outline.top).astype(np.int32)
         seeds = forest.passing(self.tables.program.walk.moves.index(self.anchor.moves[-1]), seeds)
         return ForestOutput(forest).rows(*forest.walk(seeds, np.full(seeds.size, self.anchor.state, np.int32)))
 
-    def _outline(self, names: Names) -> Outline:
+    @property
+    def _outlined_moves(self) -> tuple[Move, ...]:
+        return (*(self.anchor.moves or (_ROOT,)), *self.anchor.keyed)
+
+    def _outline(self) -> Outline:
         """The anchor's moves are bits 0, 1, …; those to the keys begin at bit 0 too, and go on behind."""
-        moves = self.anchor.moves or (_ROOT,)
-        keyed = self.anchor.keyed
-        both = (*moves, *keyed)
-        source = [1 << number for number in range(len(moves))]
-        behind = [1 << number for number in range(len(moves), len(both))]
+        moves, count = self._outlined_moves, len(self.anchor.moves or (_ROOT,))
+        source = [1 << number for number in range(count)]
+        behind = [1 << number for number in range(count, len(moves))]
+        state = np.zeros(5, np.int64)
+        state[INSIDE] = -1
         return Outline(
-            np.array([AXES[move.axis] for move in both], np.int32),  # type: ignore[index]
-            np.array(source + ([1] + [bit << 1 for bit in behind[:-1]] if keyed else []), np.int64),
-            np.array([bit << 1 for bit in source + behind], np.int64),
-            np.array([_name(move, names) for move in both], np.int32),
-            1 << len(moves),
+            axis=np.array([AXES[move.axis] for move in moves], np.int32),  # type: ignore[index]
+            source=np.array(source + ([1] + [bit << 1 for bit in behind[:-1]] if behind else []), np.int64),
+            target=np.array([bit << 1 for bit in source + behind], np.int64),
+            name=np.zeros(len(moves), np.int32),
+            top=1 << count,
+            state=state,
+            here=np.ones(1, np.int64),
+            above=np.ones(1, np.int64),
+            children=np.zeros(1, np.int32),
         )
 
     def _deepen(self, depth: int) -> None:
-        more = depth - self.stack.here.size
-        if more > 0:
-            self.stack = Stack(*(np.concatenate([array, np.zeros(more, array.dtype)]) for array in self.stack))
+        if depth > self.outline.here.size:
+            lengthen(self.outline, depth, "here", "above", "children")
 
 
 def _name(move: Move, names: Names) -> int:

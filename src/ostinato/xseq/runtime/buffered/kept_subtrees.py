@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ostinato.xseq.kernels.buffered.checks import AGAIN, BACK, BEGIN, MARK, MEET
+from ostinato.xseq.kernels.buffered.layout import AGAIN, BACK, BEGIN, MARK, MEET
 from ostinato.xseq.runtime.buffered.tables import TreeTables
 from ostinato.xseq.syntax.nodes import Axis, Kind
 from ostinato.xseq.walk.automaton import Jump, Move, Walk
@@ -85,8 +85,8 @@ def _leaves(tables: TreeTables, anchor: Move) -> str | None:
 
     Every state has a least level, counted from the anchor.
     """
-    auto = tables.auto
-    levels = np.full(auto.accepting.size, _FAR)
+    automaton = tables.automaton
+    levels = np.full(automaton.accepting.size, _FAR)
     marks: dict[tuple[int, int], int] = {}
     firsts = [first for first, _ in tables.walks]
     queue: list[tuple[int, int]] = [(anchor.target, 0)]
@@ -98,9 +98,9 @@ def _leaves(tables: TreeTables, anchor: Move) -> str | None:
         if level >= levels[state]:
             continue
         levels[state] = level
-        for move in range(auto.begin[state], auto.begin[state + 1]):
-            axis, target = int(auto.axis[move]), int(auto.target[move])
-            mark = (max(first for first in firsts if first <= state), int(auto.mark[move]))
+        for move in range(automaton.begin[state], automaton.begin[state + 1]):
+            axis, target = int(automaton.axis[move]), int(automaton.target[move])
+            mark = (max(first for first in firsts if first <= state), int(automaton.mark[move]))
             after = level
             if axis in _DEEPER:
                 after = level + 1
@@ -117,8 +117,8 @@ def _leaves(tables: TreeTables, anchor: Move) -> str | None:
             if axis == MARK and level < marks.get(mark, _FAR):
                 marks[mark] = level
                 # walks that come back to this mark are looked at again
-                back = (auto.axis == BACK) & (auto.mark == auto.mark[move])
-                queue += [(int(auto.target[other]), level) for other in np.flatnonzero(back)]
+                back = (automaton.axis == BACK) & (automaton.mark == automaton.mark[move])
+                queue += [(int(automaton.target[other]), level) for other in np.flatnonzero(back)]
             queue.append((target, after))
             queue += _condition_starts(tables, move, after)
             if move < main and tables.program.walk.moves[move].binds and not _stays(tables, after):
@@ -128,9 +128,9 @@ def _leaves(tables: TreeTables, anchor: Move) -> str | None:
 
 def _condition_starts(tables: TreeTables, move: int, level: int) -> list[tuple[int, int]]:
     """The states where the paths begin that a move's conditions ask for."""
-    auto, checks = tables.auto, tables.checks
+    automaton, checks = tables.automaton, tables.checks
     out = []
-    for check in auto.check[auto.checks[move] : auto.checks[move + 1]]:
+    for check in automaton.check[automaton.checks[move] : automaton.checks[move + 1]]:
         for step in range(checks.begin[check], checks.begin[check + 1]):
             if checks.code[2 * step] == 0:
                 row = 7 * checks.code[2 * step + 1]

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from ostinato.xseq.kernels.buffered import order as tree_order
 from ostinato.xseq.kernels.buffered import walk as tree_walk
-from ostinato.xseq.kernels.buffered.chains import Chains
+from ostinato.xseq.kernels.buffered.layout import Chains
 from ostinato.xseq.kernels.value_codes import BOTH, NUMBER, TEXT
 from ostinato.xseq.kernels.values import run_program
-from ostinato.xseq.runtime.buffered.arrays import Ints, new_hash_table, zeros
+from ostinato.xseq.runtime.buffered.arrays import Ints, new_chains
 from ostinato.xseq.runtime.buffered.forest import Forest
 from ostinato.xseq.runtime.rows import MatchRows
 from ostinato.xseq.runtime.texts import TextSlices
@@ -49,8 +49,8 @@ class ForestOutput:
         return MatchRows(columns, self._keys(chain), numbers)
 
     def _squeeze(self, *, nodes: bool, labels: bool) -> tuple[Ints, Chains, int]:
-        count = int(self.forest.st[tree_walk.CHAINS])
-        into = Chains(zeros(count), zeros(count), zeros(count), np.zeros(0, np.uint8), new_hash_table(count))
+        count = int(self.forest.walks.state[tree_walk.CHAINS])
+        into = new_chains(count)
         number = np.zeros(count, np.int32)
         rank = np.arange(len(self.forest.tables.labels) + 1, dtype=np.int32)
         made = tree_order.squeeze(self.forest.chains, count, into, number, nodes, labels, rank)
@@ -101,10 +101,7 @@ class ForestOutput:
             return self._drop_unneeded_contents(self.forest.text_slices(start, size, (kind < TEXT) | (kind == NUMBER)))
         kinds, numbers = np.empty(chain.size, np.uint8), np.empty(chain.size, np.float64)
         for row, which in enumerate(chain.tolist()):
-            run_program(
-                made.code, code, end, which * made.width, made.base, made.stack,
-                values.kind, values.num, values.start, values.size, self.forest.data.buffer, self.forest.data.held,
-            )  # fmt: skip
+            run_program(values, code, end, which * made.width)
             kinds[row], numbers[row] = values.kind[made.stack], values.num[made.stack]
         return pa.array(numbers, mask=kinds < BOTH)
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.core.arrow import read_only
+from ostinato.documents.kernels.gather import copy_texts
 from ostinato.documents.tokens import Tokens
 from ostinato.errors import Limit, LimitError, Message
-from ostinato.xseq.kernels.buffered.values import gather, total
 from ostinato.xseq.limits import XSeqLimits
 from ostinato.xseq.runtime.buffered.forest import SubtreeTokens
 
@@ -28,8 +28,8 @@ class SubtreeStore:
     def clear(self) -> None:
         self.is_open = False
         self.written = np.zeros(0, np.uint8)
-        self.size = self.held_size = 0
-        self.held: list[NDArray[np.uint8]] = []
+        self.size = self.pool_size = 0
+        self.pool: list[NDArray[np.uint8]] = []
         self.tokens: list[tuple[NDArray[Any], ...]] = []
         self.numbers: list[NDArray[np.int64]] = []
 
@@ -40,25 +40,29 @@ class SubtreeStore:
         last = tokens.used if end == tokens.kind.size else int(tokens.end[end - 1])
         start, stop = tokens.start[begin:end].copy(), tokens.end[begin:end].copy()
         aside = start >= tokens.used
-        size = np.ascontiguousarray((stop - start)[aside])
-        self._check(self.size + last - first + self.held_size + int(total(size)))
-        where = np.empty(size.size + 1, np.int32)
-        texts = np.empty(int(total(size)), np.uint8)
-        gather(read_only(tokens.buffer), texts[:0], np.ascontiguousarray(start[aside]), size, where, texts)
+        size = (stop - start)[aside]
+        texts = np.empty(int(size.sum(dtype=np.int64)), np.uint8)
+        self._check(self.size + last - first + self.pool_size + texts.size)
+        offsets = np.zeros(size.size + 1, np.int32)
+        np.cumsum(size, out=offsets[1:])
+        copy_texts(
+            read_only(start[aside].astype(np.int64)), read_only(offsets), read_only(tokens.buffer),
+            read_only(texts[:0]), texts,
+        )  # fmt: skip
         start += self.size - first
         stop += self.size - first
-        start[aside] = -1 - (where[:-1] + self.held_size)
+        start[aside] = -1 - (offsets[:-1] + self.pool_size)
         stop[aside] = start[aside] + size
         self.tokens.append((tokens.kind[begin:end].copy(), tokens.name[begin:end].copy(), start, stop))
         self.numbers.append(np.arange(seen + begin, seen + end))
-        self.held.append(texts)
-        self.held_size += texts.size
+        self.pool.append(texts)
+        self.pool_size += texts.size
         self._append(tokens.buffer[first:last])
 
     def part(self) -> SubtreeTokens:
         kind, name, start, stop = (np.concatenate(arrays) for arrays in zip(*self.tokens, strict=True))
-        held = np.concatenate(self.held)
-        return SubtreeTokens(self.written[: self.size], held, kind, name, start, stop, np.concatenate(self.numbers))
+        pool = np.concatenate(self.pool)
+        return SubtreeTokens(self.written[: self.size], pool, kind, name, start, stop, np.concatenate(self.numbers))
 
     def _append(self, piece: NDArray[np.uint8]) -> None:
         need = self.size + piece.size

@@ -6,9 +6,18 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ostinato.xseq.kernels.buffered.chains import Each, Work
-from ostinato.xseq.kernels.buffered.checks import AGAIN, BACK, BEGIN, MARK, MEET, Auto, Checks
-from ostinato.xseq.runtime.buffered.arrays import int32_array, range_starts
+from ostinato.xseq.kernels.buffered.layout import (
+    AGAIN,
+    BACK,
+    BEGIN,
+    MARK,
+    MEET,
+    Automaton,
+    Checks,
+    ForEach,
+    Writes,
+)
+from ostinato.xseq.runtime.buffered.arrays import Ints, int32_array, range_starts
 from ostinato.xseq.runtime.buffered.closed_paths import close_conditions, close_path
 from ostinato.xseq.runtime.buffered.conditions import ConditionLowering
 from ostinato.xseq.syntax import nodes as n
@@ -33,10 +42,13 @@ class TreeTables:
 
     program: WalkProgram
     tables: WalkTables
-    auto: Auto  # its names are numbers into `names`, -1 where there is none
-    work: Work
-    each: Each
-    checks: Checks  # without room for results
+    automaton: Automaton
+    move_names: Ints  # of each move: a number into `names`, -1 where there is none
+    writes: Writes
+    for_each: ForEach
+    checks: Checks
+    programs: Ints  # of conditions
+    stack: int  # where the stack of these programs begins
     eager: list[int]  # checks that are parts of others, innermost first
     sources: list[ValueSource]
     read: list[bool]
@@ -79,43 +91,41 @@ class _Lowering(ConditionLowering):
         if program.keyed is not None and program.query.partition is not None:
             keyed = self.path(program.query.partition.path)
         per_move = [self.checks_of(move) for move in program.walk.moves]
-        each = self.each()
+        for_each = self.for_each()
         # relative walks were added while conditions were lowered: their moves come behind, with checks known by now
         for move in self.moves[len(per_move) :]:
             found = self.checks_of(move)
             per_move.append(found)
         kept = [number for number in range(len(self.codes)) if not self.simple[number]]
         states = len(self.accepting)
-        stack = self.places
         moves = self.moves
         return TreeTables(
             program,
             made,
-            Auto(
-                np.searchsorted([move.source for move in moves], np.arange(states + 1)).astype(np.int32),
-                int32_array(_JUMPS[m.axis] if isinstance(m.axis, Jump) else AXES[m.axis] for m in moves),
-                int32_array(move.target for move in moves),
-                int32_array(_TESTS[move.test.kind] if move.test else -1 for move in moves),
-                int32_array(self.name(move.test.name) if move.test and move.test.name else -1 for move in moves),
-                int32_array(move.mark for move in moves),
-                range_starts(per_move),
-                int32_array(check for found in per_move for check in found),
-                np.array(self.accepting, np.uint8),
-                int32_array(self.live),
+            Automaton(
+                begin=np.searchsorted([move.source for move in moves], np.arange(states + 1)).astype(np.int32),
+                axis=int32_array(_JUMPS[m.axis] if isinstance(m.axis, Jump) else AXES[m.axis] for m in moves),
+                target=int32_array(move.target for move in moves),
+                test=int32_array(_TESTS[move.test.kind] if move.test else -1 for move in moves),
+                mark=int32_array(move.mark for move in moves),
+                checks=range_starts(per_move),
+                check=int32_array(check for found in per_move for check in found),
+                accepting=np.array(self.accepting, np.uint8),
+                marks=int32_array(self.live),
             ),
-            self.work(made),
-            each,
+            int32_array(self.name(move.test.name) if move.test and move.test.name else -1 for move in moves),
+            self.writes(made),
+            for_each,
             Checks(
-                range_starts(self.codes),
-                int32_array(number for code in self.codes for pair in code for number in pair),
-                int32_array(kept.index(number) if number in kept else -1 for number in range(len(self.codes))),
-                int32_array(number for atom in self.atoms for number in atom),
-                int32_array(number for hole in self.holes for number in hole),
-                int32_array(self.groups),
-                int32_array(number for pair in self.code for number in pair),
-                stack,
-                np.zeros(0, np.uint8),
+                begin=range_starts(self.codes),
+                code=int32_array(number for code in self.codes for pair in code for number in pair),
+                table=int32_array(kept.index(number) if number in kept else -1 for number in range(len(self.codes))),
+                atoms=int32_array(number for atom in self.atoms for number in atom),
+                holes=int32_array(number for hole in self.holes for number in hole),
+                groups=int32_array(self.groups),
             ),
+            int32_array(number for pair in self.code for number in pair),
+            self.places,
             self.eager,
             self.sources,
             [self.is_read(source) for source in self.sources],
@@ -159,29 +169,27 @@ class _Lowering(ConditionLowering):
             self.paths[path] = self.add_walk(walk)
         return self.paths[path]
 
-    def work(self, made: WalkTables) -> Work:
+    def writes(self, made: WalkTables) -> Writes:
         labels, program = self.labels(), self.program
         per_move = [
             [labels.index(name) for name in move.enters if name in labels]
             + ([labels.index(move.binds)] if move.binds else [])
             for move in program.walk.moves
         ]
-        return Work(
-            made.ops,
-            made.move_ops,
-            made.tests,
-            made.move_tests,
-            np.array(made.end_tests, np.int32),
-            made.needs,
-            made.code,
-            range_starts(per_move),
-            int32_array(label for found in per_move for label in found),
-            len({move.binds for move in program.walk.moves if move.binds}),
-            len(labels),
-            len(made.constants),
-            made.stack,
-            made.base,
-            made.width,
+        return Writes(
+            ops=made.ops,
+            move_ops=made.move_ops,
+            tests=made.tests,
+            move_tests=made.move_tests,
+            first_end=made.end_tests[0],
+            last_end=made.end_tests[1],
+            needs=made.needs,
+            labels=range_starts(per_move),
+            label=int32_array(label for found in per_move for label in found),
+            variables=len({move.binds for move in program.walk.moves if move.binds}),
+            rounds=len(labels),
+            first_source=len(made.constants),
+            width=made.width,
         )
 
 

@@ -26,7 +26,7 @@ class Bundles:
 
     shared_range: NDArray[np.int32]  # per state: where its slots begin in `shared`; the next place is where they end
     shared: NDArray[np.int32]
-    each: NDArray[np.uint8]  # per move: whether it must be written to every run of a bundle
+    written_to_all: NDArray[np.uint8]  # per move: whether it must be written to every run of a bundle
 
 
 NO_BUNDLES = Bundles(np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(1, np.uint8))
@@ -50,8 +50,8 @@ def find_bundles(tables: WalkTables, tests: EarlyTests, begins: Iterable[Move]) 
     for state in range(walk.states):
         slots += sorted(found.shared[state] & found.needed[state])
         ranges.append(len(slots))
-    each = [found.is_for_each(number) for number in range(len(walk.moves))]
-    return tests, Bundles(np.array(ranges, np.int32), np.array(slots or [0], np.int32), np.array(each, np.uint8))
+    to_all = [found.is_written_to_all(number) for number in range(len(walk.moves))]
+    return tests, Bundles(np.array(ranges, np.int32), np.array(slots or [0], np.int32), np.array(to_all, np.uint8))
 
 
 @dataclass
@@ -118,7 +118,7 @@ class _Sharing:
             number[slot] = of_value.setdefault(min(ops)[1], new) if passing else new
         return number
 
-    def is_for_each(self, number: int) -> bool:
+    def is_written_to_all(self, number: int) -> bool:
         """Whether a move changes, or ends the sharing of, what is read later and is not shared where it leads."""
         move = self.moves[number]
         changed = (self.shared[move.source] | self.written(number).keys()) - self.shared[move.target]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -10,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ostinato.core.arrow import read_only
-from ostinato.documents.kernels.gather import held_size, put_aside
 from ostinato.documents.tokens import Names, Tokens
 from ostinato.errors import Limit, LimitError, Message, Option
 from ostinato.xseq.kernels.histories import chain_ends, mark_prefixes, renumber, sort_ties, write_chains
 from ostinato.xseq.kernels.one_pass import layout as lay
 from ostinato.xseq.kernels.one_pass.layout import Nodes
+from ostinato.xseq.kernels.one_pass.scan import scan
+from ostinato.xseq.kernels.one_pass.texts import count_text_bytes, move_texts
 from ostinato.xseq.kernels.value_codes import BOTH, TEXT
 from ostinato.xseq.limits import XSeqLimits
 from ostinato.xseq.runtime.one_pass.arrays import ScanArrays
@@ -27,22 +26,11 @@ from ostinato.xseq.walk.program import AnswerKind
 from ostinato.xseq.walk.tables import constant_text
 
 _AT_BEGIN = {
-    lay.DEPTH: 0, lay.ROWS: 0, lay.ORDINAL: 0, lay.LIFTED: 0, lay.WAITING_ROWS: 0, lay.LOADED: -1, lay.HISTORY: 1,
-    lay.KEYS: 1, lay.KEY_BYTES: 0, lay.CELLS: 0,  # key 0 is that of elements that have none
+    lay.DEPTH: 0, lay.ROWS: 0, lay.ORDINAL: 0, lay.DESCENDANT_RUNS: 0, lay.OPEN_ROWS: 0, lay.LOADED: -1,
+    lay.HISTORY: 1, lay.KEYS: 1, lay.KEY_BYTES: 0, lay.CELLS: 0,  # key 0 is that of elements that have none
     lay.LIVE: 0, lay.RUNS_USED: 1, lay.FREE_RUN: -1, lay.LINKS_USED: 0, lay.FREE_LINK: -1,  # run 0: see Work
 }  # fmt: skip
 _LARGEST = (1 << 31) - 1  # bytes of strings that Arrow puts together
-
-
-def choose_kernel(tables: StreamTables) -> Callable[..., int]:
-    """The kernel of a query. Only that one is loaded: each takes a while to compile."""
-    if tables.bundles is not None:
-        from ostinato.xseq.kernels.one_pass.bundles import scan_bundles
-
-        return scan_bundles
-    from ostinato.xseq.kernels.one_pass.scan import scan
-
-    return scan
 
 
 class StreamEvaluator:
@@ -51,37 +39,33 @@ class StreamEvaluator:
     def __init__(self, tables: StreamTables) -> None:
         self.tables = tables
         self.limits, self.texts = XSeqLimits(), True
-        self.scan = choose_kernel(tables)
         self.constants = tables.tables.held
-        base, width, columns = tables.tables.base, tables.width, len(tables.tables.program.columns)
-        self.arrays = ScanArrays(base, width, columns, tables.layout)
-        self.state = self.arrays.state
-        self.arrays.allocate()
-        self.name_bytes = b""
+        self.arrays = ScanArrays(tables)
+        self.state, self.work = self.arrays.state, self.arrays.work
+        empty = np.zeros(0, np.int32)
+        self.nodes = Nodes(kind=np.zeros(0, np.uint8), name=empty, start=empty, end=empty)
         self.begin()
-        self.arrays.make("attribute_token", max(1, len(tables.attributes)))
-        self.arrays["held"] = np.frombuffer(self.constants + b" ", np.uint8).copy()
-        self.arrays["run_last"][0] = self.arrays["run_key"][0] = -1
-        self.arrays["kind"][base : base + width] = tables.initial
+        base, width = tables.tables.base, tables.width
+        self.work.run_last[0] = self.work.run_key[0] = -1
+        self.work.kind[base : base + width] = tables.initial
         self._constants()
 
     def begin(self) -> None:
         """A new document. What still waits for a sibling of the last one's root element is dropped."""
         for place, value in _AT_BEGIN.items():
             self.state[place] = value
-        self.arrays["run_state"].fill(-1)
-        self.arrays["waiting"].fill(-1)
-        self.arrays["busy"].fill(0)
-        self.arrays["cells"].fill(-1)
+        self.work.run_state.fill(-1)
+        self.work.waiting.fill(-1)
+        self.work.waiting_count.fill(0)
+        self.work.first_cell.fill(-1)
         self.state[lay.LEVEL] = self.tables.first
-        self.arrays["key_table"].fill(-1)
-        self.arrays["cell_table"].fill(-1)
-        self.arrays["history_done"][0] = 0
+        self.work.key_table.fill(-1)
+        self.work.cell_table.fill(-1)
+        self.work.history_done[0] = 0
         self.pending: MatchRows | None = None
         self.pending_history = np.zeros(0, np.int64)
         self.bound_some = False
-        if self.name_bytes:
-            self.arrays["held"] = np.frombuffer(self.constants + b" ", np.uint8).copy()
+        self.work.text_pool = np.frombuffer(self.constants + b" ", np.uint8).copy()
         self.names_known, self.name_start, self.name_size = 0, np.zeros(0, np.int64), np.zeros(0, np.int32)
         self.name_bytes = b""
         self.query: Any = None
@@ -90,7 +74,7 @@ class StreamEvaluator:
     @property
     def is_small(self) -> bool:
         """Whether to keep it for the next document."""
-        return self.arrays["run_state"].size <= 1 << 16
+        return self.work.run_state.size <= 1 << 16
 
     def _constants(self) -> None:
         """The constants of the query at the front of the file of values."""
@@ -100,9 +84,9 @@ class StreamEvaluator:
         for place, constant in enumerate(self.tables.tables.constants):
             text = constant_text(constant)
             known, value = read_number(np.frombuffer(text + b" ", np.uint8), 0, len(text))
-            self.arrays["kind"][place] = BOTH if known else TEXT
-            self.arrays["num"][place] = value
-            self.arrays["start"][place], self.arrays["size"][place] = -1 - offset, len(text)
+            self.work.kind[place] = BOTH if known else TEXT
+            self.work.num[place] = value
+            self.work.start[place], self.work.size[place] = -1 - offset, len(text)
             offset += len(text)
 
     def _grow(self) -> None:
@@ -128,13 +112,12 @@ class StreamEvaluator:
         self._learn_names(names)
         if self.query is None or self.tables.asks_for_names:
             self.query = self.tables.query(names, self.name_start, self.name_size)
-        if self.tables.layout[lay.KEY] >= 0:
+        if self.tables.tables.program.key:
             self.arrays.make("key_bytes", int(self.state[lay.KEY_BYTES]) + tokens.buffer.size)
-        arrays = (tokens.kind, tokens.name, tokens.start, tokens.end, tokens.buffer)
-        nodes = Nodes(*(read_only(array) for array in arrays))
+        self.nodes.update(kind=tokens.kind, name=tokens.name, start=tokens.start, end=tokens.end)
+        self.work.buffer = tokens.buffer
         self.state[lay.POS], self.state[lay.LOADED] = 0, -1
-        work = self.arrays.work()
-        while (result := self.scan(self.query, work, nodes)) != lay.DONE:
+        while (result := scan(self.query, self.work, self.nodes)) != lay.DONE:
             if result == lay.MISSING:
                 state = self.state
                 self.tables.add(
@@ -143,9 +126,8 @@ class StreamEvaluator:
                 self.query = self.tables.query(names, self.name_start, self.name_size)
             else:
                 self._grow()
-                work = self.arrays.work()
         rows = self._rows(tokens)
-        self._put_aside(tokens)
+        self._keep_texts()
         self.state[lay.ORDINAL] += tokens.kind.size
         return rows
 
@@ -160,8 +142,8 @@ class StreamEvaluator:
 
     def shift(self, by: int) -> None:
         """The kept bytes have moved to the front of the next buffer."""
-        waiting = int(self.state[lay.WAITING_ROWS])
-        self.arrays["out_start"][: self.state[lay.ROWS]] -= by if waiting else 0
+        waiting = int(self.state[lay.OPEN_ROWS])
+        self.work.out_start[: self.state[lay.ROWS]] -= by if waiting else 0
 
     def _learn_names(self, names: Names) -> None:
         """Texts of the names of the document behind the constants, where the query asks for names."""
@@ -176,40 +158,35 @@ class StreamEvaluator:
         self.name_size = np.concatenate([self.name_size, sizes])
         self.names_known = len(names.texts)
         self.name_bytes += added
-        held = self.arrays["held"]
-        self.arrays["held"] = np.concatenate([held[:begin], np.frombuffer(added, np.uint8), held[begin:]])
-        start = self.arrays["start"]
+        pool = self.work.text_pool
+        self.work.text_pool = np.concatenate([pool[:begin], np.frombuffer(added, np.uint8), pool[begin:]])
+        start = self.work.start
         start[start <= -1 - begin] -= len(added)
 
-    def _put_aside(self, tokens: Tokens) -> None:
-        """Texts that living runs hold must outlast the buffer."""
-        a, tables = self.arrays, self.tables.tables
-        runs, fixed = int(self.state[lay.RUNS_USED]), len(self.constants) + len(self.name_bytes)
-        width = self.tables.width
+    def _keep_texts(self) -> None:
+        """Texts that living runs remember must outlast the buffer."""
+        work, width = self.work, self.tables.width
         if not width or not self.state[lay.LIVE]:
             return
-        size = held_size(a["run_state"], runs, tables.base, width, a["kind"], a["size"])
-        held = np.empty(fixed + size + 1, np.uint8)
-        held[:fixed] = a["held"][:fixed]
-        put_aside(
-            a["run_state"], runs, tables.base, width, a["kind"], a["start"], a["size"],
-            tokens.buffer, a["held"], fixed, held,
-        )  # fmt: skip
-        a["held"] = held
+        fixed = len(self.constants) + len(self.name_bytes)
+        pool = np.empty(fixed + count_text_bytes(work, width) + 1, np.uint8)
+        pool[:fixed] = work.text_pool[:fixed]
+        move_texts(work, width, pool, fixed)
+        work.text_pool = pool
 
     # --- rows
 
     def _rows(self, tokens: Tokens) -> list[MatchRows]:
         """The finished rows of this chunk; rows of elements that are still open stay."""
-        a, count = self.arrays, int(self.state[lay.ROWS])
+        work, count = self.work, int(self.state[lay.ROWS])
         if self.tables.tables.program.answer is AnswerKind.NODES:
             return [self._node_rows(tokens, count)]
         width = len(self.tables.tables.program.columns)
         order = None
-        history = a["row_history"][:count].copy()
-        last = a["row_last"][:count].copy()
-        if self.tables.layout[lay.HISTORIES] and not self.tables.in_order and count > 1:
-            order = sort_ties(last, history, a["history_parent"], a["history_node"], a["history_variable"])
+        history = work.row_history[:count].copy()
+        last = work.row_last[:count].copy()
+        if self.tables.histories and not self.tables.in_order and count > 1:
+            order = sort_ties(last, history, work.history_parent, work.history_node, work.history_variable)
         elif self.tables.bundles is not None and ((last[1:] == last[:-1]) & (history[1:] < history[:-1])).any():
             order = np.lexsort((history, last))
         columns = [self._column(tokens, number, width, count) for number in range(width)]
@@ -217,40 +194,41 @@ class StreamEvaluator:
         self.state[lay.ROWS] = 0
         if order is not None:
             rows, history = rows.take(order), history[order]
-        return self._certain(rows, history) if self.tables.layout[lay.HISTORIES] else [rows]
+        return self._certain(rows, history) if self.tables.histories else [rows]
 
     def _node_rows(self, tokens: Tokens, count: int) -> MatchRows:
-        a = self.arrays
-        open_rows = a["open_row"][: self.state[lay.WAITING_ROWS]]
+        work = self.work
+        open_rows = work.open_row[: self.state[lay.OPEN_ROWS]]
         column = self._texts(tokens, 0, 1, count)
-        last = a["row_last"][:count].copy()
+        last = work.row_last[:count].copy()
         if len(open_rows):
             done = np.ones(count, bool)
             done[open_rows] = False
             column, last = column.take(np.flatnonzero(done)), last[done]
             kept = open_rows.copy()
             for name in ("row_last", "row_history", "row_key", "out_kind", "out_num", "out_start", "out_size"):
-                a[name][: len(kept)] = a[name][kept]
-            a["open_row"][: len(kept)] = np.arange(len(kept))
-            self._keep_from = int(a["out_start"][: len(kept)].min()) if self.texts else 1 << 62
+                values = getattr(work, name)
+                values[: len(kept)] = values[kept]
+            work.open_row[: len(kept)] = np.arange(len(kept))
+            self._keep_from = int(work.out_start[: len(kept)].min()) if self.texts else 1 << 62
         else:
             self._keep_from = 1 << 62
         self.state[lay.ROWS] = len(open_rows)
         return MatchRows([column], None, last)
 
     def _column(self, tokens: Tokens, number: int, width: int, count: int) -> pa.Array | TextSlices:
-        a = self.arrays
+        work = self.work
         if self.tables.tables.program.columns[number].number and not self._textual(number):
-            values = a["out_num"][number : count * width : width]
-            return pa.array(values.copy(), pa.float64(), mask=a["out_kind"][number : count * width : width] < BOTH)
+            values = work.out_num[number : count * width : width]
+            return pa.array(values.copy(), pa.float64(), mask=work.out_kind[number : count * width : width] < BOTH)
         return self._texts(tokens, number, width, count)
 
     def _texts(self, tokens: Tokens, number: int, width: int, count: int) -> TextSlices:
-        a, every = self.arrays, slice(number, count * width, width)
-        kind = a["out_kind"][every]
+        work, every = self.work, slice(number, count * width, width)
+        kind = work.out_kind[every]
         valid = (kind == TEXT) | (kind == BOTH)
-        size = np.multiply(a["out_size"][every], valid, dtype=np.int64) if self.texts else np.zeros(count, np.int64)
-        return TextSlices(a["out_start"][every], size, valid, tokens.buffer, a["held"])
+        size = np.multiply(work.out_size[every], valid, dtype=np.int64) if self.texts else np.zeros(count, np.int64)
+        return TextSlices(work.out_start[every], size, valid, tokens.buffer, work.text_pool)
 
     def _textual(self, number: int) -> bool:
         """Whether a column holds texts that an aggregate over all matches still has to count."""
@@ -259,8 +237,8 @@ class StreamEvaluator:
     def _partition(self, count: int) -> pa.Array | None:
         if self.tables.tables.program.answer is not AnswerKind.GROUPS:
             return None
-        keys = self.arrays["row_key"][:count]
-        starts, data = self.arrays["key_start"], self.arrays["key_bytes"]
+        keys = self.work.row_key[:count]
+        starts, data = self.work.key_start, self.work.key_bytes
         texts = [None if k <= 0 else bytes(data[starts[k] : starts[k + 1]]).decode() for k in keys]
         return pa.array(texts, pa.string())
 
@@ -268,33 +246,33 @@ class StreamEvaluator:
         """What orders matches that have the same last node, where they may be found at different times."""
         if not self.tables.settled_late:
             return []
-        a = self.arrays
+        work = self.work
         ends = np.zeros(len(history) + 1, np.int64)
-        total = chain_ends(history, a["history_parent"], ends)
+        total = chain_ends(history, work.history_parent, ends)
         nodes, variables = np.zeros(total, np.int64), np.zeros(total, np.int32)
-        chains = a["history_parent"], a["history_node"], a["history_variable"]
+        chains = work.history_parent, work.history_node, work.history_variable
         write_chains(history, *chains, ends, nodes, variables)
         return [_binary(ends, nodes.astype(">i8"), 1), _binary(ends, variables.astype(">i4"), 0)]
 
     def _certain(self, rows: MatchRows, history: NDArray[np.int64]) -> list[MatchRows]:
         """With histories: the rows that no later match can push out; forget what no run and no row needs."""
-        a, count = self.arrays, int(self.state[lay.HISTORY])
+        work, count = self.work, int(self.state[lay.HISTORY])
         runs = int(self.state[lay.RUNS_USED])
-        alive = a["run_history"][:runs][a["run_state"][:runs] >= 0]
+        alive = work.run_history[:runs][work.run_state[:runs] >= 0]
         open_ones = np.zeros(count, np.uint8)
-        mark_prefixes(alive, a["history_parent"], open_ones, True)
+        mark_prefixes(alive, work.history_parent, open_ones, True)
         certain = self._longest(rows, history, open_ones) if self.tables.longest else [rows]
         number = np.zeros(count, np.int64)
         self.state[lay.HISTORY] = renumber(
-            count, a["history_parent"], a["history_node"], a["history_variable"], a["history_done"], open_ones, number
+            count, work.history_parent, work.history_node, work.history_variable, work.history_done, open_ones, number
         )
-        a["run_history"][:runs] = number[np.minimum(a["run_history"][:runs], count - 1)]
+        work.run_history[:runs] = number[np.minimum(work.run_history[:runs], count - 1)]
         self.pending_history = number[self.pending_history]
         return certain
 
     def _longest(self, rows: MatchRows, history: NDArray[np.int64], open_ones: NDArray[np.uint8]) -> list[MatchRows]:
         """Of the rows that wait and the new ones those that no run can continue; those that one may continue wait."""
-        parent = self.arrays["history_parent"]
+        parent = self.work.history_parent
         every = np.concatenate([self.pending_history, history])
         prefixes = np.zeros_like(open_ones)
         mark_prefixes(every, parent, prefixes, False)

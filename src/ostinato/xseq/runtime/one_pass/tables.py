@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -88,47 +89,57 @@ class StreamTables:
                 moves = [number for number, move in enumerate(walk.moves) if (move.source, move.axis) == (state, axis)]
                 out_move += sorted(moves, key=lambda number: walk.moves[number].binds or "")
                 out_range.append(len(out_move))
-        self.out_range, self.out_move = np.array(out_range, np.int32), np.array(out_move, np.int32)
         waits = {axis: 1 << number for number, axis in enumerate(ROLES)}
-        self.role_bits = np.zeros(walk.states, np.int32)
+        role_bits = np.zeros(walk.states, np.int32)
         for move in walk.moves:
-            self.role_bits[move.source] |= waits.get(Axis(move.axis), 0)
-        self.target = np.array([move.target for move in walk.moves], np.int32)
-        self.binds = np.array([self.variables.index(m.binds) if m.binds else -1 for m in walk.moves], np.int32)
-        self.accept = np.array([state in walk.accepting for state in range(walk.states)], np.uint8)
+            role_bits[move.source] |= waits.get(Axis(move.axis), 0)
         self.initial = np.array(
             [NUMBER if tables.program.slots[n].keep is Keep.COUNT else UNBOUND for n in self.tests.slots], np.uint8
         )
         own = {Leaf.TAG: -1, Leaf.NODE: -2}
-        self.source_attribute = np.array(
-            [own[s.leaf] if s.leaf in own else self.attributes.index(s.name) for s in tables.sources], np.int32
-        )
-        self.source_numeric = np.array([n in tables.numeric for n in range(len(tables.sources))], np.uint8)
+        sources = [own[s.leaf] if s.leaf in own else self.attributes.index(s.name) for s in tables.sources]
         most = max((len(moves) for moves in walk.leaving), default=0) + 1
         to_self = any(move.axis is Axis.SELF for move in walk.moves)
-        self.layout = np.zeros(16, np.int64)
-        fields = {
-            lay.CONSTANTS: len(tables.constants),
-            lay.SOURCES: len(tables.sources),
-            lay.STACK: tables.stack,
-            lay.BASE: tables.base,
-            lay.WIDTH: self.width,
-            lay.LOCAL: tables.local_tests[0],
-            lay.END_FROM: tables.end_tests[0],
-            lay.END_TO: tables.end_tests[1],
-            lay.KEY: self.attributes.index(tables.program.key) if tables.program.key else -1,
-            lay.DEDUPE: self.ambiguous,
-            lay.HISTORIES: self.histories,
-            lay.NODES: tables.program.answer is AnswerKind.NODES,
-            lay.COLUMNS: len(tables.program.columns),
-            lay.BRANCHES: most * (walk.states if to_self else 1),
-            lay.TO_ATTRIBUTES: bool(self.to_attributes),
-            lay.ONWARDS: to_self or bool(self.to_attributes),
+        tests, bundles = self.tests, self.bundles or NO_BUNDLES
+        self._fixed: dict[str, Any] = {
+            "class_count": self.classes,
+            "out_range": np.array(out_range, np.int32),
+            "out_move": np.array(out_move, np.int32),
+            "role_bits": role_bits,
+            "target": np.array([move.target for move in walk.moves], np.int32),
+            "binds": np.array([self.variables.index(m.binds) if m.binds else -1 for m in walk.moves], np.int32),
+            "local_mask": tables.move_local.astype(np.int64),
+            "move_ops": tests.move_ops,
+            "ops": tests.ops.reshape(-1),
+            "tests_before": tests.before,
+            "tests_after": tests.after,
+            "tests": tests.tests.reshape(-1),
+            "needs": tests.needs,
+            "accept": np.array([state in walk.accepting for state in range(walk.states)], np.uint8),
+            "columns": tests.columns.reshape(-1),
+            "source_attribute": np.array(sources, np.int32),
+            "source_numeric": np.array([n in tables.numeric for n in range(len(tables.sources))], np.uint8),
+            "shared_range": bundles.shared_range,
+            "shared": bundles.shared,
+            "written_to_all": bundles.written_to_all,
+            "constant_count": len(tables.constants),
+            "source_count": len(tables.sources),
+            "width": self.width,
+            "first_local": tables.local_tests[0],
+            "first_end": tables.end_tests[0],
+            "last_end": tables.end_tests[1],
+            "key_attribute": self.attributes.index(tables.program.key) if tables.program.key else -1,
+            "dedupe": self.ambiguous,
+            "histories": self.histories,
+            "answers_nodes": self.answers_nodes,
+            "column_count": len(tables.program.columns),
+            "branches": most * (walk.states if to_self else 1),
+            "to_attributes": bool(self.to_attributes),
+            "bundled": self.bundles is not None,
+            "onwards": to_self or bool(self.to_attributes),
         }
-        for place, value in fields.items():
-            self.layout[place] = value
 
-    @property
+    @cached_property
     def histories(self) -> bool:
         """Whether it must be known what each run has bound, node by node."""
         return self.tables.program.answer is not AnswerKind.NODES and (
@@ -176,7 +187,7 @@ class StreamTables:
                     queue.append(move.target)
         return frozenset(seen)
 
-    @property
+    @cached_property
     def ambiguous(self) -> bool:
         """Whether two runs with the same bindings can be in the same state at the same node."""
         walk, reached = self.tables.program.walk, self._after_binding
@@ -226,6 +237,7 @@ class StreamTables:
             self._add(level, name, bits)
 
     def _add(self, level: int, name: int, bits: int) -> None:
+        self.entry_of = self.entry_of.copy()  # other documents may be read with the old one, and its entries, right now
         mask = self.levels.tests(self.by_number[level], name)
         entry = self.levels.entry(self.by_number[level], name, bits)
         if not mask:
@@ -260,15 +272,20 @@ class StreamTables:
             for wanted, ranges in ((entry[3], spawns), (entry[4], attributes)):
                 ranges += [len(moves), len(moves) + len(wanted)]
                 moves += wanted
-        self.inner = flat([entry[0] for entry in self.entries])
-        self.after = flat([entry[1] for entry in self.entries])
-        self.flags = flat([entry[2] for entry in self.entries])
-        self.spawn_range, self.attribute_range, self.move_list = flat(spawns), flat(attributes), flat(moves)
-        self.group_mask = flat([mask for mask, _ in self.groups], np.int64)
-        self.group_head = flat([head for _, head in self.groups])
-        self.chain_bits = flat([bits for bits, _, _ in self.chain], np.int64)
-        self.chain_entry = flat([entry for _, entry, _ in self.chain])
-        self.chain_next = flat([after for _, _, after in self.chain])
+        self._entries: dict[str, NDArray[Any]] = {
+            "entry_of": self.entry_of,
+            "level_inside": flat([entry[0] for entry in self.entries]),
+            "level_after": flat([entry[1] for entry in self.entries]),
+            "flags": flat([entry[2] for entry in self.entries]),
+            "spawn_range": flat(spawns),
+            "attribute_range": flat(attributes),
+            "move_list": flat(moves),
+            "group_mask": flat([mask for mask, _ in self.groups], np.int64),
+            "group_head": flat([head for _, head in self.groups]),
+            "chain_bits": flat([bits for bits, _, _ in self.chain], np.int64),
+            "chain_entry": flat([entry for _, entry, _ in self.chain]),
+            "chain_next": flat([after for _, _, after in self.chain]),
+        }
 
     def query(self, names: Names, name_start: NDArray[Any], name_size: NDArray[Any]) -> Query:
         """The tables for a document whose names have the numbers that `names` gives them."""
@@ -281,7 +298,7 @@ class StreamTables:
         return made
 
     def _query(self, names: Names, name_start: NDArray[Any], name_size: NDArray[Any]) -> Query:
-        tables, walk = self.tables, self.tables.program.walk
+        walk = self.tables.program.walk
         elements = {names.id_of(name.encode()): self.levels.class_of(name) for name in self.levels.names}
         attributes = {names.id_of(name.encode()): number for number, name in enumerate(self.attributes)}
         wants = []
@@ -299,16 +316,15 @@ class StreamTables:
             name_class[number] = name
         for number, attribute in attributes.items():
             attribute_of[number] = attribute
-        tests, shared = self.tests, self.bundles or NO_BUNDLES
         return Query(
-            name_class, name_start, name_size, attribute_of, np.array([self.classes], np.int64), self.entry_of,
-            self.group_mask, self.group_head, self.chain_bits, self.chain_entry, self.chain_next,
-            self.inner, self.after, self.flags, self.spawn_range, self.attribute_range, self.move_list,
-            self.out_range, self.out_move, self.role_bits, self.target, np.array(wants, np.int32), self.binds,
-            tables.move_local.astype(np.int64), tests.move_ops, tests.ops.reshape(-1), tests.before, tests.after,
-            tests.tests.reshape(-1), tests.needs, tests.code, self.accept, tests.columns.reshape(-1), self.initial,
-            self.source_attribute, self.source_numeric, shared.shared_range, shared.shared, shared.each, self.layout,
-        )  # fmt: skip
+            **self._fixed,
+            **self._entries,
+            name_class=name_class,
+            name_start=name_start,
+            name_size=name_size,
+            attribute_of=attribute_of,
+            wants=np.array(wants, np.int32),
+        )
 
 
 def _overlap(one: Move, two: Move) -> bool:
