@@ -28,7 +28,7 @@ import typer
 from typer.testing import CliRunner
 
 import ostinato
-from ostinato.cli.main import app
+from ostinato.cli.main import make_app
 from ostinato.patterns.query import CelQuery
 from ostinato.patterns.runtime.engine import Engine, Statistics
 from ostinato.rules.incremental.engine import RuleEngine, RuleStatistics
@@ -40,7 +40,7 @@ from ostinato.xseq.syntax.nodes import Axis
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 TEXTS = [*PAGES, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", ROOT / "examples" / "README.md"]
-COMMANDS: dict[str, Any] = vars(typer.main.get_command(app))["commands"]
+COMMANDS: dict[str, Any] = vars(typer.main.get_command(make_app()))["commands"]
 _FENCE = re.compile(
     r"^(?:<!-- file: (?P<file>\S+) -->\n)?```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
@@ -138,7 +138,7 @@ def run_console(block: Block) -> None:
         if words[0] == "make":
             words = made_by(words[1])
         if words[0] == "ostinato":
-            result = CliRunner().invoke(app, words[1:])
+            result = CliRunner().invoke(make_app(), words[1:])
             if result.exception is not None and not isinstance(result.exception, SystemExit):
                 raise AssertionError(f"{block.place}: {command} failed") from result.exception
             exit_code = result.exit_code
@@ -237,7 +237,7 @@ def test_every_option_is_documented(verb: str, option: str) -> None:
 
 def test_options_without_a_verb_are_documented() -> None:
     page = (ROOT / "docs" / "engine.md").read_text(encoding="utf-8")
-    given = [option for parameter in typer.main.get_command(app).params for option in parameter.opts]
+    given = [option for parameter in typer.main.get_command(make_app()).params for option in parameter.opts]
     assert [option for option in given if f"`ostinato {option}`" not in page and option != "--help"] == []
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from ostinato.cli.main import app
+from ostinato.cli.main import make_app
 from support import paths
 
 EXAMPLES = paths.ROOT / "examples"
@@ -27,7 +27,7 @@ def test_logins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed("logins.py", tmp_path, capsys)
     assert "1 account(s) broken into" in text and "account user07, failures 11" in text
     command = re.findall(r"^  ostinato (.*)$", text, re.MULTILINE)[0]
-    result = CliRunner().invoke(app, shlex.split(command), env={"COLUMNS": "150"})
+    result = CliRunner().invoke(make_app(), shlex.split(command), env={"COLUMNS": "150"})
     assert result.exit_code == 0 and "user07" in result.stdout and "1 match" in result.stdout
 
 
@@ -70,7 +70,7 @@ def test_plant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert sorted(re.findall(r"fire, area (\d+)", text)) == ["07", "23", "41"]
     assert sorted(re.findall(r"burnt_down, (\S+),", text)) == ["07.0", "23.0", "41.0"]
     command = re.findall(r"^  ostinato (.*)$", text, re.MULTILINE)[0]
-    result = CliRunner().invoke(app, shlex.split(command))
+    result = CliRunner().invoke(make_app(), shlex.split(command))
     assert result.exit_code == 0 and "3 burnt_down" in result.stderr
 
 
@@ -105,7 +105,7 @@ def test_nasdaq(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (shapes,) = re.findall(r"V shapes: ([\d,]+)", text)
     assert "the same from JSON lines: True" in text
     command = re.findall(r"^  ostinato (.*)$", text, re.MULTILINE)[0]
-    result = CliRunner().invoke(app, shlex.split(command))
+    result = CliRunner().invoke(make_app(), shlex.split(command))
     assert result.exit_code == 0 and f", {shapes} rows, " in result.stderr
 
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from typer.testing import CliRunner, Result
 
 import ostinato
-from ostinato.cli.main import app
+from ostinato.cli.main import make_app
 
 COMMAND = [sys.executable, "-c", "from ostinato.cli.main import main; main()"]
 # The package need not be installed: the process finds it where this one did.
@@ -22,7 +22,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(ostinato.__file__).parents[1
 
 
 def run(*args: str | Path) -> Result:
-    return CliRunner().invoke(app, [str(arg) for arg in args])
+    return CliRunner().invoke(make_app(), [str(arg) for arg in args])
 
 
 def failed(result: Result, code: int, *expected: str) -> None:

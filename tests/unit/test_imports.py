@@ -61,8 +61,8 @@ def test_no_module_imports_an_optional_library() -> None:
 
 def test_asking_for_help_loads_no_kernel() -> None:
     found = loaded_by(
-        "from typer.testing import CliRunner\nfrom ostinato.cli.main import app\n"
-        "assert CliRunner().invoke(app, ['detect', '--help']).exit_code == 0"
+        "from typer.testing import CliRunner\nfrom ostinato.cli.main import make_app\n"
+        "assert CliRunner().invoke(make_app('detect'), ['detect', '--help']).exit_code == 0"
     )
     assert found.isdisjoint({*OPTIONAL, *HEAVY, "pyarrow"})
 

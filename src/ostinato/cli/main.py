@@ -2,33 +2,51 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ostinato import __version__
-from ostinato.cli.check import check, explain
 from ostinato.cli.failures import report_errors, watch_signals
-from ostinato.cli.forecast import evaluate, forecast, train, update
-from ostinato.cli.patterns import detect
-from ostinato.cli.rules import rules
-from ostinato.cli.xseq import xseq
+from ostinato.cli.hidden_pandas import hide_pandas
 
-app = typer.Typer(
-    name="ostinato",
-    help="Find patterns of events in files and tables, and of elements in documents.",
-    epilog="Start with: ostinato demo",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-)
+# Where each verb is defined, in the order of `ostinato --help`.
+_VERBS = {
+    "detect": "ostinato.cli.patterns",
+    "rules": "ostinato.cli.rules",
+    "xseq": "ostinato.cli.xseq",
+    **dict.fromkeys(("train", "update", "forecast", "evaluate"), "ostinato.cli.forecast"),
+    **dict.fromkeys(("check", "explain"), "ostinato.cli.check"),
+    **dict.fromkeys(("bench", "demo"), __name__),
+}
 
 
 def main() -> None:
+    gc.set_threshold(50_000)  # most objects live to the end: to look through them often takes a tenth of a short run
+    hide_pandas()
     watch_signals()
-    app()
+    make_app(*sys.argv[1:2])()
+
+
+def make_app(verb: str | None = None) -> typer.Typer:
+    """The whole command line, or as much of it as one verb needs: to load and to describe all takes its time."""
+    app = typer.Typer(
+        name="ostinato",
+        help="Find patterns of events in files and tables, and of elements in documents.",
+        epilog="Start with: ostinato demo",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+    )
+    app.callback()(root)
+    for name in (verb,) if verb in _VERBS else _VERBS:
+        app.command()(getattr(import_module(_VERBS[name]), name))
+    return app
 
 
 def _version(wanted: bool) -> None:
@@ -37,7 +55,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
@@ -82,7 +99,3 @@ def demo(
     from ostinato.cli.demo.fires import run
 
     run(out, Console(), spark=spark)
-
-
-for verb in (detect, rules, xseq, train, update, forecast, evaluate, check, explain, bench, demo):
-    app.command()(verb)

@@ -92,13 +92,14 @@ def detect(
     [cyan]ostinato detect fires.cel --engine spark --stream --input kafka://HOST:9092/TOPIC --kind value=number[/]
     """
     from ostinato.patterns.query import PatternQuery
-    from ostinato.xseq.query import XSeqQuery
 
     compiled, inputs = compile_arguments(query, more, text, inputs, language)
-    if isinstance(compiled, XSeqQuery):
-        usage("detect reads events; documents are queried by: ostinato xseq QUERY --input FILE")
     if not isinstance(compiled, PatternQuery):
-        usage("detect finds matches of a query; rules are run by: ostinato rules PROGRAM --input FILE")
+        from ostinato.rules.program import RuleProgram
+
+        if isinstance(compiled, RuleProgram):
+            usage("detect finds matches of a query; rules are run by: ostinato rules PROGRAM --input FILE")
+        usage("detect reads events; documents are queried by: ostinato xseq QUERY --input FILE")
     topic, files = topic_or_files(inputs, spark_stream=engine is EngineName.SPARK and stream)
     check_output(output, files, spark=engine is EngineName.SPARK)
     if count and output is not None:

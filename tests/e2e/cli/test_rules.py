@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import ostinato
-from ostinato.cli.main import app
+from ostinato.cli.main import make_app
 from support import paths
 from support.commands import failed, run
 
@@ -50,14 +50,14 @@ def read(name: str) -> set[tuple[str, int, int]]:
 
 def test_standard_input_and_output(folder: Path) -> None:
     events = Path("events.jsonl").read_text(encoding="utf-8")
-    result = CliRunner().invoke(app, ["rules", "plant.rules", "--input", "-", "--output", "-"], input=events)
+    result = CliRunner().invoke(make_app(), ["rules", "plant.rules", "--input", "-", "--output", "-"], input=events)
     assert result.exit_code == 0, result.output
     found = [json.loads(line) for line in result.stdout.splitlines()]
     assert {(event["type"], event["begin"], event["end"]) for event in found} == DERIVED
     rows = "begin,end,type,area\n1,2,smoke,a\n"
     arguments = ["rules", "-q", SMOKE, "-i", "-", "-o", "-", "--format", "csv"]
-    assert CliRunner().invoke(app, arguments, input=rows).stdout == '"type","begin","end","area"\n"x",1,2,"a"\n'
-    told = CliRunner().invoke(app, arguments, input="begin,end,type,area\n3,2,smoke,a\n")
+    assert CliRunner().invoke(make_app(), arguments, input=rows).stdout == '"type","begin","end","area"\n"x",1,2,"a"\n'
+    told = CliRunner().invoke(make_app(), arguments, input="begin,end,type,area\n3,2,smoke,a\n")
     failed(told, 1, "the event ends before it begins", "standard-input.csv")
     failed(
         run("rules", "plant.rules", "-i", "events.jsonl", "--format", "csv"),

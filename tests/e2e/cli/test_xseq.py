@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from ostinato.cli.main import app
+from ostinato.cli.main import make_app
 from support import paths
 from support.commands import failed, run
 
@@ -98,7 +98,7 @@ def test_several_documents_are_named(folder: Path) -> None:
 def test_standard_input(folder: Path) -> None:
     for format in ([], ["--format", "xml"]):
         arguments = ["xseq", NAMES, "-i", "-", "-o", "out.jsonl", *format]
-        result = CliRunner().invoke(app, arguments, input=Path("family.xml").read_bytes())
+        result = CliRunner().invoke(make_app(), arguments, input=Path("family.xml").read_bytes())
         assert result.exit_code == 0, result.output
         assert rows("out.jsonl") == [["Mary"], ["Cat"], ["Ida"]]
 
@@ -313,7 +313,7 @@ def test_compressed_documents(folder: Path) -> None:
     expected = [["Mary"], ["Cat"], ["Ida"]]
     assert answer(NAMES, "-i", "many/f.xml.gz") == expected
     assert answer(NAMES, "-i", "many") == [["many/f.xml.gz", *row] for row in expected]
-    result = CliRunner().invoke(app, ["xseq", NAMES, "-i", "-", "-o", "out.jsonl"], input=data)
+    result = CliRunner().invoke(make_app(), ["xseq", NAMES, "-i", "-", "-o", "out.jsonl"], input=data)
     assert result.exit_code == 0 and rows("out.jsonl") == expected
     Path("cut.xml.gz").write_bytes(data[:60])
     failed(run("xseq", NAMES, "-i", "cut.xml.gz"), 1, "cut.xml.gz: cannot be unpacked", "copy the file again")

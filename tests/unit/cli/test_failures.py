@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from ostinato.cli.failures import report_errors
-from ostinato.cli.main import app as real
+from ostinato.cli.main import make_app
 from ostinato.errors import Call, DataError, Limit, LimitError, Message, Option, OstinatoError, QueryError
 
 Time = Annotated[str | None, typer.Option("--time", "-t", metavar="COLUMN")]
@@ -59,7 +59,7 @@ def test_errors_name_the_options_of_the_verb(error: OstinatoError, code: int, te
 
 
 def test_options_that_only_training_takes() -> None:
-    assert real.registered_commands
+    assert make_app().registered_commands
     named = Message("name it: ", Option("type"))
     assert fail(DataError("wrong", fix=named), "scored")[1].endswith("--type COLUMN, when the model is trained")
     assert fail(DataError("wrong", fix=Message(Limit("memory"))), "scored")[1].endswith("Limits(memory=…) in Python")

@@ -219,10 +219,12 @@ def _foresee(folder: Path, console: Console) -> list[tuple[str, str]]:
 def _on_spark(folder: Path, events: pa.Table, matches: pa.Table, console: Console) -> None:
     """From raw events in several files, in no order, to a folder of matches; where Spark cannot run, only say so."""
     import ostinato
+    from ostinato.cli.hidden_pandas import show_pandas
     from ostinato.files import Writer
     from ostinato.spark.jobs.session import job_session
     from ostinato.spark.jobs.write import write_folder
 
+    show_pandas()
     raw, found = folder / "raw", folder / "spark-matches"
     raw.mkdir(exist_ok=True)
     for number in range(4):
