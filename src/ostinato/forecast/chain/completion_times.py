@@ -57,27 +57,27 @@ class SecondsAhead:
 
 def seconds_ahead(completion: CompletionTimes, within: Float32, threshold: float) -> SecondsAhead:
     """`within` is the probability per state of a completion within the horizon."""
-    from ostinato.forecast.kernels.completion_times import summarise_times
+    from ostinato.forecast.kernels.completion_times import TimeSummary, summarise_times
 
     found = SecondsAhead(*(np.empty(len(completion.mass)) for _ in range(4)))
-    summarise_times(
-        read_only(completion.mass),
-        read_only(completion.times),
-        read_only(completion.slack),
-        read_only(within),
-        least_mass(threshold),
-        np.empty(len(completion.times) + 1),
-        found.point,
-        found.earliest,
-        found.latest,
-        found.mass,
+    summary = TimeSummary(
+        mass=completion.mass,
+        times=completion.times,
+        slack=completion.slack,
+        most=within,
+        sums=np.empty(len(completion.times) + 1),
+        point=found.point,
+        earliest=found.earliest,
+        latest=found.latest,
+        inside=found.mass,
     )
+    summarise_times(summary, least_mass(threshold))
     return found
 
 
 def completion_times(product: Product, gaps: Gaps, horizon: int, *, max_bytes: int = 1 << 27) -> CompletionTimes:
     """Up to `horizon` mean gaps ahead. The more states there are, the coarser the grid, to stay within `max_bytes`."""
-    from ostinato.forecast.kernels.completion_times import append, complete_times
+    from ostinato.forecast.kernels.completion_times import TimedChain, append, complete_times
 
     grids = _grids(gaps, horizon, max_bytes // (4 * product.states))
     kinds = gaps.kinds
@@ -89,19 +89,18 @@ def completion_times(product: Product, gaps: Gaps, horizon: int, *, max_bytes: i
         last, between, exact = _on_grid(kinds, grid.step, grid.cells)
         rows, sizes = np.nonzero(between[:, 1:])
         found = np.empty((grid.cells, product.states), np.float32)
-        arguments: tuple[Any, ...] = (
-            *chain.arrays(),
-            read_only(last),
-            read_only(_ends(rows, len(kinds.sums))),
-            read_only((sizes + 1).astype(np.int32)),
-            read_only(between[rows, sizes + 1]),
-            read_only(chain.edge_weight * between[chain.edge_kind, 0]),
-            horizon,
-            passed,
-            fixed,
-            found,
+        timed = TimedChain(
+            last_gaps=last,
+            step_ends=_ends(rows, len(kinds.sums)),
+            step_size=(sizes + 1).astype(np.int32),
+            step_weight=between[rows, sizes + 1],
+            at_once=chain.edge_weight * between[chain.edge_kind, 0],
+            passed=passed,
+            fixed=fixed,
+            out=found,
+            **chain.arrays(),
         )
-        complete_times(*arguments)
+        complete_times(timed, horizon)
         append(read_only(found), grid.first, len(times), sums, mass)
         times = np.append(times, np.arange(grid.first, grid.cells) * grid.step)
         slack = np.append(slack, np.full(grid.cells - grid.first, 0.0 if exact else grid.step / 2))
@@ -147,11 +146,9 @@ class _Chain:
             product.probability[last_state, last_symbol],
         )
 
-    def arrays(self) -> tuple[Any, ...]:
-        """In the order the kernel takes them."""
-        edges = (self.edge_ends, self.edge_to, self.edge_arrival, self.edge_weight)
-        last = (self.last_ends, self.last_kind, self.last_weight)
-        return tuple(read_only(table) for table in (self.arrival_ends, self.arrival_to, *edges, *last))
+    def arrays(self) -> dict[str, Any]:
+        """Those that the kernel reads, by name."""
+        return {name: array for name, array in vars(self).items() if name != "edge_kind"}
 
 
 def _ends(rows: Int64, count: int) -> Int64:

@@ -7,65 +7,69 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from ostinato.core.arrays import Float64, Int32, Int64
-from ostinato.core.jit import array, kernel, view
+from ostinato.core.array_struct import ArrayStruct, Field, struct_type
+from ostinato.core.arrays import Float32, Float64, Int32, Int64
+from ostinato.core.jit import array, kernel
 from ostinato.forecast.kernels.waiting import round_down
 
 _GRID = types.Array(types.float32, 2, "C")
 _READ = types.Array(types.float32, 2, "C", readonly=True)
-_ROWS = types.Array(types.float64, 2, "C", readonly=True)
 _CLOSE = 2e-7  # where a round changes less, it was the last
 
 
-@kernel(
-    types.void(
-        view(types.int64),
-        view(types.int32),
-        view(types.int64),
-        view(types.int32),
-        view(types.int32),
-        view(types.float64),
-        view(types.int64),
-        view(types.int32),
-        view(types.float64),
-        _ROWS,
-        view(types.int64),
-        view(types.int32),
-        view(types.float64),
-        view(types.float64),
-        types.int64,
-        array(types.float64),
-        array(types.float64),
-        _GRID,
-    )
-)
-def complete_times(
-    arrival_ends: Int64,
-    arrival_to: Int32,
-    edge_ends: Int64,
-    edge_to: Int32,
-    edge_arrival: Int32,
-    edge_weight: Float64,
-    last_ends: Int64,
-    last_kind: Int32,
-    last_weight: Float64,
-    last_gaps: Float64,
-    step_ends: Int64,
-    step_size: Int32,
-    step_weight: Float64,
-    at_once: Float64,
-    rounds: int,
-    passed: Float64,
-    fixed: Float64,
-    out: Any,
-) -> None:
+class TimedChain(ArrayStruct):
+    """The transitions of a chain, and the gaps before them on a grid.
+
+    An arrival is a state that is reached after a kind of gap. The gap is folded in once for each arrival (`passed`),
+    not once for each edge. Edges and steps begin where those before end.
+    """
+
+    arrival_ends = Field[Int64](np.int64, 1, "per kind of gap: its arrivals", constant=True)
+    arrival_to = Field[Int32](np.int32, 1, "per arrival: its state", constant=True)
+    edge_ends = Field[Int64](np.int64, 1, "per state: its transitions that do not complete", constant=True)
+    edge_to = Field[Int32](np.int32, 1, "per transition: the state that it leads to", constant=True)
+    edge_arrival = Field[Int32](np.int32, 1, "per transition: the arrival that it is", constant=True)
+    edge_weight = Field[Float64](np.float64, 1, "per transition: its probability", constant=True)
+    last_ends = Field[Int64](np.int64, 1, "per state: its transitions that complete", constant=True)
+    last_kind = Field[Int32](np.int32, 1, "per transition that completes: the kind of gap before it", constant=True)
+    last_weight = Field[Float64](np.float64, 1, "per transition that completes: its probability", constant=True)
+    last_gaps = Field[Float64](np.float64, 2, "per kind and step of the grid: the gap before completing", constant=True)
+    step_ends = Field[Int64](np.int64, 1, "per kind: the gaps before other transitions", constant=True)
+    step_size = Field[Int32](np.int32, 1, "per gap: its length in steps of the grid", constant=True)
+    step_weight = Field[Float64](np.float64, 1, "per gap: its probability", constant=True)
+    at_once = Field[Float64](np.float64, 1, "per transition: its probability without any gap", constant=True)
+    passed = Field[Float64](np.float64, 1, "room for a number per arrival")
+    fixed = Field[Float64](np.float64, 1, "room for a number per state")
+    out = Field[Float32](np.float32, 2, "output, per step and state: whether the next completion comes then")
+
+
+class TimeSummary(ArrayStruct):
+    """Completion times of all states, and what is said of each in short."""
+
+    mass = Field[Float32](np.float32, 2, "per state and cell: the probability of a completion then", constant=True)
+    times = Field[Float64](np.float64, 1, "per cell: seconds ahead", constant=True)
+    slack = Field[Float64](np.float64, 1, "per cell: how many seconds it covers on both sides", constant=True)
+    most = Field[Float32](np.float32, 1, "per state: as far as its sum is at most this", constant=True)
+    sums = Field[Float64](np.float64, 1, "room for the sums of beginnings")
+    point = Field[Float64](np.float64, 1, "output, per state: the median")
+    earliest = Field[Float64](np.float64, 1, "output, per state: where the shortest likely span begins")
+    latest = Field[Float64](np.float64, 1, "output, per state: where it ends")
+    inside = Field[Float64](np.float64, 1, "output, per state: its probability")
+
+
+@kernel(types.void(struct_type(TimedChain), types.int64))
+def complete_times(chain: TimedChain, rounds: int) -> None:
     """out[b, state]: the probability that the next completion comes after b steps of the grid.
 
-    An arrival is a state that is reached after a kind of gap: those of a kind are [arrival_ends[kind],
-    arrival_ends[kind + 1]). The gap is folded in once for each arrival (`passed`), not once for each edge.
     Gaps that are no step at all lead to a state at the same time: `at_once[edge]`. These go round until it no longer
     matters, at most `rounds` times.
     """
+    arrival_ends, arrival_to, passed = chain.arrival_ends, chain.arrival_to, chain.passed
+    edge_ends, edge_to, at_once = chain.edge_ends, chain.edge_to, chain.at_once
+    step_ends, step_size, step_weight = chain.step_ends, chain.step_size, chain.step_weight
+    last_ends, last_kind, last_weight = chain.last_ends, chain.last_kind, chain.last_weight
+    edge_arrival, edge_weight, last_gaps = chain.edge_arrival, chain.edge_weight, chain.last_gaps
+    fixed, out = chain.fixed, chain.out
     immediate = False
     for edge in range(at_once.size):
         immediate |= at_once[edge] > 0
@@ -120,34 +124,13 @@ def append(grid: Any, first: int, column: int, sums: Float64, out: Any) -> None:
         sums[state] = counted
 
 
-@kernel(
-    types.void(
-        _READ,
-        view(types.float64),
-        view(types.float64),
-        view(types.float32),
-        types.float64,
-        array(types.float64),
-        array(types.float64),
-        array(types.float64),
-        array(types.float64),
-        array(types.float64),
-    )
-)
-def summarise_times(
-    mass: Any,
-    times: Float64,
-    slack: Float64,
-    most: Any,
-    least: float,
-    sums: Float64,
-    point: Float64,
-    earliest: Float64,
-    latest: Float64,
-    inside: Float64,
-) -> None:
+@kernel(types.void(struct_type(TimeSummary), types.float64))
+def summarise_times(summary: TimeSummary, least: float) -> None:
     """Of each row, as far as its sum is at most `most`: its median, and the shortest span with a sum of at least
     `least`, and this sum; NaN where there is none."""
+    mass, times, slack = summary.mass, summary.times, summary.slack
+    most, sums, point = summary.most, summary.sums, summary.point
+    earliest, latest, inside = summary.earliest, summary.latest, summary.inside
     sums[0] = 0.0
     cells = times.size
     for state in range(mass.shape[0]):

@@ -91,7 +91,7 @@ def _copy(source: Int64, begin: int, end: int, target: Int64, at: int) -> None:
             target[row, at + run - begin] = source[row, run]
 
 
-@kernel()
+@kernel(int64(RUNS))
 def follow_runs(followed: FollowedRuns) -> int:
     """Follow the runs of all keys over a batch. Returns the first event that there was no room for, or the number of
     events."""

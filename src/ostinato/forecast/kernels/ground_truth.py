@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numba import types
 
+from ostinato.core.array_struct import ArrayStruct, Field, struct_type
 from ostinato.core.arrays import Bools, Float64, Int8, Int32, Int64, UInt8
 from ostinato.core.jit import array, kernel, view
 
@@ -12,6 +14,27 @@ _MARKS = types.Array(types.boolean, 2, "C", readonly=True)
 _CELLS = types.Array(types.float64, 2, "C")
 _NUMBERS = types.Array(types.int64, 2, "C")
 _ROWS = types.Array(types.float64, 2, "C", readonly=True)
+
+
+class SeenEvents(ArrayStruct):
+    """What was seen after each event."""
+
+    wait = Field[Int32](np.int32, 1, "how many events later the key completes a match; 0: not seen", constant=True)
+    later = Field[Int32](np.int32, 1, "how many events of the key come after it", constant=True)
+    times = Field[Int64](np.int64, 1, "how many events it stands for; empty: each is one", constant=True)
+    strata = Field[UInt8](np.uint8, 1, "its stratum; empty: there is only one", constant=True)
+
+
+class ScoredEvents(SeenEvents):
+    """Forecasts that were made at events, and what an event counts."""
+
+    states = Field[Int32](np.int32, 1, "the state that the forecast is for", constant=True)
+    weights = Field[Float64](
+        np.float64, 2, "per stratum: what an event counts that is known so far ahead", constant=True
+    )
+
+
+_SEEN, _SCORED = struct_type(SeenEvents), struct_type(ScoredEvents)
 
 # What `interval_sums` adds up.
 FORECASTS, WIDTH, KNOWN, COVERED, PENALISED, PENALTY = range(6)
@@ -85,12 +108,13 @@ def hit_levels(earliest: Float64, latest: Float64, states: Int32, ahead: Float64
         hits[event] = bits
 
 
-@kernel(types.void(view(types.int32), view(types.int32), view(types.int64), view(types.uint8), _NUMBERS, _NUMBERS))
-def count_ends(wait: Int32, later: Int32, times: Int64, strata: UInt8, completed: Int64, ended: Int64) -> None:
+@kernel(types.void(_SEEN, _NUMBERS, _NUMBERS))
+def count_ends(events: SeenEvents, completed: Int64, ended: Int64) -> None:
     """Per stratum, how many events saw a completion, or else the end of their key, so many events ahead.
 
     The last cell is for all that is beyond.
     """
+    wait, later, times, strata = events.wait, events.later, events.times, events.strata
     most = completed.shape[1] - 1
     once, same = len(times) == 0, len(strata) == 0
     for event in range(len(wait)):
@@ -102,36 +126,14 @@ def count_ends(wait: Int32, later: Int32, times: Int64, strata: UInt8, completed
             ended[stratum, min(later[event], most)] += number
 
 
-@kernel(
-    types.void(
-        view(types.int32),
-        view(types.int32),
-        view(types.int32),
-        view(types.int64),
-        view(types.uint8),
-        view(types.int8),
-        types.int64,
-        _ROWS,
-        _CELLS,
-        _CELLS,
-    ),
-)
-def tally(
-    states: Int32,
-    wait: Int32,
-    later: Int32,
-    times: Int64,
-    strata: UInt8,
-    bands: Int8,
-    within: int,
-    weights: Float64,
-    positives: Float64,
-    negatives: Float64,
-) -> None:
+@kernel(types.void(_SCORED, view(types.int8), types.int64, _CELLS, _CELLS))
+def tally(events: ScoredEvents, bands: Int8, within: int, positives: Float64, negatives: Float64) -> None:
     """Per state and band, the weight of events that saw a completion within so many events, and of those that did not.
 
     Events of band -1 are left out, those whose key ends before it is known, and strata that tell nothing so far ahead.
     """
+    states, wait, later, weights = events.states, events.wait, events.later, events.weights
+    times, strata = events.times, events.strata
     one, once, same = len(bands) == 0, len(times) == 0, len(strata) == 0
     for event in range(len(states)):
         band = 0 if one else bands[event]
@@ -145,36 +147,14 @@ def tally(
             negatives[states[event], band] += weighing[within] * number
 
 
-@kernel(
-    types.void(
-        view(types.int32),
-        view(types.int32),
-        view(types.int32),
-        view(types.int32),
-        view(types.int32),
-        view(types.int64),
-        view(types.uint8),
-        _ROWS,
-        types.float64,
-        array(types.float64),
-    ),
-)
-def interval_sums(
-    earliest: Int32,
-    latest: Int32,
-    states: Int32,
-    wait: Int32,
-    later: Int32,
-    times: Int64,
-    strata: UInt8,
-    weights: Float64,
-    price: float,
-    sums: Float64,
-) -> None:
+@kernel(types.void(_SCORED, view(types.int32), view(types.int32), types.float64, array(types.float64)))
+def interval_sums(events: ScoredEvents, earliest: Int32, latest: Int32, price: float, sums: Float64) -> None:
     """What the intervals of the events' states were worth; `price` is what it costs to miss by one event.
 
     A completion beyond the horizon counts as one just beyond it.
     """
+    states, wait, later, weights = events.states, events.wait, events.later, events.weights
+    times, strata = events.times, events.strata
     horizon = weights.shape[1] - 1
     once, same = len(times) == 0, len(strata) == 0
     for event in range(len(states)):
@@ -206,39 +186,17 @@ def interval_sums(
         sums[PENALTY] += weight * (end - begin + price * (max(begin - ahead, 0) + max(ahead - end, 0)))
 
 
-@kernel(
-    types.void(
-        _TABLE,
-        _TABLE,
-        view(types.int32),
-        view(types.int32),
-        view(types.int32),
-        view(types.int64),
-        view(types.uint8),
-        view(types.int64),
-        _ROWS,
-        array(types.float64),
-        array(types.float64),
-    ),
-)
+@kernel(types.void(_SCORED, _TABLE, _TABLE, view(types.int64), array(types.float64), array(types.float64)))
 def level_sums(
-    earliest: Int32,
-    latest: Int32,
-    states: Int32,
-    wait: Int32,
-    later: Int32,
-    times: Int64,
-    strata: UInt8,
-    hits: Int64,
-    weights: Float64,
-    known: Float64,
-    covered: Float64,
+    events: ScoredEvents, earliest: Int32, latest: Int32, hits: Int64, known: Float64, covered: Float64
 ) -> None:
     """Per level, the weight of the intervals [level, state] that the events decide, and of those that held.
 
     Without `hits` intervals count events. Else bit l of hits[event] says whether that of level l held; what lies beyond
     the horizon did not.
     """
+    states, wait, later, weights = events.states, events.wait, events.later, events.weights
+    times, strata = events.times, events.strata
     once, same, counted = len(times) == 0, len(strata) == 0, len(hits) == 0
     for event in range(len(states)):
         number = 1 if once else times[event]

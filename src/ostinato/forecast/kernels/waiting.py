@@ -8,7 +8,7 @@ import numpy as np
 from numba import types
 
 from ostinato.core.arrays import Bools, Float64, Int32, Int64
-from ostinato.core.jit import array, inlined, kernel, view
+from ostinato.core.jit import array, kernel, view
 
 _TABLE = types.Array(types.int32, 2, "C", readonly=True)
 _MARKS = types.Array(types.boolean, 2, "C", readonly=True)
@@ -60,7 +60,7 @@ def step_back(ends: Int64, to: Int32, weight: Float64, block: Float64, steps: in
             now[state] = total
 
 
-@inlined
+@kernel(types.float32(types.float64))
 def round_down(value: Any) -> Any:
     """As a float32, rounded towards zero: what is promised is never more than what was found."""
     near = np.float32(value)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ostinato.core.arrays import Bools, Float64, Int32, Int64, UInt8
 from ostinato.core.arrow import read_only
 from ostinato.errors import DataError
+
+if TYPE_CHECKING:
+    from ostinato.forecast.kernels.ground_truth import ScoredEvents
 
 ONE_KEY: Int32 = read_only(np.empty(0, np.int32))  # stands for: all events have the same key
 ONCE: Int64 = read_only(np.empty(0, np.int64))  # stands for: each is one event
@@ -98,27 +101,32 @@ class Truth:
     def events(self) -> int:
         return int(self.times.sum()) if len(self.times) else len(self)
 
-    def arrays(self) -> tuple[Any, ...]:
-        """In the order kernels take them."""
-        return read_only(self.wait), read_only(self.later), read_only(self.times), read_only(self.strata)
+    def scored(self, states: Int32, weights: Float64) -> ScoredEvents:
+        """As kernels take it, with the states that the forecasts of the events are for."""
+        from ostinato.forecast.kernels.ground_truth import ScoredEvents
+
+        return ScoredEvents(
+            wait=self.wait, later=self.later, times=self.times, strata=self.strata, states=states, weights=weights
+        )
 
     def weights(self, horizon: int) -> Float64:
         """Per stratum, for k = 0 … horizon, what an event counts that is known k events ahead.
 
         0: too few events are followed so far ahead. A few that count for all others would decide by chance alone.
         """
-        from ostinato.forecast.kernels.ground_truth import count_ends
+        from ostinato.forecast.kernels.ground_truth import SeenEvents, count_ends
 
         shape = (int(self.strata.max(initial=0)) + 1, horizon + 2)
         completed, ended = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        count_ends(*(*self.arrays(), completed, ended))
+        events = SeenEvents(wait=self.wait, later=self.later, times=self.times, strata=self.strata)
+        count_ends(events, completed, ended)
         # A completion k events ahead is seen before the key may end there.
-        events = (completed + ended).sum(axis=1, keepdims=True)
+        number = (completed + ended).sum(axis=1, keepdims=True)
         ended_before = np.cumsum(ended, axis=1) - ended
-        could_end = events - np.cumsum(completed, axis=1) - ended_before
+        could_end = number - np.cumsum(completed, axis=1) - ended_before
         goes_on = np.cumprod(1 - ended / np.maximum(could_end, 1), axis=1)[:, :horizon]
-        known: Float64 = np.concatenate([np.ones_like(events, np.float64), goes_on], axis=1)
-        left = np.concatenate([events, (could_end - ended)[:, :horizon]], axis=1)
+        known: Float64 = np.concatenate([np.ones_like(number, np.float64), goes_on], axis=1)
+        left = np.concatenate([number, (could_end - ended)[:, :horizon]], axis=1)
         tell = (known >= _SHARE) | (left >= _MANY)
         found = np.zeros_like(known)
         np.divide(1.0, known, out=found, where=np.logical_and.accumulate(tell, axis=1))

@@ -136,8 +136,8 @@ def gather_evidence(
     from ostinato.forecast.kernels.ground_truth import level_sums
 
     known, covered = np.zeros(len(latest)), np.zeros(len(latest))
-    events = (read_only(states), *truth.arrays(), read_only(hits))
-    level_sums(*(read_only(earliest), read_only(latest), *events, read_only(truth.weights(horizon)), known, covered))
+    events = truth.scored(states, truth.weights(horizon))
+    level_sums(events, read_only(earliest), read_only(latest), read_only(hits), known, covered)
     some = latest[0][states] > 0
     made = truth.times[some].sum() if len(truth.times) else np.count_nonzero(some)
     return Evidence(promised, float(made), known, covered, float(truth.completions))

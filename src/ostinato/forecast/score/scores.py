@@ -175,8 +175,8 @@ def count_outcomes_by_band(
     _check_lengths(states, truth)
     weights = truth.weights(within) if weights is None else weights
     positives, negatives = np.zeros((len(probability), count)), np.zeros((len(probability), count))
-    within_bands = (_ALL if bands is None else read_only(bands), within, read_only(weights))
-    tally(*(read_only(states), *truth.arrays(), *within_bands, positives, negatives))
+    within_bands = _ALL if bands is None else read_only(bands)
+    tally(truth.scored(states, weights), within_bands, within, positives, negatives)
     found = []
     for band in range(count):
         some = np.flatnonzero(positives[:, band] + negatives[:, band])
@@ -231,9 +231,9 @@ def interval_scores(
     _check_lengths(states, truth)
     weights = truth.weights(horizon) if weights is None else weights
     sums = np.zeros(kernels.SUMS)
-    events = (read_only(states), *truth.arrays(), read_only(weights))
+    intervals = read_only(forecasts.earliest), read_only(forecasts.latest)
     price = 2 / max(1 - threshold, 1e-9)
-    kernels.interval_sums(*(read_only(forecasts.earliest), read_only(forecasts.latest), *events, price, sums))
+    kernels.interval_sums(truth.scored(states, weights), *intervals, price, sums)
     made, known = float(sums[kernels.FORECASTS]), float(sums[kernels.KNOWN])
     return IntervalScores(
         coverage=_ratio(sums[kernels.COVERED], known),
