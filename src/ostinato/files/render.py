@@ -57,6 +57,11 @@ def _texts(column: pa.Array) -> pa.Array:
         return pc.if_else(column.is_valid(), rows, pa.scalar(None, TEXT))
     if types.is_timestamp(kind) and (moments := _moments(column)) is not None:
         return moments
+    if types.is_timestamp(kind):
+        column = column.cast(pa.timestamp("us", kind.tz), safe=False)  # Python has no nanoseconds
+    if types.is_duration(kind):
+        ticks = column.view(pa.int64()).cast(pa.float64(), safe=False)
+        return _floats(pc.divide(ticks, float(_PER_SECOND[kind.unit])))
     if isinstance(kind, pa.BaseExtensionType) and not isinstance(kind, pa.UuidType):
         return _texts(column.storage)
     return pa.array([_json(value) for value in column.to_pylist()], TEXT)

@@ -29,9 +29,11 @@ def terminal_table(rows: pa.Table, *, limit: int = SHOWN) -> Table:
 
 
 def _without_nanoseconds(kind: pa.DataType) -> pa.DataType:
-    """The type without nanoseconds, which Python's datetime does not have."""
+    """The type without nanoseconds, which Python's datetime and timedelta do not have."""
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
         return pa.timestamp("us", tz=kind.tz)
+    if pa.types.is_duration(kind) and kind.unit == "ns":
+        return pa.duration("us")
     if pa.types.is_list(kind):
         return pa.list_(_without_nanoseconds(kind.value_type))
     if pa.types.is_struct(kind):

@@ -111,6 +111,7 @@ def test_nested_values(values: list[Any], start: int) -> None:
         (pa.array([date(2026, 1, 1), None], pa.date64()), ["2026-01-01", None]),
         (pa.array([time(10, 0, 1), None]), ["10:00:01", None]),
         (pa.array([timedelta(seconds=2.5), None]), [2.5, None]),
+        (pa.array([1, 3_000_000_001, -86_400_000_000_000], pa.duration("ns")), [1e-9, 3.000000001, -86400.0]),
         (pa.array([Decimal("1.50"), Decimal("3.00"), None]), [1.5, 3, None]),
         (pa.array([b"\x00\xff", None]), [base64.b64encode(b"\x00\xff").decode(), None]),
         (pa.array([[("k", 1)], None], pa.map_(pa.string(), pa.int64())), [[["k", 1]], None]),

@@ -43,6 +43,7 @@ def test_nanoseconds_are_rounded_away_wherever_they_are() -> None:
         {"at": moment, "x": pa.StructArray.from_arrays([moment], ["ts"]), "y": pa.array([[1]], pa.list_(kind))}
     )
     assert "2026-07-02 13:46:40Z" in printed(terminal_table(rows))
+    assert "0:01:30 " in printed(terminal_table(pa.table({"long": pa.array([90_000_000_001], pa.duration("ns"))})))
 
 
 def test_data_can_neither_style_nor_steer_the_terminal() -> None:
