@@ -155,12 +155,14 @@ class ArrayStruct:
 
     def __init__(self, **fields: Any) -> None:
         """All fields, by name."""
-        missing, unknown = sorted(self.PLACED.keys() - fields.keys()), sorted(fields.keys() - self.PLACED.keys())
-        if missing or unknown:
+        placed = self.PLACED
+        if fields.keys() != placed.keys():
+            missing, unknown = sorted(placed.keys() - fields.keys()), sorted(fields.keys() - placed.keys())
             raise TypeError(f"{type(self).__name__}: missing fields: {missing}, unknown fields: {unknown}")
         words = word_array("q", bytes(8 * self.SIZE))
-        self.__dict__.update(words=words, address=words.buffer_info()[0])
-        self.update(**fields)
+        for name, value in fields.items():
+            placed[name].write(value, words)
+        self.__dict__.update(fields, words=words, address=words.buffer_info()[0])
 
     def update(self, **fields: Any) -> None:
         """Set some fields, by name."""

@@ -16,10 +16,13 @@ EXTENSIONS = (".gz", ".bz2", ".zst")
 LONGEST_MARK = 4
 _KINDS = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}  # neither XML nor JSON begins so
 _OTHERS = {b"\xfd7zX": "an xz file", b"PK\x03\x04": "a zip archive"}
+_ALL_MARKS = (*_KINDS, *_OTHERS)
 
 
 def detect_compression(head: bytes, source: str | None) -> str | None:
     """How a document that begins so is compressed, as Arrow calls it; None if it is not."""
+    if not head.startswith(_ALL_MARKS):
+        return None
     for mark, what in _OTHERS.items():
         if head.startswith(mark):
             raise DataError(f"is {what}", source=source, fix=f"unpack it; {', '.join(EXTENSIONS)} are read as they are")

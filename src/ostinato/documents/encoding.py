@@ -21,6 +21,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _UNMARKED = ((b"<\0\0\0", "utf-32-le"), (b"\0\0\0<", "utf-32-be"), (b"<\0", "utf-16-le"), (b"\0<", "utf-16-be"))
+_TELLING = (b"<?xml", *(start for start, _ in _MARKS + _UNMARKED))  # only then is there more to know
 _S = rb"[ \t\r\n]"
 _NAMED = re.compile(
     rb"<\?xml" + _S + rb"+version" + _S + rb"*=" + _S + rb"*(?:'[^']*'|\"[^\"]*\")" + _S + rb"+encoding" + _S + rb"*="
@@ -36,6 +37,8 @@ DECLARATION = re.compile(
 def to_utf8(reader: ByteReader, encoding: str | None, source: str | None) -> ByteReader:
     """The same document in UTF-8, without a byte order mark."""
     head = _declaration_head(reader)
+    if encoding is None and not head.startswith(_TELLING):
+        return HeadedReader(head, reader)
     mark, marked = next(((mark, name) for mark, name in _MARKS if head.startswith(mark)), (b"", None))
     found = _NAMED.match(head, len(mark))
     declared = (found[1] or found[2] or b"").decode("latin-1") if found else None

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ostinato.documents.kernels.names import (
-    FREE,
+    ENTRY,
+    FIRST,
+    HANDED_ON,
     LONGEST,
     MISSING,
     NAMES,
     NAMES_STATE,
+    SEED,
     SHIFT,
+    SIZE,
     WANTED,
     WORDS,
+    NameArrays,
     intern,
     refill,
 )
@@ -23,7 +30,8 @@ from ostinato.documents.kernels.utf8 import PAD
 from ostinato.documents.tokens import Names
 from ostinato.errors import Limit, LimitError, Message
 
-_SEEDS = np.array([secrets.randbits(64) | 1, secrets.randbits(64) | 1], np.uint64)  # others in every process
+# Others in every process.
+_SEEDS = np.array([secrets.randbits(64) | 1, secrets.randbits(64) | 1], np.uint64).view(np.int64)
 _FIRST_BITS = 10
 
 
@@ -44,35 +52,28 @@ class NameTable(Names):
         self.most, self.longest = most, longest
         self.texts: list[bytes] = []
         self._bits = _FIRST_BITS
-        self.state = np.zeros(NAMES_STATE, np.int64)
-        self.state[LONGEST] = longest
-        self.state[WANTED] = wanted is None
-        self.words = np.zeros(4 << self._bits, np.uint64)
-        self.first, self.seen = np.zeros(0, np.int64), np.zeros(0, np.int64)
-        self.sizes, self.wanted = np.zeros(0, np.int32), np.zeros(0, np.uint8)
-        self._make()
+        state = np.zeros(NAMES_STATE, np.int64)
+        state[SHIFT], state[WANTED], state[LONGEST] = 64 - self._bits, wanted is None, longest
+        state[SEED:] = _SEEDS
+        self.arrays = NameArrays(
+            table=np.zeros(2 << self._bits, np.uint64),
+            letters=np.zeros(4 << self._bits, np.uint64),
+            entries=np.zeros(ENTRY * min(1 << self._bits - 1, most), np.int64),
+            state=state,
+        )
         for name in first:
             self.id_of(name)
         for name in wanted or ():
-            self.wanted[self.id_of(name)] = 1
+            self.arrays.entries[ENTRY * self.id_of(name) + HANDED_ON] = 1
 
-    def _make(self) -> None:
-        """Arrays for 2^bits slots, half of which may be taken."""
-        known = int(self.state[NAMES])
-        capacity = min(1 << self._bits - 1, self.most)
-        self.state[SHIFT] = 64 - self._bits
-        self.table = np.full(2 << self._bits, FREE, np.uint64)
-        first, sizes = np.zeros(capacity, np.int64), np.zeros(capacity, np.int32)
-        seen, wanted = np.full(capacity, -1, np.int64), np.zeros(capacity, np.uint8)
-        first[:known], sizes[:known] = self.first[:known], self.sizes[:known]
-        seen[:known], wanted[:known] = self.seen[:known], self.wanted[:known]
-        self.first, self.sizes, self.seen, self.wanted = first, sizes, seen, wanted
-        self.seeds = _SEEDS
-        refill(self.table, self.words, first, sizes, wanted, self.seeds, self.state)
+    @property
+    def capacity(self) -> int:
+        """How many names there is room for."""
+        return self.arrays.entries.size // ENTRY
 
     @property
     def full(self) -> bool:
-        return bool(self.state[NAMES] >= self.most)
+        return bool(self.arrays.state[NAMES] >= self.most)
 
     def grow(self) -> None:
         """Room for more names, and for one of the longest."""
@@ -83,28 +84,49 @@ class NameTable(Names):
                 reason="there are too many different names of elements and attributes",
                 fix=Message("raise the limit, ", Limit("names", "XSeqLimits"), ", if the document is meant to be so"),
             )
-        if self.state[NAMES] >= self.sizes.size:
-            self._bits += 1
-            self._make()
+        state, letters = self.arrays.state, self.arrays.letters
+        if state[NAMES] >= self.capacity:
+            self._widen()
         longest = self.longest // 8 + 2
-        if self.words.size - self.state[WORDS] < longest:
-            words = np.zeros(2 * self.words.size + longest, np.uint64)
-            words[: self.words.size] = self.words
-            self.words = words
+        if letters.size - state[WORDS] < longest:
+            self.arrays.letters = _extended(letters, 2 * letters.size + longest)
+
+    def _widen(self) -> None:
+        """Twice as many slots, half of which may be taken."""
+        self._bits += 1
+        arrays, capacity = self.arrays, min(1 << self._bits - 1, self.most)
+        arrays.state[SHIFT] = 64 - self._bits
+        arrays.table = np.zeros(2 << self._bits, np.uint64)
+        arrays.entries = _extended(arrays.entries, ENTRY * capacity)
+        refill(arrays)
 
     def id_of(self, name: bytes) -> int:
         """The number of a name; it gets the next one if it is new."""
         padded = np.frombuffer(name + bytes(PAD), np.uint8)
         while True:
-            found = intern(
-                padded, len(name), self.table, self.words, self.first, self.sizes, self.wanted, self.seeds, self.state
-            )
+            found = intern(self.arrays, padded, len(name))
             if found != MISSING:
-                self.sync()
+                if found == len(self.texts):
+                    self.texts.append(name)
+                elif found > len(self.texts):
+                    self.sync()
                 return int(found)
             self.grow()
 
     def sync(self) -> None:
-        for number in range(len(self.texts), int(self.state[NAMES])):
-            word, size = int(self.first[number]), int(self.sizes[number])
-            self.texts.append(self.words[word : word + (size + 7) // 8].tobytes()[:size])
+        arrays, known = self.arrays, len(self.texts)
+        count = int(arrays.state[NAMES])
+        if known == count:
+            return
+        entries = arrays.entries[ENTRY * known : ENTRY * count]
+        firsts, sizes = entries[FIRST::ENTRY].tolist(), entries[SIZE::ENTRY].tolist()
+        letters = arrays.letters[firsts[0] : int(arrays.state[WORDS])].tobytes()
+        for word, size in zip(firsts, sizes, strict=True):
+            at = 8 * (word - firsts[0])
+            self.texts.append(letters[at : at + size])
+
+
+def _extended(values: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
+    longer = np.zeros(size, values.dtype)
+    longer[: values.size] = values
+    return longer

@@ -24,7 +24,7 @@ from ostinato.documents.chunked_source import ChunkedSource, SourceLimits
 from ostinato.documents.json.kernels import state as st
 from ostinato.documents.json.kernels.attributes_first import hoist
 from ostinato.documents.json.kernels.lines import count_characters, count_lines, line_end, line_start
-from ostinato.documents.json.kernels.scan import scan
+from ostinato.documents.json.kernels.scan import scan_tokens
 from ostinato.documents.json.messages import explain_fault
 from ostinato.documents.text_buffer import TextBuffer
 from ostinato.documents.tokens import CLOSE, OPEN, Tokens
@@ -33,7 +33,6 @@ from ostinato.errors import DataError, LimitError, OstinatoError
 _UNKNOWN, _TRAILING = -1, -2  # before the first value, and after the array at the root
 _MOST_BAD_LINES = 20  # bad lines that are kept; the others are only counted
 _BLANKS = b" \t\r\n"
-_TokenArrays = tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,16 +85,25 @@ class JsonSource(ChunkedSource[JsonLimits]):
         )  # fmt: skip
         self.skipped = 0
         self.bad_lines: list[BadLine] = []
-        self._lines, self._texts, self._skips = lines, text, on_error == "skip"
-        self._root, self._record, self._item = (self.names.id_of(each.encode()) for each in (root, record, "item"))
+        self._lines, self._skips = lines, on_error == "skip"
+        self._root, self._record = self.names.id_of(root.encode()), self.names.id_of(record.encode())
+        item = self._record if record == "item" else self.names.id_of(b"item")
         self._mode = _UNKNOWN
         self._finished = False
         self._state = np.zeros(st.STATE_SIZE, np.int64)
-        self._frames = np.zeros(64 * st.FRAME_SIZE, np.int64)
-        self._log = np.zeros(256, np.int64)
-        self._arrays = _token_arrays(4096)
-        self._others = _token_arrays(0)  # where attributes come to their places
-        self._after = np.full(2 * self.names.sizes.size, -1, np.int32)
+        self._state[st.ITEM], self._state[st.MAX_DEPTH], self._state[st.TEXTS] = item, self.limits.depth, text
+        self._scan = st.JsonScan(
+            data=self._buffer.data,
+            stop=0,
+            state=self._state,
+            frames=np.zeros(64 * st.FRAME_SIZE, np.int64),
+            log=np.zeros(256, np.int64),
+            kind=np.empty(4096, np.uint8),
+            spans=np.empty((3, 4096), np.int32),
+            after=np.zeros(2 * self.names.capacity, np.int32),
+            names=self.names.arrays,
+        )
+        self._others: tuple[NDArray[np.uint8], NDArray[np.int32]] | None = None  # where attributes come to their places
 
     def _next(self) -> Tokens | None:
         self._state[st.COUNT] = self._state[st.LATE] = 0
@@ -149,10 +157,15 @@ class JsonSource(ChunkedSource[JsonLimits]):
             if self._mode == st.ITEMS:
                 self._put(OPEN, at, at + 1)
                 state[st.AT] += 1
-        self._frames[: st.F_ITEM + 1] = st.NOTHING, self._root, self._root if self._mode == st.WHOLE else self._record
+        state[st.MODE] = self._mode
+        self._scan.frames[: st.F_ITEM + 1] = (
+            st.NOTHING,
+            self._root,
+            self._root if self._mode == st.WHOLE else self._record,
+        )
 
     def _scan_lines(self, stop: int) -> None:
-        while self._scan(stop) == st.FAULT:
+        while self._run(stop) == st.FAULT:
             self._skip_line(stop)
         if self._buffer.at_end:
             self._put(CLOSE, stop, stop)
@@ -160,7 +173,7 @@ class JsonSource(ChunkedSource[JsonLimits]):
 
     def _scan_items(self) -> None:
         state, buffer = self._state, self._buffer
-        status = self._scan(buffer.filled)
+        status = self._run(buffer.filled)
         if status == st.CLOSED:
             self._put(CLOSE, int(state[st.AT]) - 1, int(state[st.AT]))
             self._mode = _TRAILING
@@ -175,8 +188,10 @@ class JsonSource(ChunkedSource[JsonLimits]):
             self._go_back()
 
     def _scan_whole(self) -> None:
-        self._arrays = _token_arrays(max(4096, self._buffer.filled // 10))
-        status = self._scan(self._buffer.filled)
+        tokens = self._buffer.filled // 10
+        if tokens > self._scan.kind.size:
+            self._scan.update(kind=np.empty(tokens, np.uint8), spans=np.empty((3, tokens), np.int32))
+        status = self._run(self._buffer.filled)
         if status != st.DONE:
             self._state[st.COUNT] = 0
             raise self._fault() if status == st.FAULT else self._wrong(st.EMPTY, self._buffer.filled)
@@ -191,25 +206,21 @@ class JsonSource(ChunkedSource[JsonLimits]):
 
     # --- the scanner
 
-    def _scan(self, stop: int) -> int:
+    def _run(self, stop: int) -> int:
         """Scan up to `stop`, growing what is too small."""
+        scan = self._scan
+        scan.update(data=self._buffer.data, stop=stop)
         while True:
-            names = self.names
-            status = scan(
-                self._buffer.data, stop, self._mode, self._item, self.limits.depth, self._texts, self._state,
-                self._frames, self._log, *self._arrays, names.table, names.words, names.first, names.sizes,
-                names.wanted, names.seeds, names.state, names.seen, self._after,
-            )  # fmt: skip
+            status = scan_tokens(scan)
             if status == st.TOKENS:
-                kind, name, start, end = self._arrays
-                self._arrays = _grown(kind), _grown(name), _grown(start), _grown(end)
+                scan.update(kind=_grown(scan.kind), spans=_grown(scan.spans))
             elif status == st.FRAMES:
-                self._frames = _grown(self._frames)
+                scan.frames = _grown(scan.frames)
             elif status == st.LOG:
-                self._log = _grown(self._log)
+                scan.log = _grown(scan.log)
             elif status == st.NAMES:
-                self._grow_names(names, "the document has too many different keys")
-                self._after = np.full(2 * names.sizes.size, -1, np.int32)  # guesses are soon made again
+                self._grow_names(self.names, "the document has too many different keys")
+                scan.after = np.zeros(2 * self.names.capacity, np.int32)  # guesses are soon made again
             else:
                 return int(status)
 
@@ -227,22 +238,23 @@ class JsonSource(ChunkedSource[JsonLimits]):
     def _put(self, kind: int, start: int, end: int) -> None:
         """Add a token of the root element."""
         count = int(self._state[st.COUNT])
-        kinds, names, starts, ends = self._arrays
-        kinds[count], names[count], starts[count], ends[count] = kind, self._root, start, end
+        self._scan.kind[count], self._scan.spans[:, count] = kind, (self._root, start, end)
         self._state[st.COUNT] += 1
 
     def _tokens(self) -> Tokens:
         self.names.sync()
         count = int(self._state[st.COUNT])
+        scan = self._scan
         if self._state[st.LATE]:
-            if self._others[0].size < count:
-                self._others = _token_arrays(self._arrays[0].size)
-            places = np.empty(self._frames.size // st.FRAME_SIZE + 2, np.int64)
-            hoist(count, places, *self._arrays, *self._others)
-            self._arrays, self._others = self._others, self._arrays
-        kind, name, start, end = self._arrays
-        used = int(self._state[st.AT])
-        return Tokens(self._buffer.data, kind[:count], name[:count], start[:count], end[:count], used)
+            if self._others is None or self._others[0].size < count:
+                self._others = np.empty_like(scan.kind), np.empty_like(scan.spans)
+            places = np.empty(scan.frames.size // st.FRAME_SIZE + 2, np.int64)
+            hoist(count, places, scan.kind, scan.spans, *self._others)
+            kind, spans = self._others
+            self._others = scan.kind, scan.spans
+            scan.update(kind=kind, spans=spans)
+        name, start, end = scan.spans[:, :count]
+        return Tokens(self._buffer.data, scan.kind[:count], name, start, end, int(self._state[st.AT]))
 
     # --- what is wrong
 
@@ -289,11 +301,8 @@ def _blanks(buffer: TextBuffer, at: int) -> int:
     return len(rest) - len(rest.lstrip(_BLANKS))
 
 
-def _token_arrays(size: int) -> _TokenArrays:
-    return np.empty(size, np.uint8), np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
-
-
 def _grown(array: Any) -> Any:
-    grown = np.empty(2 * array.size, array.dtype)
-    grown[: array.size] = array
+    """Twice as long, along its last dimension."""
+    grown = np.empty((*array.shape[:-1], 2 * array.shape[-1]), array.dtype)
+    grown[..., : array.shape[-1]] = array
     return grown

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ostinato.documents.kernels.names import bad_name
-from ostinato.documents.kernels.utf8 import PAD
+from ostinato.documents.kernels.utf8 import PAD, name_fault
 from ostinato.documents.names import NameTable
 from ostinato.documents.tokens import ATTR, OPEN
 from ostinato.documents.xml.kernels.namespaces import (
@@ -24,9 +22,11 @@ from ostinato.documents.xml.kernels.namespaces import (
     SCOPE,
     SINCE,
     TWICE,
+    ResolvedNames,
     resolve,
 )
 from ostinato.documents.xml.kernels.namespaces import DEPTH as OPENED
+from ostinato.documents.xml.kernels.state import NAME, START, XmlScan
 from ostinato.documents.xml.messages import Fault
 from ostinato.errors import QueryError
 
@@ -54,7 +54,7 @@ class Namespaces:
     A name in none is `local`; only elements are `{}local` if "" is one of `prefixes`.
     """
 
-    def __init__(self, prefixes: Mapping[str, str], written: NameTable, names: NameTable) -> None:
+    def __init__(self, prefixes: Mapping[str, str], written: NameTable, names: NameTable, tokens: XmlScan) -> None:
         for prefix, uri in prefixes.items():
             if not uri and prefix:
                 raise QueryError(f"the prefix `{prefix}` stands for no namespace", fix="give the namespace's name")
@@ -63,72 +63,74 @@ class Namespaces:
         self._prefixes = {uri.encode(): prefix.encode() for prefix, uri in reversed(list(prefixes.items())) if prefix}
         self._prefixes.setdefault(_XML, b"xml")
         self._plain = prefixes.get("", "").encode()
-        self._state = np.zeros(NAMESPACES_STATE, np.int64)
+        none = np.zeros(0, np.int64)
+        self._tokens, self._state = tokens, np.zeros(NAMESPACES_STATE, np.int64)
+        self._arrays = ResolvedNames(
+            tokens=tokens,
+            names=names.arrays,
+            state=self._state,
+            declares=np.zeros(0, np.uint8),
+            elements=none,
+            attributes=none,
+            seen=none,
+        )
         self._scopes: dict[tuple[int, frozenset[tuple[bytes, bytes]]], _Scope] = {}
         self._made = self._known = 0
         self._uris: dict[bytes, list[bytes]] = {b"xml": [_XML], b"": [b""]}  # of each prefix, the innermost last
         self._outer: list[tuple[_Scope, int]] = []
         self._scope = self._scope_of(-1, {})
         self._enter(self._scope, -1)
-        self._declares = np.zeros(0, np.uint8)
-        self._elements = self._attributes = self._seen = np.zeros(0, np.int64)
 
-    def apply(
-        self,
-        buffer: NDArray[np.uint8],
-        count: int,
-        kind: NDArray[np.uint8],
-        name: NDArray[np.int32],
-        start: NDArray[np.int32],
-        stop: NDArray[np.int32],
-    ) -> tuple[int, Fault | None]:
+    def apply(self, count: int) -> tuple[int, Fault | None]:
         """Rename the first `count` tokens in place; how many are left, and what is wrong after them."""
         self._grow()
         state = self._state
         state[NEXT] = state[PUT] = 0
         while True:
-            status = resolve(
-                count, kind, name, start, stop, state, self._declares, self._elements, self._attributes, self._seen,
-                self._names.wanted,
-            )  # fmt: skip
+            status = resolve(self._arrays, count)
             at = int(state[NEXT])
             try:
                 if status == DONE:
                     return int(state[PUT]), None
                 if status == DECLARES:
-                    self._declare(buffer, at, kind, name, start, stop)
+                    self._declare(at)
                 elif status == ENDS:
                     for prefix in self._scope.declared:
                         self._uris[prefix].pop()
                     self._enter(*self._outer.pop())
                 elif status in (ELEMENT, ATTRIBUTE):
-                    self._meet(int(name[at]), element=status == ELEMENT)
+                    self._meet(int(self._tokens.spans[NAME, at]), element=status == ELEMENT)
                 elif status == TWICE:
                     raise _Wrong("the element has an attribute twice, under two prefixes of one namespace")
             except _Wrong as error:
-                while kind[at] != OPEN:  # what was put in place of earlier tokens never reaches the tag at hand
+                while (
+                    self._tokens.kind[at] != OPEN
+                ):  # what was put in place of earlier tokens never reaches the tag at hand
                     at -= 1
-                return int(state[PUT]), Fault(int(start[at]), str(error))
+                return int(state[PUT]), Fault(int(self._tokens.spans[START, at]), str(error))
 
     def _grow(self) -> None:
         """The arrays have a place for every name as written."""
         self._written.sync()
-        known, room = self._declares.size, self._written.sizes.size
+        arrays, known, room = self._arrays, self._arrays.declares.size, self._written.capacity
         if known < room:
-            self._declares = np.concatenate([self._declares, np.zeros(room - known, np.uint8)])
             none = np.full(2 * (room - known), -1, np.int64)
-            self._elements = np.concatenate([self._elements, none])
-            self._attributes = np.concatenate([self._attributes, none])
+            arrays.update(
+                declares=np.concatenate([arrays.declares, np.zeros(room - known, np.uint8)]),
+                elements=np.concatenate([arrays.elements, none]),
+                attributes=np.concatenate([arrays.attributes, none]),
+            )
         for number in range(self._known, len(self._written.texts)):
             text = self._written.texts[number]
-            self._declares[number] = text == b"xmlns" or text.startswith(b"xmlns:")
+            arrays.declares[number] = text == b"xmlns" or text.startswith(b"xmlns:")
         self._known = len(self._written.texts)
         self._grow_seen()
 
     def _grow_seen(self) -> None:
-        missing = self._names.sizes.size - self._seen.size
+        seen = self._arrays.seen
+        missing = self._names.capacity - seen.size
         if missing > 0:
-            self._seen = np.concatenate([self._seen, np.full(missing, -1, np.int64)])
+            self._arrays.seen = np.concatenate([seen, np.full(missing, -1, np.int64)])
 
     def _scope_of(self, outer: int, declared: dict[bytes, bytes]) -> _Scope:
         key = outer, frozenset(declared.items())
@@ -144,22 +146,15 @@ class Namespaces:
         self._scope = scope
         self._state[SCOPE], self._state[SINCE] = scope.number, since
 
-    def _declare(
-        self,
-        buffer: NDArray[np.uint8],
-        at: int,
-        kind: NDArray[np.uint8],
-        name: NDArray[np.int32],
-        start: NDArray[np.int32],
-        stop: NDArray[np.int32],
-    ) -> None:
+    def _declare(self, at: int) -> None:
         """Enter the scope of the tag at `at`."""
-        declared: dict[bytes, bytes] = {}
+        tokens, declared = self._tokens, dict[bytes, bytes]()
         place = at + 1
-        while place < kind.size and kind[place] == ATTR:
-            text = self._written.texts[name[place]]
-            if self._declares[name[place]]:
-                prefix, uri = text[6:], buffer[start[place] : stop[place]].tobytes()
+        while place < tokens.kind.size and tokens.kind[place] == ATTR:
+            name, start, stop = tokens.spans[:, place].tolist()
+            text = self._written.texts[name]
+            if self._arrays.declares[name]:
+                prefix, uri = text[6:], tokens.buffer[start:stop].tobytes()
                 self._check(prefix, uri, text)
                 declared[prefix] = uri
             place += 1
@@ -184,7 +179,7 @@ class Namespaces:
         if number is None:
             number = known[written] = self._names.id_of(self._named(self._written.texts[written], element=element))
             self._grow_seen()
-        places = self._elements if element else self._attributes
+        places = self._arrays.elements if element else self._arrays.attributes
         places[2 * written], places[2 * written + 1] = self._scope.number, number
 
     def _named(self, text: bytes, *, element: bool) -> bytes:
@@ -211,4 +206,4 @@ class Namespaces:
 def _starts(local: bytes) -> bool:
     """Whether what follows a prefix could be a name by itself."""
     padded = np.frombuffer(local + bytes(PAD), np.uint8)
-    return int(bad_name(padded, len(local))) < 0
+    return int(name_fault(padded, 0, len(local))) < 0

@@ -14,10 +14,12 @@ from ostinato.documents.chunked_source import ChunkedSource, SourceLimits
 from ostinato.documents.encoding import DECLARATION
 from ostinato.documents.names import NameTable
 from ostinato.documents.tokens import Tokens
+from ostinato.documents.xml.kernels.doctype import skip_doctype
 from ostinato.documents.xml.kernels.lines import count_lines
-from ostinato.documents.xml.kernels.scan import scan
+from ostinato.documents.xml.kernels.scan import scan_tokens
 from ostinato.documents.xml.kernels.state import (
     AT,
+    AT_DOCTYPE,
     COUNT,
     DEPTH,
     DOCTYPE,
@@ -31,6 +33,7 @@ from ostinato.documents.xml.kernels.state import (
     NEEDS_STACK,
     NO_ROOT,
     OUT,
+    PASSED,
     REFUSED,
     ROOT,
     SKIPPED,
@@ -38,6 +41,7 @@ from ostinato.documents.xml.kernels.state import (
     TEXTS,
     WHERE,
     WRONG,
+    XmlScan,
 )  # fmt: skip
 from ostinato.documents.xml.messages import explain_fault, explain_truncation
 from ostinato.documents.xml.namespaces import Namespaces
@@ -87,16 +91,21 @@ class XmlSource(ChunkedSource[XmlLimits]):
         self._namespaces: Namespaces | None = None
         if namespaces is not None:
             self._written = NameTable(most=self.limits.names, longest=self.limits.name)
-            self._namespaces = Namespaces(namespaces, self._written, self.names)
         self._state = np.zeros(STATE_SIZE, np.int64)
         self._state[DOCTYPE] = SKIPPED if doctype == "skip" else REFUSED
         self._state[TEXTS], self._state[MOST] = text, self.limits.attributes
-        self._stack = np.zeros(min(64, self.limits.depth), np.int32)
-        self._allocate(max(1 << 10, min(self._chunk // 4, 1 << 20)))
-
-    def _allocate(self, tokens: int) -> None:
-        self._kind = np.zeros(tokens, np.uint8)
-        self._named, self._from, self._to = (np.zeros(tokens, np.int32) for _ in range(3))
+        tokens = max(1 << 10, min(self._chunk // 4, 1 << 20))
+        self._scan = XmlScan(
+            buffer=self._buffer.data,
+            filled=0,
+            state=self._state,
+            stack=np.zeros(min(64, self.limits.depth), np.int32),
+            names=self._written.arrays,
+            kind=np.zeros(tokens, np.uint8),
+            spans=np.zeros((3, tokens), np.int32),
+        )
+        if namespaces is not None:
+            self._namespaces = Namespaces(namespaces, self._written, self.names, self._scan)
 
     def _next(self) -> Tokens | None:
         state = self._state
@@ -104,7 +113,8 @@ class XmlSource(ChunkedSource[XmlLimits]):
         while True:
             status = self._run()
             if status == FULL and not state[COUNT]:
-                self._allocate(2 * self._kind.size)
+                more = 2 * self._scan.kind.size
+                self._scan.update(kind=np.zeros(more, np.uint8), spans=np.zeros((3, more), np.int32))
             elif status == NEEDS_NAMES:
                 self._grow_names(self._written, "there are too many different names")
             elif status == NEEDS_STACK:
@@ -123,26 +133,25 @@ class XmlSource(ChunkedSource[XmlLimits]):
         self._state[COUNT], self._state[OUT] = 0, self._buffer.room
 
     def _run(self) -> int:
-        names = self._written
-        status: int = scan(
-            self._buffer.data, self._buffer.filled, self._state, self._kind, self._named, self._from, self._to,
-            self._stack, names.seen, names.table, names.words, names.first, names.sizes, names.wanted, names.seeds,
-            names.state,
-        )  # fmt: skip
+        self._scan.update(buffer=self._buffer.data, filled=self._buffer.filled)
+        status: int = scan_tokens(self._scan)
+        while status == AT_DOCTYPE:
+            status = skip_doctype(self._scan)
+            if status == PASSED:
+                status = scan_tokens(self._scan)
         return status
 
     def _tokens(self) -> Tokens:
-        count = int(self._state[COUNT])
+        count, found = int(self._state[COUNT]), self._scan
         if self._namespaces is not None:
-            arrays = self._kind, self._named, self._from, self._to
-            count, fault = self._namespaces.apply(self._buffer.data, count, *arrays)
+            count, fault = self._namespaces.apply(count)
             if fault is not None:
                 self._failure = self._error(*fault)
                 if not count:
                     raise self._failure
         self.names.sync()
-        arrays = self._kind[:count], self._named[:count], self._from[:count], self._to[:count]
-        return Tokens(self._buffer.data, *arrays, self._at)
+        name, start, stop = found.spans[:, :count]
+        return Tokens(self._buffer.data, found.kind[:count], name, start, stop, self._at)
 
     def _more(self) -> bool:
         """More bytes, after those that no token was made of; False at the end of a document that is whole.
@@ -161,11 +170,12 @@ class XmlSource(ChunkedSource[XmlLimits]):
         raise self._error(*explain_truncation(self._text, self._at, depth, self._opened()))
 
     def _deepen(self) -> None:
-        if self._stack.size >= self.limits.depth:
+        stack = self._scan.stack
+        if stack.size >= self.limits.depth:
             raise self._limit("depth", "elements stand too deep in one another", self._at)
-        deeper = np.zeros(min(2 * self._stack.size, self.limits.depth), np.int32)
-        deeper[: self._stack.size] = self._stack
-        self._stack = deeper
+        deeper = np.zeros(min(2 * stack.size, self.limits.depth), np.int32)
+        deeper[: stack.size] = stack
+        self._scan.stack = deeper
 
     def _begin(self) -> None:
         """Go behind the XML declaration."""
@@ -192,7 +202,7 @@ class XmlSource(ChunkedSource[XmlLimits]):
     def _opened(self) -> bytes | None:
         """The name of the innermost open element."""
         self._written.sync()
-        return self._written.texts[self._stack[self._state[DEPTH] - 1]] if self._state[DEPTH] else None
+        return self._written.texts[self._scan.stack[self._state[DEPTH] - 1]] if self._state[DEPTH] else None
 
     def _explained(self) -> OstinatoError:
         where, fault = int(self._state[WHERE]), int(self._state[FAULT])

@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-from numba import types
+from numba import int32, int64, uint8, void
 
-from ostinato.core.arrays import UInt8
-from ostinato.core.arrow import Ids, Ints
-from ostinato.core.jit import array, kernel, view
-from ostinato.documents.json.kernels.state import ATTR, CLOSE, OPEN
+from ostinato.core.arrays import Int32, Int64, UInt8
+from ostinato.core.jit import array, kernel, table, view
+from ostinato.documents.json.kernels.state import NAME, START, STOP
+from ostinato.documents.tokens import ATTR, CLOSE, OPEN
 
 
-@kernel(
-    types.void(
-        types.int64, array(types.int64),
-        view(types.uint8), view(types.int32), view(types.int32), view(types.int32),
-        array(types.uint8), array(types.int32), array(types.int32), array(types.int32),
-    )
-)  # fmt: skip
-def hoist(
-    count: int,
-    places: Ints,
-    kind: UInt8,
-    name: Ids,
-    start: Ids,
-    end: Ids,
-    new_kind: UInt8,
-    new_name: Ids,
-    new_start: Ids,
-    new_end: Ids,
-) -> None:
+@kernel(void(int64, array(int64), view(uint8), table(int32, constant=True), array(uint8), table(int32)))
+def hoist(count: int, places: Int64, kind: UInt8, spans: Int32, new_kind: UInt8, new_spans: Int32) -> None:
     """Tokens with every attribute directly after its OPEN.
 
     An OPEN whose attributes do not all stand there yet has minus their number as its end; places[depth] is where the
@@ -37,7 +20,7 @@ def hoist(
     depth, out = 0, 0
     places[0] = -1
     for token in range(count):
-        place, stop = out, end[token]
+        place, stop = out, spans[STOP, token]
         if kind[token] == ATTR and places[depth] >= 0:
             place = places[depth]
             places[depth] += 1
@@ -49,12 +32,8 @@ def hoist(
             if stop < 0:
                 places[depth] = out
                 out -= stop
-                stop = start[token] + 1
+                stop = spans[START, token] + 1
         elif kind[token] == CLOSE:
             depth = max(depth - 1, 0)
-        new_kind[place], new_name[place], new_start[place], new_end[place] = (
-            kind[token],
-            name[token],
-            start[token],
-            stop,
-        )
+        new_kind[place], new_spans[NAME, place] = kind[token], spans[NAME, token]
+        new_spans[START, place], new_spans[STOP, place] = spans[START, token], stop

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
+from numba import int64
 
 from ostinato.core.arrays import UInt8
-from ostinato.core.jit import kernel, view
+from ostinato.core.jit import kernel
+from ostinato.documents.kernels.utf8 import BYTES
 
-_PLACES = types.int64(view(types.uint8), types.int64, types.int64)
+_PLACES = int64(BYTES, int64, int64)
 _BLOCK = 128  # a byte counts so far
 
 

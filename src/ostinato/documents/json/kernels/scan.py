@@ -13,18 +13,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from numba import types
+from numba import int64, void
 
-from ostinato.core.arrays import UInt8
-from ostinato.core.arrow import Ids, Ints
-from ostinato.core.jit import array, kernel, view
+from ostinato.core.jit import kernel
 from ostinato.documents.json.kernels.state import (
     AFTER,
     ARRAY,
     AT,
-    ATTR,
-    CLOSE,
     CLOSED,
     CODE,
     COUNT,
@@ -46,6 +41,7 @@ from ostinato.documents.json.kernels.state import (
     FIRST_VALUE,
     FRAME_SIZE,
     FRAMES,
+    ITEM,
     ITEMS,
     ITEMS_OF,
     ITEMS_SEEN,
@@ -55,27 +51,33 @@ from ostinato.documents.json.kernels.state import (
     LOG,
     LOGGED,
     LONG_KEY,
+    MAX_DEPTH,
+    MODE,
     MORE,
+    NAME,
     NAMES,
     NO_COLON,
     NO_COMMA,
     NO_KEY,
     NO_VALUE,
     OBJECT,
-    OPEN,
     PHASE,
     RECORD,
     RECORD_AT,
     RECORD_COUNT,
     RECORD_SERIAL,
     RECORD_SPARE,
+    SCAN,
     SERIAL,
     SPARE,
-    TEXT,
+    START,
+    STOP,
+    TEXTS,
     TOKENS,
     TOO_DEEP,
     TRAILING_COMMA,
     VALUE,
+    JsonScan,
 )
 from ostinato.documents.json.kernels.text import (
     BACKSLASH,
@@ -92,74 +94,51 @@ from ostinato.documents.json.kernels.text import (
     RIGHT_BRACE,
     RIGHT_BRACKET,
     ZERO,
-    byte,
     literal_end,
     number_end,
     resolve,
     skip_blanks,
     string_end,
 )
-from ostinato.documents.kernels.names import LONGEST, MISSING, SHIFT, _long_key, add, look_up, mask_of, same_name
-from ostinato.documents.kernels.utf8 import load
-
-Words = npt.NDArray[np.uint64]
-
-_SCAN = types.int64(
-    array(types.uint8), types.int64, types.int64, types.int64, types.int64, types.boolean,
-    array(types.int64), array(types.int64), array(types.int64),
-    array(types.uint8), array(types.int32), array(types.int32), array(types.int32),
-    array(types.uint64), array(types.uint64), array(types.int64), array(types.int32), array(types.uint8),
-    view(types.uint64), array(types.int64), array(types.int64), array(types.int32),
-)  # fmt: skip
-
-
-@kernel()
-def find_name(data: Any, low: Any, high: Any, table: Any, words: Any, firsts: Any, seeds: Any, shift: Any) -> Any:
-    """The number of the name data[low:high], or MISSING."""
-    size = high - low
-    key = load(data, low) & mask_of(size) if size < 8 else _long_key(data, low, high, seeds)
-    return look_up(data, low, high, key, table, words, firsts, seeds, shift)
+from ostinato.documents.kernels.names import (
+    ENTRY,
+    HANDED_ON,
+    LONGEST,
+    MISSING,
+    SEEN,
+    SIZE,
+    add,
+    key_of,
+    look_up,
+    same_name,
+)
+from ostinato.documents.kernels.utf8 import byte
+from ostinato.documents.tokens import ATTR, CLOSE, OPEN, TEXT
 
 
-@kernel(_SCAN)
-def scan(
-    data: UInt8,
-    stop: int,
-    mode: int,
-    item_name: int,
-    max_depth: int,
-    texts: bool,
-    state: Ints,
-    frames: Ints,
-    log: Ints,
-    kind: UInt8,
-    name: Ids,
-    start: Ids,
-    end: Ids,
-    table: Words,
-    words: Words,
-    firsts: Ints,
-    sizes: Ids,
-    wanted: UInt8,
-    seeds: Words,
-    names: Ints,
-    seen: Ints,
-    after: Ids,
-) -> Any:
+@kernel(void(SCAN, int64, int64, int64, int64, int64))
+def _put(scan: JsonScan, count: Any, kind: Any, name: Any, start: Any, stop: Any) -> None:
+    place, spans = np.uint64(count), scan.spans
+    scan.kind[place], spans[NAME, place], spans[START, place], spans[STOP, place] = kind, name, start, stop
+
+
+@kernel(int64(SCAN))
+def scan_tokens(scan: JsonScan) -> Any:
     """Tokens of the records in data[state[AT] : stop]; returns why it stopped.
 
-    seen[k] is the serial number of the last object with key k; the log keeps what it was before for objects that may
-    still be open, so that a key that comes twice is found at once at any depth. after[2 k] is the key that last came
-    after key k, after[2 k + 1] the first key of an element named k.
+    The entry of a key has the serial number of the last object with it; the log keeps what it was before for objects
+    that may still be open, so that a key that comes twice is found at once at any depth.
     """
+    data, stop, state, frames, log, after = scan.data, scan.stop, scan.state, scan.frames, scan.log, scan.after
+    names, entries = scan.names, scan.names.entries
+    mode, max_depth, texts = state[MODE], state[MAX_DEPTH], state[TEXTS]
     at, count, spare, phase, depth = state[AT], state[COUNT], state[SPARE], state[PHASE], state[DEPTH]
     serial, logged, record_serial = state[SERIAL], state[LOGGED], state[RECORD_SERIAL]
     fault = state[CODE : CODE + 1]
     fault[0] = 0
     status = DONE
-    room = kind.size - 8  # one round adds at most four tokens, and the end of the root one more
+    room = scan.kind.size - 8  # one round adds at most four tokens, and the end of the root one more
     lines = mode == LINES
-    shift = np.uint64(names[SHIFT])
     # The innermost frame is held in variables.
     top = FRAME_SIZE * depth
     shape, owner, item, opened = frames[top], frames[top + F_NAME], frames[top + F_ITEM], frames[top + F_OPEN]
@@ -200,7 +179,7 @@ def scan(
         if (phase == FIRST_KEY and found == RIGHT_BRACE) or (phase == FIRST_VALUE and found == RIGHT_BRACKET):
             phase = AFTER
         elif phase != AFTER:
-            member = phase in (KEY, FIRST_KEY)
+            member = (phase == KEY) | (phase == FIRST_KEY)
             element = item
             before = at  # where to begin again when something has to grow
             if member:
@@ -208,11 +187,11 @@ def scan(
                     fault[0] = TRAILING_COMMA if found == RIGHT_BRACE else NO_KEY
                     break
                 low = at + 1
-                element = np.int64(after[guess])
+                element = np.int64(after[guess]) - 1
                 fits = False
                 if element >= 0:
-                    at = low + sizes[element]
-                    fits = same_name(data, low, sizes[element], words, firsts[element]) and byte(data, at) == QUOTE
+                    at = low + entries[np.uint64(element * ENTRY + SIZE)]
+                    fits = same_name(names, element, data, low) and byte(data, at) == QUOTE
                 if not fits:
                     at = string_end(data, low, fault)
                     high = at
@@ -222,19 +201,19 @@ def scan(
                         low = spare
                     if fault[0]:
                         break
-                    element = find_name(data, low, high, table, words, firsts, seeds, shift)
+                    element = look_up(names, key_of(names, data, low, high), data, low, high)
                     if element == MISSING:
-                        if high - low > names[LONGEST]:
+                        if high - low > names.state[LONGEST]:
                             fault[0] = LONG_KEY
                             at = before
                             break
-                        element = add(data, low, high, table, words, firsts, sizes, wanted, seeds, names)
+                        element = add(names, data, low, high)
                         if element == MISSING:
                             at = before
                             status = NAMES
                             break
                     if plain:
-                        after[guess] = element
+                        after[guess] = element + 1
                 at += 1
                 at = skip_blanks(data, at, lines)
                 found = byte(data, at)
@@ -245,7 +224,8 @@ def scan(
                 at = skip_blanks(data, at, lines)
                 found = byte(data, at)
 
-            if found in (LEFT_BRACE, LEFT_BRACKET):
+            nested = (found == LEFT_BRACE) | (found == LEFT_BRACKET)
+            if nested:
                 if depth >= max_depth:
                     fault[0] = TOO_DEEP
                     break
@@ -255,7 +235,7 @@ def scan(
                     break
 
             if member:
-                earlier = seen[element]
+                earlier = entries[np.uint64(element * ENTRY + SEEN)]
                 if earlier == own:
                     fault[0] = DUPLICATE
                     at = before
@@ -267,10 +247,10 @@ def scan(
                         break
                     log[2 * logged], log[2 * logged + 1] = element, earlier
                     logged += 1
-                seen[element] = own
+                entries[np.uint64(element * ENTRY + SEEN)] = own
                 guess = 2 * element
 
-            if found in (LEFT_BRACE, LEFT_BRACKET):
+            if nested:
                 frames[top + F_ATTRS], frames[top + F_BEHIND], frames[top + F_GUESS] = attrs, behind, guess
                 depth += 1
                 top += FRAME_SIZE
@@ -283,12 +263,12 @@ def scan(
                     shape, item = ITEMS_OF, element
                     phase = FIRST_VALUE
                 else:
-                    shape, item = ARRAY, item_name
+                    shape, item = ARRAY, state[ITEM]
                     phase = FIRST_VALUE
                 frames[top], frames[top + F_NAME], frames[top + F_ITEM] = shape, owner, item
                 frames[top + F_OPEN], frames[top + F_SERIAL], frames[top + F_LOG] = opened, own, logged
                 if shape != ITEMS_OF:
-                    kind[count], name[count], start[count], end[count] = OPEN, element, at, at + 1
+                    _put(scan, count, OPEN, element, at, at + 1)
                     count += 1
                 at += 1
                 continue
@@ -309,27 +289,27 @@ def scan(
                 at += 1
             elif found == MINUS or ZERO <= found <= NINE:
                 at = high = number_end(data, at, fault)
-            elif found in (LETTER_T, LETTER_F, LETTER_N):
+            elif (found == LETTER_T) | (found == LETTER_F) | (found == LETTER_N):
                 at = high = literal_end(data, at, fault)
             else:
                 fault[0] = TRAILING_COMMA if found == RIGHT_BRACKET and phase == VALUE else NO_VALUE
             if fault[0]:
                 break
             if member:
-                if found != LETTER_N and wanted[element]:
+                if found != LETTER_N and entries[np.uint64(element * ENTRY + HANDED_ON)]:
                     behind |= count != opened + 1 + attrs
                     attrs += 1
-                    kind[count], name[count], start[count], end[count] = ATTR, element, low, high
+                    _put(scan, count, ATTR, element, low, high)
                     count += 1
                     spare = next_spare
             else:
-                kind[count], name[count], start[count], end[count] = OPEN, element, first, first
+                _put(scan, count, OPEN, element, first, first)
                 count += 1
                 if found != LETTER_N and texts and high > low:
-                    kind[count], name[count], start[count], end[count] = TEXT, -1, low, high
+                    _put(scan, count, TEXT, -1, low, high)
                     count += 1
                     spare = next_spare
-                kind[count], name[count], start[count], end[count] = CLOSE, element, at, at
+                _put(scan, count, CLOSE, element, at, at)
                 count += 1
             phase = AFTER
             at = skip_blanks(data, at, lines)
@@ -343,13 +323,13 @@ def scan(
             at += 1
             if shape == OBJECT:
                 if behind:
-                    end[opened] = -attrs
+                    scan.spans[STOP, opened] = -attrs
                     state[LATE] = 1
                 while logged > frames[top + F_LOG]:
                     logged -= 1
-                    seen[log[2 * logged]] = log[2 * logged + 1]
+                    entries[log[2 * logged] * ENTRY + SEEN] = log[2 * logged + 1]
             if shape != ITEMS_OF:
-                kind[count], name[count], start[count], end[count] = CLOSE, owner, at - 1, at
+                _put(scan, count, CLOSE, owner, at - 1, at)
                 count += 1
             depth -= 1
             top -= FRAME_SIZE

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import boolean, int64, uint8, uint64
 
-from ostinato.core.jit import kernel
+from ostinato.core.jit import array, kernel
 from ostinato.documents.json.kernels.state import (
     BAD_ESCAPE,
     BAD_HEX,
@@ -22,7 +23,7 @@ from ostinato.documents.json.kernels.state import (
     LEADING_ZERO,
     LONE_SURROGATE,
 )
-from ostinato.documents.kernels.utf8 import load
+from ostinato.documents.kernels.utf8 import BYTES, PAIR, byte, load, put_character
 
 QUOTE, BACKSLASH, COMMA, COLON, MINUS, ZERO, NINE = 0x22, 0x5C, 0x2C, 0x3A, 0x2D, 0x30, 0x39
 LEFT_BRACKET, RIGHT_BRACKET, LEFT_BRACE, RIGHT_BRACE = 0x5B, 0x5D, 0x7B, 0x7D
@@ -37,23 +38,20 @@ _BLANKS = np.uint64(0x2020202020202020)
 _ZEROS = np.uint64(0x3030303030303030)
 _NOT_DIGITS = np.uint64(0x7676767676767676)
 _PLACES = np.uint64(0x0001020304050607)
+_ESCAPED = np.full(256, -1, np.int64)  # the character that a backslash and a letter stand for
+_ESCAPED[[QUOTE, BACKSLASH, *b"/bfnrt"]] = [QUOTE, BACKSLASH, *b"/\b\f\n\r\t"]
+FAULT = array(int64)
 _TRUE, _FALSE, _NULL = (np.frombuffer(text + b"\0", np.uint8) for text in (b"true", b"false", b"null\0"))
 
 
-@kernel()
-def byte(data: Any, at: Any) -> Any:
-    """data[at] for an offset that is never negative, which spares a test."""
-    return np.int64(data[np.uint64(at)])
-
-
-@kernel()
+@kernel(int64(uint64))
 def first(mask: Any) -> Any:
     """The place of the lowest marked byte of a mask that is not 0."""
     lowest = mask & (~mask + np.uint64(1))
     return np.int64(((lowest >> np.uint64(7)) * _PLACES) >> np.uint64(56))
 
 
-@kernel()
+@kernel(int64(BYTES, int64))
 def skip_plain(data: Any, at: Any) -> Any:
     """The first byte from `at` on that is not plain text of a string: a quote, backslash, control or non-ASCII byte."""
     while True:
@@ -68,7 +66,7 @@ def skip_plain(data: Any, at: Any) -> Any:
         at += 8
 
 
-@kernel()
+@kernel(int64(BYTES, int64))
 def skip_digits(data: Any, at: Any) -> Any:
     """The first byte from `at` on that is not a digit."""
     while True:
@@ -79,7 +77,7 @@ def skip_digits(data: Any, at: Any) -> Any:
         at += 8
 
 
-@kernel()
+@kernel(int64(BYTES, int64, boolean))
 def skip_blanks(data: Any, at: Any, lines: Any) -> Any:
     """The first byte from `at` on that is no white space; where a record is a line, its end is none."""
     found = byte(data, at)
@@ -89,7 +87,7 @@ def skip_blanks(data: Any, at: Any, lines: Any) -> Any:
     return at
 
 
-@kernel()
+@kernel(int64(BYTES, int64, FAULT))
 def literal_end(data: Any, at: Any, fault: Any) -> Any:
     """Where `true`, `false` or `null`, told by its first letter, ends."""
     head = load(data, at) & np.uint64(0xFFFFFFFF)
@@ -106,7 +104,7 @@ def literal_end(data: Any, at: Any, fault: Any) -> Any:
     return at
 
 
-@kernel()
+@kernel(int64(BYTES, int64, FAULT))
 def number_end(data: Any, at: Any, fault: Any) -> Any:
     """Where the number that starts at `at` ends; fault[0] says what is wrong at the place returned."""
     if byte(data, at) == MINUS:
@@ -137,7 +135,7 @@ def number_end(data: Any, at: Any, fault: Any) -> Any:
     return at
 
 
-@kernel()
+@kernel(int64(BYTES, int64, FAULT))
 def character_end(data: Any, at: Any, fault: Any) -> Any:
     """Where the UTF-8 character that starts at `at` with a byte above 127 ends (Unicode, table 3-7)."""
     lead = byte(data, at)
@@ -166,13 +164,13 @@ def character_end(data: Any, at: Any, fault: Any) -> Any:
     return at + 1 + more
 
 
-@kernel()
+@kernel(int64(BYTES, int64, FAULT))
 def string_end(data: Any, at: Any, fault: Any) -> Any:
     """The closing quote of the string whose text starts at `at`, or its first backslash."""
     while True:
         at = skip_plain(data, at)
         found = byte(data, at)
-        if found in (QUOTE, BACKSLASH):
+        if (found == QUOTE) | (found == BACKSLASH):
             return at
         if found < 32:
             fault[0] = CONTROL
@@ -182,7 +180,7 @@ def string_end(data: Any, at: Any, fault: Any) -> Any:
             return at
 
 
-@kernel()
+@kernel(int64(BYTES, int64, FAULT))
 def hex4(data: Any, at: Any, fault: Any) -> Any:
     """The number that four hex digits stand for; with a fault, the place of the byte that is none."""
     value = 0
@@ -198,40 +196,7 @@ def hex4(data: Any, at: Any, fault: Any) -> Any:
     return value
 
 
-@kernel()
-def put_character(data: Any, out: Any, code: Any) -> Any:
-    """Write a character in UTF-8; returns the place after it."""
-    if code < 0x80:
-        data[out] = code
-        return out + 1
-    if code < 0x800:
-        data[out], data[out + 1] = 0xC0 | code >> 6, 0x80 | code & 63
-        return out + 2
-    if code < 0x10000:
-        data[out], data[out + 1], data[out + 2] = 0xE0 | code >> 12, 0x80 | code >> 6 & 63, 0x80 | code & 63
-        return out + 3
-    data[out], data[out + 1] = 0xF0 | code >> 18, 0x80 | code >> 12 & 63
-    data[out + 2], data[out + 3] = 0x80 | code >> 6 & 63, 0x80 | code & 63
-    return out + 4
-
-
-@kernel()
-def escaped(letter: Any) -> Any:
-    """The character that a backslash and a letter stand for, or -1."""
-    if letter in (QUOTE, BACKSLASH) or letter == 47:  # /
-        return letter
-    if letter == 98:
-        return 8
-    if letter == 102:
-        return 12
-    if letter == 110:
-        return 10
-    if letter == 114:
-        return 13
-    return 9 if letter == 116 else -1
-
-
-@kernel()
+@kernel(PAIR(array(uint8), int64, int64, FAULT))
 def resolve(data: Any, at: Any, out: Any, fault: Any) -> Any:
     """Write what a string's text from `at` on stands for to data[out:]; the closing quote and the end of the text.
 
@@ -246,7 +211,7 @@ def resolve(data: Any, at: Any, out: Any, fault: Any) -> Any:
             return end, out
         letter = byte(data, end + 1)
         if letter != LETTER_U:
-            code = escaped(letter)
+            code = _ESCAPED[letter]
             if code < 0:
                 fault[0] = BAD_ESCAPE
                 return end + 1, out

@@ -4,34 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numba import types
+from numba import int64
 
-from ostinato.core.jit import array, kernel
-from ostinato.documents.kernels.utf8 import LINE, RETURN
+from ostinato.core.arrays import UInt8
+from ostinato.core.jit import kernel
+from ostinato.documents.kernels.utf8 import BYTES, LINE, PAIR, RETURN, byte
 
 
-@kernel(types.void(array(types.uint8), types.int64, types.int64, array(types.int64)))
-def _count(buffer: Any, start: int, end: int, result: Any) -> None:
-    """A carriage return ends a line unless a line feed follows, which then does."""
-    lines = 0
+@kernel(PAIR(BYTES, int64, int64))
+def count_lines(buffer: UInt8, start: int, end: int) -> Any:
+    """How many lines end in [start, end), and how many characters follow the last of them.
+
+    A carriage return ends a line unless a line feed follows, which then does.
+    """
+    lines, characters, last = 0, 0, start
     for at in range(start, end):
-        byte = buffer[np.uint64(at)]
-        lines += (byte == LINE) | ((byte == RETURN) & (buffer[np.uint64(at + 1)] != LINE))
-    at = end
+        found = byte(buffer, at)
+        lines += (found == LINE) | ((found == RETURN) & (byte(buffer, at + 1) != LINE))
     if lines:
-        while not (buffer[at - 1] == LINE or (buffer[at - 1] == RETURN and buffer[at] != LINE)):
-            at -= 1
-    else:
-        at = start
-    characters = 0
-    for place in range(at, end):
-        characters += buffer[np.uint64(place)] & 0xC0 != 0x80
-    result[0], result[1] = lines, characters
-
-
-def count_lines(buffer: Any, start: int, end: int) -> tuple[int, int]:
-    """How many lines end in [start, end), and how many characters follow the last of them."""
-    result = np.zeros(2, np.int64)
-    _count(buffer, start, end, result)
-    return int(result[0]), int(result[1])
+        last = end
+        while not (byte(buffer, last - 1) == LINE or (byte(buffer, last - 1) == RETURN and byte(buffer, last) != LINE)):
+            last -= 1
+    for at in range(last, end):
+        characters += byte(buffer, at) & 0xC0 != 0x80
+    return lines, characters

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import types
+import numpy as np
+from numba import int64
 
-from ostinato.core.jit import array, kernel, view
+from ostinato.core.array_struct import ArrayStruct, Field, StructField, struct_type
+from ostinato.core.arrays import Int64, UInt8
+from ostinato.core.jit import kernel
+from ostinato.documents.kernels.names import ENTRY, HANDED_ON, NameArrays
 from ostinato.documents.tokens import ATTR, CLOSE, OPEN
+from ostinato.documents.xml.kernels.state import NAME, START, STOP, XmlScan
 
 # Places in the state: the next token to look at, where it goes, open elements, the scope at hand and how many elements
 # were open when it began, tags so far.
@@ -18,22 +23,28 @@ NAMESPACES_STATE = 6
 DONE, DECLARES, ENDS, ELEMENT, ATTRIBUTE, TWICE = range(6)
 
 
-@kernel(
-    types.int64(
-        types.int64, array(types.uint8), array(types.int32), array(types.int32), array(types.int32),
-        array(types.int64), view(types.uint8), view(types.int64), view(types.int64), array(types.int64),
-        view(types.uint8),
-    )
-)  # fmt: skip
-def resolve(
-    count: int, kind: Any, name: Any, start: Any, stop: Any, state: Any, declares: Any, elements: Any,
-    attributes: Any, seen: Any, wanted: Any,
-) -> Any:  # fmt: skip
-    """Rename tokens in place, leaving out declarations of namespaces; what stopped it.
+class ResolvedNames(ArrayStruct):
+    """What names as they are written are in the scope at hand, as far as that is known."""
 
-    `elements` and `attributes` have, for a name as written, a scope and what the name is in it, side by side. A tag
-    that declares namespaces is passed once state[SINCE] says that its scope was made.
+    tokens = StructField(XmlScan, "the tokens, whose names are replaced")
+    names = StructField(NameArrays, "the names in their namespaces")
+    state = Field[Int64](np.int64, 1, "see above")
+    declares = Field[UInt8](np.uint8, 1, "per name as written: whether attributes of that name declare a namespace")
+    elements = Field[Int64](np.int64, 1, "per name as written: a scope, and what an element's name is in it")
+    attributes = Field[Int64](np.int64, 1, "per name as written: a scope, and what an attribute's name is in it")
+    seen = Field[Int64](np.int64, 1, "per name: the last tag that had an attribute of that name")
+
+
+@kernel(int64(struct_type(ResolvedNames), int64))
+def resolve(resolved: ResolvedNames, count: int) -> Any:
+    """Rename the first `count` tokens in place, leaving out declarations of namespaces; what stopped it.
+
+    A tag that declares namespaces is passed once state[SINCE] says that its scope was made.
     """
+    tokens, state, seen, entries = resolved.tokens, resolved.state, resolved.seen, resolved.names.entries
+    kind, spans = tokens.kind, tokens.spans
+    name, start, stop = spans[NAME], spans[START], spans[STOP]
+    declares, elements, attributes = resolved.declares, resolved.elements, resolved.attributes
     at, put, depth, tag = state[NEXT], state[PUT], state[DEPTH], state[TAG]
     scope, since = state[SCOPE], state[SINCE]
     result = DONE
@@ -73,7 +84,7 @@ def resolve(
                 result = TWICE
                 break
             seen[number] = tag
-            if not wanted[number]:
+            if not entries[number * ENTRY + HANDED_ON]:
                 at += 1
                 continue
         kind[put], name[put], start[put], stop[put] = what, number, start[at], stop[at]

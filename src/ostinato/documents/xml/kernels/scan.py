@@ -9,14 +9,26 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
+from numba import int64, void
 
-from ostinato.core.jit import array, kernel, view
-from ostinato.documents.kernels.names import LONGEST, MISSING, SHIFT, add, find, name_end, same_name
+from ostinato.core.jit import kernel
+from ostinato.documents.kernels.names import (
+    ENTRY,
+    HANDED_ON,
+    LONGEST,
+    MISSING,
+    SEEN,
+    SIZE,
+    add,
+    find,
+    name_end,
+    same_name,
+)
 from ostinato.documents.kernels.utf8 import (
     AND,
     CLOSE_BRACKET,
     DASH,
+    EIGHT_BRACKETS,
     EQUALS,
     LESS,
     LINE,
@@ -30,32 +42,31 @@ from ostinato.documents.kernels.utf8 import (
     SPACE,
     TAB,
     TICK,
+    byte,
     bytes_in,
-    either,
     is_space,
     load,
     mask_below,
     name_fault,
     skip_space,
-    text_stops,
+    stops,
 )
-from ostinato.documents.xml.kernels.markup import comment, doctype, doctype_start, ended, instruction, section, step
+from ostinato.documents.tokens import ATTR, CLOSE, OPEN, TEXT
+from ostinato.documents.xml.kernels.markup import comment, instruction, section, step
 from ostinato.documents.xml.kernels.state import (
     AT,
+    AT_DOCTYPE,
     BAD_NAME,
     BRACKETS,
     CDATA_OUTSIDE,
     COUNT,
     DEPTH,
-    DOCTYPE,
-    DOCTYPE_MET,
-    DOCTYPE_MISPLACED,
-    DOCTYPE_REFUSED,
     FULL,
     LONG_NAME,
     MANY_ATTRIBUTES,
     MISMATCH,
     MOST,
+    NAME,
     NEEDS_BYTES,
     NEEDS_NAMES,
     NEEDS_STACK,
@@ -68,250 +79,233 @@ from ostinato.documents.xml.kernels.state import (
     NOTHING_OPEN,
     OUT,
     OUTSIDE,
-    REFUSED,
     ROOT,
     ROOT_MET,
+    SCAN,
     SECOND_ROOT,
+    START,
+    STOP,
     TAG,
     TEXTS,
     TWICE,
     WRONG,
+    XmlScan,
+    ended,
     wrong,
 )
 from ostinato.documents.xml.kernels.values import resolved, value_run
 
 _ZERO = np.uint64(0)
-_OPEN, _ATTR, _TEXT, _CLOSE = 0, 1, 2, 3  # as in tree.tokens
 
 
-@kernel()
-def _put(kind: Any, name: Any, start: Any, stop: Any, count: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+@kernel(void(SCAN, int64, int64, int64, int64, int64))
+def _put(scan: XmlScan, count: Any, kind: Any, name: Any, start: Any, stop: Any) -> Any:
     place = np.uint64(count)
-    kind[place], name[place], start[place], stop[place] = a, b, c, d
+    spans = scan.spans
+    scan.kind[place], spans[NAME, place], spans[START, place], spans[STOP, place] = kind, name, start, stop
 
 
-@kernel()
-def _new_name(
-    buffer: Any, at: Any, end: Any, filled: Any, state: Any, table: Any, words: Any, first: Any, sizes: Any,
-    wanted: Any, seeds: Any, names: Any,
-) -> Any:  # fmt: skip
+@kernel(int64(SCAN, int64, int64))
+def _new_name(scan: XmlScan, at: Any, end: Any) -> Any:
     """The number of a name met for the first time, which is checked now and never again; or -1 - how the scan ends."""
-    if end >= filled:
+    if end >= scan.filled:
         return -1 - NEEDS_BYTES
-    if end == at:
-        return -1 - wrong(state, NO_NAME, at, filled)
-    bad = name_fault(buffer, at, end)
+    bad = name_fault(scan.buffer, at, end)
     if bad >= 0:
-        return -1 - wrong(state, NO_NAME if bad == at else BAD_NAME, bad, filled)
-    if end - at > names[LONGEST]:
-        return -1 - wrong(state, LONG_NAME, at, filled)
-    number = add(buffer, at, end, table, words, first, sizes, wanted, seeds, names)
+        return -1 - wrong(scan, NO_NAME if bad == at else BAD_NAME, bad)
+    if end - at > scan.names.state[LONGEST]:
+        return -1 - wrong(scan, LONG_NAME, at)
+    number = add(scan.names, scan.buffer, at, end)
     return number if number != MISSING else -1 - NEEDS_NAMES
 
 
-_SCAN = types.int64(
-    array(types.uint8), types.int64, array(types.int64), array(types.uint8), array(types.int32), array(types.int32),
-    array(types.int32), array(types.int32), array(types.int64), array(types.uint64), array(types.uint64),
-    array(types.int64), array(types.int32), array(types.uint8), view(types.uint64), array(types.int64),
-)  # fmt: skip
+@kernel(int64(SCAN, int64))
+def _mismatch(scan: XmlScan, at: Any) -> Any:
+    """End a scan at an end tag whose name is another one, unless that may go on."""
+    return wrong(scan, MISMATCH, at if name_end(scan.buffer, at + 2) < scan.filled else scan.filled)
 
 
-@kernel(_SCAN)
-def scan(
-    buffer: Any, filled: int, state: Any, kind: Any, name: Any, start: Any, stop: Any, stack: Any, seen: Any,
-    table: Any, words: Any, first: Any, sizes: Any, wanted: Any, seeds: Any, names: Any,
-) -> Any:  # fmt: skip
-    """Tokens of buffer[state[AT]:filled], which `PAD` zero bytes follow, and then room for as much again; how it ended.
-
-    `seen` has for each name the last tag that had an attribute of that name.
-    """
+@kernel(int64(SCAN))
+def scan_tokens(scan: XmlScan) -> Any:
+    """Tokens of buffer[state[AT]:filled]; how it ended."""
+    buffer, state, stack, names, filled = scan.buffer, scan.state, scan.stack, scan.names, scan.filled
+    entries = names.entries
     i, count, depth, out, tag = state[AT], state[COUNT], state[DEPTH], state[OUT], state[TAG]
-    room, texts, most, shift = kind.size - 2, state[TEXTS], state[MOST], np.uint64(names[SHIFT])
+    room, texts, most = scan.kind.size - 2, state[TEXTS], state[MOST]
     while True:
         state[AT], state[COUNT], state[DEPTH], state[OUT] = i, count, depth, out
         if count >= room:
             return FULL
-        byte = buffer[np.uint64(i)]
-        after = buffer[np.uint64(i + 1)]
+        found, after = byte(buffer, i), byte(buffer, i + 1)
 
-        if byte == LESS and after == SLASH:
+        if found == LESS and after == SLASH:
             if depth == 0:
-                return wrong(state, NOTHING_OPEN, i, filled)
-            number = stack[np.uint64(depth - 1)]
-            j = i + 2
-            size = np.int64(sizes[np.uint64(number)])
-            if not same_name(buffer, j, size, words, first[np.uint64(number)]):
-                return wrong(state, MISMATCH, i if name_end(buffer, j) < filled else filled, filled)
-            j += size
-            if buffer[np.uint64(j)] != MORE:
-                if not is_space(buffer[np.uint64(j)]):
-                    return wrong(state, MISMATCH, i if name_end(buffer, j) < filled else filled, filled)
+                return wrong(scan, NOTHING_OPEN, i)
+            number = np.int64(stack[np.uint64(depth - 1)])
+            if not same_name(names, number, buffer, i + 2):
+                return _mismatch(scan, i)
+            j = i + 2 + entries[np.uint64(number * ENTRY + SIZE)]
+            if byte(buffer, j) != MORE:
+                if not is_space(byte(buffer, j)):
+                    return _mismatch(scan, i)
                 j = skip_space(buffer, j)
-                if buffer[np.uint64(j)] != MORE:
-                    return wrong(state, NO_TAG_END, j, filled)
+                if byte(buffer, j) != MORE:
+                    return wrong(scan, NO_TAG_END, j)
             j += 1
-            _put(kind, name, start, stop, count, _CLOSE, number, i, j)
+            _put(scan, count, CLOSE, number, i, j)
             count += 1
             depth -= 1
             i = j
             continue
 
-        if byte == LESS and after != MARK and after != QUESTION:
+        if found == LESS and after != MARK and after != QUESTION:
             if depth == 0 and state[ROOT] != NO_ROOT:
-                return wrong(state, SECOND_ROOT, i + 1 if i + 1 >= filled else i, filled)
-            number, j = find(buffer, i + 1, table, words, first, seeds, shift)
+                return wrong(scan, SECOND_ROOT, i + 1 if i + 1 >= filled else i)
+            number, j = find(names, buffer, i + 1)
             if number == MISSING:
-                number = _new_name(buffer, i + 1, j, filled, state, table, words, first, sizes, wanted, seeds, names)
+                number = _new_name(scan, i + 1, j)
                 if number < 0:
                     return -1 - number
             element = number
-            _put(kind, name, start, stop, count, _OPEN, element, i, j)
+            _put(scan, count, OPEN, element, i, j)
             count += 1
             tag += 1
             state[TAG] = tag  # also if the scan stops in this tag: what was seen of it does not count then
             attributes = 0
             while True:
                 at = j
-                byte = buffer[np.uint64(j)]
-                if byte == SPACE:  # and mostly no more of it
+                found = byte(buffer, j)
+                if found == SPACE:  # and mostly no more of it
                     j += 1
-                    byte = buffer[np.uint64(j)]
-                if byte <= SPACE:
+                    found = byte(buffer, j)
+                if found <= SPACE:
                     j = skip_space(buffer, j)
-                    byte = buffer[np.uint64(j)]
-                if either(byte, MORE, SLASH):
+                    found = byte(buffer, j)
+                if (found == MORE) | (found == SLASH):
                     break
                 if j == at:
-                    return wrong(state, NO_SPACE, j, filled)
+                    return wrong(scan, NO_SPACE, j)
 
                 at = j
-                number, j = find(buffer, at, table, words, first, seeds, shift)
+                number, j = find(names, buffer, at)
                 if number == MISSING:
-                    number = _new_name(buffer, at, j, filled, state, table, words, first, sizes, wanted, seeds, names)
+                    number = _new_name(scan, at, j)
                     if number < 0:
                         return -1 - number
                 attributes += 1
                 if attributes > most:
-                    return wrong(state, MANY_ATTRIBUTES, at, filled)
-                if buffer[np.uint64(j)] != EQUALS:
+                    return wrong(scan, MANY_ATTRIBUTES, at)
+                if byte(buffer, j) != EQUALS:
                     j = skip_space(buffer, j)
-                    if buffer[np.uint64(j)] != EQUALS:
-                        return wrong(state, NO_EQUALS, j, filled)
-                if seen[np.uint64(number)] == tag:
-                    return wrong(state, TWICE, at, filled)
-                seen[np.uint64(number)] = tag
+                    if byte(buffer, j) != EQUALS:
+                        return wrong(scan, NO_EQUALS, j)
+                if entries[np.uint64(number * ENTRY + SEEN)] == tag:
+                    return wrong(scan, TWICE, at)
+                entries[np.uint64(number * ENTRY + SEEN)] = tag
                 j += 1
-                quote = buffer[np.uint64(j)]
+                quote = byte(buffer, j)
                 if quote != QUOTE and quote != TICK:
                     j = skip_space(buffer, j)
-                    quote = buffer[np.uint64(j)]
+                    quote = byte(buffer, j)
                     if quote != QUOTE and quote != TICK:
-                        return wrong(state, NO_QUOTE, j, filled)
+                        return wrong(scan, NO_QUOTE, j)
                 j += 1
                 at = j
-                j, differs = value_run(buffer, j, quote, filled, state)
+                j, differs = value_run(scan, j, quote)
                 if j < 0:
-                    return ended(state, filled)
+                    return ended(scan)
                 value, value_end = at, j
                 if differs:
-                    value, value_end = out, resolved(buffer, at, j, out, False, state)
+                    value, value_end = out, resolved(scan, at, j, out, False)
                     if value_end < 0:
                         return WRONG
-                if wanted[np.uint64(number)]:
+                if entries[np.uint64(number * ENTRY + HANDED_ON)]:
                     if count >= room:
                         return FULL
-                    _put(kind, name, start, stop, count, _ATTR, number, value, value_end)
+                    _put(scan, count, ATTR, number, value, value_end)
                     count += 1
                     if differs:
                         out = value_end
                 j += 1
 
             state[ROOT] = ROOT_MET
-            if byte == MORE:
+            if found == MORE:
                 if depth >= stack.size:
                     return NEEDS_STACK
                 stack[np.uint64(depth)] = element
                 depth += 1
                 i = j + 1
             else:
-                if buffer[np.uint64(j + 1)] != MORE:
-                    return wrong(state, NO_TAG_END, j + 1, filled)
-                _put(kind, name, start, stop, count, _CLOSE, element, j, j + 2)
+                if byte(buffer, j + 1) != MORE:
+                    return wrong(scan, NO_TAG_END, j + 1)
+                _put(scan, count, CLOSE, element, j, j + 2)
                 count += 1
                 i = j + 2
             continue
 
-        if byte == LESS and after == QUESTION:
-            i = instruction(buffer, i, filled, state)
+        if found == LESS and after == QUESTION:
+            i = instruction(scan, i)
             if i < 0:
-                return ended(state, filled)
+                return ended(scan)
             continue
 
-        third = buffer[np.uint64(i + 2)]
-        if byte == LESS and after == MARK and third != OPEN_BRACKET:
-            if third == DASH:
-                i = comment(buffer, i, filled, state)
-            else:
-                at = doctype_start(buffer, i, state)
-                if at >= 0 and state[DOCTYPE] == REFUSED:
-                    return wrong(state, DOCTYPE_REFUSED, i, filled)
-                if at >= 0 and (state[DOCTYPE] == DOCTYPE_MET or depth > 0 or state[ROOT] != NO_ROOT):
-                    return wrong(state, DOCTYPE_MISPLACED, i, filled)
-                i = doctype(buffer, at, filled, state) if at >= 0 else -1
-                if i >= 0:
-                    state[DOCTYPE] = DOCTYPE_MET
+        third = byte(buffer, i + 2)
+        if found == LESS and after == MARK and third != OPEN_BRACKET:
+            if third != DASH:
+                return AT_DOCTYPE
+            i = comment(scan, i)
             if i < 0:
-                return ended(state, filled)
+                return ended(scan)
             continue
 
         if depth == 0:
-            if byte == LESS:
-                return wrong(state, CDATA_OUTSIDE, i, filled)
+            if found == LESS:
+                return wrong(scan, CDATA_OUTSIDE, i)
             i = skip_space(buffer, i)
-            if buffer[np.uint64(i)] != LESS:
+            if byte(buffer, i) != LESS:
                 state[AT] = i
-                return wrong(state, OUTSIDE, i, filled)
+                return wrong(scan, OUTSIDE, i)
             continue
 
         j = i  # this loop is no function of its own: the compiler makes slower code of that
         differs = False
         while True:
-            marks = text_stops(load(buffer, j))
+            marks = stops(load(buffer, j), EIGHT_BRACKETS)
             if marks == _ZERO:
                 j += 8
                 continue
             j += bytes_in(mask_below(marks))
-            byte = buffer[np.uint64(j)]
-            if byte == LESS:
-                after = j + 1 if buffer[np.uint64(j + 1)] != MARK else j + 2
+            found = byte(buffer, j)
+            if found == LESS:
+                after = j + 1 if byte(buffer, j + 1) != MARK else j + 2
                 if after >= filled:
                     return NEEDS_BYTES
-                if after == j + 1 or buffer[np.uint64(after)] != OPEN_BRACKET:
+                if after == j + 1 or byte(buffer, after) != OPEN_BRACKET:
                     break
                 differs = True
-                j = section(buffer, j, filled, state)
+                j = section(scan, j)
                 if j < 0:
-                    return ended(state, filled)
-            elif either(byte, LINE, TAB):
+                    return ended(scan)
+            elif (found == LINE) | (found == TAB):
                 j += 1
-            elif either(byte, AND, RETURN):
+            elif (found == AND) | (found == RETURN):
                 differs = True
                 j += 1
-            elif byte == CLOSE_BRACKET:
-                if buffer[np.uint64(j + 1)] == CLOSE_BRACKET and buffer[np.uint64(j + 2)] == MORE:
-                    return wrong(state, BRACKETS, j, filled)
+            elif found == CLOSE_BRACKET:
+                if byte(buffer, j + 1) == CLOSE_BRACKET and byte(buffer, j + 2) == MORE:
+                    return wrong(scan, BRACKETS, j)
                 j += 1
             else:
-                j = step(buffer, j, filled, state)
+                j = step(scan, j)
                 if j < 0:
-                    return ended(state, filled)
+                    return ended(scan)
         value, value_end = i, j
         if differs:
-            value, value_end = out, resolved(buffer, i, j, out, True, state)
+            value, value_end = out, resolved(scan, i, j, out, True)
             if value_end < 0:
                 return WRONG
         if texts and value_end > value:
-            _put(kind, name, start, stop, count, _TEXT, -1, value, value_end)
+            _put(scan, count, TEXT, -1, value, value_end)
             count += 1
             if differs:
                 out = value_end

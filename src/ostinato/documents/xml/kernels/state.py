@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numba import int64
+
+from ostinato.core.array_struct import ArrayStruct, Field, StructField, struct_type
+from ostinato.core.arrays import Int32, Int64, UInt8
 from ostinato.core.jit import kernel
+from ostinato.documents.kernels.names import NameArrays
 
 # Places in the state: how far the document is read, tokens given out, open elements, where resolved bytes end, tags so
 # far, whether the root element was met, whether a DOCTYPE is skipped and was met, whether text is asked for, the most
@@ -18,8 +24,8 @@ NO_ROOT, ROOT_MET = 0, 1
 REFUSED, SKIPPED, DOCTYPE_MET = 0, 1, 2
 
 # How a scan ends: more bytes are needed; the arrays of tokens are full; the table of names or the stack is full; the
-# document is wrong.
-NEEDS_BYTES, FULL, NEEDS_NAMES, NEEDS_STACK, WRONG = range(5)
+# document is wrong; there is a DOCTYPE, which is not skipped yet, or is now.
+NEEDS_BYTES, FULL, NEEDS_NAMES, NEEDS_STACK, WRONG, AT_DOCTYPE, PASSED = range(7)
 
 # What can be wrong.
 (
@@ -30,10 +36,39 @@ NEEDS_BYTES, FULL, NEEDS_NAMES, NEEDS_STACK, WRONG = range(5)
 ) = range(29)  # fmt: skip
 
 
-@kernel()
-def wrong(state: Any, fault: Any, where: Any, end: Any) -> Any:
-    """End a scan: what is wrong after the end of the bytes may be right when more of them are there."""
-    if where >= end:
-        return NEEDS_BYTES
-    state[FAULT], state[WHERE] = fault, where
-    return WRONG
+NAME, START, STOP = range(3)  # rows of spans
+
+
+class XmlScan(ArrayStruct):
+    """A part of a document, and the tokens found in it."""
+
+    buffer = Field[UInt8](np.uint8, 1, "what is read, `PAD` zeros, and then room for as many bytes of resolved values")
+    filled = Field[int](np.int64, 0, "where the bytes of the document end")
+    state = Field[Int64](np.int64, 1, "see above")
+    kind = Field[UInt8](np.uint8, 1, "per token: OPEN, ATTR, TEXT or CLOSE")
+    spans = Field[Int32](np.int32, 2, "a row each: the names of tokens (-1 for TEXT), where they start, where they end")
+    stack = Field[Int32](np.int32, 1, "the names of the open elements")
+    names = StructField(NameArrays, "the names of elements and attributes as they are written")
+
+
+SCAN = struct_type(XmlScan)
+
+
+@kernel(int64(SCAN, int64, int64))
+def failed(scan: XmlScan, fault: Any, where: Any) -> Any:
+    """Note what is wrong, which is -1."""
+    scan.state[FAULT], scan.state[WHERE] = fault, where
+    return -1
+
+
+@kernel(int64(SCAN))
+def ended(scan: XmlScan) -> Any:
+    """How a scan ends: what is wrong after the end of the bytes may be right when more of them are there."""
+    return NEEDS_BYTES if scan.state[WHERE] >= scan.filled else WRONG
+
+
+@kernel(int64(SCAN, int64, int64))
+def wrong(scan: XmlScan, fault: Any, where: Any) -> Any:
+    """End a scan for what is wrong."""
+    failed(scan, fault, where)
+    return ended(scan)
