@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numba import int32, int64, uint8, void
 
-from ostinato.core.jit import kernel
+from ostinato.core.arrays import Int32, Int64, UInt8
+from ostinato.core.jit import array, kernel, view
 
 
-@kernel()
-def copy_texts(start: Any, offsets: Any, buffer: Any, held: Any, out: Any) -> None:
+@kernel(void(view(int64), view(int32), view(uint8), view(uint8), array(uint8)))
+def copy_texts(start: Int64, offsets: Int32, buffer: UInt8, held: UInt8, out: UInt8) -> None:
     """The bytes of texts, one after the other; those whose start is below zero stand in `held`."""
     for row in range(start.size):
         source = start[row]

@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import boolean, float64, int8, int64, types
+from numba import boolean, float64, int8, int64, void
 from numpy.typing import NDArray
 
-from ostinato.core.jit import array, kernel, view
+from ostinato.core.jit import array, kernel, table, view
 
 HOLDER, PROBE, LADDER, TRIAL, PLAN, SPREE = range(6)  # who buys, and why
 
@@ -33,8 +33,8 @@ _PAUSE = np.array([1.0, 0.15, 0.05, 0.15, 0.3, 0.3])
 
 
 @kernel(
-    types.void(
-        view(int64), view(float64), view(float64), view(boolean), types.Array(float64, 2, "C", readonly=True),
+    void(
+        view(int64), view(float64), view(float64), view(boolean), table(float64, constant=True),
         view(float64), view(float64), array(float64), array(float64), array(int8), array(boolean),
     )
 )  # fmt: skip
@@ -61,7 +61,7 @@ def buy(
         now, holiday_ends = 0.0, -1.0
         for row in range(begins[card], begins[card + 1]):
             now += gaps[row] * _PAUSE[mode] / per_day[card]
-            first, second = chance[row]
+            first, second = chance[row, 0], chance[row, 1]
             holiday = now < holiday_ends
             if mode == HOLDER:
                 sprees = _SPREE

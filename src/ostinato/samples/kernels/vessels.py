@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import float64, int64, types
+from numba import float64, int64, void
 from numpy.typing import NDArray
 
-from ostinato.core.jit import array, kernel, view
+from ostinato.core.jit import array, kernel, table, view
 
 SAIL, APPROACH, WAIT, MOOR, FISH = range(5)  # what a vessel is doing
 
@@ -24,10 +24,10 @@ _TURN = 90.0  # degrees that a vessel under way turns from one report to the nex
 
 
 @kernel(
-    types.void(
-        view(int64), types.Array(float64, 2, "C", readonly=True), view(float64),
-        types.Array(float64, 2, "C", readonly=True), types.Array(float64, 2, "C", readonly=True),
-        array(float64), types.Array(float64, 2, "C"), array(float64), array(float64), array(float64),
+    void(
+        view(int64), table(float64, constant=True), view(float64),
+        table(float64, constant=True), table(float64, constant=True),
+        array(float64), table(float64), array(float64), array(float64), array(float64),
     )
 )  # fmt: skip
 def sail(
@@ -57,7 +57,7 @@ def sail(
         east, north, now = ports[start, 0], ports[start, 1], chance[row, 2] * _EVERY
         mode, left, knots, course, admitted = MOOR, 1 + int(20 * chance[row, 2]), 0.0, 0.0, True
         for row in range(begins[vessel], begins[vessel + 1]):
-            first, second, third = chance[row]
+            first, second, third = chance[row, 0], chance[row, 1], chance[row, 2]
             toward_east, toward_north = ports[target, 0] - east, ports[target, 1] - north
             off = np.hypot(toward_east, toward_north)
             bearing = np.degrees(np.arctan2(toward_east, toward_north))
