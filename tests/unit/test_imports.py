@@ -26,12 +26,17 @@ CORE = [
 ]
 
 
-def loaded_by(code: str) -> set[str]:
-    """Top-level modules in a fresh interpreter after `code`."""
-    script = f"{code}\nimport json, sys\nprint(json.dumps(sorted({{name.partition('.')[0] for name in sys.modules}})))"
+def modules_after(code: str) -> set[str]:
+    """All modules in a fresh interpreter after `code`."""
+    script = f"{code}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def loaded_by(code: str) -> set[str]:
+    """Top-level modules in a fresh interpreter after `code`."""
+    return {name.partition(".")[0] for name in modules_after(code)}
 
 
 def test_import_ostinato_loads_no_library() -> None:
@@ -50,6 +55,41 @@ def test_compiling_a_query_loads_no_kernel() -> None:
     found = loaded_by("import ostinato\nostinato.cel('A AS x ; B AS y FILTER x.v > 3 WITHIN 10 EVENTS').explain()")
     assert "lark" in found
     assert found.isdisjoint({*OPTIONAL, "numba", "llvmlite"})
+
+
+EVENTS = "[{'ts': n, 'type': 'AB'[n % 2], 'v': n} for n in range(12)]"
+COMMAND_LINE = {"typer", "rich", "click", "pydantic"}
+SQL = {"duckdb", "sqlglot"}
+# What a first answer does without, beside Spark and other tables; pandas is for pyarrow to load.
+UNUSED = {
+    f"ost.cel('A AS x ; B AS y WITHIN 4 EVENTS').detect({EVENTS})": COMMAND_LINE | SQL,
+    f"ost.cel('A AS x ; B AS y FILTER x.v < y.v WITHIN 4 EVENTS').detect({EVENTS})": COMMAND_LINE | SQL,
+    f"ost.srem('true -> r . [v > r.v]').detect({EVENTS})": COMMAND_LINE | SQL,
+    f"ost.rules('DETECT a {{ }} ON event i: A {{{{ }}}} END').detect({EVENTS})": COMMAND_LINE,
+    "ost.xseq('//b').detect(b'<a><b/></a>')": COMMAND_LINE | SQL,
+    "ost.xseq('//a[b]').detect(b'{\"a\": [{\"b\": 1}]}')": COMMAND_LINE | SQL,
+    f"ost.Forecaster('A AS x ; B AS y WITHIN 4 EVENTS').fit({EVENTS} * 20).forecast({EVENTS})": COMMAND_LINE | SQL,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("code", "unused"), UNUSED.items(), ids=UNUSED)
+def test_a_first_answer_loads_only_what_it_needs(code: str, unused: set[str]) -> None:
+    assert loaded_by(f"import ostinato as ost\n{code}").isdisjoint({"pyspark", "polars"} | unused)
+
+
+@pytest.mark.slow
+def test_a_verb_loads_only_its_family(tmp_path: Path) -> None:
+    path = tmp_path / "events.csv"
+    path.write_text("ts,type\n1,A\n2,B\n", encoding="utf-8")
+    arguments = ["ostinato", "detect", "-q", "A AS x ; B AS y", "-i", str(path)]
+    found = modules_after(
+        f"import sys\nsys.argv = {arguments}\nfrom ostinato.cli.main import main\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code"
+    )
+    assert found.isdisjoint({*OPTIONAL, *SQL})
+    others = ("ostinato.cli.forecast", "ostinato.cli.check", "ostinato.xseq.", "ostinato.rules.", "ostinato.spark.")
+    assert [name for name in sorted(found) if name.startswith(others)] == []
 
 
 @pytest.mark.slow
