@@ -119,7 +119,8 @@ from ostinato.documents.tokens import ATTR, CLOSE, OPEN, TEXT
 @kernel(void(SCAN, int64, int64, int64, int64, int64))
 def _put(scan: JsonScan, count: Any, kind: Any, name: Any, start: Any, stop: Any) -> None:
     place, spans = np.uint64(count), scan.spans
-    scan.kind[place], spans[NAME, place], spans[START, place], spans[STOP, place] = kind, name, start, stop
+    scan.kind[place], spans[NAME, place] = kind, name
+    spans[START, place], spans[STOP, place] = start, stop
 
 
 @kernel(int64(SCAN))
@@ -129,10 +130,12 @@ def scan_tokens(scan: JsonScan) -> Any:
     The entry of a key has the serial number of the last object with it; the log keeps what it was before for objects
     that may still be open, so that a key that comes twice is found at once at any depth.
     """
-    data, stop, state, frames, log, after = scan.data, scan.stop, scan.state, scan.frames, scan.log, scan.after
+    data, stop, state = scan.data, scan.stop, scan.state
+    frames, log, after = scan.frames, scan.log, scan.after
     names, entries = scan.names, scan.names.entries
     mode, max_depth, texts = state[MODE], state[MAX_DEPTH], state[TEXTS]
-    at, count, spare, phase, depth = state[AT], state[COUNT], state[SPARE], state[PHASE], state[DEPTH]
+    at, count, spare = state[AT], state[COUNT], state[SPARE]
+    phase, depth = state[PHASE], state[DEPTH]
     serial, logged, record_serial = state[SERIAL], state[LOGGED], state[RECORD_SERIAL]
     fault = state[CODE : CODE + 1]
     fault[0] = 0
@@ -141,7 +144,8 @@ def scan_tokens(scan: JsonScan) -> Any:
     lines = mode == LINES
     # The innermost frame is held in variables.
     top = FRAME_SIZE * depth
-    shape, owner, item, opened = frames[top], frames[top + F_NAME], frames[top + F_ITEM], frames[top + F_OPEN]
+    shape, owner = frames[top], frames[top + F_NAME]
+    item, opened = frames[top + F_ITEM], frames[top + F_OPEN]
     attrs, behind = frames[top + F_ATTRS], frames[top + F_BEHIND]
     own, guess = frames[top + F_SERIAL], frames[top + F_GUESS]
     while True:
@@ -254,7 +258,8 @@ def scan_tokens(scan: JsonScan) -> Any:
                 frames[top + F_ATTRS], frames[top + F_BEHIND], frames[top + F_GUESS] = attrs, behind, guess
                 depth += 1
                 top += FRAME_SIZE
-                owner, opened, attrs, behind, guess = element, count, 0, 0, 2 * element + 1
+                owner, opened, attrs = element, count, 0
+                behind, guess = 0, 2 * element + 1
                 if found == LEFT_BRACE:
                     serial += 1
                     shape, own, item = OBJECT, serial, -1
@@ -333,7 +338,8 @@ def scan_tokens(scan: JsonScan) -> Any:
                 count += 1
             depth -= 1
             top -= FRAME_SIZE
-            shape, owner, item, opened = frames[top], frames[top + F_NAME], frames[top + F_ITEM], frames[top + F_OPEN]
+            shape, owner = frames[top], frames[top + F_NAME]
+            item, opened = frames[top + F_ITEM], frames[top + F_OPEN]
             attrs, behind = frames[top + F_ATTRS], frames[top + F_BEHIND]
             own, guess = frames[top + F_SERIAL], frames[top + F_GUESS]
             phase = AFTER
@@ -356,7 +362,8 @@ def scan_tokens(scan: JsonScan) -> Any:
     if fault[0]:
         status = FAULT
         state[FAULT_AT] = at
-    state[AT], state[COUNT], state[SPARE], state[PHASE], state[DEPTH] = at, count, spare, phase, depth
+    state[AT], state[COUNT], state[SPARE] = at, count, spare
+    state[PHASE], state[DEPTH] = phase, depth
     state[SERIAL], state[LOGGED] = serial, logged
     frames[top + F_ATTRS], frames[top + F_BEHIND], frames[top + F_GUESS] = attrs, behind, guess
     return status

@@ -41,7 +41,8 @@ _PLACES = np.uint64(0x0001020304050607)
 _ESCAPED = np.full(256, -1, np.int64)  # the character that a backslash and a letter stand for
 _ESCAPED[[QUOTE, BACKSLASH, *b"/bfnrt"]] = [QUOTE, BACKSLASH, *b"/\b\f\n\r\t"]
 FAULT = array(int64)
-_TRUE, _FALSE, _NULL = (np.frombuffer(text + b"\0", np.uint8) for text in (b"true", b"false", b"null\0"))
+_TRUE, _FALSE, _NULL = (np.uint64(int.from_bytes(text, "little")) for text in (b"true", b"false", b"null"))
+_EIGHT, _BYTE, _FOUR_BYTES, _FIVE_BYTES = np.uint64(8), np.uint64(0xFF), np.uint64(2**32 - 1), np.uint64(2**40 - 1)
 
 
 @kernel(int64(uint64))
@@ -90,18 +91,17 @@ def skip_blanks(data: Any, at: Any, lines: Any) -> Any:
 @kernel(int64(BYTES, int64, FAULT))
 def literal_end(data: Any, at: Any, fault: Any) -> Any:
     """Where `true`, `false` or `null`, told by its first letter, ends."""
-    head = load(data, at) & np.uint64(0xFFFFFFFF)
-    if head == np.uint64(0x65757274) or head == np.uint64(0x6C6C756E):
-        return at + 4
-    if head == np.uint64(0x736C6166) and byte(data, at + 4) == 101:
-        return at + 5
-    fault[0] = BAD_LITERAL
-    letter = byte(data, at)
-    for place in range(1, 5):
-        expected = _TRUE[place] if letter == LETTER_T else _NULL[place] if letter == LETTER_N else _FALSE[place]
-        if byte(data, at + place) != expected:
-            return at + place
-    return at
+    letter, word = byte(data, at), load(data, at)
+    end, differ = at + 4, (word ^ (_TRUE if letter == LETTER_T else _NULL)) & _FOUR_BYTES
+    if letter == LETTER_F:
+        end, differ = at + 5, (word ^ _FALSE) & _FIVE_BYTES
+    if differ:
+        fault[0] = BAD_LITERAL
+        while not differ & _BYTE:
+            differ >>= _EIGHT
+            at += 1
+        return at
+    return end
 
 
 @kernel(int64(BYTES, int64, FAULT))

@@ -41,11 +41,13 @@ def resolve(resolved: ResolvedNames, count: int) -> Any:
 
     A tag that declares namespaces is passed once state[SINCE] says that its scope was made.
     """
-    tokens, state, seen, entries = resolved.tokens, resolved.state, resolved.seen, resolved.names.entries
+    tokens, state = resolved.tokens, resolved.state
+    seen, entries = resolved.seen, resolved.names.entries
     kind, spans = tokens.kind, tokens.spans
     name, start, stop = spans[NAME], spans[START], spans[STOP]
     declares, elements, attributes = resolved.declares, resolved.elements, resolved.attributes
-    at, put, depth, tag = state[NEXT], state[PUT], state[DEPTH], state[TAG]
+    at, put = state[NEXT], state[PUT]
+    depth, tag = state[DEPTH], state[TAG]
     scope, since = state[SCOPE], state[SINCE]
     result = DONE
     while at < count:
@@ -87,11 +89,13 @@ def resolve(resolved: ResolvedNames, count: int) -> Any:
             if not entries[number * ENTRY + HANDED_ON]:
                 at += 1
                 continue
-        kind[put], name[put], start[put], stop[put] = what, number, start[at], stop[at]
+        kind[put], name[put] = what, number
+        start[put], stop[put] = start[at], stop[at]
         put += 1
         at += 1
         if what == CLOSE and depth == since:
             result = ENDS
             break
-    state[NEXT], state[PUT], state[DEPTH], state[TAG] = at, put, depth, tag
+    state[NEXT], state[PUT] = at, put
+    state[DEPTH], state[TAG] = depth, tag
     return result

@@ -102,7 +102,8 @@ _ZERO = np.uint64(0)
 def _put(scan: XmlScan, count: Any, kind: Any, name: Any, start: Any, stop: Any) -> Any:
     place = np.uint64(count)
     spans = scan.spans
-    scan.kind[place], spans[NAME, place], spans[START, place], spans[STOP, place] = kind, name, start, stop
+    scan.kind[place], spans[NAME, place] = kind, name
+    spans[START, place], spans[STOP, place] = start, stop
 
 
 @kernel(int64(SCAN, int64, int64))
@@ -128,12 +129,15 @@ def _mismatch(scan: XmlScan, at: Any) -> Any:
 @kernel(int64(SCAN))
 def scan_tokens(scan: XmlScan) -> Any:
     """Tokens of buffer[state[AT]:filled]; how it ended."""
-    buffer, state, stack, names, filled = scan.buffer, scan.state, scan.stack, scan.names, scan.filled
+    buffer, state, stack = scan.buffer, scan.state, scan.stack
+    names, filled = scan.names, scan.filled
     entries = names.entries
-    i, count, depth, out, tag = state[AT], state[COUNT], state[DEPTH], state[OUT], state[TAG]
+    i, count, depth = state[AT], state[COUNT], state[DEPTH]
+    out, tag = state[OUT], state[TAG]
     room, texts, most = scan.kind.size - 2, state[TEXTS], state[MOST]
     while True:
-        state[AT], state[COUNT], state[DEPTH], state[OUT] = i, count, depth, out
+        state[AT], state[COUNT] = i, count
+        state[DEPTH], state[OUT] = depth, out
         if count >= room:
             return FULL
         found, after = byte(buffer, i), byte(buffer, i + 1)
