@@ -75,7 +75,7 @@ class CompiledXSeq:
         """An evaluator for one document. Without `texts` rows are found, but their texts are left empty."""
         texts |= self.program.answer is AnswerKind.GROUPS  # which tells groups apart by them
         if self.stream is None:
-            announce_compilation(f"{_KERNELS}.buffered.walk", takes=_TAKES)
+            announce_compilation(f"{_KERNELS}.buffered.evaluate", takes=_TAKES)
         else:
             announce_compilation(f"{_KERNELS}.one_pass.scan", takes=_TAKES)
             from ostinato.xseq.runtime.one_pass.evaluator import StreamEvaluator

@@ -14,7 +14,7 @@ import numpy as np
 from ostinato.documents.schema.model import DOCUMENT, Schema, is_reserved_attribute
 from ostinato.documents.tokens import ATTR, OPEN, Names, Tokens
 from ostinato.errors import DataError, Message, Option
-from ostinato.xseq.kernels.conform import Open, Rules, first_break
+from ostinato.xseq.kernels.conform import Rules, first_break
 from ostinato.xseq.syntax import nodes as n
 
 if TYPE_CHECKING:
@@ -47,9 +47,7 @@ class ConformanceCheck:
         named = sorted({name for kind in schema.elements.values() for name in kind.attributes})
         self.attribute = {name: place for place, name in enumerate(named)}
         self.rules = self._rules()
-        self.elements = self.attributes = np.zeros(0, np.int32)
-        self.opened = Open(np.zeros(64, np.int32), np.zeros(64, np.int32), np.zeros(1, np.int64))
-        self.opened.name[0] = self.element[DOCUMENT]
+        self.rules.open_name[0] = self.element[DOCUMENT]
 
     def _rules(self) -> Rules:
         """The last element and attribute stand for those that the schema does not know, the attribute after it for
@@ -77,21 +75,34 @@ class ConformanceCheck:
             tables.append(table.reshape(-1))
             attributes[place, [self.attribute[each] for each in kind.attributes]] = 1
             text[place] |= kind.text
-        return Rules(child, begin, width, np.concatenate(tables), attributes, text)
+        return Rules(
+            element_of=np.zeros(0, np.int32),
+            attribute_of=np.zeros(0, np.int32),
+            child=child,
+            begin=begin,
+            width=width,
+            follows=np.concatenate(tables),
+            attributes=attributes,
+            text=text,
+            open_name=np.zeros(64, np.int32),
+            open_last=np.zeros(64, np.int32),
+            depth=np.zeros(1, np.int64),
+        )
 
     def push(self, tokens: Tokens, source: ChunkedSource[Any]) -> None:
         """Raises DataError at the first token that the schema does not have there."""
         names: Names = source.names
-        if len(names.texts) > self.elements.size:
+        rules = self.rules
+        if len(names.texts) > rules.element_of.size:
             texts = [text.decode() for text in names.texts]
-            self.elements = np.array([self.element.get(text, len(self.element)) for text in texts], np.int32)
-            self.attributes = np.array([self._attribute(text) for text in texts], np.int32)
+            rules.element_of = np.array([self.element.get(text, len(self.element)) for text in texts], np.int32)
+            rules.attribute_of = np.array([self._attribute(text) for text in texts], np.int32)
         at = -1
         while at < 0:
-            at = first_break(tokens.kind, tokens.name, -1 - at, self.elements, self.attributes, self.rules, self.opened)
+            at = first_break(rules, tokens.kind, tokens.name, -1 - at)
             if at < 0:
-                name, last = (np.concatenate([array, np.zeros_like(array)]) for array in self.opened[:2])
-                self.opened = Open(name, last, self.opened.depth)
+                rules.open_name = np.concatenate([rules.open_name, np.zeros_like(rules.open_name)])
+                rules.open_last = np.concatenate([rules.open_last, np.zeros_like(rules.open_last)])
         if at < tokens.kind.size:
             raise DataError(
                 source.locate_message(
@@ -106,15 +117,16 @@ class ConformanceCheck:
         return self.attribute.get(name, len(self.attribute))
 
     def _broken(self, tokens: Tokens, names: Names, at: int) -> str:
-        depth = int(self.opened.depth[0])
-        parent = self._named(int(self.opened.name[depth]))
+        rules = self.rules
+        depth = int(rules.depth[0])
+        parent = self._named(int(rules.open_name[depth]))
         if tokens.kind[at] != OPEN:
             what = f"an attribute `{names.texts[tokens.name[at]].decode()}`" if tokens.kind[at] == ATTR else "text"
             return f"<{parent}> has {what}"
         child = names.texts[tokens.name[at]].decode()
         place = "as the root" if parent == DOCUMENT else f"inside <{parent}>"
-        number, last = int(self.elements[tokens.name[at]]), int(self.opened.last[depth])
-        row = self.rules.child[self.opened.name[depth]]
+        number, last = int(rules.element_of[tokens.name[at]]), int(rules.open_last[depth])
+        row = rules.child[rules.open_name[depth]]
         if row[number]:  # it may be there, but not now
             before = f"directly after <{self._named(int(np.flatnonzero(row == last)[0]))}>" if last else "first"
             place = f"{before} {place}"

@@ -20,22 +20,22 @@ class TextSlices:
     thousands of times the document.
     """
 
-    start: NDArray[np.int64]  # into `buffer`; below zero, -1 - start is a place in `held`
+    start: NDArray[np.int64]  # into `buffer`; below zero, -1 - start is a place in `text_pool`
     size: NDArray[np.int64]  # 0 where there is no text
     valid: NDArray[np.bool_]
     buffer: NDArray[np.uint8]
-    held: NDArray[np.uint8]
+    text_pool: NDArray[np.uint8]
 
     @property
     def nbytes(self) -> int:
         return int(self.size.sum())
 
     def take(self, places: NDArray[np.int64] | slice) -> TextSlices:
-        return TextSlices(self.start[places], self.size[places], self.valid[places], self.buffer, self.held)
+        return TextSlices(self.start[places], self.size[places], self.valid[places], self.buffer, self.text_pool)
 
     def without_contents(self) -> TextSlices:
         """The same rows with empty texts, for when they are only counted."""
-        return TextSlices(self.start, np.zeros_like(self.size), self.valid, self.buffer, self.held)
+        return TextSlices(self.start, np.zeros_like(self.size), self.valid, self.buffer, self.text_pool)
 
     def array(self) -> pa.StringArray:
         """The texts, copied; together they must be less than 2 GiB."""
@@ -44,7 +44,7 @@ class TextSlices:
         data = np.empty(int(offsets[-1]), np.uint8)
         copy_texts(
             read_only(np.ascontiguousarray(self.start)), read_only(offsets), read_only(self.buffer),
-            read_only(self.held), data,
+            read_only(self.text_pool), data,
         )  # fmt: skip
         mask = None if self.valid.all() else pa.py_buffer(np.packbits(self.valid, bitorder="little"))
         return pa.StringArray.from_buffers(self.size.size, pa.py_buffer(offsets), pa.py_buffer(data), mask)

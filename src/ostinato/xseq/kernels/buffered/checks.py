@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from numba import boolean, int32, int64, types
+from numba import boolean, int32, int64
 
 from ostinato.core.arrays import Int32
-from ostinato.core.jit import array, kernel, view
+from ostinato.core.jit import array, kernel
 from ostinato.xseq.kernels.buffered.build import advance, passes
 from ostinato.xseq.kernels.buffered.layout import GROW_LIST, GROW_PATH, GROW_TEXT, SEARCH, Search
 from ostinato.xseq.kernels.buffered.values import load
 from ostinato.xseq.kernels.values import run_program
-
-_TWO = types.UniTuple(int64, 2)  # type: ignore[no-untyped-call]
 
 
 @kernel(int64(int64, int64))
@@ -238,36 +236,3 @@ def move_holds(search: Search, move: int, node: int) -> int:
         if result != 1:
             return result
     return 1
-
-
-@kernel(_TWO(SEARCH, int64, view(int32), int64))
-def decide(search: Search, check: int, names: Int32, start: int) -> tuple[int, int]:
-    """Decide a check from node `start` on, for the searches of checks that it is a part of.
-
-    `names` are those of the elements it is asked of; where there are none, it is asked of all nodes. What has to be
-    made larger, or 0, and where to go on then.
-    """
-    for node in range(start, search.tree.kind.size):
-        asked = names.size == 0
-        for place in range(names.size):
-            asked |= search.tree.name[node] == names[place]
-        if asked:
-            result = check_holds(search, check, node)
-            if result > 1:
-                return result, node
-    return 0, 0
-
-
-@kernel(_TWO(SEARCH, int64, array(int32), int64))
-def filter_nodes(search: Search, move: int, nodes: Int32, start: int) -> tuple[int, int]:
-    """Set to -1 those of `nodes`, from `start` on, on which a check of a move fails.
-
-    What has to be made larger, or 0, and where to go on then.
-    """
-    for place in range(start, nodes.size):
-        result = move_holds(search, move, nodes[place])
-        if result > 1:
-            return result, place
-        if result == 0:
-            nodes[place] = -1
-    return 0, 0

@@ -15,6 +15,13 @@ DOCUMENT, ELEMENT, ATTRIBUTE, TEXT = 0, 1, 2, 3  # kinds of nodes
 MARK, BACK, MEET, BEGIN, AGAIN = 10, 11, 12, 13, 14  # jumps, numbered after the axes
 # what has to be made larger before the kernel is called again; 0 and 1 are truth values
 GROW_TEXT, GROW_LIST, GROW_PATH, GROW_CHAINS, GROW_MEMO, GROW_FRAMES, GROW_OUT = 11, 12, 13, 21, 22, 23, 24
+
+# --- the places of the state of `Walks`
+TASK, CHECK, AT, FOUND, ANSWER, DEPTH, ENTERED, CHAINS_USED, MEMO, OUT = range(10)
+STATE_SIZE = 10
+WALK, FILTER, FIND = 0, 1, 2  # tasks: see evaluate.py
+MATCHES, NODES, PAIRS = 0, 1, 2  # the answer: each match once, each node once, every match and node
+
 MOST_STEPS = 32  # of a reference like $X/a/b/text()
 
 
@@ -173,9 +180,9 @@ class Walks(ArrayStruct):
     for_each = StructField(ForEach, "conditions on all bindings")
     values = StructField(TreeValues, "what runs remember")
     chains = StructField(Chains, "what runs have bound")
-    state = Field[Int64](np.int64, 1, "numbers by their places: see walk.py")
-    seeds = Field[Int32](np.int32, 1, "the nodes where walks begin", constant=True)
-    seed_states = Field[Int32](np.int32, 1, "the states they begin in", constant=True)
+    state = Field[Int64](np.int64, 1, "numbers by their places: see evaluate.py")
+    nodes = Field[Int32](np.int32, 1, "the nodes where walks begin, or that a check is asked of")
+    node_states = Field[Int32](np.int32, 1, "the states that walks begin in there", constant=True)
     width = Field[int](np.int64, 0, "how many marks there may be")
     frame_state = Field[Int32](np.int32, 1, "per move that was made on the walk at hand: the state it led to")
     frame_node = Field[Int32](np.int32, 1, "per frame: the node")

@@ -18,21 +18,28 @@ from ostinato.xseq.kernels.buffered.chains import all_hold, began, each_holds, e
 from ostinato.xseq.kernels.buffered.checks import move_holds
 from ostinato.xseq.kernels.buffered.layout import (
     AGAIN,
+    ANSWER,
+    AT,
     BACK,
     BEGIN,
+    CHAINS_USED,
+    DEPTH,
+    ENTERED,
     GROW_CHAINS,
     GROW_FRAMES,
     GROW_MEMO,
     GROW_OUT,
     GROW_TEXT,
     MARK,
+    MATCHES,
     MEET,
+    MEMO,
+    NODES,
+    OUT,
     WALKS,
     Walks,
 )
 
-DEPTH, ENTERED, CHAINS, MEMO, OUT, SEED, ANSWER = 0, 1, 2, 3, 4, 5, 6  # places in the state
-MATCHES, NODES, PAIRS = 0, 1, 2  # the answer: each match once, each node once, every match and node
 _DONE = -3  # a move that needs no more nodes
 _DESCENDANT = 3
 
@@ -96,9 +103,9 @@ def _push(walks: Walks, depth: int, state: int, node: int, chain: int) -> None:
 @kernel(boolean(WALKS))
 def _start(walks: Walks) -> bool:
     """Begin at the next node that was not visited; False if there is none."""
-    while walks.state[SEED] < walks.seeds.size:
-        state, node = walks.seed_states[walks.state[SEED]], walks.seeds[walks.state[SEED]]
-        walks.state[SEED] += 1
+    while walks.state[AT] < walks.nodes.size:
+        state, node = walks.node_states[walks.state[AT]], walks.nodes[walks.state[AT]]
+        walks.state[AT] += 1
         if _visit_bare(walks, state, node):
             _push(walks, 0, state, node, 0)
             return True
@@ -158,7 +165,7 @@ def _bind(walks: Walks, move: int, node: int, chain: int) -> int:
     """The chain after a move that binds variables or begins rounds: -1 if a test fails, -1 - what has to grow."""
     writes, chains, state = walks.writes, walks.chains, walks.state
     low, high = writes.labels[move], writes.labels[move + 1]
-    if state[CHAINS] + high - low > chains.parent.size:
+    if state[CHAINS_USED] + high - low > chains.parent.size:
         return -1 - GROW_CHAINS
     bound, fresh = chain, -1
     for index in range(low, high):
@@ -166,9 +173,9 @@ def _bind(walks: Walks, move: int, node: int, chain: int) -> int:
         what = node if label < writes.variables else -1
         place = place_of(chains, bound, label, what)
         if chains.table[place] < 0:
-            enter(chains, place, state[CHAINS], bound, label, what)
-            chains.done[state[CHAINS]] = 0
-            state[CHAINS] += 1
+            enter(chains, place, state[CHAINS_USED], bound, label, what)
+            chains.done[state[CHAINS_USED]] = 0
+            state[CHAINS_USED] += 1
             fresh = place
         bound = chains.table[place]
     before = walks.values.free[0]
@@ -180,7 +187,7 @@ def _bind(walks: Walks, move: int, node: int, chain: int) -> int:
         return bound
     if fresh >= 0 and high == low + 1:
         chains.table[fresh] = -1  # the last that was entered: nothing was put behind it yet
-        state[CHAINS] -= 1
+        state[CHAINS_USED] -= 1
         walks.values.free[0] = before
     return -1
 
@@ -189,13 +196,13 @@ def _bind(walks: Walks, move: int, node: int, chain: int) -> int:
 def _trail(walks: Walks, trail: int, node: int) -> int:
     """The chain of the nodes where rounds began, with one more; -1 when there is no room."""
     chains, state = walks.chains, walks.state
-    if state[CHAINS] + 1 > chains.parent.size:
+    if state[CHAINS_USED] + 1 > chains.parent.size:
         return -1
     place = place_of(chains, trail, walks.writes.rounds, node)
     if chains.table[place] < 0:
-        enter(chains, place, state[CHAINS], trail, walks.writes.rounds, node)
-        chains.done[state[CHAINS]] = 0
-        state[CHAINS] += 1
+        enter(chains, place, state[CHAINS_USED], trail, walks.writes.rounds, node)
+        chains.done[state[CHAINS_USED]] = 0
+        state[CHAINS_USED] += 1
     return chains.table[place]
 
 
@@ -265,7 +272,7 @@ def _make_move(walks: Walks, depth: int, move: int, node: int) -> int:
 
 
 @kernel(int64(WALKS))
-def walk(walks: Walks) -> int:
+def make_walks(walks: Walks) -> int:
     """Go on until all walks were made (0), or something has to be larger (what; then call again)."""
     automaton, state = walks.search.automaton, walks.state
     while state[DEPTH] >= 0 or _start(walks):

@@ -9,23 +9,15 @@ from ostinato.xseq.kernels.one_pass.keys import release_cell
 from ostinato.xseq.kernels.one_pass.layout import (
     ACCEPTS,
     BESIDE,
-    CELLS,
     CHILD,
     DESCENDANT_RUNS,
     FIRST,
-    HISTORY,
-    KEYS,
-    LINKS_USED,
-    LIVE,
     LOADED,
-    NEED,
     NEXT,
     NODES,
     OPEN_ROWS,
     QUERY,
     ROLE_COUNT,
-    ROWS,
-    RUNS_USED,
     SERIAL,
     WORK,
     Nodes,
@@ -178,34 +170,6 @@ def arrive(query: Query, work: Work, nodes: Nodes, place: int, name: int, entry:
         _wait(query, work, depth, cell, started, count)
     for at in range(count):
         drop(work, work.arrived[at])
-
-
-@kernel(boolean(QUERY, WORK, NODES, int64, int64))
-def short_of_room(query: Query, work: Work, nodes: Nodes, place: int, begins: int) -> bool:
-    """Whether the arrays might not hold what one more node brings; NEED says how many runs that can be."""
-    state = work.state
-    need = (state[LIVE] + begins + 2) * query.branches
-    if query.to_attributes:
-        here = place + 1
-        while here < nodes.kind.size and nodes.kind[here] == 1:
-            here += 1
-        need *= here - place
-    state[NEED] = need
-    return (
-        state[RUNS_USED] + need > work.run_state.size
-        or state[LINKS_USED] + 4 * need > work.link_run.size
-        or state[ROWS] + need > work.row_last.size
-        or state[DESCENDANT_RUNS] + need > work.descendant_runs.size
-        or need > work.arrived.size
-        or 6 * need > work.offers.size
-        or (query.dedupe and 4 * need > work.seen.size // 8)
-        or state[OPEN_ROWS] + 2 > work.open_row.size
-        or (query.histories and state[HISTORY] + need > work.history_node.size)
-        or state[KEYS] + 2 > work.key_hash.size
-        or 2 * state[KEYS] + 4 > work.key_table.size
-        or state[CELLS] + 2 > work.cell_key.size
-        or 2 * state[CELLS] + 4 > work.cell_table.size
-    )
 
 
 @kernel(boolean(WORK, int64))

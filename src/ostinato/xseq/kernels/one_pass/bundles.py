@@ -13,19 +13,14 @@ from numba import boolean, int64, void
 from ostinato.core.jit import kernel
 from ostinato.xseq.kernels.one_pass.keys import release_cell
 from ostinato.xseq.kernels.one_pass.layout import (
-    CELLS,
     FREE_RUN,
     HISTORY,
-    KEYS,
     LIVE,
-    NEED,
     NEXT,
     NODES,
     ORDINAL,
     QUERY,
     ROLE_COUNT,
-    ROWS,
-    RUNS_USED,
     WORK,
     Nodes,
     Query,
@@ -193,18 +188,3 @@ def leave_bundles(work: Work, depth: int) -> None:
         _drop_bundles(work, work.cell_next_run[cell])
         cell = release_cell(work, cell)
     work.first_cell[depth] = -1
-
-
-@kernel(boolean(WORK, int64))
-def bundles_short_of_room(work: Work, begins: int) -> bool:
-    """Whether the arrays might not hold what one more node brings."""
-    state = work.state
-    state[NEED] = state[LIVE] + begins + 2
-    return (
-        state[RUNS_USED] + begins > work.run_state.size
-        or state[ROWS] + state[NEED] > work.row_last.size
-        or state[KEYS] + 2 > work.key_hash.size
-        or 2 * state[KEYS] + 4 > work.key_table.size
-        or state[CELLS] + 2 > work.cell_key.size
-        or 2 * state[CELLS] + 4 > work.cell_table.size
-    )

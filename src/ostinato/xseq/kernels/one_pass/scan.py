@@ -8,28 +8,64 @@ are no restarts to avoid (section 4.3).
 
 from __future__ import annotations
 
+from numba import boolean, int64
+
 from ostinato.core.jit import kernel
-from ostinato.xseq.kernels.one_pass.arrivals import arrive, leave, short_of_room, something_ends
-from ostinato.xseq.kernels.one_pass.bundles import arrive_bundles, bundles_short_of_room, leave_bundles
+from ostinato.xseq.kernels.one_pass.arrivals import arrive, leave, something_ends
+from ostinato.xseq.kernels.one_pass.bundles import arrive_bundles, leave_bundles
 from ostinato.xseq.kernels.one_pass.keys import cell_of, key_of
 from ostinato.xseq.kernels.one_pass.layout import (
+    CELLS,
     DEPTH,
     DESCENDANT_RUNS,
     DONE,
     GROW,
+    HISTORY,
     KEYED,
+    KEYS,
     LEVEL,
+    LIVE,
     LOADED,
     MISSING,
     NEED,
+    NODES,
+    OPEN_ROWS,
     POS,
+    QUERY,
+    ROWS,
+    RUNS_USED,
     SCAN,
+    WORK,
     Nodes,
     Query,
     Work,
 )
 from ostinato.xseq.kernels.one_pass.levels import class_of, tested_entry
 from ostinato.xseq.kernels.one_pass.values import load
+
+
+@kernel(boolean(QUERY, WORK, NODES, int64, int64))
+def _is_short_of_room(query: Query, work: Work, nodes: Nodes, place: int, begins: int) -> bool:
+    """Whether the arrays might not hold what one more node brings; NEED says how many runs move there at most.
+
+    Other arrays grow with these: those per run are long enough for what runs can do (runtime/one_pass/arrays.py).
+    """
+    state = work.state
+    need = (state[LIVE] + begins + 2) * query.branches
+    if query.to_attributes:
+        here = place + 1
+        while here < nodes.kind.size and nodes.kind[here] == 1:
+            here += 1
+        need *= here - place
+    state[NEED] = need
+    return (
+        state[RUNS_USED] + (begins if query.bundled else need) > work.run_state.size
+        or state[ROWS] + need > work.row_last.size
+        or state[OPEN_ROWS] + 2 > work.open_row.size
+        or (query.histories and state[HISTORY] + need > work.history_node.size)
+        or state[KEYS] + 2 > work.key_hash.size
+        or state[CELLS] + 2 > work.cell_key.size
+    )
 
 
 @kernel(SCAN)
@@ -68,11 +104,7 @@ def scan(query: Query, work: Work, nodes: Nodes) -> int:
         begins += query.attribute_range[2 * entry + 1] - query.attribute_range[2 * entry]
         flags, descendants = query.flags[entry], state[DESCENDANT_RUNS]
         if flags or begins or descendants or work.waiting_count[depth]:
-            if (
-                bundles_short_of_room(work, begins)
-                if query.bundled
-                else short_of_room(query, work, nodes, place, begins)
-            ):
+            if _is_short_of_room(query, work, nodes, place, begins):
                 result = GROW
                 break
             if state[LOADED] != place:

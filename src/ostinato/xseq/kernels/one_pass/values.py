@@ -15,7 +15,8 @@ def load(query: Query, work: Work, nodes: Nodes, place: int) -> None:
     work.state[LOADED] = place
     element = nodes.kind[place] == 0
     if element:
-        work.attribute_token[:] = -1
+        for attribute in range(work.attribute_token.size):
+            work.attribute_token[attribute] = -1
         here = place + 1
         while here < nodes.kind.size and nodes.kind[here] == 1:
             name = nodes.name[here]

@@ -10,24 +10,12 @@ from numpy.typing import NDArray
 
 from ostinato.documents.tokens import Names
 from ostinato.errors import Limit, LimitError, Message
-from ostinato.xseq.kernels.buffered import walk as tree_walk
+from ostinato.xseq.kernels.buffered import layout as lay
 from ostinato.xseq.kernels.buffered.build import build, count_nodes
 from ostinato.xseq.kernels.buffered.chains import enter_again
-from ostinato.xseq.kernels.buffered.checks import decide, filter_nodes, find_nodes
-from ostinato.xseq.kernels.buffered.layout import (
-    GROW_CHAINS,
-    GROW_FRAMES,
-    GROW_LIST,
-    GROW_MEMO,
-    GROW_OUT,
-    GROW_PATH,
-    GROW_TEXT,
-    MOST_STEPS,
-    Search,
-    Sources,
-    Tree,
-    Walks,
-)
+from ostinato.xseq.kernels.buffered.evaluate import evaluate
+from ostinato.xseq.kernels.buffered.layout import Search, Sources, Tree, Walks
+from ostinato.xseq.kernels.buffered.walk import memo_again
 from ostinato.xseq.kernels.value_codes import DEEPEST, NULL, NUMBER
 from ostinato.xseq.limits import XSeqLimits
 from ostinato.xseq.runtime.buffered.arrays import (
@@ -81,14 +69,15 @@ class Forest:
         self.tables, self.part, self.names = tables, part, names
         self.matches, self.limits, self.texts = matches, limits, texts
         self.bare = tables.program.answer is AnswerKind.NODES
-        self.answer = tree_walk.MATCHES
+        self.answer = lay.MATCHES
         if self.bare:
-            self.answer = tree_walk.NODES if matches == "all" else tree_walk.PAIRS
+            self.answer = lay.NODES if matches == "all" else lay.PAIRS
         self.ids = np.array([names.id_of(name.encode()) for name in tables.names] or [0], np.int32)
         self.tree = self._tree()
         self.nodes = self.tree.kind.size
         self._make_values()
         self._make_search()
+        self._make_walks()
         self._decide()
         self.key: Ints | None = None
 
@@ -149,7 +138,7 @@ class Forest:
             axis=np.array([AXES[axis] for axis, _ in steps] or [0], np.int32),
             test=np.array([self._id(name, ids) for _, name in steps] or [0], np.int32),
             names_at=names_at,
-            cursor=np.zeros(2 * MOST_STEPS + 1, np.int32),
+            cursor=np.zeros(2 * lay.MOST_STEPS + 1, np.int32),
         )
 
     def _id(self, name: str, ids: dict[str, int]) -> int:
@@ -185,38 +174,47 @@ class Forest:
         )
 
     def _decide(self) -> None:
+        """Decide checks for the searches of checks that they are a part of, on the elements they are asked of."""
         automaton = self.tables.automaton
         move_of = np.repeat(np.arange(automaton.axis.size), np.diff(automaton.checks))
         for check in self.tables.eager:
             names = np.unique(self.search.names[move_of[automaton.check == check]])
-            names = names if names[0] >= 0 else names[:0]
-            code, at = decide(self.search, check, names, 0)
-            while code:
-                self._grow(code)
-                code, at = decide(self.search, check, names, at)
+            asked = np.isin(self.tree.name, names) if names[0] >= 0 else np.ones(self.nodes, np.bool_)
+            self._filter(check, np.flatnonzero(asked).astype(np.int32))
+
+    def _filter(self, check: int, nodes: Ints) -> Ints:
+        """Those of the nodes on which a check holds."""
+        self.walks.nodes = nodes
+        self._run(lay.FILTER, check)
+        return nodes[nodes >= 0]
+
+    def _run(self, task: int, check: int = 0, at: int = 0) -> None:
+        self.walks.state[: lay.AT + 1] = task, check, at
+        while code := evaluate(self.walks):
+            self._grow(code)
 
     def _grow(self, code: int) -> None:
         """Make room for what a kernel asked for."""
         search = self.search
-        if code == GROW_TEXT:
+        if code == lay.GROW_TEXT:
             pool = self.values.text_pool
             self._check_pool(2 * pool.size)
             self._use_pool(np.concatenate([pool, np.zeros_like(pool)]))
-        elif code == GROW_LIST:
+        elif code == lay.GROW_LIST:
             lengthen(search, 2 * search.found.size, "found")
-        elif code == GROW_PATH:
+        elif code == lay.GROW_PATH:
             size = 2 * search.state.size
             lengthen(search, size, "state", "node", "move", "at")
             lengthen(search, size * search.width, "marks")
-        elif code == GROW_CHAINS:
+        elif code == lay.GROW_CHAINS:
             self._grow_chains()
-        elif code == GROW_MEMO:
+        elif code == lay.GROW_MEMO:
             self._grow_memo()
-        elif code == GROW_FRAMES:
+        elif code == lay.GROW_FRAMES:
             size = 2 * self.walks.frame_state.size
             lengthen(self.walks, size, "frame_state", "frame_node", "frame_chain", "frame_move", "frame_at")
             lengthen(self.walks, size * self.walks.width, "frame_marks")
-        elif code == GROW_OUT:
+        elif code == lay.GROW_OUT:
             most = self.limits.matches
             if self.walks.out_chain.size > most:
                 raise LimitError(
@@ -245,8 +243,8 @@ class Forest:
 
     def keyed(self) -> NDArray[np.bool_]:
         """The nodes that the path of `partition by` reaches from node 0."""
-        while (count := find_nodes(self.search, self.tables.keyed, 0, 0, True)) < 0:
-            self._grow(-count)
+        self._run(lay.FIND, at=self.tables.keyed)
+        count = int(self.walks.state[lay.FOUND])
         keyed = np.zeros(self.nodes, np.bool_)
         keyed[self.search.found[:count]] = True
         return keyed
@@ -277,21 +275,19 @@ class Forest:
 
     def passing(self, move: int, nodes: Ints) -> Ints:
         """Those of the nodes that pass the conditions of a move."""
-        code, at = filter_nodes(self.search, move, nodes, 0)
-        while code:
-            self._grow(code)
-            code, at = filter_nodes(self.search, move, nodes, at)
-        return nodes[nodes >= 0]
+        automaton = self.tables.automaton
+        for check in automaton.check[automaton.checks[move] : automaton.checks[move + 1]]:
+            nodes = self._filter(check, nodes)
+        return nodes
 
     def walk(self, seeds: Ints, states: Ints) -> tuple[Ints, Ints]:
         """The matches of walks that begin on these nodes in these states: chains of bindings, and last nodes."""
-        self._make_walks(seeds, states)
-        while code := tree_walk.walk(self.walks):
-            self._grow(code)
-        count = int(self.walks.state[tree_walk.OUT])
+        self.walks.update(nodes=seeds, node_states=states)
+        self._run(lay.WALK)
+        count = int(self.walks.state[lay.OUT])
         return self.walks.out_chain[:count], self.walks.out_node[:count]
 
-    def _make_walks(self, seeds: Ints, states: Ints) -> None:
+    def _make_walks(self) -> None:
         tables, nodes, made = self.tables, self.nodes, self.tables.tables
         size, width = 64, tables.widest
         self.chains = new_chains(size)
@@ -302,8 +298,8 @@ class Forest:
             summed = what.keep in (Keep.SUM, Keep.MIN, Keep.MAX)
             self.values.kind[made.base + slot] = NUMBER if counted else NULL if summed else 0
             self.values.num[made.base + slot] = 0.0
-        state = np.zeros(8, np.int64)
-        state[[tree_walk.DEPTH, tree_walk.CHAINS, tree_walk.ANSWER]] = -1, 1, self.answer
+        state = np.zeros(lay.STATE_SIZE, np.int64)
+        state[[lay.DEPTH, lay.CHAINS_USED, lay.ANSWER]] = -1, 1, self.answer
         bare = unbound(tables)
         begin = tables.automaton.begin[: tables.states + 1]
         swept = np.isin(tables.automaton.axis[: begin[-1]], _TRANSITIVE)
@@ -316,8 +312,8 @@ class Forest:
             values=self.values,
             chains=self.chains,
             state=state,
-            seeds=seeds,
-            seed_states=states,
+            nodes=zeros(0),
+            node_states=zeros(0),
             width=width,
             frame_state=zeros(size),
             frame_node=zeros(size),
@@ -336,7 +332,7 @@ class Forest:
             swept=np.zeros(max(1, int(swept.sum())) * nodes, np.uint8),
             out_chain=zeros(answers),
             out_node=zeros(answers),
-            is_out=np.zeros(nodes if self.answer == tree_walk.NODES else 1, np.uint8),
+            is_out=np.zeros(nodes if self.answer == lay.NODES else 1, np.uint8),
         )
 
     def _grow_chains(self) -> None:
@@ -346,7 +342,7 @@ class Forest:
         check_size(places)
         lengthen(chains, size, "parent", "label", "node", "done")
         chains.table = new_hash_table(size)
-        enter_again(chains, int(self.walks.state[tree_walk.CHAINS]))
+        enter_again(chains, int(self.walks.state[lay.CHAINS_USED]))
         lengthen(self.values, places, "kind", "num", "start", "size", "origin")
 
     def _grow_memo(self) -> None:
@@ -356,7 +352,7 @@ class Forest:
         lengthen(walks, size, "memo_state", "memo_node", "memo_chain")
         lengthen(walks, size * walks.width, "memo_marks")
         walks.memo_table = new_hash_table(size)
-        tree_walk.memo_again(walks)
+        memo_again(walks)
 
     def text_slices(self, start: NDArray[Any], size: Ints, missing: NDArray[np.bool_] | None = None) -> TextSlices:
         """A column of texts of the document, or of the pool of texts beside it."""

@@ -9,8 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ostinato.xseq.kernels.buffered import order as tree_order
-from ostinato.xseq.kernels.buffered import walk as tree_walk
-from ostinato.xseq.kernels.buffered.layout import Chains
+from ostinato.xseq.kernels.buffered.layout import CHAINS_USED, Chains
 from ostinato.xseq.kernels.value_codes import BOTH, NUMBER, TEXT
 from ostinato.xseq.kernels.values import run_program
 from ostinato.xseq.runtime.buffered.arrays import Ints, new_chains
@@ -49,7 +48,7 @@ class ForestOutput:
         return MatchRows(columns, self._keys(chain), numbers)
 
     def _squeeze(self, *, nodes: bool, labels: bool) -> tuple[Ints, Chains, int]:
-        count = int(self.forest.walks.state[tree_walk.CHAINS])
+        count = int(self.forest.walks.state[CHAINS_USED])
         into = new_chains(count)
         number = np.zeros(count, np.int32)
         rank = np.arange(len(self.forest.tables.labels) + 1, dtype=np.int32)

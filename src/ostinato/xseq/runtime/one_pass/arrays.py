@@ -45,7 +45,11 @@ class ScanArrays:
             self.make(name, size)
 
     def allocate(self, runs: int = 64, depth: int = 64, rows: int = 1024) -> None:
-        """Room for so many runs, levels of elements, and rows."""
+        """Room for so many runs, levels of elements, and rows.
+
+        A run is in no more than four lists of links and once among those that wait for descendants; runs that may move
+        at a node are no more than there is room for in `run_state`.
+        """
         tables, work = self.tables, self.work
         columns = max(1, len(tables.tables.program.columns))
         self._make_all(_PER_RUN, runs)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ostinato.documents.tokens import Names, Tokens
 from ostinato.errors import Limit, LimitError, Message, Option
-from ostinato.xseq.kernels.histories import chain_ends, mark_prefixes, renumber, sort_ties, write_chains
 from ostinato.xseq.kernels.one_pass import layout as lay
+from ostinato.xseq.kernels.one_pass.histories import chain_ends, mark_prefixes, renumber, sort_ties, write_chains
 from ostinato.xseq.kernels.one_pass.layout import Nodes
 from ostinato.xseq.kernels.one_pass.scan import scan
 from ostinato.xseq.kernels.one_pass.texts import count_text_bytes, move_texts
@@ -186,7 +186,8 @@ class StreamEvaluator:
         history = work.row_history[:count].copy()
         last = work.row_last[:count].copy()
         if self.tables.histories and not self.tables.in_order and count > 1:
-            order = sort_ties(last, history, work.history_parent, work.history_node, work.history_variable)
+            order = np.arange(count)
+            sort_ties(work, last, history, order, np.empty_like(order))
         elif self.tables.bundles is not None and ((last[1:] == last[:-1]) & (history[1:] < history[:-1])).any():
             order = np.lexsort((history, last))
         columns = [self._column(tokens, number, width, count) for number in range(width)]
@@ -248,10 +249,9 @@ class StreamEvaluator:
             return []
         work = self.work
         ends = np.zeros(len(history) + 1, np.int64)
-        total = chain_ends(history, work.history_parent, ends)
+        total = chain_ends(work, history, ends)
         nodes, variables = np.zeros(total, np.int64), np.zeros(total, np.int32)
-        chains = work.history_parent, work.history_node, work.history_variable
-        write_chains(history, *chains, ends, nodes, variables)
+        write_chains(work, history, ends, nodes, variables)
         return [_binary(ends, nodes.astype(">i8"), 1), _binary(ends, variables.astype(">i4"), 0)]
 
     def _certain(self, rows: MatchRows, history: NDArray[np.int64]) -> list[MatchRows]:
@@ -260,22 +260,19 @@ class StreamEvaluator:
         runs = int(self.state[lay.RUNS_USED])
         alive = work.run_history[:runs][work.run_state[:runs] >= 0]
         open_ones = np.zeros(count, np.uint8)
-        mark_prefixes(alive, work.history_parent, open_ones, True)
+        mark_prefixes(work, alive, open_ones, True)
         certain = self._longest(rows, history, open_ones) if self.tables.longest else [rows]
         number = np.zeros(count, np.int64)
-        self.state[lay.HISTORY] = renumber(
-            count, work.history_parent, work.history_node, work.history_variable, work.history_done, open_ones, number
-        )
+        renumber(work, open_ones, number)
         work.run_history[:runs] = number[np.minimum(work.run_history[:runs], count - 1)]
         self.pending_history = number[self.pending_history]
         return certain
 
     def _longest(self, rows: MatchRows, history: NDArray[np.int64], open_ones: NDArray[np.uint8]) -> list[MatchRows]:
         """Of the rows that wait and the new ones those that no run can continue; those that one may continue wait."""
-        parent = self.work.history_parent
         every = np.concatenate([self.pending_history, history])
         prefixes = np.zeros_like(open_ones)
-        mark_prefixes(every, parent, prefixes, False)
+        mark_prefixes(self.work, every, prefixes, False)
         self.bound_some |= bool((every > 0).any())
         prefixes[0] = self.bound_some  # to have bound nothing is a prefix of every other match
         known = [(rows, history)] if self.pending is None else [(self.pending, self.pending_history), (rows, history)]
@@ -288,7 +285,7 @@ class StreamEvaluator:
         self._check_kept(sum(some.nbytes for some, _ in waiting))
         self.pending = _concat([some.copy_texts() for some, _ in waiting])
         self.pending_history = np.concatenate([of for _, of in waiting])
-        mark_prefixes(self.pending_history, parent, open_ones, True)
+        mark_prefixes(self.work, self.pending_history, open_ones, True)
         return certain
 
     def _check_kept(self, size: int) -> None:

@@ -133,7 +133,7 @@ class StreamTables:
             "histories": self.histories,
             "answers_nodes": self.answers_nodes,
             "column_count": len(tables.program.columns),
-            "branches": most * (walk.states if to_self else 1),
+            "branches": 1 if self.bundles else most * (walk.states if to_self else 1),
             "to_attributes": bool(self.to_attributes),
             "bundled": self.bundles is not None,
             "onwards": to_self or bool(self.to_attributes),

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numba import boolean, int32, int64, uint8, void
 
-import numpy as np
+from ostinato.core.arrays import Int32, Int64, UInt8
+from ostinato.core.jit import array, kernel, view
+from ostinato.xseq.kernels.one_pass.layout import HISTORY, WORK, Work
 
-from ostinato.core.jit import kernel
 
-
-@kernel()
-def mark_prefixes(histories: Any, parent: Any, marked: Any, itself: bool) -> None:
+@kernel(void(WORK, view(int64), array(uint8), boolean))
+def mark_prefixes(work: Work, histories: Int64, marked: UInt8, itself: bool) -> None:
     """Mark every proper prefix of the given histories, and with `itself` the histories too."""
+    parent = work.history_parent
     for index in range(histories.size):
         history = histories[index] if itself else parent[histories[index]]
         while history > 0 and not marked[history]:
@@ -19,27 +20,28 @@ def mark_prefixes(histories: Any, parent: Any, marked: Any, itself: bool) -> Non
             history = parent[history]
 
 
-@kernel()
-def renumber(count: int, parent: Any, node: Any, variable: Any, done: Any, kept: Any, number: Any) -> int:
+@kernel(void(WORK, view(uint8), array(int64)))
+def renumber(work: Work, kept: UInt8, number: Int64) -> None:
     """Move what is kept to the front; number[h] is the new number of history h. Prefixes of what is kept are kept."""
     free = 1
-    for history in range(1, count):
+    for history in range(1, work.state[HISTORY]):
         if kept[history]:
             number[history] = free
-            parent[free] = number[parent[history]]
-            node[free] = node[history]
-            variable[free] = variable[history]
-            done[free] = done[history]
+            work.history_parent[free] = number[work.history_parent[history]]
+            work.history_node[free] = work.history_node[history]
+            work.history_variable[free] = work.history_variable[history]
+            work.history_done[free] = work.history_done[history]
             free += 1
-    return free
+    work.state[HISTORY] = free
 
 
-@kernel()
-def _before(one: int, two: int, parent: Any, node: Any, variable: Any) -> bool:
+@kernel(boolean(WORK, int64, int64))
+def _before(work: Work, one: int, two: int) -> bool:
     """Whether the first history comes before the second, both ending on one node.
 
     The nodes bound before that one are compared from the first on, a prefix coming first; then the variables.
     """
+    parent, node, variable = work.history_parent, work.history_node, work.history_variable
     depth, other = 0, 0
     at = one
     while at > 0:
@@ -65,13 +67,13 @@ def _before(one: int, two: int, parent: Any, node: Any, variable: Any) -> bool:
     return by_variable if same else result
 
 
-@kernel(allocates=True)
-def sort_ties(last: Any, histories: Any, parent: Any, node: Any, variable: Any) -> Any:
-    """The order of rows that are in order of `last`: those with the same last node by what they bound before."""
-    size = last.size
-    order = np.arange(size)
-    spare = np.empty(size, np.int64)
-    low = 0
+@kernel(void(WORK, view(int64), view(int64), array(int64), array(int64)))
+def sort_ties(work: Work, last: Int64, histories: Int64, order: Int64, spare: Int64) -> None:
+    """Sort `order`, that of rows which are in order of `last`: those with the same last node by what they bound before.
+
+    `spare` has room for as many.
+    """
+    size, low = last.size, 0
     while low < size:
         high = low + 1
         while high < size and last[high] == last[low]:
@@ -84,8 +86,7 @@ def sort_ties(last: Any, histories: Any, parent: Any, node: Any, variable: Any) 
                 left, right, out = begin, middle, begin
                 while left < middle or right < end:
                     if right >= end or (
-                        left < middle
-                        and not _before(histories[order[right]], histories[order[left]], parent, node, variable)
+                        left < middle and not _before(work, histories[order[right]], histories[order[left]])
                     ):
                         spare[out] = order[left]
                         left += 1
@@ -93,32 +94,32 @@ def sort_ties(last: Any, histories: Any, parent: Any, node: Any, variable: Any) 
                         spare[out] = order[right]
                         right += 1
                     out += 1
-                order[begin:end] = spare[begin:end]
+                for at in range(begin, end):
+                    order[at] = spare[at]
                 begin += 2 * width
             width *= 2
         low = high
-    return order
 
 
-@kernel()
-def chain_ends(histories: Any, parent: Any, ends: Any) -> int:
+@kernel(int64(WORK, view(int64), array(int64)))
+def chain_ends(work: Work, histories: Int64, ends: Int64) -> int:
     """Where the nodes of each history end when they are written one after the other; how many there are."""
     total = 0
     for index in range(histories.size):
         history = histories[index]
         while history > 0:
             total += 1
-            history = parent[history]
+            history = work.history_parent[history]
         ends[index + 1] = total
     return total
 
 
-@kernel()
-def write_chains(histories: Any, parent: Any, node: Any, variable: Any, ends: Any, nodes: Any, variables: Any) -> None:
+@kernel(void(WORK, view(int64), view(int64), array(int64), array(int32)))
+def write_chains(work: Work, histories: Int64, ends: Int64, nodes: Int64, variables: Int32) -> None:
     """The nodes and variables of each history, from the first on."""
     for index in range(histories.size):
         history, place = histories[index], ends[index + 1]
         while history > 0:
             place -= 1
-            nodes[place], variables[place] = node[history], variable[history]
-            history = parent[history]
+            nodes[place], variables[place] = work.history_node[history], work.history_variable[history]
+            history = work.history_parent[history]
