@@ -19,7 +19,9 @@ _since = time.process_time()
 # Functions by module, with the part that they belong to.
 _PARTS = {
     "ostinato.core.text.grammar": {"load_parser": "grammar"},
-    "ostinato.core.jit.kernel": {"Version.load": "kernels"},
+    "ostinato.core.jit.builds": {"build": "kernels"},
+    "ostinato.core.jit.loader": {"load_object": "kernels", "make_caller": "kernels"},
+    "ostinato.core.jit.keys": {"kernel_key": "kernels"},
     "numba.core.dispatcher": {"Dispatcher.compile": "kernels"},
 }
 _LIBRARIES = {"llvmlite": "kernels", "numba": "kernels", "click": "typer", "shellingham": "typer", "rich": "rich"}
