@@ -54,19 +54,23 @@ fuzz: warm
 coverage: warm
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup --cov --cov-report=term:skip-covered
 
-# Kernels are compiled side by side, before the workers of pytest would each compile all of them.
+# Kernels are compiled side by side, before the workers of pytest would each compile those that they meet.
 warm: .venv/dev.stamp
-	@PYTHONPATH=tests $(BIN)/python -m support.warm
+	@$(BIN)/ostinato warm
 
 # Each file must install and answer by itself, away from the sources.
 dist: .venv/dev.stamp
 	rm -rf dist
 	$(BIN)/python -m build --quiet
+	rm -rf build/kernels && $(BIN)/ostinato warm --into build/kernels
+	OSTINATO_WHEEL_KERNELS=build/kernels $(BIN)/python -m build --quiet --wheel
 	@for file in dist/*.whl dist/*.tar.gz; do \
 	  rm -rf build/try && $(BIN)/python -m venv build/try && \
 	  build/try/bin/python -m pip install --quiet --disable-pip-version-check $$file && \
-	  (cd build && try/bin/ostinato check --query 'A AS x ; B AS y FILTER x.v < y.v' && \
-	   try/bin/python -c 'import ostinato as o; assert o.cel("A ; B").count([{"type": t} for t in "AB"]) == 1') && \
+	  (cd build && export OSTINATO_KERNEL_CACHE=try/kernels && \
+	   try/bin/ostinato check --query 'A AS x ; B AS y FILTER x.v < y.v' && \
+	   try/bin/python -c 'import ostinato as o; assert o.cel("A ; B").count([{"type": t} for t in "AB"]) == 1' && \
+	   case $$file in *none-any.whl|*.tar.gz) ls try/kernels >/dev/null;; *) ! ls try/kernels 2>/dev/null;; esac) && \
 	  echo "$$file installs and answers" || exit 1; done
 	@rm -rf build/try
 

@@ -13,16 +13,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import boolean, float64, int32, int64, types
 from numpy.typing import NDArray
 
 from ostinato.core.arrow import read_only
-from ostinato.core.jit import array, kernel
+from ostinato.core.jit import array, kernel, table
+from ostinato.core.jit.types import boolean, float64, int32, int64
 from ostinato.forecast.chain.product import Product
 
 
 def _view(dtype: Any) -> Any:
-    return types.Array(dtype, 2, "C", readonly=True)
+    return table(dtype, constant=True)
 
 
 @kernel(

@@ -20,11 +20,10 @@ _since = time.process_time()
 _PARTS = {
     "ostinato.core.text.grammar": {"load_parser": "grammar"},
     "ostinato.core.jit.builds": {"build": "kernels"},
-    "ostinato.core.jit.loader": {"load_object": "kernels", "make_caller": "kernels"},
+    "ostinato.core.jit.loader": {"load_function": "kernels"},
     "ostinato.core.jit.keys": {"kernel_key": "kernels"},
-    "numba.core.dispatcher": {"Dispatcher.compile": "kernels"},
 }
-_LIBRARIES = {"llvmlite": "kernels", "numba": "kernels", "click": "typer", "shellingham": "typer", "rich": "rich"}
+_LIBRARIES = {"llvmlite": "kernels", "click": "typer", "shellingham": "typer", "rich": "rich"}
 
 
 def switch(part: str | None) -> None:

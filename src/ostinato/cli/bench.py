@@ -11,14 +11,15 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
+from ostinato.core.arrays import Int32
 from ostinato.core.jit import kernel
+from ostinato.core.jit.types import int32, int64, table, view
 from ostinato.errors import QueryError
 from ostinato.patterns.kernels import protocol
 from ostinato.patterns.limits import Limits
@@ -42,17 +43,17 @@ QUERIES = {
 LIMIT = "one table look-up per event"
 
 
-@kernel()
-def _step_codes(codes: Any, table: Any) -> int:
+@kernel(int64(view(int32), table(int32)))
+def _step_codes(codes: Int32, steps: Int32) -> int:
     """The bare limit: what a deterministic automaton must do, one look-up that waits for the one before."""
     state = 0
     for at in range(len(codes)):
-        state = table[state, codes[at]]
+        state = steps[state, codes[at]]
     return state
 
 
-@kernel()
-def _read_codes(codes: Any) -> int:
+@kernel(int64(view(int32)))
+def _read_codes(codes: Int32) -> int:
     """Touch every code once: no step waits for another, so the compiler works on many at a time."""
     total = 0
     for at in range(len(codes)):

@@ -22,7 +22,9 @@ _VERBS = {
     "xseq": "ostinato.cli.xseq",
     **dict.fromkeys(("train", "update", "forecast", "evaluate"), "ostinato.cli.forecast"),
     **dict.fromkeys(("check", "explain"), "ostinato.cli.check"),
-    **dict.fromkeys(("bench", "demo"), __name__),
+    "bench": __name__,
+    "warm": "ostinato.cli.warm",
+    "demo": __name__,
 }
 
 

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from ostinato.core.backends import is_spark_frame, spark_backend
-from ostinato.core.compile_notice import announce_compilation
 from ostinato.core.options import bad_option, check_column_name, check_column_names, check_on_late, parse_delay
 from ostinato.errors import Message, Option, QueryError
 from ostinato.patterns.compile import CompiledPattern, compile_text
@@ -176,7 +175,6 @@ class PatternQuery:
         events
             Add the matched rows themselves in a column `events`.
         """
-        announce_compilation(f"ostinato.patterns.kernels.{self._compiled.kernel}", takes="some seconds")
         from ostinato.patterns.limits import Limits
         from ostinato.patterns.runtime.engine import Engine
         from ostinato.patterns.runtime.state import EngineOptions

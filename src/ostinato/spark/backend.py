@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ostinato.spark.shipping import describe_kernels, ship
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
@@ -22,52 +24,62 @@ if TYPE_CHECKING:
 def detect(queries: PatternQuery | Mapping[str, PatternQuery], frame: DataFrame, /, **options: Any) -> DataFrame:
     from ostinato.spark.patterns.detect import detect
 
+    ship(frame.sparkSession, "patterns")
     return detect(queries, frame, **options)
 
 
 def explain(query: PatternQuery, frame: DataFrame, /, **options: Any) -> str:
     from ostinato.spark.patterns.explain import explain_spark
 
-    return explain_spark(query, frame, **options)
+    return _with_kernels(explain_spark(query, frame, **options), frame, "patterns")
 
 
 def detect_rules(program: RuleProgram, frame: DataFrame, /, **options: Any) -> DataFrame:
     from ostinato.spark.rules.detect import detect_rules
 
+    ship(frame.sparkSession, "rules")
     return detect_rules(program, frame, **options)
 
 
 def explain_rules(program: RuleProgram, frame: DataFrame, /, **options: Any) -> str:
     from ostinato.spark.rules.explain import explain_rules
 
-    return explain_rules(program, frame, **options)
+    return _with_kernels(explain_rules(program, frame, **options), frame, "rules")
 
 
 def detect_xseq(query: XSeqQuery, frame: DataFrame, /, **options: Any) -> DataFrame:
     from ostinato.spark.xseq.detect import detect_xseq
 
+    ship(frame.sparkSession, "xseq")
     return detect_xseq(query, frame, **options)
 
 
 def explain_xseq(query: XSeqQuery, frame: DataFrame, /, **options: Any) -> str:
     from ostinato.spark.xseq.explain import explain_xseq
 
-    return explain_xseq(query, frame, **options)
+    return _with_kernels(explain_xseq(query, frame, **options), frame, "xseq")
 
 
 def fit(forecaster: Forecaster, history: DataFrame, /) -> ForecastModel:
     from ostinato.spark.forecast.fit import fit
 
+    ship(history.sparkSession, "forecast")
     return fit(forecaster.pattern, forecaster.settings, history)
 
 
 def forecast(model: ForecastModel, events: DataFrame, /, **options: Any) -> DataFrame:
     from ostinato.spark.forecast.score import score
 
+    ship(events.sparkSession, "forecast")
     return score(model, events, **options)
 
 
 def evaluate(model: ForecastModel, holdout: DataFrame, /, **options: Any) -> Evaluation:
     from ostinato.spark.forecast.evaluate import evaluate
 
+    ship(holdout.sparkSession, "forecast")
     return evaluate(model, holdout, **options)
+
+
+def _with_kernels(explained: str, frame: DataFrame, language: str) -> str:
+    return f"{explained}\n  kernels        {describe_kernels(frame.sparkSession, language)}"

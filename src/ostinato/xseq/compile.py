@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from ostinato.core.compile_notice import announce_compilation
 from ostinato.errors import Message, Option, QueryError
 from ostinato.xseq.plan.check import parse_and_check
 from ostinato.xseq.plan.schema_passes import PassNote, optimise
@@ -20,13 +19,10 @@ if TYPE_CHECKING:
     from ostinato.documents.schema.model import Schema
     from ostinato.xseq.limits import XSeqLimits
     from ostinato.xseq.paper.productions import CXSeq
-    from ostinato.xseq.runtime.buffered.tables import TreeTables
     from ostinato.xseq.runtime.one_pass.tables import StreamTables
     from ostinato.xseq.runtime.rows import Evaluator
 
 Matches = Literal["all", "longest"]
-
-_KERNELS, _TAKES = "ostinato.xseq.kernels", "about a minute"
 
 
 @dataclass(frozen=True)
@@ -41,10 +37,6 @@ class CompiledXSeq:
     schema: Schema | None
     program: WalkProgram
     tables: WalkTables
-
-    def __getstate__(self) -> dict[str, Any]:
-        """To be copied or sent: without tables, which hold locks and point to memory of this process."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @cached_property
     def obstacle(self) -> str | None:
@@ -76,20 +68,10 @@ class CompiledXSeq:
         # one pass cannot tell in which round of a path variable a node is bound, where that is ambiguous
         return None if tables.ambiguous and any(slot.within for slot in self.program.slots) else tables
 
-    @cached_property
-    def tree_tables(self) -> TreeTables:
-        """The tables for parts of the document that are kept, shared by all documents."""
-        from ostinato.xseq.runtime.buffered.tables import build_tree_tables
-
-        return build_tree_tables(self.program)
-
     def evaluator(self, limits: XSeqLimits, *, texts: bool = True) -> Evaluator:
         """An evaluator for one document. Without `texts` rows are found, but their texts are left empty."""
         texts |= self.program.answer is AnswerKind.GROUPS  # which tells groups apart by them
-        if self.stream is None:
-            announce_compilation(f"{_KERNELS}.buffered.evaluate", takes=_TAKES)
-        else:
-            announce_compilation(f"{_KERNELS}.one_pass.scan", takes=_TAKES)
+        if self.stream is not None:
             from ostinato.xseq.runtime.one_pass.evaluator import StreamEvaluator
 
             evaluator: StreamEvaluator
@@ -102,7 +84,7 @@ class CompiledXSeq:
             return evaluator
         from ostinato.xseq.runtime.buffered.evaluator import BufferedEvaluator
 
-        return BufferedEvaluator(self.tree_tables, matches=self.matches, limits=limits, texts=texts)
+        return BufferedEvaluator(self.program, matches=self.matches, limits=limits, texts=texts)
 
 
 def compile_xseq(text: str, *, matches: Matches = "all", schema: Schema | None = None) -> CompiledXSeq:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from datetime import datetime, timedelta
 from decimal import Decimal
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import pytest
 
 import ostinato as ost
-from ostinato.patterns import query as queries
+from ostinato.patterns.runtime import matcher
 
 ROWS = [{"ts": 1, "type": "A"}, {"ts": 3, "type": "B"}]
 
@@ -80,12 +79,11 @@ def test_a_labelled_select_may_be_partitioned_by_any_name() -> None:
         ("(A AS x ; B AS y) FILTER x.id < y.id", "correlated"),
     ],
 )
-def test_the_kernel_that_will_run_is_announced(text: str, kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    announced: list[str] = []
-    monkeypatch.setattr(queries, "announce_compilation", lambda module, takes: announced.append(module))
-    ost.cel(text).engine()
-    assert announced == [f"ostinato.patterns.kernels.{kernel}"]
-    assert find_spec(announced[0]) is not None
+def test_the_kernel_that_will_run_is_prefetched(text: str, kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    prefetched: list[str] = []
+    monkeypatch.setattr(matcher, "prefetch", lambda found: prefetched.append(found.kernel_module))
+    ost.cel(text).engine().push([{"type": "A", "id": 1}])
+    assert prefetched == [f"ostinato.patterns.kernels.{kernel}"]
 
 
 NAN = math.nan

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numba import int32, int64, uint8, void
 
 from ostinato.core.arrays import UInt8
 from ostinato.core.arrow import NO_MASK, Ids, dictionary_indices, dictionary_values, same_array
@@ -23,6 +22,7 @@ from ostinato.core.columns.name_matcher import NameMatcher, look_up
 from ostinato.core.conditions import Condition
 from ostinato.core.expressions import Call, Expr, Literal, attributes
 from ostinato.core.jit import array, kernel, view
+from ostinato.core.jit.types import int32, int64, uint8, void
 
 SLICE = 1 << 17  # rows at a time, so that they stay in the cache
 _SMALL = 1 << 16  # up to here a number is looked up in an array, beyond it is hashed

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import int32, int64, uint8, uint64, void
 
 from ostinato.core.arrays import UInt8
 from ostinato.core.arrow import NO_MASK, Ids, Ints
-from ostinato.core.jit import array, kernel, view
+from ostinato.core.jit import array, kernel, subroutine, view
+from ostinato.core.jit.types import int32, int64, uint8, uint64, void
 from ostinato.errors import DataError
 
 MOST_KEYS = 2**31 - 1
@@ -23,7 +23,7 @@ MOST_KEYS = 2**31 - 1
 COUNT, NULL = 0, 1
 
 
-@kernel(uint64(uint64))
+@subroutine(uint64(uint64))
 def mix(value: Any) -> Any:
     """The low bits depend on all bits."""
     product = value * np.uint64(0x9E3779B97F4A7C15)

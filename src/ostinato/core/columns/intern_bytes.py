@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import boolean, int32, int64, uint8
 
 from ostinato.core.arrays import UInt8
 from ostinato.core.arrow import Ids, Ints
 from ostinato.core.columns.intern import COUNT, NULL, Interner, mix
-from ostinato.core.jit import array, kernel, view
+from ostinato.core.jit import array, kernel, subroutine, view
+from ostinato.core.jit.types import boolean, int32, int64, uint8
 
 _BLOCK = 256
 _NO_NARROW, _NO_WIDE = np.empty(0, np.int32), np.empty(0, np.int64)
 
 
-@kernel(int64(view(uint8), int64, int64))
+@subroutine(int64(view(uint8), int64, int64))
 def _hash_bytes(data: Any, low: Any, high: Any) -> Any:
     """Eight bytes at a time: the compiler makes one load of them."""
     mixed = np.uint64(high - low)
@@ -34,7 +34,7 @@ def _hash_bytes(data: Any, low: Any, high: Any) -> Any:
     return np.int64(mixed)
 
 
-@kernel(boolean(array(int64), array(uint8), int64, view(uint8), int64, int64))
+@subroutine(boolean(array(int64), array(uint8), int64, view(uint8), int64, int64))
 def _is_key(ends: Ints, store: UInt8, key: Any, data: UInt8, low: Any, size: Any) -> bool:
     """Whether data[low : low + size] is the key of this id."""
     start = ends[key]

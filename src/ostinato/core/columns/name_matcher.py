@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import int32, int64, uint8, uint64, void
 
 from ostinato.core.arrays import UInt8, UInt64
 from ostinato.core.arrow import (
@@ -20,13 +19,14 @@ from ostinato.core.arrow import (
     same_array,
     validity,
 )
-from ostinato.core.jit import array, kernel, view
+from ostinato.core.jit import array, kernel, subroutine, view
+from ostinato.core.jit.types import int32, int64, uint8, uint64, void
 
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)  # all bits of so many bytes
 _NO_NARROW, _NO_WIDE = np.empty(0, np.int32), np.empty(0, np.int64)
 
 
-@kernel(uint64(view(uint8), int64))
+@subroutine(uint64(view(uint8), int64))
 def _word(data: Any, at: Any) -> Any:
     """Eight bytes as one number; the compiler makes it one load."""
     word = np.uint64(0)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from numba import int32, int64, uint8, void
-
 from ostinato.core.arrays import Int32, Int64, UInt8
 from ostinato.core.jit import array, kernel, view
+from ostinato.core.jit.types import int32, int64, uint8, void
 
 
 @kernel(void(view(int64), view(int32), view(uint8), view(uint8), array(uint8)))

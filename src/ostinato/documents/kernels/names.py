@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import boolean, int64, uint64, void
 
-from ostinato.core.array_struct import ArrayStruct, Field, struct_type
 from ostinato.core.arrays import Int64, UInt8, UInt64
-from ostinato.core.jit import kernel
+from ostinato.core.jit import kernel, subroutine
+from ostinato.core.jit.array_struct import ArrayStruct, Field
+from ostinato.core.jit.types import boolean, int64, struct_type, uint64, void
 from ostinato.documents.kernels.utf8 import BYTES, PAIR, bytes_in, load, mask_below, name_ends
 
 # Places in the state of a table: how many names and words there are, how hashes are cut, whether names are wanted, the
@@ -39,19 +39,19 @@ class NameArrays(ArrayStruct):
 TABLE = struct_type(NameArrays)
 
 
-@kernel(uint64(int64))
+@subroutine(uint64(int64))
 def mask_of(size: Any) -> Any:
     """All bits of the first `size` bytes of a word, 0 to 8 of them."""
     return _ALL if size >= 8 else (_ONE << np.uint64(8 * size)) - _ONE
 
 
-@kernel(uint64(uint64, uint64, uint64))
+@subroutine(uint64(uint64, uint64, uint64))
 def _mixed(hashed: Any, word: Any, mixer: Any) -> Any:
     product = (hashed ^ word) * mixer
     return product ^ (product >> _HALF)
 
 
-@kernel(boolean(TABLE, int64, BYTES, int64))
+@subroutine(boolean(TABLE, int64, BYTES, int64))
 def same_name(names: NameArrays, number: Any, buffer: Any, at: Any) -> Any:
     """Whether the bytes from `at` on begin with the name of this number."""
     letters, entry = names.letters, np.uint64(number * ENTRY)
@@ -65,7 +65,7 @@ def same_name(names: NameArrays, number: Any, buffer: Any, at: Any) -> Any:
     return (load(buffer, at) ^ letters[word]) & mask_of(left) == _ZERO
 
 
-@kernel(uint64(TABLE, BYTES, int64, int64))
+@subroutine(uint64(TABLE, BYTES, int64, int64))
 def key_of(names: NameArrays, buffer: Any, at: Any, end: Any) -> Any:
     """What the name in [at, end) is looked up by."""
     if end - at < 8:
@@ -77,7 +77,7 @@ def key_of(names: NameArrays, buffer: Any, at: Any, end: Any) -> Any:
     return hashed
 
 
-@kernel(int64(BYTES, int64))
+@subroutine(int64(BYTES, int64))
 def name_end(buffer: Any, at: Any) -> Any:
     marks = name_ends(load(buffer, at))
     while marks == _ZERO:
@@ -86,7 +86,7 @@ def name_end(buffer: Any, at: Any) -> Any:
     return at + bytes_in(mask_below(marks))
 
 
-@kernel(int64(TABLE, uint64, BYTES, int64, int64))
+@subroutine(int64(TABLE, uint64, BYTES, int64, int64))
 def look_up(names: NameArrays, key: Any, buffer: Any, at: Any, end: Any) -> Any:
     """The number of the name in [at, end), or MISSING."""
     table, size = names.table, np.uint64(end - at)
@@ -103,7 +103,7 @@ def look_up(names: NameArrays, key: Any, buffer: Any, at: Any, end: Any) -> Any:
         slot = (slot + _ONE) & mask
 
 
-@kernel(PAIR(TABLE, BYTES, int64))
+@subroutine(PAIR(TABLE, BYTES, int64))
 def find(names: NameArrays, buffer: Any, at: Any) -> Any:
     """The number of the name at `at`, or MISSING, and where it ends. There may be no name: then it ends where it is."""
     word = load(buffer, at)
@@ -117,7 +117,7 @@ def find(names: NameArrays, buffer: Any, at: Any) -> Any:
     return look_up(names, key, buffer, at, end), end
 
 
-@kernel(void(TABLE, uint64, int64, int64))
+@subroutine(void(TABLE, uint64, int64, int64))
 def _put(names: NameArrays, key: Any, size: Any, number: Any) -> None:
     """Into a free slot."""
     table = names.table
@@ -129,7 +129,7 @@ def _put(names: NameArrays, key: Any, size: Any, number: Any) -> None:
     table[slot + slot + _ONE] = np.uint64(size) << _HALF | np.uint64(number + 1)
 
 
-@kernel(int64(TABLE, BYTES, int64, int64))
+@subroutine(int64(TABLE, BYTES, int64, int64))
 def add(names: NameArrays, buffer: Any, at: Any, end: Any) -> Any:
     """Number the name in [at, end), which is not there yet; MISSING when there is no room for it."""
     letters, entries, state = names.letters, names.entries, names.state

@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import boolean, int64, types, uint8, uint64
 
-from ostinato.core.jit import array, kernel, view
+from ostinato.core.jit import array, kernel, subroutine, types, view
+from ostinato.core.jit.types import boolean, int64, uint8, uint64
 
 PAD = 16
 BYTES = view(uint8)
-PAIR = types.UniTuple(int64, 2)  # type: ignore[no-untyped-call]
+PAIR = types.results(int64, int64)
 ONES = np.uint64(0x0101010101010101)
 HIGHS = np.uint64(0x8080808080808080)
 _SPACES = np.uint64(0x20) * ONES
@@ -53,7 +53,7 @@ def byte(buffer: Any, at: Any) -> Any:
     return np.int64(buffer[np.uint64(at)])
 
 
-@kernel(uint64(BYTES, int64))
+@subroutine(uint64(BYTES, int64))
 def load(buffer: Any, at: Any) -> Any:
     """The eight bytes from `at` on: the compiler makes one load of them."""
     p = np.uint64(at)
@@ -69,14 +69,14 @@ def load(buffer: Any, at: Any) -> Any:
     )
 
 
-@kernel(uint64(uint64))
+@subroutine(uint64(uint64))
 def name_ends(word: Any) -> Any:
     """Marks of the bytes that end a name in a tag: white space, control characters, `/` and `<=>?`."""
     slashes, fours = word ^ _SLASHES, (word & _FOURS) ^ _LESSES
     return ((word - _PRINTED) & ~word | (slashes - ONES) & ~slashes | (fours - ONES) & ~fours) & HIGHS
 
 
-@kernel(uint64(uint64, uint64))
+@subroutine(uint64(uint64, uint64))
 def stops(word: Any, others: Any) -> Any:
     """Marks of the bytes of a value or text to look at: `<`, `&`, control characters, not ASCII, and one more.
 
@@ -87,31 +87,31 @@ def stops(word: Any, others: Any) -> Any:
     return (marks | (others - ONES) & ~others | word) & HIGHS
 
 
-@kernel(uint64(uint64))
+@subroutine(uint64(uint64))
 def mask_below(marks: Any) -> Any:
     """All bits of the bytes before the first mark."""
     return ((marks - _ONE) & ~marks) >> _SEVEN
 
 
-@kernel(int64(uint64))
+@subroutine(int64(uint64))
 def bytes_in(mask: Any) -> Any:
     """How many bytes a mask covers, below eight."""
     return np.int64(((mask & ONES) * ONES) >> _LAST)
 
 
-@kernel(boolean(int64))
+@subroutine(boolean(int64))
 def is_space(byte: Any) -> Any:
     return byte <= SPACE and (_BLANK >> np.uint64(byte)) & _ONE != np.uint64(0)
 
 
-@kernel(int64(BYTES, int64))
+@subroutine(int64(BYTES, int64))
 def skip_space(buffer: Any, at: Any) -> Any:
     while is_space(byte(buffer, at)):
         at += 1
     return at
 
 
-@kernel(PAIR(BYTES, int64))
+@subroutine(PAIR(BYTES, int64))
 def decoded(buffer: Any, at: Any) -> Any:
     """The character at `at` and its length in bytes, which is 0 when the bytes are not UTF-8."""
     a = byte(buffer, at)
@@ -133,7 +133,7 @@ def decoded(buffer: Any, at: Any) -> Any:
     return code, (0 if d & 0xC0 != 0x80 or code < 0x10000 or code > 0x10FFFF else 4)
 
 
-@kernel(int64(BYTES, int64))
+@subroutine(int64(BYTES, int64))
 def skip_high(buffer: Any, at: Any) -> Any:
     """Where characters beyond ASCII end; -1 - place when the bytes there are not UTF-8 or no character of XML's."""
     while byte(buffer, at) >= 0x80:
@@ -144,7 +144,7 @@ def skip_high(buffer: Any, at: Any) -> Any:
     return at
 
 
-@kernel(boolean(BYTES, int64, int64))
+@subroutine(boolean(BYTES, int64, int64))
 def cut(buffer: Any, at: Any, end: Any) -> Any:
     """Whether bytes that are not UTF-8 at `at` are only the start of a character that goes on after `end`."""
     a = byte(buffer, at)
@@ -157,7 +157,7 @@ def cut(buffer: Any, at: Any, end: Any) -> Any:
     return place >= end
 
 
-@kernel(boolean(view(int64), int64))
+@subroutine(boolean(view(int64), int64))
 def is_within(bounds: Any, code: Any) -> Any:
     """Whether a character is in one of the ranges that begin and end (not included) at these bounds."""
     passed = 0
@@ -178,7 +178,7 @@ def name_fault(buffer: Any, start: Any, end: Any) -> Any:
     return start if at == start else -1
 
 
-@kernel(int64(array(uint8), int64, int64))
+@subroutine(int64(array(uint8), int64, int64))
 def put_character(buffer: Any, out: Any, code: Any) -> Any:
     """Write a character as UTF-8; where the next one goes."""
     at = np.uint64(out)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from numba import types
-
 from ostinato.core.arrays import Int32, Int64
-from ostinato.core.jit import array, kernel, view
+from ostinato.core.jit import array, kernel, types, view
 
 
 @kernel(

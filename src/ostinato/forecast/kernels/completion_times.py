@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
 
-from ostinato.core.array_struct import ArrayStruct, Field, struct_type
 from ostinato.core.arrays import Float32, Float64, Int32, Int64
-from ostinato.core.jit import array, kernel
+from ostinato.core.jit import array, kernel, table, types
+from ostinato.core.jit.array_struct import ArrayStruct, Field
+from ostinato.core.jit.types import struct_type
 from ostinato.forecast.kernels.waiting import round_down
 
-_GRID = types.Array(types.float32, 2, "C")
-_READ = types.Array(types.float32, 2, "C", readonly=True)
+_GRID = table(types.float32)
+_READ = table(types.float32, constant=True)
 _CLOSE = 2e-7  # where a round changes less, it was the last
 
 

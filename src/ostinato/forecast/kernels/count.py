@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
 
-from ostinato.core.jit import kernel, view
+from ostinato.core.jit import kernel, table, types, view
 
-TABLE = types.Array(types.int32, 2, "C")
-WORDS = types.Array(types.uint64, 2, "C")
+TABLE = table(types.int32)
+WORDS = table(types.uint64)
 
 
 @kernel(types.void(view(types.int32), view(types.int32), types.int64, types.int64, TABLE, WORDS))

@@ -8,11 +8,11 @@ do is the table of *actions* that detection uses (patterns/runtime/transition_ta
 from __future__ import annotations
 
 import numpy as np
-from numba import int64, void
 
-from ostinato.core.array_struct import ArrayStruct, Field, StructField, struct_type
 from ostinato.core.arrays import Bools, Int32, Int64
-from ostinato.core.jit import kernel, table
+from ostinato.core.jit import kernel, subroutine, table
+from ostinato.core.jit.array_struct import ArrayStruct, Field, StructField
+from ostinato.core.jit.types import int64, struct_type, void
 from ostinato.patterns.kernels.layout import RunTables
 from ostinato.patterns.kernels.register_layout import (
     ACTION_BEGIN,
@@ -64,7 +64,7 @@ class FollowedRuns(ArrayStruct):
 RUNS = struct_type(FollowedRuns)
 
 
-@kernel(int64(RUNS, int64, int64))
+@subroutine(int64(RUNS, int64, int64))
 def _add(followed: FollowedRuns, count: int, state: int) -> int:
     """The run written at `count` of `after` joins those before it; of two that are the same the younger stays.
 
@@ -83,7 +83,7 @@ def _add(followed: FollowedRuns, count: int, state: int) -> int:
     return count + 1
 
 
-@kernel(void(table(int64, constant=True), int64, int64, table(int64), int64))
+@subroutine(void(table(int64, constant=True), int64, int64, table(int64), int64))
 def _copy(source: Int64, begin: int, end: int, target: Int64, at: int) -> None:
     """Copy some runs to another table, from its column `at` on."""
     for row in range(source.shape[0]):

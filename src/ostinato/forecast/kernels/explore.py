@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
 
 from ostinato.core.arrays import Bools, Int32
-from ostinato.core.jit import array, kernel, view
+from ostinato.core.jit import array, kernel, subroutine, table, types, view
 
 SOURCE, TARGET, ENDS = range(3)
 NO_RUN = -1  # as an age
 
-_READ = types.Array(types.int32, 2, "C", readonly=True)
-_WRITE = types.Array(types.int32, 2, "C")
+_READ = table(types.int32, constant=True)
+_WRITE = table(types.int32)
 
 
-@kernel(types.int64(_WRITE, types.int64, types.int64))
+@subroutine(types.int64(_WRITE, types.int64, types.int64))
 def _slot(rows: Int32, row: int, mask: int) -> Any:
     mixed = np.uint64(0)
     for place in range(rows.shape[1]):
@@ -26,13 +25,13 @@ def _slot(rows: Int32, row: int, mask: int) -> Any:
     return np.int64(mixed) & mask
 
 
-@kernel(types.void(_WRITE, types.int64))
+@subroutine(types.void(_WRITE, types.int64))
 def _clear(rows: Int32, row: int) -> None:
     for place in range(rows.shape[1]):
         rows[row, place] = NO_RUN
 
 
-@kernel(types.boolean(_WRITE, types.int64, types.int64))
+@subroutine(types.boolean(_WRITE, types.int64, types.int64))
 def _same(rows: Int32, one: int, other: int) -> bool:
     same = True
     for place in range(rows.shape[1]):
@@ -40,7 +39,7 @@ def _same(rows: Int32, one: int, other: int) -> bool:
     return same
 
 
-@kernel(
+@subroutine(
     types.boolean(
         _READ, types.int64, types.int64, types.int64, view(types.int32), types.int64, _WRITE, types.int64, types.int64
     )
@@ -72,7 +71,7 @@ def _read(
 @kernel(
     types.int64(
         _READ, view(types.int32), _READ, view(types.int32), types.int64, types.boolean,
-        array(types.int32), _WRITE, _WRITE, types.Array(types.boolean, 2, "C"),
+        array(types.int32), _WRITE, _WRITE, table(types.boolean),
     )
 )  # fmt: skip
 def explore(

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import types
 
 from ostinato.core.arrays import Float64, Int32, Int64
-from ostinato.core.jit import array, kernel, view
+from ostinato.core.jit import array, kernel, types, view
 
 # Gaps of the same size to within 9% share a bin: 2 ** (1/8). Bin 0 is for none at all, below a nanosecond.
 PER_OCTAVE, LOWEST, OCTAVES = 8, -30, 64

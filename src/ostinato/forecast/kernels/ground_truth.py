@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from ostinato.core.array_struct import ArrayStruct, Field, struct_type
 from ostinato.core.arrays import Bools, Float64, Int8, Int32, Int64, UInt8
-from ostinato.core.jit import array, kernel, view
+from ostinato.core.jit import array, kernel, table, types, view
+from ostinato.core.jit.array_struct import ArrayStruct, Field
+from ostinato.core.jit.types import struct_type
 
-_TABLE = types.Array(types.int32, 2, "C", readonly=True)
-_MARKS = types.Array(types.boolean, 2, "C", readonly=True)
-_CELLS = types.Array(types.float64, 2, "C")
-_NUMBERS = types.Array(types.int64, 2, "C")
-_ROWS = types.Array(types.float64, 2, "C", readonly=True)
+_TABLE = table(types.int32, constant=True)
+_MARKS = table(types.boolean, constant=True)
+_CELLS = table(types.float64)
+_NUMBERS = table(types.int64)
+_ROWS = table(types.float64, constant=True)
 
 
 class SeenEvents(ArrayStruct):

@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
 
 from ostinato.core.arrays import Bools, Float64, Int32, Int64
-from ostinato.core.jit import array, kernel, view
+from ostinato.core.jit import array, kernel, subroutine, table, types, view
 
-_READ = types.Array(types.int32, 2, "C", readonly=True)
-_WRITE = types.Array(types.int32, 2, "C")
-_MARKS = types.Array(types.boolean, 2, "C", readonly=True)
-_ROWS = types.Array(types.float64, 2, "C", readonly=True)
+_READ = table(types.int32, constant=True)
+_WRITE = table(types.int32)
+_MARKS = table(types.boolean, constant=True)
+_ROWS = table(types.float64, constant=True)
 
 
-@kernel(types.int64(types.int64, types.int64))
+@subroutine(types.int64(types.int64, types.int64))
 def _slot(pair: Any, mask: int) -> Any:
     mixed = np.uint64(pair) * np.uint64(0x9E3779B97F4A7C15)
     return np.int64(mixed ^ (mixed >> np.uint64(32))) & mask
@@ -98,8 +97,8 @@ def explore(
         view(types.int32),
         view(types.int32),
         view(types.int32),
-        types.Array(types.boolean, 2, "C"),
-        types.Array(types.float64, 2, "C"),
+        table(types.boolean),
+        table(types.float64),
     )
 )
 def fill_rows(

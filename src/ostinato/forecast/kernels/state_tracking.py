@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from numba import types
-
 from ostinato.core.arrays import Int32
-from ostinato.core.jit import array, kernel, view
+from ostinato.core.jit import array, kernel, table, types, view
 
-_TABLE = types.Array(types.int32, 2, "C", readonly=True)
+_TABLE = table(types.int32, constant=True)
 
 
 @kernel(types.int64(_TABLE, view(types.int32), array(types.int32), array(types.int32)))

@@ -9,16 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
 
-from ostinato.core.jit import array, kernel, view
+from ostinato.core.jit import array, kernel, table, types, view
 
 BEGIN, END, DEPTH, SUFFIX = range(4)  # of a chosen context: its rows, its length and the number of its suffix
 CURSOR, NUMBER = 2, 3  # of a context on the path, beside its rows: the next row, its number once it is chosen
 
-READ = types.Array(types.int32, 2, "C", readonly=True)
-RECORDS = types.Array(types.int64, 2, "C")
-SPREADS = types.Array(types.float64, 2, "C")
+READ = table(types.int32, constant=True)
+RECORDS = table(types.int64)
+SPREADS = table(types.float64)
 
 
 @kernel(
@@ -128,7 +127,7 @@ def estimate(chosen: Any, symbols: Any, weights: Any, prior: Any, probabilities:
                 probabilities[node, symbol] = number / (total + prior * seen)
 
 
-@kernel(types.void(READ, READ, types.Array(types.float64, 2, "C", readonly=True), types.float64, array(types.float64)))
+@kernel(types.void(READ, READ, table(types.float64, constant=True), types.float64, array(types.float64)))
 def gram_losses(grams: Any, children: Any, probabilities: Any, floor: Any, losses: Any) -> None:
     """Per gram -log P(symbol | context), of the longest suffix of the context that is in the tree.
 

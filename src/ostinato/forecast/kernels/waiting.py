@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
 
 from ostinato.core.arrays import Bools, Float64, Int32, Int64
-from ostinato.core.jit import array, kernel, view
+from ostinato.core.jit import array, kernel, subroutine, table, types, view
 
-_TABLE = types.Array(types.int32, 2, "C", readonly=True)
-_MARKS = types.Array(types.boolean, 2, "C", readonly=True)
-_ROWS = types.Array(types.float64, 2, "C", readonly=True)
+_TABLE = table(types.int32, constant=True)
+_MARKS = table(types.boolean, constant=True)
+_ROWS = table(types.float64, constant=True)
 
 _BELOW = 1 - 2.0**-24  # times this, a float32 is rounded to the next one towards zero
 
@@ -42,11 +41,7 @@ def likely_edges(
         ends[state + 1] = edges
 
 
-@kernel(
-    types.void(
-        view(types.int64), view(types.int32), view(types.float64), types.Array(types.float64, 2, "C"), types.int64
-    )
-)
+@kernel(types.void(view(types.int64), view(types.int32), view(types.float64), table(types.float64), types.int64))
 def step_back(ends: Int64, to: Int32, weight: Float64, block: Float64, steps: int) -> None:
     """block[i + 1, s] from block[i]: the wait is one event longer than from the state that the next symbol leads to."""
     for step in range(steps):
@@ -60,14 +55,14 @@ def step_back(ends: Int64, to: Int32, weight: Float64, block: Float64, steps: in
             now[state] = total
 
 
-@kernel(types.float32(types.float64))
+@subroutine(types.float32(types.float64))
 def round_down(value: Any) -> Any:
     """As a float32, rounded towards zero: what is promised is never more than what was found."""
     near = np.float32(value)
     return np.float32(near * _BELOW) if np.float64(near) > value else near
 
 
-@kernel(types.void(_ROWS, types.int64, types.Array(types.float32, 2, "C")))
+@kernel(types.void(_ROWS, types.int64, table(types.float32)))
 def store(block: Float64, column: int, out: Any) -> None:
     """The steps of a block as columns of `out`, from `column` on."""
     for state in range(out.shape[0]):
@@ -77,7 +72,7 @@ def store(block: Float64, column: int, out: Any) -> None:
 
 @kernel(
     types.void(
-        types.Array(types.float32, 2, "C", readonly=True),
+        table(types.float32, constant=True),
         types.int64,
         types.float64,
         array(types.float64),

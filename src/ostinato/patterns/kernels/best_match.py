@@ -7,10 +7,8 @@ positions need not be in the order of the stream.
 
 from __future__ import annotations
 
-from numba import boolean, int64
-
-from ostinato.core.array_struct import struct_type
-from ostinato.core.jit import kernel
+from ostinato.core.jit import subroutine
+from ostinato.core.jit.types import boolean, int64, struct_type
 from ostinato.patterns.kernels.enumeration import write_match
 from ostinato.patterns.kernels.layout import CorrelatedState
 from ostinato.patterns.kernels.lists import resolve
@@ -31,7 +29,7 @@ from ostinato.patterns.kernels.register_layout import CHOOSE_LAST
 STATE = struct_type(CorrelatedState)
 
 
-@kernel(int64(STATE, int64, int64))
+@subroutine(int64(STATE, int64, int64))
 def _cell_before(state: CorrelatedState, cell: int, low: int) -> int:
     """The best cell before a marked one; BOTTOM where there is none."""
     nodes = state.nodes
@@ -39,7 +37,7 @@ def _cell_before(state: CorrelatedState, cell: int, low: int) -> int:
     return child if child == BOTTOM else state.best[resolve(nodes, child, low)]
 
 
-@kernel(int64(STATE, int64, int64, int64))
+@subroutine(int64(STATE, int64, int64, int64))
 def _better_cell(state: CorrelatedState, left: int, right: int, low: int) -> int:
     """Which of two cells ends the better complex event; NIL when the stack is too small to tell. One may be NIL."""
     nodes, room = state.nodes, state.stack
@@ -78,7 +76,7 @@ def _better_cell(state: CorrelatedState, left: int, right: int, low: int) -> int
     return left if sizes >= lengths else right
 
 
-@kernel(int64(STATE, int64, int64))
+@subroutine(int64(STATE, int64, int64))
 def choose(state: CorrelatedState, count: int, low: int) -> int:
     """Write the positions of the best complex event of the first `count` roots to `target`, latest first, from place 1
     on; returns how many there are with the last event, or NIL when there is too little room."""
@@ -129,7 +127,7 @@ def choose(state: CorrelatedState, count: int, low: int) -> int:
     return length
 
 
-@kernel(int64(STATE, int64, boolean))
+@subroutine(int64(STATE, int64, boolean))
 def enumerate_equal(state: CorrelatedState, low: int, walk: bool) -> int:
     """As `enumerate_matches`, but only complex events at the positions of `target`, however they are labelled."""
     nodes, cursor, stack, path, target = state.nodes, state.cursor, state.stack, state.path, state.target

@@ -7,10 +7,8 @@ not touch stays as it is, without being looked at.
 
 from __future__ import annotations
 
-from numba import int64, void
-
-from ostinato.core.array_struct import struct_type
-from ostinato.core.jit import kernel
+from ostinato.core.jit import kernel, subroutine
+from ostinato.core.jit.types import int64, struct_type, void
 from ostinato.patterns.kernels.best_match import choose, enumerate_equal
 from ostinato.patterns.kernels.enumeration import enumerate_matches, write_match
 from ostinato.patterns.kernels.layout import CorrelatedState
@@ -80,7 +78,7 @@ from ostinato.patterns.kernels.runs import collect_runs, enter, find_runs
 STATE = struct_type(CorrelatedState)
 
 
-@kernel(int64(STATE, int64, int64, int64))
+@subroutine(int64(STATE, int64, int64, int64))
 def _hold(state: CorrelatedState, action: int, source: int, row: int) -> int:
     """Write to `held` what a run holds after an action: what it still needs, and what it remembers of the event.
 
@@ -108,7 +106,7 @@ def _hold(state: CorrelatedState, action: int, source: int, row: int) -> int:
     return nulls
 
 
-@kernel(void(STATE, int64, int64, int64, int64, int64))
+@subroutine(void(STATE, int64, int64, int64, int64, int64))
 def _join(state: CorrelatedState, run: int, before: int, position: int, symbol: int, tick: int) -> None:
     """Add what came `before`, with the event if it has a symbol, to the list of a run."""
     nodes, cursor, runs = state.nodes, state.cursor, state.tables.runs
@@ -130,7 +128,7 @@ def _join(state: CorrelatedState, run: int, before: int, position: int, symbol: 
     cursor[USED] += 1
 
 
-@kernel(int64(STATE, int64, int64, int64))
+@subroutine(int64(STATE, int64, int64, int64))
 def _emit(state: CorrelatedState, count: int, position: int, low: int) -> int:
     """Everything the current event completes, or the best of it, from where the last call stopped.
 

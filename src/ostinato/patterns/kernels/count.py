@@ -14,11 +14,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import float64, int32, int64, types, uint64, void
 
-from ostinato.core.array_struct import ArrayStruct, Field, struct_type
 from ostinato.core.arrays import Bools, Float64, Int32, Int64, UInt64
-from ostinato.core.jit import kernel, view
+from ostinato.core.jit import kernel, subroutine, types, view
+from ostinato.core.jit.array_struct import ArrayStruct, Field
+from ostinato.core.jit.types import float64, int32, int64, struct_type, uint64, void
 
 
 class _Count(ArrayStruct):
@@ -58,17 +58,17 @@ class WindowCount(_Count):
 
 
 RUNS, WINDOWS = struct_type(RunCount), struct_type(WindowCount)
-_FOUND = types.Tuple((float64, uint64))  # type: ignore[no-untyped-call]
+_FOUND = types.results(float64, uint64)
 
 
-@kernel(uint64(uint64, uint64, uint64))
+@subroutine(uint64(uint64, uint64, uint64))
 def _plus(left: Any, right: Any, modulus: Any) -> Any:
     """Of two numbers below the modulus. Where that is 2⁶⁴, the sum needs no more."""
     total = left + right
     return total - modulus if total >= modulus else total
 
 
-@kernel(uint64(uint64, uint64, uint64))
+@subroutine(uint64(uint64, uint64, uint64))
 def _times(left: Any, right: Any, modulus: Any) -> Any:
     return left * right % modulus if modulus else left * right
 
@@ -111,7 +111,7 @@ def longest_window(keys: Int32, ticks: Int64, lows: Int64) -> int:
     return longest
 
 
-@kernel(void(WINDOWS, int64))
+@subroutine(void(WINDOWS, int64))
 def _identity(state: WindowCount, square: int) -> None:
     """Make a square, by the number of its first row, the product of no maps."""
     cells = state.completions.shape[1]
@@ -121,7 +121,7 @@ def _identity(state: WindowCount, square: int) -> None:
             state.counts[square + row, cell] = np.uint64(row == cell)
 
 
-@kernel(void(WINDOWS, int64, int64, int64, int64))
+@subroutine(void(WINDOWS, int64, int64, int64, int64))
 def _multiply(state: WindowCount, code: int, square: int, result: int, side: int) -> None:
     """Make a square another one times the map of a code: its rows flow along the edges, from side 0 to 1 or back."""
     edges, edge_ends, sizes, counts = state.edges, state.edge_ends, state.sizes, state.counts

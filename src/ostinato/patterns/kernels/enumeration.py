@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from numba import boolean, int64
-
-from ostinato.core.array_struct import struct_type
-from ostinato.core.jit import kernel
+from ostinato.core.jit import subroutine
+from ostinato.core.jit.types import boolean, int64, struct_type
 from ostinato.patterns.kernels.layout import MatcherState, Steps
 from ostinato.patterns.kernels.lists import resolve
 from ostinato.patterns.kernels.protocol import (
@@ -29,7 +27,7 @@ from ostinato.patterns.kernels.protocol import (
 STATE, STEPS = struct_type(MatcherState), struct_type(Steps)
 
 
-@kernel(boolean(STATE, int64))
+@subroutine(boolean(STATE, int64))
 def write_match(state: MatcherState, depth: int) -> bool:
     """Copy the marked events of the current path, earliest first; False when the output is full.
 
@@ -48,7 +46,7 @@ def write_match(state: MatcherState, depth: int) -> bool:
     return True
 
 
-@kernel(int64(STATE, int64, boolean))
+@subroutine(int64(STATE, int64, boolean))
 def enumerate_matches(state: MatcherState, low: int, walk: bool) -> int:
     """Depth first through the lists on the stack (Algorithm 2, without recursion). Can stop and go on anywhere."""
     nodes, cursor, stack, path = state.nodes, state.cursor, state.stack, state.path
@@ -105,7 +103,7 @@ def enumerate_matches(state: MatcherState, low: int, walk: bool) -> int:
     return DONE
 
 
-@kernel(int64(STATE, STEPS, int64, int64, int64, int64, int64))
+@subroutine(int64(STATE, STEPS, int64, int64, int64, int64, int64))
 def emit(state: MatcherState, steps: Steps, begin: int, end: int, row: int, position: int, low: int) -> int:
     """Everything the current event completes for a row of slots, from where the last call stopped."""
     nodes, cursor, stack, path, mode = state.nodes, state.cursor, state.stack, state.path, state.mode

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.core.array_struct import ArrayStruct, Field, StructField, ViewField
 from ostinato.core.arrays import Bools, Float64, Int32, Int64, UInt8
+from ostinato.core.jit.array_struct import ArrayStruct, Field, StructField, ViewField
 
 
 class MatcherState(ArrayStruct):

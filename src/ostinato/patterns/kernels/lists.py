@@ -12,23 +12,21 @@ That makes enumeration linear in its output, and nodes reclaimable, without ever
 
 from __future__ import annotations
 
-from numba import boolean, int64, void
-
-from ostinato.core.array_struct import struct_type
 from ostinato.core.arrays import Int64
-from ostinato.core.jit import array, kernel
+from ostinato.core.jit import array, subroutine
+from ostinato.core.jit.types import boolean, int64, struct_type, void
 from ostinato.patterns.kernels.layout import MatcherState, Steps
 from ostinato.patterns.kernels.protocol import BOTTOM, FOREVER, LIVE, NIL, SYMBOL_BITS, USED
 
 STATE, STEPS = struct_type(MatcherState), struct_type(Steps)
 
 
-@kernel(boolean(array(int64), int64, int64))
+@subroutine(boolean(array(int64), int64, int64))
 def alive(nodes: Int64, node: int, low: int) -> bool:
     return node >= 0 and nodes[4 * node + 3] >= low
 
 
-@kernel(int64(array(int64), int64, int64))
+@subroutine(int64(array(int64), int64, int64))
 def resolve(nodes: Int64, node: int, low: int) -> int:
     """The first node of a list that still has something to give; NIL when none has."""
     while node >= 0:
@@ -49,7 +47,7 @@ def resolve(nodes: Int64, node: int, low: int) -> int:
     return NIL
 
 
-@kernel(void(STATE, STEPS, int64, int64, int64, int64, int64, int64))
+@subroutine(void(STATE, STEPS, int64, int64, int64, int64, int64, int64))
 def apply(
     state: MatcherState, steps: Steps, begin: int, end: int, row: int, position: int, tick: int, low: int
 ) -> None:
@@ -95,7 +93,7 @@ def apply(
     cursor[USED] = used
 
 
-@kernel(void(STATE))
+@subroutine(void(STATE))
 def slide(state: MatcherState) -> None:
     """Slide the marked nodes and all they lead to to the front. Children are older than parents, so two sweeps do.
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from numba import boolean, int64, void
-
-from ostinato.core.array_struct import struct_type
 from ostinato.core.arrays import Bools
 from ostinato.core.jit import array, kernel
+from ostinato.core.jit.types import boolean, int64, struct_type, void
 from ostinato.patterns.kernels.enumeration import emit
 from ostinato.patterns.kernels.layout import DirectState
 from ostinato.patterns.kernels.lists import apply, resolve, slide

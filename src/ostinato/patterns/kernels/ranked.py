@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from numba import boolean, int64
-
-from ostinato.core.array_struct import struct_type
 from ostinato.core.arrays import Int64
-from ostinato.core.jit import array, kernel
+from ostinato.core.jit import array, kernel, subroutine
+from ostinato.core.jit.types import boolean, int64, struct_type
 from ostinato.patterns.kernels.layout import RankedState
 from ostinato.patterns.kernels.lists import apply
 from ostinato.patterns.kernels.protocol import (
@@ -45,7 +43,7 @@ from ostinato.patterns.kernels.window_halves import LISTS, OPENING, STALE, colle
 STATE = struct_type(RankedState)
 
 
-@kernel(int64(int64, array(int64)))
+@subroutine(int64(int64, array(int64)))
 def list_length(node: int, nodes: Int64) -> int:
     length = 0
     while node >= 0:
@@ -54,7 +52,7 @@ def list_length(node: int, nodes: Int64) -> int:
     return length
 
 
-@kernel(boolean(STATE, int64, int64, int64))
+@subroutine(boolean(STATE, int64, int64, int64))
 def write_joined(state: RankedState, front: int, back: int, position: int) -> bool:
     """Write one match, earliest event first: its list of the front half, of the back half, and the last event.
 

@@ -9,11 +9,10 @@ less, equal and greater. The codes of tests and steps are in register_layout.py.
 from __future__ import annotations
 
 import numpy as np
-from numba import boolean, float64, int64, uint8, void
 
-from ostinato.core.array_struct import struct_type
 from ostinato.core.arrays import Int64, UInt8
-from ostinato.core.jit import kernel, view
+from ostinato.core.jit import subroutine, view
+from ostinato.core.jit.types import boolean, float64, int64, struct_type, uint8, void
 from ostinato.patterns.kernels.layout import RunTables
 from ostinato.patterns.kernels.register_layout import (
     ABSOLUTE,
@@ -51,18 +50,18 @@ TABLES = struct_type(RunTables)
 _NULL, _WHOLE, _FLOAT = range(3)
 
 
-@kernel(int64(int64, int64))
+@subroutine(int64(int64, int64))
 def _order(left: int, right: int) -> int:
     return LESS * (left < right) + EQUAL * (left == right) + GREATER * (left > right)
 
 
-@kernel(int64(float64, float64))
+@subroutine(int64(float64, float64))
 def _float_order(left: float, right: float) -> int:
     """As `_order`; 0 when neither, as with NaN."""
     return LESS * (left < right) + EQUAL * (left == right) + GREATER * (left > right)
 
 
-@kernel(int64(int64, int64, view(int64), view(uint8)))
+@subroutine(int64(int64, int64, view(int64), view(uint8)))
 def _text_order(left: int, right: int, ends: Int64, texts: UInt8) -> int:
     """UTF-8 sorts by its bytes."""
     if left == right:
@@ -77,12 +76,12 @@ def _text_order(left: int, right: int, ends: Int64, texts: UInt8) -> int:
     return LESS if other < right_end else GREATER
 
 
-@kernel(float64(TABLES, int64))
+@subroutine(float64(TABLES, int64))
 def _as_float(tables: RunTables, at: int) -> float:
     return tables.stack_floats[at] if tables.stack_kinds[at] == _FLOAT else np.float64(tables.stack_whole[at])
 
 
-@kernel(void(TABLES, int64, int64))
+@subroutine(void(TABLES, int64, int64))
 def _apply_operator(tables: RunTables, op: int, top: int) -> None:
     """Whole numbers stay whole as long as they fit; `/` is true division; a divisor of zero gives NULL."""
     kinds, whole, floats = tables.stack_kinds, tables.stack_whole, tables.stack_floats
@@ -106,7 +105,7 @@ def _apply_operator(tables: RunTables, op: int, top: int) -> None:
         kinds[top], floats[top] = _FLOAT, result
 
 
-@kernel(void(TABLES, int64, int64))
+@subroutine(void(TABLES, int64, int64))
 def _apply_function(tables: RunTables, op: int, top: int) -> None:
     kinds, whole, floats = tables.stack_kinds, tables.stack_whole, tables.stack_floats
     if kinds[top] == _NULL:
@@ -129,7 +128,7 @@ def _apply_function(tables: RunTables, op: int, top: int) -> None:
         floats[top] = np.ceil(floats[top])
 
 
-@kernel(boolean(TABLES, int64, int64, int64, int64))
+@subroutine(boolean(TABLES, int64, int64, int64, int64))
 def _passes_program(tables: RunTables, begin: int, end: int, run: int, row: int) -> bool:
     """Whether the test is TRUE for one run (SQL's three-valued logic)."""
     steps, runs, run_floats = tables.steps, tables.runs, tables.run_floats
@@ -183,7 +182,7 @@ def _passes_program(tables: RunTables, begin: int, end: int, run: int, row: int)
     return bool(kinds[0] == _WHOLE and whole[0] == 1)
 
 
-@kernel(int64(TABLES, int64, int64, int64, int64))
+@subroutine(int64(TABLES, int64, int64, int64, int64))
 def keep_passing(tables: RunTables, begin: int, end: int, row: int, count: int) -> int:
     """Of the first `count` candidates, those that pass all tests come first; returns how many they are."""
     tests, runs, run_floats, candidates = tables.tests, tables.runs, tables.run_floats, tables.candidates

@@ -7,10 +7,8 @@ complete something runs the unwindowed machine over them. Work is constant for a
 
 from __future__ import annotations
 
-from numba import int64
-
-from ostinato.core.array_struct import struct_type
-from ostinato.core.jit import kernel
+from ostinato.core.jit import kernel, subroutine
+from ostinato.core.jit.types import int64, struct_type
 from ostinato.patterns.kernels.enumeration import emit
 from ostinato.patterns.kernels.layout import ReplayedState
 from ostinato.patterns.kernels.lists import apply
@@ -50,7 +48,7 @@ from ostinato.patterns.kernels.window_events import (
 STATE = struct_type(ReplayedState)
 
 
-@kernel(int64(STATE, int64, int64))
+@subroutine(int64(STATE, int64, int64))
 def replay(state: ReplayedState, head: int, code: int) -> int:
     """Run the machine over a window; cursor[CONFIG] is then the configuration before the current event."""
     records, cursor, steps = state.records, state.cursor, state.steps

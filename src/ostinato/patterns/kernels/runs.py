@@ -10,11 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import int64, void
 
-from ostinato.core.array_struct import struct_type
 from ostinato.core.arrays import Int64
-from ostinato.core.jit import kernel, table
+from ostinato.core.jit import kernel, subroutine, table
+from ostinato.core.jit.types import int64, struct_type, void
 from ostinato.patterns.kernels.layout import CorrelatedState
 from ostinato.patterns.kernels.lists import resolve, slide
 from ostinato.patterns.kernels.protocol import EVENT_WINDOW, FLOOR, FOREVER, FREE, FREED, KEY_WINDOW, NIL, RUNS, USED
@@ -41,7 +40,7 @@ from ostinato.patterns.kernels.register_layout import (
 STATE = struct_type(CorrelatedState)
 
 
-@kernel(int64(int64, int64))
+@subroutine(int64(int64, int64))
 def mix(hashed: Any, value: Any) -> Any:
     """The low bits depend on all bits of both."""
     word = (np.uint64(hashed) ^ np.uint64(value)) * np.uint64(0x9E3779B97F4A7C15)
@@ -49,7 +48,7 @@ def mix(hashed: Any, value: Any) -> Any:
     return np.int64(word ^ (word >> np.uint64(29)))
 
 
-@kernel(int64(STATE, int64, table(int64), int64, int64, int64, int64))
+@subroutine(int64(STATE, int64, table(int64), int64, int64, int64, int64))
 def _hash(state: CorrelatedState, by: int, values: Int64, first: int, column: int, nulls: int, owner: int) -> int:
     """What a run is found by: its place, or all it holds. Its cells are in a column of `values`, from row `first`."""
     states, cells = state.tables.states, state.tables.cells
@@ -64,7 +63,7 @@ def _hash(state: CorrelatedState, by: int, values: Int64, first: int, column: in
     return hashed
 
 
-@kernel(int64(STATE, int64, int64))
+@subroutine(int64(STATE, int64, int64))
 def last_death(state: CorrelatedState, key: int, control: int) -> int:
     """Runs of a key in a control state that are older than this event are dead."""
     killed, states = state.killed, state.tables.states
@@ -72,7 +71,7 @@ def last_death(state: CorrelatedState, key: int, control: int) -> int:
     return floor
 
 
-@kernel(void(STATE, int64, int64))
+@subroutine(void(STATE, int64, int64))
 def _link(state: CorrelatedState, run: int, last: int) -> None:
     """Put a run first in its chains of the hash tables up to `last`."""
     runs, heads = state.tables.runs, state.run_heads
@@ -82,7 +81,7 @@ def _link(state: CorrelatedState, run: int, last: int) -> None:
         heads[by, head] = run
 
 
-@kernel(void(STATE))
+@subroutine(void(STATE))
 def _link_all(state: CorrelatedState) -> None:
     states, runs, heads = state.tables.states, state.tables.runs, state.run_heads
     for by in range(heads.shape[0]):
@@ -92,7 +91,7 @@ def _link_all(state: CorrelatedState) -> None:
         _link(state, run, BY_PLACE if states[runs[OWNER, run] % len(states), PLAIN] else BY_ALL)
 
 
-@kernel(void(STATE, int64))
+@subroutine(void(STATE, int64))
 def _release(state: CorrelatedState, run: int) -> None:
     """The room of a run that was taken out of its chain of places is free."""
     tables = state.tables
@@ -112,7 +111,7 @@ def _release(state: CorrelatedState, run: int) -> None:
     cursor[FREED] += 1
 
 
-@kernel(int64(STATE, int64, int64, int64, int64, int64))
+@subroutine(int64(STATE, int64, int64, int64, int64, int64))
 def find_runs(state: CorrelatedState, key: int, control: int, probe_begin: int, row: int, low: int) -> int:
     """Write to `candidates` all living runs of a key in a control state whose looked-up cells equal the terms that
     `probes` name; returns how many there are."""
@@ -156,7 +155,7 @@ def find_runs(state: CorrelatedState, key: int, control: int, probe_begin: int, 
     return count
 
 
-@kernel(int64(STATE, int64, int64, int64, int64))
+@subroutine(int64(STATE, int64, int64, int64, int64))
 def enter(state: CorrelatedState, key: int, control: int, nulls: int, low: int) -> int:
     """The run that holds what `held` does: a living one, or one that is DEAD; -1 where no test can ever find it."""
     tables = state.tables

@@ -6,10 +6,8 @@ the records of the same key after and before it. `heads` and `tails` are the old
 
 from __future__ import annotations
 
-from numba import int64, void
-
-from ostinato.core.array_struct import struct_type
-from ostinato.core.jit import kernel
+from ostinato.core.jit import kernel, subroutine
+from ostinato.core.jit.types import int64, struct_type, void
 from ostinato.patterns.kernels.layout import ReplayedState
 from ostinato.patterns.kernels.protocol import EPOCH, FREE, NIL, RECORDS
 
@@ -23,7 +21,7 @@ INERT, CLOSES = 1, 2
 STATE = struct_type(ReplayedState)
 
 
-@kernel(void(STATE, int64))
+@subroutine(void(STATE, int64))
 def drop_oldest(state: ReplayedState, key: int) -> None:
     heads, records, cursor = state.heads, state.records, state.cursor
     head = heads[key]
@@ -33,7 +31,7 @@ def drop_oldest(state: ReplayedState, key: int) -> None:
     cursor[FREE] = head
 
 
-@kernel(void(STATE, int64))
+@subroutine(void(STATE, int64))
 def drop_all(state: ReplayedState, key: int) -> None:
     heads = state.heads
     while heads[key] >= 0:
@@ -50,7 +48,7 @@ def drop_expired(state: ReplayedState, low: int) -> None:
                 drop_oldest(state, key)
 
 
-@kernel(int64(STATE, int64, int64, int64, int64))
+@subroutine(int64(STATE, int64, int64, int64, int64))
 def append_record(state: ReplayedState, key: int, position: int, tick: int, code: int) -> int:
     """The number of the new record; there must be room for it."""
     heads, tails, records, cursor = state.heads, state.tails, state.records, state.cursor

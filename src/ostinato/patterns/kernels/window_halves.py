@@ -10,10 +10,8 @@ Lists are chains of cells (match.py): newest event first in the back half, oldes
 
 from __future__ import annotations
 
-from numba import boolean, int64, void
-
-from ostinato.core.array_struct import struct_type
-from ostinato.core.jit import kernel
+from ostinato.core.jit import kernel, subroutine
+from ostinato.core.jit.types import boolean, int64, struct_type, void
 from ostinato.patterns.kernels.layout import RankedState
 from ostinato.patterns.kernels.lists import apply, slide
 from ostinato.patterns.kernels.protocol import (
@@ -39,7 +37,7 @@ STALE = -1  # the configuration of a key whose back half has lost events
 STATE = struct_type(RankedState)
 
 
-@kernel(void(STATE, int64, int64))
+@subroutine(void(STATE, int64, int64))
 def evict(state: RankedState, key: int, low: int) -> None:
     """Drop the records that left the window."""
     key_config, heads, records = state.key_config, state.heads, state.records
@@ -51,7 +49,7 @@ def evict(state: RankedState, key: int, low: int) -> None:
         key_config[key] = 0
 
 
-@kernel(void(STATE, boolean))
+@subroutine(void(STATE, boolean))
 def visit_lists(state: RankedState, renumber: bool) -> None:
     """Mark the first node of every list in use, or (`renumber`) put its new number in its place."""
     marks, cursor, key_config, key_epoch = state.marks, state.cursor, state.key_config, state.key_epoch
@@ -95,7 +93,7 @@ def collect_halves(state: RankedState, low: int) -> None:
     visit_lists(state, True)
 
 
-@kernel(int64(STATE, int64))
+@subroutine(int64(STATE, int64))
 def flip(state: RankedState, key: int) -> int:
     """Make the records of a key's window its front half. What stops halfway is done again from the start."""
     records, cursor, openings, front = state.records, state.cursor, state.openings, state.front

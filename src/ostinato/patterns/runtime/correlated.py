@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.core.array_struct import ArrayStruct
 from ostinato.core.arrays import Bools, Int32, Int64
+from ostinato.core.jit.array_struct import ArrayStruct
 from ostinato.patterns.kernels import protocol
 from ostinato.patterns.kernels import register_layout as layout
 from ostinato.patterns.kernels.correlated import run_correlated
@@ -30,7 +30,7 @@ class Correlated(Matcher):
     KEYED = ("key_count", "killed")
     ARRAYS = ("cursor", *KEYED, "nodes", "runs", "text_ends", "texts")
 
-    STATE = CorrelatedState
+    STATE, KERNEL = CorrelatedState, run_correlated
     state: CorrelatedState
 
     def __init__(self, transitions: TransitionTables, terms: TermEncoder, scope: Scope, choice: int) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.core.array_struct import ArrayStruct
 from ostinato.core.arrays import Bools, Int64
+from ostinato.core.jit.array_struct import ArrayStruct
 from ostinato.patterns.automata.tables import StepTables
 from ostinato.patterns.kernels import match, protocol
 from ostinato.patterns.kernels.layout import DirectState
@@ -17,7 +17,7 @@ class Direct(Stepped):
 
     KEYED = (*Stepped.KEYED, "key_config", "slots")
     ARRAYS = ("cursor", *KEYED, "nodes")
-    STATE = DirectState
+    STATE, KERNEL = DirectState, match.run
     state: DirectState
 
     def __init__(self, tables: StepTables, scope: Scope) -> None:

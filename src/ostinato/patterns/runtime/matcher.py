@@ -13,8 +13,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.core.array_struct import ArrayStruct
 from ostinato.core.arrays import Bools, Int32, Int64
+from ostinato.core.jit import prefetch
+from ostinato.core.jit.array_struct import ArrayStruct
 from ostinato.patterns.automata.determinise import Config
 from ostinato.patterns.automata.tables import PlacedConfiguration, StepTables
 from ostinato.patterns.kernels import protocol
@@ -85,10 +86,12 @@ class Matcher(ABC):
     KEYED: ClassVar[tuple[str, ...]] = ("key_count",)  # arrays with a row per key
     ARRAYS: ClassVar[tuple[str, ...]] = ("cursor", *KEYED)  # what a snapshot must hold
     STATE: ClassVar[type[MatcherState]]
+    KERNEL: ClassVar[Any]  # which runs first, with this state
     state: MatcherState
 
     def __init__(self, scope: Scope, **fields: Any) -> None:
         """`fields` are those of STATE that not all kernels have."""
+        prefetch(self.KERNEL)
         self.scope = scope
         self.walked = 0
         cursor = np.zeros(protocol.CURSOR_SIZE, np.int64)

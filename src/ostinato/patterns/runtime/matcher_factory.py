@@ -1,6 +1,6 @@
 """Builds the matcher of a query, which drives one kernel; `CompiledPattern` (patterns/compile.py) says which.
 
-Matchers are imported when they are needed, since importing a kernel compiles it.
+Matchers are imported when they are needed, since each comes with kernels and their structs.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ostinato.core.array_struct import ArrayStruct
+from ostinato.core.jit.array_struct import ArrayStruct
 from ostinato.errors import LimitError
 from ostinato.patterns.automata.join_tables import Joins
 from ostinato.patterns.automata.tables import StepTables
@@ -44,7 +44,7 @@ class Ranked(Replayed):
     KEYED = (*Replayed.KEYED, "key_config", "key_slots")
     ARRAYS = ("cursor", *KEYED, "records", "nodes")
 
-    STATE = RankedState
+    STATE, KERNEL = RankedState, ranked.run_ranked
     state: RankedState
 
     def __init__(self, tables: StepTables, scope: Scope, *, latest: bool) -> None:

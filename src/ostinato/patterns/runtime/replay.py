@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ from ostinato.patterns.automata.tables import StepTables
 from ostinato.patterns.kernels import protocol
 from ostinato.patterns.kernels import window_events as window
 from ostinato.patterns.kernels.layout import ReplayedState
+from ostinato.patterns.kernels.replay import run_replay
 from ostinato.patterns.runtime.matcher import Arrays, Events, Meta, Scope, Stepped, double, extend
 
 
@@ -22,7 +21,7 @@ class Replayed(Stepped):
     KEYED = (*Stepped.KEYED, "heads", "tails")
     ARRAYS = ("cursor", *KEYED, "records")
 
-    STATE = ReplayedState
+    STATE, KERNEL = ReplayedState, run_replay
     state: ReplayedState
 
     def __init__(self, tables: StepTables, scope: Scope, **fields: Any) -> None:
@@ -39,7 +38,7 @@ class Replayed(Stepped):
         )
 
     def call(self) -> int:
-        return _load_kernel()(self.state)
+        return run_replay(self.state)
 
     def provide(self, status: int, events: Events) -> None:
         if status == protocol.NEED_RECORDS:
@@ -85,11 +84,3 @@ class Replayed(Stepped):
     def save(self) -> tuple[Meta, Arrays]:
         meta, arrays = super().save()
         return meta, arrays | {"records": self.state.records[: max(1, self.live)]}
-
-
-@cache
-def _load_kernel() -> Callable[[ReplayedState], int]:
-    """Only when it is needed, since importing compiles it, and `Ranked` rarely does."""
-    from ostinato.patterns.kernels.replay import run_replay
-
-    return run_replay

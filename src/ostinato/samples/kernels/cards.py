@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import boolean, float64, int8, int64, void
 from numpy.typing import NDArray
 
 from ostinato.core.jit import array, kernel, table, view
+from ostinato.core.jit.types import boolean, float64, int8, int64, void
 
 HOLDER, PROBE, LADDER, TRIAL, PLAN, SPREE = range(6)  # who buys, and why
 

@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import float64, int64, void
 from numpy.typing import NDArray
 
 from ostinato.core.jit import array, kernel, table, view
+from ostinato.core.jit.types import float64, int64, void
 
 SAIL, APPROACH, WAIT, MOOR, FISH = range(5)  # what a vessel is doing
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import int32, int64, uint8
 
-from ostinato.core.array_struct import ArrayStruct, Field, struct_type
 from ostinato.core.arrays import Int32, Int64, UInt8
 from ostinato.core.jit import kernel, view
+from ostinato.core.jit.array_struct import ArrayStruct, Field
+from ostinato.core.jit.types import int32, int64, struct_type, uint8
 
 
 class Rules(ArrayStruct):

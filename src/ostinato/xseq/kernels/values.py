@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import boolean, float64, int64, types, uint8, void
 
-from ostinato.core.array_struct import ArrayStruct, Field, struct_type
 from ostinato.core.arrays import Float64, Int32, Int64, UInt8
-from ostinato.core.jit import kernel, view
+from ostinato.core.jit import kernel, subroutine, types, view
+from ostinato.core.jit.array_struct import ArrayStruct, Field
+from ostinato.core.jit.types import boolean, float64, int64, struct_type, uint8, void
 from ostinato.xseq.kernels.value_codes import NE
 
 
@@ -38,18 +38,18 @@ VALUES = struct_type(Values)
 _POWERS = np.array([10.0**n for n in range(23)])  # exact
 _HIGH = np.array([float(f"1e{n}") for n in range(-345, 310)])
 
-_READ = types.Tuple((boolean, float64))  # type: ignore[no-untyped-call]
-_RANGE = types.UniTuple(int64, 2)  # type: ignore[no-untyped-call]
-_DIGITS = types.UniTuple(int64, 3)  # type: ignore[no-untyped-call]
+_READ = types.results(boolean, float64)
+_RANGE = types.results(int64, int64)
+_DIGITS = types.results(int64, int64, int64)
 
 
-@kernel(boolean(uint8))
+@subroutine(boolean(uint8))
 def _is_blank(byte: int) -> bool:
     """Whether a byte is a space, a tab or the end of a line."""
     return byte <= 32 and (1 << np.int64(byte)) & 0x100002600 != 0
 
 
-@kernel(_RANGE(view(uint8), int64, int64))
+@subroutine(_RANGE(view(uint8), int64, int64))
 def _trim(data: UInt8, low: int, high: int) -> tuple[int, int]:
     """A range of bytes without the blanks around it."""
     while low < high and _is_blank(data[low]):
@@ -59,7 +59,7 @@ def _trim(data: UInt8, low: int, high: int) -> tuple[int, int]:
     return low, high
 
 
-@kernel(_RANGE(view(uint8), int64, int64))
+@subroutine(_RANGE(view(uint8), int64, int64))
 def _sign(data: UInt8, low: int, high: int) -> tuple[int, int]:
     """1 or -1, and where the digits begin after the sign."""
     first: Any = np.int64(data[low]) if low < high else 0
@@ -68,7 +68,7 @@ def _sign(data: UInt8, low: int, high: int) -> tuple[int, int]:
     return 1, low
 
 
-@kernel(float64(int64, int64))
+@subroutine(float64(int64, int64))
 def _scaled(whole: int, scale: int) -> float:
     """whole * 10 ** scale."""
     if whole == 0 or scale < -345:
@@ -123,7 +123,7 @@ def read_number(data: UInt8, low: int, high: int) -> tuple[bool, float]:
     return True, sign * _scaled(whole, scale)
 
 
-@kernel(int64(VALUES, int64, int64, int64))
+@subroutine(int64(VALUES, int64, int64, int64))
 def _byte_order(values: Values, start: int, other: int, size: int) -> int:
     """-1, 0, 1 as the bytes of the first text come before, are, or come after those of the second."""
     for place in range(size):
@@ -134,7 +134,7 @@ def _byte_order(values: Values, start: int, other: int, size: int) -> int:
     return 0
 
 
-@kernel(int64(VALUES, int64, int64))
+@subroutine(int64(VALUES, int64, int64))
 def _text_order(values: Values, one: int, two: int) -> int:
     """-1, 0, 1 as the first text comes before, is, or comes after the second."""
     size, other = values.size[one], values.size[two]
@@ -147,7 +147,7 @@ def _text_order(values: Values, one: int, two: int) -> int:
 _LARGE = 9007199254740992.0  # from here on whole numbers that differ may be the same float64
 
 
-@kernel(_DIGITS(VALUES, int64))
+@subroutine(_DIGITS(VALUES, int64))
 def _digits(values: Values, at: int) -> tuple[int, int, int]:
     """Sign, and first and last digit that count, of a whole number that is written plainly; sign 0 of other texts."""
     start = values.start[at]
@@ -164,7 +164,7 @@ def _digits(values: Values, at: int) -> tuple[int, int, int]:
     return sign, low, high
 
 
-@kernel(int64(VALUES, int64, int64))
+@subroutine(int64(VALUES, int64, int64))
 def _whole_order(values: Values, one: int, two: int) -> int:
     """-1, 0 or 1 if the first whole number is less than, equal to or more than the second; 2 if either is not one."""
     sign, low, high = _digits(values, one)
@@ -173,16 +173,17 @@ def _whole_order(values: Values, one: int, two: int) -> int:
         return 2
     if sign != other_sign:
         return sign
-    if high - low != end - other:
-        return sign if high - low > end - other else -sign
+    size = high - low
+    if size != end - other:
+        return sign if size > end - other else -sign
     if values.start[one] < 0:
         low = -1 - low
     if values.start[two] < 0:
         other = -1 - other
-    return sign * _byte_order(values, low, other, end - other)
+    return sign * _byte_order(values, low, other, size)
 
 
-@kernel(boolean(VALUES, int64, int64, int64))
+@subroutine(boolean(VALUES, int64, int64, int64))
 def compare(values: Values, operator: int, one: int, two: int) -> bool:
     """The comparison of two places of the file. Nothing compares with a missing value."""
     kind, other_kind = values.kind[one], values.kind[two]
@@ -200,7 +201,7 @@ def compare(values: Values, operator: int, one: int, two: int) -> bool:
     return False
 
 
-@kernel(float64(int64, float64, float64))
+@subroutine(float64(int64, float64, float64))
 def _compute(operator: int, left: float, right: float) -> float:
     """The result of arithmetic; not finite where there is none."""
     if operator == 1:

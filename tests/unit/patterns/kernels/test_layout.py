@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostinato.core.array_struct import ArrayStruct
+from ostinato.core.jit.array_struct import ArrayStruct
 from ostinato.patterns.kernels import layout
 
 STRUCTS = [kind for kind in vars(layout).values() if isinstance(kind, type) and issubclass(kind, ArrayStruct)]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from numba import int32, int64, uint8, void
-
 from ostinato.core.arrays import Int32, Int64, UInt8
 from ostinato.core.jit import array, kernel, table, view
+from ostinato.core.jit.types import int32, int64, uint8, void
 from ostinato.documents.json.kernels.state import NAME, START, STOP
 from ostinato.documents.tokens import ATTR, CLOSE, OPEN
 

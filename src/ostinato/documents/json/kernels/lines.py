@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import int64
 
 from ostinato.core.arrays import UInt8
 from ostinato.core.jit import kernel
+from ostinato.core.jit.types import int64
 from ostinato.documents.kernels.utf8 import BYTES
 
 _PLACES = int64(BYTES, int64, int64)

@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import int64, void
 
-from ostinato.core.jit import kernel
+from ostinato.core.jit import kernel, subroutine
+from ostinato.core.jit.types import int64, void
 from ostinato.documents.json.kernels.state import (
     AFTER,
     ARRAY,
@@ -116,7 +116,7 @@ from ostinato.documents.kernels.utf8 import byte
 from ostinato.documents.tokens import ATTR, CLOSE, OPEN, TEXT
 
 
-@kernel(void(SCAN, int64, int64, int64, int64, int64))
+@subroutine(void(SCAN, int64, int64, int64, int64, int64))
 def _put(scan: JsonScan, count: Any, kind: Any, name: Any, start: Any, stop: Any) -> None:
     place, spans = np.uint64(count), scan.spans
     scan.kind[place], spans[NAME, place] = kind, name

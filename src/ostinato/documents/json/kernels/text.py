@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import boolean, int64, uint8, uint64
 
-from ostinato.core.jit import array, kernel
+from ostinato.core.jit import array, subroutine
+from ostinato.core.jit.types import boolean, int64, uint8, uint64
 from ostinato.documents.json.kernels.state import (
     BAD_ESCAPE,
     BAD_HEX,
@@ -45,35 +45,29 @@ _TRUE, _FALSE, _NULL = (np.uint64(int.from_bytes(text, "little")) for text in (b
 _EIGHT, _BYTE, _FOUR_BYTES, _FIVE_BYTES = np.uint64(8), np.uint64(0xFF), np.uint64(2**32 - 1), np.uint64(2**40 - 1)
 
 
-@kernel(int64(uint64))
+@subroutine(int64(uint64))
 def first(mask: Any) -> Any:
     """The place of the lowest marked byte of a mask that is not 0."""
     lowest = mask & (~mask + np.uint64(1))
     return np.int64(((lowest >> np.uint64(7)) * _PLACES) >> np.uint64(56))
 
 
-@kernel(uint64(uint64))
-def _special(text: Any) -> Any:
-    """Marks of the bytes that are not plain text of a string: a quote, backslash, control or non-ASCII byte."""
-    quotes, backslashes = text ^ _QUOTES, text ^ _BACKSLASHES
-    mask = (quotes - _ONES) & ~quotes | (backslashes - _ONES) & ~backslashes
-    return (mask | (text - _BLANKS) & ~text | text) & _TOPS
-
-
-@kernel(int64(BYTES, int64))
+@subroutine(int64(BYTES, int64))
 def skip_plain(data: Any, at: Any) -> Any:
-    """The first byte from `at` on that is special; two words a round, which is faster where texts are long."""
+    """The first byte from `at` on that is not plain text of a string: a quote, backslash, control or non-ASCII byte."""
     while True:
-        mask = _special(load(data, at))
+        text = load(data, at)
+        quotes, backslashes = text ^ _QUOTES, text ^ _BACKSLASHES
+        mask = (quotes - _ONES) & ~quotes
+        mask |= (backslashes - _ONES) & ~backslashes
+        mask |= ((text - _BLANKS) & ~text) | text
+        mask &= _TOPS
         if mask:
             return at + first(mask)
-        mask = _special(load(data, at + 8))
-        if mask:
-            return at + 8 + first(mask)
-        at += 16
+        at += 8
 
 
-@kernel(int64(BYTES, int64))
+@subroutine(int64(BYTES, int64))
 def skip_digits(data: Any, at: Any) -> Any:
     """The first byte from `at` on that is not a digit."""
     while True:
@@ -84,7 +78,7 @@ def skip_digits(data: Any, at: Any) -> Any:
         at += 8
 
 
-@kernel(int64(BYTES, int64, boolean))
+@subroutine(int64(BYTES, int64, boolean))
 def skip_blanks(data: Any, at: Any, lines: Any) -> Any:
     """The first byte from `at` on that is no white space; where a record is a line, its end is none."""
     found = byte(data, at)
@@ -94,7 +88,7 @@ def skip_blanks(data: Any, at: Any, lines: Any) -> Any:
     return at
 
 
-@kernel(int64(BYTES, int64, FAULT))
+@subroutine(int64(BYTES, int64, FAULT))
 def literal_end(data: Any, at: Any, fault: Any) -> Any:
     """Where `true`, `false` or `null`, told by its first letter, ends."""
     letter, word = byte(data, at), load(data, at)
@@ -110,7 +104,7 @@ def literal_end(data: Any, at: Any, fault: Any) -> Any:
     return end
 
 
-@kernel(int64(BYTES, int64, FAULT))
+@subroutine(int64(BYTES, int64, FAULT))
 def number_end(data: Any, at: Any, fault: Any) -> Any:
     """Where the number that starts at `at` ends; fault[0] says what is wrong at the place returned."""
     if byte(data, at) == MINUS:
@@ -141,7 +135,7 @@ def number_end(data: Any, at: Any, fault: Any) -> Any:
     return at
 
 
-@kernel(int64(BYTES, int64, FAULT))
+@subroutine(int64(BYTES, int64, FAULT))
 def character_end(data: Any, at: Any, fault: Any) -> Any:
     """Where the UTF-8 character that starts at `at` with a byte above 127 ends (Unicode, table 3-7)."""
     lead = byte(data, at)
@@ -170,7 +164,7 @@ def character_end(data: Any, at: Any, fault: Any) -> Any:
     return at + 1 + more
 
 
-@kernel(int64(BYTES, int64, FAULT))
+@subroutine(int64(BYTES, int64, FAULT))
 def string_end(data: Any, at: Any, fault: Any) -> Any:
     """The closing quote of the string whose text starts at `at`, or its first backslash."""
     while True:
@@ -186,7 +180,7 @@ def string_end(data: Any, at: Any, fault: Any) -> Any:
             return at
 
 
-@kernel(int64(BYTES, int64, FAULT))
+@subroutine(int64(BYTES, int64, FAULT))
 def hex4(data: Any, at: Any, fault: Any) -> Any:
     """The number that four hex digits stand for; with a fault, the place of the byte that is none."""
     value = 0
@@ -202,7 +196,7 @@ def hex4(data: Any, at: Any, fault: Any) -> Any:
     return value
 
 
-@kernel(PAIR(array(uint8), int64, int64, FAULT))
+@subroutine(PAIR(array(uint8), int64, int64, FAULT))
 def resolve(data: Any, at: Any, out: Any, fault: Any) -> Any:
     """Write what a string's text from `at` on stands for to data[out:]; the closing quote and the end of the text.
 

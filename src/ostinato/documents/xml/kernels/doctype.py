@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import int64
 
-from ostinato.core.jit import kernel
+from ostinato.core.jit import kernel, subroutine
+from ostinato.core.jit.types import int64
 from ostinato.documents.kernels.utf8 import (
     CLOSE_BRACKET,
     DASH,
@@ -44,7 +44,7 @@ from ostinato.documents.xml.kernels.state import (
 _DOCTYPE = np.frombuffer(b"<!DOCTYPE", np.uint8)
 
 
-@kernel(int64(SCAN, int64))
+@subroutine(int64(SCAN, int64))
 def _quoted(scan: XmlScan, at: Any) -> Any:
     quote = byte(scan.buffer, at)
     at += 1
@@ -55,7 +55,7 @@ def _quoted(scan: XmlScan, at: Any) -> Any:
     return at + 1
 
 
-@kernel(int64(SCAN, int64))
+@subroutine(int64(SCAN, int64))
 def _doctype_end(scan: XmlScan, at: Any) -> Any:
     """From behind `<!DOCTYPE` to its `>`: over quotes, comments, instructions, the internal subset; -1 with a fault."""
     buffer = scan.buffer

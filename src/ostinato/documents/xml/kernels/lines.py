@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import int64
-
 from ostinato.core.arrays import UInt8
 from ostinato.core.jit import kernel
+from ostinato.core.jit.types import int64
 from ostinato.documents.kernels.utf8 import BYTES, LINE, PAIR, RETURN, byte
 
 

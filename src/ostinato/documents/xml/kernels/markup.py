@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import int64
 
-from ostinato.core.jit import kernel
+from ostinato.core.jit import subroutine
+from ostinato.core.jit.types import int64
 from ostinato.documents.kernels.utf8 import (
     BYTES,
     CHARACTERS,
@@ -44,7 +44,7 @@ from ostinato.documents.xml.kernels.state import (
 _CDATA = np.frombuffer(b"<![CDATA[", np.uint8)
 
 
-@kernel(int64(SCAN, int64))
+@subroutine(int64(SCAN, int64))
 def bad_byte(scan: XmlScan, at: Any) -> Any:
     """Note what is wrong with the character at `at`, which no document may have."""
     code, size = decoded(scan.buffer, at)
@@ -53,7 +53,7 @@ def bad_byte(scan: XmlScan, at: Any) -> Any:
     return failed(scan, BAD_UTF8, scan.filled if cut(scan.buffer, at, scan.filled) else at)
 
 
-@kernel(int64(SCAN, int64))
+@subroutine(int64(SCAN, int64))
 def step(scan: XmlScan, at: Any) -> Any:
     """Over one character, or over several beyond ASCII; -1 when it is not one of XML's."""
     buffer = scan.buffer
@@ -66,7 +66,7 @@ def step(scan: XmlScan, at: Any) -> Any:
     return at + 1
 
 
-@kernel(int64(SCAN, int64, BYTES))
+@subroutine(int64(SCAN, int64, BYTES))
 def literally(scan: XmlScan, at: Any, wanted: Any) -> Any:
     buffer = scan.buffer
     for place in range(wanted.size):
@@ -75,7 +75,7 @@ def literally(scan: XmlScan, at: Any, wanted: Any) -> Any:
     return at + wanted.size
 
 
-@kernel(int64(SCAN, int64))
+@subroutine(int64(SCAN, int64))
 def comment(scan: XmlScan, at: Any) -> Any:
     """From `<!--` to `-->`, with no other `--` in between."""
     buffer = scan.buffer
@@ -93,7 +93,7 @@ def comment(scan: XmlScan, at: Any) -> Any:
                 return -1
 
 
-@kernel(int64(SCAN, int64))
+@subroutine(int64(SCAN, int64))
 def instruction(scan: XmlScan, at: Any) -> Any:
     """From `<?` to `?>`: a name that is not `xml`, then white space and anything, or nothing."""
     buffer = scan.buffer
@@ -118,7 +118,7 @@ def instruction(scan: XmlScan, at: Any) -> Any:
     return at + 2
 
 
-@kernel(int64(SCAN, int64))
+@subroutine(int64(SCAN, int64))
 def section(scan: XmlScan, at: Any) -> Any:
     """From `<![CDATA[` to `]]>`."""
     buffer = scan.buffer

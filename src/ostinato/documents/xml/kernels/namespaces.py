@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import int64
 
-from ostinato.core.array_struct import ArrayStruct, Field, StructField, struct_type
 from ostinato.core.arrays import Int64, UInt8
 from ostinato.core.jit import kernel
+from ostinato.core.jit.array_struct import ArrayStruct, Field, StructField
+from ostinato.core.jit.types import int64, struct_type
 from ostinato.documents.kernels.names import ENTRY, HANDED_ON, NameArrays
 from ostinato.documents.tokens import ATTR, CLOSE, OPEN
 from ostinato.documents.xml.kernels.state import NAME, START, STOP, XmlScan

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import int64, void
 
-from ostinato.core.jit import kernel
+from ostinato.core.jit import kernel, subroutine
+from ostinato.core.jit.types import int64, void
 from ostinato.documents.kernels.names import (
     ENTRY,
     HANDED_ON,
@@ -98,7 +98,7 @@ from ostinato.documents.xml.kernels.values import resolved, value_run
 _ZERO = np.uint64(0)
 
 
-@kernel(void(SCAN, int64, int64, int64, int64, int64))
+@subroutine(void(SCAN, int64, int64, int64, int64, int64))
 def _put(scan: XmlScan, count: Any, kind: Any, name: Any, start: Any, stop: Any) -> Any:
     place = np.uint64(count)
     spans = scan.spans
@@ -106,7 +106,7 @@ def _put(scan: XmlScan, count: Any, kind: Any, name: Any, start: Any, stop: Any)
     spans[START, place], spans[STOP, place] = start, stop
 
 
-@kernel(int64(SCAN, int64, int64))
+@subroutine(int64(SCAN, int64, int64))
 def _new_name(scan: XmlScan, at: Any, end: Any) -> Any:
     """The number of a name met for the first time, which is checked now and never again; or -1 - how the scan ends."""
     if end >= scan.filled:
@@ -120,7 +120,7 @@ def _new_name(scan: XmlScan, at: Any, end: Any) -> Any:
     return number if number != MISSING else -1 - NEEDS_NAMES
 
 
-@kernel(int64(SCAN, int64))
+@subroutine(int64(SCAN, int64))
 def _mismatch(scan: XmlScan, at: Any) -> Any:
     """End a scan at an end tag whose name is another one, unless that may go on."""
     return wrong(scan, MISMATCH, at if name_end(scan.buffer, at + 2) < scan.filled else scan.filled)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import int64
 
-from ostinato.core.array_struct import ArrayStruct, Field, StructField, struct_type
 from ostinato.core.arrays import Int32, Int64, UInt8
-from ostinato.core.jit import kernel
+from ostinato.core.jit import subroutine
+from ostinato.core.jit.array_struct import ArrayStruct, Field, StructField
+from ostinato.core.jit.types import int64, struct_type
 from ostinato.documents.kernels.names import NameArrays
 
 # Places in the state: how far the document is read, tokens given out, open elements, where resolved bytes end, tags so
@@ -54,20 +54,20 @@ class XmlScan(ArrayStruct):
 SCAN = struct_type(XmlScan)
 
 
-@kernel(int64(SCAN, int64, int64))
+@subroutine(int64(SCAN, int64, int64))
 def failed(scan: XmlScan, fault: Any, where: Any) -> Any:
     """Note what is wrong, which is -1."""
     scan.state[FAULT], scan.state[WHERE] = fault, where
     return -1
 
 
-@kernel(int64(SCAN))
+@subroutine(int64(SCAN))
 def ended(scan: XmlScan) -> Any:
     """How a scan ends: what is wrong after the end of the bytes may be right when more of them are there."""
     return NEEDS_BYTES if scan.state[WHERE] >= scan.filled else WRONG
 
 
-@kernel(int64(SCAN, int64, int64))
+@subroutine(int64(SCAN, int64, int64))
 def wrong(scan: XmlScan, fault: Any, where: Any) -> Any:
     """End a scan for what is wrong."""
     failed(scan, fault, where)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import boolean, int64
 
-from ostinato.core.jit import kernel
+from ostinato.core.jit import subroutine
+from ostinato.core.jit.types import boolean, int64
 from ostinato.documents.kernels.utf8 import (
     AND,
     CHARACTERS,
@@ -57,7 +57,7 @@ _SIZES = np.array([len(text) for text, _ in _ENTITIES], np.int64)
 _MEANT = np.array([ord(meant) for _, meant in _ENTITIES], np.int64)
 
 
-@kernel(PAIR(SCAN, int64, int64))
+@subroutine(PAIR(SCAN, int64, int64))
 def _numbered(scan: XmlScan, at: Any, end: Any) -> Any:
     """The character that the reference `&#...;` at `at` stands for, and where it ends; -1 when it is wrong."""
     buffer = scan.buffer
@@ -78,7 +78,7 @@ def _numbered(scan: XmlScan, at: Any, end: Any) -> Any:
     return code, place + 1
 
 
-@kernel(PAIR(SCAN, int64, int64))
+@subroutine(PAIR(SCAN, int64, int64))
 def _named(scan: XmlScan, at: Any, end: Any) -> Any:
     """As `_numbered`, for an entity."""
     word = load(scan.buffer, at)
@@ -92,7 +92,7 @@ def _named(scan: XmlScan, at: Any, end: Any) -> Any:
     return failed(scan, UNKNOWN_ENTITY if named else BARE_AND, at), at
 
 
-@kernel(int64(SCAN, int64, int64, int64, boolean))
+@subroutine(int64(SCAN, int64, int64, int64, boolean))
 def resolved(scan: XmlScan, at: Any, end: Any, out: Any, text: Any) -> Any:
     """Write what [at, end) stands for from `out` on; where it ends, or -1 when a reference is wrong.
 
@@ -131,7 +131,7 @@ def resolved(scan: XmlScan, at: Any, end: Any, out: Any, text: Any) -> Any:
     return out
 
 
-@kernel(PAIR(SCAN, int64, int64))
+@subroutine(PAIR(SCAN, int64, int64))
 def value_run(scan: XmlScan, at: Any, quote: Any) -> Any:
     """Where the quote is that ends a value, and whether the value differs from what is written; -1 when it is wrong."""
     buffer = scan.buffer

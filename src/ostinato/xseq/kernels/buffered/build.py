@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from numba import boolean, int32, int64, types, uint8, void
-
 from ostinato.core.arrays import Int32, UInt8
-from ostinato.core.jit import array, kernel, view
+from ostinato.core.jit import array, kernel, subroutine, types, view
+from ostinato.core.jit.types import boolean, int32, int64, uint8, void
 from ostinato.xseq.kernels.buffered.layout import TREE, Tree
 
-_TWO = types.UniTuple(int64, 2)  # type: ignore[no-untyped-call]
+_TWO = types.results(int64, int64)
 
 
 @kernel(_TWO(view(uint8)))
@@ -72,7 +71,7 @@ def build(kind: UInt8, name: Int32, tree: Tree, path: Int32, latest: Int32) -> N
     tree.end[0] = node
 
 
-@kernel(int64(TREE, int64, int64, int64))
+@subroutine(int64(TREE, int64, int64, int64))
 def _first_of_kind(tree: Tree, at: int, end: int, element: int) -> int:
     """The first node from `at` on that is no attribute, or that is an element; -1 if there is none before `end`."""
     while at < end and (tree.kind[at] == 2 or (element and tree.kind[at] == 3)):
@@ -80,7 +79,7 @@ def _first_of_kind(tree: Tree, at: int, end: int, element: int) -> int:
     return at if at < end else -1
 
 
-@kernel(int64(TREE, int64, int64, int64))
+@subroutine(int64(TREE, int64, int64, int64))
 def advance(tree: Tree, axis: int, node: int, at: int) -> int:
     """The next node along an axis after `at` (-2: the first one), -1 at the end. Axes are numbered as in `Axis`."""
     here = node if at < 0 else at
@@ -110,7 +109,7 @@ def advance(tree: Tree, axis: int, node: int, at: int) -> int:
     return _first_of_kind(tree, node + 1, tree.end[node], 1)  # first child
 
 
-@kernel(boolean(TREE, int64, int64, int64, int64))
+@subroutine(boolean(TREE, int64, int64, int64, int64))
 def passes(tree: Tree, axis: int, test: int, name: int, node: int) -> bool:
     """Whether a node passes the test of a step. Tests: 0 name, 1 any, 2 node(), 3 text()."""
     kind = tree.kind[node]

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import boolean, int64, uint64, void
 
-from ostinato.core.jit import kernel
+from ostinato.core.jit import kernel, subroutine
+from ostinato.core.jit.types import boolean, int64, uint64, void
 from ostinato.xseq.kernels.buffered.checks import next_combination
 from ostinato.xseq.kernels.buffered.layout import (
     CHAINS,
@@ -26,7 +26,7 @@ from ostinato.xseq.kernels.buffered.values import load
 from ostinato.xseq.kernels.values import compare, run_program
 
 
-@kernel(uint64(int64, int64, int64))
+@subroutine(uint64(int64, int64, int64))
 def hash_of(one: int, two: int, three: int) -> Any:
     """A hash of three numbers."""
     value = np.uint64(one) * np.uint64(0x9E3779B97F4A7C15)
@@ -37,7 +37,7 @@ def hash_of(one: int, two: int, three: int) -> Any:
     return value ^ (value >> np.uint64(31))
 
 
-@kernel(int64(CHAINS, int64, int64, int64))
+@subroutine(int64(CHAINS, int64, int64, int64))
 def place_of(chains: Chains, parent: int, label: int, node: int) -> int:
     """Where in the table a chain stands, or would."""
     mask = chains.table.size - 1
@@ -51,7 +51,7 @@ def place_of(chains: Chains, parent: int, label: int, node: int) -> int:
         place = (place + 1) & mask
 
 
-@kernel(void(CHAINS, int64, int64, int64, int64, int64))
+@subroutine(void(CHAINS, int64, int64, int64, int64, int64))
 def enter(chains: Chains, place: int, chain: int, parent: int, label: int, node: int) -> None:
     """Put a new chain at a free place of the table."""
     chains.table[place] = chain
@@ -60,7 +60,7 @@ def enter(chains: Chains, place: int, chain: int, parent: int, label: int, node:
     chains.node[chain] = node
 
 
-@kernel(boolean(CHAINS, int64, int64))
+@subroutine(boolean(CHAINS, int64, int64))
 def began(chains: Chains, trail: int, node: int) -> bool:
     """Whether a round began at a node."""
     while trail > 0:
@@ -78,7 +78,7 @@ def enter_again(chains: Chains, count: int) -> None:
         chains.table[place] = chain
 
 
-@kernel(void(TREE_VALUES, int64, TREE_VALUES, int64))
+@subroutine(void(TREE_VALUES, int64, TREE_VALUES, int64))
 def _copy_value(to: TreeValues, place: int, values: TreeValues, other: int) -> None:
     """Copy a value from one file to another."""
     to.kind[place] = values.kind[other]
@@ -88,7 +88,7 @@ def _copy_value(to: TreeValues, place: int, values: TreeValues, other: int) -> N
     to.origin[place] = values.origin[other]
 
 
-@kernel(boolean(WALKS, int64, int64, int64, int64, int64, int64))
+@subroutine(boolean(WALKS, int64, int64, int64, int64, int64, int64))
 def _aggregate(walks: Walks, operation: int, place: int, begin: int, end: int, node: int, shift: int) -> bool:
     """Add what a program computes from a node to an aggregate. False when there is no room for a text."""
     values, first = walks.values, walks.writes.first_source
@@ -118,7 +118,7 @@ def _aggregate(walks: Walks, operation: int, place: int, begin: int, end: int, n
     return True
 
 
-@kernel(boolean(WALKS, int64, int64, int64, int64))
+@subroutine(boolean(WALKS, int64, int64, int64, int64))
 def remember(walks: Walks, move: int, node: int, old: int, new: int) -> bool:
     """The values of chain `new`: those of `old`, changed by what a move writes. False when there is no room."""
     writes, values = walks.writes, walks.values
@@ -145,7 +145,7 @@ def remember(walks: Walks, move: int, node: int, old: int, new: int) -> bool:
     return True
 
 
-@kernel(boolean(WALKS, int64, int64, int64))
+@subroutine(boolean(WALKS, int64, int64, int64))
 def all_hold(walks: Walks, chain: int, begin: int, end: int) -> bool:
     """Whether the tests begin … end - 1 hold on the values of a chain."""
     writes, values = walks.writes, walks.values
@@ -170,7 +170,7 @@ def all_hold(walks: Walks, chain: int, begin: int, end: int) -> bool:
     return True
 
 
-@kernel(int64(WALKS, int64, int64, int64))
+@subroutine(int64(WALKS, int64, int64, int64))
 def _collect(walks: Walks, chain: int, label: int, base: int) -> int:
     """Put the nodes that a chain binds to a variable at found[base:]; how many, or -1 when there is no room."""
     chains, found = walks.chains, walks.search.found
@@ -189,7 +189,7 @@ def _collect(walks: Walks, chain: int, label: int, base: int) -> int:
     return count
 
 
-@kernel(int64(WALKS, int64, int64))
+@subroutine(int64(WALKS, int64, int64))
 def _fill(walks: Walks, row: int, chain: int) -> int:
     """Put the values of a combination of bindings where a condition on all bindings expects them.
 
@@ -210,7 +210,7 @@ def _fill(walks: Walks, row: int, chain: int) -> int:
     return 1
 
 
-@kernel(int64(WALKS, int64))
+@subroutine(int64(WALKS, int64))
 def each_holds(walks: Walks, chain: int) -> int:
     """1 or 0 as the conditions on all bindings hold, more when there is no room."""
     search, for_each = walks.search, walks.for_each

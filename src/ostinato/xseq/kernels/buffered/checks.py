@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from numba import boolean, int32, int64
-
 from ostinato.core.arrays import Int32
-from ostinato.core.jit import array, kernel
+from ostinato.core.jit import array, subroutine
+from ostinato.core.jit.types import boolean, int32, int64
 from ostinato.xseq.kernels.buffered.build import advance, passes
 from ostinato.xseq.kernels.buffered.layout import GROW_LIST, GROW_PATH, GROW_TEXT, SEARCH, Search
 from ostinato.xseq.kernels.buffered.values import load
 from ostinato.xseq.kernels.values import run_program
 
 
-@kernel(int64(int64, int64))
+@subroutine(int64(int64, int64))
 def _combine(operation: int, truths: int) -> int:
     """A stack of bits after 1 and, 2 or, 3 not."""
     if operation == 3:
@@ -21,7 +20,7 @@ def _combine(operation: int, truths: int) -> int:
     return (truths >> 2 << 1) | (both & 1)
 
 
-@kernel(int64(SEARCH, int64, int64))
+@subroutine(int64(SEARCH, int64, int64))
 def simply_holds(search: Search, check: int, node: int) -> int:
     """1 or 0 as a condition without paths holds on a node, more when there is no room."""
     checks, values = search.checks, search.values
@@ -42,7 +41,7 @@ def simply_holds(search: Search, check: int, node: int) -> int:
     return truths & 1
 
 
-@kernel(int64(SEARCH, int64, int64))
+@subroutine(int64(SEARCH, int64, int64))
 def _decided(search: Search, move: int, node: int) -> int:
     """1 or 0 as the checks of a move hold on a node, where those with paths were decided before; more without room."""
     automaton, checks = search.automaton, search.checks
@@ -58,7 +57,7 @@ def _decided(search: Search, move: int, node: int) -> int:
     return 1
 
 
-@kernel(boolean(SEARCH, int64, int64, int64))
+@subroutine(boolean(SEARCH, int64, int64, int64))
 def _was_there(search: Search, depth: int, state: int, node: int) -> bool:
     """Whether the search has come to a node in a state, with the marks at `depth`, on its way there."""
     width, marks = search.width, search.marks
@@ -73,7 +72,7 @@ def _was_there(search: Search, depth: int, state: int, node: int) -> bool:
     return False
 
 
-@kernel(int64(SEARCH, int64, int64))
+@subroutine(int64(SEARCH, int64, int64))
 def _next_node(search: Search, depth: int, move: int) -> int:
     """The next node that a move leads to, -1 if there is none."""
     axis, here, cursor = search.automaton.axis[move], search.node[depth], search.at[depth]
@@ -85,7 +84,7 @@ def _next_node(search: Search, depth: int, move: int) -> int:
     return marked if axis == 11 else here
 
 
-@kernel(int64(SEARCH, int64, int64, int64, boolean))
+@subroutine(int64(SEARCH, int64, int64, int64, boolean))
 def _find(search: Search, start: int, node: int, base: int, find_all: bool) -> int:
     automaton, number = search.automaton, search.number[0]
     count = depth = 0
@@ -146,7 +145,7 @@ def _find(search: Search, start: int, node: int, base: int, find_all: bool) -> i
     return count
 
 
-@kernel(int64(SEARCH, int64, int64, int64, boolean))
+@subroutine(int64(SEARCH, int64, int64, int64, boolean))
 def find_nodes(search: Search, start: int, node: int, base: int, find_all: bool) -> int:
     """The nodes that a walk from `node` ends on, put at found[base:]; how many, or only whether there is one.
 
@@ -160,7 +159,7 @@ def find_nodes(search: Search, start: int, node: int, base: int, find_all: bool)
     return count
 
 
-@kernel(boolean(array(int32), int64))
+@subroutine(boolean(array(int32), int64))
 def next_combination(groups: Int32, size: int) -> bool:
     """Go on to the next combination of a node of each group; False after the last one."""
     group = size - 1
@@ -173,7 +172,7 @@ def next_combination(groups: Int32, size: int) -> bool:
     return False
 
 
-@kernel(int64(SEARCH, int64, int64))
+@subroutine(int64(SEARCH, int64, int64))
 def _atom_holds(search: Search, atom: int, node: int) -> int:
     """1 when some nodes make the comparison hold, 0 when none do, more when there is no room."""
     checks, groups, values, row = search.checks, search.groups, search.values, 7 * atom
@@ -202,7 +201,7 @@ def _atom_holds(search: Search, atom: int, node: int) -> int:
             return 0
 
 
-@kernel(int64(SEARCH, int64, int64))
+@subroutine(int64(SEARCH, int64, int64))
 def check_holds(search: Search, check: int, node: int) -> int:
     """1 or 0 as a condition holds on a node, more when there is no room."""
     checks, values = search.checks, search.values
@@ -227,7 +226,7 @@ def check_holds(search: Search, check: int, node: int) -> int:
     return truths & 1
 
 
-@kernel(int64(SEARCH, int64, int64))
+@subroutine(int64(SEARCH, int64, int64))
 def move_holds(search: Search, move: int, node: int) -> int:
     """1 or 0 as the checks of a move hold on a node, more when there is no room."""
     automaton = search.automaton

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from numba import int64
-
-from ostinato.core.jit import kernel
+from ostinato.core.jit import kernel, subroutine
+from ostinato.core.jit.types import int64
 from ostinato.xseq.kernels.buffered.checks import check_holds, find_nodes
 from ostinato.xseq.kernels.buffered.layout import AT, CHECK, FILTER, FIND, FOUND, TASK, WALKS, Walks
 from ostinato.xseq.kernels.buffered.walk import make_walks
 
 
-@kernel(int64(WALKS))
+@subroutine(int64(WALKS))
 def _filter(walks: Walks) -> int:
     """Set to -1 those of the nodes, from state[AT] on, on which a check fails."""
     nodes, state = walks.nodes, walks.state

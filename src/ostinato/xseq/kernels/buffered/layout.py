@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.core.array_struct import ArrayStruct, Field, StructField, struct_type
 from ostinato.core.arrays import Int32, Int64, UInt8
+from ostinato.core.jit.array_struct import ArrayStruct, Field, StructField
+from ostinato.core.jit.types import struct_type
 from ostinato.xseq.kernels.values import Values
 
 DOCUMENT, ELEMENT, ATTRIBUTE, TEXT = 0, 1, 2, 3  # kinds of nodes

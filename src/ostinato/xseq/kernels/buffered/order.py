@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from numba import boolean, int32, int64, uint8, void
-
 from ostinato.core.arrays import Int32, UInt8
 from ostinato.core.jit import array, kernel, view
+from ostinato.core.jit.types import boolean, int32, int64, uint8, void
 from ostinato.xseq.kernels.buffered.chains import enter, place_of
 from ostinato.xseq.kernels.buffered.layout import CHAINS, Chains
 

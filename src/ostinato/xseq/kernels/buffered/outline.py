@@ -8,11 +8,11 @@ outermost ones.
 from __future__ import annotations
 
 import numpy as np
-from numba import boolean, int32, int64, uint8, void
 
-from ostinato.core.array_struct import ArrayStruct, Field, struct_type
 from ostinato.core.arrays import Int32, Int64, UInt8
-from ostinato.core.jit import array, kernel, view
+from ostinato.core.jit import array, kernel, subroutine, view
+from ostinato.core.jit.array_struct import ArrayStruct, Field
+from ostinato.core.jit.types import boolean, int32, int64, struct_type, uint8, void
 from ostinato.xseq.kernels.buffered.layout import TREE, Tree
 
 DEPTH, INSIDE, REGIONS, ENDED, STARTED = 0, 1, 2, 3, 4  # places in the state; depth of the wanted subtree, -1: in none
@@ -35,7 +35,7 @@ class Outline(ArrayStruct):
 OUTLINE = struct_type(Outline)
 
 
-@kernel(int64(OUTLINE, int64, int64, boolean, int64))
+@subroutine(int64(OUTLINE, int64, int64, boolean, int64))
 def _step(outline: Outline, here: int, above: int, first: bool, name: int) -> int:
     """The bits of a child."""
     bits = 0

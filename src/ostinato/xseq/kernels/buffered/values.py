@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from numba import boolean, int64, void
-
-from ostinato.core.jit import kernel
+from ostinato.core.jit import subroutine
+from ostinato.core.jit.types import boolean, int64, void
 from ostinato.xseq.kernels.buffered.build import advance
 from ostinato.xseq.kernels.buffered.layout import MOST_STEPS, SOURCES, TREE, TREE_VALUES, Sources, Tree, TreeValues
 from ostinato.xseq.kernels.values import read_number
 
 
-@kernel(int64(SOURCES, int64, int64))
+@subroutine(int64(SOURCES, int64, int64))
 def _reach(sources: Sources, source: int, node: int) -> int:
     """The first node in document order that the steps of a source lead to, -1 if there is none."""
     tree, cursor = sources.tree, sources.cursor
@@ -36,7 +35,7 @@ def _reach(sources: Sources, source: int, node: int) -> int:
     return best
 
 
-@kernel(int64(TREE, int64, int64))
+@subroutine(int64(TREE, int64, int64))
 def _find_attribute(tree: Tree, node: int, name: int) -> int:
     """The token of an element's attribute, or -1."""
     at = node + 1
@@ -47,7 +46,7 @@ def _find_attribute(tree: Tree, node: int, name: int) -> int:
     return -1
 
 
-@kernel(int64(TREE, int64))
+@subroutine(int64(TREE, int64))
 def _find_text(tree: Tree, node: int) -> int:
     """The token of a node's first text, or -1."""
     at = advance(tree, 1, node, -2)
@@ -56,7 +55,7 @@ def _find_text(tree: Tree, node: int) -> int:
     return tree.token[at] if at >= 0 else -1
 
 
-@kernel(void(TREE_VALUES, int64, int64, int64))
+@subroutine(void(TREE_VALUES, int64, int64, int64))
 def _put_text(values: TreeValues, place: int, start: int, size: int) -> None:
     """Put a text at a place of the file, and the number if it reads as one."""
     values.kind[place] = 2
@@ -71,7 +70,7 @@ def _put_text(values: TreeValues, place: int, start: int, size: int) -> None:
         values.num[place] = number
 
 
-@kernel(boolean(TREE, TREE_VALUES, int64, int64))
+@subroutine(boolean(TREE, TREE_VALUES, int64, int64))
 def _put_whole_text(tree: Tree, values: TreeValues, node: int, place: int) -> bool:
     """Put all the text of an element at a place of the file. False when the pool has no room for a joined one."""
     texts = size = 0
@@ -99,7 +98,7 @@ def _put_whole_text(tree: Tree, values: TreeValues, node: int, place: int) -> bo
     return True
 
 
-@kernel(boolean(SOURCES, TREE_VALUES, int64, int64, int64))
+@subroutine(boolean(SOURCES, TREE_VALUES, int64, int64, int64))
 def load(sources: Sources, values: TreeValues, source: int, node: int, place: int) -> bool:
     """Put a value of a node at a place of the file. False when the pool of texts has no room for a joined text."""
     tree, leaf = sources.tree, sources.leaf[source]

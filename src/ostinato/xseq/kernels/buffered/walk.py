@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import boolean, int64, void
 
-from ostinato.core.jit import kernel
+from ostinato.core.jit import kernel, subroutine
+from ostinato.core.jit.types import boolean, int64, void
 from ostinato.xseq.kernels.buffered.build import advance, passes
 from ostinato.xseq.kernels.buffered.chains import all_hold, began, each_holds, enter, hash_of, place_of, remember
 from ostinato.xseq.kernels.buffered.checks import move_holds
@@ -44,7 +44,7 @@ _DONE = -3  # a move that needs no more nodes
 _DESCENDANT = 3
 
 
-@kernel(int64(WALKS, int64, int64, int64, int64, int64))
+@subroutine(int64(WALKS, int64, int64, int64, int64, int64))
 def _memo_place(walks: Walks, state: int, node: int, chain: int, frame: int, entry: int) -> int:
     """Where in the table a configuration stands, or would. Its marks are those of a frame, or of an entry (from 0)."""
     marks, begin, width = walks.frame_marks, frame * walks.width, walks.width
@@ -79,7 +79,7 @@ def memo_again(walks: Walks) -> None:
         walks.memo_table[_memo_place(walks, state, node, chain, 0, entry)] = entry
 
 
-@kernel(boolean(WALKS, int64, int64))
+@subroutine(boolean(WALKS, int64, int64))
 def _visit_bare(walks: Walks, state: int, node: int) -> bool:
     """Whether nothing has been at a node in a state before without bindings and marks."""
     place = walks.state_row[state] * walks.search.tree.kind.size + node
@@ -88,7 +88,7 @@ def _visit_bare(walks: Walks, state: int, node: int) -> bool:
     return fresh
 
 
-@kernel(void(WALKS, int64, int64, int64, int64))
+@subroutine(void(WALKS, int64, int64, int64, int64))
 def _push(walks: Walks, depth: int, state: int, node: int, chain: int) -> None:
     """A new frame."""
     walks.frame_state[depth] = state
@@ -100,7 +100,7 @@ def _push(walks: Walks, depth: int, state: int, node: int, chain: int) -> None:
     walks.state[ENTERED] = 1
 
 
-@kernel(boolean(WALKS))
+@subroutine(boolean(WALKS))
 def _start(walks: Walks) -> bool:
     """Begin at the next node that was not visited; False if there is none."""
     while walks.state[AT] < walks.nodes.size:
@@ -112,7 +112,7 @@ def _start(walks: Walks) -> bool:
     return False
 
 
-@kernel(int64(WALKS, int64, int64))
+@subroutine(int64(WALKS, int64, int64))
 def _put_out(walks: Walks, node: int, chain: int) -> int:
     """Put out a walk that may end here, if it is a match; not 0 when there is no room."""
     done, answer = walks.chains.done, walks.state[ANSWER]
@@ -139,7 +139,7 @@ def _put_out(walks: Walks, node: int, chain: int) -> int:
     return 0
 
 
-@kernel(int64(WALKS, int64, int64))
+@subroutine(int64(WALKS, int64, int64))
 def _next_node(walks: Walks, depth: int, move: int) -> int:
     """The next node that a move leads to, -1 if there is none."""
     automaton = walks.search.automaton
@@ -160,7 +160,7 @@ def _next_node(walks: Walks, depth: int, move: int) -> int:
     return -1 if began(walks.chains, marked, here) else here  # AGAIN
 
 
-@kernel(int64(WALKS, int64, int64, int64))
+@subroutine(int64(WALKS, int64, int64, int64))
 def _bind(walks: Walks, move: int, node: int, chain: int) -> int:
     """The chain after a move that binds variables or begins rounds: -1 if a test fails, -1 - what has to grow."""
     writes, chains, state = walks.writes, walks.chains, walks.state
@@ -192,7 +192,7 @@ def _bind(walks: Walks, move: int, node: int, chain: int) -> int:
     return -1
 
 
-@kernel(int64(WALKS, int64, int64))
+@subroutine(int64(WALKS, int64, int64))
 def _trail(walks: Walks, trail: int, node: int) -> int:
     """The chain of the nodes where rounds began, with one more; -1 when there is no room."""
     chains, state = walks.chains, walks.state
@@ -206,7 +206,7 @@ def _trail(walks: Walks, trail: int, node: int) -> int:
     return chains.table[place]
 
 
-@kernel(int64(WALKS, int64, int64, int64, int64))
+@subroutine(int64(WALKS, int64, int64, int64, int64))
 def _visit(walks: Walks, depth: int, move: int, node: int, chain: int) -> int:
     """1 if the configuration after a move is a new one, 0 if it is not, more when there is no room."""
     automaton, marks, width, state = walks.search.automaton, walks.frame_marks, walks.width, walks.state
@@ -241,7 +241,7 @@ def _visit(walks: Walks, depth: int, move: int, node: int, chain: int) -> int:
     return 1
 
 
-@kernel(int64(WALKS, int64, int64, int64))
+@subroutine(int64(WALKS, int64, int64, int64))
 def _make_move(walks: Walks, depth: int, move: int, node: int) -> int:
     """Go on to a node if a move allows that and it leads to something new; not 0 when there is no room."""
     search, writes, automaton = walks.search, walks.writes, walks.search.automaton
@@ -271,7 +271,7 @@ def _make_move(walks: Walks, depth: int, move: int, node: int) -> int:
     return 0
 
 
-@kernel(int64(WALKS))
+@subroutine(int64(WALKS))
 def make_walks(walks: Walks) -> int:
     """Go on until all walks were made (0), or something has to be larger (what; then call again)."""
     automaton, state = walks.search.automaton, walks.state

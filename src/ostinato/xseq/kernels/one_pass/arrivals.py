@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from numba import boolean, int64, void
-
-from ostinato.core.jit import kernel
+from ostinato.core.jit import subroutine
+from ostinato.core.jit.types import boolean, int64, void
 from ostinato.xseq.kernels.one_pass.keys import release_cell
 from ostinato.xseq.kernels.one_pass.layout import (
     ACCEPTS,
@@ -38,7 +37,7 @@ from ostinato.xseq.kernels.one_pass.runs import (
 from ostinato.xseq.kernels.one_pass.values import all_pass, load
 
 
-@kernel(void(QUERY, WORK, int64, int64, int64, int64))
+@subroutine(void(QUERY, WORK, int64, int64, int64, int64))
 def _wait(query: Query, work: Work, depth: int, cell: int, started: int, count: int) -> None:
     """Let what arrived at an element wait along the axes that lead on from it, the oldest first.
 
@@ -86,7 +85,7 @@ def _wait(query: Query, work: Work, depth: int, cell: int, started: int, count: 
                 work.waiting_count[depth] += 1
 
 
-@kernel(void(WORK, int64, int64))
+@subroutine(void(WORK, int64, int64))
 def _drop_passed(work: Work, depth: int, cell: int) -> None:
     """Drop the runs that waited for an element as the first child or the next sibling: it has passed."""
     frame = depth * ROLE_COUNT
@@ -101,7 +100,7 @@ def _drop_passed(work: Work, depth: int, cell: int) -> None:
         work.waiting[frame + NEXT] = -1
 
 
-@kernel(boolean(QUERY, WORK, NODES, int64, int64, int64, int64, int64))
+@subroutine(boolean(QUERY, WORK, NODES, int64, int64, int64, int64, int64))
 def _keep(query: Query, work: Work, nodes: Nodes, run: int, move: int, node: int, place: int, depth: int) -> bool:
     """Whether a run goes on after a move: it passes the tests that had to wait for it. A whole match is put out."""
     begin, end = query.tests_after[2 * move], query.tests_after[2 * move + 1]
@@ -115,7 +114,7 @@ def _keep(query: Query, work: Work, nodes: Nodes, run: int, move: int, node: int
     return node == place  # nothing waits at an attribute
 
 
-@kernel(void(QUERY, WORK, NODES, int64, int64, int64, int64, int64))
+@subroutine(void(QUERY, WORK, NODES, int64, int64, int64, int64, int64))
 def arrive(query: Query, work: Work, nodes: Nodes, place: int, name: int, entry: int, depth: int, cell: int) -> None:
     """Everything that happens at a node where runs wait or begin. After texts and attributes nothing waits.
 
@@ -172,7 +171,7 @@ def arrive(query: Query, work: Work, nodes: Nodes, place: int, name: int, entry:
         drop(work, work.arrived[at])
 
 
-@kernel(boolean(WORK, int64))
+@subroutine(boolean(WORK, int64))
 def something_ends(work: Work, depth: int) -> bool:
     """Whether there is anything to do when an element closes."""
     state = work.state
@@ -184,7 +183,7 @@ def something_ends(work: Work, depth: int) -> bool:
     )
 
 
-@kernel(void(WORK, NODES, int64, int64))
+@subroutine(void(WORK, NODES, int64, int64))
 def leave(work: Work, nodes: Nodes, place: int, depth: int) -> None:
     """An element closes: what waited inside it is dropped, rows that show it are complete."""
     state = work.state

@@ -8,9 +8,8 @@ others keep what they began with, and are looked at only where they are matches,
 
 from __future__ import annotations
 
-from numba import boolean, int64, void
-
-from ostinato.core.jit import kernel
+from ostinato.core.jit import subroutine
+from ostinato.core.jit.types import boolean, int64, void
 from ostinato.xseq.kernels.one_pass.keys import release_cell
 from ostinato.xseq.kernels.one_pass.layout import (
     FREE_RUN,
@@ -30,7 +29,7 @@ from ostinato.xseq.kernels.one_pass.runs import emit_match, make_run
 from ostinato.xseq.kernels.one_pass.values import all_pass, copy_value, local_bits, write_slots
 
 
-@kernel(void(WORK, int64))
+@subroutine(void(WORK, int64))
 def _drop_bundle(work: Work, head: int) -> None:
     run = head
     while run >= 0:
@@ -41,7 +40,7 @@ def _drop_bundle(work: Work, head: int) -> None:
     work.state[FREE_RUN] = head
 
 
-@kernel(void(WORK, int64))
+@subroutine(void(WORK, int64))
 def _drop_bundles(work: Work, head: int) -> None:
     while head >= 0:
         after = work.bundle_next[head]
@@ -49,7 +48,7 @@ def _drop_bundles(work: Work, head: int) -> None:
         head = after
 
 
-@kernel(int64(WORK, int64, int64))
+@subroutine(int64(WORK, int64, int64))
 def _insert(work: Work, head: int, bundles: int) -> int:
     """Put a bundle into the list `bundles`, behind the one of its state or, where there is none, behind older ones.
 
@@ -72,7 +71,7 @@ def _insert(work: Work, head: int, bundles: int) -> int:
     return bundles
 
 
-@kernel(void(QUERY, WORK, int64, int64, int64))
+@subroutine(void(QUERY, WORK, int64, int64, int64))
 def _copy_shared(query: Query, work: Work, head: int, run: int, state: int) -> None:
     """Give a run what the first of its bundle has for all of them in a state."""
     to, at = work.base + run * query.width, work.base + head * query.width
@@ -80,7 +79,7 @@ def _copy_shared(query: Query, work: Work, head: int, run: int, state: int) -> N
         copy_value(work, to + query.shared[index], at + query.shared[index])
 
 
-@kernel(int64(QUERY, WORK, int64, int64))
+@subroutine(int64(QUERY, WORK, int64, int64))
 def _first_move(query: Query, work: Work, head: int, name: int) -> int:
     """The move that a bundle makes to a node of class `name`, or -1."""
     at = work.run_state[head] * ROLE_COUNT + NEXT
@@ -96,7 +95,7 @@ def _first_move(query: Query, work: Work, head: int, name: int) -> int:
     return -1
 
 
-@kernel(void(QUERY, WORK, int64, int64))
+@subroutine(void(QUERY, WORK, int64, int64))
 def _advance(query: Query, work: Work, head: int, move: int) -> None:
     """Let a bundle make a move."""
     if query.written_to_all[move]:
@@ -109,7 +108,7 @@ def _advance(query: Query, work: Work, head: int, move: int) -> None:
     work.run_state[head] = query.target[move]
 
 
-@kernel(void(QUERY, WORK, int64, int64))
+@subroutine(void(QUERY, WORK, int64, int64))
 def _emit_matches(query: Query, work: Work, head: int, place: int) -> None:
     """A row for every run of a bundle that has walked the whole path and passes the tests of a whole match."""
     run = head
@@ -122,7 +121,7 @@ def _emit_matches(query: Query, work: Work, head: int, place: int) -> None:
         run = work.run_next[run]
 
 
-@kernel(int64(QUERY, WORK, int64, int64, boolean))
+@subroutine(int64(QUERY, WORK, int64, int64, boolean))
 def _wait_or_drop(query: Query, work: Work, head: int, bundles: int, element: bool) -> int:
     """Let a bundle that has come to a node wait among `bundles`, if something can come after it there."""
     if element and query.role_bits[work.run_state[head]] & 16:
@@ -131,7 +130,7 @@ def _wait_or_drop(query: Query, work: Work, head: int, bundles: int, element: bo
     return bundles
 
 
-@kernel(void(QUERY, WORK, NODES, int64, int64, int64, int64, int64))
+@subroutine(void(QUERY, WORK, NODES, int64, int64, int64, int64, int64))
 def arrive_bundles(
     query: Query, work: Work, nodes: Nodes, place: int, name: int, entry: int, depth: int, cell: int
 ) -> None:
@@ -176,7 +175,7 @@ def arrive_bundles(
         work.waiting_count[depth] = 1 if bundles >= 0 else 0
 
 
-@kernel(void(WORK, int64))
+@subroutine(void(WORK, int64))
 def leave_bundles(work: Work, depth: int) -> None:
     """An element closes: what waited inside it is dropped."""
     if work.waiting_count[depth]:

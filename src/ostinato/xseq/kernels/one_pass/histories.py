@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from numba import boolean, int32, int64, uint8, void
-
 from ostinato.core.arrays import Int32, Int64, UInt8
-from ostinato.core.jit import array, kernel, view
+from ostinato.core.jit import array, kernel, subroutine, view
+from ostinato.core.jit.types import boolean, int32, int64, uint8, void
 from ostinato.xseq.kernels.one_pass.layout import HISTORY, WORK, Work
 
 
@@ -35,7 +34,7 @@ def renumber(work: Work, kept: UInt8, number: Int64) -> None:
     work.state[HISTORY] = free
 
 
-@kernel(boolean(WORK, int64, int64))
+@subroutine(boolean(WORK, int64, int64))
 def _before(work: Work, one: int, two: int) -> bool:
     """Whether the first history comes before the second, both ending on one node.
 

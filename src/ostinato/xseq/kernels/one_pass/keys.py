@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import int64
 
-from ostinato.core.jit import kernel
+from ostinato.core.jit import subroutine
+from ostinato.core.jit.types import int64
 from ostinato.xseq.kernels.one_pass.layout import CELLS, KEY_BYTES, KEYS, NODES, QUERY, WORK, Nodes, Query, Work
 
 
-@kernel(int64(QUERY, WORK, NODES))
+@subroutine(int64(QUERY, WORK, NODES))
 def key_of(query: Query, work: Work, nodes: Nodes) -> int:
     """The number of the loaded element's key; 0 is the key of those that lack the attribute."""
     token = work.attribute_token[query.key_attribute]
@@ -46,7 +46,7 @@ def key_of(query: Query, work: Work, nodes: Nodes) -> int:
     return key
 
 
-@kernel(int64(WORK, int64, int64))
+@subroutine(int64(WORK, int64, int64))
 def cell_of(work: Work, depth: int, key: int) -> int:
     """The cell that has the runs of a key in the frame at `depth`."""
     mask = work.cell_table.size - 1
@@ -67,7 +67,7 @@ def cell_of(work: Work, depth: int, key: int) -> int:
     return cell
 
 
-@kernel(int64(WORK, int64))
+@subroutine(int64(WORK, int64))
 def release_cell(work: Work, cell: int) -> int:
     """Give back a cell in which no run waits any more; the next cell of its frame, or -1."""
     after = work.cell_next[cell]

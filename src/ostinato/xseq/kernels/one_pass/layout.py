@@ -6,10 +6,10 @@ Python fills these structs. Where a kernel needs more room it returns GROW, and 
 from __future__ import annotations
 
 import numpy as np
-from numba import int64
 
-from ostinato.core.array_struct import ArrayStruct, Field, struct_type
 from ostinato.core.arrays import Float64, Int32, Int64, UInt8
+from ostinato.core.jit.array_struct import ArrayStruct, Field
+from ostinato.core.jit.types import int64, struct_type
 from ostinato.xseq.kernels.values import Values
 
 DONE, MISSING, GROW = 0, 1, 2  # why a scan came back

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from numba import int64
-
-from ostinato.core.jit import kernel
+from ostinato.core.jit import subroutine
+from ostinato.core.jit.types import int64
 from ostinato.xseq.kernels.one_pass.layout import (
     MISSING_BITS,
     MISSING_CLASS,
@@ -19,7 +18,7 @@ from ostinato.xseq.kernels.one_pass.layout import (
 from ostinato.xseq.kernels.one_pass.values import load, local_bits
 
 
-@kernel(int64(QUERY, NODES, int64))
+@subroutine(int64(QUERY, NODES, int64))
 def class_of(query: Query, nodes: Nodes, place: int) -> int:
     """The class of a node's name."""
     if nodes.kind[place] != 0:
@@ -28,7 +27,7 @@ def class_of(query: Query, nodes: Nodes, place: int) -> int:
     return query.name_class[name] if name < query.name_class.size else 1
 
 
-@kernel(int64(QUERY, WORK, NODES, int64, int64, int64))
+@subroutine(int64(QUERY, WORK, NODES, int64, int64, int64))
 def tested_entry(query: Query, work: Work, nodes: Nodes, place: int, level: int, name: int) -> int:
     """The entry of a node whose tests decide; -1 for an entry that is still to be made."""
     entry, bits = query.entry_of[level * query.class_count + name], 0

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from numba import boolean, int64, types
-
-from ostinato.core.jit import kernel
+from ostinato.core.jit import subroutine, types
+from ostinato.core.jit.types import boolean, int64
 from ostinato.xseq.kernels.one_pass.layout import (
     ATTRIBUTE,
     BELOW,
@@ -25,17 +24,17 @@ from ostinato.xseq.kernels.one_pass.layout import (
 )
 from ostinato.xseq.kernels.one_pass.values import all_pass, load, local_bits
 
-_TWO = types.UniTuple(int64, 2)  # type: ignore[no-untyped-call]
+_TWO = types.results(int64, int64)
 
 
-@kernel(int64(WORK, int64, int64, int64, int64))
+@subroutine(int64(WORK, int64, int64, int64, int64))
 def _put(work: Work, count: int, run: int, move: int, place: int) -> int:
     """Put down an offer behind `count` others; how many there are then."""
     work.offers[3 * count], work.offers[3 * count + 1], work.offers[3 * count + 2] = run, move, place
     return count + 1
 
 
-@kernel(int64(QUERY, WORK, int64, int64, int64, int64, int64))
+@subroutine(int64(QUERY, WORK, int64, int64, int64, int64, int64))
 def _offer(query: Query, work: Work, run: int, role: int, place: int, name: int, count: int) -> int:
     """Put down the moves that a run can make along one axis to a node of class `name`; how many there are then."""
     at = work.run_state[run] * ROLE_COUNT + role
@@ -47,7 +46,7 @@ def _offer(query: Query, work: Work, run: int, role: int, place: int, name: int,
     return count
 
 
-@kernel(int64(QUERY, WORK, int64, int64, int64, int64, int64))
+@subroutine(int64(QUERY, WORK, int64, int64, int64, int64, int64))
 def _offer_list(query: Query, work: Work, head: int, role: int, place: int, name: int, count: int) -> int:
     while head >= 0:
         count = _offer(query, work, work.link_run[head], role, place, name, count)
@@ -55,7 +54,7 @@ def _offer_list(query: Query, work: Work, head: int, role: int, place: int, name
     return count
 
 
-@kernel(int64(QUERY, WORK, NODES, int64, int64, int64, int64))
+@subroutine(int64(QUERY, WORK, NODES, int64, int64, int64, int64))
 def _offer_attributes(query: Query, work: Work, nodes: Nodes, run: int, move: int, place: int, count: int) -> int:
     """Put down a move to every attribute of an element that it wants."""
     wants, here = query.wants[move], place + 1
@@ -66,7 +65,7 @@ def _offer_attributes(query: Query, work: Work, nodes: Nodes, run: int, move: in
     return count
 
 
-@kernel(int64(QUERY, WORK, NODES, int64, int64, int64, int64))
+@subroutine(int64(QUERY, WORK, NODES, int64, int64, int64, int64))
 def offer_onwards(query: Query, work: Work, nodes: Nodes, run: int, place: int, name: int, count: int) -> int:
     """Put down the moves of a run that has come to an element to itself and to its attributes."""
     count = _offer(query, work, run, SELF, place, name, count)
@@ -76,7 +75,7 @@ def offer_onwards(query: Query, work: Work, nodes: Nodes, run: int, place: int, 
     return count
 
 
-@kernel(_TWO(QUERY, WORK, NODES, int64, int64, int64, int64, int64))
+@subroutine(_TWO(QUERY, WORK, NODES, int64, int64, int64, int64, int64))
 def offer_node(
     query: Query, work: Work, nodes: Nodes, place: int, name: int, entry: int, depth: int, cell: int
 ) -> tuple[int, int]:
@@ -104,7 +103,7 @@ def offer_node(
     return count, follows
 
 
-@kernel(boolean(QUERY, WORK, NODES, int64, boolean))
+@subroutine(boolean(QUERY, WORK, NODES, int64, boolean))
 def passes_tests(query: Query, work: Work, nodes: Nodes, offer: int, known: bool) -> bool:
     """Whether an offer passes the tests that can be made before its move; it is `known` that the node's own hold."""
     run, move, node = work.offers[3 * offer], work.offers[3 * offer + 1], work.offers[3 * offer + 2]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import boolean, int64, void
 
-from ostinato.core.jit import kernel
+from ostinato.core.jit import subroutine
+from ostinato.core.jit.types import boolean, int64, void
 from ostinato.xseq.kernels.one_pass.layout import (
     DESCENDANT_RUNS,
     FREE_LINK,
@@ -30,7 +30,7 @@ from ostinato.xseq.kernels.one_pass.values import copy_value, write_slots
 from ostinato.xseq.kernels.values import run_program
 
 
-@kernel(void(WORK, int64))
+@subroutine(void(WORK, int64))
 def drop(work: Work, run: int) -> None:
     """One reference to a run less."""
     work.run_refs[run] -= 1
@@ -41,7 +41,7 @@ def drop(work: Work, run: int) -> None:
         work.state[LIVE] -= 1
 
 
-@kernel(int64(WORK, int64))
+@subroutine(int64(WORK, int64))
 def drop_list(work: Work, head: int) -> int:
     """Drop every run of a list, and the list; how many there were."""
     count = 0
@@ -55,7 +55,7 @@ def drop_list(work: Work, head: int) -> int:
     return count
 
 
-@kernel(int64(WORK, int64, int64))
+@subroutine(int64(WORK, int64, int64))
 def link(work: Work, run: int, tail: int) -> int:
     """A new link to a run, put behind `tail` (-1: none)."""
     free = work.state[FREE_LINK]
@@ -72,7 +72,7 @@ def link(work: Work, run: int, tail: int) -> int:
     return free
 
 
-@kernel(void(WORK, int64))
+@subroutine(void(WORK, int64))
 def wait_for_descendants(work: Work, run: int) -> None:
     """Let a run wait for descendants of the node that is open now."""
     work.descendant_runs[work.state[DESCENDANT_RUNS]] = run
@@ -80,7 +80,7 @@ def wait_for_descendants(work: Work, run: int) -> None:
     work.run_refs[run] += 1
 
 
-@kernel(int64(WORK, int64, int64, int64, int64))
+@subroutine(int64(WORK, int64, int64, int64, int64))
 def _find_or_store(work: Work, history: int, tag: int, node: int, value: int) -> int:
     """What was stored for (history, tag, node) at this element, or `value`, which is stored now."""
     seen, serial = work.seen, work.state[SERIAL]
@@ -96,7 +96,7 @@ def _find_or_store(work: Work, history: int, tag: int, node: int, value: int) ->
     return value
 
 
-@kernel(int64(QUERY, WORK, int64, int64, int64))
+@subroutine(int64(QUERY, WORK, int64, int64, int64))
 def extend_history(query: Query, work: Work, run: int, move: int, place: int) -> int:
     """The history that a move gives to a run, or -1 if an equal run has made an equal move."""
     state = work.state
@@ -120,7 +120,7 @@ def extend_history(query: Query, work: Work, run: int, move: int, place: int) ->
     return extended
 
 
-@kernel(int64(QUERY, WORK, int64))
+@subroutine(int64(QUERY, WORK, int64))
 def _copy_run(query: Query, work: Work, run: int) -> int:
     """A new run, like `run`."""
     state = work.state
@@ -138,7 +138,7 @@ def _copy_run(query: Query, work: Work, run: int) -> int:
     return made
 
 
-@kernel(int64(QUERY, WORK, int64, int64, int64, int64, int64, boolean))
+@subroutine(int64(QUERY, WORK, int64, int64, int64, int64, int64, boolean))
 def make_run(query: Query, work: Work, run: int, move: int, history: int, place: int, key: int, reuse: bool) -> int:
     """A run like `run` (0: one that begins) that has made a move to the node at `place`; itself with `reuse`."""
     made = run
@@ -156,7 +156,7 @@ def make_run(query: Query, work: Work, run: int, move: int, history: int, place:
     return made
 
 
-@kernel(void(WORK, NODES, int64, int64, int64))
+@subroutine(void(WORK, NODES, int64, int64, int64))
 def emit_node(work: Work, nodes: Nodes, place: int, element: int, depth: int) -> None:
     """The node at `place` is an answer; once. An element is known to its end only when it closes."""
     state = work.state
@@ -178,7 +178,7 @@ def emit_node(work: Work, nodes: Nodes, place: int, element: int, depth: int) ->
         state[OPEN_ROWS] += 1
 
 
-@kernel(void(QUERY, WORK, int64))
+@subroutine(void(QUERY, WORK, int64))
 def emit_match(query: Query, work: Work, run: int) -> None:
     """A row for a run that has walked the whole path, unless its bindings have theirs already."""
     if query.histories:

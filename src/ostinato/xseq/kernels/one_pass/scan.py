@@ -8,9 +8,8 @@ are no restarts to avoid (section 4.3).
 
 from __future__ import annotations
 
-from numba import boolean, int64
-
-from ostinato.core.jit import kernel
+from ostinato.core.jit import kernel, subroutine
+from ostinato.core.jit.types import boolean, int64
 from ostinato.xseq.kernels.one_pass.arrivals import arrive, leave, something_ends
 from ostinato.xseq.kernels.one_pass.bundles import arrive_bundles, leave_bundles
 from ostinato.xseq.kernels.one_pass.keys import cell_of, key_of
@@ -44,7 +43,7 @@ from ostinato.xseq.kernels.one_pass.levels import class_of, tested_entry
 from ostinato.xseq.kernels.one_pass.values import load
 
 
-@kernel(boolean(QUERY, WORK, NODES, int64, int64))
+@subroutine(boolean(QUERY, WORK, NODES, int64, int64))
 def _is_short_of_room(query: Query, work: Work, nodes: Nodes, place: int, begins: int) -> bool:
     """Whether the arrays might not hold what one more node brings; NEED says how many runs move there at most.
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from numba import int64, uint8, void
-
 from ostinato.core.arrays import UInt8
 from ostinato.core.jit import array, kernel
+from ostinato.core.jit.types import int64, uint8, void
 from ostinato.xseq.kernels.one_pass.layout import RUNS_USED, WORK, Work
 
 

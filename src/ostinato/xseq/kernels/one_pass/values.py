@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from numba import boolean, int64, void
-
-from ostinato.core.jit import kernel
+from ostinato.core.jit import subroutine
+from ostinato.core.jit.types import boolean, int64, void
 from ostinato.xseq.kernels.one_pass.layout import LOADED, NODES, QUERY, WORK, Nodes, Query, Work
 from ostinato.xseq.kernels.values import compare, read_number, run_program
 
 
-@kernel(void(QUERY, WORK, NODES, int64))
+@subroutine(void(QUERY, WORK, NODES, int64))
 def load(query: Query, work: Work, nodes: Nodes, place: int) -> None:
     """Find the values that the query asks of a node: an element's attributes, an attribute's or text's own."""
     work.state[LOADED] = place
@@ -48,7 +47,7 @@ def load(query: Query, work: Work, nodes: Nodes, place: int) -> None:
             work.size[at] = query.name_size[nodes.name[place]]
 
 
-@kernel(boolean(QUERY, WORK, int64, int64))
+@subroutine(boolean(QUERY, WORK, int64, int64))
 def passes(query: Query, work: Work, test: int, shift: int) -> bool:
     """Whether a test holds for the run whose slots are `shift` after those of run 0."""
     tests, base, row = query.tests, work.base, 8 * test
@@ -62,7 +61,7 @@ def passes(query: Query, work: Work, test: int, shift: int) -> bool:
     return work.num[work.stack] != 0.0
 
 
-@kernel(boolean(QUERY, WORK, int64, int64, int64))
+@subroutine(boolean(QUERY, WORK, int64, int64, int64))
 def all_pass(query: Query, work: Work, begin: int, end: int, run: int) -> bool:
     """Whether a run passes the tests in a range."""
     shift = run * query.width
@@ -71,7 +70,7 @@ def all_pass(query: Query, work: Work, begin: int, end: int, run: int) -> bool:
     return begin == end
 
 
-@kernel(int64(QUERY, WORK, int64))
+@subroutine(int64(QUERY, WORK, int64))
 def local_bits(query: Query, work: Work, mask: int) -> int:
     """Which of the tests in `mask` the loaded node passes."""
     bits = number = 0
@@ -82,7 +81,7 @@ def local_bits(query: Query, work: Work, mask: int) -> int:
     return bits
 
 
-@kernel(void(WORK, int64, int64))
+@subroutine(void(WORK, int64, int64))
 def copy_value(work: Work, to: int, at: int) -> None:
     """Copy a value from one place of the file to another."""
     work.kind[to] = work.kind[at]
@@ -91,7 +90,7 @@ def copy_value(work: Work, to: int, at: int) -> None:
     work.size[to] = work.size[at]
 
 
-@kernel(void(WORK, int64, int64, int64, int64, int64))
+@subroutine(void(WORK, int64, int64, int64, int64, int64))
 def _aggregate(work: Work, operation: int, slot: int, begin: int, end: int, shift: int) -> None:
     """Add what a program computes to the aggregate in a slot; without a program, the node itself is counted."""
     kind, num = work.kind, work.num
@@ -117,7 +116,7 @@ def _aggregate(work: Work, operation: int, slot: int, begin: int, end: int, shif
         kind[slot] = 4
 
 
-@kernel(void(QUERY, WORK, int64, int64))
+@subroutine(void(QUERY, WORK, int64, int64))
 def write_slots(query: Query, work: Work, move: int, run: int) -> None:
     """What a move writes into the slots of a new run."""
     kind, num = work.kind, work.num

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostinato.core.array_struct import ArrayStruct
+from ostinato.core.jit.array_struct import ArrayStruct
 from ostinato.errors import LimitError
 from ostinato.xseq.kernels.buffered.layout import Chains, TreeValues
 from ostinato.xseq.kernels.value_codes import BOTH, TEXT

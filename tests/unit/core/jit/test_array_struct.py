@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numba import int64
 
-from ostinato.core import array_struct
-from ostinato.core.array_struct import ArrayStruct, Field, StructField, ViewField, struct_type
 from ostinato.core.arrays import Float64, Int32, Int64
-from ostinato.core.jit import kernel
+from ostinato.core.jit import kernel, memory
+from ostinato.core.jit.array_struct import ArrayStruct, Field, StructField, ViewField
+from ostinato.core.jit.types import int64, struct_type
 
 
 class Inner(ArrayStruct):
@@ -57,7 +56,7 @@ def read_base(struct: Base) -> int:
     )
 
 
-@kernel()
+@kernel(int64(struct_type(Extended)))
 def read_extended(struct: Extended) -> int:
     struct.floats[1, 2] = 0.5
     struct.cells[0, 1] = struct.inner.sizes[1]
@@ -142,4 +141,4 @@ def test_the_type_changes_with_the_fields_so_that_no_cached_kernel_reads_another
 
 def test_the_fast_way_to_the_address_is_the_documented_one() -> None:
     values = np.arange(9)[3:]
-    assert array_struct._address(values) == array_struct._ask_address(values) == values.ctypes.data
+    assert memory.address_of(values) == memory._ask_address(values) == values.ctypes.data

@@ -1,0 +1,136 @@
+"""The decorator of kernels, and what a kernel is in all processes but those that compile."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import cached_property, update_wrapper
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+
+from ostinato.core.jit.types import Array, Signature
+
+if TYPE_CHECKING:
+    from ostinato.core.jit.compiler import Request
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+COMPILING = os.environ.get("OSTINATO_COMPILING") == "1"
+INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT") == "1"  # as numba does: kernels run as Python, for debuggers
+
+
+def kernel(*signatures: Signature) -> Callable[[F], F]:
+    """Decorator: run a function that Python calls as machine code, for its signature; a few have more than one."""
+
+    def decorate(function: F) -> F:
+        if COMPILING:
+            from ostinato.core.jit.dispatchers import make_dispatcher
+
+            return cast(F, make_dispatcher(function, signatures))
+        return function if INTERPRETED else cast(F, Kernel(function, signatures))
+
+    return decorate
+
+
+def subroutine(*signatures: Signature) -> Callable[[F], F]:
+    """Decorator: a function that only kernels call; it becomes part of them.
+
+    Without a signature it is compiled for whatever it is called with, so one that is called with integers of several
+    sizes should have a signature.
+    """
+    decorate = kernel(*signatures)
+
+    def mark(function: F) -> F:
+        found = decorate(function)
+        if isinstance(found, Kernel):
+            found.versions = []
+        return found
+
+    return mark
+
+
+class Kernel:
+    """A function that is loaded, or compiled, when it is first called."""
+
+    known: ClassVar[list[Kernel]] = []
+
+    def __init__(self, function: Callable[..., Any], signatures: tuple[Signature, ...]) -> None:
+        update_wrapper(self, function)
+        self.function, self.signatures = function, signatures
+        self.kernel_module = function.__module__
+        self.versions = [Version(function, signature, number) for number, signature in enumerate(signatures)]
+        self._call = self._load
+        Kernel.known.append(self)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._call(*arguments)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.kernel_module}.{self.function.__qualname__}>"
+
+    def _load(self, *arguments: Any) -> Any:
+        if not self.versions:
+            raise TypeError(f"{self!r} is a subroutine: only kernels can call it")
+        self._call = self.versions[0].caller if len(self.versions) == 1 else self._choose
+        return self._call(*arguments)
+
+    def _choose(self, *arguments: Any) -> Any:
+        """Of several versions, the one for these arrays."""
+        version = next((version for version in self.versions if version.fits(arguments)), self.versions[0])
+        return version.caller(*arguments)
+
+
+class Version:
+    """A kernel for one signature."""
+
+    def __init__(self, function: Callable[..., Any], signature: Signature, number: int) -> None:
+        self.function, self.signature, self.number = function, signature, number
+
+    @property
+    def name(self) -> str:
+        return f"{self.function.__module__}.{self.function.__name__}".removeprefix("ostinato.")
+
+    @cached_property
+    def file_name(self) -> str:
+        from ostinato.core.jit.keys import kernel_key
+
+        return f"{self.name}.{kernel_key(self.function, self.signature)}"
+
+    @property
+    def request(self) -> Request:
+        """What the process that compiles is asked for."""
+        from ostinato.core.jit.compiler import Request
+
+        function = self.function
+        path = function.__code__.co_filename
+        return Request(function.__module__, path, function.__name__, self.number, self.file_name)
+
+    @cached_property
+    def caller(self) -> Callable[..., Any]:
+        from ostinato.core.jit.loader import load_function
+        from ostinato.core.jit.store import find_kernel
+
+        found = find_kernel(self.file_name)
+        if found is None:
+            from ostinato.core.jit.builds import build  # with all that starting processes takes
+
+            found = build(self.request)
+        return load_function(found, self.file_name, self.function.__name__, self.signature)
+
+    def fits(self, arguments: tuple[Any, ...]) -> bool:
+        return all(
+            argument.dtype == parameter.dtype
+            for argument, parameter in zip(arguments, self.signature.parameters, strict=True)
+            if isinstance(parameter, Array)
+        )
+
+
+def prefetch(*kernels: Any) -> None:
+    """Begin to compile those kernels that are not stored yet, side by side; whoever calls one waits for it."""
+    if not INTERPRETED and not COMPILING:
+        from ostinato.core.jit.store import find_kernel
+
+        missing = [one for each in kernels for one in each.versions if not find_kernel(one.file_name)]
+        if missing:
+            from ostinato.core.jit.builds import begin
+
+            begin(one.request for one in missing)

@@ -1,0 +1,93 @@
+"""What numba has to know of the types of kernels. Only the process that compiles imports this."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.datamodel.models import OpaqueModel
+from numba.core.datamodel.registry import register_default
+from numba.core.typeconv.rules import default_type_manager
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import infer_getattr, lower_cast, lower_getattr_generic
+from numba.np.arrayobj import make_array, populate_array
+
+from ostinato.core.jit.array_struct import ArrayStruct
+from ostinato.core.jit.types import Array, Scalar, Signature, Struct, Tuple, Type
+
+
+def numba_type(kind: Type) -> Any:
+    if isinstance(kind, Array):
+        return types.Array(numba_type(kind.item), kind.dimensions, "C", readonly=kind.constant)
+    if isinstance(kind, Struct):
+        return struct_type(kind.struct)
+    if isinstance(kind, Tuple):
+        return types.Tuple([numba_type(item) for item in kind.items])
+    assert isinstance(kind, Scalar)
+    return getattr(types, {"bool": "boolean"}.get(kind.name, kind.name))
+
+
+def numba_signature(signature: Signature) -> Any:
+    return numba_type(signature.result)(*map(numba_type, signature.parameters))
+
+
+class StructType(types.Type):
+    """A struct of arrays, in compiled code: a pointer to the words that say where the arrays are."""
+
+    def __init__(self, struct: type[ArrayStruct]) -> None:
+        self.fields = {name: (numba_type(field.kind), field.place) for name, field in struct.FIELDS.items()}
+        super().__init__(f"{struct.__module__}.{struct.__qualname__}")
+
+
+@cache
+def struct_type(struct: Any) -> StructType:
+    """A struct may be passed for one that it extends."""
+    made = StructType(struct)
+    for base in struct.__mro__[1:]:
+        if issubclass(base, ArrayStruct) and base is not ArrayStruct:
+            default_type_manager.set_safe_convert(made, struct_type(base))
+    return made
+
+
+register_default(StructType)(OpaqueModel)
+
+
+@infer_getattr
+class _Fields(AttributeTemplate):
+    key = StructType
+
+    def generic_resolve(self, struct: StructType, name: str) -> Any:  # type: ignore[override]
+        return struct.fields[name][0] if name in struct.fields else None
+
+
+@lower_getattr_generic(StructType)
+def _read_field(context: Any, builder: Any, struct: StructType, pointer: Any, name: str) -> Any:
+    kind, place = struct.fields[name]
+    begin = builder.bitcast(pointer, ir.IntType(64).as_pointer())
+
+    def word(at: int) -> Any:
+        found = builder.load(cgutils.gep_inbounds(builder, begin, place + at))
+        # Only Python writes these words, between two calls: they may be read once, outside of loops.
+        found.set_metadata("invariant.load", builder.module.add_metadata([]))
+        return found
+
+    if isinstance(kind, StructType):
+        return builder.inttoptr(word(0), pointer.type)
+    if not isinstance(kind, types.Array):
+        return word(0)
+    array = make_array(kind)(context, builder)
+    shape = [word(1 + dimension) for dimension in range(kind.ndim)]
+    size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
+    strides = [size]
+    for length in reversed(shape[1:]):
+        strides.insert(0, builder.mul(strides[0], length))
+    data = builder.inttoptr(word(0), array.data.type)
+    populate_array(array, data=data, shape=shape, strides=strides, itemsize=size, meminfo=None)
+    return array._getvalue()
+
+
+@lower_cast(StructType, StructType)
+def _to_base(context: Any, builder: Any, struct: Any, base: Any, pointer: Any) -> Any:
+    return pointer

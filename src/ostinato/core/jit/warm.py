@@ -1,0 +1,75 @@
+"""Compiles every kernel ahead of time, for an image or a folder that machines share."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ostinato.core.jit import builds, store
+from ostinato.core.jit.kernel import Kernel, Version
+
+_ROOT = Path(__file__).parents[2]
+_DECORATOR = re.compile(r"^@kernel\(", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Warmed:
+    """How many kernels there are, how many of them had to be compiled, and where all of them are now."""
+
+    kernels: int
+    compiled: int
+    bytes: int
+    folder: Path
+
+
+def kernel_modules() -> list[str]:
+    """The modules of this package that have kernels."""
+    found = (path for path in _ROOT.rglob("*.py") if _DECORATOR.search(path.read_text(encoding="utf-8")))
+    return sorted(".".join((_ROOT.name, *path.relative_to(_ROOT).with_suffix("").parts)) for path in found)
+
+
+def packaged_kernels(within: Collection[str] = ()) -> list[Version]:
+    """All kernels of this package that Python calls, or those of some parts of it."""
+    prefixes = tuple(f"{_ROOT.name}.{part}." for part in within) or (f"{_ROOT.name}.",)
+    for module in kernel_modules():
+        if module.startswith(prefixes):
+            importlib.import_module(module)
+    known = (kernel for kernel in Kernel.known if kernel.kernel_module.startswith(prefixes))
+    return [version for kernel in known for version in kernel.versions]
+
+
+def collect_kernels(within: Collection[str] = ()) -> tuple[dict[str, bytes], int]:
+    """The files of kernels, by name, and how many of them had to be compiled."""
+    found, compiled = {}, 0
+    for version, code, is_new in _build_all(packaged_kernels(within)):
+        found[version.file_name] = store.pack(code)
+        compiled += is_new
+    return found, compiled
+
+
+def warm(into: Path | None = None, progress: Callable[[int, int, str], None] = lambda *_: None) -> Warmed:
+    """Compile what is not stored yet, side by side, and put all kernels into a folder, if one is given.
+
+    `progress` is called with how many are done, how many there are, and the name of the last one.
+    """
+    versions = packaged_kernels()
+    folder = into or store.cache_folder()
+    size = compiled = 0
+    for done, (version, code, is_new) in enumerate(_build_all(versions), 1):
+        size += len(code)
+        compiled += is_new
+        if store.read_kernel(folder / version.file_name) is None:
+            store.write_kernel(folder / version.file_name, code)
+        progress(done, len(versions), version.name)
+    return Warmed(len(versions), compiled, size, folder)
+
+
+def _build_all(versions: Sequence[Version]) -> Iterator[tuple[Version, bytes, bool]]:
+    """Each kernel's code, and whether it was compiled for this; all that are not stored are compiled side by side."""
+    stored = [store.find_kernel(version.file_name) for version in versions]
+    builds.begin(version.request for version, code in zip(versions, stored, strict=True) if not code)
+    for version, code in zip(versions, stored, strict=True):
+        yield version, code or builds.build(version.request, quietly=True), not code
