@@ -52,19 +52,25 @@ def first(mask: Any) -> Any:
     return np.int64(((lowest >> np.uint64(7)) * _PLACES) >> np.uint64(56))
 
 
+@subroutine(uint64(uint64))
+def _special(text: Any) -> Any:
+    """Marks of the bytes that are not plain text of a string: a quote, backslash, control or non-ASCII byte."""
+    quotes, backslashes = text ^ _QUOTES, text ^ _BACKSLASHES
+    mask = (quotes - _ONES) & ~quotes | (backslashes - _ONES) & ~backslashes
+    return (mask | (text - _BLANKS) & ~text | text) & _TOPS
+
+
 @subroutine(int64(BYTES, int64))
 def skip_plain(data: Any, at: Any) -> Any:
-    """The first byte from `at` on that is not plain text of a string: a quote, backslash, control or non-ASCII byte."""
+    """The first byte from `at` on that is special; two words a round, which is faster where texts are long."""
     while True:
-        text = load(data, at)
-        quotes, backslashes = text ^ _QUOTES, text ^ _BACKSLASHES
-        mask = (quotes - _ONES) & ~quotes
-        mask |= (backslashes - _ONES) & ~backslashes
-        mask |= ((text - _BLANKS) & ~text) | text
-        mask &= _TOPS
+        mask = _special(load(data, at))
         if mask:
             return at + first(mask)
-        at += 8
+        mask = _special(load(data, at + 8))
+        if mask:
+            return at + 8 + first(mask)
+        at += 16
 
 
 @subroutine(int64(BYTES, int64))
