@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ostinato.documents.schema.model import Schema
     from ostinato.xseq.limits import XSeqLimits
     from ostinato.xseq.paper.productions import CXSeq
+    from ostinato.xseq.runtime.buffered.tables import TreeTables
     from ostinato.xseq.runtime.one_pass.tables import StreamTables
     from ostinato.xseq.runtime.rows import Evaluator
 
@@ -68,6 +69,13 @@ class CompiledXSeq:
         # one pass cannot tell in which round of a path variable a node is bound, where that is ambiguous
         return None if tables.ambiguous and any(slot.within for slot in self.program.slots) else tables
 
+    @cached_property
+    def tree_tables(self) -> TreeTables:
+        """The tables for parts of the document that are kept, shared by all documents."""
+        from ostinato.xseq.runtime.buffered.tables import build_tree_tables
+
+        return build_tree_tables(self.program)
+
     def evaluator(self, limits: XSeqLimits, *, texts: bool = True) -> Evaluator:
         """An evaluator for one document. Without `texts` rows are found, but their texts are left empty."""
         texts |= self.program.answer is AnswerKind.GROUPS  # which tells groups apart by them
@@ -84,7 +92,7 @@ class CompiledXSeq:
             return evaluator
         from ostinato.xseq.runtime.buffered.evaluator import BufferedEvaluator
 
-        return BufferedEvaluator(self.program, matches=self.matches, limits=limits, texts=texts)
+        return BufferedEvaluator(self.tree_tables, matches=self.matches, limits=limits, texts=texts)
 
 
 def compile_xseq(text: str, *, matches: Matches = "all", schema: Schema | None = None) -> CompiledXSeq:

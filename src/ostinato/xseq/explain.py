@@ -36,7 +36,7 @@ def explain_xseq_query(compiled: CompiledXSeq) -> str:
     if compiled.stream is None:
         from ostinato.xseq.runtime.buffered.evaluator import BufferedEvaluator
 
-        buffered = BufferedEvaluator(compiled.program, matches=compiled.matches)
+        buffered = BufferedEvaluator(compiled.tree_tables, matches=compiled.matches)
         tables = buffered.tables
         conditions = [walk for first, walk in tables.walks[1:] if first != tables.keyed]
         parts += _walks(tables.program, tables.program.slots, conditions)

@@ -14,6 +14,7 @@ from ostinato.xseq.limits import XSeqLimits
 from ostinato.xseq.plan.check import check
 from ostinato.xseq.runtime.buffered.evaluator import BufferedEvaluator
 from ostinato.xseq.runtime.buffered.kept_subtrees import Anchor
+from ostinato.xseq.runtime.buffered.tables import build_tree_tables
 from ostinato.xseq.runtime.rows import MatchRows, assemble_tables
 from ostinato.xseq.semantics.query import Matches, Row
 from ostinato.xseq.semantics.tree import read_xml
@@ -31,7 +32,7 @@ WHOLE = Anchor((), (), "it is wanted so")
 
 def buffered(query: n.Query, document: bytes, matches: Matches, chunk: int, whole: bool) -> list[Row]:
     program = build_program(normalise(query), repeating_variables(query))
-    evaluator = BufferedEvaluator(program, matches=matches)
+    evaluator = BufferedEvaluator(build_tree_tables(program), matches=matches)
     if whole:
         evaluator.anchor = WHOLE
     source = XmlSource(document, chunk_size=chunk)

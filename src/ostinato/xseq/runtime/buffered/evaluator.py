@@ -5,6 +5,7 @@ kept_subtrees.py finds in the query what that is: subtrees that can be evaluated
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,11 +29,10 @@ from ostinato.xseq.runtime.buffered.forest import Forest, Matches, SubtreeTokens
 from ostinato.xseq.runtime.buffered.kept_subtrees import Anchor, find_anchor
 from ostinato.xseq.runtime.buffered.output import ForestOutput
 from ostinato.xseq.runtime.buffered.store import SubtreeStore
-from ostinato.xseq.runtime.buffered.tables import TreeTables, build_tree_tables
+from ostinato.xseq.runtime.buffered.tables import TreeTables
 from ostinato.xseq.runtime.rows import MatchRows
 from ostinato.xseq.syntax.nodes import Axis, Kind, NodeTest
 from ostinato.xseq.walk.automaton import Move
-from ostinato.xseq.walk.program import WalkProgram
 from ostinato.xseq.walk.tables import AXES
 
 _ROOT = Move(0, 1, Axis.CHILD, NodeTest(Kind.ANY))  # where the whole document is kept, that is its root element
@@ -43,14 +43,12 @@ class BufferedEvaluator:
     """An Evaluator."""
 
     def __init__(
-        self, program: WalkProgram, *, matches: Matches = "all", limits: XSeqLimits | None = None, texts: bool = True
+        self, tables: TreeTables, *, matches: Matches = "all", limits: XSeqLimits | None = None, texts: bool = True
     ) -> None:
-        self.tables: TreeTables = build_tree_tables(program)
-        self.anchor: Anchor = find_anchor(self.tables)
+        self.tables = tables
+        self.anchor: Anchor = find_anchor(tables)
         self.matches, self.limits, self.texts = matches, limits or XSeqLimits(), texts
         self.store = SubtreeStore(self.limits)
-        self.outline = self._outline()
-        self.state = self.outline.state
         self.seen = 0  # tokens
         self.top = self.upper = np.zeros(0, np.int64)  # the bits of the subtree that is not complete
         self.used = 0
@@ -73,12 +71,12 @@ class BufferedEvaluator:
     def push(self, tokens: Tokens, names: Names) -> list[MatchRows]:
         size = tokens.kind.size
         self.outline.name = np.array([_name(move, names) for move in self._outlined_moves], np.int32)
-        self._deepen(int(self.state[DEPTH]) + count_nodes(tokens.kind)[1] + 2)
+        self._deepen(int(self.outline.state[DEPTH]) + count_nodes(tokens.kind)[1] + 2)
         wanted = np.zeros(size, np.uint8)
         opened = int(np.count_nonzero(tokens.kind == 0))
         tops, uppers = np.zeros(opened, np.int64), np.zeros(opened, np.int64)
         find(self.outline, tokens.kind, tokens.name, wanted, tops, uppers)
-        regions, ended, unclosed = (int(self.state[place]) for place in (REGIONS, ENDED, STARTED))
+        regions, ended, unclosed = (int(self.outline.state[place]) for place in (REGIONS, ENDED, STARTED))
         found = []
         if self.store.is_open:
             self.store.add(tokens, 0, size if ended < 0 else ended, self.seen)
@@ -135,7 +133,8 @@ class BufferedEvaluator:
     def _outlined_moves(self) -> tuple[Move, ...]:
         return (*(self.anchor.moves or (_ROOT,)), *self.anchor.keyed)
 
-    def _outline(self) -> Outline:
+    @cached_property
+    def outline(self) -> Outline:
         """The anchor's moves are bits 0, 1, …; those to the keys begin at bit 0 too, and go on behind."""
         moves, count = self._outlined_moves, len(self.anchor.moves or (_ROOT,))
         source = [1 << number for number in range(count)]

@@ -14,6 +14,7 @@ from ostinato.errors import LimitError
 from ostinato.xseq.limits import XSeqLimits
 from ostinato.xseq.plan.check import parse_and_check
 from ostinato.xseq.runtime.buffered.evaluator import BufferedEvaluator
+from ostinato.xseq.runtime.buffered.tables import build_tree_tables
 from ostinato.xseq.runtime.rows import MatchRows, assemble_tables
 from ostinato.xseq.semantics.query import evaluate
 from ostinato.xseq.semantics.tree import read_xml
@@ -27,7 +28,8 @@ VECTORS = json.loads((paths.VECTORS / "xseq.json").read_text(encoding="utf-8"))
 
 def evaluator(text: str, **options: Any) -> BufferedEvaluator:
     query = parse_and_check(text)
-    return BufferedEvaluator(build_program(normalise(query), repeating_variables(query)), **options)
+    program = build_program(normalise(query), repeating_variables(query))
+    return BufferedEvaluator(build_tree_tables(program), **options)
 
 
 def rows(text: str, document: str, chunk: int = 1 << 16, **options: Any) -> list[list[Any]]:
