@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ostinato.errors import Message, Option, QueryError
 from ostinato.xseq.plan.check import parse_and_check
@@ -38,6 +38,10 @@ class CompiledXSeq:
     schema: Schema | None
     program: WalkProgram
     tables: WalkTables
+
+    def __getstate__(self) -> dict[str, Any]:
+        """To be copied or sent: without tables, which hold locks and point to memory of this process."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @cached_property
     def obstacle(self) -> str | None:

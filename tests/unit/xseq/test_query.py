@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -279,3 +280,10 @@ def test_rows_of_a_pipe_come_before_its_end() -> None:
     first = next(table for table in ostinato.xseq("//b/@x").batches(pipe) if table.num_rows)
     assert first.to_pylist() == [{"node": "1"}]
     assert pipe.parts
+
+
+@pytest.mark.parametrize("text", [IDS, "return $X@id as id from //$X/parent::shop/$Y"])
+def test_a_query_that_was_used_can_be_sent(text: str) -> None:
+    query = ostinato.xseq(text)
+    rows = query.detect(XML).to_pylist()
+    assert pickle.loads(pickle.dumps(query)).detect(XML).to_pylist() == rows != []
