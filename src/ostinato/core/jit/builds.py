@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
-from functools import partial
 from threading import Lock
 
 from ostinato.core.jit import pool, store
@@ -43,15 +42,12 @@ def begin(requests: Iterable[Request]) -> None:
         with _lock:
             if request.symbol in _builds:
                 continue
-            _builds[request.symbol] = future = pool.submit(request)
-        future.add_done_callback(partial(_keep, request.symbol))
+            _builds[request.symbol] = pool.submit(request, _keep)
 
 
-def _keep(name: str, done: Future[bytes]) -> None:
-    if done.exception():
-        return
+def _keep(request: Request, code: bytes) -> None:
     try:
-        store.write_kernel(store.cache_folder() / name, done.result())
+        store.write_kernel(store.cache_folder() / request.symbol, code)
     except OSError as error:
         _complain(error)
 

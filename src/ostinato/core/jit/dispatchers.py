@@ -54,7 +54,20 @@ def _no_executable(*_: Any) -> Callable[..., Any]:
 
 
 # numba would optimise every function by itself, and again within each of its callers, and turn each into machine code.
+_sizes: dict[str, int] = {}
+_measure = CPUContext.get_abi_sizeof
+
+
+def _size_of(context: CPUContext, kind: Any) -> int:
+    """Of a type, in bytes. LLVM parses a module to find out, and numba asks at every variable."""
+    name = str(kind)
+    if name not in _sizes:
+        _sizes[name] = _measure(context, kind)
+    return _sizes[name]
+
+
 for owner, method, replacement in (
+    (CPUContext, "get_abi_sizeof", _size_of),
     (CPUCodeLibrary, "_optimize_final_module", lambda library: None),
     (CPUCodeLibrary, "_finalize_final_module", _finish),
     (CPUContext, "get_executable", _no_executable),

@@ -10,6 +10,7 @@ import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
@@ -21,6 +22,8 @@ from ostinato.core.jit.forks import after_fork
 COMPILING = "OSTINATO_COMPILING"  # in the environment of the processes that compile
 IDLE_SECONDS = 10.0
 
+Keep = Callable[[Request, bytes], None]
+
 
 class CompilationError(RuntimeError):
     """A kernel cannot be compiled here."""
@@ -30,15 +33,15 @@ class _Pool:
     """Threads that each hold a process; as many as there are cores, once there is work for them."""
 
     def __init__(self) -> None:
-        self._jobs: SimpleQueue[tuple[Request, Future[bytes]]] = SimpleQueue()
+        self._jobs: SimpleQueue[tuple[Request, Keep, Future[bytes]]] = SimpleQueue()
         self._lock = Lock()
         self._threads = self._unfinished = 0
         self._processes: set[subprocess.Popen[bytes]] = set()
 
-    def submit(self, request: Request) -> Future[bytes]:
+    def submit(self, request: Request, keep: Keep) -> Future[bytes]:
         future: Future[bytes] = Future()
         with self._lock:
-            self._jobs.put((request, future))
+            self._jobs.put((request, keep, future))
             self._unfinished += 1
             if self._threads < min(os.cpu_count() or 1, (self._unfinished + 1) // 2):  # one for two is worth its start
                 self._threads += 1
@@ -49,7 +52,7 @@ class _Pool:
         process: subprocess.Popen[bytes] | None = None
         while True:
             try:
-                request, future = self._jobs.get(timeout=IDLE_SECONDS)
+                request, keep, future = self._jobs.get(timeout=IDLE_SECONDS)
             except Empty:
                 with self._lock:
                     if not self._jobs.empty():
@@ -60,7 +63,9 @@ class _Pool:
                 if process is None or process.poll() is not None:
                     process = _start()
                     self._processes.add(process)
-                future.set_result(_ask(process, request))
+                code = _ask(process, request)
+                keep(request, code)  # before anyone who waits for it may end this process
+                future.set_result(code)
             except Exception as error:
                 future.set_exception(error)
             with self._lock:
@@ -110,9 +115,9 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 _pool = _Pool()
 
 
-def submit(request: Request) -> Future[bytes]:
-    """Have a kernel compiled, behind those that were asked for before."""
-    return _pool.submit(request)
+def submit(request: Request, keep: Keep) -> Future[bytes]:
+    """Have a kernel compiled, behind those that were asked for before, and then kept."""
+    return _pool.submit(request, keep)
 
 
 def _forget() -> None:
