@@ -32,9 +32,9 @@ from ostinato.patterns.kernels.protocol import (
     MATCHES,
     NEED_NODES,
     NEED_PENDING,
-    NEED_RUNS,
     NEED_STACK,
     NEED_STEP,
+    NEEDED,
     NIL,
     NO_WINDOW,
     NOTICE,
@@ -73,7 +73,7 @@ from ostinato.patterns.kernels.register_layout import (
     WRITE_END,
 )
 from ostinato.patterns.kernels.register_tests import keep_passing
-from ostinato.patterns.kernels.runs import collect_runs, enter, find_runs
+from ostinato.patterns.kernels.runs import enter, find_runs
 
 STATE = struct_type(CorrelatedState)
 
@@ -190,47 +190,38 @@ def run_correlated(state: CorrelatedState) -> int:
         position = positions[at] if placed else first_position + at
         born = cursor[CLOCK] + at
         count = 0
-        while True:  # a second time when room had to be made
-            count = 0
-            complete = 0
-            for action in range(first_action, last_action):
-                kind, source = actions[action, KIND], actions[action, SOURCE]
-                found = 1
-                if source >= 0:
-                    found = find_runs(state, key, source, actions[action, PROBES], at, low)
-                    first_test, last_test = actions[action, TEST_BEGIN], actions[action, TEST_END]
-                    if found and first_test < last_test:
-                        found = keep_passing(tables, first_test, last_test, at, found)
-                if 3 * (count + found) > len(pending) or 2 * (complete + found) > len(roots):
-                    cursor[AT] = at
-                    return NEED_PENDING
-                if kind != COMPLETE:
-                    for one in range(found):
-                        run = candidates[one] if source >= 0 else -1
-                        pending[3 * count], pending[3 * count + 1] = action, run
-                        pending[3 * count + 2] = runs[LIST, run] if source >= 0 else BOTTOM
-                        count += 1
-                elif found:
-                    cursor[EMITTED] = 1
-                    for one in range(found if mode != NOTICE else 0):
-                        node = resolve(nodes, runs[LIST, candidates[one]], low) if source >= 0 else BOTTOM
-                        roots[2 * complete], roots[2 * complete + 1] = node, actions[action, SYMBOL]
-                        complete += 1
-            if complete:
+        complete = 0
+        for action in range(first_action, last_action):
+            kind, source = actions[action, KIND], actions[action, SOURCE]
+            found = 1
+            if source >= 0:
+                found = find_runs(state, key, source, actions[action, PROBES], at, low)
+                first_test, last_test = actions[action, TEST_BEGIN], actions[action, TEST_END]
+                if found and first_test < last_test:
+                    found = keep_passing(tables, first_test, last_test, at, found)
+            if 3 * (count + found) > len(pending) or 2 * (complete + found) > len(roots):
                 cursor[AT] = at
-                status = _emit(state, complete, position, low)
-                if status != DONE:
-                    return status
-            if cursor[USED] + count <= capacity and cursor[RUNS] - cursor[FREED] + count <= room:
-                break
-            collect_runs(state, low)
-            # There must be work enough between two collections.
-            if 4 * cursor[USED] + count > capacity:
-                cursor[AT] = at
-                return NEED_NODES
-            if 2 * cursor[RUNS] + count > room:
-                cursor[AT] = at
-                return NEED_RUNS
+                return NEED_PENDING
+            if kind != COMPLETE:
+                for one in range(found):
+                    run = candidates[one] if source >= 0 else -1
+                    pending[3 * count], pending[3 * count + 1] = action, run
+                    pending[3 * count + 2] = runs[LIST, run] if source >= 0 else BOTTOM
+                    count += 1
+            elif found:
+                cursor[EMITTED] = 1
+                for one in range(found if mode != NOTICE else 0):
+                    node = resolve(nodes, runs[LIST, candidates[one]], low) if source >= 0 else BOTTOM
+                    roots[2 * complete], roots[2 * complete + 1] = node, actions[action, SYMBOL]
+                    complete += 1
+        if complete:
+            cursor[AT] = at
+            status = _emit(state, complete, position, low)
+            if status != DONE:
+                return status
+        if cursor[USED] + count > capacity or cursor[RUNS] - cursor[FREED] + count > room:
+            cursor[AT], cursor[NEEDED] = at, count
+            return NEED_NODES
         cursor[EMITTING] = 0
         if window == EVENT_WINDOW:
             key_count[key] = tick

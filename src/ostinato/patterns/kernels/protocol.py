@@ -15,11 +15,12 @@ NO_LIST = -3  # the front half of the match marks nothing
 
 # What a kernel call returns: done, or what its caller must provide before calling again.
 DONE, NEED_STEP, NEED_NODES, OUTPUT_FULL, NEED_STACK, NEED_RECORDS, NEED_CODE, NEED_FLIP, NEED_JOIN = range(9)
-NEED_RUNS, NEED_PENDING = range(9, 11)
+NEED_PENDING = 9
 # The cursor vector: where to go on after such a return.
 (AT, USED, STACK, EMITTING, PENDING, VALUES, MATCHES, EPOCH, EMITTED, CONFIG, CODE, LIVE) = range(12)
 RECORDS, FREE, REPLAYED = range(12, 15)  # only where windows are replayed
 RUNS, CLOCK, FLOOR, FREED, CHOSEN = range(15, 20)  # only where runs have registers
+NEEDED = CODE  # with NEED_NODES: how many nodes, and at most how many runs
 CURSOR_SIZE = 20
 # WITHIN: none; n events; ticks and lower bounds given per event, rising over the whole stream or in each key alone.
 NO_WINDOW, EVENT_WINDOW, TICK_WINDOW, KEY_WINDOW = range(4)

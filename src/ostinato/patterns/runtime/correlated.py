@@ -87,14 +87,25 @@ class Correlated(Matcher):
         if status == protocol.NEED_STEP:
             self.transitions.fill(int(state.cursor[protocol.CODE]))
             state.tables.update(**self.transitions.arrays())
+        elif status == protocol.NEED_NODES:
+            self._make_room()
         elif status == protocol.NEED_PENDING:
             state.pending, state.roots = double(state.pending), double(state.roots)
-        elif status == protocol.NEED_RUNS:
-            self._grow_runs()
-            rehash(state)
         else:
             super().provide(status, events)
             self._follow_room()
+
+    def _make_room(self) -> None:
+        """For as many nodes and runs as the event may need: by collecting them, as long as that is worth its while."""
+        state, cursor = self.state, self.state.cursor
+        collect_runs(state, int(state.lows[cursor[protocol.AT]]) if len(state.lows) else protocol.FOREVER)
+        needed = cursor[protocol.NEEDED]
+        if 4 * cursor[protocol.USED] + needed > len(state.marks):
+            self.grow_nodes()
+            self._follow_room()
+        if 2 * cursor[protocol.RUNS] + needed > state.tables.runs.shape[1]:
+            self._grow_runs()
+            rehash(state)
 
     def migrate_terms(self, terms: TermEncoder | None) -> None:
         assert terms is not None
