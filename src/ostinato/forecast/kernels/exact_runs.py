@@ -38,7 +38,7 @@ from ostinato.patterns.kernels.register_layout import (
     WRITE_BEGIN,
     WRITE_END,
 )
-from ostinato.patterns.kernels.register_tests import keep_passing
+from ostinato.patterns.kernels.register_programs import keep_passing_any
 
 
 class FollowedRuns(ArrayStruct):
@@ -129,7 +129,8 @@ def follow_runs(followed: FollowedRuns) -> int:
                         candidates[found] = run
                         found += runs[OWNER, run] == source and runs[NEWEST, run] >= low
                     if found:
-                        found = keep_passing(tables, actions[action, TEST_BEGIN], actions[action, TEST_END], at, found)
+                        first_test, last_test = actions[action, TEST_BEGIN], actions[action, TEST_END]
+                        found = keep_passing_any(tables, first_test, last_test, at, found)
                 if kind == COMPLETE:
                     if found:
                         completes[at] = True

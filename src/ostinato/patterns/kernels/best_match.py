@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ostinato.core.jit import subroutine
 from ostinato.core.jit.types import boolean, int64, struct_type
+from ostinato.patterns.kernels.completions import emit_roots
 from ostinato.patterns.kernels.enumeration import write_match
 from ostinato.patterns.kernels.layout import CorrelatedState
 from ostinato.patterns.kernels.lists import resolve
@@ -16,6 +17,7 @@ from ostinato.patterns.kernels.protocol import (
     BOTTOM,
     CHOSEN,
     DONE,
+    EMITTING,
     MATCHES,
     NEED_STACK,
     NIL,
@@ -169,3 +171,14 @@ def enumerate_equal(state: CorrelatedState, low: int, walk: bool) -> int:
                     return OUTPUT_FULL
     cursor[STACK] = 0
     return DONE
+
+
+@subroutine(int64(STATE, int64, int64, int64))
+def emit_best(state: CorrelatedState, count: int, position: int, low: int) -> int:
+    """As `emit_all`, but only the best of what the event completes."""
+    cursor = state.cursor
+    if cursor[EMITTING] == 0:
+        cursor[CHOSEN] = choose(state, count, low)
+        if cursor[CHOSEN] == NIL:
+            return NEED_STACK
+    return emit_roots(state, count, position, low, enumerate_equal, cursor[CHOSEN] == 1)

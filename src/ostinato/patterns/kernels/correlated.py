@@ -7,16 +7,16 @@ not touch stays as it is, without being looked at.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ostinato.core.jit import kernel, subroutine
 from ostinato.core.jit.types import int64, struct_type, void
-from ostinato.patterns.kernels.best_match import choose, enumerate_equal
-from ostinato.patterns.kernels.enumeration import enumerate_matches, write_match
-from ostinato.patterns.kernels.layout import CorrelatedState
+from ostinato.patterns.kernels.completions import emit_all
+from ostinato.patterns.kernels.layout import CorrelatedState, RunTables
 from ostinato.patterns.kernels.lists import resolve
 from ostinato.patterns.kernels.protocol import (
     AT,
     BOTTOM,
-    CHOSEN,
     CLOCK,
     CODE,
     CONSUME_ANY,
@@ -29,21 +29,16 @@ from ostinato.patterns.kernels.protocol import (
     FOREVER,
     FREED,
     KEY_WINDOW,
-    MATCHES,
     NEED_NODES,
     NEED_PENDING,
-    NEED_STACK,
     NEED_STEP,
     NEEDED,
     NIL,
     NO_WINDOW,
     NOTICE,
-    OUTPUT_FULL,
     RUNS,
-    STACK,
     SYMBOL_BITS,
     USED,
-    WALK,
 )
 from ostinato.patterns.kernels.register_layout import (
     ACTION_BEGIN,
@@ -61,7 +56,6 @@ from ostinato.patterns.kernels.register_layout import (
     LIST,
     MOVE,
     NEWEST,
-    NO_CHOICE,
     NULLS,
     PROBES,
     SOURCE,
@@ -76,6 +70,8 @@ from ostinato.patterns.kernels.register_tests import keep_passing
 from ostinato.patterns.kernels.runs import enter, find_runs
 
 STATE = struct_type(CorrelatedState)
+Keep = Callable[[RunTables, int, int, int, int], int]
+Emit = Callable[[CorrelatedState, int, int, int], int]
 
 
 @subroutine(int64(STATE, int64, int64, int64))
@@ -128,44 +124,12 @@ def _join(state: CorrelatedState, run: int, before: int, position: int, symbol: 
     cursor[USED] += 1
 
 
-@subroutine(int64(STATE, int64, int64, int64))
-def _emit(state: CorrelatedState, count: int, position: int, low: int) -> int:
-    """Everything the current event completes, or the best of it, from where the last call stopped.
+@subroutine()
+def read_events(state: CorrelatedState, keep: Keep, emit: Emit) -> int:
+    """Read events from cursor[AT] on. Empty `keys` or `positions` mean one key, rows as they come.
 
-    The first `count` of `roots` are lists, each with the symbol that the event gets.
+    `keep` and `emit` are subroutines: there are simple ones that most patterns do with, and they are compiled sooner.
     """
-    cursor, roots, stack, path, choice = state.cursor, state.roots, state.stack, state.path, state.choice
-    walk = state.mode == WALK
-    if choice != NO_CHOICE and cursor[EMITTING] == 0:
-        cursor[CHOSEN] = choose(state, count, low)
-        if cursor[CHOSEN] == NIL:
-            return NEED_STACK
-    while True:
-        status = enumerate_matches(state, low, walk) if choice == NO_CHOICE else enumerate_equal(state, low, walk)
-        if status != DONE:
-            return status
-        root = cursor[EMITTING]
-        if root == count:
-            return DONE
-        node, symbol = roots[2 * root], roots[2 * root + 1]
-        depth = 0
-        if symbol:
-            path[0] = (position << SYMBOL_BITS) | symbol
-            depth = 1
-        if node >= 0:
-            stack[0], stack[1] = node, depth
-            cursor[STACK] = 1
-        elif choice == NO_CHOICE or cursor[CHOSEN] == 1:
-            if walk:
-                cursor[MATCHES] += 1
-            elif not write_match(state, depth):
-                return OUTPUT_FULL
-        cursor[EMITTING] += 1
-
-
-@kernel(int64(STATE))
-def run_correlated(state: CorrelatedState) -> int:
-    """Read events from cursor[AT] on. Empty `keys` or `positions` mean one key, rows as they come."""
     tables = state.tables
     codes, keys, positions, first_position = state.codes, state.keys, state.positions, state.first_position
     ticks, lows, window, width, consume = state.ticks, state.lows, state.window, state.width, state.consume
@@ -198,7 +162,7 @@ def run_correlated(state: CorrelatedState) -> int:
                 found = find_runs(state, key, source, actions[action, PROBES], at, low)
                 first_test, last_test = actions[action, TEST_BEGIN], actions[action, TEST_END]
                 if found and first_test < last_test:
-                    found = keep_passing(tables, first_test, last_test, at, found)
+                    found = keep(tables, first_test, last_test, at, found)
             if 3 * (count + found) > len(pending) or 2 * (complete + found) > len(roots):
                 cursor[AT] = at
                 return NEED_PENDING
@@ -216,7 +180,7 @@ def run_correlated(state: CorrelatedState) -> int:
                     complete += 1
         if complete:
             cursor[AT] = at
-            status = _emit(state, complete, position, low)
+            status = emit(state, complete, position, low)
             if status != DONE:
                 return status
         if cursor[USED] + count > capacity or cursor[RUNS] - cursor[FREED] + count > room:
@@ -251,3 +215,9 @@ def run_correlated(state: CorrelatedState) -> int:
     cursor[AT] = len(codes)
     cursor[CLOCK] += len(codes)
     return DONE
+
+
+@kernel(int64(STATE))
+def run_correlated(state: CorrelatedState) -> int:
+    """For patterns whose tests are comparisons, and that give out all matches."""
+    return read_events(state, keep_passing, emit_all)

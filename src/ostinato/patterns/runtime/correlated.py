@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ostinato.core.jit.array_struct import ArrayStruct
 from ostinato.patterns.kernels import protocol
 from ostinato.patterns.kernels import register_layout as layout
 from ostinato.patterns.kernels.correlated import run_correlated
+from ostinato.patterns.kernels.correlated_variants import run_choosing, run_programs
 from ostinato.patterns.kernels.layout import CorrelatedState
 from ostinato.patterns.kernels.runs import collect_runs, rehash
 from ostinato.patterns.runtime.matcher import Arrays, Events, Matcher, Meta, Scope, double, extend
@@ -30,11 +31,14 @@ class Correlated(Matcher):
     KEYED = ("key_count", "killed")
     ARRAYS = ("cursor", *KEYED, "nodes", "runs", "text_ends", "texts")
 
-    STATE, KERNEL = CorrelatedState, run_correlated
+    STATE = CorrelatedState
     state: CorrelatedState
 
     def __init__(self, transitions: TransitionTables, terms: TermEncoder, scope: Scope, choice: int) -> None:
         self.transitions, self.terms = transitions, terms
+        # The smallest that will do: the others take longer to compile.
+        simple = run_programs if transitions.has_programs else run_correlated
+        self.KERNEL: Callable[[CorrelatedState], int] = simple if choice == layout.NO_CHOICE else run_choosing
         columns = max(1, len(transitions.registers.cells))
         run_tables = new_run_tables(
             transitions,
@@ -80,7 +84,7 @@ class Correlated(Matcher):
         self.state.tables.update(terms=terms, present=present, text_ends=texts.ends, texts=texts.store)
 
     def call(self) -> int:
-        return run_correlated(self.state)
+        return self.KERNEL(self.state)
 
     def provide(self, status: int, events: Events) -> None:
         state = self.state

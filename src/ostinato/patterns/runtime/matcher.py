@@ -86,7 +86,7 @@ class Matcher(ABC):
     KEYED: ClassVar[tuple[str, ...]] = ("key_count",)  # arrays with a row per key
     ARRAYS: ClassVar[tuple[str, ...]] = ("cursor", *KEYED)  # what a snapshot must hold
     STATE: ClassVar[type[MatcherState]]
-    KERNEL: ClassVar[Any]  # which runs first, with this state
+    KERNEL: Any  # which runs first, with this state
     state: MatcherState
 
     def __init__(self, scope: Scope, **fields: Any) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from ostinato.core.conditions import Condition
 from ostinato.core.expressions import COMPARISONS, MIRROR
 from ostinato.errors import LimitError
-from ostinato.patterns.automata.registers import Apply, Equality, EventTerm, Registers, Tree, as_equality
+from ostinato.patterns.automata.registers import Apply, Cell, Equality, EventTerm, Registers, Tree, as_equality
 from ostinato.patterns.automata.tables import GrowingTable
 from ostinato.patterns.automata.transducer import START_LOOP, Transition
 from ostinato.patterns.kernels import register_layout as layout
@@ -55,6 +55,9 @@ class TransitionTables:
     ) -> None:
         """`looked_up`: runs are found by what they must equal; otherwise that is tested as everything else is."""
         self.registers, self.kinds, self.maximal = registers, kinds, maximal
+        trees = (tree for trees in registers.tests.values() for tree in trees)
+        # Whether some test may be more than a comparison of an earlier event with the current one.
+        self.has_programs = any(registers.barred.values()) or any(as_comparison(tree) is None for tree in trees)
         self._truth, self._symbol = truth, symbol
         transducer = registers.transducer
         self._number: dict[Condition, int] = {c: n for n, c in enumerate(transducer.conditions())}
@@ -193,24 +196,16 @@ class TransitionTables:
     # -- tests
 
     def _test(self, tree: Tree) -> None:
-        if isinstance(tree, Apply) and tree.op in COMPARISONS:
-            op, (left, right) = tree.op, tree.args
-            if isinstance(left, EventTerm) and left.register is None:
-                op, left, right = MIRROR[op], right, left
-            if (
-                isinstance(left, EventTerm)
-                and left.register
-                and isinstance(right, EventTerm)
-                and right.register is None
-            ):
-                kind = _comparison(self.kinds[left.number], self.kinds[right.number], op)
-                cell = self.column[left.register, left.number]
-                self.tests.add(kind, cell, right.number, layout.OUTCOMES[op])
-                return
+        if (comparison := as_comparison(tree)) is not None:
+            op, (register, number), term = comparison
+            kind = _comparison(self.kinds[number], self.kinds[term], op)
+            self.tests.add(kind, self.column[register, number], term, layout.OUTCOMES[op])
+            return
         if _depth(tree) > layout.STACK_DEPTH:
             raise LimitError(
                 "depth", layout.STACK_DEPTH, reason="a condition between events is nested too deeply", fix="split it"
             )
+        assert self.has_programs
         begin = len(self.steps)
         self._steps(tree)
         self.tests.add(layout.PROGRAM, begin, len(self.steps), 0)
@@ -240,6 +235,20 @@ class TransitionTables:
             else:
                 self.steps.add(_BINARY[tree.op], 0)
         return "whole"
+
+
+def as_comparison(tree: Tree) -> tuple[str, Cell, int] | None:
+    """The operator, the cell and the term of the current event, if the tree is just that."""
+    if not isinstance(tree, Apply) or tree.op not in COMPARISONS:
+        return None
+    op, (left, right) = tree.op, tree.args
+    if isinstance(left, EventTerm) and left.register is None:
+        op, left, right = MIRROR[op], right, left
+    if not isinstance(left, EventTerm) or not isinstance(right, EventTerm):
+        return None
+    if left.register is None or right.register is not None:
+        return None
+    return op, (left.register, left.number), right.number
 
 
 def _comparison(cell: Kind, term: Kind, op: str) -> int:

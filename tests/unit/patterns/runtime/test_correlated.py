@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import random
 from decimal import Decimal
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import ostinato as ost
+from ostinato.patterns.kernels.correlated import run_correlated
+from ostinato.patterns.kernels.correlated_variants import run_choosing, run_programs
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.semantics.cel import evaluate
 from ostinato.patterns.syntax.cel.parse import parse
@@ -205,3 +208,19 @@ def test_a_strategy_does_not_list_what_it_does_not_choose(strategy: str) -> None
     query = ost.cel(f"SELECT {strategy} * WHERE A AS x ; (B AS y FILTER y.v > x.v)+ ; C AS z FILTER z.v > x.v")
     assert query.detect(rows)["positions"].to_pylist() == [list(range(62))]
     assert query.count(rows) == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "kernel"),
+    [
+        ("A AS x ; B AS y FILTER x.v < y.v AND y.w = x.w", run_correlated),
+        ("A AS x ; B AS y FILTER x.v < y.v + 1", run_correlated),
+        ("A AS x ; B AS y FILTER x.v + y.v > 1", run_programs),
+        ("A AS x ; B AS y FILTER x.v < y.v OR x.w = y.w", run_programs),
+        ("SELECT LAST * WHERE A AS x ; B AS y FILTER x.v < y.v", run_choosing),
+    ],
+)
+def test_a_kernel_is_no_larger_than_the_pattern_needs(query: str, kernel: Any) -> None:
+    engine = ost.cel(query).engine()
+    engine.push([{"type": "A", "v": 1, "w": 2}])
+    assert engine.matcher.KERNEL is kernel
