@@ -112,6 +112,8 @@ class ArrayStruct:
 
     def __init_subclass__(cls) -> None:
         own = {name: field for name, field in vars(cls).items() if isinstance(field, Field)}
+        if taken := own.keys() & {"words", "address"}:
+            raise TypeError(f"{cls.__name__}: {min(taken)} is a name that every struct has for itself")
         placed = {name: field for name, field in own.items() if not isinstance(field, ViewField)}
         for field in placed.values():
             field.place = cls.SIZE

@@ -84,6 +84,7 @@ class Version:
 
     def __init__(self, function: Callable[..., Any], signature: Signature, number: int) -> None:
         self.function, self.signature, self.number = function, signature, number
+        self._is_sought = False
 
     @property
     def name(self) -> str:
@@ -116,6 +117,17 @@ class Version:
             found = build(self.request)
         return load_function(found, self.file_name, self.function.__name__, self.signature)
 
+    def prefetch(self) -> None:
+        if self._is_sought:
+            return
+        self._is_sought = True
+        from ostinato.core.jit.store import find_kernel
+
+        if find_kernel(self.file_name) is None:
+            from ostinato.core.jit.builds import begin
+
+            begin([self.request])
+
     def fits(self, arguments: tuple[Any, ...]) -> bool:
         return all(
             argument.dtype == parameter.dtype
@@ -127,10 +139,6 @@ class Version:
 def prefetch(*kernels: Any) -> None:
     """Begin to compile those kernels that are not stored yet, side by side; whoever calls one waits for it."""
     if not INTERPRETED and not COMPILING:
-        from ostinato.core.jit.store import find_kernel
-
-        missing = [one for each in kernels for one in each.versions if not find_kernel(one.file_name)]
-        if missing:
-            from ostinato.core.jit.builds import begin
-
-            begin(one.request for one in missing)
+        for each in kernels:
+            for version in each.versions:
+                version.prefetch()

@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.core.jit import prefetch
 from ostinato.documents.byte_source import ByteSource
 from ostinato.documents.chunked_source import ChunkedSource, SourceLimits
 from ostinato.documents.json.kernels import state as st
@@ -79,6 +80,7 @@ class JsonSource(ChunkedSource[JsonLimits]):
         name: str | None = None,
         on_error: Literal["raise", "skip"] = "raise",
     ) -> None:
+        prefetch(scan_tokens)
         super().__init__(
             source, _count_lines, limits or JsonLimits(), name=name, encoding=encoding, chunk_size=chunk_size,
             names=names, attributes=attributes,

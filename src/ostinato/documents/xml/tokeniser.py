@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.core.jit import prefetch
 from ostinato.documents.byte_source import ByteSource
 from ostinato.documents.chunked_source import ChunkedSource, SourceLimits
 from ostinato.documents.encoding import DECLARATION
@@ -83,6 +84,7 @@ class XmlSource(ChunkedSource[XmlLimits]):
         namespaces: Mapping[str, str] | None = None,
         name: str | None = None,
     ) -> None:
+        prefetch(scan_tokens)
         super().__init__(
             source, count_lines, limits or XmlLimits(), name=name, encoding=encoding, chunk_size=chunk_size,
             names=names, attributes=attributes,

@@ -142,3 +142,9 @@ def test_the_type_changes_with_the_fields_so_that_no_cached_kernel_reads_another
 def test_the_fast_way_to_the_address_is_the_documented_one() -> None:
     values = np.arange(9)[3:]
     assert memory.address_of(values) == memory._ask_address(values) == values.ctypes.data
+
+
+@pytest.mark.parametrize("name", ["words", "address"])
+def test_names_that_structs_need_for_themselves_are_refused(name: str) -> None:
+    with pytest.raises(TypeError, match=f"Wrong: {name} is a name"):
+        type("Wrong", (ArrayStruct,), {name: Field(np.int64, 1, "an array")})

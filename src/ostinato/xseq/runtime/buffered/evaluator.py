@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.core.jit import prefetch
 from ostinato.documents.tokens import Names, Tokens
 from ostinato.xseq.kernels.buffered.build import count_nodes
+from ostinato.xseq.kernels.buffered.evaluate import evaluate
 from ostinato.xseq.kernels.buffered.outline import (
     DEPTH,
     ENDED,
@@ -45,6 +47,7 @@ class BufferedEvaluator:
     def __init__(
         self, tables: TreeTables, *, matches: Matches = "all", limits: XSeqLimits | None = None, texts: bool = True
     ) -> None:
+        prefetch(evaluate)
         self.tables = tables
         self.anchor: Anchor = find_anchor(tables)
         self.matches, self.limits, self.texts = matches, limits or XSeqLimits(), texts

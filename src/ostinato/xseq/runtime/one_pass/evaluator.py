@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ostinato.core.jit import prefetch
 from ostinato.documents.tokens import Names, Tokens
 from ostinato.errors import Limit, LimitError, Message, Option
 from ostinato.xseq.kernels.one_pass import layout as lay
@@ -37,6 +38,7 @@ class StreamEvaluator:
     """An evaluator whose memory is bounded by the depth of the document and by the runs that are alive."""
 
     def __init__(self, tables: StreamTables) -> None:
+        prefetch(scan)
         self.tables = tables
         self.limits, self.texts = XSeqLimits(), True
         self.constants = tables.tables.held
