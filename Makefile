@@ -38,7 +38,7 @@ lint: .venv/dev.stamp
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Tests of Spark wait a lot, so there is one worker more than cores.
+# One worker is busy with the session of Spark, which often waits: so there is one more than cores.
 WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
 test: lint warm
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup

@@ -1,8 +1,7 @@
 """What all tests share: imports from `support`, random examples, markers, workers, and one Spark session per worker.
 
-`spark` marks all tests below tests/spark, and those elsewhere that say so. Under xdist each group below stays in
-one worker, since a session takes seconds to start. Spark often waits: `make test` has one worker more than the machine
-has cores, so that others compute meanwhile.
+`spark` marks all tests below tests/spark, and those elsewhere that say so. Under xdist they stay in one worker, since
+a session takes many seconds to start and to warm up; all but those of `own_session`, which start and kill programs.
 """
 
 from __future__ import annotations
@@ -26,32 +25,30 @@ settings.register_profile(
 settings.register_profile("ostinato", settings.get_profile("search"), max_examples=30, derandomize=True)
 settings.load_profile("ostinato")
 
-# Three groups of about equal length: these folders, programs that are started and killed, and whatever else uses Spark.
-SPARK_GROUPS = {"spark/patterns/": "spark 1", "spark/cli/": "spark 1", "spark/test_": "spark 2", "": "spark 3"}
-
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        path = item.path.relative_to(TESTS).as_posix()
-        if path.startswith("spark/"):
+        if item.path.is_relative_to(TESTS / "spark"):
             item.add_marker(pytest.mark.spark)
-        if item.get_closest_marker("spark"):
-            group = next(name for start, name in SPARK_GROUPS.items() if path.startswith(start))
-            item.add_marker(pytest.mark.xdist_group(group))
+        if item.get_closest_marker("own_session"):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+        elif item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.xdist_group("spark"))
     # Long ones first, so that no worker begins one when the others have nothing left to do.
-    items.sort(key=lambda item: (item.get_closest_marker("spark") is None, item.get_closest_marker("slow") is None))
+    order = ("own_session", "spark", "slow")
+    items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in order])
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Tuned for many short queries: Java compiles quickly rather than well, Python workers start at once."""
+    """Tuned for many short queries: see the settings."""
     from ostinato.spark import session
-    from support.spark.daemon import settings, write_python
+    from support.spark.daemon import SETTINGS, write_python
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_PYTHON", str(write_python(tmp_path_factory.mktemp("spark") / "python")))
-        found = session("local[2]", settings=settings())
+        found = session("local[2]", settings=SETTINGS)
         yield found
         found.stop()
 
@@ -59,5 +56,5 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture(autouse=True)
 def _shared_session(request: pytest.FixtureRequest) -> None:
     """Commands and examples find this session rather than start one of their own."""
-    if request.node.get_closest_marker("spark"):
+    if request.node.get_closest_marker("spark") and not request.node.get_closest_marker("own_session"):
         request.getfixturevalue("spark")

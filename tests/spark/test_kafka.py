@@ -19,7 +19,7 @@ from ostinato.spark.java import find_java
 from ostinato.spark.kafka import Topic, event_columns
 from support.commands import failed, run
 from support.spark.jobs.processes import python, start_job
-from support.spark.jobs.workload import events, expected, read_back, write_files
+from support.spark.jobs.workload import counted, events, expected, write_files
 from support.spark.maven import jars
 
 BROKER = ("org.apache.kafka:kafka_2.13:4.3.1",)
@@ -46,17 +46,6 @@ transaction.state.log.min.isr=1
 """
 
 
-def test_events_from_a_topic_give_matches_in_another(spark: Any, tmp_path: Path) -> None:
-    connector = ",".join(map(str, jars(*CONNECTOR, alone=True)))
-    table = events(600)
-    write_files(table, tmp_path / "events", 1)
-    with broker(tmp_path) as server:
-        command = python("stream_kafka", server, connector, tmp_path / "events", tmp_path)
-        with start_job(command, tmp_path / "log") as job:
-            job.finish()
-    assert read_back(spark.read.parquet(str(tmp_path / "matches"))) == expected(table)
-
-
 FIRES = "T AS x ; H AS y FILTER x.value > 40 AND y.value < 25 PARTITION BY place WITHIN 10 minutes"
 KINDS = ("--kind", "value=number", "--kind", "place=string")
 
@@ -66,37 +55,53 @@ def detect(topic: str, *more: str) -> list[str]:
     return ["-q", FIRES, *stream, *KINDS, *more]
 
 
-def test_the_command_line_reads_a_topic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With all that may be in a topic besides events; the connector is given as docs/sources.md says."""
+NOON = datetime(2026, 7, 6, 12, tzinfo=UTC)
+ROWS = [
+    {"ts": NOON + timedelta(minutes=number), "type": "TTH"[number % 3], "place": "ab"[number % 2], "value": value}
+    for number, value in enumerate(number * 17 % 60 for number in range(60))
+]
+BAD = {"none": None, "text": "no JSON", "list": "[1]", "kind": '{"ts":"2026-07-06","value":"x"}', "time": "{}"}
+
+
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a job that has done all that needs a broker; the connector is given as docs/sources.md says."""
+    folder = tmp_path_factory.mktemp("kafka")
     connector = ",".join(map(str, jars(*CONNECTOR, alone=True)))
-    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--jars {connector} pyspark-shell")
-    monkeypatch.setenv("COLUMNS", "200")
-    noon = datetime(2026, 7, 6, 12, tzinfo=UTC)
-    rows = [
-        {"ts": noon + timedelta(minutes=number), "type": "TTH"[number % 3], "place": "ab"[number % 2], "value": value}
-        for number, value in enumerate(number * 17 % 60 for number in range(60))
-    ]
+    write_files(events(600), folder / "events", 1)
     end = {"ts": 1798761600, "type": "END"}  # seconds are a time as well; it closes the stream
-    good = [json.dumps(row, default=datetime.isoformat) for row in [*rows, end]]
-    bad = {"none": None, "text": "no JSON", "list": "[1]", "kind": '{"ts":"2026-07-06","value":"x"}', "time": "{}"}
-    topics = {"good": good, "mixed": [*good[:30], *bad.values(), *good[30:]]}
-    topics |= {name: [value] for name, value in bad.items()}
-    output = str(tmp_path / "matches")
-    commands = [detect("good"), detect("mixed", "--on-error", "skip", "--output", output), detect("nowhere")]
-    commands += [detect(name) for name in bad]
-    (tmp_path / "runs.json").write_text(json.dumps({"topics": topics, "commands": commands}), encoding="utf-8")
-    with broker(tmp_path) as server, start_job(python("cli_kafka", server, tmp_path), tmp_path / "log") as job:
-        job.finish()
-    printed, skipped, nowhere, *refused = json.loads((tmp_path / "answers.json").read_text(encoding="utf-8"))
-    expected = ost.cel(FIRES).detect(rows)
+    good = [json.dumps(row, default=datetime.isoformat) for row in [*ROWS, end]]
+    topics = {"good": good, "mixed": [*good[:30], *BAD.values(), *good[30:]]}
+    topics |= {name: [value] for name, value in BAD.items()}
+    commands = [detect("good"), detect("mixed", "--on-error", "skip", "--output", str(folder / "found"))]
+    commands += [detect("nowhere"), *(detect(name) for name in BAD)]
+    (folder / "runs.json").write_text(json.dumps({"topics": topics, "commands": commands}), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch, broker(folder) as server:
+        patch.setenv("PYSPARK_SUBMIT_ARGS", f"--jars {connector} pyspark-shell")
+        patch.setenv("COLUMNS", "200")
+        with start_job(python("kafka", server, folder / "events", folder), folder / "log") as job:
+            job.finish()
+    return folder
+
+
+@pytest.mark.own_session
+def test_events_from_a_topic_give_matches_in_another(answered: Path) -> None:
+    assert counted(pq.read_table(answered / "matches").to_pylist()) == expected(events(600))
+
+
+@pytest.mark.own_session
+def test_the_command_line_reads_a_topic(answered: Path) -> None:
+    """With all that may be in a topic besides events."""
+    printed, skipped, nowhere, *refused = json.loads((answered / "answers.json").read_text(encoding="utf-8"))
+    matches = ost.cel(FIRES).detect(ROWS)
     assert printed[0] == 0 and "step 0: 61 events, " in printed[2], printed
     found = [json.loads(line) for line in printed[1].splitlines()]
-    assert sorted(datetime.fromisoformat(match["end"]) for match in found) == sorted(expected["end"].to_pylist())
+    assert sorted(datetime.fromisoformat(match["end"]) for match in found) == sorted(matches["end"].to_pylist())
     assert len(found) > 3
     assert skipped[0] == 0 and skipped[1] == "" and "step 0: 66 events, " in skipped[2], skipped
-    assert "0 late, 5 skipped\n" in skipped[2] and pq.read_table(output).num_rows == len(found)
+    assert "0 late, 5 skipped\n" in skipped[2] and pq.read_table(answered / "found").num_rows == len(found)
     assert nowhere[0] == 1 and "there is no such topic\nfix: " in nowhere[2], nowhere
-    for name, (code, out, said) in zip(bad, refused, strict=True):
+    for name, (code, out, said) in zip(BAD, refused, strict=True):
         assert code == 1 and out == "" and len(said.splitlines()) == 2, said
         why = "no time `ts`" if name == "time" else "no JSON object of ts timestamp, type string, value number, place "
         assert said.startswith(f"error: topic {name}, partition 0, offset 0: {why}"), said

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 import ostinato as ost
 from support.spark.jobs import fresh_workers as job
 from support.spark.jobs.processes import python, start_job
 
 
+@pytest.mark.own_session
 def test_workers_without_the_package_compile_nothing(tmp_path: Path) -> None:
     with start_job(python("fresh_workers", tmp_path), tmp_path / "log") as started:
         started.finish()

@@ -48,7 +48,7 @@ def process(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT)
 
 
-def start(*command: str) -> subprocess.Popen[str]:
+def start(*command: str, **variables: str) -> subprocess.Popen[str]:
     """A process to send signals to, also where a test runs under `nohup` or in the background, which ignore some."""
 
     def heed_signals() -> None:
@@ -56,5 +56,10 @@ def start(*command: str) -> subprocess.Popen[str]:
             signal.signal(number, signal.SIG_DFL)
 
     return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, preexec_fn=heed_signals
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT | variables,
+        preexec_fn=heed_signals,
     )

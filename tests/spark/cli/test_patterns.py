@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import signal
 import tempfile
@@ -21,6 +22,7 @@ import ostinato as ost
 from ostinato.files import Writer
 from ostinato.spark.failures import describe_failure
 from support.commands import COMMAND, failed, run, start, write_inputs
+from support.spark.daemon import SHORT_LIVED
 
 QUERY = "T AS x ; H AS y FILTER x.value > 40 AND y.value < 25 PARTITION BY place WITHIN 10 minutes"
 NOON = datetime(2026, 7, 6, 12, tzinfo=UTC)
@@ -48,7 +50,7 @@ EXPECTED = sorted(map(str, ost.cel(QUERY).detect(events()).select(COLUMNS).to_py
 
 
 @pytest.fixture
-def folder(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to work in: a query, and its events in two files that are not in order."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
@@ -108,26 +110,33 @@ def test_a_stream_goes_on_where_it_ended(folder: Path) -> None:
     assert rows("matches") == EXPECTED
 
 
-@pytest.fixture
-def streamed(folder: Path) -> list[str]:
-    """The command of a stream that has run once."""
-    args = ["--input", "events", "--stream", "--once", "--output", "matches"]
-    assert on_spark(*args).exit_code == 0
-    for check in Path("matches", "_checkpoint").rglob(".*.crc"):
+@pytest.fixture(scope="module")
+def streamed(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a stream that has run once."""
+    folder = tmp_path_factory.mktemp("streamed")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        write_inputs("q.cel", QUERY, events())
+        assert on_spark(*STREAM).exit_code == 0
+    for check in folder.rglob(".*.crc"):
         check.unlink()
-    return args
+    return folder
+
+
+STREAM = ["--input", "events", "--stream", "--once", "--output", "matches"]
 
 
 @pytest.mark.parametrize(
     ("spoilt", "left"),
     [("offsets/1", 15), ("commits/1", 0), ("state/0/*/*.changelog", 15)],
 )
-def test_a_damaged_checkpoint_is_told(streamed: list[str], spoilt: str, left: int) -> None:
+def test_a_damaged_checkpoint_is_told(folder: Path, streamed: Path, spoilt: str, left: int) -> None:
+    shutil.copytree(streamed, folder, dirs_exist_ok=True)
     checkpoint = Path("matches", "_checkpoint")
     for path in checkpoint.glob(spoilt):
         path.write_bytes(path.read_bytes()[:left])
     pq.write_table(events(1, start=10_000), "events/3.parquet")
-    result = on_spark(*streamed)
+    result = on_spark(*STREAM)
     failed(result, 1, f"error: the checkpoint {checkpoint} cannot be read: ")
     assert result.stderr.splitlines()[1:] == ["fix: start with a new --checkpoint, or restore the folder"]
 
@@ -207,9 +216,12 @@ def test_rows_that_cannot_be_read_fail_with_our_message_and_leave_nothing(folder
         assert on_spark("--input", name, "--on-error", "skip", "--count").stdout == "0\n"
 
 
+@pytest.mark.own_session
 def test_ctrl_c_ends_a_stream_quietly(folder: Path) -> None:
     args = ["detect", "q.cel", "--engine", "spark", "--master", "local[1]", "--input", "events", "--stream"]
-    with start(*COMMAND, *args, "--output", "matches") as process:
+    settings = " ".join(shlex.quote(f"--conf={key}={value}") for key, value in SHORT_LIVED.items())
+    submit = f"{settings} pyspark-shell"
+    with start(*COMMAND, *args, "--output", "matches", PYSPARK_SUBMIT_ARGS=submit) as process:
         assert process.stderr is not None
         assert process.stderr.readline().startswith("step 0: 60 events")
         process.send_signal(signal.SIGINT)

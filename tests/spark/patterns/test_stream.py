@@ -53,49 +53,46 @@ def failure(feed: Feed, *arguments: Any, **options: Any) -> str:
 
 def test_a_restart_between_batches(spark: Any, tmp_path: Path) -> None:
     feed = Feed(spark, tmp_path)
-    for piece in (*cut(EVENTS, (20, 45)), end_of_stream()):
-        feed.add(piece).run(GROUP)
+    first, second = cut(EVENTS, [30])
+    feed.add(first).run(GROUP)
+    feed.add(second, end_of_stream()).run(GROUP)
     same(feed.found(GROUP), embedded(GROUP, EVENTS))
 
 
 def test_a_query_more_or_less(spark: Any, tmp_path: Path) -> None:
     """Others come and go, which read other columns and split the stream otherwise; one does not notice."""
     first, second, third = cut(EVENTS, (20, 40))
+    third = third.filter(pc.greater(third["ts"], second["ts"][-1]))
     kept = {name: QUERIES[name] for name in ("labels", "key-labels", "consume")}
     others = {name: QUERIES[name] for name in ("aggregates", "float-key", "all")}
-    more = {name: QUERIES[name] for name in ("decimal-key", "tied-float")}
+    more = {name: QUERIES[name] for name in ("decimal-key", "tied-float", "far-last", "keys")}
     feed = Feed(spark, tmp_path)
     feed.add(first).run(kept | others, events=False)
     feed.add(second).run(kept, events=False)
     feed.add(third, end_of_stream()).run(kept | more, events=False)
     found = feed.found(kept | others | more)
-    same({name: found[name] for name in kept}, embedded(kept, EVENTS, events=False))
+    events = pa.concat_tables([first, second, third])
+    same({name: found[name] for name in kept}, embedded(kept, events, events=False))
     assert any(found[name] for name in others)
+    # What is added starts with what comes next.
+    same({name: found[name] for name in more}, embedded(more, third, events=False))
     assert any(found[name] for name in more)
 
 
-def test_an_added_query_starts_with_what_comes_next(spark: Any, tmp_path: Path) -> None:
-    first, second = cut(EVENTS, [30])
-    later = second.filter(pc.greater(second["ts"], first["ts"][-1]))
-    feed = Feed(spark, tmp_path)
-    feed.add(first).run({"all": QUERIES["all"]})
-    both = {"all": QUERIES["all"], "far-last": QUERIES["far-last"], "keys": QUERIES["keys"]}
-    feed.add(later, end_of_stream()).run(both)
-    expected = embedded({"all": QUERIES["all"]}, pa.concat_tables([first, later]))
-    same(feed.found(both), expected | embedded({name: both[name] for name in ("far-last", "keys")}, later))
-
-
-def test_another_query_of_the_same_name(spark: Any, tmp_path: Path) -> None:
+def test_what_is_refused_changes_nothing(spark: Any, tmp_path: Path) -> None:
+    """Another query of the same name, another key, another number of buckets, other columns."""
+    group = {"q": QUERIES["all"], "other": QUERIES["key"]}
     feed = Feed(spark, tmp_path).add(EVENTS.slice(0, 20))
-    feed.run({"q": QUERIES["all"], "other": QUERIES["max"]})
+    feed.run(group)
     feed.add(EVENTS.slice(20))
-    message = failure(feed, {"q": QUERIES["nxt"], "other": QUERIES["max"]})
+    message = failure(feed, group | {"q": QUERIES["nxt"]})
     assert message.count("the checkpoint holds the state of another query 'q': A AS x ; B AS y WITHIN 4 seconds") == 1
-    message = failure(feed, {"q": QUERIES["all"], "other": QUERIES["max"]}, buckets=7)
-    assert message.count("now it is 7") == 1
-    feed.add(end_of_stream()).run({"q": QUERIES["all"], "other": QUERIES["max"]})  # nothing was spoilt
-    expected = embedded({"q": QUERIES["all"], "other": QUERIES["max"]}, EVENTS)
-    same(feed.found(["q", "other"]), expected)
+    message = failure(feed, group | {"other": ost.cel(QUERIES["key"].text.replace("PARTITION BY k ", ""))})
+    assert message.count("the checkpoint holds the state of another query 'other'") == 1
+    assert failure(feed, group, buckets=7).count("now it is 7") == 1
+    assert failure(feed, group, events=False).count("had other columns when the checkpoint was begun") == 1
+    feed.add(end_of_stream()).run(group)
+    same(feed.found(group), embedded(group, EVENTS))
 
 
 # Time -----------------------------------------------------------------------------------------------------------------
@@ -132,7 +129,6 @@ def test_absence_is_told_when_time_has_passed(spark: Any, tmp_path: Path) -> Non
     """No event of that key comes any more; time goes on by events of no query at all."""
     query = {"q": ost.cel("A AS x ; NOT B AS n PARTITION BY k WITHIN 10 seconds")}
     feed = Feed(spark, tmp_path).add(table(event(0, "A", k=1), event(2, "A", k=2)), table(event(5, "B", k=2)))
-    feed.run(query)
     feed.add(table(event(10, "Z"))).run(query)
     assert feed.found(query) == {"q": []}  # at exactly ten seconds one might still come
     feed.add(table(event(11, "Z"))).run(query)
@@ -144,34 +140,26 @@ def test_idle_keys_leave_nothing(spark: Any, tmp_path: Path) -> None:
     keys = 300
     rows = [event(place / keys, "A", k=place, s="x" * 50) for place in range(keys)]
     query = {"q": ost.cel("A AS x ; B AS y PARTITION BY k WITHIN 60 seconds")}
-    feed = Feed(spark, tmp_path).add(table(*rows), table(event(30, "Z")))
-    busy = metrics(feed.run(query, buckets=4), "q")
-    assert max(counts["keys"] for counts in busy) >= keys - 4  # the last row of each bucket waits
-    quiet = metrics(feed.add(table(event(500, "Z"))).run(query, buckets=4), "q")
-    assert quiet[-1]["keys"] == quiet[-1]["live"] == 0
-    assert quiet[-1]["bytes"] < max(counts["bytes"] for counts in busy) / 3
+    feed = Feed(spark, tmp_path).add(table(*rows), table(event(30, "Z")), table(event(500, "Z")))
+    told = metrics(feed.run(query, buckets=4), "q")
+    assert max(counts["keys"] for counts in told) >= keys - 4  # the last row of each bucket waits
+    assert told[-1]["keys"] == told[-1]["live"] == 0
+    assert told[-1]["bytes"] < max(counts["bytes"] for counts in told) / 3
 
 
-def test_times_before_1970(spark: Any, tmp_path: Path) -> None:
-    """Spark's clock starts in 1970; what was before is not late because of that."""
+def test_times_that_spark_has_no_watermark_for(spark: Any, tmp_path: Path) -> None:
+    """Its clock starts in 1970, but what was before is not late; it counts milliseconds, which the events need not."""
     start = datetime(1950, 1, 1, tzinfo=UTC)
-    rows = table(*(event(0, letter, v=place) | {"ts": start + timedelta(seconds=place), "n": place}
-                   for place, letter in enumerate("AABACB")))  # fmt: skip
-    query = {"q": QUERIES["all"], "key": QUERIES["key"]}
-    feed = Feed(spark, tmp_path).add(*cut(rows, [3]), end_of_stream())
-    feed.run(query)
-    same(feed.found(query), embedded(query, rows))
-
-
-def test_moments_closer_than_a_millisecond(spark: Any, tmp_path: Path) -> None:
-    """Spark's watermark counts milliseconds; the events need not."""
-    rows = table(*(event(0, letter) | {"ts": START + timedelta(microseconds=300 * place), "n": place}
-                   for place, letter in enumerate("ABACBAABCBAB")))  # fmt: skip
-    group = {"near": ost.cel("A AS x ; B AS y WITHIN 300 microseconds"),
+    old = table(*(event(0, letter, v=place) | {"ts": start + timedelta(seconds=place), "n": place}
+                  for place, letter in enumerate("AABACB")))  # fmt: skip
+    close = table(*(event(0, letter) | {"ts": START + timedelta(microseconds=300 * place), "n": 10 + place}
+                    for place, letter in enumerate("ABACBAABCBAB")))  # fmt: skip
+    group = {"q": QUERIES["all"], "key": QUERIES["key"],
+             "near": ost.cel("A AS x ; B AS y WITHIN 300 microseconds"),
              "not": ost.cel("A AS x ; NOT B AS n WITHIN 500 microseconds")}  # fmt: skip
-    feed = Feed(spark, tmp_path).add(*cut(rows, (2, 3, 8)), end_of_stream())
+    feed = Feed(spark, tmp_path).add(*cut(old, [3]), *cut(close, (3, 8)), end_of_stream())
     feed.run(group)
-    same(feed.found(group), embedded(group, rows))
+    same(feed.found(group), embedded(group, pa.concat_tables([old, close])))
 
 
 # What comes out -------------------------------------------------------------------------------------------------------
@@ -179,7 +167,7 @@ def test_moments_closer_than_a_millisecond(spark: Any, tmp_path: Path) -> None:
 
 def test_batches_without_rows_or_matches(spark: Any, tmp_path: Path) -> None:
     """The schema is known before anything was read, and stays."""
-    feed = Feed(spark, tmp_path).add(EMPTY, table(event(0, "Z")), EMPTY)
+    feed = Feed(spark, tmp_path).add(EMPTY, table(event(0, "Z")))
     frame = ost.detect_many(GROUP, feed.frame(), order_by=["n"])
     running = feed.run(GROUP)
     assert running.exception() is None
@@ -228,23 +216,26 @@ def test_the_watermark_of_joined_sources_is_the_least(spark: Any, tmp_path: Path
     assert spark.table("joined").count() == query["q"].count(rows) > 0
 
 
-@pytest.mark.parametrize("buckets", [1, 5])
-def test_lateness_does_not_depend_on_buckets(spark: Any, tmp_path: Path, buckets: int) -> None:
+def test_two_detections_in_one_stream(spark: Any, tmp_path: Path) -> None:
+    """What is late does not depend on buckets."""
     feed = Feed(spark, tmp_path).add(
         table(event(0.0009, "A", k=1)), table(*(event(0.0005, "A", k=key) for key in range(1, 6))), end_of_stream()
     )
-    query = {"q": ost.cel("A AS x PARTITION BY k")}
-    assert sum(counts["late"] or 0 for counts in metrics(feed.run(query, buckets=buckets), "q")) == 0
-    assert len(feed.found(query)["q"]) == 6
-
-
-def test_two_detections_in_one_stream(spark: Any, tmp_path: Path) -> None:
-    feed = Feed(spark, tmp_path).add(table(event(0, "A", k=1), event(1, "B", k=1)), end_of_stream())
-    one, two = (ost.cel(f"{letter} AS x") for letter in "AB")
-    both = one.detect(feed.frame()).unionByName(two.detect(feed.frame(), metrics="second"))
+    query = ost.cel("A AS x PARTITION BY k")
+    one = query.detect(feed.frame(), buckets=1, metrics="first")
+    both = one.unionByName(query.detect(feed.frame(), buckets=5, metrics="second"))
     run = both.writeStream.format("memory").queryName("twice").option("checkpointLocation", str(tmp_path / "state"))
-    run.trigger(availableNow=True).start().awaitTermination()
-    assert spark.table("twice").count() == 2
+    running = run.trigger(availableNow=True).start()
+    running.awaitTermination()
+    assert spark.table("twice").count() == 2 * 6
+    for name in ("first", "second"):
+        told = [progress.observedMetrics[name].asDict() for progress in running.recentProgress
+                if name in progress.observedMetrics]  # fmt: skip
+        assert told and not sum(row["late"] or 0 for row in map(_short, told))
+
+
+def _short(row: dict[str, Any]) -> dict[str, Any]:
+    return {name.rpartition(".")[2]: count for name, count in row.items()}
 
 
 def test_the_watermark_must_be_on_the_time(spark: Any, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """python -m support.spark.jobs.executor_loss EVENTS FOLDER: detect on a small cluster while its executors are killed.
 
-The matches go to FOLDER/batch and FOLDER/stream; FOLDER/killed gets a line for each executor that was killed.
+The matches go to FOLDER/batch and FOLDER/stream, and what Spark then finds in the latter to FOLDER/read; FOLDER/killed
+gets a line for each executor that was killed.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ import pyarrow as pa
 
 import ostinato as ost
 from ostinato.spark import session
-from support.spark.jobs.processes import members
+from support.spark.jobs.processes import SETTINGS, members
 from support.spark.jobs.workload import LATENESS, ORDER, SPARK_SCHEMA, queries
 
-SETTINGS = {
+CLUSTER = {
+    "spark.python.daemon.module": "pyspark.daemon",
     "spark.executor.memory": "512m",
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.adaptive.coalescePartitions.enabled": "false",  # small as they are, each executor is to get some
@@ -30,7 +32,7 @@ SETTINGS = {
 
 def main(events: str, folder: str) -> None:
     path = {"spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"]}
-    spark = session("local-cluster[2,1,1024]", settings=SETTINGS | path)
+    spark = session("local-cluster[2,1,1024]", settings=SETTINGS | CLUSTER | path)
     batch(spark, events, Path(folder))
     stream(spark, events, Path(folder))
     spark.stop()
@@ -60,6 +62,7 @@ def stream(spark: Any, events: str, folder: Path) -> None:
     writer = found.writeStream.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True)
     with killing(folder / "killed", (folder / "checkpoint" / "offsets" / "1").exists):
         writer.format("parquet").start(str(folder / "stream")).awaitTermination()
+    spark.read.parquet(str(folder / "stream")).write.parquet(str(folder / "read"))
 
 
 def slowly(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

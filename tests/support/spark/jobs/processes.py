@@ -12,10 +12,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from support import paths
+from support.spark import daemon
 
 ROOT = paths.ROOT
 PATIENCE = 600.0  # seconds after which a job is taken for stuck
-JAVA = "-XX:TieredStopAtLevel=1"  # jobs live for seconds: compiling quickly counts for more than compiling well
+JAVA = "-XX:TieredStopAtLevel=1"  # also of brokers and executors: compiling quickly counts for more than well
+SETTINGS = {**daemon.SETTINGS, "spark.sql.shuffle.partitions": "2"}
 
 
 def members(session: int) -> list[int]:
@@ -45,7 +47,7 @@ class Job:
                 env={
                     **os.environ,
                     "PYTHONPATH": path,
-                    "PYSPARK_PYTHON": sys.executable,
+                    "PYSPARK_PYTHON": str(daemon.write_python(log.with_name("spark-python"))),
                     "SPARK_LOCAL_IP": "127.0.0.1",
                     "_JAVA_OPTIONS": JAVA,
                 },
