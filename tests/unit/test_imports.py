@@ -75,7 +75,7 @@ UNUSED = {
 @pytest.mark.slow
 @pytest.mark.parametrize(("code", "unused"), UNUSED.items(), ids=UNUSED)
 def test_a_first_answer_loads_only_what_it_needs(code: str, unused: set[str]) -> None:
-    assert loaded_by(f"import ostinato as ost\n{code}").isdisjoint({"pyspark", "polars"} | unused)
+    assert loaded_by(f"import ostinato as ost\n{code}").isdisjoint({"numba", "pyspark", "polars"} | unused)
 
 
 @pytest.mark.slow
