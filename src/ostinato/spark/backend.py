@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ostinato.spark.shipping import describe_kernels, ship
+from ostinato.spark.shipping import describe_kernels
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 def detect(queries: PatternQuery | Mapping[str, PatternQuery], frame: DataFrame, /, **options: Any) -> DataFrame:
     from ostinato.spark.patterns.detect import detect
 
-    ship(frame.sparkSession, "patterns")
     return detect(queries, frame, **options)
 
 
@@ -37,7 +36,6 @@ def explain(query: PatternQuery, frame: DataFrame, /, **options: Any) -> str:
 def detect_rules(program: RuleProgram, frame: DataFrame, /, **options: Any) -> DataFrame:
     from ostinato.spark.rules.detect import detect_rules
 
-    ship(frame.sparkSession, "rules")
     return detect_rules(program, frame, **options)
 
 
@@ -50,7 +48,6 @@ def explain_rules(program: RuleProgram, frame: DataFrame, /, **options: Any) -> 
 def detect_xseq(query: XSeqQuery, frame: DataFrame, /, **options: Any) -> DataFrame:
     from ostinato.spark.xseq.detect import detect_xseq
 
-    ship(frame.sparkSession, "xseq")
     return detect_xseq(query, frame, **options)
 
 
@@ -63,21 +60,18 @@ def explain_xseq(query: XSeqQuery, frame: DataFrame, /, **options: Any) -> str:
 def fit(forecaster: Forecaster, history: DataFrame, /) -> ForecastModel:
     from ostinato.spark.forecast.fit import fit
 
-    ship(history.sparkSession, "forecast")
     return fit(forecaster.pattern, forecaster.settings, history)
 
 
 def forecast(model: ForecastModel, events: DataFrame, /, **options: Any) -> DataFrame:
     from ostinato.spark.forecast.score import score
 
-    ship(events.sparkSession, "forecast")
     return score(model, events, **options)
 
 
 def evaluate(model: ForecastModel, holdout: DataFrame, /, **options: Any) -> Evaluation:
     from ostinato.spark.forecast.evaluate import evaluate
 
-    ship(holdout.sparkSession, "forecast")
     return evaluate(model, holdout, **options)
 
 

@@ -65,7 +65,7 @@ def _module_digest(name: str) -> bytes:
 def _is_constant(value: Any) -> bool:
     if isinstance(value, tuple):
         return all(map(_is_constant, value))
-    return isinstance(value, bool | int | float | str | np.generic)
+    return value is None or isinstance(value, bool | int | float | complex | str | bytes | np.generic)
 
 
 def _source_digest(name: str) -> bytes:

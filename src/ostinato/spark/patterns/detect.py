@@ -12,6 +12,7 @@ from ostinato.patterns.query import PatternQuery
 from ostinato.spark.frames import check_count, default_buckets, only_for_streams
 from ostinato.spark.patterns.batch import detect_batch
 from ostinato.spark.patterns.plan import DetectionPlan, plan_detection
+from ostinato.spark.shipping import ship
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -78,6 +79,7 @@ def detect(
     plan = prepare(queries, frame, time=time, type=type, order_by=order_by, events=events, limits=limits)
     for option, value in (("buckets", buckets), ("parallel", parallel)):
         check_count(option, value)
+    ship(frame.sparkSession, "patterns")
     if not frame.isStreaming:
         for option, given in (("lateness", lateness), ("on_late", on_late), ("buckets", buckets), ("metrics", metrics)):
             if given is not None:

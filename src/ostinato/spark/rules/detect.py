@@ -15,6 +15,7 @@ from ostinato.rules.runtime.bound_program import BoundProgram, bind_program
 from ostinato.spark.columns import arrow_schema
 from ostinato.spark.frames import check_count, check_names, only_for_streams, shuffle_partitions
 from ostinato.spark.rules.batch import detect_batch
+from ostinato.spark.shipping import ship
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -82,6 +83,7 @@ def detect_rules(
     """
     columns = {"begin": begin, "end": end, "time": time, "type": type, "document": document}
     bound, schema = bind(program, frame, columns)
+    ship(frame.sparkSession, "rules")
     on_stream = {"lateness": lateness, "on_late": on_late, "buckets": buckets, "longest": longest, "metrics": metrics}
     if not frame.isStreaming:
         for option, given in on_stream.items():

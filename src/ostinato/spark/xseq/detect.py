@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ostinato.documents.formats import Format
 from ostinato.files.reader import OnError
+from ostinato.spark.shipping import ship
 from ostinato.spark.xseq.files import DOCUMENTS, read_documents
 from ostinato.spark.xseq.plan import plan_xseq
 from ostinato.xseq.limits import XSeqLimits
@@ -48,6 +49,7 @@ def detect_xseq(
         query, frame, column=column, files=files, keep=keep, on_error=on_error, format=format, doctype=doctype,
         encoding=encoding, namespaces=namespaces, root=root, record=record, limits=limits,
     )  # fmt: skip
+    ship(frame.sparkSession, "xseq")
     return frame.select(*plan.columns.read).mapInArrow(plan.task, plan.columns.output)
 
 
