@@ -44,6 +44,15 @@ def few_tasks(spark: Any) -> Iterator[None]:
     spark.conf.set(setting, before)
 
 
+@pytest.fixture
+def no_adaptive_plans(spark: Any) -> Iterator[None]:
+    """For large plans: Spark would plan what is left of them again after each step."""
+    setting = "spark.sql.adaptive.enabled"
+    spark.conf.set(setting, "false")
+    yield
+    spark.conf.set(setting, "true")
+
+
 def in_sql(rules: RuleProgram, given: Any, **columns: Any) -> Any:
     """Without tasks, whatever keys there are."""
     bound = bind_program(rules.program, rules.text, arrow_schema(given.schema), columns, near=True)
@@ -55,6 +64,7 @@ def test_every_rule_derives_something() -> None:
     assert set(rules.detect(EVENTS)["type"].to_pylist()) == set(rules.derived)
 
 
+@pytest.mark.usefixtures("no_adaptive_plans")
 def test_all_operators(spark: Any) -> None:
     """Some rules by one key, some by another, some by none."""
     rules = ost.rules("\n".join(text for name, text in PROGRAMS.items() if name != "chain"))
@@ -65,11 +75,13 @@ def test_all_operators(spark: Any) -> None:
     assert [field.type for field in found.schema] == [field.type for field in expected.schema]
 
 
+@pytest.mark.usefixtures("no_adaptive_plans")
 def test_in_sql_what_has_a_key(spark: Any) -> None:
     rules = ost.rules(PROGRAMS["joins"] + PROGRAMS["timers"])
     assert shown(in_sql(rules, frame(spark, EVENTS, pieces=2, seed=2)).toArrow()) == shown(rules.detect(EVENTS))
 
 
+@pytest.mark.usefixtures("no_adaptive_plans")
 def test_the_papers_program(spark: Any) -> None:
     rows, rules = pa.Table.from_pylist(VECTOR["events"]), ost.rules(VECTOR["program"])
     derived = pa.Table.from_pylist(VECTOR["derived"], rules.detect(rows).schema)
@@ -87,6 +99,7 @@ def test_documents(spark: Any) -> None:
 Case = tuple[Strata, list[Row]]
 
 
+@pytest.mark.usefixtures("no_adaptive_plans")
 def test_random_programs(spark: Any) -> None:
     @seed(5)
     @settings(max_examples=3, deadline=None, phases=[Phase.generate], database=None)
@@ -114,6 +127,7 @@ def test_events_that_differ_in_a_microsecond(spark: Any) -> None:
     assert in_sql(rules, spark.createDataFrame(table)).toArrow()["n"].to_pylist() == [3]
 
 
+@pytest.mark.usefixtures("no_adaptive_plans")
 def test_plans_that_would_be_too_large_are_cut(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ostinato.spark.rules.sql._MANY", 5)
     rules = ost.rules(PROGRAMS["chain"])
@@ -129,6 +143,7 @@ LATER = """DETECT later { k { var K } }
                     while t: collect a {{ k {{ var K }} }} } END"""
 
 
+@pytest.mark.usefixtures("no_adaptive_plans")
 @pytest.mark.parametrize(
     ("kind", "times"),
     [
