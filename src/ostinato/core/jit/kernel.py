@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import cached_property, update_wrapper
+from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
+from ostinato.core.jit.forks import after_fork
 from ostinato.core.jit.types import Array, Signature
 
 if TYPE_CHECKING:
@@ -64,6 +66,10 @@ class Kernel:
     def __call__(self, *arguments: Any) -> Any:
         return self._call(*arguments)
 
+    def __reduce__(self) -> str:
+        """By name, as functions are pickled."""
+        return self.function.__qualname__
+
     def __repr__(self) -> str:
         return f"<kernel {self.kernel_module}.{self.function.__qualname__}>"
 
@@ -85,6 +91,8 @@ class Version:
     def __init__(self, function: Callable[..., Any], signature: Signature, number: int) -> None:
         self.function, self.signature, self.number = function, signature, number
         self._is_sought = False
+        self._caller: Callable[..., Any] | None = None
+        self.lock = Lock()
 
     @property
     def name(self) -> str:
@@ -105,8 +113,15 @@ class Version:
         path = function.__code__.co_filename
         return Request(function.__module__, path, function.__name__, self.number, self.file_name)
 
-    @cached_property
+    @property
     def caller(self) -> Callable[..., Any]:
+        """The function, loaded once, however many threads ask for it."""
+        with self.lock:
+            if self._caller is None:
+                self._caller = self._load()
+            return self._caller
+
+    def _load(self) -> Callable[..., Any]:
         from ostinato.core.jit.loader import load_function
         from ostinato.core.jit.store import find_kernel
 
@@ -134,6 +149,16 @@ class Version:
             for argument, parameter in zip(arguments, self.signature.parameters, strict=True)
             if isinstance(parameter, Array)
         )
+
+
+def _forget() -> None:
+    """A fork has no thread that would release a lock."""
+    for each in Kernel.known:
+        for version in each.versions:
+            version.lock = Lock()
+
+
+after_fork(_forget)
 
 
 def prefetch(*kernels: Any) -> None:

@@ -115,6 +115,24 @@ def test_threads_may_call_a_kernel_at_once() -> None:
         assert set(threads.map(lambda start: add_all(numbers, start) - start, range(100))) == {100_000}
 
 
+def test_threads_may_load_a_kernel_at_once(folder: Path) -> None:
+    script = """
+import steps
+from concurrent.futures import ThreadPoolExecutor
+with ThreadPoolExecutor(8) as threads:
+    print(set(threads.map(steps.next_one, [1] * 64)))
+"""
+    assert run(folder, script) == "{2}"
+    assert len(cached(folder)) == 1
+
+
+def test_a_kernel_is_pickled_by_name(folder: Path) -> None:
+    assert (
+        run(folder, "import pickle, steps; print(pickle.loads(pickle.dumps(steps.next_one)) is steps.next_one)")
+        == "True"
+    )
+
+
 MODULE = """
     from ostinato.core.jit import kernel, subroutine
     from ostinato.core.jit.types import int64
