@@ -31,11 +31,15 @@ def warm(
     from ostinato.core.jit.warm import warm as compile_all
 
     console = Console(stderr=True)
-    columns = (TextColumn("compiling kernels"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, TextColumn("[dim]{task.description}"), console=console, transient=True) as bar:
-        task = bar.add_task("", total=None)
-        done = compile_all(into, lambda count, total, name: bar.update(
-            task, completed=count, total=total, description=name))  # fmt: skip
+    if not console.is_terminal:
+        done = compile_all(into)
+    else:
+        columns = (TextColumn("compiling kernels"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, TextColumn("[dim]{task.description}"), console=console, transient=True) as bar:
+            task = bar.add_task("", total=None)
+            done = compile_all(
+                into, lambda count, total, name: bar.update(task, completed=count, total=total, description=name)
+            )
     typer.echo(
         f"{done.kernels} kernels, {done.bytes / 1e6:.1f} MB, are in {done.folder}; "
         f"{done.compiled} of them were compiled now"

@@ -7,13 +7,16 @@ import time
 from collections.abc import Iterable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
+from contextlib import suppress
 from threading import Lock
 
 from ostinato.core.jit import pool, store
 from ostinato.core.jit.compiler import Request
 from ostinato.core.jit.forks import after_fork
 
-PATIENCE = 2.0  # seconds without a word
+# In seconds: how long nothing is said, how often it is said again where lines stay, how long a pause between two waits
+# may be, and how often to look.
+PATIENCE, INTERVAL, GAP, STEP = 2.0, 10.0, 1.0, 0.25
 
 _lock = Lock()
 _builds: dict[str, Future[bytes]] = {}  # by the kernel's name in the store, those begun by this process
@@ -33,55 +36,92 @@ def build(request: Request, *, quietly: bool = False) -> bytes:
     """The object code of a kernel that is not stored."""
     begin([request])
     future = _builds[request.symbol]
-    return future.result() if quietly else _wait(future, request.name)
+    try:
+        return future.result() if quietly else _wait(future)
+    except Exception:
+        with _lock:
+            _builds.pop(request.symbol, None)  # whoever asks again gets another try
+        raise
 
 
 def begin(requests: Iterable[Request]) -> None:
     """Have kernels compiled, unless that has begun."""
     for request in requests:
         with _lock:
-            if request.symbol in _builds:
-                continue
-            _builds[request.symbol] = pool.submit(request, _keep)
+            if request.symbol not in _builds:
+                _builds[request.symbol] = pool.submit(request, _keep)
 
 
 def _keep(request: Request, code: bytes) -> None:
     try:
         store.write_kernel(store.cache_folder() / request.symbol, code)
     except OSError as error:
-        _complain(error)
+        if not _complaints:
+            _complaints.append(str(error))
+            _say(
+                f"ostinato: compiled kernels cannot be kept in {store.cache_folder()} ({error.strerror or error}); "
+                f"set {store.FOLDER_VARIABLE} to a folder that can be written to\n"
+            )
 
 
-_complaints: list[str] = []
+_complaints: list[str] = []  # one is enough
 
 
-def _complain(error: OSError) -> None:
-    """Once: the next process has to compile again, and whoever runs it should know why."""
-    if not _complaints:
-        _complaints.append(str(error))
-        print(
-            f"ostinato: compiled kernels cannot be kept in {store.cache_folder()} ({error.strerror or error}); "
-            f"set {store.FOLDER_VARIABLE} to a folder that can be written to",
-            file=sys.stderr,
-        )
+class _Notice:
+    """What people see who wait. Waits that follow each other are one, since few kernels take long by themselves."""
+
+    def __init__(self) -> None:
+        self.begun = self.ended = self.said = 0.0
+
+    def begin(self) -> None:
+        now = time.monotonic()
+        if now - self.ended > GAP:
+            self.begun, self.said = now, 0.0
+
+    def show(self) -> None:
+        now = time.monotonic()
+        live = _is_terminal()
+        if now - self.begun >= PATIENCE and now - self.said >= (0.0 if live else INTERVAL):
+            self.said = now
+            builds = list(_builds.items())
+            done = sum(future.done() for _, future in builds)
+            current = next((name for name, future in builds if not future.done()), "").rpartition(".")[0]
+            text = (
+                f"ostinato: compiling, once for this machine: {done} of {len(builds)} kernels so far, "
+                f"{now - self.begun:.0f} s ({current})"
+            )
+            _say(f"\r{text}\x1b[K" if live else f"{text}\n")
+
+    def end(self) -> None:
+        self.ended = time.monotonic()
+        if self.said and _is_terminal():
+            _say("\r\x1b[K")
 
 
-def _wait(future: Future[bytes], name: str) -> bytes:
+_notice = _Notice()
+
+
+def _wait(future: Future[bytes]) -> bytes:
     """Tell people what they wait for, and how far it is, when that takes long."""
-    begun, shown = time.monotonic(), False
-    while True:
-        try:
-            return future.result(timeout=PATIENCE)
-        except NotYet:
-            if future.done():
-                raise
-            shown = _show(name, time.monotonic() - begun, again=shown)
+    _notice.begin()
+    try:
+        while True:
+            try:
+                return future.result(timeout=STEP)
+            except NotYet:
+                if future.done():
+                    return future.result()
+                _notice.show()
+    finally:
+        _notice.end()
 
 
-def _show(name: str, seconds: float, *, again: bool) -> bool:
-    done = sum(build.done() for build in list(_builds.values()))
-    live = sys.stderr.isatty()
-    if live or not again:
-        text = f"ostinato: compiling kernels, once for this machine: {done} of {len(_builds)}, {seconds:.0f} s ({name})"
-        print(f"\r{text}\x1b[K" if live else text, end="" if live else "\n", file=sys.stderr, flush=True)
-    return True
+def _is_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def _say(text: str) -> None:
+    """To standard error, if there is one."""
+    with suppress(AttributeError, OSError, ValueError):
+        sys.stderr.write(text)
+        sys.stderr.flush()

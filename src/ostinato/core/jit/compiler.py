@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import importlib.util
+import os
 import pickle
 import sys
 import traceback
@@ -42,9 +43,9 @@ class Failure:
 
 
 def main() -> None:
-    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever is printed must not get between the answers
     gc.disable()  # compiling makes much garbage that dies at once, and little that has to be found
-    sys.stdout = sys.stderr  # whatever is printed must not get between the answers
     while True:
         try:
             request = pickle.load(requests)
@@ -54,8 +55,11 @@ def main() -> None:
             answer: bytes | Failure = compile_kernel(request)
         except Exception:
             answer = Failure(traceback.format_exc())
-        pickle.dump(answer, answers)
-        answers.flush()
+        try:
+            pickle.dump(answer, answers)
+            answers.flush()
+        except BrokenPipeError:
+            os._exit(0)  # nobody waits for it any more
 
 
 def compile_kernel(request: Request) -> bytes:

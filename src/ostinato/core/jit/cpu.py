@@ -30,5 +30,6 @@ def cpu_level() -> str:
 
 @cache
 def platform_name() -> str:
-    """System, machine and level: for what kernels are stored."""
-    return f"{sys.platform}-{platform.machine().lower()}-{cpu_level()}"
+    """What kernels are stored for: system, machine and level, and the layout of objects that entries rely on."""
+    layout = f"{object.__basicsize__}-{tuple.__basicsize__}"
+    return f"{sys.platform}-{platform.machine().lower()}-{cpu_level()}-{layout}"

@@ -18,6 +18,7 @@ from threading import Lock, Thread
 from ostinato.core.jit.compiler import Failure, Request
 from ostinato.core.jit.cpu import cpu_level
 from ostinato.core.jit.forks import after_fork
+from ostinato.errors import OstinatoError
 
 COMPILING = "OSTINATO_COMPILING"  # in the environment of the processes that compile
 IDLE_SECONDS = 10.0
@@ -25,8 +26,12 @@ IDLE_SECONDS = 10.0
 Keep = Callable[[Request, bytes], None]
 
 
-class CompilationError(RuntimeError):
+class CompilationError(OstinatoError):
     """A kernel cannot be compiled here."""
+
+
+class _Died(Exception):
+    """A process ended, or was killed, before it answered."""
 
 
 class _Pool:
@@ -43,7 +48,7 @@ class _Pool:
         with self._lock:
             self._jobs.put((request, keep, future))
             self._unfinished += 1
-            if self._threads < min(os.cpu_count() or 1, (self._unfinished + 1) // 2):  # one for two is worth its start
+            if self._threads < min(_cores(), (self._unfinished + 1) // 2):  # one for two is worth its start
                 self._threads += 1
                 Thread(target=self._work, name="ostinato compiler", daemon=True).start()
         return future
@@ -60,10 +65,7 @@ class _Pool:
                     self._threads -= 1
                 break
             try:
-                if process is None or process.poll() is not None:
-                    process = _start()
-                    self._processes.add(process)
-                code = _ask(process, request)
+                code, process = self._compile(request, process)
                 keep(request, code)  # before anyone who waits for it may end this process
                 future.set_result(code)
             except Exception as error:
@@ -74,20 +76,51 @@ class _Pool:
             self._processes.discard(process)
             _stop(process)
 
+    def _compile(
+        self, request: Request, process: subprocess.Popen[bytes] | None
+    ) -> tuple[bytes, subprocess.Popen[bytes]]:
+        """The code, and the process that made it. One that was killed, perhaps for its memory, gets a second try."""
+        for last in (False, True):
+            if process is None or process.poll() is not None:
+                process = _start()
+                self._processes.add(process)
+            try:
+                return _ask(process, request), process
+            except _Died:
+                self._processes.discard(process)
+                if last:
+                    raise CompilationError(
+                        f"the process that compiles {request.name} ended with exit code {process.wait()}",
+                        fix="see what it wrote to standard error; it needs numba and some 200 MB of memory",
+                    ) from None
+        raise AssertionError
+
     def stop(self) -> None:
         for process in list(self._processes):
             _stop(process)
 
 
+def _cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def _start() -> subprocess.Popen[bytes]:
-    paths = os.pathsep.join(path for path in sys.path if path)
-    environment = {**os.environ, COMPILING: "1", "PYTHONPATH": paths, "NUMBA_CPU_NAME": cpu_level(),
-                   "NUMBA_CPU_FEATURES": "", "NUMBA_DISABLE_JIT": "0"}  # fmt: skip
-    command = [sys.executable, "-c", "from ostinato.core.jit.compiler import main; main()"]
+    """With the paths of this process, but not with its folder, settings of numba's, or signals from its terminal."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    environment |= {COMPILING: "1", "NUMBA_CPU_NAME": cpu_level(), "NUMBA_CPU_FEATURES": ""}
+    paths = [path for path in sys.path if path]
+    program = f"import sys; sys.path[:] = {paths!r}; from ostinato.core.jit.compiler import main; main()"
     try:
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+        return subprocess.Popen(
+            [sys.executable or "python3", "-I", "-S", "-c", program],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True,
+        )  # fmt: skip
     except OSError as error:
-        raise CompilationError(f"kernels must be compiled, and no process can be started for that: {error}") from None
+        raise CompilationError(
+            f"kernels must be compiled, and no process can be started for that: {error}",
+            fix="run `ostinato warm --into FOLDER` elsewhere, and set OSTINATO_KERNEL_CACHE to that folder",
+        ) from None
 
 
 def _ask(process: subprocess.Popen[bytes], request: Request) -> bytes:
@@ -96,11 +129,9 @@ def _ask(process: subprocess.Popen[bytes], request: Request) -> bytes:
         pickle.dump(request, process.stdin)
         process.stdin.flush()
         answer = pickle.load(process.stdout)
-    except (OSError, EOFError):
+    except (OSError, EOFError, pickle.UnpicklingError):
         process.kill()
-        raise CompilationError(
-            f"the process that compiles {request.name} ended with exit code {process.wait()}"
-        ) from None
+        raise _Died from None
     if isinstance(answer, Failure):
         raise CompilationError(f"{request.name} cannot be compiled:\n{answer.reason}")
     assert isinstance(answer, bytes)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, cast
@@ -28,24 +30,37 @@ def cache_folder() -> Path:
     """The folder of the environment variable, or one in the user's own folder for caches."""
     if given := os.environ.get(FOLDER_VARIABLE):
         return Path(given)
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "ostinato" / "kernels"
+    given = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME")
+    try:
+        caches = "Library/Caches" if sys.platform == "darwin" else ".cache"
+        return Path(given or Path.home() / caches) / "ostinato" / "kernels"
+    except RuntimeError:  # a user without a home, as in some containers
+        return Path(os.devnull) / "ostinato"
+
+
+@contextmanager
+def use_folder(folder: Path) -> Iterator[None]:
+    """Keep what is compiled meanwhile in a folder."""
+    before = os.environ.get(FOLDER_VARIABLE)
+    os.environ[FOLDER_VARIABLE] = str(folder)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[FOLDER_VARIABLE]
+        else:
+            os.environ[FOLDER_VARIABLE] = before
 
 
 def find_kernel(name: str) -> bytes | None:
     """The kernel of a file name, if one is kept anywhere."""
-    return _parse(_read_packaged(name)) or _find_travelling(name) or read_kernel(cache_folder() / name)
+    return _parse(name, _read_packaged(name)) or _find_travelling(name) or read_kernel(cache_folder() / name)
 
 
 def read_kernel(path: Path) -> bytes | None:
     """What a file holds; None if there is none, or if it is not whole."""
     try:
-        return _parse(path.read_bytes())
+        return _parse(path.name, path.read_bytes())
     except OSError:
         return None
 
@@ -63,21 +78,20 @@ def _find_travelling(name: str) -> bytes | None:
     for path in sys.path:
         if os.path.basename(path).startswith(TRAVELLING):
             try:
-                return _parse(zipimporter(path).get_data(os.path.join(path, name)))
+                return _parse(name, zipimporter(path).get_data(os.path.join(path, name)))
             except (OSError, ImportError):
                 continue
     return None
 
 
-def pack(code: bytes) -> bytes:
+def pack(name: str, code: bytes) -> bytes:
     """What a file of a kernel holds."""
-    return _MAGIC + blake2b(code, digest_size=_DIGEST).digest() + code
+    return _MAGIC + blake2b(name.encode() + code, digest_size=_DIGEST).digest() + code
 
 
-def _parse(data: bytes) -> bytes | None:
-    digest, body = data[len(_MAGIC) : len(_MAGIC) + _DIGEST], data[len(_MAGIC) + _DIGEST :]
-    whole = data.startswith(_MAGIC) and blake2b(body, digest_size=_DIGEST).digest() == digest
-    return body if whole else None
+def _parse(name: str, data: bytes) -> bytes | None:
+    code = data[len(_MAGIC) + _DIGEST :]
+    return code if data and data == pack(name, code) else None
 
 
 def write_kernel(path: Path, code: bytes) -> None:
@@ -86,7 +100,7 @@ def write_kernel(path: Path, code: bytes) -> None:
     handle, temporary = tempfile.mkstemp(prefix=".", dir=path.parent)
     try:
         with open(handle, "wb") as file:
-            file.write(pack(code))
+            file.write(pack(path.name, code))
         os.chmod(temporary, 0o644)  # a folder may be shared
         os.replace(temporary, path)
     except BaseException:

@@ -44,32 +44,39 @@ def packaged_kernels(within: Collection[str] = ()) -> list[Version]:
 def collect_kernels(within: Collection[str] = ()) -> tuple[dict[str, bytes], int]:
     """The files of kernels, by name, and how many of them had to be compiled."""
     found, compiled = {}, 0
-    for version, code, is_new in _build_all(packaged_kernels(within)):
-        found[version.file_name] = store.pack(code)
+    versions = packaged_kernels(within)
+    for version, code, is_new in _build_all(versions, [None] * len(versions), quietly=False):
+        found[version.file_name] = store.pack(version.file_name, code)
         compiled += is_new
     return found, compiled
 
 
-def warm(into: Path | None = None, progress: Callable[[int, int, str], None] = lambda *_: None) -> Warmed:
-    """Compile what is not stored yet, side by side, and put all kernels into a folder, if one is given.
+def warm(into: Path | None = None, progress: Callable[[int, int, str], None] | None = None) -> Warmed:
+    """Compile what is not stored yet, side by side, into the cache folder or another one, which gets all kernels.
 
-    `progress` is called with how many are done, how many there are, and the name of the last one.
+    `progress` is called with how many are done, how many there are, and the name of the last one. Without it, people
+    who wait are told on standard error.
     """
     versions = packaged_kernels()
     folder = into or store.cache_folder()
+    known = [store.find_kernel(version.file_name) for version in versions]
     size = compiled = 0
-    for done, (version, code, is_new) in enumerate(_build_all(versions), 1):
-        size += len(code)
-        compiled += is_new
-        if store.read_kernel(folder / version.file_name) is None:
-            store.write_kernel(folder / version.file_name, code)
-        progress(done, len(versions), version.name)
+    with store.use_folder(folder):
+        for done, (version, code, is_new) in enumerate(_build_all(versions, known, quietly=progress is not None), 1):
+            size += len(code)
+            compiled += is_new
+            if store.read_kernel(folder / version.file_name) is None:
+                store.write_kernel(folder / version.file_name, code)
+            if progress:
+                progress(done, len(versions), version.name)
     return Warmed(len(versions), compiled, size, folder)
 
 
-def _build_all(versions: Sequence[Version]) -> Iterator[tuple[Version, bytes, bool]]:
+def _build_all(
+    versions: Sequence[Version], known: Sequence[bytes | None], *, quietly: bool
+) -> Iterator[tuple[Version, bytes, bool]]:
     """Each kernel's code, and whether it was compiled for this; all that are not stored are compiled side by side."""
-    stored = [store.find_kernel(version.file_name) for version in versions]
+    stored = [code or store.find_kernel(version.file_name) for version, code in zip(versions, known, strict=True)]
     builds.begin(version.request for version, code in zip(versions, stored, strict=True) if not code)
     for version, code in zip(versions, stored, strict=True):
-        yield version, code or builds.build(version.request, quietly=True), not code
+        yield version, code or builds.build(version.request, quietly=quietly), not code

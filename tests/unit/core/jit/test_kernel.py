@@ -254,6 +254,34 @@ def test_a_killed_compiler_is_an_error_that_says_so(folder: Path, monkeypatch: p
     assert isinstance(only_once, Kernel)
     with pytest.raises(pool.CompilationError, match=r"only_once ended with exit code -9"):
         only_once(1)
+    monkeypatch.setattr(pool, "_start", real)
+    monkeypatch.setattr(pool, "_pool", pool._Pool())
+    assert only_once(1) == 1
+
+
+def test_the_working_folder_and_settings_of_numba_change_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "data").mkdir()
+    (folder / "data" / "numba.py").write_text("raise RuntimeError('not this one')")
+    monkeypatch.chdir(folder / "data")
+    assert run(folder).startswith("2")
+    (file,) = cached(folder)
+    whole = file.read_bytes()
+    file.unlink()
+    monkeypatch.setenv("NUMBA_OPT", "0")
+    assert run(folder).startswith("2")
+    assert len(file.read_bytes()) == len(whole)
+
+
+def test_nothing_is_said_where_there_is_no_standard_error(folder: Path) -> None:
+    script = "import sys; sys.stderr = None; from ostinato.core.jit import builds; builds.PATIENCE = 0.0; " + SCRIPT
+    assert run(folder, script).startswith("2")
+
+
+def test_people_who_wait_are_told(folder: Path) -> None:
+    process = start(folder, "from ostinato.core.jit import builds; builds.PATIENCE = 0.0; " + SCRIPT)
+    out, err = process.communicate(timeout=120)
+    assert out.startswith("2")
+    assert err.startswith("ostinato: compiling, once for this machine: 0 of 1 kernels so far, 0 s (steps.next_one)")
 
 
 @kernel(int64(int64))

@@ -68,3 +68,21 @@ def test_the_folder_is_the_user_s_unless_one_is_given(monkeypatch: pytest.Monkey
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", "/caches")
     assert store.cache_folder() == Path("/caches/ostinato/kernels")
+
+
+def test_a_file_under_another_name_is_a_missing_one(tmp_path: Path) -> None:
+    write_kernel(tmp_path / "k", KERNEL)
+    (tmp_path / "k").rename(tmp_path / "other")
+    assert read_kernel(tmp_path / "other") is None
+
+
+def test_a_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in (store.FOLDER_VARIABLE, "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", no_home)
+    assert find_kernel("k") is None
+    with pytest.raises(OSError):
+        write_kernel(store.cache_folder() / "k", KERNEL)

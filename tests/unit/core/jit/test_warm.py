@@ -64,6 +64,8 @@ def test_all_go_into_the_folder_and_are_not_compiled_twice(
     assert (first.kernels, first.compiled, first.folder) == (1, 1, tmp_path / "image")
     assert seen == [(1, 1, one_kernel.name)]
     assert store.read_kernel(tmp_path / "image" / one_kernel.file_name)
-    assert warm.warm(tmp_path / "other").compiled == 0
+    assert warm.warm(tmp_path / "image").compiled == 0
+    assert not (tmp_path / "cache").exists()
+    monkeypatch.setenv(store.FOLDER_VARIABLE, str(tmp_path / "image"))
     files, compiled = warm.collect_kernels()
     assert list(files) == [one_kernel.file_name] and compiled == 0
