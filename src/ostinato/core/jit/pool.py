@@ -119,7 +119,7 @@ def _start() -> subprocess.Popen[bytes]:
     except OSError as error:
         raise CompilationError(
             f"kernels must be compiled, and no process can be started for that: {error}",
-            fix="run `ostinato warm --into FOLDER` elsewhere, and set OSTINATO_KERNEL_CACHE to that folder",
+            fix="run `ostinato warm` where that works, and let OSTINATO_KERNEL_CACHE name the folder with the kernels",
         ) from None
 
 
