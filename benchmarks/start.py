@@ -134,7 +134,7 @@ def make_environment(cache: Path | None) -> dict[str, str]:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     if cache is None:
         return environment
-    return environment | {"OSTINATO_KERNEL_CACHE": str(cache), "NUMBA_CACHE_DIR": str(cache)}
+    return environment | {"OSTINATO_KERNEL_CACHE": str(cache)}
 
 
 def write_events(folder: Path) -> Path:

@@ -135,13 +135,6 @@ class CompiledPattern:
         chooses = self.strategy in ("NXT", "LAST", "MAX") and not self.selects_late
         return chooses and self.query.window is not None and not self.ranked and self.registers is None
 
-    @property
-    def kernel(self) -> str:
-        """Which kernel reads the events."""
-        if self.registers is not None:
-            return "correlated"
-        return "ranked" if self.ranked else "replay" if self.replayed else "match"
-
     def machine(self, truth: Callable[[int], tuple[bool, ...]]) -> StrategyMachine:
         alphabet = Alphabet(self.transducer, truth, self.symbol())
         strategy = "ALL" if self.selects_late else self.strategy

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from ostinato.core.jit import store
-from ostinato.core.jit.kernel import INTERPRETED
+from ostinato.core.jit.mode import INTERPRETED
 from ostinato.core.jit.warm import collect_kernels, packaged_kernels
 
 if TYPE_CHECKING:

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
+from functools import partial
+from pathlib import Path
 from threading import Lock
 
 from ostinato.core.jit import pool, store
@@ -44,22 +46,23 @@ def build(request: Request, *, quietly: bool = False) -> bytes:
         raise
 
 
-def begin(requests: Iterable[Request]) -> None:
-    """Have kernels compiled, unless that has begun."""
+def begin(requests: Iterable[Request], folder: Path | None = None) -> None:
+    """Have kernels compiled, unless that has begun, and kept in the cache folder or another one."""
+    keep = partial(_keep, folder or store.cache_folder())
     for request in requests:
         with _lock:
             if request.symbol not in _builds:
-                _builds[request.symbol] = pool.submit(request, _keep)
+                _builds[request.symbol] = pool.submit(request, keep)
 
 
-def _keep(request: Request, code: bytes) -> None:
+def _keep(folder: Path, request: Request, code: bytes) -> None:
     try:
-        store.write_kernel(store.cache_folder() / request.symbol, code)
+        store.write_kernel(folder / request.symbol, code)
     except OSError as error:
         if not _complaints:
             _complaints.append(str(error))
             _say(
-                f"ostinato: compiled kernels cannot be kept in {store.cache_folder()} ({error.strerror or error}); "
+                f"ostinato: compiled kernels cannot be kept in {folder} ({error.strerror or error}); "
                 f"set {store.FOLDER_VARIABLE} to a folder that can be written to\n"
             )
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import cached_property, update_wrapper
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from ostinato.core.jit.forks import after_fork
+from ostinato.core.jit.mode import COMPILING, INTERPRETED
 from ostinato.core.jit.types import Array, Signature
 
 if TYPE_CHECKING:
@@ -16,21 +16,10 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-COMPILING = os.environ.get("OSTINATO_COMPILING") == "1"
-INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT") == "1"  # as numba does: kernels run as Python, for debuggers
-
 
 def kernel(*signatures: Signature) -> Callable[[F], F]:
     """Decorator: run a function that Python calls as machine code, for its signature; a few have more than one."""
-
-    def decorate(function: F) -> F:
-        if COMPILING:
-            from ostinato.core.jit.dispatchers import make_dispatcher
-
-            return cast(F, make_dispatcher(function, signatures))
-        return function if INTERPRETED else cast(F, Kernel(function, signatures))
-
-    return decorate
+    return lambda function: _decorate(function, signatures, for_python=signatures)
 
 
 def subroutine(*signatures: Signature) -> Callable[[F], F]:
@@ -39,15 +28,15 @@ def subroutine(*signatures: Signature) -> Callable[[F], F]:
     Without a signature it is compiled for whatever it is called with, so one that is called with integers of several
     sizes should have a signature.
     """
-    decorate = kernel(*signatures)
+    return lambda function: _decorate(function, signatures, for_python=())
 
-    def mark(function: F) -> F:
-        found = decorate(function)
-        if isinstance(found, Kernel):
-            found.versions = []
-        return found
 
-    return mark
+def _decorate(function: F, signatures: tuple[Signature, ...], *, for_python: tuple[Signature, ...]) -> F:
+    if COMPILING:
+        from ostinato.core.jit.dispatchers import make_dispatcher
+
+        return cast(F, make_dispatcher(function, signatures))
+    return function if INTERPRETED else cast(F, Kernel(function, for_python))
 
 
 class Kernel:
@@ -57,7 +46,7 @@ class Kernel:
 
     def __init__(self, function: Callable[..., Any], signatures: tuple[Signature, ...]) -> None:
         update_wrapper(self, function)
-        self.function, self.signatures = function, signatures
+        self.function = function
         self.kernel_module = function.__module__
         self.versions = [Version(function, signature, number) for number, signature in enumerate(signatures)]
         self._call = self._load

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-C_CONTIGUOUS, WRITEABLE = 0x1, 0x400  # NPY_ARRAY_C_CONTIGUOUS and NPY_ARRAY_WRITEABLE, in `flags.num`
+C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400  # NPY_ARRAY_C_CONTIGUOUS and so on, in `flags.num`
 
 _HEADER = object.__basicsize__
 _pointer_at = c_void_p.from_address

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ostinato.core.jit.memory import ALIGNED, C_CONTIGUOUS, WRITEABLE
 from ostinato.core.jit.types import Signature, Struct
 
 # --- where things are, in bytes from the beginning of the object: CPython's tuples, numpy's arrays and dtypes
@@ -16,9 +17,9 @@ ARRAY_DATA, ARRAY_RANK, ARRAY_SHAPE, ARRAY_STRIDES = _HEADER, _HEADER + 8, _HEAD
 ARRAY_DTYPE, ARRAY_FLAGS = _HEADER + 40, _HEADER + 48
 DTYPE_ORDER, DTYPE_NUMBER = _HEADER + 10, _HEADER + 12
 
-# --- flags of arrays: C-contiguous, aligned, writable
-CONSTANT_FLAGS = 0x1 | 0x100
-WRITABLE_FLAGS = CONSTANT_FLAGS | 0x400
+# --- flags of arrays
+CONSTANT_FLAGS = C_CONTIGUOUS | ALIGNED
+WRITABLE_FLAGS = CONSTANT_FLAGS | WRITEABLE
 
 # --- the places of the objects that an entry is given as its `self`; then classes and messages, one per parameter
 NONE, TYPE_ERROR, RUNTIME_ERROR, NDARRAY, ADDRESS, WRONG_COUNT, FAILED = range(7)

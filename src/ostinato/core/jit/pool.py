@@ -18,9 +18,9 @@ from threading import Lock, Thread
 from ostinato.core.jit.compiler import Failure, Request
 from ostinato.core.jit.cpu import cpu_level
 from ostinato.core.jit.forks import after_fork
+from ostinato.core.jit.mode import COMPILING_VARIABLE
 from ostinato.errors import OstinatoError
 
-COMPILING = "OSTINATO_COMPILING"  # in the environment of the processes that compile
 IDLE_SECONDS = 10.0
 
 Keep = Callable[[Request, bytes], None]
@@ -108,7 +108,7 @@ def _cores() -> int:
 def _start() -> subprocess.Popen[bytes]:
     """With the paths of this process, but not with its folder, settings of numba's, or signals from its terminal."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
-    environment |= {COMPILING: "1", "NUMBA_CPU_NAME": cpu_level(), "NUMBA_CPU_FEATURES": ""}
+    environment |= {COMPILING_VARIABLE: "1", "NUMBA_CPU_NAME": cpu_level(), "NUMBA_CPU_FEATURES": ""}
     paths = [path for path in sys.path if path]
     program = f"import sys; sys.path[:] = {paths!r}; from ostinato.core.jit.compiler import main; main()"
     try:

@@ -10,8 +10,6 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, cast
@@ -36,20 +34,6 @@ def cache_folder() -> Path:
         return Path(given or Path.home() / caches) / "ostinato" / "kernels"
     except RuntimeError:  # a user without a home, as in some containers
         return Path(os.devnull) / "ostinato"
-
-
-@contextmanager
-def use_folder(folder: Path) -> Iterator[None]:
-    """Keep what is compiled meanwhile in a folder."""
-    before = os.environ.get(FOLDER_VARIABLE)
-    os.environ[FOLDER_VARIABLE] = str(folder)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[FOLDER_VARIABLE]
-        else:
-            os.environ[FOLDER_VARIABLE] = before
 
 
 def find_kernel(name: str) -> bytes | None:

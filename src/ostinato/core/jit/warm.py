@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,8 +44,7 @@ def packaged_kernels(within: Collection[str] = ()) -> list[Version]:
 def collect_kernels(within: Collection[str] = ()) -> tuple[dict[str, bytes], int]:
     """The files of kernels, by name, and how many of them had to be compiled."""
     found, compiled = {}, 0
-    versions = packaged_kernels(within)
-    for version, code, is_new in _build_all(versions, [None] * len(versions), quietly=False):
+    for version, code, is_new in _build_all(packaged_kernels(within), store.cache_folder(), quietly=False):
         found[version.file_name] = store.pack(version.file_name, code)
         compiled += is_new
     return found, compiled
@@ -59,24 +58,21 @@ def warm(into: Path | None = None, progress: Callable[[int, int, str], None] | N
     """
     versions = packaged_kernels()
     folder = into or store.cache_folder()
-    known = [store.find_kernel(version.file_name) for version in versions]
     size = compiled = 0
-    with store.use_folder(folder):
-        for done, (version, code, is_new) in enumerate(_build_all(versions, known, quietly=progress is not None), 1):
-            size += len(code)
-            compiled += is_new
-            if store.read_kernel(folder / version.file_name) is None:
-                store.write_kernel(folder / version.file_name, code)
-            if progress:
-                progress(done, len(versions), version.name)
+    for done, (version, code, is_new) in enumerate(_build_all(versions, folder, quietly=progress is not None), 1):
+        size += len(code)
+        compiled += is_new
+        if store.read_kernel(folder / version.file_name) is None:
+            store.write_kernel(folder / version.file_name, code)
+        if progress:
+            progress(done, len(versions), version.name)
     return Warmed(len(versions), compiled, size, folder)
 
 
-def _build_all(
-    versions: Sequence[Version], known: Sequence[bytes | None], *, quietly: bool
-) -> Iterator[tuple[Version, bytes, bool]]:
+def _build_all(versions: list[Version], folder: Path, *, quietly: bool) -> Iterator[tuple[Version, bytes, bool]]:
     """Each kernel's code, and whether it was compiled for this; all that are not stored are compiled side by side."""
-    stored = [code or store.find_kernel(version.file_name) for version, code in zip(versions, known, strict=True)]
-    builds.begin(version.request for version, code in zip(versions, stored, strict=True) if not code)
+    names = (version.file_name for version in versions)
+    stored = [store.find_kernel(name) or store.read_kernel(folder / name) for name in names]
+    builds.begin((version.request for version, code in zip(versions, stored, strict=True) if not code), folder)
     for version, code in zip(versions, stored, strict=True):
         yield version, code or builds.build(version.request, quietly=quietly), not code

@@ -8,6 +8,7 @@ these files. One that was made for another text of the grammar, or by another la
 from __future__ import annotations
 
 import pickle
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import cache
 from pkgutil import get_data
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
 MAX_DEPTH = 100  # levels of brackets, and of operators inside operators
 
 
-class Words:
+class Words(ABC):
     """Comes between lark's tokens and the parser."""
 
     always_accept: tuple[str, ...] = ()
 
-    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
-        raise NotImplementedError
+    @abstractmethod
+    def process(self, stream: Iterator[Token]) -> Iterator[Token]: ...
 
 
 @cache

@@ -230,8 +230,9 @@ import os, steps
 from ostinato.core.jit import prefetch
 prefetch(steps.next_one)
 child = os.fork()
-print(steps.next_one(1), flush=True)
-if child: os.waitpid(child, 0)
+answer = steps.next_one(1)
+if child: os.waitpid(child, 0)  # so that they do not print at once
+print(answer, flush=True)
 """
     assert run(folder, script).split() == ["2", "2"]
 
