@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -113,17 +113,17 @@ class _Labelled:
         def lift(node: Expr) -> Expr:
             if isinstance(node, ex.Call) and node.op in ex.AGGREGATES:
                 value = self._aggregate(node)
-            elif isinstance(node, ex.Attribute) and node not in inside_aggregates:
+            elif isinstance(node, ex.Attribute):
                 value = self._edge(node, last=False)
+            elif isinstance(node, ex.Call):
+                return replace(node, args=tuple(map(lift, node.args)))
             else:
                 return node
             name = f"leaf {len(leaves)}"
             leaves[name] = value
             return ex.Attribute(ex.CURRENT, name, node.span)
 
-        calls = [node for node in ex.walk(expr) if isinstance(node, ex.Call) and node.op in ex.AGGREGATES]
-        inside_aggregates = {node for call in calls for node in ex.attributes(call)}
-        lifted = ex.transform(expr, lift)
+        lifted = lift(expr)
         if isinstance(lifted, ex.Attribute):
             return leaves[lifted.name]
         try:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from ostinato.core.expressions import quote_name, to_text
+from ostinato.core.expressions import CURRENT, quote_name, to_text, variables
 from ostinato.core.reachability import reachable_states
 from ostinato.errors import DataError, LimitError
 from ostinato.patterns.sra.automaton import Automaton, SraRule
@@ -125,7 +125,13 @@ def _conflict(path: Path) -> str:
         if not is_satisfiable((test, True) for test in [*(before[other] for other in others), last]):
             needed = others
     steps = dict.fromkeys(_step(path.rules[index]) for index in needed)
-    return f"[{to_text(path.rules[-1].test)}] cannot hold after {_list_steps(steps)}"
+    written = path.rules[-1].test
+    if steps:
+        return f"[{to_text(written)}] cannot hold after {_list_steps(steps)}"
+    registers = [quote_name(name) for name in sorted(variables(written) - {CURRENT})]
+    shared = len(variables(last)) < len(variables(written))
+    why = f" while {_list_steps(registers)} hold the same event" if shared else ""
+    return f"[{to_text(written)}] cannot hold{why}"
 
 
 def _step(rule: SraRule) -> str:

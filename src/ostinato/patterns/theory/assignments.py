@@ -84,9 +84,24 @@ def _candidates(
 ) -> Iterator[Any]:
     """Values at, between and around what the attribute is compared with, also indirectly; NULL and NaN come last.
 
-    Values of the attribute's kind come first; the others are tried in case the kind was guessed wrong.
+    Values of the attribute's kind come first; the others are tried in case the kind was guessed wrong. What other events
+    have for the attribute settles its kind.
     """
-    kind = kinds.get(attribute.name)
+    others = (row.get(attribute.name) for variable, row in rows.items() if variable != attribute.variable)
+    settled = {kind for each in others if (kind := _column_kind(each)) is not None}
+    for each in _guesses(attribute, near, rows, kinds.get(attribute.name)):
+        if not settled or _column_kind(each) in (None, *settled):
+            yield each
+
+
+def _column_kind(value: Any) -> str | None:
+    """The kind of a column that has this value; None for NULL, which any may have."""
+    return "number" if isinstance(value, float) else constant_kind(value)
+
+
+def _guesses(
+    attribute: ex.Attribute, near: Mapping[ex.Attribute, list[ex.Call]], rows: Assignment, kind: str | None
+) -> Iterator[Any]:
     anchors = dict.fromkeys(_anchors(attribute, near, rows))
     spread = [*anchors, *_around(anchors)]
     fitting = [each for each in spread if kind in (None, constant_kind(each))]
@@ -94,7 +109,9 @@ def _candidates(
     if not fitting or kind == "boolean":
         yield from _FREE[kind]
     yield from (each for each in spread if kind not in (None, constant_kind(each)))
-    yield from (None, math.nan)
+    yield None
+    if kind in (None, "number"):
+        yield math.nan
 
 
 def _anchors(attribute: ex.Attribute, near: Mapping[ex.Attribute, list[ex.Call]], rows: Assignment) -> Iterator[Any]:
@@ -154,6 +171,7 @@ def _around(anchors: Iterable[Any]) -> Iterator[Any]:
 
 
 def _spread(spots: Sequence[Any], step: Any) -> Iterator[Any]:
-    with suppress(OverflowError):  # there is no time after the year 9999
-        yield from (spot for end in spots[-1:] for spot in (end + step, spots[0] - step))
+    for ends, way in ((spots[-1:], step), (spots[:1], -step)):
+        with suppress(OverflowError):  # there is no time after the year 9999
+            yield from (end + way for end in ends)
     yield from (low + (high - low) / 2 for low, high in pairwise(spots))

@@ -192,3 +192,18 @@ def test_what_arrow_cannot_do_is_an_error_that_says_so() -> None:
     table = pa.table({"type": ["A"], "v": pa.array([["a"]], pa.list_(pa.string_view()))})
     with pytest.raises(ost.DataError, match="cannot show v"):
         ost.cel("SELECT x.v WHERE A AS x").detect(table)
+
+
+@pytest.mark.parametrize(
+    ("item", "value"),
+    [
+        ("x.v + sum(x.v)", 6),
+        ("sum(x.v) - x.v", 0),
+        ("x.v + x.v * max(x.v + x.v)", 21),
+        ("count(x) + x.v", 4),
+        ("coalesce(x.w, min(x.v))", 3),
+    ],
+)
+def test_an_attribute_beside_an_aggregate_of_it(item: str, value: int) -> None:
+    query = ost.cel(f"SELECT {item} AS c WHERE A AS x")
+    assert query.detect([{"type": "A", "v": 3, "w": None}]).to_pylist() == [{"c": value}]

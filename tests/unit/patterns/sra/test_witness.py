@@ -62,6 +62,10 @@ def test_a_witness_is_accepted(text: str) -> None:
             "([x = 1] | [x = 2] -> r) . [x = 1 and x = r.x]",
             "[x = 1 AND x = r.x] cannot hold after [x = 2] -> r",
         ),
+        (
+            "true -> r, q . [b - r.a > b - q.a]",
+            "[b - r.a > b - q.a] cannot hold while q and r hold the same event",
+        ),
     ],
 )
 def test_why_nothing_is_accepted(text: str, reason: str) -> None:
@@ -173,6 +177,12 @@ def test_an_attribute_has_values_of_one_kind(text: str, kinds: dict[str, type]) 
     found = witness(automaton(text))
     assert found is not None and automaton(text).accepts(found)
     assert all(isinstance(value, kinds[name]) for row in found for name, value in row.items())
+
+
+@pytest.mark.parametrize("text", ["[a = 1] . [a = 'x']", "[type = 'A'] . [type != type]"])
+def test_no_column_has_values_of_two_kinds(text: str) -> None:
+    with pytest.raises(LimitError, match="no values were found"):
+        witness(automaton(text))
 
 
 def test_no_values_found() -> None:
