@@ -158,10 +158,11 @@ class Clock:
         assert self.step is not None
         return float(self.step if self.kind != "float" else Fraction(self.step, 10**9))
 
-    def tick(self, value: Any) -> int:
+    def tick(self, value: Any, *, up: bool = False) -> int:
         """The tick of a time that a user gives: a datetime, date, number, or numpy, pandas or Arrow scalar.
 
-        A time between two ticks counts as the earlier one: an event at 13.7 may have been recorded as 13.
+        A time between two ticks counts as the earlier one: an event at noon may have been recorded with its date. With
+        `up`, a number between two ticks counts as the later one: once it is reached, the earlier one has passed.
         """
         number = value.as_py() if isinstance(value, pa.Scalar) else value
         if isinstance(number, np.number):
@@ -175,7 +176,8 @@ class Clock:
             return int(to_ordered_ints(np.array([float(number)]))[0])
         if number in (math.inf, -math.inf):
             return MAX_TICK if number > 0 else MIN_TICK
-        return clamp(exact_fraction(number) * 10 ** (self.type.scale if kind == "decimal" else 0) // 1)
+        exact = exact_fraction(number) * 10 ** (self.type.scale if kind == "decimal" else 0)
+        return clamp(math.ceil(exact) if up else math.floor(exact))
 
     def _moment_tick(self, value: Any) -> int:
         if hasattr(value, "to_datetime64"):

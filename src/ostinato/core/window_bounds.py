@@ -37,13 +37,16 @@ def lower_bounds(clock: Clock, ticks: Int64, amount: float) -> Int64:
     return bounds
 
 
-def upper_bound(clock: Clock, tick: int, amount: float) -> int:
-    """About the last tick whose window of this size reaches back to `tick`."""
-    if clock.kind == "float":
-        last = from_ordered_ints(np.array([tick])) + float(amount) / (1 if clock.attribute else SECOND)
-        return int(to_ordered_ints(last)[0])
-    assert clock.step is not None
-    return clamp(tick + int(exact_fraction(amount) // clock.step))
+def first_beyond(clock: Clock, tick: int, amount: float) -> int:
+    """The first tick whose window of this size no longer reaches back to `tick`; among floats about the first."""
+    if clock.kind != "float":
+        assert clock.step is not None
+        return clamp(tick + int(exact_fraction(amount) // clock.step) + 1)
+    last = from_ordered_ints(np.array([tick])) + float(amount) / (1 if clock.attribute else SECOND)
+    beyond, step = int(to_ordered_ints(last)[0]), 1
+    while beyond < MAX_TICK and lower_bounds(clock, np.array([beyond]), amount)[0] <= tick:
+        beyond, step = clamp(beyond + step), 2 * step
+    return beyond
 
 
 def _float_bounds(clock: Clock, ticks: Int64, amount: float) -> Int64:

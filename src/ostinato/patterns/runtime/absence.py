@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ostinato.core.arrays import Int64
 from ostinato.patterns.runtime.matches import Matches
-from ostinato.patterns.runtime.strategies import select_matches
+from ostinato.patterns.runtime.strategies import parts_of, select_matches
 from ostinato.patterns.syntax.nodes import Strategy
 
 Bool = npt.NDArray[np.bool_]
@@ -68,18 +68,40 @@ class WaitingMatches:
 
     def until(self, low: int) -> Matches:
         """Matches that are certain now that the lower bound has reached `low`, in order of their windows' ends."""
-        due = self.starts < low
+        due: Bool = self.starts < low
+        chosen, gone = due, due
         if self.strategy in ("NXT", "LAST", "MAX"):
-            # A strategy chooses among the survivors of a group, so it must wait for the group's last window.
-            open_groups = np.unique(self.groups[~due])
-            due &= ~np.isin(self.groups, open_groups)
-        order = np.flatnonzero(due)
-        order = order[np.argsort(self.starts[order], kind="stable")]
-        if self.strategy in ("NXT", "LAST", "MAX"):
-            order = select_matches(self.strategy, order, self.groups, self.matches.offsets, self.places)
-        ready = self.matches.pick(order)
-        self._keep(~due)
+            chosen, gone = self._choose(due)
+        order = np.flatnonzero(chosen)
+        ready = self.matches.pick(order[np.argsort(self.starts[order], kind="stable")])
+        self._keep(~gone)
         return ready
+
+    def _choose(self, due: Bool) -> tuple[Bool, Bool]:
+        """Which matches the strategy chooses for good, and which are out of the question from now on.
+
+        It chooses among all that still wait: a match that is due must wait for a better one to be cancelled, but none
+        for a worse one. Once a match is chosen, those that it beats need not wait for their windows.
+        """
+        rivals = np.flatnonzero(np.isin(self.groups, self.groups[due]))
+        best = np.zeros(len(due), bool)
+        best[select_matches(self.strategy, rivals, self.groups, self.matches.offsets, self.places)] = True
+        chosen: Bool = best & due
+        gone: Bool = np.isin(self.groups, self.groups[chosen])
+        if self.strategy == "MAX":  # which may choose several of a group
+            beaten = np.flatnonzero(gone & ~best)
+            gone = chosen.copy()
+            gone[parts_of(np.flatnonzero(chosen), beaten, self.groups, self.matches.offsets, self.places)] = True
+        return chosen, gone
+
+    def next_start(self) -> int | None:
+        """The tick that the lower bound must pass before some match is certain; None when nothing waits."""
+        if not len(self.matches):
+            return None
+        everything = np.arange(len(self.matches))
+        if self.strategy in ("NXT", "LAST", "MAX"):
+            everything = select_matches(self.strategy, everything, self.groups, self.matches.offsets, self.places)
+        return int(self.starts[everything].min())
 
     def renumber(self, kept: Int64) -> None:
         """Keys have new numbers: `kept` are the old ones, in order."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ostinato.core.events import time_order, to_arrow
 from ostinato.core.reorder import ReleasedRows
-from ostinato.core.window_bounds import lower_bounds, upper_bound
+from ostinato.core.window_bounds import first_beyond, lower_bounds
 from ostinato.errors import DataError, LimitError, Message, Option, OstinatoError
 from ostinato.patterns.runtime.snapshot import load, save
 from ostinato.patterns.runtime.state import INCOMPLETE, EngineState
@@ -92,29 +92,34 @@ class Engine(EngineState):
                 "the stream has no time column, so its time cannot advance",
                 fix=Message("name it with ", Option("time")),
             )
-        tick = stream.clock.tick(to)
+        tick = stream.clock.tick(to, up=True)
         table = self._collect(self._read(self.reorder.advance(tick)))
         window = self.compiled.query.window
         if window is None or window.kind != "time" or stream.ruler is None:
             return table
         self.low = max(self.low, int(lower_bounds(stream.ruler, np.array([tick]), window.amount)[0]))
-        return table if self.waiting is None else pa.concat_tables([table, self._answer(self.waiting.until(self.low))])
+        if self.waiting is not None:
+            table = pa.concat_tables([table, self._answer(self.waiting.until(self.low))])
+        if self.newest < self.low and len(self.history.kept_positions):
+            self._close_history(prune=True)
+        return table
 
     def due(self) -> Any:
-        """The time that must pass before `advance` has something to do; None when nothing waits."""
-        stream, window = self.stream, self.compiled.query.window
-        if stream.clock is None:
+        """The next time at which `advance` has something to do; None when nothing waits."""
+        stream, window = self._stream, self.compiled.query.window
+        if stream is None or stream.clock is None:
             return None
         ticks: list[int] = []
         if len(self.reorder.positions):
-            ticks.append(int(stream.clock.ticks(self.reorder.rows[stream.clock.column]).min()))
+            first = int(stream.clock.ticks(self.reorder.rows[stream.clock.column]).min())
+            ticks.append(first + bool(stream.binding.order_by))  # which puts those of one time in order
         if window is not None and window.kind == "time" and stream.ruler is not None:
-            window_starts: list[int] = []
-            if self.waiting is not None and len(self.waiting.starts):
-                window_starts.append(int(self.waiting.starts.min()))
-            if len(self.history.kept_positions):
-                window_starts.append(self.reorder.watermark)  # what was read so far can be forgotten one window later
-            ticks += [upper_bound(stream.ruler, tick, window.amount) for tick in window_starts]
+            starts: list[int] = []
+            if self.waiting is not None and (decisive := self.waiting.next_start()) is not None:
+                starts.append(decisive)
+            if len(self.history.kept_positions) and self.newest >= self.low:
+                starts.append(self.newest)  # what was read so far can be forgotten one window later
+            ticks += [first_beyond(stream.ruler, tick, window.amount) for tick in starts]
         return stream.clock.values(np.array([min(ticks)]))[0].as_py() if ticks else None
 
     def flush(self) -> pa.Table:

@@ -22,7 +22,7 @@ E = TypeVar("E", bound=EngineState)
 
 # Engines of one query are restored many times where its keys are spread over tasks.
 _compiled = lru_cache(maxsize=64)(compile_text)
-_COUNTERS = ("events", "read", "matches", "late", "low")
+_COUNTERS = ("events", "read", "matches", "late", "low", "newest")
 _WAITING_ARRAYS = ("starts", "groups", "places")
 _MATCH_ARRAYS = ("positions", "symbols", "offsets", "keys", "origins")
 
@@ -74,7 +74,7 @@ def load(data: bytes, kind: type[E]) -> E:
         engine.bind(tables["schema"], minterms=meta["minterms"])
         _fill(engine, meta, arrays, tables)
     for name in _COUNTERS:
-        setattr(engine, name, meta[name])
+        setattr(engine, name, meta.get(name, getattr(engine, name)))
     engine.stopped = meta["stopped"]
     return engine
 

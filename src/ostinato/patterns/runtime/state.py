@@ -64,6 +64,7 @@ class EngineState:
         self.late_rows: list[pa.Table] = []
         self.stopped = ""  # why nothing more can be read
         self.low = np.iinfo(np.int64).min  # no further event has a window that reaches back before this tick
+        self.newest = np.iinfo(np.int64).min  # the tick of the last event read
         self._stream: BoundQuery | None = None
 
     @property
@@ -169,7 +170,7 @@ class EngineState:
             self.distinct.seen.clear()  # a complex event can only be found again by the same last event
         self.read += len(rows)
         if len(events.lows):
-            self.low = int(events.lows[-1])
+            self.low, self.newest = int(events.lows[-1]), int(events.ticks[-1])
         if more:
             self._close_history()
         self.stopped = stopped

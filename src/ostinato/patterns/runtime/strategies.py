@@ -28,6 +28,23 @@ def select_matches(strategy: Strategy, numbers: Int64, groups: Int64, offsets: I
     return np.array([number for number in numbers.tolist() if number in chosen], np.int64)
 
 
+def parts_of(wholes: Int64, numbers: Int64, groups: Int64, offsets: Int64, places: Int64) -> Int64:
+    """The matches among `numbers` whose events are some, but not all, of those of a whole of their group."""
+    larger: dict[int, list[frozenset[int]]] = {}
+    for whole in wholes.tolist():
+        larger.setdefault(int(groups[whole]), []).append(_events_of(whole, offsets, places))
+    found = [
+        number
+        for number in numbers.tolist()
+        if any(_events_of(number, offsets, places) < whole for whole in larger.get(int(groups[number]), ()))
+    ]
+    return np.array(found, np.int64)
+
+
+def _events_of(number: int, offsets: Int64, places: Int64) -> frozenset[int]:
+    return frozenset(places[offsets[number] : offsets[number + 1]].tolist())
+
+
 def _next(events: list[Places]) -> list[Places]:
     """≤next looks at the first place where two differ: the earlier event wins, and any event over none."""
     return [min(events, key=lambda event: (*event, math.inf))]

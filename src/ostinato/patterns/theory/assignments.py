@@ -84,8 +84,8 @@ def _candidates(
 ) -> Iterator[Any]:
     """Values at, between and around what the attribute is compared with, also indirectly; NULL and NaN come last.
 
-    Values of the attribute's kind come first; the others are tried in case the kind was guessed wrong. What other events
-    have for the attribute settles its kind.
+    Values of the kind that the tests ask for come first; the others are tried in case it was guessed wrong. What other
+    events have for the attribute settles its kind.
     """
     others = (row.get(attribute.name) for variable, row in rows.items() if variable != attribute.variable)
     settled = {kind for each in others if (kind := _column_kind(each)) is not None}

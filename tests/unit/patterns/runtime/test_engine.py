@@ -394,3 +394,81 @@ def test_events_can_wait_for_time_to_be_told() -> None:
     assert positions(engine.push(rows("B", 8))) == [] and engine.stats().late == 1
     engine.push(rows("B", 20))
     assert positions(engine.flush()) == [(1, 3)]
+
+
+def test_a_strategy_waits_only_for_better_matches() -> None:
+    engine = ost.cel("SELECT NXT * WHERE A+ ; NOT B WITHIN 5 seconds").engine()
+    engine.push(rows("A.A"))
+    assert positions(engine.advance(to=6)) == [(0,), (0, 1)]
+    assert positions(engine.flush()) == []
+
+
+def test_the_last_match_is_certain_before_an_earlier_one() -> None:
+    """LAST prefers {1, 2} to {0, 2}, whose window ends first."""
+    engine = ost.cel("SELECT LAST * WHERE (A ; C) ; NOT B WITHIN 5 seconds").engine()
+    engine.push(rows("A.AC"))
+    assert engine.due() == 8
+    assert positions(engine.advance(to=7)) == []
+    assert positions(engine.advance(to=8)) == [(1, 2)]
+    engine = ost.cel("SELECT LAST * WHERE (A ; C) ; NOT B WITHIN 5 seconds").engine()
+    engine.push(rows("A.AC"))
+    assert positions(engine.push(rows("B", 6))) == [(0, 2)]
+    assert engine.due() is not None  # to forget the events
+
+
+@pytest.mark.parametrize("strategy", ["ALL", "NXT", "LAST", "MAX"])
+@pytest.mark.parametrize("seed", range(6))
+def test_absence_event_by_event_and_by_its_own_timer(strategy: str, seed: int) -> None:
+    stream = rows("".join(np.random.default_rng(seed).choice(list("AAABC.."), 14)))
+    query = ost.cel(f"SELECT {strategy} * WHERE (A+ ; C) ; NOT B WITHIN 4 seconds")
+    wanted = sorted(positions(query.detect(stream)))
+    live, timed, found, rung = query.engine(), query.engine(), [], []
+    for event in stream:
+        found += positions(live.push([event]))
+        found += positions(live.advance(to=event["ts"] + 0.5))
+        rung += positions(timed.push([event]))
+    assert sorted(found + positions(live.flush())) == wanted
+    for _ in range(20):
+        if (due := timed.due()) is None:
+            break
+        rung += positions(timed.advance(to=due))
+    assert timed.due() is None
+    assert sorted(rung) == wanted
+
+
+def test_nothing_is_due_before_the_first_event() -> None:
+    assert ost.cel("A ; NOT B WITHIN 4 seconds").engine().due() is None
+
+
+@pytest.mark.parametrize(
+    ("times", "due"),
+    [
+        (pa.array([0, 2]), 6),
+        (pa.array([0.0, 2.0]), None),
+        (pa.array([1.7e9, 1.7e9 + 2]), None),
+        (pa.array([0, 2], pa.timestamp("s")), datetime(1970, 1, 1, 0, 0, 6)),
+        (pa.array([0, 2], pa.timestamp("ns")), None),
+    ],
+)
+def test_when_it_is_due_there_is_something_to_do(times: pa.Array, due: Any) -> None:
+    engine = ost.cel("A ; NOT B WITHIN 5 seconds").engine()
+    engine.push(pa.table({"type": ["A", "A"], "ts": times}))
+    assert due is None or engine.due() == due
+    assert [len(engine.advance(to=pa.scalar(engine.due(), times.type))) for _ in range(2)] == [1, 1]
+
+
+def test_a_number_between_two_whole_times_has_passed_the_earlier_one() -> None:
+    engine = ost.cel("A ; NOT B WITHIN 5 seconds").engine()
+    engine.push(rows("A"))
+    assert positions(engine.advance(to=5)) == []
+    assert positions(engine.advance(to=5.5)) == [(0,)]
+    assert engine.due() is None
+
+
+def test_events_that_wait_for_others_are_due() -> None:
+    for order_by, due in [((), 3), (("type",), 4)]:
+        engine = ost.cel("A").engine(lateness=10, order_by=order_by)
+        engine.push(rows("A", 3))
+        assert engine.due() == due
+        assert len(engine.advance(to=due)) == 1
+        assert engine.due() is None
