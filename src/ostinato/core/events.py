@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -147,6 +148,8 @@ class StreamColumns:
                 fix=Message("name another column with ", Option("type")),
             )
         named = sorted(set(relations))
+        if type is not None:
+            _check_types(schema, type, named)
         if type is None and len(named) > 1:
             hint = did_you_mean(DEFAULT_TYPE, schema.names)
             raise DataError(
@@ -156,6 +159,23 @@ class StreamColumns:
         return cls(time, type, tuple(order_by), named[0] if type is None and named else None)
 
 
+def _check_types(schema: pa.Schema, column: str, named: Sequence[str]) -> None:
+    """Types that are numbers are found by their text, so one that is no number can never come."""
+    kind = schema.field(column).type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    shape = _NUMBERS if pa.types.is_floating(kind) else _WHOLE_NUMBERS if pa.types.is_integer(kind) else None
+    if shape is None or not (strange := [name for name in named if not shape.fullmatch(name)]):
+        return
+    raise DataError(
+        f"no event is of type {strange[0]}: the types are the numbers of `{column}`, which is {kind}",
+        fix=Message("write a number as a name in backticks (`3` AS x), or name another column with ", Option("type")),
+        option="type",
+    )
+
+
+_WHOLE_NUMBERS = re.compile(r"-?\d+")
+_NUMBERS = re.compile(r"-?(\d+(\.\d+)?(e[+-]?\d+)?|inf)|nan")
 _KINDS = (
     ("boolean", pa.types.is_boolean),
     ("number", lambda kind: pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)),

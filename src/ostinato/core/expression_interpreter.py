@@ -9,7 +9,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
@@ -95,9 +95,17 @@ def _compare(relation: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]
             return relation(*((left, written_decimal(right)) if math.isfinite(right) else (float(left), right)))
         if isinstance(left, float) and isinstance(right, Decimal):
             return relation(*((written_decimal(left), right) if math.isfinite(left) else (left, float(right))))
+        if isinstance(left, time) and isinstance(right, timedelta):
+            return relation(_since_midnight(left), right)
+        if isinstance(left, timedelta) and isinstance(right, time):
+            return relation(left, _since_midnight(right))
         return relation(left, right)
 
     return compare
+
+
+def _since_midnight(of_day: time) -> timedelta:
+    return datetime.combine(date.min, of_day) - datetime.combine(date.min, time())
 
 
 def written_decimal(number: float) -> Decimal:

@@ -118,3 +118,15 @@ def test_a_window_of_no_time_is_one_instant(scale: Any) -> None:
 def test_what_is_no_text_is_no_query() -> None:
     with pytest.raises(ost.QueryError, match="not text"):
         ost.cel("A AS x FILTER x.v = '\ud800'")
+
+
+def test_types_that_are_numbers_are_found_by_their_text() -> None:
+    whole = [{"type": number} for number in (1, -2, 1)]
+    assert ost.cel("`1` ; `1`").detect(whole)["positions"].to_pylist() == [[0, 2]]
+    assert ost.cel("`-2`").count(whole) == 1
+    assert ost.cel("ANY").count(whole) == 3
+    assert ost.cel("`1.5`").count([{"type": 1.5}]) == 1
+    for rows in (whole, [{"type": 0.5}]):
+        with pytest.raises(ost.DataError, match=r"no event is of type A: the types are the numbers of `type`") as error:
+            ost.cel("`1` ; A").detect(rows)
+        assert error.value.fix is not None and "`3` AS x" in error.value.fix

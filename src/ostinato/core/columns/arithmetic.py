@@ -267,7 +267,15 @@ def compare(op: str, left: Value, right: Value) -> Value:
         return _compare_exactly(op, left, Fraction(right.as_py()))
     if is_number(left) or is_number(right):
         return promote(COMPARE[op], left, _exact_literal(right, left))
-    return COMPARE[op](left, right)
+    return COMPARE[op](_since_midnight(left, right), _since_midnight(right, left))
+
+
+def _since_midnight(value: Value, other: Value) -> Value:
+    """A time of day beside a duration counts from midnight."""
+    if not pa.types.is_time(value.type) or not pa.types.is_duration(other.type):
+        return value
+    ticks = value.cast(pa.int32() if value.type.bit_width == 32 else pa.int64()).cast(pa.int64())
+    return ticks.cast(pa.duration(value.type.unit))
 
 
 def _is_finite(number: pa.Scalar) -> bool:

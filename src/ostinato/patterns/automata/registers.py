@@ -80,6 +80,22 @@ class Registers:
                 needed[t.source] = wanted
         return tuple(needed)
 
+    @cached_property
+    def compared(self) -> tuple[frozenset[int], ...]:
+        """Terms that are compared with each other, also through others; only those that tests do nothing else with."""
+        groups = [{number} for number in range(len(self._terms))]
+        used: set[int] = set()
+        barred = (own for bars in self.barred.values() for _, own in bars)
+        for node in (node for trees in (*self.tests.values(), *barred) for tree in trees for node in _walk(tree)):
+            numbers = [arg.number for arg in node.args if isinstance(arg, EventTerm)]
+            if node.op not in ex.COMPARISONS or len(numbers) < 2:
+                used |= set(numbers)
+                continue
+            whole = groups[numbers[0]] | groups[numbers[1]]
+            for number in whole:
+                groups[number] = whole
+        return tuple({frozenset(group) for group in groups if not group & used})
+
     def index(self, state: int, usable: Callable[[Equality], bool] = lambda _: True) -> tuple[Cell, ...]:
         """The cells that every test of the state compares with the current event for equality."""
         shared: set[Cell] | None = None
@@ -148,6 +164,13 @@ def as_equality(tree: Tree) -> Equality | None:
 
 def _owned_by(register: str, node: Expr) -> Expr:
     return replace(node, variable=register.partition("#")[0]) if isinstance(node, ex.Attribute) else node
+
+
+def _walk(tree: Tree) -> Iterator[Apply]:
+    if isinstance(tree, Apply):
+        yield tree
+        for arg in tree.args:
+            yield from _walk(arg)
 
 
 def find_cells(tree: Tree) -> Iterator[Cell]:

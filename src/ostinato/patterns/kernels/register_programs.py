@@ -37,6 +37,7 @@ from ostinato.patterns.kernels.register_tests import keep_passing, order, order_
 
 TABLES = struct_type(RunTables)
 _NULL, _WHOLE, _FLOAT = range(3)
+_LEAST = -(2**63)  # the one number whose negation does not fit
 
 
 @subroutine(float64(TABLES, int64))
@@ -54,7 +55,8 @@ def _apply_operator(tables: RunTables, op: int, top: int) -> None:
         if right == 0:
             kinds[top] = _NULL
         elif op == REMAINDER and exact:
-            size = abs(whole[top]) % abs(whole[top + 1])
+            # As an unsigned number the size of -2⁶³ is right, too.
+            size = np.int64(np.uint64(abs(whole[top])) % np.uint64(abs(whole[top + 1])))
             whole[top] = -size if whole[top] < 0 else size
         else:
             kinds[top] = _FLOAT
@@ -77,7 +79,9 @@ def _apply_function(tables: RunTables, op: int, top: int) -> None:
         floats[top] = np.sqrt(_as_float(tables, top))
         kinds[top] = _FLOAT
     elif kinds[top] == _WHOLE:
-        if op == NEGATE:
+        if whole[top] == _LEAST and op <= ABSOLUTE:
+            kinds[top], floats[top] = _FLOAT, -np.float64(_LEAST)
+        elif op == NEGATE:
             whole[top] = -whole[top]
         elif op == ABSOLUTE:
             whole[top] = abs(whole[top])

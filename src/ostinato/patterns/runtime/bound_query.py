@@ -39,7 +39,7 @@ class BoundQuery:
         self.clock = Clock.of(schema, binding.time) if binding.time is not None else None
         self.encoder = PredicateEncoder(compiled.conditions, relation=binding.relation, minterms=minterms)
         registers = compiled.registers
-        self.terms = TermEncoder(registers.terms, schema) if registers is not None else None
+        self.terms = TermEncoder(registers.terms, schema, registers.compared) if registers is not None else None
         self.keys = KeyTable() if self.key_columns else None
         self.ties = EqualityPartitions() if compiled.tied_by is not None else None
         self.last_tick = LastPerKey(protocol.FOREVER)  # along WITHIN … ON

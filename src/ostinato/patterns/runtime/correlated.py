@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from ostinato.core.arrays import Bools, Int32, Int64
 from ostinato.core.jit.array_struct import ArrayStruct
@@ -79,6 +80,7 @@ class Correlated(Matcher):
 
     def show(self, events: Events, mode: int) -> None:
         super().show(events, mode)
+        self._follow_kinds()
         terms, present = np.ascontiguousarray(events.terms), np.ascontiguousarray(events.present)
         texts = self.terms.texts
         self.state.tables.update(terms=terms, present=present, text_ends=texts.ends, texts=texts.store)
@@ -110,6 +112,19 @@ class Correlated(Matcher):
         if 2 * cursor[protocol.RUNS] + needed > state.tables.runs.shape[1]:
             self._grow_runs()
             rehash(state)
+
+    def _follow_kinds(self) -> None:
+        """Terms may have been widened: what runs hold of them is, too."""
+        before, kinds = self.transitions.kinds, self.terms.kinds
+        if before == kinds:
+            return
+        for at, (_, term) in enumerate(self.transitions.registers.cells):
+            if before[term] != kinds[term]:
+                cells, null = self.used[layout.CELLS + at], (self.used[layout.NULLS] >> at) & 1
+                cells[:] = np.where(null, 0, self.terms.encode_wide(pa.array(cells)))
+        self.transitions = self.transitions.over(kinds)
+        self.state.tables.update(**self.transitions.arrays())
+        rehash(self.state)
 
     def migrate_terms(self, terms: TermEncoder | None) -> None:
         assert terms is not None
@@ -192,10 +207,12 @@ class Correlated(Matcher):
 
     def save(self) -> tuple[Meta, Arrays]:
         meta, arrays = super().save()
-        return meta, arrays | {"runs": self.used}
+        return meta | {"wide": sorted(self.terms.wide)}, arrays | {"runs": self.used}
 
     def load(self, meta: Meta, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         self.terms.set_texts(arrays["text_ends"], arrays["texts"])
+        self.terms.widen(meta.get("wide", ()))
+        self._follow_kinds()
         for name in ("cursor", *self.KEYED):
             self.set_array(name, arrays[name])
         self.load_nodes(arrays["nodes"])

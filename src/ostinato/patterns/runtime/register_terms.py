@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,14 +22,20 @@ _EXACT = 2**53  # up to here a float64 holds every whole number
 
 
 class TermEncoder:
-    """Expressions over one event each, bound to the columns of a stream. Texts get ids, which all terms share."""
+    """Expressions over one event each, bound to the columns of a stream. Texts get ids, which all terms share.
 
-    def __init__(self, exprs: Sequence[Expr], schema: pa.Schema) -> None:
-        self._exprs = exprs
+    `compared` are sets of terms that are only compared with each other. Where one of them leaves 64-bit integers, all
+    of its set are *widened*: they become texts that are ordered as the numbers are.
+    """
+
+    def __init__(self, exprs: Sequence[Expr], schema: pa.Schema, compared: Iterable[frozenset[int]] = ()) -> None:
+        self._exprs, self._compared = exprs, tuple(compared)
         self._program = ColumnProgram(exprs)
         self.texts = ByteStringInterner()
         types = [value.type for value in self._values(schema.empty_table())]
         self.kinds: list[Kind] = [_kind(kind) for kind in types]
+        self._integers = frozenset(at for at, kind in enumerate(types) if pa.types.is_integer(kind))
+        self.wide: frozenset[int] = frozenset()
         units = [kind.unit for kind in types if hasattr(kind, "unit")]
         # One unit for all times, so that their ticks can be compared.
         self._unit = "ns" if "ns" in units else "us"
@@ -39,9 +45,25 @@ class TermEncoder:
 
     def over(self, schema: pa.Schema) -> TermEncoder:
         """The same terms over columns of other types, with the same ids of texts."""
-        terms = TermEncoder(self._exprs, schema)
+        terms = TermEncoder(self._exprs, schema, self._compared)
         terms.texts = self.texts
+        terms.widen(self.wide)
         return terms
+
+    def widen(self, terms: Iterable[int]) -> None:
+        """Let these whole numbers be of any size from now on."""
+        self.wide |= frozenset(terms)
+        self.kinds = ["text" if at in self.wide else kind for at, kind in enumerate(self.kinds)]
+
+    def encode_wide(self, numbers: pa.Array) -> Int64:
+        """Whole numbers of any size as ids of texts in the same order; anything may stand at a NULL."""
+        wide = numbers.fill_null(0).cast(pa.decimal256(76, 0))
+        # Big-endian, and the sign bit turned round: then bytes are ordered as numbers.
+        data = np.frombuffer(wide.buffers()[1], np.uint8).reshape(-1, 32)[wide.offset : wide.offset + len(wide), ::-1]
+        data = np.ascontiguousarray(data)
+        data[:, 0] ^= 0x80
+        ends = np.arange(0, 32 * (len(wide) + 1), 32, dtype=np.int64)
+        return self.texts.encode(ends, data.ravel(), NO_MASK).astype(np.int64)
 
     def encode(self, rows: pa.Table, order: Int64 | None) -> tuple[Int64, Bools]:
         """A row of values per term, and where there is one; in stream order."""
@@ -52,10 +74,13 @@ class TermEncoder:
                 found = pa.array([found.as_py()], found.type)
             if pa.types.is_null(found.type):
                 continue
+            if at in self._integers and not pa.types.is_integer(found.type) and not self._has_room(at, found):
+                return self.encode(rows, order)
             mask = validity(found)
             known = mask.view(np.bool_) if mask.size else np.ones(len(found), np.bool_)
             try:
-                whole = np.where(known, self._whole(found, kind, expr), 0)
+                encoded = self.encode_wide(found) if at in self.wide else self._whole(found, kind, expr)
+                whole = np.where(known, encoded, 0)
             except pa.ArrowInvalid as error:
                 raise DataError(
                     f"`{to_text(expr)}` cannot be compared between events: {error}",
@@ -89,12 +114,20 @@ class TermEncoder:
             found = found.cast(pa.duration(self._unit))
         elif pa.types.is_time(found.type):
             found = found.cast(pa.time64(self._unit))
-        elif not pa.types.is_integer(found.type):
-            raise DataError(
-                f"`{to_text(expr)}` does not fit 64-bit integers, and is compared between events",
-                fix="cast its columns to float64",
-            )
         return raw_values(found).astype(np.int64)
+
+    def _has_room(self, term: int, found: pa.Array) -> bool:
+        """For values beyond 64-bit integers: whether there was; from now on there is."""
+        group = next((group for group in self._compared if term in group), frozenset())
+        if not group or not group <= self._integers or not pa.types.is_decimal(found.type):
+            raise DataError(
+                f"`{to_text(self._exprs[term])}` leaves 64-bit integers, and events are more than compared by it",
+                fix="cast its columns to float64, or compare it with other whole numbers and nothing else",
+            )
+        if term in self.wide:
+            return True
+        self.widen(group)
+        return False
 
     def _floats(self, found: pa.Array, expr: Expr) -> npt.NDArray[np.float64]:
         scale = found.type.scale if pa.types.is_decimal(found.type) else None

@@ -162,11 +162,56 @@ def test_decimals_that_no_float_can_hold_are_refused() -> None:
     assert found(f"{PAIR} x.m = y.m", rows) == [(0, 1)]  # split by m, where nothing has to be compared
 
 
-def test_whole_numbers_beyond_64_bits_are_refused() -> None:
-    rows = pa.table({"u": pa.array([2**63 + 5, 5], pa.uint64()), "i": pa.array([2**40, 2**40])})
-    for condition in ("x.u > y.u", "x.u > y.i", "x.i * x.i <= y.i * y.i"):
+HASHES = [2**63 + 5, 5, 2**63 + 4, None, 2**64 - 1, 2**63 + 5, 0, 5]
+LARGE = [2**63 - 1, 5, -(2**63), None, 2**63 - 2, 2**40, 5, -1]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        *(f"x.u {op} y.u AND x.k <= y.k" for op in OPERATORS),
+        *(f"x.u {op} y.i" for op in OPERATORS),
+        "x.i + 1 <= y.i",
+        "x.i + 1 > y.u - 1",
+        "x.i * x.i <= y.i * y.i",
+        "x.i = y.u OR NOT x.u < y.i",
+        "-x.i = y.i",
+    ],
+)
+def test_whole_numbers_beyond_64_bits(condition: str) -> None:
+    """Also where the first batches have none of them, and in a loop, whose runs hold some when the first one comes."""
+    wide = {"u": pa.array(HASHES[::-1], pa.uint64()), "i": pa.array(LARGE[::-1])}
+    small = {"u": pa.array([3, None, 9, 5], pa.uint64()), "i": pa.array([7, 3, None, 9])}
+    keys = {"k": [0] * 12}
+    rows = pa.table({name: pa.concat_arrays([small[name], wide[name]]) for name in wide} | keys)
+    agrees(PAIR + condition, rows)
+    agrees(f"(ANY AS x ; ANY AS x+ ; ANY AS y) FILTER {condition} WITHIN 4 EVENTS", rows)
+
+
+def test_arithmetic_with_whole_numbers_beyond_64_bits_is_refused() -> None:
+    rows = pa.table({"u": pa.array([2**63 + 5, 5], pa.uint64()), "f": [1.5, 2.5]})
+    for condition in ("x.u - y.u > 3", "x.u > y.f"):
         with pytest.raises(ost.DataError, match="64-bit"):
             found(PAIR + condition, rows)
+
+
+@pytest.mark.parametrize("right", [-3, 10, 7, -(2**63), 2**63 - 1])
+def test_remainders_of_the_least_number(right: int) -> None:
+    rows = pa.table({"a": [-(2**63), right, -(2**63)]})
+    for condition in ("x.a % y.a < 0", "x.a % y.a = 0", "x.a % y.a = -8", "-x.a > y.a", "abs(x.a - y.a) >= 1"):
+        agrees(PAIR + condition, rows)
+
+
+def test_a_duration_and_a_time_of_day() -> None:
+    """Which counts from midnight, whether one event has both or not."""
+    days = [time(0, 0, 1), time(1), None, time(23, 59)]
+    spans = [timedelta(seconds=1), timedelta(hours=2), timedelta(0), timedelta(days=1)]
+    for kind in (pa.time32("s"), pa.time64("us")):
+        rows = pa.table({"d": pa.array(days, kind), "s": pa.array(spans)})
+        for op in OPERATORS:
+            agrees(f"{PAIR} x.d {op} y.s", rows)
+            agrees(f"ANY AS x FILTER x.d {op} x.s", rows)
+            agrees(f"ANY AS x FILTER x.s {op} x.d", rows)
 
 
 def test_times_of_day_of_different_units() -> None:
