@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.core.clock import Clock
+from ostinato.core.types import StructKind
 from ostinato.errors import ANY, DataError, Message, Option, did_you_mean
 
 DEFAULT_TIME, DEFAULT_TYPE = "ts", "type"
@@ -196,13 +197,15 @@ _KINDS = (
 
 def column_kinds(schema: pa.Schema) -> dict[str, str]:
     """What each column holds, as far as queries tell them apart: "number", "string", "boolean", "timestamp", "date",
-    "duration", "binary", "nested" or "null"."""
+    "duration", "binary", "nested" (structs with the kinds of their fields) or "null"."""
     return {field.name: _kind(field.type) for field in schema}
 
 
 def _kind(kind: pa.DataType) -> str:
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         return _kind(kind.value_type)
+    if pa.types.is_struct(kind):
+        return StructKind({field.name: _kind(field.type) for field in kind})
     return next((name for name, test in _KINDS if test(kind)), "binary")
 
 

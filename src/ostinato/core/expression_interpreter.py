@@ -13,7 +13,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from ostinato.core.expressions import CURRENT, Attribute, Expr, Literal, Variable, to_text, variables
+from ostinato.core.expressions import CURRENT, FIELD, Attribute, Duration, Expr, Literal, Variable, to_text, variables
+from ostinato.core.regex import matches_regex
 from ostinato.errors import DataError
 
 Row = Mapping[str, Any]
@@ -78,7 +79,7 @@ _KNOW_NULL: dict[str, Callable[[Sequence[Any]], Any]] = {
     "in": _in,
     "is_null": lambda args: args[0] is None,
     "is_true": lambda args: args[0] is True,
-    "coalesce": lambda args: next((arg for arg in args if arg is not None), None),
+    "coalesce": lambda args: next((arg for arg in in_one_unit(args) if arg is not None), None),
 }
 
 
@@ -89,6 +90,7 @@ def _compare(relation: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]
     """Python compares numbers by value and NaN as IEEE says; times and decimals beside floats need help."""
 
     def compare(left: Any, right: Any) -> bool:
+        left, right = in_one_unit((left, right))
         if isinstance(left, date) and isinstance(right, date):
             return relation(to_instant(left), to_instant(right))
         if isinstance(left, Decimal) and isinstance(right, float):
@@ -115,9 +117,40 @@ def written_decimal(number: float) -> Decimal:
 
 def to_instant(moment: date) -> datetime:
     """A date is its midnight; a time without a zone is in UTC."""
-    if not isinstance(moment, datetime):
-        moment = datetime.combine(moment, time())
+    moment = _plain_instant(moment)
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+
+
+def in_one_unit(values: Sequence[Any]) -> list[Any]:
+    """Durations as Python has them; beside a number, which counts seconds, as their seconds."""
+    if not any(isinstance(value, Duration) for value in values):
+        return list(values)
+    seconds = any(isinstance(value, int | float | Decimal) and not isinstance(value, bool) for value in values)
+    return [
+        (value.seconds if seconds else timedelta(microseconds=1) * value.nanoseconds / 1000)
+        if isinstance(value, Duration)
+        else value
+        for value in values
+    ]
+
+
+def _add(left: Any, right: Any) -> Any:
+    left, right = in_one_unit((left, right))
+    if isinstance(left, date) or isinstance(right, date):
+        left, right = (_plain_instant(side) if isinstance(side, date) else side for side in (left, right))
+    return operator.add(*_same_kind(left, right))
+
+
+def _subtract(left: Any, right: Any) -> Any:
+    left, right = in_one_unit((left, right))
+    if isinstance(left, date) and isinstance(right, date):
+        return to_instant(left) - to_instant(right)
+    return operator.sub(*_same_kind(_plain_instant(left) if isinstance(left, date) else left, right))
+
+
+def _plain_instant(moment: date) -> datetime:
+    """A date is its midnight."""
+    return moment if isinstance(moment, datetime) else datetime.combine(moment, time())
 
 
 def _same_kind(left: Any, right: Any) -> tuple[Any, Any]:
@@ -170,13 +203,15 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "<=": _compare(operator.le),
     ">": _compare(operator.gt),
     ">=": _compare(operator.ge),
-    "+": lambda left, right: operator.add(*_same_kind(left, right)),
-    "-": lambda left, right: operator.sub(*_same_kind(left, right)),
+    "+": _add,
+    "-": _subtract,
     "*": lambda left, right: operator.mul(*_same_kind(left, right)),
     "/": _divide,
     "%": _remainder,
     "not": operator.not_,
     "like": like,
+    "rlike": matches_regex,
+    FIELD: lambda whole, name: whole.get(name),
     "neg": operator.neg,
     "abs": abs,
     "round": _round,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 
+from ostinato.core.text.units import duration_text
 from ostinato.errors import Span
 
 NOWHERE = Span(0, 0)
@@ -26,7 +27,20 @@ RESERVED = frozenset(
 )
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 
-type_of_literal = bool | int | float | Decimal | str | datetime | None
+
+@dataclass(frozen=True, order=True)
+class Duration:
+    """`5 minutes`. Beside a plain number, which counts seconds, it is its number of seconds."""
+
+    nanoseconds: int
+
+    @property
+    def seconds(self) -> int | float:
+        whole, rest = divmod(self.nanoseconds, 10**9)
+        return self.nanoseconds / 10**9 if rest else whole
+
+
+type_of_literal = bool | int | float | Decimal | str | datetime | Duration | None
 
 
 @dataclass(frozen=True)
@@ -69,11 +83,15 @@ MIRROR = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 ARITHMETIC = ("+", "-", "*", "/", "%")
 LOGIC = ("and", "or", "not")
 # is_true(p) is TRUE or FALSE, never NULL: Theorem 2 needs the exact complement of "the filter passes".
-TESTS = ("in", "like", "is_null", "is_true")
+TESTS = ("in", "like", "rlike", "is_null", "is_true")
 NUMERIC_FUNCTIONS = ("neg", "abs", "round", "floor", "ceil", "sqrt")
 STRING_FUNCTIONS = ("lower", "upper", "trim", "length", "concat")
 OTHER_FUNCTIONS = ("coalesce",)
-OPERATORS = COMPARISONS + ARITHMETIC + LOGIC + TESTS + NUMERIC_FUNCTIONS + STRING_FUNCTIONS + OTHER_FUNCTIONS
+FIELD = "field"  # `x.s.a` is FIELD of `x.s` and the literal 'a'
+OPERATORS = (
+    *(COMPARISONS + ARITHMETIC + LOGIC + TESTS + NUMERIC_FUNCTIONS + STRING_FUNCTIONS + OTHER_FUNCTIONS),
+    FIELD,
+)
 AGGREGATES = ("count", "sum", "avg", "min", "max", "first", "last")
 
 TRUE = Literal(True)
@@ -99,6 +117,21 @@ def variables(expr: Expr) -> frozenset[str]:
         for node in walk(expr)
         if isinstance(node, Attribute | Variable)
     )
+
+
+def is_attribute(expr: Expr) -> bool:
+    """`x.a`, or a field of nested data below an attribute: `x.a.b.c`."""
+    while isinstance(expr, Call) and expr.op == FIELD:
+        expr = expr.args[0]
+    return isinstance(expr, Attribute)
+
+
+def attribute_path(expr: Expr) -> list[str]:
+    """The names after the variable: a, b and c of `x.a.b.c`."""
+    if isinstance(expr, Attribute):
+        return [expr.name]
+    assert isinstance(expr, Call) and isinstance(expr.args[1], Literal)
+    return [*attribute_path(expr.args[0]), str(expr.args[1].value)]
 
 
 def transform(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
@@ -140,7 +173,7 @@ _PRECEDENCE = {
     "or": 1,
     "and": 2,
     "not": 3,
-    **dict.fromkeys((*COMPARISONS, "in", "like", "is_null"), 4),
+    **dict.fromkeys((*COMPARISONS, "in", "like", "rlike", "is_null"), 4),
     "+": 5,
     "-": 5,
     "*": 6,
@@ -182,12 +215,15 @@ def _text(expr: Expr, outer: int, variable: Callable[[str], str]) -> str:
         body = f"{args[0]} IN ({', '.join(_text(arg, 0, variable) for arg in expr.args[1:])})"
     elif expr.op == "is_null":
         body = f"{args[0]} IS NULL"
-    elif expr.op == "like":
-        body = f"{args[0]} LIKE {args[1]}"
+    elif expr.op in ("like", "rlike"):
+        body = f"{args[0]} {expr.op.upper()} {args[1]}"
+    elif expr.op == FIELD:
+        body = f"{args[0]}.{quote_name(attribute_path(expr)[-1])}"
     elif expr.op in _PRECEDENCE:
         body = f"{args[0]} {expr.op} {args[1]}"
-    elif expr.op in ("first", "last") and isinstance(expr.args[0], Attribute):
-        body = f"{expr.op}({_variable_text(expr.args[0].variable)}).{quote_name(expr.args[0].name)}"
+    elif expr.op in ("first", "last") and is_attribute(expr.args[0]):
+        (owner,) = variables(expr.args[0])
+        body = f"{expr.op}({_variable_text(owner)}).{'.'.join(map(quote_name, attribute_path(expr.args[0])))}"
     else:
         body = f"{expr.op}({', '.join(_text(arg, 0, variable) for arg in expr.args)})"
     return f"({body})" if strength < outer else body
@@ -200,6 +236,8 @@ def literal_text(value: type_of_literal) -> str:
         return "TRUE" if value else "FALSE"
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, Duration):
+        return duration_text(value.nanoseconds)
     if isinstance(value, datetime):
         return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
     return str(value)

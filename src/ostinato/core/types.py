@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from ostinato.core import expressions as ex
 from ostinato.core.expressions import Expr
+from ostinato.core.regex import find_fault
 from ostinato.errors import QueryError, did_you_mean
 
 # "unknown" stands for an attribute while no schema is at hand; it fits everywhere, as NULL does.
 ANY_KIND = ("unknown", "null")
 TIMES = ("timestamp", "date")
+
+
+class StructKind(str):
+    """ "nested", with the kinds of its fields."""
+
+    fields: Mapping[str, str]
+
+    def __new__(cls, fields: Mapping[str, str]) -> StructKind:
+        kind = super().__new__(cls, "nested")
+        kind.fields = fields
+        return kind
 
 
 def check_expression(expr: Expr, *, condition: bool, kinds: Mapping[str, str] | None = None) -> None:
@@ -53,6 +65,8 @@ class KindChecker:
             return self._attribute(expr)
         if isinstance(expr, ex.Variable):  # in count(x)
             return "nested"
+        if expr.op == ex.FIELD:
+            return self._field(expr)
         kinds = [self.kind(arg) for arg in expr.args]
         if expr.op in (*ex.COMPARISONS, "in"):
             return _comparison(expr, kinds)
@@ -75,6 +89,25 @@ class KindChecker:
             raise QueryError(f"unknown attribute `{attribute.name}` of {owner}", span=attribute.span, fix=fix)
         return self.kinds[attribute.name]
 
+    def _field(self, call: ex.Call) -> str:
+        whole, name = call.args
+        assert isinstance(name, ex.Literal)
+        path = ".".join(ex.attribute_path(call))
+        if isinstance(whole, ex.Attribute) and self.kinds and whole.name not in self.kinds and path in self.kinds:
+            reason = f"unknown attribute `{whole.name}`, but there is `{path}`"
+            raise QueryError(
+                reason, span=call.span, fix=f"put it in backticks: {ex.to_text(whole)[: -len(whole.name)]}`{path}`"
+            )
+        kind = self.kind(whole)
+        if kind in ANY_KIND:
+            return kind
+        if not isinstance(kind, StructKind):
+            raise QueryError(f"{_says(whole, kind)}, which has no fields", span=call.span)
+        if name.value not in kind.fields:
+            reason = f"`{ex.to_text(whole)}` has no field `{name.value}`"
+            raise QueryError(reason, span=name.span, fix=did_you_mean(str(name.value), kind.fields))
+        return kind.fields[str(name.value)]
+
 
 # One function per family of operators, given the kinds of the arguments; each returns the kind of the result.
 
@@ -90,13 +123,20 @@ def _comparison(call: ex.Call, kinds: list[str]) -> str:
     for arg, kind in zip(call.args, kinds, strict=True):
         if kind == "nested":
             reason = f"{_says(arg, kind)}, which cannot be compared"
-            raise QueryError(reason, span=arg.span, fix="make one of its fields a column of its own, and compare that")
+            fields = list(kind.fields) if isinstance(kind, StructKind) else []
+            fix = (
+                f"compare one of its fields: {ex.to_text(arg)}.{fields[0]}"
+                if fields
+                else "make what counts in it a column of its own"
+            )
+            raise QueryError(reason, span=arg.span, fix=fix)
     _same(call, kinds, "be compared")
     return "boolean"
 
 
 def _same(call: ex.Call, kinds: list[str], what: str) -> str:
-    """All arguments of one kind; a date counts as a timestamp beside one."""
+    """All arguments of one kind; a date counts as a timestamp beside one, and a literal duration as a number."""
+    kinds = _in_one_unit(call.args, kinds)
     first, kind = call.args[0], kinds[0]
     for arg, other in zip(call.args[1:], kinds[1:], strict=True):
         if kind in ANY_KIND:
@@ -107,21 +147,42 @@ def _same(call: ex.Call, kinds: list[str], what: str) -> str:
     return kind
 
 
+def _in_one_unit(args: Sequence[Expr], kinds: list[str]) -> list[str]:
+    """A literal duration beside a number is its number of seconds."""
+    if "number" not in kinds:
+        return kinds
+    return ["number" if is_literal_duration(arg) else kind for arg, kind in zip(args, kinds, strict=True)]
+
+
+def is_literal_duration(expr: Expr) -> bool:
+    return isinstance(expr, ex.Literal) and isinstance(expr.value, ex.Duration)
+
+
 def _arithmetic(call: ex.Call, kinds: list[str]) -> str:
+    kinds = _in_one_unit(call.args, kinds) if call.op in "+-" else kinds
     left, right = kinds
     if left in ANY_KIND and right in ANY_KIND:
         return "unknown"
     if call.op == "-" and left in TIMES and right in (*TIMES, *ANY_KIND):
         return "duration" if right in TIMES else "unknown"
     if call.op in "+-" and left in (*TIMES, "duration") and right in ("duration", *ANY_KIND):
-        return left
+        return left if right == "duration" or left in TIMES else "unknown"
     if call.op in "+-" and left in ("duration", *ANY_KIND) and right in (*TIMES, "duration"):
         return "unknown" if left in ANY_KIND else right
     for arg, kind in zip(call.args, kinds, strict=True):
         if kind not in ("number", *ANY_KIND):
-            fix = "join texts with concat(a, b)" if kind == "string" and call.op == "+" else None
+            fix = _arithmetic_fix(call, kinds)
             raise QueryError(f"`{call.op}` needs numbers, and {_says(arg, kind)}", span=arg.span, fix=fix)
     return "number"
+
+
+def _arithmetic_fix(call: ex.Call, kinds: list[str]) -> str | None:
+    if "string" in kinds and call.op == "+":
+        return "join texts with concat(a, b)"
+    number = next((arg for arg in call.args if isinstance(arg, ex.Literal) and _literal_kind(arg) == "number"), None)
+    if call.op in "+-" and number is not None and not {*TIMES, "duration"}.isdisjoint(kinds):
+        return f"give the number a unit: {ex.to_text(number)} seconds"
+    return None
 
 
 def _function(call: ex.Call, kinds: list[str]) -> str:
@@ -130,9 +191,11 @@ def _function(call: ex.Call, kinds: list[str]) -> str:
         return "boolean"
     if op in ex.LOGIC or op == "is_true":
         wanted, why, result = "boolean", f"{op.upper()} needs conditions", "boolean"
-    elif op == "like":
-        wanted, why, result = "string", "LIKE needs text", "boolean"
-        _constant(call.args[1], "the pattern of LIKE")
+    elif op in ("like", "rlike"):
+        wanted, why, result = "string", f"{op.upper()} needs text", "boolean"
+        _constant(call.args[1], f"the pattern of {op.upper()}")
+        if op == "rlike":
+            _check_regex(call.args[1])
     elif op in ex.STRING_FUNCTIONS:
         wanted, why, result = "string", f"{op} needs text", "number" if op == "length" else "string"
     else:
@@ -140,6 +203,8 @@ def _function(call: ex.Call, kinds: list[str]) -> str:
         wanted, why, result = "number", f"{'-' if op == 'neg' else op} needs a number", "number"
         for digits in call.args[1:]:
             _constant(digits, "the number of digits")
+    if op in ("neg", "abs") and kinds == ["duration"]:
+        return "duration"
     for arg, kind in zip(call.args, kinds, strict=True):
         check_kind(wanted, arg, kind, why)
     return result
@@ -148,6 +213,14 @@ def _function(call: ex.Call, kinds: list[str]) -> str:
 def _constant(arg: Expr, what: str) -> None:
     if ex.variables(arg):
         raise QueryError(f"{what} must be a constant", span=arg.span, fix="write it as a literal")
+
+
+def _check_regex(pattern: Expr) -> None:
+    if not isinstance(pattern, ex.Literal) or not isinstance(pattern.value, str):
+        return
+    if (fault := find_fault(pattern.value)) is not None:
+        fix = "RLIKE takes regular expressions as RE2 does: no look-around, no back references"
+        raise QueryError(f"not a regular expression: {fault}", span=pattern.span, fix=fix)
 
 
 def _aggregate(call: ex.Call, kind: str) -> str:
@@ -165,6 +238,8 @@ def _literal_kind(literal: ex.Literal) -> str:
         return "boolean"
     if isinstance(literal.value, str):
         return "string"
+    if isinstance(literal.value, ex.Duration):
+        return "duration"
     return "timestamp" if isinstance(literal.value, datetime) else "number"
 
 
@@ -173,9 +248,14 @@ def _says(expr: Expr, kind: str) -> str:
 
 
 def _clash_fix(left: Expr, left_kind: str, right: Expr, right_kind: str) -> str | None:
+    if "duration" in (left_kind, right_kind) and not {left_kind, right_kind}.isdisjoint(TIMES):
+        time, span = (left, right) if right_kind == "duration" else (right, left)
+        return f"compare a difference of times: {ex.to_text(time, '-')} - y.ts < {ex.to_text(span)}"
     for literal, kind, other in ((left, left_kind, right_kind), (right, right_kind, left_kind)):
         if not isinstance(literal, ex.Literal):
             continue
+        if kind == "number" and other == "duration":
+            return f"give it a unit: {ex.to_text(literal)} seconds"
         if kind == "string" and other in TIMES:
             return f"write TIMESTAMP {ex.to_text(literal)}"
         if kind == "string" and other == "number" and _numeric(str(literal.value)):

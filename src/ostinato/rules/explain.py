@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ostinato.core.text.units import duration_text
 from ostinato.patterns.syntax.cel.parse import parse
-from ostinato.patterns.syntax.format import duration_text
 from ostinato.rules.algebra.difference import difference
 from ostinato.rules.algebra.format import format_definition, format_node
 from ostinato.rules.algebra.nodes import Definition, Match, RelevanceBound

@@ -1,21 +1,22 @@
 """Random CEL queries and streams for property tests: legal by construction, small, and biased so that matches exist.
 
 Events have the attributes v (small integer or null), s (a short text or null), k (a key or null), ts (seconds, never
-going back, with ties), n (an integer that never goes back, for WITHIN … ON n) and m (one that never goes back among the
-events of one k).
+going back, with ties), n (an integer that never goes back, for WITHIN … ON n), m (one that never goes back among the
+events of one k), t (the time as a timestamp, or null) and o (v and s once more, in nested data that may be null).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from ostinato.core.expressions import COMPARISONS, Attribute, Call, Expr, Literal, Variable
+from ostinato.core.expressions import COMPARISONS, CURRENT, FIELD, Attribute, Call, Duration, Expr, Literal, Variable
 from ostinato.core.text.build import flat_call
 from ostinato.core.window_clause import Window
 from ostinato.patterns.syntax import nodes
@@ -25,6 +26,7 @@ Draw = Callable[[st.SearchStrategy[Any]], Any]
 Row = dict[str, Any]
 
 SECOND = 1_000_000_000
+START = datetime(2026, 1, 1)
 SCHEMA = pa.schema(
     {
         "type": pa.string(),
@@ -34,6 +36,8 @@ SCHEMA = pa.schema(
         "ts": pa.int64(),
         "n": pa.int64(),
         "m": pa.int64(),
+        "t": pa.timestamp("us"),
+        "o": pa.struct({"v": pa.int64(), "p": pa.struct({"s": pa.string()})}),
     }
 )
 
@@ -73,7 +77,10 @@ def streams(draw: Draw, max_size: int = 9) -> list[Row]:
     for _ in range(max(draw(_below(max_size + 1)), draw(_below(max_size + 1)))):
         relation, v, s, k, later, more = draw(_events)
         ts, n = ts + later, n + more
-        rows.append({"type": relation, "v": v, "s": s, "k": k, "ts": ts, "n": n, "m": n - 9 * (k or 0)})
+        row: Row = {"type": relation, "v": v, "s": s, "k": k, "ts": ts, "n": n, "m": n - 9 * (k or 0)}
+        row["t"] = None if v is None else START + timedelta(seconds=ts)
+        row["o"] = None if k is None else {"v": v, "p": None if v == 0 else {"s": s}}
+        rows.append(row)
     return rows
 
 
@@ -95,7 +102,10 @@ def predicate(draw: Draw, variable: str) -> Expr:
 
 def _comparison(draw: Draw, variable: str) -> Expr:
     v, s = Attribute(variable, "v"), Attribute(variable, "s")
-    kind = _pick(draw, "usual", "usual", "usual", "number", "number", "text", "text", "null", "in", "like")
+    kind = _pick(
+        draw, "usual", "usual", "usual", "number", "number", "text", "text", "null", "in", "like", "rlike", "nested",
+        "duration",
+    )  # fmt: skip
     if kind == "usual":  # equal conditions in different places are a case of their own
         return Call(">", (v, Literal(0)))
     if kind == "number":
@@ -109,7 +119,23 @@ def _comparison(draw: Draw, variable: str) -> Expr:
     if kind == "in":
         choices = _pick(draw, (0, 1), (0, 1, -1), (2, None))
         return Call("in", (v, *map(Literal, choices)))
+    if kind == "rlike":
+        return Call("rlike", (s, Literal(_pick(draw, "a|b", "^[bc]$", "", "^a*$"))))
+    if kind == "nested" and variable != CURRENT:  # in an SREM `o.v` would be of a register o
+        o = Attribute(variable, "o")
+        deep = Call(FIELD, (Call(FIELD, (o, Literal("p"))), Literal("s")))
+        return _pick(
+            draw, Call(">", (Call(FIELD, (o, Literal("v"))), Literal(0))), Call("=", (deep, Literal("a"))),
+            Call("is_null", (deep,)),
+        )  # fmt: skip
+    if kind == "duration":
+        time = _pick(draw, Attribute(variable, "ts"), Call("-", (Attribute(variable, "t"), Literal(START))))
+        return Call(_pick(draw, "<", ">=", "!="), (time, Literal(_duration(draw))))
     return Call("like", (s, Literal(_pick(draw, "%", "a%", "_", "%b"))))
+
+
+def _duration(draw: Draw) -> Duration:
+    return Duration(int(_pick(draw, 2, 1, 0, 2.5, 5, -1) * SECOND))
 
 
 def _condition(draw: Draw, names: list[str], correlated: bool) -> Expr:
@@ -127,9 +153,23 @@ def _correlated(draw: Draw, first: str, second: str, third: str) -> Expr:
     """A condition that compares events with each other."""
     attribute = _pick(draw, "k", "v", "s")
     equal = Call("=", (Attribute(first, attribute), Attribute(second, attribute)))
-    kind = _pick(draw, "equal", "equal", "compare", "compare", "calculate", "both", "or", "not", "in", "null")
+    kind = _pick(
+        draw, "equal", "equal", "compare", "compare", "calculate", "both", "or", "not", "in", "null", "time", "nested"
+    )
     if kind == "equal":
         return equal
+    if kind == "time":
+        time = _pick(draw, "ts", "t")
+        one, other, span = Attribute(first, time), Attribute(second, time), Literal(_duration(draw))
+        between = Call("-", (other, one))
+        left, right = _pick(
+            draw, (between, span), (Call("+", (one, span)), other), (Call("abs", (between,)), span),
+            (Call("+", (between, span)), Literal(Duration(SECOND))),
+        )  # fmt: skip
+        return Call(_pick(draw, *COMPARISONS), (left, right))
+    if kind == "nested":
+        one, other = (Call(FIELD, (Attribute(name, "o"), Literal("v"))) for name in (first, second))
+        return Call(_pick(draw, *COMPARISONS), (one, other))
     compared = Call(_pick(draw, *COMPARISONS), (Attribute(first, attribute), Attribute(second, attribute)))
     if kind == "compare":
         return compared

@@ -3,12 +3,13 @@
 Integers that overflow go on as decimals, decimals that outgrow Arrow's widest go on as float64. `/` is true division
 (a float64), `%` has the sign of the dividend, and both give NULL where the divisor is zero. Arithmetic with a float is
 float arithmetic; a float literal compared with a decimal column means the digits that were written. NaN compares as
-IEEE says: it equals nothing, not even itself. A timestamp without a zone is in UTC.
+IEEE says: it equals nothing, not even itself. A timestamp without a zone is in UTC. A literal duration beside a number
+is its number of seconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
@@ -19,7 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ostinato.core.expressions import MIRROR, type_of_literal
+from ostinato.core.expressions import MIRROR, Duration, type_of_literal
 
 Value: TypeAlias = "pa.Array | pa.Scalar"  # a literal, or an expression of literals only, stays a scalar
 
@@ -43,6 +44,9 @@ def literal(value: type_of_literal) -> pa.Scalar:
     if isinstance(value, datetime):
         moment = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
         return pa.scalar(moment, pa.timestamp("us"))
+    if isinstance(value, Duration):
+        whole, rest = divmod(value.nanoseconds, 1000)
+        return pa.scalar(value.nanoseconds if rest else whole).cast(pa.duration("ns" if rest else "us"))
     if isinstance(value, int) and not isinstance(value, bool) and not INT64[0] <= value <= INT64[1]:
         value = Decimal(value)
     if isinstance(value, Decimal):
@@ -73,6 +77,18 @@ def is_number(value: Value) -> bool:
 
 def is_null(value: Value) -> bool:
     return bool(pa.types.is_null(value.type))
+
+
+def in_one_unit(args: Iterable[Value]) -> list[Value]:
+    """Literal durations beside numbers as their seconds."""
+    args = list(args)
+    return [_seconds(arg) for arg in args] if any(map(is_number, args)) else args
+
+
+def _seconds(value: Value) -> Value:
+    if not isinstance(value, pa.Scalar) or not pa.types.is_duration(value.type) or not value.is_valid:
+        return value
+    return literal(Duration(value.value * _NANOSECONDS[value.type.unit]).seconds)
 
 
 def as_float(value: Value) -> Value:
@@ -138,6 +154,7 @@ def promote(function: Callable[..., Any], *args: Value) -> Value:
 
 def arithmetic(op: str, left: Value, right: Value) -> Value:
     if op in _EXACT:
+        left, right = in_one_unit((left, right))
         if pa.types.is_temporal(left.type) or pa.types.is_temporal(right.type):
             return _EXACT[op](left, right)
         return promote(_EXACT[op], left, right)
@@ -255,6 +272,7 @@ def compare(op: str, left: Value, right: Value) -> Value:
         return compare(MIRROR[op], right, left)
     if is_null(left) or is_null(right):
         return pa.nulls(len(left), pa.bool_())
+    left, right = in_one_unit((left, right))
     if _is_moment(left) and _is_moment(right):
         return _compare_moments(op, left, right)
     if (

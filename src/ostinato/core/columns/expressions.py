@@ -17,6 +17,7 @@ from ostinato.core.columns.arithmetic import (
     arithmetic,
     as_float,
     compare,
+    in_one_unit,
     is_int,
     is_null,
     is_number,
@@ -25,7 +26,7 @@ from ostinato.core.columns.arithmetic import (
     round_to,
     round_whole,
 )
-from ostinato.core.expressions import ARITHMETIC, Attribute, Call, Expr, Literal, Variable, to_text
+from ostinato.core.expressions import ARITHMETIC, FIELD, Attribute, Call, Expr, Literal, Variable, to_text
 from ostinato.errors import DataError
 
 Fetch = Callable[[Attribute], pa.Array]
@@ -78,7 +79,7 @@ def _step(expr: Expr, args: list[Value], fetch: Fetch) -> Value:
 
 def _both_literal(op: str, *args: pa.Scalar) -> pa.Scalar:
     """Evaluate an operator on literals only: operators take arrays, so each literal becomes an array of one value."""
-    return _apply(op, [pa.array([arg.as_py()], arg.type) for arg in args])[0]
+    return _apply(op, [pa.repeat(arg, 1) for arg in args])[0]
 
 
 def _normal(column: pa.Array) -> pa.Array:
@@ -115,6 +116,7 @@ def _apply(op: str, args: list[Value]) -> Value:
     if op == "in":
         return _is_in(args[0], args[1:])
     if op == "coalesce":
+        args = in_one_unit(args)
         return promote(pc.coalesce, *args) if any(is_number(arg) for arg in args) else pc.coalesce(*args)
     if op == "concat":
         return pc.binary_join_element_wise(
@@ -122,8 +124,10 @@ def _apply(op: str, args: list[Value]) -> Value:
         )
     if op == "round":
         return _per_constant(round_to, args[0], args[1] if len(args) > 1 else pa.scalar(0))
-    if op == "like":
-        return _per_constant(_like, args[0], args[1])
+    if op in ("like", "rlike"):
+        return _per_constant(_like if op == "like" else _rlike, args[0], args[1])
+    if op == FIELD:
+        return _normal(_field(args[0], args[1].as_py()))
     return _UNARY[op](args[0])
 
 
@@ -171,6 +175,17 @@ def _like(value: Value, pattern: str | None) -> Value:
     return pc.match_like(value, "".join(piece if piece in "%_" else _escape(piece[-1]) for piece in pieces))
 
 
+def _rlike(value: Value, pattern: str | None) -> Value:
+    if pattern is None or is_null(value):
+        return pa.nulls(len(value), pa.bool_())
+    return pc.match_substring_regex(value, pattern)
+
+
+def _field(value: pa.Array, name: str) -> pa.Array:
+    """A field of structs; NULL where the struct is."""
+    return value if is_null(value) else pc.struct_field(value, [name])
+
+
 def _escape(character: str) -> str:
     return f"\\{character}" if character in "%_\\" else character
 
@@ -179,12 +194,16 @@ def _text(function: Callable[[Value], Value]) -> Callable[[Value], Value]:
     return lambda value: function(value.cast(pa.string()) if is_null(value) else value)
 
 
+def _signed(function: Callable[[Value], Value], value: Value) -> Value:
+    return function(value) if pa.types.is_duration(value.type) else promote(function, value)
+
+
 _UNARY: dict[str, Callable[[Value], Value]] = {
     "not": lambda value: pc.invert(_boolean(value)),
     "is_null": pc.is_null,
     "is_true": lambda value: pc.fill_null(_boolean(value), False),
-    "neg": lambda value: promote(pc.negate_checked, value),
-    "abs": lambda value: promote(pc.abs_checked, value),
+    "neg": lambda value: _signed(pc.negate_checked, value),
+    "abs": lambda value: _signed(pc.abs_checked, value),
     "floor": round_whole(pc.floor),
     "ceil": round_whole(pc.ceil),
     "sqrt": lambda value: pc.sqrt(as_float(value)),

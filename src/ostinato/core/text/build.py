@@ -82,12 +82,14 @@ class SharedBuilder:
                 reason = f"a window cannot be {number} events long"
                 raise QueryError(reason, span=token_span(number), fix=f"give a whole number from 1 to {LARGEST}")
             return _within(Window("events", int(amount), None, text, span))
-        length = nanoseconds(number, unit, token_span(unit))
+        return _within(Window("time", self._nanoseconds(number, unit), None, text, span))
+
+    def _nanoseconds(self, number: Token, unit: Token) -> int:
+        amount, length = _decimal(number), nanoseconds(number, unit, token_span(unit))
         if length == 0 and amount:
-            raise QueryError(
-                f"{text} is shorter than a nanosecond", span=token_span(number), fix="give a longer window"
-            )
-        return _within(Window("time", length, None, text, span))
+            reason = f"{self._slice(number, unit)} is shorter than a nanosecond"
+            raise QueryError(reason, span=token_span(number), fix="give a longer time")
+        return length
 
     def _slice(self, first: Token, last: Token) -> str:
         return " ".join(self.text[token_span(first).start : token_span(last).end].split())
@@ -123,6 +125,9 @@ class SharedBuilder:
     def like(self, span: Span, value: Expr, negate: Token | None, pattern: Expr) -> Expr:
         return _maybe_not(negate, ex.Call("like", (value, pattern), span))
 
+    def rlike(self, span: Span, value: Expr, negate: Token | None, pattern: Expr) -> Expr:
+        return _maybe_not(negate, ex.Call("rlike", (value, pattern), span))
+
     def is_null(self, span: Span, value: Expr, negate: Token | None, _: Token) -> Expr:
         return _maybe_not(negate, ex.Call("is_null", (value,), span))
 
@@ -132,10 +137,15 @@ class SharedBuilder:
     def minus(self, span: Span, _: Token, arg: Expr) -> Expr:
         if isinstance(arg, ex.Literal) and isinstance(arg.value, int | float) and not isinstance(arg.value, bool):
             return ex.Literal(-arg.value, span)
+        if isinstance(arg, ex.Literal) and isinstance(arg.value, ex.Duration):
+            return ex.Literal(ex.Duration(-arg.value.nanoseconds), span)
         return ex.Call("neg", (arg,), span)
 
     def number(self, span: Span, token: Token) -> Expr:
         return _constant(token, span)
+
+    def duration_literal(self, span: Span, number: Token, unit: Token) -> Expr:
+        return ex.Literal(ex.Duration(self._nanoseconds(number, unit)), span)
 
     def string(self, span: Span, token: Token) -> Expr:
         return _constant(token, span)
@@ -154,8 +164,9 @@ class SharedBuilder:
     def event_variable(self, span: Span, name: Token) -> Expr:
         return ex.Variable(unquote_name(name), span)
 
-    def attribute(self, span: Span, variable: Token, name: Token) -> Expr:
-        return ex.Attribute(unquote_name(variable), unquote_name(name), span)
+    def attribute(self, span: Span, variable: Token, name: Token, *fields: Token) -> Expr:
+        whole = ex.Attribute(unquote_name(variable), unquote_name(name), Span(span.start, token_span(name).end))
+        return _field(whole, fields)
 
     def on_event(self, _: Span, variable: Token, predicate: Expr) -> Expr:
         """CORE's `x[a > 3 AND b = 1]`: bare names are attributes of x."""
@@ -177,13 +188,14 @@ class SharedBuilder:
             raise QueryError(f"{op} takes {takes}, found {len(args) or 'none'}", span=span, fix=fix)
         return ex.Call(op, args, span)
 
-    def call_attribute(self, span: Span, call: ex.Call, name: Token) -> Expr:
+    def call_attribute(self, span: Span, call: ex.Call, name: Token, *fields: Token) -> Expr:
         """`first(x).price` is first over `x.price`."""
         if call.op not in ("first", "last") or not isinstance(call.args[0], ex.Variable):
             raise QueryError(
                 "only first(x) and last(x) of a variable x have attributes", span=span, fix=f"write first(x).{name}"
             )
-        return ex.Call(call.op, (ex.Attribute(call.args[0].name, unquote_name(name), span),), span)
+        whole = ex.Attribute(call.args[0].name, unquote_name(name), Span(span.start, token_span(name).end))
+        return ex.Call(call.op, (_field(whole, fields),), span)
 
 
 def merge_clauses(clauses: Sequence[Clause]) -> dict[str, Any]:
@@ -204,6 +216,14 @@ def flat_call(op: str, args: Sequence[Expr], span: Span | None = None) -> Expr:
     """One flat call: a AND (b AND c) has three arguments, so that long chains stay shallow."""
     flat = [part for arg in args for part in (arg.args if isinstance(arg, ex.Call) and arg.op == op else (arg,))]
     return ex.Call(op, tuple(flat), span or args[0].span.to(args[-1].span))
+
+
+def _field(whole: Expr, names: Sequence[Token]) -> Expr:
+    """A field of nested data, of a field, …"""
+    for name in names:
+        at = token_span(name)
+        whole = ex.Call(ex.FIELD, (whole, ex.Literal(unquote_name(name), at)), whole.span.to(at))
+    return whole
 
 
 def _within(window: Window) -> Clause:

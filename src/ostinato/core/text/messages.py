@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ostinato.core.expressions import COMPARISONS, RESERVED
 from ostinato.core.text.grammar import load_parser
+from ostinato.core.text.units import UNITS, VARYING, nanoseconds
 from ostinato.errors import QueryError, Span
 
 if TYPE_CHECKING:
@@ -202,6 +204,28 @@ def advise_keyword_as_name(place: ErrorPlace) -> Advice | None:
         return None
     fix = f"choose another name, or put it in backticks: `{place.found}`"
     return Advice(f"expected a name, found the keyword {place.found.upper()}", fix)
+
+
+def advise_unit(place: ErrorPlace) -> Advice | None:
+    """A number and a word that is nearly a unit of time, or one of no fixed length."""
+    if "UNIT" not in place.accepts or not place.found[:1].isalpha():
+        return None
+    near = get_close_matches(place.found.lower(), UNITS, cutoff=0.8)
+    if near or place.found.lower() in VARYING:
+        try:
+            nanoseconds("1", place.found, place.span)
+        except QueryError as error:
+            return Advice(error.reason, f"did you mean `{near[0]}`?" if near else error.fix)
+    return None
+
+
+def advise_field(place: ErrorPlace) -> Advice | None:
+    """`PARTITION BY s.a`, `WITHIN 5 ON s.a`."""
+    clause = next((word.upper() for word in reversed(place.before) if word.upper() in CLAUSES), "")
+    if place.found != "." or (clause, place.last(2)) not in (("PARTITION", "BY"), ("PARTITION", ","), ("WITHIN", "ON")):
+        return None
+    reason = f"{clause} {'BY' if clause == 'PARTITION' else '… ON'} takes columns, not fields of nested ones"
+    return Advice(reason, f"make {place.before[-1]}.{place.after} a column of its own")
 
 
 def advise_condition(place: ErrorPlace) -> Advice | None:

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from ostinato.errors import QueryError, Span, did_you_mean
 
-LARGEST = 2**63 - 1
+LARGEST = 2**63 - 1  # nanoseconds: 292 years
 
 # Spelling -> nanoseconds, shortest unit first; the long names also in the plural.
 _SIZES = {
@@ -26,6 +26,7 @@ UNITS = {
     for name in names.split()
     for spelling in ((name, name + "s") if len(name) > 2 or name == "hr" else (name,))
 }
+VARYING = ("month", "months", "year", "years", "quarter", "quarters")
 
 
 def parse_duration(text: str) -> int:
@@ -41,6 +42,16 @@ def parse_duration(text: str) -> int:
         raise error.within(text) from None
 
 
+def duration_text(nanoseconds: int) -> str:
+    """In the largest unit that gives a whole number; the first spelling of each unit is its full name."""
+    if nanoseconds < 0:
+        return f"-{duration_text(-nanoseconds)}"
+    size = max(size for size in UNITS.values() if nanoseconds % size == 0) if nanoseconds else UNITS["second"]
+    unit = next(unit for unit in UNITS if UNITS[unit] == size)
+    amount = nanoseconds // size
+    return f"{amount} {unit}{'' if amount == 1 else 's'}"
+
+
 def nanoseconds(number: str, unit: str, span: Span) -> int:
     """Nanoseconds of a number of units; `span` is where the unit stands in the text."""
     size = UNITS.get(unit.lower())
@@ -50,7 +61,7 @@ def nanoseconds(number: str, unit: str, span: Span) -> int:
             raise QueryError(
                 "this must be a time, not a number of events", span=span, fix="write a unit such as seconds"
             )
-        if unit.lower() in ("month", "months", "year", "years", "quarter", "quarters"):
+        if unit.lower() in VARYING:
             reason = f"a {unit.lower().removesuffix('s')} has no fixed length"
             raise QueryError(reason, span=span, fix="write a number of days or hours: 30 days")
         raise QueryError(f"unknown unit `{unit}`", span=span, fix=did_you_mean(unit.lower(), [*known, "events"]))

@@ -51,6 +51,7 @@ class Registers:
     def __init__(self, transducer: Transducer) -> None:
         self.transducer = transducer
         self._terms: dict[str, Expr] = {}  # by their text: to Python, 1 and TRUE are equal
+        self.seconds: dict[int, int] = {}  # terms that are literal durations, and those of their seconds
         self.tests = {t: self._conjuncts([t.test]) for t in transducer.transitions}
         self.barred = {
             t: tuple((condition, self._conjuncts([test])) for condition, test in t.barred)
@@ -126,9 +127,10 @@ class Registers:
         owners = {attribute.variable for attribute in ex.attributes(expr)}
         if len(owners) <= 1:
             owner = owners.pop() if owners else ex.CURRENT
-            term = ex.rename_to_current(expr)
-            self._terms.setdefault(ex.to_text(term), term)
-            return EventTerm(None if owner == ex.CURRENT else owner, list(self._terms).index(ex.to_text(term)))
+            number = self._number(ex.rename_to_current(expr))
+            if isinstance(expr, ex.Literal) and isinstance(expr.value, ex.Duration):
+                self.seconds[number] = self._number(ex.Literal(expr.value.seconds, expr.span))
+            return EventTerm(None if owner == ex.CURRENT else owner, number)
         assert isinstance(expr, ex.Call)
         if expr.op == "in":
             needle, *choices = expr.args
@@ -141,6 +143,11 @@ class Registers:
                 fix="apply it to each event on its own, and compare the results",
             )
         return Apply(expr.op, tuple(self._separate(arg) for arg in expr.args))
+
+    def _number(self, term: Expr) -> int:
+        text = ex.to_text(term)
+        self._terms.setdefault(text, term)
+        return list(self._terms).index(text)
 
     def _reads(self, transition: Transition) -> Iterator[Cell]:
         for tests in (self.tests[transition], *(tests for _, tests in self.barred[transition])):

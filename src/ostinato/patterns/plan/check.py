@@ -218,16 +218,16 @@ def _check_items(query: n.Query) -> None:
 def _check_item(item: n.Item, many: frozenset[str]) -> None:
     if not ex.variables(item.expr):
         raise QueryError("this SELECT item mentions no event", span=item.span, fix="select a variable or an attribute")
-    if isinstance(item.expr, ex.Variable | ex.Attribute):
+    if isinstance(item.expr, ex.Variable) or ex.is_attribute(item.expr):
         return
 
     def visit(expr: Expr) -> None:
         if isinstance(expr, ex.Variable):
             fix = f"name an attribute: {expr.name}.attr, or count({expr.name})"
             raise QueryError(f"`{expr.name}` is a whole event, not a value", span=expr.span, fix=fix)
-        if isinstance(expr, ex.Attribute) and expr.variable in many:
+        if ex.is_attribute(expr) and (repeated := ex.variables(expr) & many):
             raise QueryError(
-                f"`{ex.to_text(expr)}` is a list of values, since {expr.variable} is inside a +",
+                f"`{ex.to_text(expr)}` is a list of values, since {min(repeated)} is inside a +",
                 span=expr.span,
                 fix=f"aggregate it, such as avg({ex.to_text(expr)}), or select it alone",
             )
@@ -242,7 +242,7 @@ def _check_item(item: n.Item, many: frozenset[str]) -> None:
 
 def _check_aggregate(call: ex.Call) -> None:
     arg = call.args[0]
-    if isinstance(arg, ex.Attribute) or (isinstance(arg, ex.Variable) and call.op == "count"):
+    if ex.is_attribute(arg) or (isinstance(arg, ex.Variable) and call.op == "count"):
         return
     if isinstance(arg, ex.Variable):
         reason = f"{call.op} needs an attribute, not a whole event"

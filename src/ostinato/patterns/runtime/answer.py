@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ostinato.core import expressions as ex
 from ostinato.core.arrays import Int64
@@ -93,10 +94,9 @@ class _Labelled:
     def column(self, expr: Expr) -> pa.Array:
         if isinstance(expr, ex.Variable):
             return self._whole(expr.name)
-        if isinstance(expr, ex.Attribute) and expr.variable in self.answer.repeated:
-            offsets, positions = self._events(expr.variable)
-            values = self._values(positions, expr.name)
-            return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values)
+        if ex.is_attribute(expr) and (repeated := ex.variables(expr) & self.answer.repeated):
+            offsets, positions = self._events(min(repeated))
+            return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), self._values(positions, expr))
         return self._scalar(expr)
 
     def _whole(self, variable: str) -> pa.Array:
@@ -111,14 +111,14 @@ class _Labelled:
         leaves: dict[str, pa.Array] = {}
 
         def lift(node: Expr) -> Expr:
-            if isinstance(node, ex.Call) and node.op in ex.AGGREGATES:
-                value = self._aggregate(node)
-            elif isinstance(node, ex.Attribute):
+            if ex.is_attribute(node):
                 value = self._edge(node, last=False)
-            elif isinstance(node, ex.Call):
-                return replace(node, args=tuple(map(lift, node.args)))
-            else:
+            elif not isinstance(node, ex.Call):
                 return node
+            elif node.op in ex.AGGREGATES:
+                value = self._aggregate(node)
+            else:
+                return replace(node, args=tuple(map(lift, node.args)))
             name = f"leaf {len(leaves)}"
             leaves[name] = value
             return ex.Attribute(ex.CURRENT, name, node.span)
@@ -143,21 +143,22 @@ class _Labelled:
         offsets, positions = self._events(variable)
         if isinstance(target, ex.Variable):
             return pa.array(np.diff(offsets))
-        if isinstance(target, ex.Attribute) and call.op in ("first", "last"):
+        if ex.is_attribute(target) and call.op in ("first", "last"):
             return self._edge(target, last=call.op == "last")
-        if isinstance(target, ex.Attribute) and call.op in ("min", "max"):
-            values = self._values(positions, target.name)  # of their own type, which may have a zone
+        if ex.is_attribute(target) and call.op in ("min", "max"):
+            values = self._values(positions, target)  # of their own type, which may have a zone
             values = values.cast(plain_type(values.type))
         else:
             (values,) = ColumnProgram([ex.rename_to_current(target)]).run(
-                lambda attribute: self._values(positions, attribute.name)
+                lambda attribute: self._values(positions, attribute)
             )
         return aggregate(call, values, offsets)
 
-    def _edge(self, attribute: ex.Attribute, *, last: bool) -> pa.Array:
+    def _edge(self, attribute: Expr, *, last: bool) -> pa.Array:
         """The attribute of the first or last event of a variable; null where the variable is unbound."""
-        offsets, positions = self._events(attribute.variable)
-        values = self._values(positions, attribute.name)
+        (variable,) = ex.variables(attribute)
+        offsets, positions = self._events(variable)
+        values = self._values(positions, attribute)
         return values.take(_at(offsets[1:] - 1 if last else offsets[:-1], offsets[:-1] < offsets[1:]))
 
     def _events(self, variable: str) -> tuple[Int64, Int64]:
@@ -165,8 +166,11 @@ class _Labelled:
             self.found[variable] = self.matches.of_symbol(1 + self.answer.labels.index(variable))
         return self.found[variable]
 
-    def _values(self, positions: Int64, attribute: str) -> pa.Array:
-        return _flat(_rows(self.history, positions, [attribute])[attribute])
+    def _values(self, positions: Int64, attribute: Expr) -> pa.Array:
+        """The values of `x.a`, or of `x.a.b.c`, in their own type."""
+        column, *fields = ex.attribute_path(attribute)
+        values = _flat(_rows(self.history, positions, [column])[column])
+        return pc.struct_field(values, fields) if fields and not pa.types.is_null(values.type) else values
 
 
 def cast_answer(table: pa.Table, schema: pa.Schema) -> pa.Table:

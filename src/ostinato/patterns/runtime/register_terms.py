@@ -158,4 +158,6 @@ class TermEncoder:
 def _kind(kind: pa.DataType) -> Kind:
     if is_text(kind) or is_bytes(kind) or pa.types.is_fixed_size_binary(kind):
         return "text"
-    return "float" if pa.types.is_floating(kind) or pa.types.is_decimal(kind) else "whole"
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return "float"
+    return "ticks" if pa.types.is_temporal(kind) else "whole"

@@ -20,7 +20,7 @@ from ostinato.patterns.automata.tables import GrowingTable
 from ostinato.patterns.automata.transducer import START_LOOP, Transition
 from ostinato.patterns.kernels import register_layout as layout
 
-Kind = OneOf["whole", "float", "text"]  # whole: also booleans, and ticks of time
+Kind = OneOf["whole", "ticks", "float", "text"]  # whole: also booleans; ticks: of times and durations
 
 _BINARY = {"and": layout.AND, "or": layout.OR, "+": layout.ADD, "-": layout.SUBTRACT, "*": layout.MULTIPLY}
 _BINARY |= {"/": layout.DIVIDE, "%": layout.REMAINDER}
@@ -225,7 +225,7 @@ class TransitionTables:
             kind = self._steps(tree.args[0])
             self.steps.add(_UNARY[tree.op], 0)
             return kind
-        first, *rest = tree.args
+        first, *rest = self._in_one_unit(tree.args)
         kind = self._steps(first)
         for arg in rest:
             self._steps(arg)
@@ -235,6 +235,23 @@ class TransitionTables:
             else:
                 self.steps.add(_BINARY[tree.op], 0)
         return "whole"
+
+    def _in_one_unit(self, args: tuple[Tree, ...]) -> tuple[Tree, ...]:
+        """Literal durations beside numbers as their seconds."""
+        seconds = self.registers.seconds
+        if not seconds or all(self._counts_ticks(arg) for arg in args):
+            return args
+        return tuple(
+            EventTerm(None, seconds[arg.number]) if isinstance(arg, EventTerm) and arg.number in seconds else arg
+            for arg in args
+        )
+
+    def _counts_ticks(self, tree: Tree) -> bool:
+        """Whether its value is a time or a duration: sums and differences are, where one of their sides is."""
+        if isinstance(tree, EventTerm):
+            return self.kinds[tree.number] == "ticks"
+        sides = [arg for arg in tree.args if not isinstance(arg, EventTerm) or arg.number not in self.registers.seconds]
+        return any(map(self._counts_ticks, sides or tree.args))
 
 
 def as_comparison(tree: Tree) -> tuple[str, Cell, int] | None:

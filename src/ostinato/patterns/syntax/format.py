@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ostinato.core.expressions import Expr, literal_text, quote_name
 from ostinato.core.expressions import to_text as expr_text
-from ostinato.core.text.units import UNITS
+from ostinato.core.text.units import duration_text
 from ostinato.core.window_clause import Window
 from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.item_names import item_names
@@ -75,14 +75,6 @@ def _window(window: Window) -> str:
     if window.kind == "attribute":
         return f"WITHIN {literal_text(window.amount)} ON {quote_name(window.attribute or '')}"
     return f"WITHIN {duration_text(int(window.amount))}"
-
-
-def duration_text(nanoseconds: int) -> str:
-    """In the largest unit that gives a whole number; the first spelling of each unit is its full name."""
-    size = max(size for size in UNITS.values() if nanoseconds % size == 0) if nanoseconds else UNITS["second"]
-    unit = next(unit for unit in UNITS if UNITS[unit] == size)
-    amount = nanoseconds // size
-    return f"{amount} {unit}{'' if amount == 1 else 's'}"
 
 
 def _formula(formula: Formula, place: int) -> str:

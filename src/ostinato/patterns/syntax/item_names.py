@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from ostinato.core.expressions import AGGREGATES, Attribute, Call, Expr, Variable, to_text
+from ostinato.core.expressions import AGGREGATES, Call, Expr, Variable, attribute_path, is_attribute, to_text, variables
 
 ANSWER_COLUMNS = ("start", "end", "positions")  # of SELECT *; `events` only where it is asked for
 
@@ -24,8 +24,12 @@ def item_names(exprs: Sequence[Expr], given: Sequence[str | None] | None = None)
 def _item_name(expr: Expr, *, with_variable: bool) -> str:
     if isinstance(expr, Variable):
         return expr.name
-    if isinstance(expr, Attribute):
-        return f"{expr.variable}_{expr.name}" if with_variable else expr.name
-    if isinstance(expr, Call) and expr.op in AGGREGATES and isinstance(expr.args[0], Attribute | Variable):
-        return f"{expr.op}_{_item_name(expr.args[0], with_variable=with_variable)}"
+    if is_attribute(expr):
+        (variable,) = variables(expr)
+        name = attribute_path(expr)[-1]
+        return f"{variable}_{name}" if with_variable else name
+    if isinstance(expr, Call) and expr.op in AGGREGATES:
+        (target,) = expr.args
+        if isinstance(target, Variable) or is_attribute(target):
+            return f"{expr.op}_{_item_name(target, with_variable=with_variable)}"
     return to_text(expr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -128,7 +129,7 @@ def _anchors(attribute: ex.Attribute, near: Mapping[ex.Attribute, list[ex.Call]]
 
 
 def _compares(node: Expr) -> TypeGuard[ex.Call]:
-    return isinstance(node, ex.Call) and node.op in (*ex.COMPARISONS, "in", "like")
+    return isinstance(node, ex.Call) and node.op in (*ex.COMPARISONS, "in", "like", "rlike")
 
 
 def _anchors_of(atom: ex.Call, rows: Assignment) -> Iterator[Any]:
@@ -138,6 +139,8 @@ def _anchors_of(atom: ex.Call, rows: Assignment) -> Iterator[Any]:
             yield from _undo(side, atom, rows)
     if atom.op == "like" and isinstance(atom.args[1], ex.Literal):
         yield str(atom.args[1].value).replace("%", "").replace("_", "a")
+    if atom.op == "rlike" and isinstance(atom.args[1], ex.Literal):
+        yield re.sub(r"\W", "", str(atom.args[1].value))
 
 
 def _known_value(side: Expr, rows: Assignment) -> Iterator[Any]:
@@ -147,7 +150,7 @@ def _known_value(side: Expr, rows: Assignment) -> Iterator[Any]:
         except _FAULTS:
             return
         if sort_place(known):
-            yield known
+            yield known.seconds if isinstance(known, ex.Duration) else known
 
 
 def _undo(side: ex.Call, atom: ex.Call, rows: Assignment) -> Iterator[Any]:

@@ -13,7 +13,7 @@ Kinds = dict[str, str]  # attribute -> "text", "number", "time" or "boolean"
 
 _OPERANDS = {
     "boolean": ("and", "or", "not", "is_true"),
-    "text": (*ex.STRING_FUNCTIONS, "like"),
+    "text": (*ex.STRING_FUNCTIONS, "like", "rlike"),
     "number": (*ex.NUMERIC_FUNCTIONS, "*", "/"),
 }
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
 from ostinato.core.expression_interpreter import evaluate_expression, to_instant, written_decimal
-from ostinato.core.expressions import ARITHMETIC, NUMERIC_FUNCTIONS, Call, Expr, Literal
+from ostinato.core.expressions import ARITHMETIC, NUMERIC_FUNCTIONS, Call, Duration, Expr, Literal
 from ostinato.patterns.theory.order_constraints import OrderConstraints
 
 TRUE, FALSE, NULL = 1, 2, 4  # outcomes of a test; a set of them is their sum
@@ -107,7 +107,7 @@ def _conclude(atom: KnownTerm, possible: int) -> int:
         possible &= TRUE | FALSE
     atom.present |= not possible & NULL
     atom.null |= possible == NULL
-    if (possible == TRUE and atom.op in _RELATIONS) or (atom.op == "like" and not possible & NULL):
+    if (possible == TRUE and atom.op in _RELATIONS) or (atom.op in ("like", "rlike") and not possible & NULL):
         for arg in atom.args:
             arg.ordered = True
     return possible
@@ -229,4 +229,8 @@ def sort_place(constant: Any) -> tuple[str, Any] | None:
         return "text", constant
     if isinstance(constant, date):
         return "time", to_instant(constant)
+    if isinstance(constant, Duration):  # what it is compared with may be a number of seconds
+        return "number", Decimal(constant.nanoseconds).scaleb(-9)
+    if isinstance(constant, timedelta):
+        return "number", Decimal(constant // timedelta(microseconds=1)).scaleb(-6)
     return "number", written_decimal(constant) if isinstance(constant, float) else Decimal(constant)

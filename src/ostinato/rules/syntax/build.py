@@ -28,6 +28,10 @@ class _Terms(SharedBuilder):
 
     argument = "var X"
 
+    def rlike(self, span: Span, *_: object) -> ex.Expr:
+        reason = "event rules have no RLIKE: databases do not agree on regular expressions"
+        raise QueryError(reason, span=span, fix="use LIKE")
+
     # Query terms.
 
     def label(self, _: Span, token: Token) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ostinato.core.columns.expressions import ColumnProgram
 from ostinato.core.expression_interpreter import evaluate_expression as declared
-from ostinato.core.expressions import Attribute, Call, Expr, Literal
+from ostinato.core.expressions import Attribute, Call, Duration, Expr, Literal
 from ostinato.errors import DataError
 
 X = Attribute("~", "x")
@@ -83,6 +83,11 @@ def test_two_columns(op: str, x: list[Any], y: list[Any], expected: list[Any]) -
         (call("like", X, "a\\%c"), ["a%c", "abc"], [True, False]),
         (call("like", X, "\\a."), ["a.", "ab"], [True, False]),
         (call("like", X, None), ["a"], [None]),
+        (call("rlike", X, "b+$"), ["abb", "bba", "", None], [True, False, False, None]),
+        (call("rlike", X, "(?i)^É."), ["éa", "a", "é"], [True, False, False]),
+        (call("rlike", X, None), ["a"], [None]),
+        (call("field", X, "a"), [{"a": 1}, {"a": None}, None], [1, None, None]),
+        (call("field", call("field", X, "a"), "b"), [{"a": {"b": "c"}}, {"a": None}, None], ["c", None, None]),
         (call("and", True, X), [True, None], [True, None]),
         (call(">", call("+", 1, 2), call("*", X, 1)), [2, 3], [True, False]),
         (call("and", call("=", X, 1), call("=", call("=", 1, 1), True)), [1, 2], [True, False]),
@@ -155,6 +160,37 @@ def test_times() -> None:
     assert run(call("<", X, datetime(9000, 1, 1)), pa.array([noon], pa.timestamp("ns"))) == [True]
 
 
+def test_durations() -> None:
+    minute, hour = Duration(60 * 10**9), Duration(3600 * 10**9)
+    spans = [timedelta(seconds=59), timedelta(minutes=1), timedelta(days=400), None]
+    for unit in ("s", "ms", "us", "ns"):
+        column = pa.array(spans, pa.duration(unit))
+        assert run(call("<=", X, minute), column) == [True, True, False, None]
+        assert run(call("=", call("abs", call("-", minute, X)), Duration(10**9)), column) == [True, False, False, None]
+        assert run(call("<", call("neg", X), minute), column) == [True, True, True, None]
+    noon = datetime(2026, 1, 1, 12)
+    times = [noon, noon + timedelta(hours=1), None]
+    for kind in (pa.timestamp("s"), pa.timestamp("ns", "UTC")):
+        column = pa.array(times, pa.timestamp("us")).cast(kind)
+        assert run(call("<", call("-", X, noon), hour), column) == [True, False, None]
+        assert run(call("=", call("+", X, hour), times[1]), column) == [True, False, None]
+        assert run(call("=", call("+", Duration(1), X), times[0]), column) == [False, False, None]  # a nanosecond
+    days = pa.array([date(2026, 1, 1), None])
+    assert run(call("=", call("+", X, Duration(43200 * 10**9)), noon), days) == [True, None]
+
+
+@pytest.mark.parametrize("kind", [pa.int32(), pa.int64(), pa.float64(), pa.decimal128(9, 2)])
+def test_durations_beside_numbers_are_seconds(kind: pa.DataType) -> None:
+    column = pa.array([59, 60, 61, None], kind)
+    minute = Duration(60 * 10**9)
+    assert run(call("<=", X, minute), column) == [True, True, False, None]
+    assert run(call("<=", minute, X), column) == [False, True, True, None]
+    assert run(call("=", call("-", X, minute), Duration(10**9)), column) == [False, False, True, None]
+    assert run(call("<", X, Duration(59_500_000_000)), column) == [True, False, False, None]
+    assert run(call("in", X, minute, Duration(10**9)), column) == [False, True, False, None]
+    assert run(call("coalesce", X, minute), column) == [59, 60, 61, 60]
+
+
 @pytest.mark.parametrize(
     "kind", [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())]
 )
@@ -212,11 +248,24 @@ def test_equal_sub_expressions_are_evaluated_once() -> None:
 numbers = st.sampled_from([None, -7, -2, 0, 1, 3, 12])
 halves = st.sampled_from([None, -7.25, -0.0, 0.0, 0.5, 2.5, math.nan, math.inf])
 words = st.sampled_from([None, "", "a", "ab", "B%", " a"])
-rows = st.lists(
-    st.fixed_dictionaries({"i": numbers, "f": halves, "s": words, "b": st.sampled_from([None, True, False])}),
-    min_size=1,
-    max_size=6,
+START = datetime(2026, 1, 1)
+moments = st.sampled_from([None, START, START + timedelta(seconds=90), START - timedelta(days=1)])
+spans = st.sampled_from([None, timedelta(0), timedelta(minutes=1), timedelta(seconds=-90)])
+nested = st.none() | st.fixed_dictionaries({"i": numbers, "p": st.none() | st.fixed_dictionaries({"s": words})})
+SCHEMA = pa.schema(
+    {
+        "i": pa.int64(),
+        "f": pa.float64(),
+        "s": pa.string(),
+        "b": pa.bool_(),
+        "t": pa.timestamp("us"),
+        "d": pa.duration("us"),
+        "o": pa.struct({"i": pa.int64(), "p": pa.struct({"s": pa.string()})}),
+    }
 )
+truths = st.sampled_from([None, True, False])
+columns = {"i": numbers, "f": halves, "s": words, "b": truths, "t": moments, "d": spans, "o": nested}
+rows = st.lists(st.fixed_dictionaries(columns), min_size=1, max_size=6)
 
 
 def exprs(*leaves: st.SearchStrategy[Expr], ops: dict[str, int]) -> st.SearchStrategy[Expr]:
@@ -226,12 +275,20 @@ def exprs(*leaves: st.SearchStrategy[Expr], ops: dict[str, int]) -> st.SearchStr
     return st.recursive(st.one_of(*leaves), grow, max_leaves=4)
 
 
+NESTED = Attribute("~", "o")
 number = exprs(
-    st.sampled_from([Attribute("~", "i"), Attribute("~", "f")]), st.sampled_from([0, 2, 0.5, -3]).map(Literal),
+    st.sampled_from([Attribute("~", "i"), Attribute("~", "f"), call("field", NESTED, "i")]),
+    st.sampled_from([0, 2, 0.5, -3]).map(Literal),
     ops={"+": 2, "-": 2, "*": 2, "/": 2, "%": 2, "neg": 1, "abs": 1, "round": 1, "floor": 1, "coalesce": 2},
 )  # fmt: skip
+durations = st.sampled_from([0, 60, -90, 0.5]).map(lambda seconds: Literal(Duration(int(seconds * 10**9))))
+time = st.sampled_from([Attribute("~", "t"), Literal(START)])
+plain_span = st.just(Attribute("~", "d")) | st.builds(lambda a, b: call("-", a, b), st.just(Attribute("~", "t")), time)
+span = exprs(plain_span, ops={"+": 2, "-": 2, "neg": 1, "abs": 1, "coalesce": 2}) | durations
 text = exprs(
-    st.just(Attribute("~", "s")), st.sampled_from(["a", ""]).map(Literal), ops={"lower": 1, "trim": 1, "concat": 2}
+    st.sampled_from([Attribute("~", "s"), call("field", call("field", NESTED, "p"), "s")]),
+    st.sampled_from(["a", ""]).map(Literal),
+    ops={"lower": 1, "trim": 1, "concat": 2},
 )
 comparison = st.sampled_from(["=", "!=", "<", "<=", ">", ">="])
 condition = exprs(
@@ -241,15 +298,18 @@ condition = exprs(
     st.builds(lambda a, pattern: Call("like", (a, Literal(pattern))), text, st.sampled_from(["a%", "%", "_", "\\%"])),
     st.builds(lambda a, items: Call("in", (a, *map(Literal, items))), number, st.sampled_from([[1], [None, 0.5]])),
     st.builds(lambda a: Call("is_null", (a,)), number),
+    st.builds(lambda a, pattern: call("rlike", a, pattern), text, st.sampled_from(["a", "^$", "[ B]", "b|^a"])),
+    st.builds(lambda op, a, b: Call(op, (a, b)), comparison, span, span),
+    st.builds(lambda op, a, b: Call(op, (a, b)), comparison, number, durations),
+    st.builds(lambda op, a, b: call("<", call(op, a, b), START), st.sampled_from(["+", "-"]), time, span),
     ops={"and": 2, "or": 2, "not": 1, "is_true": 1},
 )  # fmt: skip
 
 
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(condition, rows)
 def test_agrees_with_the_declarative_evaluator(expr: Expr, events: list[dict[str, Any]]) -> None:
-    schema = pa.schema([("i", pa.int64()), ("f", pa.float64()), ("s", pa.string()), ("b", pa.bool_())])
-    table = pa.Table.from_pylist(events, schema)
+    table = pa.Table.from_pylist(events, SCHEMA)
     (found,) = ColumnProgram([expr]).run(lambda attribute: table[attribute.name].combine_chunks())
     got = [found.as_py()] * len(events) if isinstance(found, pa.Scalar) else found.to_pylist()
     assert got == [declared(expr, {"~": event}) for event in events]

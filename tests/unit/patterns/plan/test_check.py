@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ostinato.core.types import StructKind
 from ostinato.errors import QueryError
 from ostinato.patterns.plan.check import check_query, check_schema, find_warnings
 from ostinato.patterns.syntax.cel.parse import parse
@@ -19,6 +20,8 @@ KINDS = {
     "blob": "binary",
     "tags": "nested",
     "nothing": "null",
+    "place": StructKind({"city": "string", "at": StructKind({"lat": "number"})}),
+    "a.b": "number",
 }
 
 
@@ -59,6 +62,13 @@ FAULTS = [
     ("T AS x FILTER NOT «'a'»", "NOT needs conditions", "compare it"),
     ("T AS x FILTER x.v LIKE «x.w»", "pattern of LIKE must be a constant", "literal"),
     ("T AS x FILTER round(x.v, «x.w») > 3", "number of digits must be a constant", "literal"),
+    ("T AS x FILTER x.v RLIKE «x.w»", "pattern of RLIKE must be a constant", "literal"),
+    ("T AS x FILTER x.v RLIKE «'a(b'»", "not a regular expression: missing )", "RE2"),
+    (r"T AS x FILTER x.v RLIKE «'(a)\1'»", "not a regular expression: invalid escape", "back references"),
+    ("T AS x FILTER «'a' < 5 minutes»", "a string and a duration cannot be compared", ""),
+    ("T AS x FILTER «TIMESTAMP '2026-01-01' < 5 min»", "a timestamp and a duration", "a difference of times"),
+    ("T AS x FILTER «5 minutes»", "FILTER needs a condition", "compare it"),
+    ("T AS x FILTER x.a < 2 * «5 minutes»", "`*` needs numbers, and `5 minutes` is a duration", ""),
     # NOT.
     ("«NOT T AS x»", "NOT needs events around it", "T AS x ; NOT H AS y ; T AS z"),
     ("«NOT T» ; H", "NOT cannot come first", "between two parts"),
@@ -148,6 +158,18 @@ SCHEMA_FAULTS = [
     ("T AS x FILTER «x.blob = 'a'»", "a binary and a string cannot be compared", ""),
     ("T AS x FILTER «x.name IN ('a', 3)»", "a string and a number cannot be compared", ""),
     ("T AS x FILTER «x.tags» = 1", "`x.tags` is nested data", "column of its own"),
+    ("T AS x FILTER «x.place» = 1", "`x.place` is nested data", "x.place.city"),
+    ("T AS x FILTER x.place.«town» = 'a'", "`x.place` has no field `town`", "`city`"),
+    ("T AS x FILTER x.place.at.«lon» = 1", "`x.place.at` has no field `lon`", ""),
+    ("T AS x FILTER «x.temp.low» = 1", "`x.temp` is a number, which has no fields", ""),
+    ("T AS x FILTER «x.tags.a» = 1", "`x.tags` is nested data, which has no fields", ""),
+    ("T AS x FILTER «x.a.b» = 1", "unknown attribute `a`, but there is `a.b`", "x.`a.b`"),
+    ("T AS x FILTER «x.place.city > 1»", "a string and a number cannot be compared", ""),
+    ("T AS x FILTER «x.took < 5»", "a duration and a number cannot be compared", "5 seconds"),
+    ("T AS x FILTER «x.took = x.temp»", "a duration and a number cannot be compared", ""),
+    ("T AS x FILTER «x.at < 5 minutes»", "a timestamp and a duration cannot be compared", "x.at - y.ts < 5 minutes"),
+    ("T AS x FILTER «x.at» + 5 > x.at", "`+` needs numbers, and `x.at` is a timestamp", "5 seconds"),
+    ("T AS x FILTER «x.temp» RLIKE 'a'", "RLIKE needs text, and `x.temp` is a number", ""),
     ("T AS x FILTER «x.temp»", "FILTER needs a condition, and `x.temp` is a number", "x.temp = …"),
     ("T AS x FILTER x.ok AND «x.name»", "AND needs conditions, and `x.name` is a string", "x.name = …"),
     ("T AS x FILTER «x.name» + 1 = 2", "`+` needs numbers, and `x.name` is a string", "concat"),
@@ -187,6 +209,10 @@ def test_schema_faults(marked: str, reason: str, fix: str) -> None:
         "T AS x FILTER x.tags IS NULL OR x.blob IS NOT NULL OR x.blob = x.blob",
         "T AS x FILTER length(concat(lower(x.name), 'a')) % 2 = round(sqrt(x.temp), 1)",
         "T AS x FILTER coalesce(x.nothing, x.temp, 0) > 1",
+        "T AS x FILTER x.took < 5 minutes AND abs(x.at - x.day) > -x.took AND x.at + 5 min > x.day - 1 d",
+        "T AS x FILTER x.temp < 5 minutes AND x.temp - x.id IN (1 s, 2) AND 5 s + x.temp > coalesce(x.temp, 1 s)",
+        "T AS x FILTER x.place.at.lat > 1 AND x.place.city NOT RLIKE '^a' AND x.nothing.a IS NULL",
+        "SELECT x.place.at.lat, first(x).place.city, max(x.place.at.lat), x.place.at WHERE T AS x",
         "SELECT x, x.tags, count(x), first(x).tags, max(x.name), min(x.at), avg(x.temp) WHERE T AS x",
         "T PARTITION BY id, name, ok, blob, nothing WITHIN 2.5 ON temp",
         "T WITHIN 2 ON nothing",

@@ -166,6 +166,8 @@ _SLIPS: tuple[Slip, ...] = (
     _foreign_operator,
     _select_list,
     messages.advise_brackets,
+    messages.advise_unit,
+    messages.advise_field,
     messages.advise_window,
     messages.advise_missing_by,
     _consume_mode,

@@ -144,6 +144,8 @@ _SLIPS: tuple[Slip, ...] = (
     _negated,
     _foreign_operator,
     messages.advise_brackets,
+    messages.advise_unit,
+    messages.advise_field,
     messages.advise_window,
     messages.advise_missing_by,
     _bare_condition,

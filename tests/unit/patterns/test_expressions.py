@@ -1,0 +1,136 @@
+"""Expressions in whole queries: durations, nested fields and regular expressions, of one event and between events."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import ostinato as ost
+from ostinato.errors import QueryError
+
+START = datetime(2026, 1, 1)
+KINDS = [pa.int64(), pa.float64(), pa.timestamp("s"), pa.timestamp("ms"), pa.timestamp("ns", "UTC"), pa.duration("s")]
+
+
+def positions(query: str, table: pa.Table) -> list[list[int]]:
+    found: list[list[int]] = ost.cel(query).detect(table)["positions"].to_pylist()
+    return found
+
+
+def stream(kind: pa.DataType, *seconds: int) -> pa.Table:
+    """A, then Bs, at these times in a column of that type."""
+    times = pa.array(seconds, pa.int64())
+    times = times.cast(pa.timestamp("s")).cast(kind) if pa.types.is_timestamp(kind) else times.cast(kind)
+    return pa.table({"at": times, "type": ["A"] + ["B"] * (len(seconds) - 1), "n": range(len(seconds))})
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("y.at - x.at < 5 minutes", [[0, 1]]),
+        ("y.at - x.at = 300 s", [[0, 2]]),
+        ("abs(x.at - y.at) BETWEEN 4 minutes AND 5 min", [[0, 1], [0, 2]]),
+        ("x.at + 5 minutes < y.at", [[0, 3]]),
+        ("y.at - 1 hour > x.at", []),
+        ("y.at - x.at + 1 minute > 5.5 minutes", [[0, 2], [0, 3]]),
+        ("y.at - x.at < 5 minutes OR y.at - x.at > 5 minutes", [[0, 1], [0, 3]]),
+        ("y.at - x.at IN (299.9 s, 5 minutes)", [[0, 2]]),
+        ("NOT y.at - x.at < 240000000001 ns", [[0, 2], [0, 3]]),
+    ],
+)
+def test_durations_between_events(kind: pa.DataType, condition: str, expected: list[list[int]]) -> None:
+    query = f"A AS x ; B AS y FILTER {condition}"
+    assert positions(query, stream(kind, 10, 250, 310, 600)) == expected
+
+
+def test_a_duration_beside_times_and_numbers_in_one_condition() -> None:
+    table = stream(pa.timestamp("us"), 0, 3, 5)
+    query = "A AS x ; B AS y FILTER y.at - x.at >= 2 s OR y.n - x.n >= 2 s"
+    assert positions(query, table) == [[0, 1], [0, 2]]
+    assert positions(query.replace("OR", "AND"), table) == [[0, 2]]
+
+
+def test_durations_of_one_event() -> None:
+    spans = [timedelta(minutes=4), timedelta(minutes=6), None]
+    table = pa.table({"took": pa.array(spans, pa.duration("ms")), "begin": [START] * 3, "s": [240, 360, 0]})
+    assert positions("T AS x FILTER x.took < 5 minutes", table) == [[0]]
+    assert positions("T AS x FILTER x.begin + x.took > x.begin + 5 minutes", table) == [[1]]
+    assert positions("T AS x FILTER x.s >= 4 min AND x.s - 2 min < 3 min", table) == [[0]]
+
+
+def test_a_duration_in_a_not_at_the_end() -> None:
+    rows = [{"ts": n, "type": kind} for n, kind in enumerate("AAB")]
+    query = "A AS x ; (NOT B AS y FILTER y.ts - x.ts < 2 seconds) WITHIN 5 seconds"
+    assert ost.cel(query).detect(rows)["positions"].to_pylist() == [[0]]
+
+
+# Nested fields --------------------------------------------------------------------------------------------------------
+
+NESTED = pa.struct({"v": pa.int8(), "at": pa.timestamp("us", "Asia/Tokyo"), "p": pa.struct({"name": pa.string()})})
+
+
+def nested(*values: Any) -> pa.Table:
+    return pa.table({"type": ["A"] + ["B"] * (len(values) - 1), "s": pa.array(values, NESTED)})
+
+
+ROWS = nested({"v": 1, "at": START, "p": {"name": "a"}}, None, {"v": 2, "p": None}, {"v": 3, "p": {"name": "a"}})
+
+
+def test_fields_in_conditions() -> None:
+    assert positions("ANY AS x FILTER x.s.v > 1", ROWS) == [[2], [3]]
+    assert positions("ANY AS x FILTER x.s.p.name IS NULL", ROWS) == [[1], [2]]
+    assert positions("A AS x ; B AS y FILTER x.s.p.name = y.s.p.name AND x.s.v < y.s.v", ROWS) == [[0, 3]]
+    assert positions("ANY AS x FILTER x.s IS NULL", ROWS) == [[1]]
+
+
+def test_fields_in_select() -> None:
+    query = "SELECT x.s.v, x.s.at, y.s.p.name AS name, x.s.p, y.s.v + 1 AS next WHERE A AS x ; B AS y FILTER y.s.v > 2"
+    answer = ost.cel(query).detect(ROWS)
+    assert answer.schema.field("v").type == pa.int8()  # fields keep their types, as columns do
+    assert answer.schema.field("at").type == NESTED.field("at").type
+    (row,) = answer.to_pylist()
+    assert row.pop("at").astimezone(UTC) == START.replace(tzinfo=UTC)
+    assert row == {"v": 1, "name": "a", "p": {"name": "a"}, "next": 4}
+
+
+def test_fields_of_events_under_a_plus() -> None:
+    items = "y.s.v, sum(y.s.v), first(y).s.v, last(y.s.p.name), count(y.s.p.name), max(y.s.v)"
+    assert ost.cel(f"SELECT MAX {items} WHERE A ; (B AS y)+").detect(ROWS).to_pylist()[-1] == {
+        "v": [None, 2, 3], "sum_v": 5, "first_v": None, "last_name": "a", "count_name": 1, "max_v": 3
+    }  # fmt: skip
+    with pytest.raises(QueryError, match=r"`y.s.v` is a list of values"):
+        ost.cel("SELECT y.s.v + 1 AS w WHERE (B AS y)+")
+
+
+def test_fields_of_an_srem_register() -> None:
+    found = ost.srem("[type = 'A'] -> r . true* . [n > r.s.v]").detect(ROWS.append_column("n", [[0, 0, 2, 0]]))
+    assert found["positions"].to_pylist() == [[0, 2]]
+
+
+def test_an_attribute_beside_an_aggregate_of_it() -> None:
+    answer = ost.cel("SELECT x.s.v + sum(x.s.v) AS c, x.s.v * count(x) AS d WHERE A AS x").detect(ROWS)
+    assert answer.to_pylist() == [{"c": 2, "d": 1}]
+
+
+# Regular expressions --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())], ids=str
+)
+def test_regular_expressions(kind: pa.DataType) -> None:
+    table = pa.table({"s": pa.array(["abb", "xab", None, "ab\n"], kind)})
+    assert positions("T AS x FILTER x.s RLIKE '^ab+$'", table) == [[0]]
+    assert positions("T AS x FILTER x.s NOT RLIKE 'b.?$'", table) == [[3]]
+    assert positions("T AS x FILTER x.s rlike 'a'", table) == [[0], [1], [3]]
+    assert positions("T AS x ; T AS y FILTER (x.s RLIKE '^x') = (y.s RLIKE '^x')", table) == [[0, 3]]
+    assert ost.srem("[s RLIKE '^a'] . [s RLIKE '^x']").detect(table)["positions"].to_pylist() == [[0, 1]]
+
+
+def test_regular_expressions_take_linear_time() -> None:
+    table = pa.table({"s": ["a" * 50_000 + "!"]})
+    assert positions("T AS x FILTER x.s RLIKE '^(a|a)*(a*)*$'", table) == []
