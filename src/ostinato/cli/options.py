@@ -97,7 +97,7 @@ DocumentColumn = Annotated[
 
 def _check_duration(given: str | None) -> str | None:
     if given is not None:
-        from ostinato.core.text.units import parse_duration
+        from ostinato.core.units import parse_duration
 
         try:
             parse_duration(given)

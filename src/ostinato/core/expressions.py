@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 
-from ostinato.core.text.units import duration_text
+from ostinato.core.units import duration_text
 from ostinato.errors import Span
 
 NOWHERE = Span(0, 0)

@@ -14,7 +14,7 @@ OnLate = Literal["count", "collect", "raise"]
 
 def parse_delay(lateness: Any, option: str = "lateness") -> int:
     """Nanoseconds of `lateness`, or of the named option. Raises OstinatoError if it is no length of time."""
-    from ostinato.core.text.units import LARGEST, parse_duration
+    from ostinato.core.units import LARGEST, parse_duration
 
     if isinstance(lateness, str):
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostinato.core.text.units import duration_text
+from ostinato.core.units import duration_text
 from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.rules.algebra.difference import difference
 from ostinato.rules.algebra.format import format_definition, format_node

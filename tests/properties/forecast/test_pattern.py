@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ostinato.core.text.units import parse_duration
+from ostinato.core.units import parse_duration
 from ostinato.core.window_clause import Window
 from ostinato.errors import LimitError, QueryError
 from ostinato.forecast.pattern import ForecastPattern

@@ -168,8 +168,8 @@ def _correlated(draw: Draw, first: str, second: str, third: str) -> Expr:
         )  # fmt: skip
         return Call(_pick(draw, *COMPARISONS), (left, right))
     if kind == "nested":
-        one, other = (Call(FIELD, (Attribute(name, "o"), Literal("v"))) for name in (first, second))
-        return Call(_pick(draw, *COMPARISONS), (one, other))
+        fields = tuple(Call(FIELD, (Attribute(name, "o"), Literal("v"))) for name in (first, second))
+        return Call(_pick(draw, *COMPARISONS), fields)
     compared = Call(_pick(draw, *COMPARISONS), (Attribute(first, attribute), Attribute(second, attribute)))
     if kind == "compare":
         return compared

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ostinato.core import expressions as ex
 from ostinato.core.expressions import Expr
 from ostinato.core.text.grammar import MAX_DEPTH, nesting_error, token_span, unquote
-from ostinato.core.text.units import LARGEST, nanoseconds
+from ostinato.core.units import LARGEST, nanoseconds
 from ostinato.core.window_clause import Window
 from ostinato.errors import QueryError, Span, did_you_mean
 

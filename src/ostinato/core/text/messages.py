@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ostinato.core.expressions import COMPARISONS, RESERVED
 from ostinato.core.text.grammar import load_parser
-from ostinato.core.text.units import UNITS, VARYING, nanoseconds
+from ostinato.core.units import UNITS, VARYING, nanoseconds
 from ostinato.errors import QueryError, Span
 
 if TYPE_CHECKING:

@@ -71,7 +71,7 @@ class TermEncoder:
         present = np.zeros((len(self._exprs), len(rows)), np.bool_)
         for at, (expr, kind, found) in enumerate(zip(self._exprs, self.kinds, self._values(rows), strict=True)):
             if isinstance(found, pa.Scalar):
-                found = pa.array([found.as_py()], found.type)
+                found = pa.repeat(found, 1)
             if pa.types.is_null(found.type):
                 continue
             if at in self._integers and not pa.types.is_integer(found.type) and not self._has_room(at, found):

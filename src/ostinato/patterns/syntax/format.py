@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ostinato.core.expressions import Expr, literal_text, quote_name
 from ostinato.core.expressions import to_text as expr_text
-from ostinato.core.text.units import duration_text
+from ostinato.core.units import duration_text
 from ostinato.core.window_clause import Window
 from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.item_names import item_names

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from ostinato.core import expressions as ex
 from ostinato.core.text.build import FUNCTIONS, SharedBuilder, unquote_name
 from ostinato.core.text.grammar import token_span, unquote
-from ostinato.core.text.units import nanoseconds
+from ostinato.core.units import nanoseconds
 from ostinato.errors import QueryError, Span, did_you_mean
 from ostinato.rules.syntax import nodes as n
 

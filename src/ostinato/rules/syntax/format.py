@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ostinato.core.expressions import RESERVED, Expr, literal_text, quote_name
 from ostinato.core.expressions import to_text as expression_text
-from ostinato.core.text.units import duration_text
+from ostinato.core.units import duration_text
 from ostinato.rules.syntax import nodes as n
 
 _PLAIN_LABEL = re.compile(r"@?[^\W\d]\w*(?:[.-]\w+)*")

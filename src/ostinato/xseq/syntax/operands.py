@@ -13,7 +13,7 @@ from typing import Any
 
 from ostinato.core.expressions import NOWHERE
 from ostinato.core.text.grammar import token_span, unquote
-from ostinato.core.text.units import LARGEST
+from ostinato.core.units import LARGEST
 from ostinato.errors import QueryError, Span
 from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.syntax.tokens import AGGREGATES, ALIASES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostinato.core.text.units import LARGEST, UNITS, nanoseconds, parse_duration
+from ostinato.core.units import LARGEST, UNITS, nanoseconds, parse_duration
 from ostinato.errors import QueryError, Span
 
 PLACE = Span(3, 4)

@@ -18,7 +18,7 @@ from ostinato.core import expressions as ex
 from ostinato.core.conditions import Condition
 from ostinato.core.expressions import Expr
 from ostinato.core.text.grammar import MAX_DEPTH
-from ostinato.core.text.units import UNITS, parse_duration
+from ostinato.core.units import UNITS, parse_duration
 from ostinato.core.window_clause import Window
 from ostinato.errors import QueryError, Span
 from ostinato.patterns.syntax import format
@@ -485,10 +485,11 @@ def test_the_grammar_and_the_printer_agree_on_reserved_words() -> None:
 
 
 def test_durations_have_the_units_of_within() -> None:
+    a = ex.Attribute("x", "a")
     for unit, size in UNITS.items():
-        assert predicate(f"x.a < 2 {unit}").args[1] == ex.Literal(ex.Duration(2 * size))
-        assert predicate(f"x.{unit} < 2").args[0] == ex.Attribute("x", unit)
-    assert predicate("x.a < -0.5 min").args[1] == ex.Literal(ex.Duration(-30 * 10**9))
+        assert predicate(f"x.a < 2 {unit}") == ex.Call("<", (a, ex.Literal(ex.Duration(2 * size))))
+        assert predicate(f"x.{unit} < 2") == ex.Call("<", (ex.Attribute("x", unit), ex.Literal(2)))
+    assert predicate("x.a < -0.5 min") == ex.Call("<", (a, ex.Literal(ex.Duration(-30 * 10**9))))
 
 
 def test_words_of_expressions_remain_names() -> None:
