@@ -13,7 +13,19 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from ostinato.core.expressions import CURRENT, FIELD, Attribute, Duration, Expr, Literal, Variable, to_text, variables
+from ostinato.core.casts import cast_error, cast_value
+from ostinato.core.expressions import (
+    CASE,
+    CURRENT,
+    FIELD,
+    Attribute,
+    Duration,
+    Expr,
+    Literal,
+    Variable,
+    to_text,
+    variables,
+)
 from ostinato.core.regex import matches_regex
 from ostinato.errors import DataError
 
@@ -43,12 +55,22 @@ def evaluate_expression(expr: Expr, events: Mapping[str, Row], kept: Callable[[A
         return events[expr.variable].get(expr.name)
     if isinstance(expr, Variable):
         return events[expr.name]
+    if expr.op == CASE:
+        return _case(expr.args, lambda arg: evaluate_expression(arg, events, kept))
     args = [evaluate_expression(arg, events, kept) for arg in expr.args]
     if expr.op in _KNOW_NULL:
         return _KNOW_NULL[expr.op](args)
     if any(arg is None for arg in args):
         return None
     return kept(_STRICT[expr.op](*args))
+
+
+def _case(args: Sequence[Expr], value: Callable[[Expr], Any]) -> Any:
+    """The value of the first branch whose condition is TRUE; no other branch is looked at."""
+    *branches, otherwise = args
+    pairs = zip(branches[::2], branches[1::2], strict=True)
+    taken = next((result for condition, result in pairs if value(condition) is True), otherwise)
+    return in_one_unit([value(taken)])[0]
 
 
 # Operators that look at NULL themselves -------------------------------------------------------------------------------
@@ -196,6 +218,20 @@ def like(text: str, pattern: str) -> bool:
     return re.fullmatch(regex, text, re.DOTALL) is not None
 
 
+def _cast(value: Any, kind: str) -> Any:
+    try:
+        return cast_value(value, kind)
+    except (ValueError, OverflowError):
+        raise cast_error(value, kind) from None
+
+
+def _try_cast(value: Any, kind: str) -> Any:
+    try:
+        return cast_value(value, kind)
+    except (ValueError, OverflowError):
+        return None
+
+
 _STRICT: dict[str, Callable[..., Any]] = {
     "=": _compare(operator.eq),
     "!=": _compare(operator.ne),
@@ -211,6 +247,8 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "not": operator.not_,
     "like": like,
     "rlike": matches_regex,
+    "cast": _cast,
+    "try_cast": _try_cast,
     FIELD: lambda whole, name: whole.get(name),
     "neg": operator.neg,
     "abs": abs,

@@ -88,11 +88,15 @@ NUMERIC_FUNCTIONS = ("neg", "abs", "round", "floor", "ceil", "sqrt")
 STRING_FUNCTIONS = ("lower", "upper", "trim", "length", "concat")
 OTHER_FUNCTIONS = ("coalesce",)
 FIELD = "field"  # `x.s.a` is FIELD of `x.s` and the literal 'a'
+CASTS = ("cast", "try_cast")  # of a value to the type that a literal names
+CASE = "case"  # of condition, value, condition, value, … and the value where none of them holds
 OPERATORS = (
-    *(COMPARISONS + ARITHMETIC + LOGIC + TESTS + NUMERIC_FUNCTIONS + STRING_FUNCTIONS + OTHER_FUNCTIONS),
-    FIELD,
+    *(COMPARISONS + ARITHMETIC + LOGIC + TESTS + NUMERIC_FUNCTIONS + STRING_FUNCTIONS + OTHER_FUNCTIONS + CASTS),
+    *(FIELD, CASE),
 )
-AGGREGATES = ("count", "sum", "avg", "min", "max", "first", "last")
+COUNT_DISTINCT = "count_distinct"
+AGGREGATE_FUNCTIONS = ("count", "sum", "avg", "min", "max", "first", "last")
+AGGREGATES = (*AGGREGATE_FUNCTIONS, COUNT_DISTINCT)
 
 TRUE = Literal(True)
 FALSE = Literal(False)
@@ -217,6 +221,13 @@ def _text(expr: Expr, outer: int, variable: Callable[[str], str]) -> str:
         body = f"{args[0]} IS NULL"
     elif expr.op in ("like", "rlike"):
         body = f"{args[0]} {expr.op.upper()} {args[1]}"
+    elif expr.op in CASTS:
+        assert isinstance(expr.args[1], Literal)
+        body = f"{expr.op.upper()}({_text(expr.args[0], 0, variable)} AS {expr.args[1].value})"
+    elif expr.op == CASE:
+        body = _case_text([_text(arg, 0, variable) for arg in expr.args])
+    elif expr.op == COUNT_DISTINCT:
+        body = f"count(DISTINCT {_text(expr.args[0], 0, variable)})"
     elif expr.op == FIELD:
         body = f"{args[0]}.{quote_name(attribute_path(expr)[-1])}"
     elif expr.op in _PRECEDENCE:
@@ -227,6 +238,14 @@ def _text(expr: Expr, outer: int, variable: Callable[[str], str]) -> str:
     else:
         body = f"{expr.op}({', '.join(_text(arg, 0, variable) for arg in expr.args)})"
     return f"({body})" if strength < outer else body
+
+
+def _case_text(args: list[str]) -> str:
+    *branches, otherwise = args
+    words = ["CASE"]
+    for condition, value in zip(branches[::2], branches[1::2], strict=True):
+        words += ["WHEN", condition, "THEN", value]
+    return " ".join([*words, *(["ELSE", otherwise] if otherwise != "NULL" else []), "END"])
 
 
 def literal_text(value: type_of_literal) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from ostinato.core import expressions as ex
+from ostinato.core.casts import cast_value
 from ostinato.core.expressions import Expr
 from ostinato.core.regex import find_fault
 from ostinato.errors import QueryError, did_you_mean
@@ -67,7 +69,11 @@ class KindChecker:
             return "nested"
         if expr.op == ex.FIELD:
             return self._field(expr)
+        if expr.op == ex.CASE:
+            return self._case(expr)
         kinds = [self.kind(arg) for arg in expr.args]
+        if expr.op in ex.CASTS:
+            return _cast(expr, kinds[0])
         if expr.op in (*ex.COMPARISONS, "in"):
             return _comparison(expr, kinds)
         if expr.op in ex.ARITHMETIC:
@@ -77,6 +83,13 @@ class KindChecker:
         if expr.op == "coalesce":
             return _same(expr, kinds, "stand in for each other")
         return _function(expr, kinds)
+
+    def _case(self, call: ex.Call) -> str:
+        *branches, otherwise = call.args
+        for condition in branches[::2]:
+            check_kind("boolean", condition, self.kind(condition), "WHEN needs a condition")
+        values = (*branches[1::2], otherwise)
+        return _same(replace(call, args=values), [self.kind(value) for value in values], "be values of one CASE")
 
     def _attribute(self, attribute: ex.Attribute) -> str:
         if self.kinds is None:
@@ -130,13 +143,12 @@ def _comparison(call: ex.Call, kinds: list[str]) -> str:
                 else "make what counts in it a column of its own"
             )
             raise QueryError(reason, span=arg.span, fix=fix)
-    _same(call, kinds, "be compared")
+    _same(call, _in_one_unit(call.args, kinds), "be compared")
     return "boolean"
 
 
 def _same(call: ex.Call, kinds: list[str], what: str) -> str:
-    """All arguments of one kind; a date counts as a timestamp beside one, and a literal duration as a number."""
-    kinds = _in_one_unit(call.args, kinds)
+    """All arguments of one kind; a date counts as a timestamp beside one."""
     first, kind = call.args[0], kinds[0]
     for arg, other in zip(call.args[1:], kinds[1:], strict=True):
         if kind in ANY_KIND:
@@ -185,6 +197,31 @@ def _arithmetic_fix(call: ex.Call, kinds: list[str]) -> str | None:
     return None
 
 
+_CASTS = {
+    **dict.fromkeys(("int", "float"), (("number", "string", "boolean"), "number")),
+    "text": (("number", "string", "boolean", *TIMES), "string"),
+    "boolean": (("number", "string", "boolean"), "boolean"),
+    "timestamp": ((*TIMES, "string"), "timestamp"),
+    "date": ((*TIMES, "string"), "date"),
+}
+
+
+def _cast(call: ex.Call, kind: str) -> str:
+    value, wanted = call.args
+    assert isinstance(wanted, ex.Literal)
+    fitting, result = _CASTS[str(wanted.value)]
+    if kind not in (*fitting, *ANY_KIND):
+        reason = f"{_says(value, kind)}, which cannot be cast to {wanted.value}"
+        fix = f"{wanted.value} is made of a {', '.join(fitting[:-1])} or {fitting[-1]}"
+        raise QueryError(reason, span=call.span, fix=fix)
+    if call.op == "cast" and isinstance(value, ex.Literal):
+        try:
+            cast_value(value.value, str(wanted.value))
+        except (ValueError, OverflowError):
+            raise QueryError(f"{ex.to_text(value)} cannot be cast to {wanted.value}", span=value.span) from None
+    return result
+
+
 def _function(call: ex.Call, kinds: list[str]) -> str:
     op = call.op
     if op == "is_null":
@@ -228,6 +265,8 @@ def _aggregate(call: ex.Call, kind: str) -> str:
         check_kind("number", call.args[0], kind, f"{call.op} needs numbers")
     if call.op in ("min", "max") and kind == "nested":
         raise QueryError(f"{call.op} needs values that have an order, and {_says(call.args[0], kind)}", span=call.span)
+    if call.op == ex.COUNT_DISTINCT and kind == "nested":
+        raise QueryError(f"DISTINCT needs values that can be compared, and {_says(call.args[0], kind)}", span=call.span)
     return kind if call.op in ("min", "max", "first", "last") else "number"
 
 

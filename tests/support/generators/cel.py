@@ -104,7 +104,7 @@ def _comparison(draw: Draw, variable: str) -> Expr:
     v, s = Attribute(variable, "v"), Attribute(variable, "s")
     kind = _pick(
         draw, "usual", "usual", "usual", "number", "number", "text", "text", "null", "in", "like", "rlike", "nested",
-        "duration",
+        "duration", "case", "cast",
     )  # fmt: skip
     if kind == "usual":  # equal conditions in different places are a case of their own
         return Call(">", (v, Literal(0)))
@@ -128,6 +128,12 @@ def _comparison(draw: Draw, variable: str) -> Expr:
             draw, Call(">", (Call(FIELD, (o, Literal("v"))), Literal(0))), Call("=", (deep, Literal("a"))),
             Call("is_null", (deep,)),
         )  # fmt: skip
+    if kind == "case":
+        case = Call("case", (Call(">", (v, Literal(0))), s, Call("is_null", (v,)), Literal("b"), Literal(None)))
+        return Call("=", (case, Literal(_pick(draw, "b", "a"))))
+    if kind == "cast":
+        number = Call("try_cast", (Call("concat", (Call("try_cast", (v, Literal("text"))), s)), Literal("int")))
+        return _pick(draw, Call("try_cast", (v, Literal("boolean"))), Call("is_null", (number,)))
     if kind == "duration":
         time = _pick(draw, Attribute(variable, "ts"), Call("-", (Attribute(variable, "t"), Literal(START))))
         return Call(_pick(draw, "<", ">=", "!="), (time, Literal(_duration(draw))))

@@ -1,4 +1,4 @@
-"""Expressions in whole queries: durations, nested fields and regular expressions, of one event and between events."""
+"""Expressions in whole queries: durations, nested fields, regular expressions, CASE and CAST; also between events."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
-from ostinato.errors import QueryError
+from ostinato.errors import DataError, QueryError
 
 START = datetime(2026, 1, 1)
 KINDS = [pa.int64(), pa.float64(), pa.timestamp("s"), pa.timestamp("ms"), pa.timestamp("ns", "UTC"), pa.duration("s")]
@@ -134,3 +134,59 @@ def test_regular_expressions(kind: pa.DataType) -> None:
 def test_regular_expressions_take_linear_time() -> None:
     table = pa.table({"s": ["a" * 50_000 + "!"]})
     assert positions("T AS x FILTER x.s RLIKE '^(a|a)*(a*)*$'", table) == []
+
+
+# CASE and CAST --------------------------------------------------------------------------------------------------------
+
+TEXTS = pa.table({"type": ["A", "B", "A", "A"], "s": ["12", "x", None, " 7"], "v": [1, 2, 3, 4]})
+
+
+def test_cast_is_tried_on_events_of_its_type() -> None:
+    assert positions("A AS x FILTER CAST(x.s AS int) > 7", TEXTS) == [[0]]
+    coded = TEXTS.set_column(1, "s", TEXTS["s"].dictionary_encode())
+    assert positions("A AS x FILTER CAST(x.s AS int) > 7", coded) == [[0]]
+    assert positions("A AS x ; B FILTER CAST(x.s AS int) > 7", TEXTS) == [[0, 1]]
+    for query in ("ANY AS x FILTER CAST(x.s AS int) > 7", "(A AS x OR B AS x) FILTER CAST(x.s AS int) > 7"):
+        with pytest.raises(DataError, match="row 1: 'x' cannot be cast to int") as caught:
+            positions(query, TEXTS)
+        assert caught.value.row == 1
+        assert "TRY_CAST" in (caught.value.fix or "")
+    with pytest.raises(DataError, match="'x' cannot be cast to int"):
+        ost.cel("SELECT CAST(x.s AS int) AS n WHERE ANY AS x").detect(TEXTS)
+
+
+def test_the_row_of_a_cast_that_fails_counts_from_the_first_batch() -> None:
+    live = ost.cel("A AS x ; B AS y FILTER CAST(y.s AS int) = 1").engine()
+    live.push(TEXTS.slice(0, 1))
+    with pytest.raises(DataError, match="row 1: 'x'"):
+        live.push(TEXTS.slice(1))
+
+
+def test_casts_between_events() -> None:
+    query = "A AS x ; ANY AS y FILTER TRY_CAST(x.s AS int) > TRY_CAST(y.s AS int)"
+    assert positions(query, TEXTS) == [[0, 3]]
+    with pytest.raises(QueryError, match="CAST cannot stand in a comparison between events") as caught:
+        ost.cel("A AS x ; B AS y FILTER CAST(x.s AS int) > y.v")
+    assert "TRY_CAST" in (caught.value.fix or "")
+
+
+def test_cases() -> None:
+    case = "CASE WHEN x.s RLIKE '^ *[0-9]+$' THEN CAST(x.s AS int) WHEN x.s IS NULL THEN -1 ELSE x.v END"
+    answer = ost.cel(f"SELECT {case} AS n WHERE ANY AS x").detect(TEXTS)
+    assert answer["n"].to_pylist() == [12, 2, -1, 7]
+    assert positions(f"ANY AS x FILTER {case} > 5", TEXTS) == [[0], [3]]
+    assert positions("A AS x ; ANY AS y FILTER CASE WHEN x.v > 2 THEN x.v END < y.v", TEXTS) == [[2, 3]]
+    answer = ost.cel("SELECT CASE WHEN x.v > y.v THEN x.s ELSE y.s END AS s WHERE A AS x : A AS y").detect(TEXTS)
+    assert answer["s"].to_pylist() == [" 7"]
+    with pytest.raises(QueryError, match="CASE cannot combine attributes of different events"):
+        ost.cel("A AS x ; B AS y FILTER CASE WHEN x.v > y.v THEN TRUE END")
+
+
+def test_count_distinct() -> None:
+    table = pa.table({"type": ["A"] * 5 + ["B"], "v": [0.0, -0.0, 1.0, None, 1.0, 9.0], "s": list("aabbcc")})
+    answer = ost.cel(
+        "SELECT NXT count(DISTINCT x.v), count(DISTINCT x.s), count(DISTINCT x.v > 0) AS p WHERE (A AS x)+ ; B"
+    )
+    assert answer.detect(table).to_pylist() == [{"count_distinct_v": 2, "count_distinct_s": 3, "p": 2}]
+    unbound = ost.cel("SELECT count(DISTINCT x.v) WHERE B OR (A AS x)+ ; B").detect(table.slice(5))
+    assert unbound.to_pylist() == [{"count_distinct_v": 0}]

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ostinato.core.arrays import UInt8
+from ostinato.core.arrays import Int64, UInt8
 from ostinato.core.arrow import NO_MASK, Ids, dictionary_indices, dictionary_values, same_array
-from ostinato.core.columns.expressions import ColumnProgram
+from ostinato.core.columns.expressions import CastFailure, ColumnProgram
 from ostinato.core.columns.intern import IntegerInterner
 from ostinato.core.columns.name_matcher import NameMatcher, look_up
 from ostinato.core.conditions import Condition
-from ostinato.core.expressions import Call, Expr, Literal, attributes
+from ostinato.core.expressions import Call, Expr, Literal, attributes, walk
 from ostinato.core.jit import array, kernel, view
 from ostinato.core.jit.types import int32, int64, uint8, void
 
@@ -72,12 +72,14 @@ class PredicateEncoder:
         self._names = NameMatcher(list(self._relations))
         self._only = self._relations.get(relation, 0) if relation is not None else 0
         predicates: dict[Expr, int] = {}
+        self._tested: dict[int, set[int]] = {}  # per predicate, the relations (0: any) of the events it is meant for
         self._needs: list[tuple[int, int, int]] = []  # per condition: relation (0: any), bits to be set, to be clear
         for condition in conditions:
             masks = {True: 0, False: 0}
+            needed = 0 if condition.relation is None else self._relations[condition.relation]
             for expr, holds in _conjuncts(condition.where):
                 masks[holds] |= 1 << predicates.setdefault(expr, len(predicates))
-            needed = 0 if condition.relation is None else self._relations[condition.relation]
+                self._tested.setdefault(predicates[expr], set()).add(needed)
             self._needs.append((needed, masks[True], masks[False]))
         self._predicates = _Predicates(list(predicates))
         self._codes: dict[int, int] = {minterm: code for code, minterm in enumerate(minterms)}
@@ -115,8 +117,8 @@ class PredicateEncoder:
         """Which conditions hold for an event with this code."""
         return tuple(bool(self._minterms[code] >> place & 1) for place in range(len(self._needs)))
 
-    def encode(self, table: pa.Table, type_column: str | None) -> Ids:
-        """One code per row."""
+    def encode(self, table: pa.Table, type_column: str | None, positions: Int64 | None = None) -> Ids:
+        """One code per row; `positions` are what errors call the rows."""
         out = np.empty(table.num_rows, np.int32)
         wanted = [] if type_column is None or not self._relations else [type_column]
         wanted += [name for name in self.columns if name not in wanted]
@@ -129,8 +131,21 @@ class PredicateEncoder:
             rows = part.num_rows
             self._types(part, type_column, numbers[:rows])
             (self._encode_small if self._small else self._encode_wide)(part, numbers[:rows], out[done : done + rows])
+            if self._predicates.failures:
+                self._types(part, type_column, numbers[:rows])
+                self._raise_failures(numbers[:rows], None if positions is None else positions[done : done + rows])
             done += rows
         return out
+
+    def _raise_failures(self, types: Ids, positions: Int64 | None) -> None:
+        """For a CAST that failed on an event that its condition is meant for."""
+        for predicate, failure in self._predicates.failures:
+            tested = self._tested[predicate]
+            meant = failure.where & (np.isin(types, list(tested)) | (0 in tested))
+            if meant.any():
+                place = int(np.argmax(meant))
+                raise failure.error(place, None if positions is None else int(positions[place]))
+        self._predicates.failures.clear()
 
     def _types(self, part: pa.RecordBatch, type_column: str | None, out: Ids) -> None:
         if type_column is None:
@@ -197,6 +212,8 @@ class _Predicates:
         self._exprs = exprs
         self._reads = [list(dict.fromkeys(node.name for node in attributes(expr))) for expr in exprs]
         self._programs: dict[tuple[int, ...], ColumnProgram] = {}
+        self._casts = [any(isinstance(node, Call) and node.op == "cast" for node in walk(expr)) for expr in exprs]
+        self.failures: list[tuple[int, CastFailure]] = []  # of predicates, in the rows that were added last
         self._dictionaries: dict[tuple[str, tuple[int, ...]], tuple[pa.Array, list[UInt8]]] = {}
 
     @property
@@ -218,6 +235,9 @@ class _Predicates:
         others: list[int] = []
         for place in which:
             reads = self._reads[place]
+            if self._casts[place]:
+                self._add_casting(part, place, 1 << (place - which.start), out)
+                continue
             coded = len(reads) == 1 and pa.types.is_dictionary(part.schema.field(reads[0]).type)
             (by_dictionary.setdefault(reads[0], []) if coded else others).append(place)
         for name, places in by_dictionary.items():
@@ -230,6 +250,13 @@ class _Predicates:
             truths = self._program(tuple(others)).run(lambda attribute: part.column(attribute.name))
             for place, truth in zip(others, truths, strict=True):
                 _add_truth(truth, 1 << (place - which.start), out)
+
+    def _add_casting(self, part: pa.RecordBatch, place: int, weight: int, out: Ids) -> None:
+        """On its own, so that it is known which predicate a CAST that fails belongs to."""
+        failures: list[CastFailure] = []
+        (truth,) = self._program((place,)).run(lambda attribute: part.column(attribute.name), failures)
+        self.failures += [(place, failure) for failure in failures]
+        _add_truth(truth, weight, out)
 
     def _over_dictionary(self, name: str, places: tuple[int, ...], column: pa.DictionaryArray) -> list[UInt8]:
         """For each predicate, 1 for each value of the dictionary (and NULL, after it) for which it is TRUE."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ostinato.core.arrays import Bools
 from ostinato.core.arrow import is_text
+from ostinato.core.casts import cast_error
 from ostinato.core.columns.arithmetic import (
     COMPARE,
     INT64,
@@ -17,7 +21,6 @@ from ostinato.core.columns.arithmetic import (
     arithmetic,
     as_float,
     compare,
-    in_one_unit,
     is_int,
     is_null,
     is_number,
@@ -26,7 +29,22 @@ from ostinato.core.columns.arithmetic import (
     round_to,
     round_whole,
 )
-from ostinato.core.expressions import ARITHMETIC, FIELD, Attribute, Call, Expr, Literal, Variable, to_text
+from ostinato.core.columns.casts import cast_column
+from ostinato.core.expressions import (
+    ARITHMETIC,
+    CASE,
+    CASTS,
+    FIELD,
+    TRUE,
+    Attribute,
+    Call,
+    Expr,
+    Literal,
+    Variable,
+    to_text,
+    transform,
+    walk,
+)
 from ostinato.errors import DataError
 
 Fetch = Callable[[Attribute], pa.Array]
@@ -41,6 +59,8 @@ class ColumnProgram:
         self._results = [self._add(expr) for expr in exprs]
 
     def _add(self, expr: Expr) -> int:
+        if isinstance(expr, Call) and expr.op == CASE:
+            expr = _shield_casts(expr)
         args = tuple(self._add(arg) for arg in expr.args) if isinstance(expr, Call) else ()
         key: Hashable = expr
         if isinstance(expr, Call):
@@ -52,17 +72,81 @@ class ColumnProgram:
             self._steps.append((expr, args))
         return self._known[key]
 
-    def run(self, fetch: Fetch) -> list[Value]:
-        """The value of each expression over the columns that `fetch` gives."""
+    def run(self, fetch: Fetch, failures: list[CastFailure] | None = None) -> list[Value]:
+        """The value of each expression over the columns that `fetch` gives.
+
+        A CAST that fails is NULL and among `failures`, where these are given; else it is an error.
+        """
         values: list[Value] = []
         for expr, args in self._steps:
+            found = [values[arg] for arg in args]
             try:
-                values.append(_step(expr, [values[arg] for arg in args], fetch))
+                if isinstance(expr, Call) and expr.op in CASTS:
+                    value, failure = _cast(expr.op, *found)
+                    if failure is not None and failures is None:
+                        raise failure.error(failure.first())
+                    if failure is not None and failures is not None:
+                        failures.append(failure)
+                    values.append(value)
+                else:
+                    values.append(_step(expr, found, fetch))
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
                 raise DataError(
                     f"cannot evaluate {to_text(expr)}: {error}", fix="cast the columns it reads to fitting types"
                 ) from error
         return [values[place] for place in self._results]
+
+
+@dataclass(frozen=True)
+class CastFailure:
+    """Where a CAST failed, its values and its type."""
+
+    where: Bools
+    values: pa.Array
+    kind: str
+
+    def first(self) -> int:
+        return int(np.argmax(self.where))
+
+    def error(self, place: int, row: int | None = None) -> DataError:
+        return cast_error(self.values[place].as_py(), self.kind, row)
+
+
+def _cast(op: str, value: Value, kind: pa.Scalar, where: Value | None = None) -> tuple[Value, CastFailure | None]:
+    """`where` says in which rows the value matters."""
+    values = pa.repeat(value, 1) if isinstance(value, pa.Scalar) else value
+    cast, failed = cast_column(values, kind.as_py())
+    if failed is not None and isinstance(where, pa.Array):
+        values = pa.repeat(value, len(where)) if isinstance(value, pa.Scalar) else value
+        failed = failed & np.asarray(where.to_numpy(zero_copy_only=False), bool)
+    failed = failed if op == "cast" and failed is not None and failed.any() else None
+    failure = None if failed is None else CastFailure(failed, values, kind.as_py())
+    return cast[0] if isinstance(value, pa.Scalar) else cast, failure
+
+
+def _shield_casts(case: Call) -> Call:
+    """In a CASE, a CAST matters only where its branch is reached: that becomes its third argument."""
+    if not any(isinstance(node, Call) and node.op in CASTS for node in walk(case)):
+        return case
+    *branches, otherwise = case.args
+    args: list[Expr] = []
+    reached: Expr = TRUE
+    for condition, value in zip(branches[::2], branches[1::2], strict=True):
+        condition = _only_where(reached, condition)
+        holds = Call("is_true", (condition,))
+        args += [condition, _only_where(Call("and", (reached, holds)), value)]
+        reached = Call("and", (reached, Call("not", (holds,))))
+    return replace(case, args=(*args, _only_where(reached, otherwise)))
+
+
+def _only_where(reached: Expr, expr: Expr) -> Expr:
+    def shield(node: Expr) -> Expr:
+        if not isinstance(node, Call) or node.op not in CASTS:
+            return node
+        value, kind, *others = node.args
+        return replace(node, args=(value, kind, Call("and", (reached, *others))))
+
+    return transform(expr, shield)
 
 
 def _step(expr: Expr, args: list[Value], fetch: Fetch) -> Value:
@@ -116,8 +200,9 @@ def _apply(op: str, args: list[Value]) -> Value:
     if op == "in":
         return _is_in(args[0], args[1:])
     if op == "coalesce":
-        args = in_one_unit(args)
         return promote(pc.coalesce, *args) if any(is_number(arg) for arg in args) else pc.coalesce(*args)
+    if op == CASE:
+        return _case(args)
     if op == "concat":
         return pc.binary_join_element_wise(
             *(arg.cast(pa.large_string()) for arg in args), pa.scalar("", pa.large_string()), null_handling="emit_null"
@@ -129,6 +214,26 @@ def _apply(op: str, args: list[Value]) -> Value:
     if op == FIELD:
         return _normal(_field(args[0], args[1].as_py()))
     return _UNARY[op](args[0])
+
+
+def _case(args: list[Value]) -> Value:
+    *branches, otherwise = args
+    size = next(len(arg) for arg in args if isinstance(arg, pa.Array))
+    conditions = [pc.fill_null(_boolean(condition), False) for condition in branches[::2]]
+    conditions = [pa.repeat(each, size) if isinstance(each, pa.Scalar) else each for each in conditions]
+
+    def choose(*values: Value) -> Value:
+        return pc.case_when(pc.make_struct(*conditions), *values)
+
+    values = [*branches[1::2], otherwise]
+    if any(map(is_number, values)):
+        return promote(choose, *values)
+    known = [value.type for value in values if not is_null(value)]
+    if any(map(is_text, known)):
+        known = [pa.large_string()]
+    elif known and pa.types.is_temporal(known[0]):
+        known = [pc.coalesce(*(pa.nulls(0, kind) for kind in known)).type]
+    return choose(*(value.cast(known[0]) for value in values)) if known else pa.nulls(size)
 
 
 def _boolean(value: Value) -> Value:

@@ -7,9 +7,10 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ostinato.core import expressions as ex
+from ostinato.core.casts import CAST_TYPES
 from ostinato.core.expressions import Expr
 from ostinato.core.text.grammar import MAX_DEPTH, nesting_error, token_span, unquote
 from ostinato.core.units import LARGEST, nanoseconds
@@ -27,12 +28,22 @@ _CONSTANT = re.compile(r"'(?:[^']|'')*'|-?[\d.]+(?:e[+-]?\d+)?", re.IGNORECASE) 
 FUNCTIONS: dict[str, tuple[int, float]] = {
     **{
         name: (1, 1)
-        for name in (*ex.NUMERIC_FUNCTIONS, *ex.STRING_FUNCTIONS, *ex.AGGREGATES, "is_true")
+        for name in (*ex.NUMERIC_FUNCTIONS, *ex.STRING_FUNCTIONS, *ex.AGGREGATE_FUNCTIONS, "is_true")
         if name != "neg"
     },
     "round": (1, 2),
     "concat": (1, math.inf),
     **dict.fromkeys(ex.OTHER_FUNCTIONS, (1, math.inf)),
+}
+
+
+# What other languages call the types of CAST.
+_OTHER_TYPES = {
+    **dict.fromkeys(("integer", "bigint", "smallint", "long", "int64"), "int"),
+    **dict.fromkeys(("double", "real", "number", "numeric", "decimal", "float64"), "float"),
+    **dict.fromkeys(("string", "varchar", "char", "str"), "text"),
+    **dict.fromkeys(("bool",), "boolean"),
+    **dict.fromkeys(("datetime", "time"), "timestamp"),
 }
 
 
@@ -187,6 +198,23 @@ class SharedBuilder:
             fix = f"write {op}({self.argument})"
             raise QueryError(f"{op} takes {takes}, found {len(args) or 'none'}", span=span, fix=fix)
         return ex.Call(op, args, span)
+
+    def call_distinct(self, span: Span, name: Token, arg: Expr) -> Expr:
+        if name.lower() != "count":
+            reason, fix = f"{name} takes no DISTINCT", "only count does: count(DISTINCT x.attr)"
+            raise QueryError(reason, span=token_span(name), fix=fix)
+        return ex.Call(ex.COUNT_DISTINCT, (arg,), span)
+
+    def case(self, span: Span, *parts: Expr | None) -> Expr:
+        *branches, otherwise = parts
+        return ex.Call(ex.CASE, (*cast(list[Expr], branches), otherwise or ex.Literal(None, span)), span)
+
+    def cast(self, span: Span, word: Token, value: Expr, kind: Token) -> Expr:
+        name = unquote_name(kind).lower()
+        if name not in CAST_TYPES:
+            fix = f"write {_OTHER_TYPES[name]}" if name in _OTHER_TYPES else did_you_mean(name, CAST_TYPES)
+            raise QueryError(f"unknown type `{kind}`", span=token_span(kind), fix=fix)
+        return ex.Call(word.lower(), (value, ex.Literal(name, token_span(kind))), span)
 
     def call_attribute(self, span: Span, call: ex.Call, name: Token, *fields: Token) -> Expr:
         """`first(x).price` is first over `x.price`."""

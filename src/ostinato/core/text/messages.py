@@ -229,6 +229,11 @@ def advise_field(place: ErrorPlace) -> Advice | None:
 
 
 def advise_condition(place: ErrorPlace) -> Advice | None:
+    words = [word.upper() for word in place.before]
+    if "CASE" in words and "_WHEN" not in place.accepts and (place.last() == "CASE" or place.found.upper() == "WHEN"):
+        return Advice("CASE takes conditions", "write CASE WHEN x.a = 1 THEN … ELSE … END")
+    if place.found.upper() == "DISTINCT" and place.last() == "SELECT":
+        return Advice("every row of an answer is distinct already", "remove DISTINCT")
     if place.found in (*COMPARISONS, "<>") and place.in_condition:
         return Advice("comparisons cannot be chained", "write x.a BETWEEN 1 AND 5, or x.a > 1 AND x.a < 5")
     if place.found[:1] == "'" and place.in_condition and place.last() in ("DATE", "TIME", "DATETIME"):

@@ -137,14 +137,20 @@ class Registers:
             equal = tuple(ex.Call("=", (needle, choice), expr.span) for choice in choices)
             return self._separate(equal[0] if len(equal) == 1 else ex.Call("or", equal, expr.span))
         if expr.op not in _MIXES:
-            raise QueryError(
-                f"{expr.op} cannot combine attributes of different events",
-                span=expr.span,
-                fix="apply it to each event on its own, and compare the results",
-            )
+            fix = "apply it to each event on its own, and compare the results"
+            if expr.op == ex.CASE:
+                fix = "write one condition for each branch, joined by OR"
+            reason = f"{expr.op.upper() if expr.op in (ex.CASE, *ex.CASTS) else expr.op} cannot combine"
+            raise QueryError(f"{reason} attributes of different events", span=expr.span, fix=fix)
         return Apply(expr.op, tuple(self._separate(arg) for arg in expr.args))
 
     def _number(self, term: Expr) -> int:
+        if cast := next((node for node in ex.walk(term) if isinstance(node, ex.Call) and node.op == "cast"), None):
+            raise QueryError(
+                "CAST cannot stand in a comparison between events: it would be tried on events of every type",
+                span=cast.span,
+                fix="use TRY_CAST, which gives NULL where CAST fails",
+            )
         text = ex.to_text(term)
         self._terms.setdefault(text, term)
         return list(self._terms).index(text)

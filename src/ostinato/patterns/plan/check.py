@@ -86,7 +86,7 @@ def _check_predicates(formula: Formula) -> None:
         for node in ex.walk(part.predicate):
             if isinstance(node, ex.Call) and node.op in ex.AGGREGATES:
                 fix = "aggregates stand in SELECT; a FILTER tests single events"
-                raise QueryError(f"{node.op}(…) cannot be used in FILTER", span=node.span, fix=fix)
+                raise QueryError(f"{_call(node, '…')} cannot be used in FILTER", span=node.span, fix=fix)
             if isinstance(node, ex.Variable):
                 whole = node.name in n.vdef(formula)
                 reason = f"`{node.name}` is a whole event, not a value" if whole else f"`{node.name}` has no variable"
@@ -245,19 +245,30 @@ def _check_aggregate(call: ex.Call) -> None:
     if ex.is_attribute(arg) or (isinstance(arg, ex.Variable) and call.op == "count"):
         return
     if isinstance(arg, ex.Variable):
-        reason = f"{call.op} needs an attribute, not a whole event"
-        raise QueryError(reason, span=call.span, fix=f"write {call.op}({arg.name}.attr)")
+        reason = f"{_name(call)} needs an attribute, not a whole event"
+        raise QueryError(reason, span=call.span, fix=f"write {_call(call, f'{arg.name}.attr')}")
     if any(isinstance(node, ex.Call) and node.op in ex.AGGREGATES for node in ex.walk(arg)):
         reason, fix = "an aggregate cannot stand inside another", "select the two as items of their own"
         raise QueryError(reason, span=arg.span, fix=fix)
     whole = next((node for node in ex.walk(arg) if isinstance(node, ex.Variable)), None)
     if whole is not None or call.op in ("first", "last"):
         raise QueryError(
-            f"{call.op} cannot take this", span=arg.span, fix=f"write {call.op}(x.attr), or an expression of attributes"
+            f"{_name(call)} cannot take this",
+            span=arg.span,
+            fix=f"write {_call(call, 'x.attr')}, or an expression of attributes",
         )
     if len(ex.variables(arg)) != 1:
-        reason = f"{call.op} aggregates the events of one variable, and this mentions {len(ex.variables(arg))}"
+        reason = f"{_name(call)} aggregates the events of one variable, and this mentions {len(ex.variables(arg))}"
         raise QueryError(reason, span=arg.span, fix="aggregate each variable on its own")
+
+
+def _call(call: ex.Call, argument: str) -> str:
+    """How an aggregate is written."""
+    return f"count(DISTINCT {argument})" if call.op == ex.COUNT_DISTINCT else f"{call.op}({argument})"
+
+
+def _name(call: ex.Call) -> str:
+    return "count(DISTINCT …)" if call.op == ex.COUNT_DISTINCT else call.op
 
 
 def _check_relations(query: n.Query) -> None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.core.arrays import Int64
-from ostinato.core.expressions import Call, to_text
+from ostinato.core.expressions import COUNT_DISTINCT, Call, to_text
 from ostinato.errors import DataError
 
 
@@ -20,6 +20,9 @@ def aggregate(call: Call, values: pa.Array, offsets: Int64) -> pa.Array:
             return _sum(call, values, offsets)
         if call.op == "avg":
             return _mean(values, offsets)
+        if call.op == COUNT_DISTINCT:
+            values = pc.add(values, 0.0) if pa.types.is_floating(values.type) else values  # -0.0 + 0.0 is 0.0
+            return pc.fill_null(_group("count_distinct", values, offsets), 0)
         if call.op == "count":
             return pc.fill_null(_group("count", values, offsets), 0)
         return _extreme(call.op, values, offsets)

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from ostinato.core import expressions as ex
 from ostinato.core.arrays import Int64
 from ostinato.core.arrow import plain_type
-from ostinato.core.columns.expressions import ColumnProgram
+from ostinato.core.columns.expressions import CastFailure, ColumnProgram
 from ostinato.core.expressions import Expr
 from ostinato.errors import DataError
 from ostinato.patterns.runtime.aggregates import aggregate
@@ -126,10 +126,13 @@ class _Labelled:
         lifted = lift(expr)
         if isinstance(lifted, ex.Attribute):
             return leaves[lifted.name]
+        failures: list[CastFailure] = []
         try:
-            (value,) = ColumnProgram([lifted]).run(lambda attribute: leaves[attribute.name])
+            (value,) = ColumnProgram([lifted]).run(lambda attribute: leaves[attribute.name], failures)
         except DataError as error:
             raise DataError(f"cannot evaluate {ex.to_text(expr)}", fix=error.fix) from None
+        for failure in failures:
+            raise failure.error(failure.first())
         if isinstance(value, pa.Scalar):
             value = pa.repeat(value, len(self.matches))
         zones = [leaf.type.tz for leaf in leaves.values() if pa.types.is_timestamp(leaf.type) and leaf.type.tz]

@@ -110,7 +110,7 @@ class BoundQuery:
 
     def events(self, rows: pa.Table, positions: Int64, order: Int64 | None) -> Events:
         """Rows in order of arrival, with their positions (ascending); `order` sorts them into stream order."""
-        codes = self.encoder.encode(rows, self.binding.type)
+        codes = self.encoder.encode(rows, self.binding.type, positions)
         keys = np.zeros(0, np.int32)
         if self.keys is not None:
             keys = self.keys.encode([rows[name] for name in self.key_columns], self.key_columns)

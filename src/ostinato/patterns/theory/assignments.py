@@ -14,6 +14,7 @@ from typing import Any, TypeGuard
 from ostinato.core import expressions as ex
 from ostinato.core.expression_interpreter import evaluate_expression
 from ostinato.core.expressions import Expr
+from ostinato.errors import DataError
 from ostinato.patterns.theory.attribute_kinds import Kinds, constant_kind
 from ostinato.patterns.theory.budget import Effort
 from ostinato.patterns.theory.comparisons import outcome_bit, sort_place
@@ -27,7 +28,7 @@ _FREE: dict[str | None, tuple[Any, ...]] = {  # values of each kind, for attribu
     "time": (datetime(2000, 1, 1),),
     None: (0, 1, "a"),
 }
-_FAULTS = (TypeError, ValueError, ArithmeticError, AttributeError)  # a value that does not fit its operator
+_FAULTS = (TypeError, ValueError, ArithmeticError, AttributeError, DataError)  # a value that does not fit its operator
 
 
 def find_assignment(facts: Mapping[Expr, int], kinds: Kinds, effort: Effort) -> Assignment | None:

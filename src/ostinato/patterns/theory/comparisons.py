@@ -16,12 +16,14 @@ from typing import Any
 
 from ostinato.core.expression_interpreter import evaluate_expression, to_instant, written_decimal
 from ostinato.core.expressions import ARITHMETIC, NUMERIC_FUNCTIONS, Call, Duration, Expr, Literal
+from ostinato.errors import DataError
 from ostinato.patterns.theory.order_constraints import OrderConstraints
 
 TRUE, FALSE, NULL = 1, 2, 4  # outcomes of a test; a set of them is their sum
 
 _RELATIONS = ("=", "<", "<=")
-_NOT_STRICT = ("and", "or", "in", "is_null", "is_true", "coalesce")  # may have a value although an argument is NULL
+# May have a value although an argument is NULL.
+_NOT_STRICT = ("and", "or", "in", "is_null", "is_true", "coalesce", "case")
 _EXACT = 2**53  # up to here an integer is the same number as int, float and Decimal
 
 
@@ -198,7 +200,7 @@ def _evaluate(
         elif _is_evaluable(term) and all(arg in values for arg in term.args):
             try:
                 new[term] = Literal(evaluate_expression(Call(term.op, tuple(values[arg] for arg in term.args)), {}))
-            except (TypeError, ValueError, ArithmeticError):
+            except (TypeError, ValueError, ArithmeticError, DataError):
                 continue
             values[term] = new[term]
         else:

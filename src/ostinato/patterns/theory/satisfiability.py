@@ -16,6 +16,7 @@ from functools import lru_cache
 
 from ostinato.core.expression_interpreter import evaluate_expression
 from ostinato.core.expressions import Call, Expr, Literal, transform
+from ostinato.errors import DataError
 from ostinato.patterns.theory.assignments import Assignment, find_assignment
 from ostinato.patterns.theory.attribute_kinds import Kinds
 from ostinato.patterns.theory.attribute_kinds import attribute_kinds as kinds_of
@@ -215,6 +216,6 @@ def _fold(expr: Expr) -> Expr:
     if isinstance(expr, Call) and all(isinstance(arg, Literal) for arg in expr.args):
         try:
             return Literal(evaluate_expression(expr, {}))
-        except (TypeError, ValueError, ArithmeticError):
+        except (TypeError, ValueError, ArithmeticError, DataError):
             pass  # evaluation will fail; reporting that is not the task here
     return expr

@@ -127,11 +127,11 @@ class _Terms(SharedBuilder):
 
     def aggregate(self, span: Span, name: Token, expr: ex.Expr, order: tuple[n.Order, ...] | None) -> n.Aggregate:
         op = name.lower()
-        if op in FUNCTIONS and op not in ex.AGGREGATES:
+        if op in FUNCTIONS and op not in ex.AGGREGATE_FUNCTIONS:
             raise QueryError(f"{op} takes one value, not `all` of them", span=span, fix=f"leave `all` out: {op}(var X)")
-        if op not in ex.AGGREGATES:
-            known = f"aggregates are {', '.join(ex.AGGREGATES)}"
-            fix = known if op in _STATISTICS else did_you_mean(op, ex.AGGREGATES) or known
+        if op not in ex.AGGREGATE_FUNCTIONS:
+            known = f"aggregates are {', '.join(ex.AGGREGATE_FUNCTIONS)}"
+            fix = known if op in _STATISTICS else did_you_mean(op, ex.AGGREGATE_FUNCTIONS) or known
             raise QueryError(f"unknown aggregate `{name}`", span=token_span(name), fix=fix)
         return n.Aggregate(op, _plain(expr, f"an argument of {op}"), order or (), span)
 
@@ -318,7 +318,7 @@ def _plain(expr: ex.Expr | n.Aggregate | n.Temporal, what: str) -> ex.Expr:
                 fix=f"derive it first, as a value of its own: x {{ v {{ {node.name}(all var T) }} }}, and use it in "
                 "another rule",
             )
-        if isinstance(node, ex.Call) and node.op in ex.AGGREGATES:
+        if isinstance(node, ex.Call) and node.op in ex.AGGREGATE_FUNCTIONS:
             if what == "a condition on data":
                 fix = f"derive it first: DETECT x {{ v {{ {node.op}(all var T) }} }} …, and use it in another rule"
             else:

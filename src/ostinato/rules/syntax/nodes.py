@@ -115,7 +115,7 @@ class All:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """`avg(all var T)`; `name` is one of core.expressions.AGGREGATES."""
+    """`avg(all var T)`; `name` is one of core.expressions.AGGREGATE_FUNCTIONS."""
 
     name: str
     expr: Expr

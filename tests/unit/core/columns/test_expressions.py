@@ -188,7 +188,6 @@ def test_durations_beside_numbers_are_seconds(kind: pa.DataType) -> None:
     assert run(call("=", call("-", X, minute), Duration(10**9)), column) == [False, False, True, None]
     assert run(call("<", X, Duration(59_500_000_000)), column) == [True, False, False, None]
     assert run(call("in", X, minute, Duration(10**9)), column) == [False, True, False, None]
-    assert run(call("coalesce", X, minute), column) == [59, 60, 61, 60]
 
 
 @pytest.mark.parametrize(
@@ -221,6 +220,77 @@ def test_null_columns() -> None:
     assert run(call("is_null", X), nothing) == [True, True]
 
 
+def test_cases() -> None:
+    expr = call("case", call(">", X, 2), "high", call(">", X, 0), "low", None)
+    assert run(expr, [3, 1, 0, None]) == ["high", "low", None, None]
+    assert run(call("case", X, 1, Y), [True, False, None], [2.5, 3.5, None]) == [1.0, 3.5, None]
+    assert run(call("case", X, "a", Y), [True, False], pa.array(["b", "c"], pa.string_view())) == ["a", "c"]
+    day, noon = date(2026, 1, 1), datetime(2026, 1, 1, 12)
+    assert run(call("case", call("=", X, day), X, noon), pa.array([day, None])) == [datetime(2026, 1, 1), noon]
+    assert run(call("case", True, X, None), [1, 2]) == [1, 2]
+    assert run(call("case", call("=", 1, 2), 3, 4), [1]) == [4]
+    assert run(call("case", X, None, None), [True]) == [None]
+
+
+@pytest.mark.parametrize(
+    ("kind", "x", "expected"),
+    [
+        ("int", ["12", " -7 ", "+1", "1.5", "", "9223372036854775808", None], [12, -7, 1, None, None, None, None]),
+        ("int", ["12", "-7"], [12, -7]),
+        ("int", [1.9, -1.9, 1e300, math.nan, None], [1, -1, None, None, None]),
+        ("int", [1.9, -1.9], [1, -1]),
+        ("int", [Decimal("-1.99"), None], [-1, None]),
+        ("int", [Decimal(10**19), Decimal(3)], [None, 3]),
+        ("int", [True, False, None], [1, 0, None]),
+        ("float", ["1.5", "-2", ".5", "1e3", "5.", "nan", "1e999", "x"], [1.5, -2.0, 0.5, 1e3, 5.0, None, None, None]),
+        ("float", ["1.5", "-2"], [1.5, -2.0]),
+        ("float", [1, None], [1.0, None]),
+        ("float", [Decimal("0.1"), None], [0.1, None]),
+        ("text", [1, -2, None], ["1", "-2", None]),
+        ("text", [1.0, 1e20, 0.1, math.nan], ["1.0", "1e+20", "0.1", "nan"]),
+        ("text", [Decimal("1.10"), Decimal("0.00000001")], ["1.10000000", "0.00000001"]),
+        ("text", [True, False], ["true", "false"]),
+        ("text", [datetime(2026, 1, 31, 23, 59, 59, 500000)], ["2026-01-31 23:59:59.500000"]),
+        ("text", [date(2026, 1, 31), None], ["2026-01-31", None]),
+        ("boolean", ["true", " FALSE ", "1", None], [True, False, None, None]),
+        ("boolean", [0, 2, None], [False, True, None]),
+        ("boolean", [0.0, math.nan], [False, True]),
+        ("timestamp", ["2026-01-31", "2026-01-31T23:59"], [datetime(2026, 1, 31), datetime(2026, 1, 31, 23, 59)]),
+        ("timestamp", ["2026-01-31 01:00:00+02:00", "2026-13-01 00:00:00"], [datetime(2026, 1, 30, 23), None]),
+        ("timestamp", ["2026-01-31 01:00:00.5"], [datetime(2026, 1, 31, 1, 0, 0, 500000)]),
+        ("timestamp", [date(2026, 1, 31)], [datetime(2026, 1, 31)]),
+        ("date", ["2026-01-31", "20260131", "2026-02-30"], [date(2026, 1, 31), None, None]),
+        ("date", [datetime(1969, 12, 31, 23), None], [date(1969, 12, 31), None]),
+    ],
+)  # fmt: skip
+def test_casts(kind: str, x: list[Any], expected: list[Any]) -> None:
+    expr = call("try_cast", X, kind)
+    assert run(expr, x) == expected
+    assert [declared(expr, {"~": {"x": value}}) for value in pa.array(x).to_pylist()] == expected
+    failing = [value for value, cast in zip(x, expected, strict=True) if cast is None and value is not None]
+    if failing:
+        with pytest.raises(DataError, match=f"cannot be cast to {kind}"):
+            run(call("cast", X, kind), x)
+        with pytest.raises(DataError, match=f"cannot be cast to {kind}"):
+            declared(call("cast", X, kind), {"~": {"x": failing[0]}})
+    else:
+        assert run(call("cast", X, kind), x) == expected
+
+
+def test_a_case_tries_only_casts_of_its_branch() -> None:
+    digits = call(
+        "case", call("rlike", X, "^[0-9]+$"), call("cast", X, "int"), call("=", X, "-"), 0, call("cast", X, "int")
+    )
+    assert run(digits, ["12", "-", None]) == [12, 0, None]
+    with pytest.raises(DataError, match="'x' cannot be cast to int"):
+        run(digits, ["12", "x"])
+    nested = call("case", call("is_null", X), 0, call("case", call("like", X, "n%"), -1, call("cast", X, "int")))
+    assert run(nested, [None, "no", "5"]) == [0, -1, 5]
+    later = call("case", call("=", X, "x"), 0, call(">", call("cast", X, "int"), 3), 1, 2)
+    assert run(later, ["x", "4", "1"]) == [0, 1, 2]
+    assert run(call("case", call("=", X, "x"), call("cast", "y", "int"), 0), ["a"]) == [0]
+
+
 def test_empty_columns() -> None:
     for expr in (call(">", call("%", X, 2), 1), call("round", X, Y), call("in", X, 1, 2)):
         assert run(expr, pa.array([], pa.int64()), pa.array([], pa.int64())) == []
@@ -247,7 +317,7 @@ def test_equal_sub_expressions_are_evaluated_once() -> None:
 
 numbers = st.sampled_from([None, -7, -2, 0, 1, 3, 12])
 halves = st.sampled_from([None, -7.25, -0.0, 0.0, 0.5, 2.5, math.nan, math.inf])
-words = st.sampled_from([None, "", "a", "ab", "B%", " a"])
+words = st.sampled_from([None, "", "a", "ab", "B%", " a", " 12 ", "-0.5", "TRUE", "1e3"])
 START = datetime(2026, 1, 1)
 moments = st.sampled_from([None, START, START + timedelta(seconds=90), START - timedelta(days=1)])
 spans = st.sampled_from([None, timedelta(0), timedelta(minutes=1), timedelta(seconds=-90)])
@@ -282,14 +352,31 @@ number = exprs(
     ops={"+": 2, "-": 2, "*": 2, "/": 2, "%": 2, "neg": 1, "abs": 1, "round": 1, "floor": 1, "coalesce": 2},
 )  # fmt: skip
 durations = st.sampled_from([0, 60, -90, 0.5]).map(lambda seconds: Literal(Duration(int(seconds * 10**9))))
-time = st.sampled_from([Attribute("~", "t"), Literal(START)])
+time: st.SearchStrategy[Expr] = st.sampled_from([Attribute("~", "t"), Literal(START)])
 plain_span = st.just(Attribute("~", "d")) | st.builds(lambda a, b: call("-", a, b), st.just(Attribute("~", "t")), time)
 span = exprs(plain_span, ops={"+": 2, "-": 2, "neg": 1, "abs": 1, "coalesce": 2}) | durations
+truth: st.SearchStrategy[Expr] = st.just(Attribute("~", "b")) | st.builds(lambda a: call(">", a, 0), number)
+
+
+def branches(value: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
+    one = st.builds(
+        lambda when, then, other: call("case", when, then, other), truth, value, value | st.just(Literal(None))
+    )
+    return one | st.builds(lambda when, then, more: Call("case", (when, then, *more.args)), truth, value, one)
+
+
 text = exprs(
     st.sampled_from([Attribute("~", "s"), call("field", call("field", NESTED, "p"), "s")]),
     st.sampled_from(["a", ""]).map(Literal),
     ops={"lower": 1, "trim": 1, "concat": 2},
 )
+text |= branches(text) | st.builds(lambda a: call("cast", a, "text"), text | truth | time)
+number |= branches(number)
+number |= st.builds(
+    lambda op, a, to: call(op, a, to), st.just("try_cast"), number | text | truth, st.sampled_from(["int", "float"])
+)
+time |= st.builds(lambda a: call("cast", a, "date"), time) | branches(time)
+span |= branches(span)
 comparison = st.sampled_from(["=", "!=", "<", "<=", ">", ">="])
 condition = exprs(
     st.just(Attribute("~", "b")),
@@ -300,6 +387,8 @@ condition = exprs(
     st.builds(lambda a: Call("is_null", (a,)), number),
     st.builds(lambda a, pattern: call("rlike", a, pattern), text, st.sampled_from(["a", "^$", "[ B]", "b|^a"])),
     st.builds(lambda op, a, b: Call(op, (a, b)), comparison, span, span),
+    st.builds(lambda a: call("try_cast", a, "boolean"), text | number | truth),
+    branches(truth),
     st.builds(lambda op, a, b: Call(op, (a, b)), comparison, number, durations),
     st.builds(lambda op, a, b: call("<", call(op, a, b), START), st.sampled_from(["+", "-"]), time, span),
     ops={"and": 2, "or": 2, "not": 1, "is_true": 1},

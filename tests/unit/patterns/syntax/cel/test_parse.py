@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostinato.core import expressions as ex
+from ostinato.core.casts import CAST_TYPES
 from ostinato.core.conditions import Condition
 from ostinato.core.expressions import Expr
 from ostinato.core.text.grammar import MAX_DEPTH
@@ -349,6 +350,10 @@ SLIPS = [
     ("T WITHIN 10 «EVNTS»", "unknown unit `EVNTS`", "did you mean `events`"),
     ("T PARTITION BY k, s«.»a", "PARTITION BY takes columns, not fields", "make s.a a column"),
     ("T WITHIN 5 ON s«.»a", "WITHIN … ON takes columns, not fields", "make s.a a column"),
+    ("T AS x FILTER CASE «x».a WHEN 1 THEN TRUE END", "CASE takes conditions", "CASE WHEN x.a = 1"),
+    ("T AS x FILTER CAST(x.a AS «integer») = 1", "unknown type `integer`", "write int"),
+    ("T AS x FILTER CAST(x.a AS «tex») = 1", "unknown type `tex`", "did you mean `text`"),
+    ("SELECT «sum»(DISTINCT x.a) WHERE T AS x", "sum takes no DISTINCT", "count(DISTINCT x.attr)"),
     ("T AS x FILTER x.a < 5 «minuts»", "unknown unit `minuts`", "did you mean `minutes`"),
     ("T AS x FILTER x.a < 5 «months»", "a month has no fixed length", "30 days"),
     ("T AS x FILTER x.a < «0.1» ns", "shorter than a nanosecond", "longer time"),
@@ -495,6 +500,10 @@ def test_durations_have_the_units_of_within() -> None:
 def test_words_of_expressions_remain_names() -> None:
     query = parse("rlike AS minutes ; s AS rlike FILTER rlike.rlike RLIKE 'a' AND minutes.s = 5")
     assert n.vdef(query.formula) == {"minutes", "rlike"}
+    query = parse(
+        "SELECT count(distinct), case, end.when WHERE A AS distinct ; B AS case ; cast AS end FILTER end.a = case.b"
+    )
+    assert n.vdef(query.formula) == {"distinct", "case", "end"}
 
 
 def test_importing_the_parser_does_not_import_lark() -> None:
@@ -505,7 +514,10 @@ def test_importing_the_parser_does_not_import_lark() -> None:
 # Back to text -------------------------------------------------------------------------------------------------------
 
 names_ = st.sampled_from(
-    ["x", "y", "z1", "last", "events", "filter", "Not", "odd name", "ä", "1st", "rlike", "minutes", "s"]
+    [
+        *("x", "y", "z1", "last", "events", "filter", "Not", "odd name", "ä", "1st"),
+        *("rlike", "minutes", "s", "case", "when", "cast", "distinct"),
+    ]
 )
 literals = st.one_of(
     st.integers(-(2**63) + 1, 2**63 - 1),
@@ -534,6 +546,14 @@ def compound(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
         calls(("not", "is_null", "is_true", "abs", "lower"), 1, 1),
         calls(("neg",), 1, 1).filter(lambda call: not isinstance(call.args[0], ex.Literal)),
         calls(("concat", "coalesce"), 1, 3),
+        calls(("case",), 3, 3),
+        calls(("case",), 5, 5),
+        st.builds(
+            lambda op, arg, kind: ex.Call(op, (arg, ex.Literal(kind))),
+            st.sampled_from(ex.CASTS),
+            inner,
+            st.sampled_from(CAST_TYPES),
+        ),
         calls(("in",), 2, 4),
         # The parser makes one flat call of a AND b AND c.
         *(
@@ -562,7 +582,9 @@ def composed(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
 absences = st.builds(n.Absent, events, exprs | st.none())
 formulas = st.recursive(events | absences, composed, max_leaves=6)
 aggregates = st.one_of(
-    st.builds(lambda op, arg: ex.Call(op, (arg,)), st.sampled_from(["sum", "first", "last", "max"]), fields),
+    st.builds(
+        lambda op, arg: ex.Call(op, (arg,)), st.sampled_from(["sum", "first", "last", "max", ex.COUNT_DISTINCT]), fields
+    ),
     st.builds(lambda name: ex.Call("count", (ex.Variable(name),)), names_),
 )
 items = st.lists(
