@@ -144,7 +144,7 @@ def run_console(block: Block) -> None:
             exit_code = result.exit_code
             if shown:
                 # Said once on a machine, whichever command comes first.
-                told = re.sub(r"^ostinato: compiling kernels .*\n", "", result.output, flags=re.MULTILINE)
+                told = re.sub(r"^ostinato: compiling, .*\n", "", result.output, flags=re.MULTILINE)
                 check_output(told, shown, f"{block.place} {command}")
     assert exit_code == expected_code, f"{block.place}: {last} ended with {exit_code}, and the page does not say so"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import lark
 
-from ostinato.core.text.grammar import Words, build_parser, tables_name
+from ostinato.core.text.grammar import Words, build_parser, pack_tables, tables_name
 from ostinato.xseq.syntax.parse import WORDS
 
 # Where each grammar lies, the rule that texts start with, and what makes its words if not lark.
@@ -32,7 +32,7 @@ def write_tables(package: str, start: str, words: Words | None) -> None:
     file = io.BytesIO()
     parser.save(file, exclude_options={"postlex"})
     tables = {"grammar": parser.source_grammar, "lark": lark.__version__, **pickle.loads(file.getvalue())}
-    path.write_bytes(pickle.dumps(tables, protocol=4))
+    path.write_bytes(pack_tables(tables))
     print(f"{path.stat().st_size:>7,} bytes  {path}")
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ostinato.spark.shipping import describe_kernels
-
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
@@ -30,7 +28,7 @@ def detect(queries: PatternQuery | Mapping[str, PatternQuery], frame: DataFrame,
 def explain(query: PatternQuery, frame: DataFrame, /, **options: Any) -> str:
     from ostinato.spark.patterns.explain import explain_spark
 
-    return _with_kernels(explain_spark(query, frame, **options), frame, "patterns")
+    return explain_spark(query, frame, **options)
 
 
 def detect_rules(program: RuleProgram, frame: DataFrame, /, **options: Any) -> DataFrame:
@@ -42,7 +40,7 @@ def detect_rules(program: RuleProgram, frame: DataFrame, /, **options: Any) -> D
 def explain_rules(program: RuleProgram, frame: DataFrame, /, **options: Any) -> str:
     from ostinato.spark.rules.explain import explain_rules
 
-    return _with_kernels(explain_rules(program, frame, **options), frame, "rules")
+    return explain_rules(program, frame, **options)
 
 
 def detect_xseq(query: XSeqQuery, frame: DataFrame, /, **options: Any) -> DataFrame:
@@ -54,7 +52,7 @@ def detect_xseq(query: XSeqQuery, frame: DataFrame, /, **options: Any) -> DataFr
 def explain_xseq(query: XSeqQuery, frame: DataFrame, /, **options: Any) -> str:
     from ostinato.spark.xseq.explain import explain_xseq
 
-    return _with_kernels(explain_xseq(query, frame, **options), frame, "xseq")
+    return explain_xseq(query, frame, **options)
 
 
 def fit(forecaster: Forecaster, history: DataFrame, /) -> ForecastModel:
@@ -73,7 +71,3 @@ def evaluate(model: ForecastModel, holdout: DataFrame, /, **options: Any) -> Eva
     from ostinato.spark.forecast.evaluate import evaluate
 
     return evaluate(model, holdout, **options)
-
-
-def _with_kernels(explained: str, frame: DataFrame, language: str) -> str:
-    return f"{explained}\n  kernels        {describe_kernels(frame.sparkSession, language)}"

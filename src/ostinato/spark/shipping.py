@@ -1,12 +1,13 @@
 """Sends the package and its compiled kernels to the workers of a cluster, along with the job.
 
 Workers then need the libraries that this package stands on, but neither the package nor a compiler. The sources travel
-as one zip file, and the kernels of each language as another, since a job rarely needs all. Where driver and workers
+as one zip file, and the kernels that a job may run as another, if they are not there already. Where driver and workers
 share a machine and its folders (master `local[…]`), nothing is sent.
 """
 
 from __future__ import annotations
 
+import io
 import logging
 import py_compile
 import tempfile
@@ -20,27 +21,33 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from ostinato.core.jit import store
+from ostinato.core.jit.kernel import Version
 from ostinato.core.jit.mode import INTERPRETED
 from ostinato.core.jit.warm import collect_kernels, packaged_kernels
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# The packages whose kernels a language runs.
-PARTS = {
-    "patterns": ("core", "patterns"),
-    "rules": ("core", "patterns", "rules"),
-    "xseq": ("core", "documents", "xseq"),
-    "forecast": ("core", "patterns", "forecast"),
-}
 _ROOT = Path(__file__).parents[1]
 _log = logging.getLogger(__name__)
-_sent: WeakKeyDictionary[Any, dict[str, Shipment]] = WeakKeyDictionary()
+_sent: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()  # the kernels by session, as files are named
+
+
+@dataclass(frozen=True)
+class NeededKernels:
+    """What a job may run: all kernels of some parts of this package, and others by themselves."""
+
+    parts: tuple[str, ...]
+    kernels: tuple[Any, ...] = ()
+
+    def versions(self) -> list[Version]:
+        others = [version for kernel in self.kernels for version in kernel.versions]
+        return list(dict.fromkeys([*packaged_kernels(self.parts), *others]))
 
 
 @dataclass(frozen=True)
 class Shipment:
-    """The kernels of a language: how many there are, and how many of them had to be compiled on the driver."""
+    """The kernels of a job: how many there are, and how many of them had to be compiled on the driver."""
 
     kernels: int
     compiled: int
@@ -49,27 +56,31 @@ class Shipment:
         return f"{self.kernels} kernels travel with the job, {self.compiled} of them compiled now, on the driver"
 
 
-def ship(spark: SparkSession, language: str) -> Shipment | None:
-    """Send what a language needs, once per session; None where the workers have it already."""
+def ship(spark: SparkSession, needed: NeededKernels) -> Shipment | None:
+    """Send what a job needs and the session does not have yet; None where the workers find it by themselves."""
     if INTERPRETED or _shares_folders(spark):
         return None
-    sent = _sent.setdefault(spark, {})
-    if language not in sent:
-        code, compiled = collect_kernels(PARTS[language])
-        if not sent:
-            _send(spark, _zip_package())
-        _send(spark, _zip_kernels(language, code))
-        sent[language] = Shipment(len(code), compiled)
-        _log.info("%s: %s", language, sent[language])
-    return sent[language]
+    if spark not in _sent:
+        _send(spark, _zip_package())
+        _sent[spark] = set()
+    versions, sent = needed.versions(), _sent[spark]
+    code, compiled = collect_kernels([version for version in versions if version.file_name not in sent])
+    if code:
+        _send(spark, _zip(store.TRAVELLING.removesuffix("-"), code.items()))
+        sent.update(code)
+    shipment = Shipment(len(versions), compiled)
+    _log.info("%s", shipment)
+    return shipment
 
 
-def describe_kernels(spark: SparkSession, language: str) -> str:
+def describe_kernels(spark: SparkSession, needed: NeededKernels) -> str:
     """How many kernels the workers run, and how they get there."""
-    kernels = packaged_kernels(PARTS[language])
-    missing = sum(store.find_kernel(kernel.file_name) is None for kernel in kernels)
+    if INTERPRETED:
+        return "none: they run as Python"
+    versions = needed.versions()
+    missing = sum(store.find_kernel(version.file_name) is None for version in versions)
     way = "read from this machine's cache" if _shares_folders(spark) else "sent with the job"
-    return f"{len(kernels)}, {way}; {missing or 'none'} of them must be compiled first, on the driver"
+    return f"{len(versions)}, {way}; {missing or 'none'} of them must be compiled first, on the driver"
 
 
 def _shares_folders(spark: SparkSession) -> bool:
@@ -110,17 +121,12 @@ def _zip_package() -> Path:
     return _zip("ostinato", content.items())
 
 
-def _zip_kernels(language: str, code: dict[str, bytes]) -> Path:
-    return _zip(f"{store.TRAVELLING}{language}", code.items())
-
-
 def _zip(name: str, files: Iterable[tuple[str, bytes]]) -> Path:
-    """A zip file that is named after its content, since Spark takes no second file of the same name."""
-    files, digest = list(files), blake2b(digest_size=8)
-    for path, data in files:
-        digest.update(path.encode() + b"\0" + data)
-    target = _folder() / f"{name}-{digest.hexdigest()}.zip"
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+    """A zip file that is named after its content: Spark refuses another file of the same name, from any session."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, data in files:
-            archive.writestr(path, data)
+            archive.writestr(zipfile.ZipInfo(path), data, zipfile.ZIP_DEFLATED)  # without the time of day
+    target = _folder() / f"{name}-{blake2b(made.getvalue(), digest_size=8).hexdigest()}.zip"
+    target.write_bytes(made.getvalue())
     return target

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterable
@@ -90,10 +91,10 @@ class _Notice:
             done = sum(future.done() for _, future in builds)
             current = next((name for name, future in builds if not future.done()), "").rpartition(".")[0]
             text = (
-                f"ostinato: compiling, once for this machine: {done} of {len(builds)} kernels so far, "
+                f"ostinato: compiling, once for this machine: {done} of {len(builds)} kernels, "
                 f"{now - self.begun:.0f} s ({current})"
             )
-            _say(f"\r{text}\x1b[K" if live else f"{text}\n")
+            _say(f"\r{text[: _width() - 1]}\x1b[K" if live else f"{text}\n")
 
     def end(self) -> None:
         self.ended = time.monotonic()
@@ -121,6 +122,14 @@ def _wait(future: Future[bytes]) -> bytes:
 
 def _is_terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
+
+
+def _width() -> int:
+    """Of the terminal: a line that wraps could not be written over."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
 
 
 def _say(text: str) -> None:

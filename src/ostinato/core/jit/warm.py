@@ -6,10 +6,13 @@ import importlib
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from ostinato.core.jit import builds, store
 from ostinato.core.jit.kernel import Kernel, Version
+from ostinato.core.jit.mode import INTERPRETED
+from ostinato.errors import OstinatoError
 
 _ROOT = Path(__file__).parents[2]
 _DECORATOR = re.compile(r"^@kernel\(", re.MULTILINE)
@@ -25,26 +28,27 @@ class Warmed:
     folder: Path
 
 
-def kernel_modules() -> list[str]:
+@cache
+def kernel_modules() -> tuple[str, ...]:
     """The modules of this package that have kernels."""
     found = (path for path in _ROOT.rglob("*.py") if _DECORATOR.search(path.read_text(encoding="utf-8")))
-    return sorted(".".join((_ROOT.name, *path.relative_to(_ROOT).with_suffix("").parts)) for path in found)
+    return tuple(sorted(".".join((_ROOT.name, *path.relative_to(_ROOT).with_suffix("").parts)) for path in found))
 
 
 def packaged_kernels(within: Collection[str] = ()) -> list[Version]:
-    """All kernels of this package that Python calls, or those of some parts of it."""
+    """All kernels of this package that Python calls, or those of some parts of it, such as "core" or "core.columns"."""
     prefixes = tuple(f"{_ROOT.name}.{part}." for part in within) or (f"{_ROOT.name}.",)
     for module in kernel_modules():
-        if module.startswith(prefixes):
+        if f"{module}.".startswith(prefixes):
             importlib.import_module(module)
-    known = (kernel for kernel in Kernel.known if kernel.kernel_module.startswith(prefixes))
+    known = (kernel for kernel in Kernel.known if f"{kernel.kernel_module}.".startswith(prefixes))
     return [version for kernel in known for version in kernel.versions]
 
 
-def collect_kernels(within: Collection[str] = ()) -> tuple[dict[str, bytes], int]:
+def collect_kernels(versions: list[Version]) -> tuple[dict[str, bytes], int]:
     """The files of kernels, by name, and how many of them had to be compiled."""
     found, compiled = {}, 0
-    for version, code, is_new in _build_all(packaged_kernels(within), store.cache_folder(), quietly=False):
+    for version, code, is_new in _build_all(versions, store.cache_folder(), quietly=False):
         found[version.file_name] = store.pack(version.file_name, code)
         compiled += is_new
     return found, compiled
@@ -56,6 +60,10 @@ def warm(into: Path | None = None, progress: Callable[[int, int, str], None] | N
     `progress` is called with how many are done, how many there are, and the name of the last one. Without it, people
     who wait are told on standard error.
     """
+    if INTERPRETED:
+        raise OstinatoError(
+            "NUMBA_DISABLE_JIT is set, so kernels run as Python and none can be compiled", fix="unset it"
+        )
     versions = packaged_kernels()
     folder = into or store.cache_folder()
     size = compiled = 0

@@ -2,7 +2,7 @@
 
 lark is imported on first use only, so that importing the package stays quick. It would take 60 ms of each process to
 work out the tables of a grammar: they lie beside it, in a file per rule that texts start with. `make grammars` writes
-these files. One that was made for another text of the grammar, or by another lark, is not used.
+these files. One that was made for another text of the grammar, or by another lark, or that is damaged is not used.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import cache
+from hashlib import blake2b
 from pkgutil import get_data
 from typing import TYPE_CHECKING, Any
 
@@ -41,10 +42,10 @@ def load_parser(package: str, start: str, words: Words | None = None) -> Lark:
     from lark import Lark, __version__
 
     try:
-        tables = pickle.loads(_read(package, tables_name(start)))
+        tables = parse_tables(_read(package, tables_name(start)))
     except OSError:
-        return build_parser(package, start, words)
-    if (tables["grammar"], tables["lark"]) != (_grammar(package, words), __version__):
+        tables = None
+    if tables is None or (tables["grammar"], tables["lark"]) != (_grammar(package, words), __version__):
         return build_parser(package, start, words)
     load: Callable[..., Lark] = Lark._load_from_dict
     return load(tables["data"], tables["memo"], **_options(words))
@@ -62,6 +63,23 @@ def build_parser(package: str, start: str, words: Words | None = None) -> Lark:
 def tables_name(start: str) -> str:
     """The file of the tables for texts that start with a rule."""
     return f"grammar.{start}.tables"
+
+
+def pack_tables(tables: dict[str, Any]) -> bytes:
+    """What their file holds: a digest, then the rest."""
+    data = pickle.dumps(tables, protocol=4)
+    return _digest(data) + data
+
+
+def parse_tables(content: bytes) -> dict[str, Any] | None:
+    """The tables of a file; None if it is not whole."""
+    size = len(_digest(b""))
+    data = content[size:]
+    return pickle.loads(data) if content[:size] == _digest(data) else None
+
+
+def _digest(data: bytes) -> bytes:
+    return blake2b(data, digest_size=16).digest()
 
 
 def _grammar(package: str, words: Words | None) -> str:

@@ -32,7 +32,7 @@ class Correlated(Matcher):
     KEYED = ("key_count", "killed")
     ARRAYS = ("cursor", *KEYED, "nodes", "runs", "text_ends", "texts")
 
-    STATE = CorrelatedState
+    STATE, HELPERS = CorrelatedState, (collect_runs, rehash)
     state: CorrelatedState
 
     def __init__(self, transitions: TransitionTables, terms: TermEncoder, scope: Scope, choice: int) -> None:

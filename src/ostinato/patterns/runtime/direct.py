@@ -17,7 +17,7 @@ class Direct(Stepped):
 
     KEYED = (*Stepped.KEYED, "key_config", "slots")
     ARRAYS = ("cursor", *KEYED, "nodes")
-    STATE, KERNEL = DirectState, match.run
+    STATE, KERNEL, HELPERS = DirectState, match.run, (match.collect, match.find_live)
     state: DirectState
 
     def __init__(self, tables: StepTables, scope: Scope) -> None:

@@ -87,6 +87,7 @@ class Matcher(ABC):
     ARRAYS: ClassVar[tuple[str, ...]] = ("cursor", *KEYED)  # what a snapshot must hold
     STATE: ClassVar[type[MatcherState]]
     KERNEL: Any  # which runs first, with this state
+    HELPERS: ClassVar[tuple[Any, ...]]  # which may run after it
     state: MatcherState
 
     def __init__(self, scope: Scope, **fields: Any) -> None:
@@ -198,6 +199,11 @@ class Matcher(ABC):
         """Forget all keys but these, which are numbered anew in this order."""
         for name in self.KEYED:
             self.set_array(name, self.array(name)[kept])
+
+    @property
+    def kernels(self) -> tuple[Any, ...]:
+        """All that may run."""
+        return (self.KERNEL, *self.HELPERS)
 
     @property
     @abstractmethod

@@ -16,6 +16,7 @@ from ostinato.patterns.kernels import protocol, ranked
 from ostinato.patterns.kernels import window_events as window
 from ostinato.patterns.kernels import window_halves as halves
 from ostinato.patterns.kernels.layout import RankedState
+from ostinato.patterns.kernels.replay import run_replay
 from ostinato.patterns.runtime.matcher import (
     Arrays,
     Events,
@@ -45,6 +46,7 @@ class Ranked(Replayed):
     ARRAYS = ("cursor", *KEYED, "records", "nodes")
 
     STATE, KERNEL = RankedState, ranked.run_ranked
+    HELPERS = (run_replay, window.drop_expired, halves.collect_halves)
     state: RankedState
 
     def __init__(self, tables: StepTables, scope: Scope, *, latest: bool) -> None:

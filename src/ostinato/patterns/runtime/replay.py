@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ class Replayed(Stepped):
     ARRAYS = ("cursor", *KEYED, "records")
 
     STATE, KERNEL = ReplayedState, run_replay
+    HELPERS: ClassVar[tuple[Any, ...]] = (window.drop_expired,)
     state: ReplayedState
 
     def __init__(self, tables: StepTables, scope: Scope, **fields: Any) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -40,9 +41,15 @@ class PatternStream:
     @cached_property
     def attributes(self) -> Attributes:
         """What a match holds besides its interval: the items of SELECT, or the partition of SELECT *."""
-        schema = self.engine().push(self._rows(self._no_events())).schema
+        schema = self.engine().push(self._no_rows()).schema
         names = [name for name in schema.names if name not in ANSWER_COLUMNS and not name.startswith("#")]
         return Attributes.of({name: logical_type(schema.field(name).type) for name in names})
+
+    def kernels(self) -> tuple[Any, ...]:
+        """Those that may run."""
+        engine = self.engine()
+        engine.push(self._no_rows())
+        return engine.matcher.kernels
 
     def engine(self) -> Engine:
         """An engine for `matches`; events wait for `advance`."""
@@ -57,7 +64,7 @@ class PatternStream:
 
     def check_readable(self, engine: Engine) -> None:
         """Raise DataError where an engine that has read events of narrower columns cannot go on with these."""
-        schema = self._rows(self._no_events()).schema
+        schema = self._no_rows().schema
         for field in engine.stream.schema:
             known, given = field.type, schema.field(field.name).type
             if known != given and not pa.types.is_null(known) and not pa.types.is_nested(known):
@@ -74,9 +81,10 @@ class PatternStream:
     def _time(self) -> pa.DataType:
         return pa.timestamp(_UNITS[self.ticks_per_second])
 
-    def _no_events(self) -> pa.Table:
+    def _no_rows(self) -> pa.Table:
         fields = [(self.incoming.columns[name], kind) for name, kind in self.incoming.types.items() if kind is not TERM]
-        return pa.schema([(LABEL, pa.string()), ("begin", pa.int64()), ("end", pa.int64()), *fields]).empty_table()
+        none = pa.schema([(LABEL, pa.string()), ("begin", pa.int64()), ("end", pa.int64()), *fields]).empty_table()
+        return self._rows(none)
 
     def _rows(self, events: pa.Table) -> pa.Table:
         columns = {_TYPE: events[LABEL], _BEGIN: events["begin"].cast(self._time), _END: events["end"].cast(self._time)}

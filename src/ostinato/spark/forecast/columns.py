@@ -14,7 +14,7 @@ from ostinato.forecast.settings import Settings
 from ostinato.forecast.symbols.reader import SymbolReader
 from ostinato.spark.columns import arrow_schema, column, placeholder_schema, tie_breakers, time_column
 from ostinato.spark.frames import check_names
-from ostinato.spark.shipping import ship
+from ostinato.spark.shipping import NeededKernels, ship
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -43,7 +43,7 @@ class EventFrame:
 def event_frame(frame: DataFrame, pattern: ForecastPattern, settings: Settings, *, all_columns: bool) -> EventFrame:
     """The columns that the pattern reads, or all of them. Raises the same errors as reading the rows without Spark."""
     check_names(frame)
-    ship(frame.sparkSession, "forecast")
+    ship(frame.sparkSession, NeededKernels(("core", "forecast")))
     time = time_column(settings.time, frame.schema)
     read = {settings.type or DEFAULT_TYPE, *settings.order_by, *pattern.columns}
     schema = arrow_schema(frame.schema, read | {time})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -24,11 +24,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CheckedQuery:
-    """A query that fits its table. The rows of each value of `partition_by` can be read apart from the others."""
+    """A query that fits its table, and the kernels that it may run.
+
+    The rows of each value of `partition_by` can be read apart from the others.
+    """
 
     query: ShippedQuery
     binding: StreamColumns
     partition_by: tuple[str, ...]
+    kernels: tuple[Any, ...]
 
 
 def check_query(
@@ -61,7 +65,8 @@ def check_query(
         raise
     if query.items is None:
         answer = answer.remove(answer.get_field_index("positions"))
-    return CheckedQuery(replace(shipped, answer=answer), engine.stream.binding, _partition_by(engine))
+    found = replace(shipped, answer=answer)
+    return CheckedQuery(found, engine.stream.binding, _partition_by(engine), engine.matcher.kernels)
 
 
 def _partition_by(engine: Engine) -> tuple[str, ...]:

@@ -79,7 +79,7 @@ def detect(
     plan = prepare(queries, frame, time=time, type=type, order_by=order_by, events=events, limits=limits)
     for option, value in (("buckets", buckets), ("parallel", parallel)):
         check_count(option, value)
-    ship(frame.sparkSession, "patterns")
+    ship(frame.sparkSession, plan.kernels)
     if not frame.isStreaming:
         for option, given in (("lateness", lateness), ("on_late", on_late), ("buckets", buckets), ("metrics", metrics)):
             if given is not None:

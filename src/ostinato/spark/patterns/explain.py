@@ -10,6 +10,7 @@ from ostinato.spark.frames import default_buckets, shuffle_partitions
 from ostinato.spark.patterns import time_ranges as ranges
 from ostinato.spark.patterns.detect import prepare
 from ostinato.spark.patterns.plan import DetectionPlan
+from ostinato.spark.shipping import describe_kernels
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -34,7 +35,8 @@ def explain_spark(query: PatternQuery, frame: DataFrame, **options: Any) -> str:
     else:
         lines += _batch(plan, shipped, keys, options.get("parallel"))
     given = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in plan.output_type.fields)
-    return "\n".join([*lines, f"  gives          {given}"])
+    kernels = describe_kernels(frame.sparkSession, plan.kernels)
+    return "\n".join([*lines, f"  gives          {given}", f"  kernels        {kernels}"])
 
 
 def _readable(test: Any) -> str:

@@ -15,6 +15,7 @@ from ostinato.spark.frames import check_names
 from ostinato.spark.patterns.columns import check_query
 from ostinato.spark.patterns.prefilter import prefilter
 from ostinato.spark.patterns.task import ShippedQuery
+from ostinato.spark.shipping import NeededKernels
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -34,6 +35,7 @@ class DetectionPlan:
     binding: StreamColumns
     groups: Mapping[tuple[str, ...], tuple[ShippedQuery, ...]]
     output: pa.Schema
+    kernels: NeededKernels
 
     @property
     def queries(self) -> tuple[ShippedQuery, ...]:
@@ -72,4 +74,5 @@ def plan_detection(
     answers = {each.query.name: each.query.answer for each in checked}
     output = joint_schema(answers) if named else next(iter(answers.values()))
     kept = frame.select(*(column(name) for name in frame.columns if name in read))
-    return DetectionPlan(kept, checked[0].binding, groups, output)
+    kernels = NeededKernels(("core",), tuple(kernel for each in checked for kernel in each.kernels))
+    return DetectionPlan(kept, checked[0].binding, groups, output, kernels)

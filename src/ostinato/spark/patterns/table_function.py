@@ -21,7 +21,7 @@ from ostinato.patterns.query import CelQuery, PatternQuery, SremQuery
 from ostinato.spark.columns import quote_name, spark_type
 from ostinato.spark.patterns.columns import check_query
 from ostinato.spark.patterns.task import ShippedQuery, Unit
-from ostinato.spark.shipping import ship
+from ostinato.spark.shipping import NeededKernels, ship
 from ostinato.spark.sorting import BUDGET, Sorter
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _check_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def register_functions(spark: SparkSession) -> None:
-    ship(spark, "patterns")
+    ship(spark, NeededKernels(("core", "patterns")))  # queries come later
     made = cast("UserDefinedTableFunction", udtf(Detect))
     # Whole Arrow batches instead of rows: `arrow_udtf` would ask for them, but takes no function that finds its columns
     # by `analyze`, although Spark runs such a function well.

@@ -15,7 +15,7 @@ from ostinato.rules.runtime.bound_program import BoundProgram, bind_program
 from ostinato.spark.columns import arrow_schema
 from ostinato.spark.frames import check_count, check_names, only_for_streams, shuffle_partitions
 from ostinato.spark.rules.batch import detect_batch
-from ostinato.spark.shipping import ship
+from ostinato.spark.shipping import NeededKernels, ship
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -83,7 +83,7 @@ def detect_rules(
     """
     columns = {"begin": begin, "end": end, "time": time, "type": type, "document": document}
     bound, schema = bind(program, frame, columns)
-    ship(frame.sparkSession, "rules")
+    ship(frame.sparkSession, needed_kernels(bound))
     on_stream = {"lateness": lateness, "on_late": on_late, "buckets": buckets, "longest": longest, "metrics": metrics}
     if not frame.isStreaming:
         for option, given in on_stream.items():
@@ -102,6 +102,13 @@ def detect_rules(
         lateness=None if lateness is None else parse_delay(lateness),
         buckets=buckets or default_rule_buckets(frame),
         metrics=check_column_name("metrics", metrics) or "ostinato",
+    )
+
+
+def needed_kernels(bound: BoundProgram) -> NeededKernels:
+    """Rules need those of the patterns in them, if there are any."""
+    return NeededKernels(
+        ("core",), tuple(kernel for pattern in bound.patterns.values() for kernel in pattern.kernels())
     )
 
 

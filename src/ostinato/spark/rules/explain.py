@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ostinato.rules.algebra.partition import describe_units
-from ostinato.spark.rules.detect import COLUMN_OPTIONS, bind, default_rule_buckets
+from ostinato.spark.rules.detect import COLUMN_OPTIONS, bind, default_rule_buckets, needed_kernels
 from ostinato.spark.rules.rule_groups import plan_units
+from ostinato.spark.shipping import describe_kernels
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -19,8 +20,9 @@ def explain_rules(program: RuleProgram, frame: DataFrame, /, **options: Any) -> 
     bound, _ = bind(program, frame, {name: options.get(name) for name in COLUMN_OPTIONS})
     unkeyed = "in one task" if frame.isStreaming else "in Spark SQL, over all tasks"
     lines = describe_units(plan_units(program, bound), unkeyed)
+    kernels = f"  kernels: {describe_kernels(frame.sparkSession, needed_kernels(bound))}"
     if not frame.isStreaming:
-        return "\n".join(["Spark, batch", *(f"  {line}" for line in lines)])
+        return "\n".join(["Spark, batch", *(f"  {line}" for line in lines), kernels])
     buckets = options.get("buckets") or default_rule_buckets(frame)
     return "\n".join(
         [
@@ -28,5 +30,6 @@ def explain_rules(program: RuleProgram, frame: DataFrame, /, **options: Any) -> 
             *(f"  {line}" for line in lines),
             "  state: a snapshot of the engine per bucket",
             f"  time: events wait until the watermark has passed them (lateness {options.get('lateness') or 0})",
+            kernels,
         ]
     )

@@ -49,7 +49,7 @@ def detect_xseq(
         query, frame, column=column, files=files, keep=keep, on_error=on_error, format=format, doctype=doctype,
         encoding=encoding, namespaces=namespaces, root=root, record=record, limits=limits,
     )  # fmt: skip
-    ship(frame.sparkSession, "xseq")
+    ship(frame.sparkSession, plan.kernels)
     return frame.select(*plan.columns.read).mapInArrow(plan.task, plan.columns.output)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ostinato.spark.shipping import describe_kernels
 from ostinato.spark.xseq.columns import XSeqColumns
 from ostinato.spark.xseq.plan import plan_xseq
 from ostinato.spark.xseq.task import OUTPUT_BYTES, OUTPUT_ROWS, XSeqTask
@@ -31,6 +32,7 @@ def explain_xseq(query: XSeqQuery, frame: DataFrame, /, **options: Any) -> str:
             f"                 rows leave in batches of {OUTPUT_ROWS:,} or {OUTPUT_BYTES >> 20} MiB",
             f"  bad documents  {bad[task.on_error]}",
             f"  gives          {shown}",
+            f"  kernels        {describe_kernels(frame.sparkSession, plan.kernels)}",
         ]
     )
 

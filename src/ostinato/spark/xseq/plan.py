@@ -14,6 +14,7 @@ from ostinato.documents.formats import Format
 from ostinato.errors import DataError, Message, Option
 from ostinato.files.reader import OnError
 from ostinato.spark.frames import check_names
+from ostinato.spark.shipping import NeededKernels
 from ostinato.spark.xseq.columns import XSeqColumns, choose_columns
 from ostinato.spark.xseq.task import XSeqTask
 from ostinato.xseq.evaluate import open_tokens
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 class XSeqPlan:
     columns: XSeqColumns
     task: XSeqTask
+    kernels: NeededKernels
 
 
 def plan_xseq(
@@ -61,7 +63,20 @@ def plan_xseq(
         reading["namespaces"] = dict(spaces)
     options = {**reading, "limits": limits}
     found: Format | None = "json" if columns.is_nested else format
-    return XSeqPlan(columns, XSeqTask(query.text, made.matches, made.schema, schema, files, found, on_error, options))
+    task = XSeqTask(query.text, made.matches, made.schema, schema, files, found, on_error, options)
+    return XSeqPlan(columns, task, _needed_kernels(found, one_pass=made.stream is not None))
+
+
+def _needed_kernels(format: Format | None, *, one_pass: bool) -> NeededKernels:
+    """Those of one evaluator, and of the formats that documents may have."""
+    formats = {"xml": ("xml",), None: ("xml", "json")}.get(format, ("json",))
+    evaluator = "one_pass" if one_pass else "buffered"
+    return NeededKernels(
+        (
+            "core", "documents.kernels", *(f"documents.{each}" for each in formats),
+            "xseq.kernels.values", "xseq.kernels.conform", f"xseq.kernels.{evaluator}",
+        )
+    )  # fmt: skip
 
 
 def _check(query: XSeqQuery, format: Any, nested: bool, limits: XSeqLimits, **reading: Any) -> None:

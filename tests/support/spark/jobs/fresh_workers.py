@@ -1,24 +1,29 @@
 """python -m support.spark.jobs.fresh_workers FOLDER: every language on a cluster whose workers have no Ostinato.
 
-Their Python has the libraries, but neither this package nor a folder with kernels. The answers go to
-FOLDER/answers.json, and FOLDER/cache stays empty if the workers compile nothing.
+Their Python has the libraries, but neither this package nor numba nor a folder with kernels. The answers go to
+FOLDER/classic/answers.json and, by a client of Spark Connect if there can be one, to FOLDER/connect/answers.json.
+FOLDER/cache stays empty if the workers compile nothing.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import socket
+import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 import ostinato as ost
-from ostinato.spark import session
+from ostinato.spark import register, session
+from support import paths
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 EVENTS = [
@@ -26,61 +31,126 @@ EVENTS = [
     for place in range(60)
 ]
 SCHEMA = "ts timestamp, type string, v long, k string"
-CEL = "A AS x ; B AS y FILTER x.v < y.v PARTITION BY k WITHIN 6 EVENTS"
-RULES = """
+PATTERNS = {
+    "plain": ost.cel("A AS x ; B AS y PARTITION BY k WITHIN 6 EVENTS"),
+    "compared": ost.cel("A AS x ; B AS y FILTER x.v < y.v PARTITION BY k WITHIN 6 EVENTS"),
+    "chosen": ost.cel("SELECT NXT * WHERE A AS x ; B AS y FILTER x.v < y.v WITHIN 6 EVENTS"),
+    "ranked": ost.cel("SELECT LAST * WHERE A AS x ; B AS y WITHIN 6 EVENTS"),
+    "srem": ost.srem("true -> r . [v > r.v]"),
+}
+RULES = ost.rules("""
     DETECT pair { k { var K } }
     ON and { event a: A {{ k {{ var K }}, v {{ var X }} }}, event b: B {{ k {{ var K }}, v {{ var Y }} }} }
     where { a before b, var X < var Y }
     END
-"""
-XSEQ = "//a[b]"
-DOCUMENTS = ["<a><b/></a>", "<r><a/><a><b/></a></r>"]
+    DETECT found { k { var K } }
+    ON event m: cel "SELECT x.k AS k WHERE A AS x ; B AS y FILTER x.v < y.v WITHIN 6 EVENTS" {{ k {{ var K }} }}
+    END
+""")
+XSEQ = {"one pass": ost.xseq("//a"), "buffered": ost.xseq("//a[b]")}
+DOCUMENTS = ["<a><b/></a>", "<r><a/><a><b/></a></r>", '{"a": [{"b": 1}, {"c": 2}]}']
+FORECASTER = ost.Forecaster(ost.cel("A AS x ; B AS y WITHIN 4 EVENTS"), order=1)
 
 
 def main(folder: str) -> None:
-    python = Path(folder) / "python"
+    python, hidden = Path(folder) / "python", Path(folder) / "hidden"
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n')  # -S: no editable installs
     python.chmod(0o755)
-    os.environ["PYSPARK_PYTHON"] = str(python)
+    (hidden / "numba").mkdir(parents=True)
+    (hidden / "numba" / "__init__.py").write_text("raise ImportError('workers need no numba')")
+    libraries = os.pathsep.join([str(hidden), sysconfig.get_path("purelib")])
+    # The driver's Java starts Python, too, which gets nothing that is sent: where streams begin, the package must be.
+    driver = os.pathsep.join([str(paths.ROOT / "src"), libraries])
+    own, os.environ["PYTHONPATH"], os.environ["PYSPARK_PYTHON"] = dict(os.environ), driver, str(python)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    connect = {
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.connect.grpc.binding.port": str(port),
+    }
     spark = session(
         "local-cluster[1,1,1024]",
         settings={
             "spark.executor.memory": "512m",
             "spark.sql.shuffle.partitions": "1",
-            "spark.executorEnv.PYTHONPATH": sysconfig.get_path("purelib"),
+            "spark.executorEnv.PYTHONPATH": libraries,
             "spark.executorEnv.OSTINATO_KERNEL_CACHE": str(Path(folder) / "cache"),
+            **(connect if find_spec("grpc") else {}),
         },
     )
-    answers: dict[str, Any] = {
-        "before": [row.found for row in spark.range(1).mapInArrow(find, "found string").collect()]
-    }
-    frame = spark.createDataFrame([tuple(event.values()) for event in EVENTS], SCHEMA)
-    answers["patterns"] = ost.cel(CEL).detect(frame, time="ts").count()
-    answers["stream"] = stream(spark, frame, Path(folder))
-    answers["rules"] = ost.rules(RULES).detect(frame, time="ts").count()
-    documents = spark.createDataFrame([(text,) for text in DOCUMENTS], "document string")
-    answers["xseq"] = ost.xseq(XSEQ).detect(documents).count()
-    model = ost.Forecaster(ost.cel("A AS x ; B AS y WITHIN 4 EVENTS"), order=1).fit(frame)
-    answers["forecast"] = model.forecast(frame).count()
-    (Path(folder) / "answers.json").write_text(json.dumps(answers))
+    if find_spec("grpc"):  # first, before anything is sent for all sessions
+        client = [sys.executable, "-m", __spec__.name, folder, f"sc://127.0.0.1:{port}"]
+        subprocess.run(client, check=True, env={**own, "SPARK_REMOTE": client[-1]})
+    ask_all(spark, Path(folder) / "classic")
     spark.stop()
 
 
-def find(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Whether a worker can import the package."""
-    from importlib.util import find_spec
+def ask_all(spark: Any, folder: Path) -> None:
+    """All languages and ways, in one session."""
+    frame, model, answers = ask(spark, folder)
+    for name, query in PATTERNS.items():
+        answers[name] = query.detect(frame, time="ts").count()
+    for name, asked in XSEQ.items():
+        answers[name] = asked.detect(documents(spark)).count()
+    register(spark)
+    frame.createOrReplaceTempView("events")
+    text = PATTERNS["compared"].text
+    answers["table function"] = spark.sql(f"SELECT * FROM ostinato_detect(TABLE(events), '{text}')").count()
+    read = spark.readStream.schema(SCHEMA).parquet(str(folder / "events"))
+    answers["stream of rules"] = finish(spark, RULES.detect(read, time="ts", buckets=1), folder / "rules")
+    answers["stream of forecasts"] = finish(spark, model.forecast(read), folder / "forecasts")
+    (folder / "answers.json").write_text(json.dumps(answers))
 
-    yield pa.RecordBatch.from_pydict({"found": [str(find_spec("ostinato") is not None)]})
 
-
-def stream(spark: Any, frame: Any, folder: Path) -> int:
+def ask(spark: Any, folder: Path) -> tuple[Any, Any, dict[str, Any]]:
+    """One answer of each language, one of a stream, and one in a second session; the events and a model of them."""
+    folder.mkdir()
+    found = [row.found for row in spark.range(1).mapInArrow(find_packages, "found string").collect()]
+    frame = spark.createDataFrame([tuple(event.values()) for event in EVENTS], SCHEMA)
     frame.coalesce(1).write.parquet(str(folder / "events"))
     read = spark.readStream.schema(SCHEMA).parquet(str(folder / "events"))
-    found = ost.cel(CEL).detect(read, time="ts", buckets=1)
-    writer = found.writeStream.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True)
+    model = FORECASTER.fit(frame)
+    other = spark.newSession()
+    again = other.createDataFrame([tuple(event.values()) for event in EVENTS], SCHEMA)
+    answers = {
+        "packages before": "".join(found),
+        "compared": PATTERNS["compared"].detect(frame, time="ts").count(),
+        "rules": RULES.detect(frame, time="ts").count(),
+        "buffered": XSEQ["buffered"].detect(documents(spark)).count(),
+        "forecast": model.forecast(frame).count(),
+        "stream": finish(spark, PATTERNS["compared"].detect(read, time="ts", buckets=1), folder / "patterns"),
+        "another session": PATTERNS["compared"].detect(again, time="ts").count(),
+    }
+    (folder / "answers.json").write_text(json.dumps(answers))
+    return frame, model, answers
+
+
+def documents(spark: Any) -> Any:
+    return spark.createDataFrame([(text,) for text in DOCUMENTS], "document string")
+
+
+def find_packages(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Which of the packages that a worker should not need it can import."""
+    found = []
+    for name in ("ostinato", "numba"):
+        try:
+            __import__(name)
+            found.append(name)
+        except ImportError:
+            pass
+    yield pa.RecordBatch.from_pydict({"found": [" ".join(found)]})
+
+
+def finish(spark: Any, answer: Any, folder: Path) -> int:
+    """How many rows a stream has written when it has read all there is."""
+    writer = answer.writeStream.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True)
     writer.format("parquet").start(str(folder / "found")).awaitTermination()
     return int(spark.read.parquet(str(folder / "found")).count())
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    if len(sys.argv) == 2:
+        main(sys.argv[1])
+    else:
+        ask(session(), Path(sys.argv[1]) / "connect")

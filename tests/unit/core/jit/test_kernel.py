@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
+import struct
 import subprocess
 import sys
+import termios
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from textwrap import dedent
@@ -163,10 +166,10 @@ def write_module(folder: Path, step: int) -> None:
 SCRIPT = "import steps, sys; print(steps.next_one(1), 'numba' in sys.modules, 'llvmlite' in sys.modules)"
 
 
-def start(folder: Path, script: str = SCRIPT) -> subprocess.Popen[str]:
-    paths = os.pathsep.join([str(folder), str(Path(ostinato.__file__).parents[1])])
-    command, pipe = [sys.executable, "-c", script], subprocess.PIPE
-    return subprocess.Popen(command, env=os.environ | {"PYTHONPATH": paths}, stdout=pipe, stderr=pipe, text=True)
+def start(folder: Path, script: str = SCRIPT, stderr: int = subprocess.PIPE) -> subprocess.Popen[str]:
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), str(Path(ostinato.__file__).parents[1])])}
+    command = [sys.executable, "-c", script]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=stderr, text=True)
 
 
 def run(folder: Path, script: str = SCRIPT) -> str:
@@ -282,7 +285,22 @@ def test_people_who_wait_are_told(folder: Path) -> None:
     process = start(folder, "from ostinato.core.jit import builds; builds.PATIENCE = 0.0; " + SCRIPT)
     out, err = process.communicate(timeout=120)
     assert out.startswith("2")
-    assert err.startswith("ostinato: compiling, once for this machine: 0 of 1 kernels so far, 0 s (steps.next_one)")
+    assert err.startswith("ostinato: compiling, once for this machine: 0 of 1 kernels, 0 s (steps.next_one)")
+
+
+def test_what_is_said_fits_a_line_of_the_terminal(folder: Path) -> None:
+    """A line that wraps cannot be written over."""
+    shown, terminal = os.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 24, 50, 0, 0))
+    script = "from ostinato.core.jit import builds; builds.PATIENCE = 0.0; " + SCRIPT
+    process = start(folder, script, stderr=terminal)
+    assert process.communicate(timeout=120)[0].startswith("2")
+    os.close(terminal)
+    lines = os.read(shown, 10_000).decode().split("\r")
+    os.close(shown)
+    assert lines[1].startswith("ostinato: compiling, once for this machine: 0 of")
+    assert all(len(line.removesuffix("\x1b[K")) < 50 for line in lines)
+    assert lines[-1] == "\x1b[K"
 
 
 @kernel(int64(int64))

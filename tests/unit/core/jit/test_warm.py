@@ -10,6 +10,8 @@ import pytest
 
 from ostinato.core.jit import store, warm
 from ostinato.core.jit.kernel import Kernel, Version
+from ostinato.errors import OstinatoError
+from support import commands
 
 ROOT = Path(warm.__file__).parents[2]
 
@@ -67,5 +69,22 @@ def test_all_go_into_the_folder_and_are_not_compiled_twice(
     assert warm.warm(tmp_path / "image").compiled == 0
     assert not (tmp_path / "cache").exists()
     monkeypatch.setenv(store.FOLDER_VARIABLE, str(tmp_path / "image"))
-    files, compiled = warm.collect_kernels()
+    files, compiled = warm.collect_kernels([one_kernel])
     assert list(files) == [one_kernel.file_name] and compiled == 0
+
+
+def test_nothing_is_compiled_where_kernels_run_as_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warm, "INTERPRETED", True)
+    with pytest.raises(OstinatoError, match="NUMBA_DISABLE_JIT is set"):
+        warm.warm()
+
+
+def test_a_folder_needs_a_name() -> None:
+    refused = commands.run("warm", "--into", "")
+    assert refused.exit_code == 1 and "--into cannot be ''" in refused.stderr
+
+
+def test_a_file_is_no_folder(one_kernel: Version, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    refused = commands.run("warm", "--into", tmp_path / "file")
+    assert refused.exit_code == 1 and str(tmp_path / "file") in refused.stderr and "Traceback" not in refused.stderr

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-import pickle
+from collections.abc import Callable
 
 import lark
 import pytest
 from lark.exceptions import UnexpectedInput
 
 from ostinato.core.text import grammar
-from ostinato.core.text.grammar import MAX_DEPTH, Words, build_parser, load_parser, token_span
+from ostinato.core.text.grammar import (
+    MAX_DEPTH,
+    Words,
+    build_parser,
+    load_parser,
+    parse_tables,
+    tables_name,
+    token_span,
+)
 from ostinato.errors import QueryError, Span
 from ostinato.patterns.syntax.languages import CEL, SREM
 from support.grammars import GRAMMARS, tables_path
@@ -53,7 +61,8 @@ def test_brackets_nest_only_so_deep() -> None:
 
 @pytest.mark.parametrize(("package", "start", "words"), GRAMMARS)
 def test_tables_are_those_of_the_grammar(package: str, start: str, words: Words | None) -> None:
-    tables = pickle.loads(tables_path(package, start).read_bytes())
+    tables = parse_tables(tables_path(package, start).read_bytes())
+    assert tables is not None
     built = build_parser(package, start, words)
     fits = (tables["grammar"], tables["lark"]) == (built.source_grammar, lark.__version__)
     assert fits, "they are of another grammar, or another lark: run `make grammars`"
@@ -70,3 +79,15 @@ def test_tables_of_another_grammar_are_not_used(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(grammar, "_read", read)
     loaded = load_parser.__wrapped__(CEL.package, CEL.start)  # past its cache
     assert "~" in loaded.source_grammar
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda data: b"", lambda data: data[:-100], lambda data: data[:3000] + b"\0" + data[3001:]]
+)
+def test_damaged_tables_are_not_used(damage: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    read_as_is = grammar._read
+    broken = damage(read_as_is(CEL.package, tables_name(CEL.start)))
+    monkeypatch.setattr(grammar, "_read", lambda *place: broken if "tables" in place[1] else read_as_is(*place))
+    loaded = load_parser.__wrapped__(CEL.package, CEL.start)  # past its cache
+    text = TEXTS[CEL.package, CEL.start]
+    assert loaded.parse(text) == load_parser(CEL.package, CEL.start).parse(text)
