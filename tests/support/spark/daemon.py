@@ -15,15 +15,16 @@ from pathlib import Path
 
 from ostinato.spark.session import _SETTINGS as _DEFAULTS
 from support import paths
+from support.spark import archive
 
-_JAVA = "spark.driver.extraJavaOptions"
+JAVA = "spark.driver.extraJavaOptions"
 _FILES = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 _FIRST = "pyspark.sql.streaming.transform_with_state_driver_worker"  # which each run of a stream begins with
 _SOCKET = "OSTINATO_COPIES"
 
 # Java compiles quickly rather than well, and generated code is worth its compilation from thousands of rows on.
 SHORT_LIVED = {
-    _JAVA: _DEFAULTS[_JAVA].replace("TieredStopAtLevel=4", "TieredStopAtLevel=1"),
+    JAVA: f"{_DEFAULTS[JAVA].replace('TieredStopAtLevel=4', 'TieredStopAtLevel=1')} {archive.options()}".strip(),
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
@@ -31,7 +32,7 @@ SETTINGS = SHORT_LIVED | {
     "spark.python.daemon.module": "support.spark.daemon",
     # The usual manager runs the command `readlink` for every look at a file.
     "spark.sql.streaming.checkpointFileManagerClass": _FILES,
-    _JAVA: f"{SHORT_LIVED[_JAVA]} -Djdk.lang.Process.launchMechanism=VFORK",
+    JAVA: f"{SHORT_LIVED[JAVA]} -Djdk.lang.Process.launchMechanism=VFORK",
 }
 
 _PYTHON = """\

@@ -12,11 +12,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from support import paths
-from support.spark import daemon
+from support.spark import archive, daemon
 
 ROOT = paths.ROOT
 PATIENCE = 600.0  # seconds after which a job is taken for stuck
-JAVA = "-XX:TieredStopAtLevel=1"  # also of brokers and executors: compiling quickly counts for more than well
+# Also of brokers and executors: compiling quickly counts for more than well.
+JAVA = f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 {archive.options()}".strip()
 SETTINGS = {**daemon.SETTINGS, "spark.sql.shuffle.partitions": "2"}
 
 
