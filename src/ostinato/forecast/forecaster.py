@@ -74,6 +74,9 @@ class Forecaster:
         if is_spark_frame(history):
             fitted: ForecastModel = spark_backend().fit(self, history)
             return fitted
+        from ostinato.forecast.kernels.learning import prefetch_learning
+
+        prefetch_learning()
         rows = to_arrow(history)
         reader = SymbolReader(self.pattern, self.settings.binding, self._symbols(rows), learning=True)
         read = reader.read(rows)

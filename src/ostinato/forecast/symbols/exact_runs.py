@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Bools, Int32, Int64
 from ostinato.core.columns.event_codes import PredicateEncoder
+from ostinato.core.jit import prefetch
 from ostinato.errors import LimitError
 from ostinato.forecast.pattern import ForecastPattern
 from ostinato.forecast.symbols.automaton import Explorer
@@ -27,6 +28,9 @@ class Follower:
     """The runs of each key of one stream."""
 
     def __init__(self, pattern: ForecastPattern, schema: pa.Schema, encoder: PredicateEncoder) -> None:
+        from ostinato.forecast.kernels.exact_runs import follow_runs
+
+        prefetch(follow_runs)
         registers = Registers(pattern.compiled.transducer)
         self.terms = TermEncoder(registers.terms, schema)
         self.tables = TransitionTables(

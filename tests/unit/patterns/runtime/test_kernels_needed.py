@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 import ostinato as ost
-from ostinato.core.jit import Kernel
 from ostinato.core.jit.mode import INTERPRETED
 from ostinato.patterns.compile import compile_text
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.runtime.state import EngineOptions
+from support.kernel_calls import note_calls
 
 EVENTS = [{"type": "ABC"[place * place % 3], "v": place * 7 % 5, "k": place % 4} for place in range(300)]
 TEXTS = [
@@ -30,20 +27,9 @@ TEXTS = [
 @pytest.mark.skipif(INTERPRETED, reason="there are none")
 @pytest.mark.parametrize("text", TEXTS)
 def test_no_others_run(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    called = set()
-
-    def note(kernel: Kernel, call: Callable[..., Any]) -> Callable[..., Any]:
-        def run(*arguments: Any) -> Any:
-            called.add(kernel)
-            return call(*arguments)
-
-        return run
-
     engine = Engine(compile_text(text, "cel"), EngineOptions({"time": None, "type": None, "order_by": ()}))
     rows = ost.cel(text).detect(EVENTS).num_rows  # all kernels are known now
-    for kernel in Kernel.known:
-        if kernel.kernel_module.startswith("ostinato.patterns."):
-            monkeypatch.setattr(kernel, "_call", note(kernel, kernel._call))
+    called = note_calls("ostinato.patterns", monkeypatch)
     found = sum(len(engine.push(EVENTS[place : place + 10])) for place in range(0, len(EVENTS), 10))
     engine.matcher.compact(0)
     engine.matcher.live_keys()
