@@ -248,6 +248,23 @@ def test_another_time_zone(spark: Any) -> None:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT x.s.p.name, y.s.v WHERE A AS x ; B AS y FILTER x.s.v < y.s.v WITHIN 5 seconds",
+        "SELECT x.t, y.ts - x.ts AS d WHERE A AS x ; B AS y FILTER x.t RLIKE '^[ac]' AND y.ts - x.ts < 3 seconds",
+        "SELECT CASE WHEN x.s IS NULL THEN 'none' ELSE CAST(x.s.v AS text) END AS c WHERE A AS x",
+        "SELECT count(DISTINCT x.t), last(x).s.p.name WHERE (A AS x)+ ; B WITHIN 4 seconds",
+    ],
+)  # fmt: skip
+def test_expressions(spark: Any, text: str) -> None:
+    nested = [{"v": n, "p": {"name": "ab"[n % 2]} if n % 3 else None} if n % 4 else None for n in range(12)]
+    kind = pa.struct({"v": pa.int64(), "p": pa.struct({"name": pa.string()})})
+    table = letters("AB" * 6, s=pa.array(nested, kind), t=list("abcabcabcabc"))
+    query = ost.cel(text)
+    assert rows(query.detect(frame(spark, table, pieces=3))) == rows(query.detect(table)) != []
+
+
 def test_no_rows(spark: Any) -> None:
     none = frame(spark, EMPTY)
     for clause in ("", "PARTITION BY k", "WITHIN 3 seconds", "WITHIN 3 EVENTS"):

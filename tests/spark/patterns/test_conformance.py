@@ -162,6 +162,7 @@ def as_events(rows: list[Row]) -> pa.Table:
     times = pa.array([START.timestamp() + row["ts"] for row in rows], pa.float64()).cast(pa.int64())
     moments = times.cast(pa.timestamp("s", tz="UTC")).cast(pa.timestamp("us", tz="UTC"))
     table = table.set_column(table.column_names.index("ts"), "ts", moments)
+    table = table.set_column(table.column_names.index("t"), "t", table["t"].cast(moments.type))  # Spark's have a zone
     return table.append_column("place", pa.array(range(len(rows)), pa.int64()))
 
 

@@ -135,7 +135,7 @@ def _comparison(draw: Draw, variable: str) -> Expr:
         number = Call("try_cast", (Call("concat", (Call("try_cast", (v, Literal("text"))), s)), Literal("int")))
         return _pick(draw, Call("try_cast", (v, Literal("boolean"))), Call("is_null", (number,)))
     if kind == "duration":
-        time = _pick(draw, Attribute(variable, "ts"), Call("-", (Attribute(variable, "t"), Literal(START))))
+        time = _pick(draw, Attribute(variable, "n"), Call("-", (Attribute(variable, "t"), Literal(START))))
         return Call(_pick(draw, "<", ">=", "!="), (time, Literal(_duration(draw))))
     return Call("like", (s, Literal(_pick(draw, "%", "a%", "_", "%b"))))
 
@@ -165,7 +165,7 @@ def _correlated(draw: Draw, first: str, second: str, third: str) -> Expr:
     if kind == "equal":
         return equal
     if kind == "time":
-        time = _pick(draw, "ts", "t")
+        time = _pick(draw, "n", "t")
         one, other, span = Attribute(first, time), Attribute(second, time), Literal(_duration(draw))
         between = Call("-", (other, one))
         left, right = _pick(

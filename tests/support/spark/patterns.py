@@ -35,6 +35,8 @@ SCHEMA = pa.schema(
         "d": pa.decimal128(9, 2),
         "at": pa.date32(),
         "tags": pa.list_(pa.string()),
+        "t": pa.timestamp("us", tz="UTC"),
+        "o": pa.struct({"v": pa.int64(), "p": pa.struct({"s": pa.string()})}),
     }
 )
 
@@ -59,6 +61,8 @@ def stream(seed: int, size: int) -> pa.Table:
                 "d": pick.choice((Decimal("1.50"), Decimal("2.25"), Decimal("0.00"), None)),
                 "at": (START + timedelta(days=pick.choice((0, 1)))).date(),
                 "tags": pick.choice((["x"], [], ["x", None], None)),
+                "t": None if n % 7 == 6 else START + timedelta(seconds=seconds),
+                "o": None if k is None else {"v": n % 4 - 1, "p": {"s": "ab"[n % 2]} if n % 3 else None},
             }
         )
     return pa.Table.from_pylist(rows, SCHEMA)
