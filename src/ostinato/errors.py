@@ -238,7 +238,7 @@ class LimitError(OstinatoError):
     limit: str
     fix: str
 
-    def __init__(self, limit: str, bound: int, *, reason: str, fix: str, option: str | None = None) -> None:
+    def __init__(self, limit: str, bound: float, *, reason: str, fix: str, option: str | None = None) -> None:
         self.limit, self.bound = limit, bound
         super().__init__(reason, fix=fix, option=option)
 

@@ -103,7 +103,7 @@ def update_only(text: str, table: pa.Table, mode: int = protocol.NOTICE, query: 
     events = engine.stream.events(released.rows, released.positions, released.order)
     for _ in engine.matcher.run(events, mode):
         pass
-    return engine.matcher.walked if mode == protocol.WALK else len(table)
+    return engine.matcher.walked or 0 if mode == protocol.WALK else len(table)
 
 
 def count_matches(text: str, table: pa.Table) -> int:

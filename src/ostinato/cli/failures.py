@@ -94,6 +94,9 @@ class _Writer:
         if isinstance(part, Call):
             return f"ostinato {part.verb}"
         if isinstance(part, Limit):
+            own = f"--limit-{part.name}"
+            if own in self.options:
+                return f"{own} {self.options[own]}"
             return f"--max {part.name}=N" if "--max" in self.options else f"{part} in Python"
         if not isinstance(part, Option):
             return part

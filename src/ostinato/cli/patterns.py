@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -72,6 +73,10 @@ def detect(
     limit_matches: Annotated[
         int | None, typer.Option("--limit-matches", metavar="N", min=1, help="Stop with an error after N matches.")
     ] = None,
+    limit_seconds: Annotated[
+        float | None,
+        typer.Option("--limit-seconds", metavar="S", min=0.001, help="Stop with an error after S seconds of work."),
+    ] = None,
     engine: EngineChoice = EngineName.EMBEDDED,
     master: Master = None,
     form: FormChoice = None,
@@ -122,7 +127,8 @@ def detect(
             source, kinds = parse_topic(topic, kinds, wanted, time, type)
         options: dict[str, object] = {"time": time, "type": type, "order_by": tuple(order_by or ()), "events": events}
         options |= {"lateness": lateness} if stream else {}
-        options |= {"limits": Limits(matches=limit_matches)} if limit_matches is not None else {}
+        limits = Limits(seconds=limit_seconds)
+        options["limits"] = limits if limit_matches is None else replace(limits, matches=limit_matches)
         spark_job = SparkJob(compiled, source, master, kinds, on_error.value, options)
         if count:
             spark_job.count()
@@ -151,6 +157,7 @@ def detect(
         events=events,
         on_error=on_error.value,
         limit_matches=limit_matches,
+        limit_seconds=limit_seconds,
     )
     if count:
         job.count()

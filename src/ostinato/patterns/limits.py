@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from time import monotonic
 
 from ostinato.core.options import bad_option
 from ostinato.errors import Limit, LimitError, Message
@@ -13,22 +14,47 @@ _FEWER = (
 )
 
 
+class Stopwatch:
+    """Says when a call has taken long enough."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self.seconds, self.started = seconds, monotonic()
+
+    def check(self) -> None:
+        if self.seconds is not None and monotonic() - self.started > self.seconds:
+            raise LimitError(
+                "seconds",
+                self.seconds,
+                reason="it takes too long",
+                fix=Message("narrow WITHIN or the conditions, read less at a time, or raise ", Limit("seconds")),
+            )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Limits:
     """matches: rows one call may return; states: configurations of the machine; memory: bytes of partial matches, and
-    of the rows one call returns."""
+    of the rows one call returns; seconds: how long one call may take, None for any time."""
 
     matches: int = 50_000_000
     states: int = 100_000
     memory: int = 2 << 30
+    seconds: float | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            if field.name == "seconds":
+                number = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+                if value is not None and not number:
+                    raise bad_option(Limit("seconds"), value, "a number of seconds above 0")
+            elif not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise bad_option(Limit(field.name), value, "a whole number from 1 on")
 
-    def check_matches(self, count: int) -> None:
+    def clock(self) -> Stopwatch:
+        """Started now, for one call."""
+        return Stopwatch(self.seconds)
+
+    def check_matches(self, count: float) -> None:
         if count > self.matches:
             raise LimitError(
                 "matches",

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ostinato.patterns.compile import compile_query
-from ostinato.patterns.runtime import count
+from ostinato.patterns.runtime import count, matcher, tallies
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.runtime.state import EngineOptions
 from ostinato.patterns.syntax.nodes import Query
@@ -24,13 +24,17 @@ from support.generators.cel import Row, queries, streams, table
     streams(),
     st.lists(st.integers(0, 9), max_size=4),
     st.sampled_from([1, 3, 1 << 16]),
+    st.sampled_from(["added up", "walked", "either"]),
     st.booleans(),
 )
 def test_any_batching_gives_the_count_of_the_whole(
-    monkeypatch: pytest.MonkeyPatch, query: Query, rows: list[Row], cuts: list[int], few: int, walked: bool
+    monkeypatch: pytest.MonkeyPatch, query: Query, rows: list[Row], cuts: list[int], few: int, way: str, pauses: bool
 ) -> None:
-    monkeypatch.setattr(count, "_FEW", few)  # so that small windows, too, are carried from batch to batch
-    monkeypatch.setattr(count, "_MAX_CELLS", 0 if walked else 64)
+    monkeypatch.setattr(tallies, "_FEW", few)  # so that small windows, too, are carried from batch to batch
+    monkeypatch.setattr(tallies, "_MAX_CELLS", 64 if way == "added up" else 0)
+    monkeypatch.setattr(tallies, "_MAX_STEPS", 0 if way == "walked" else 1 << 13)
+    monkeypatch.setattr(tallies, "_STEPS", 1 if pauses else 1 << 24)
+    monkeypatch.setattr(matcher, "_STEPS", 60 if pauses else 1 << 22)
 
     def engine() -> Engine:
         binding: dict[str, Any] = {"time": None, "type": None, "order_by": ()}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import pyarrow as pa
 
@@ -20,10 +20,9 @@ from ostinato.files import EventReader, open_events
 from ostinato.files.reader import OnError
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.query import PatternQuery
-from ostinato.patterns.runtime.count import OutOfOrder, cells_of, count_batches
+from ostinato.patterns.runtime.count import OutOfOrder, count_batches
 from ostinato.patterns.runtime.engine import Engine
 
-_MAX_CELLS = 16  # of the machine, so that counting takes little next to listing
 _MANY = 3  # tables of matches, of one batch of events, after which it is worth counting them before going on
 
 
@@ -44,6 +43,7 @@ class PatternJob:
     events: bool = False
     on_error: OnError = "raise"
     limit_matches: int | None = None
+    limit_seconds: float | None = None
 
     def check_schema(self) -> pa.Schema:
         """The columns of the files, once the query is known to fit them. No event is processed."""
@@ -62,6 +62,7 @@ class PatternJob:
         engine = self.query.engine(
             time=self.time, type=self.type, lateness=lateness or 0, events=self.events, limits=self._limits()
         )
+        clock = self._limits().clock()  # of the whole run
         with _Matches(output, self._limits().matches) as results:
             results.add(engine.push(reader.schema.empty_table()))
             for rows in read_with_progress(reader):
@@ -70,8 +71,9 @@ class PatternJob:
                     self._check_order(engine, rows, reader.rows_read - len(rows))
                 for number, matches in enumerate(engine.push_each(rows), start=1):
                     results.add(matches)
-                    if number == _MANY and lateness is None and cells_of(engine, _MAX_CELLS) is not None:
-                        results.expect(before + self._number(rows))
+                    clock.check()
+                    if number == _MANY:
+                        results.expect(before + engine.matches_ahead())
             results.add(engine.flush())
         stats = engine.stats()
         self._report(reader, began, events=stats.events, matches=results.total, late=stats.late)
@@ -86,13 +88,6 @@ class PatternJob:
             with name_files(self.files):
                 fix = f"{LATENESS}, or --sort to sort all in memory"
                 check_order(ticks, engine.reorder.watermark, first_row, fix=fix)
-
-    def _number(self, rows: pa.Table) -> float:
-        """The number of matches inside these rows: the whole stream has at least as many."""
-        try:
-            return count_batches(self.query.engine(time=self.time, type=self.type), [rows])
-        except LimitError as error:
-            return math.inf if error.limit == "count" else 0
 
     def sort(self, output: Path | None) -> None:
         """Load what the query needs, sort it by time and detect at once."""
@@ -112,12 +107,14 @@ class PatternJob:
         Files are read piece by piece; only events that go back in time must all be in memory, to be sorted.
         """
         reader, began = self._reader(whole_rows=False)
-        engine = self.query.engine(time=self.time, type=self.type, order_by=self.order_by)
+        options: dict[str, Any] = {"time": self.time, "type": self.type, "order_by": self.order_by}
+        options["limits"] = self._limits()
+        engine = self.query.engine(**options)
         try:
             total = count_batches(engine, self._batches(reader))
         except OutOfOrder:
             table = load(reader)
-            total = self.query.count(table, time=self.time, type=self.type, order_by=self.order_by)
+            total = self.query.count(table, **options)
         self._report(reader, began, events=reader.rows_read, matches=total)
         print(total)
 
@@ -153,7 +150,8 @@ class PatternJob:
         )
 
     def _limits(self) -> Limits:
-        return Limits() if self.limit_matches is None else Limits(matches=self.limit_matches)
+        limits = Limits(seconds=self.limit_seconds)
+        return limits if self.limit_matches is None else replace(limits, matches=self.limit_matches)
 
 
 class _Matches(Results):
@@ -183,7 +181,7 @@ class _Matches(Results):
             raise _too_many(self.limit)
 
 
-def _too_many(bound: int) -> LimitError:
+def _too_many(bound: float) -> LimitError:
     fix = (
         "--count to only count them, SELECT MAX, LAST or NXT to choose among them, a narrower WITHIN, or a higher limit"
     )

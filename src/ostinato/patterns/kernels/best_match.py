@@ -15,13 +15,16 @@ from ostinato.patterns.kernels.layout import CorrelatedState
 from ostinato.patterns.kernels.lists import resolve
 from ostinato.patterns.kernels.protocol import (
     BOTTOM,
+    CHOOSING,
     CHOSEN,
     DONE,
     EMITTING,
+    FUEL,
     MATCHES,
     NEED_STACK,
     NIL,
     OUTPUT_FULL,
+    PAUSED,
     PENDING,
     STACK,
     SYMBOL_BITS,
@@ -29,6 +32,7 @@ from ostinato.patterns.kernels.protocol import (
 from ostinato.patterns.kernels.register_layout import CHOOSE_LAST
 
 STATE = struct_type(CorrelatedState)
+PAUSE = -3  # in place of a length
 
 
 @subroutine(int64(STATE, int64, int64))
@@ -53,6 +57,7 @@ def _better_cell(state: CorrelatedState, left: int, right: int, low: int) -> int
             if nodes[4 * one] >> SYMBOL_BITS != nodes[4 * other] >> SYMBOL_BITS:
                 return left if one > other else right
             one, other = _cell_before(state, one, low), _cell_before(state, other, low)
+            state.fuel[FUEL] -= 1
         return right if one < 0 and other >= 0 else left  # any event is better than none
     # ≤next begins with the earliest events, and lists with the latest.
     half = len(room) // 2
@@ -71,6 +76,7 @@ def _better_cell(state: CorrelatedState, left: int, right: int, low: int) -> int
             sizes = at
         else:
             lengths = at - half
+    state.fuel[FUEL] -= sizes + lengths
     for at in range(min(sizes, lengths)):
         one, other = room[sizes - 1 - at], room[half + lengths - 1 - at]
         if nodes[4 * one] >> SYMBOL_BITS != nodes[4 * other] >> SYMBOL_BITS:
@@ -81,17 +87,19 @@ def _better_cell(state: CorrelatedState, left: int, right: int, low: int) -> int
 @subroutine(int64(STATE, int64, int64))
 def choose(state: CorrelatedState, count: int, low: int) -> int:
     """Write the positions of the best complex event of the first `count` roots to `target`, latest first, from place 1
-    on; returns how many there are with the last event, or NIL when there is too little room."""
+    on; returns how many there are with the last event, NIL when there is too little room, or PAUSE."""
     nodes, roots, marks, best, target = state.nodes, state.roots, state.marks, state.best, state.target
+    fuel = state.fuel
     top = -1
     for root in range(count):
         top = max(top, roots[2 * root])
-    for node in range(top + 1):
+    first, fuel[CHOOSING] = fuel[CHOOSING], 0
+    for node in range(0 if first else top + 1):
         marks[node] = 0
-    for root in range(count):
+    for root in range(0 if first else count):
         if roots[2 * root] >= 0:
             marks[roots[2 * root]] = 1
-    for node in range(top, -1, -1):
+    for node in range(-1 if first else top, -1, -1):
         if marks[node]:
             for side in range(1, 3):
                 child = nodes[4 * node + side]
@@ -99,9 +107,13 @@ def choose(state: CorrelatedState, count: int, low: int) -> int:
                     child = resolve(nodes, child, low)
                 if child >= 0:
                     marks[child] = 1
-    for node in range(top + 1):
+    for node in range(first, top + 1):
         if not marks[node]:
             continue
+        if fuel[FUEL] < 0 and node > first:
+            fuel[CHOOSING] = node
+            return PAUSE
+        fuel[FUEL] -= 1
         left, right = nodes[4 * node + 1], nodes[4 * node + 2]
         own = other = NIL
         if right >= 0 and resolve(nodes, right, low) >= 0:
@@ -133,7 +145,7 @@ def choose(state: CorrelatedState, count: int, low: int) -> int:
 def enumerate_equal(state: CorrelatedState, low: int, walk: bool) -> int:
     """As `enumerate_matches`, but only complex events at the positions of `target`, however they are labelled."""
     nodes, cursor, stack, path, target = state.nodes, state.cursor, state.stack, state.path, state.target
-    length = cursor[CHOSEN]
+    length, fuel = cursor[CHOSEN], state.fuel
     if cursor[PENDING]:
         if not write_match(state, cursor[PENDING]):
             return OUTPUT_FULL
@@ -143,10 +155,11 @@ def enumerate_equal(state: CorrelatedState, low: int, walk: bool) -> int:
         top -= 1
         node, depth = resolve(nodes, stack[2 * top], low), stack[2 * top + 1]
         while node >= 0:
-            if depth + 2 >= len(path) or 2 * top + 4 >= len(stack):
+            fuel[FUEL] -= 1
+            if fuel[FUEL] < 0 or depth + 2 >= len(path) or 2 * top + 4 >= len(stack):
                 stack[2 * top], stack[2 * top + 1] = node, depth
                 cursor[STACK] = top + 1
-                return NEED_STACK
+                return PAUSED if fuel[FUEL] < 0 else NEED_STACK
             at = 4 * node
             if nodes[at + 2] >= 0:
                 stack[2 * top], stack[2 * top + 1] = nodes[at + 2], depth
@@ -181,4 +194,6 @@ def emit_best(state: CorrelatedState, count: int, position: int, low: int) -> in
         cursor[CHOSEN] = choose(state, count, low)
         if cursor[CHOSEN] == NIL:
             return NEED_STACK
+        if cursor[CHOSEN] == PAUSE:
+            return PAUSED
     return emit_roots(state, count, position, low, enumerate_equal, cursor[CHOSEN] == 1)

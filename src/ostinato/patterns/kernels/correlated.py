@@ -28,6 +28,7 @@ from ostinato.patterns.kernels.protocol import (
     FLOOR,
     FOREVER,
     FREED,
+    FUEL,
     KEY_WINDOW,
     NEED_NODES,
     NEED_PENDING,
@@ -36,6 +37,7 @@ from ostinato.patterns.kernels.protocol import (
     NIL,
     NO_WINDOW,
     NOTICE,
+    PAUSED,
     RUNS,
     SYMBOL_BITS,
     USED,
@@ -70,6 +72,7 @@ from ostinato.patterns.kernels.register_tests import keep_passing
 from ostinato.patterns.kernels.runs import enter, find_runs
 
 STATE = struct_type(CorrelatedState)
+_SOME = 1 << 16
 Keep = Callable[[RunTables, int, int, int, int], int]
 Emit = Callable[[CorrelatedState, int, int, int], int]
 
@@ -135,7 +138,7 @@ def read_events(state: CorrelatedState, keep: Keep, emit: Emit) -> int:
     ticks, lows, window, width, consume = state.ticks, state.lows, state.window, state.width, state.consume
     cursor, key_count, killed, kills, mode = state.cursor, state.key_count, state.killed, tables.kills, state.mode
     code_ranges, actions, runs, candidates = tables.code_ranges, tables.actions, tables.runs, tables.candidates
-    nodes, pending, roots = state.nodes, state.pending, state.roots
+    nodes, pending, roots, fuel = state.nodes, state.pending, state.roots, state.fuel
     keyed, placed = len(keys) > 0, len(positions) > 0
     capacity, room = len(nodes) // 4, runs.shape[1]
     tick, low = 0, FOREVER
@@ -151,6 +154,9 @@ def read_events(state: CorrelatedState, keep: Keep, emit: Emit) -> int:
             cursor[AT], cursor[CODE] = at, code
             return NEED_STEP
         first_action, last_action = code_ranges[code, ACTION_BEGIN], code_ranges[code, ACTION_END]
+        if fuel[FUEL] < 0:
+            cursor[AT] = at
+            return PAUSED
         position = positions[at] if placed else first_position + at
         born = cursor[CLOCK] + at
         count = 0
@@ -160,6 +166,7 @@ def read_events(state: CorrelatedState, keep: Keep, emit: Emit) -> int:
             found = 1
             if source >= 0:
                 found = find_runs(state, key, source, actions[action, PROBES], at, low)
+                fuel[FUEL] -= 1 + found
                 first_test, last_test = actions[action, TEST_BEGIN], actions[action, TEST_END]
                 if found and first_test < last_test:
                     found = keep(tables, first_test, last_test, at, found)
@@ -180,6 +187,7 @@ def read_events(state: CorrelatedState, keep: Keep, emit: Emit) -> int:
                     complete += 1
         if complete:
             cursor[AT] = at
+            fuel[FUEL] = max(fuel[FUEL], _SOME)  # what led here is done again after a pause
             status = emit(state, complete, position, low)
             if status != DONE:
                 return status

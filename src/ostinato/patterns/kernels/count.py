@@ -55,8 +55,13 @@ class WindowCount(_Count):
     counted = Field[Bools](np.bool_, 1, "per event: whether what it completes is counted", constant=True)
     older_sizes = Field[Float64](np.float64, 2, "per event of the older part and cell: row 0 of its suffix product")
     older_counts = Field[UInt64](np.uint64, 2, "the same, modulo")
+    steps = Field[int](np.int64, 0, "how many additions a call may take")
+    progress = Field[Int64](np.int64, 1, "where the next call goes on: AT, FIRST, SPLIT, BASE, PRODUCT, SUFFIX, BACK")
 
 
+# The event to go on with; where the window, its newer part and the rows of its older part begin; the squares in use;
+# and, where the older part is being made, the event before which its next row is for, else -1.
+AT, FIRST, SPLIT, BASE, PRODUCT, SUFFIX, BACK = range(7)
 RUNS, WINDOWS = struct_type(RunCount), struct_type(WindowCount)
 _FOUND = types.results(float64, uint64)
 
@@ -121,9 +126,12 @@ def _identity(state: WindowCount, square: int) -> None:
             state.counts[square + row, cell] = np.uint64(row == cell)
 
 
-@subroutine(void(WINDOWS, int64, int64, int64, int64))
-def _multiply(state: WindowCount, code: int, square: int, result: int, side: int) -> None:
-    """Make a square another one times the map of a code: its rows flow along the edges, from side 0 to 1 or back."""
+@subroutine(int64(WINDOWS, int64, int64, int64, int64))
+def _multiply(state: WindowCount, code: int, square: int, result: int, side: int) -> int:
+    """Make a square another one times the map of a code: its rows flow along the edges, from side 0 to 1 or back.
+
+    Returns how many steps that takes.
+    """
     edges, edge_ends, sizes, counts = state.edges, state.edge_ends, state.sizes, state.counts
     modulus, cells = np.uint64(state.modulus), state.completions.shape[1]
     for row in range(result, result + cells):
@@ -138,36 +146,54 @@ def _multiply(state: WindowCount, code: int, square: int, result: int, side: int
             for cell in range(cells):
                 sizes[there, cell] += sizes[here, cell]
                 counts[there, cell] += counts[here, cell]
+    steps: int = cells * (cells + edge_ends[code] - (edge_ends[code - 1] if code else 0))
+    return steps
 
 
 @kernel(_FOUND(WINDOWS))
 def count_windows(state: WindowCount) -> Any:
     """How many matches within their windows the `counted` events complete: the size of the number, and its remainder.
 
-    The older part has as many rows as the longest window has events.
+    The older part has as many rows as the longest window has events. What is returned is for the events that this call
+    read: it is to be called again until progress[AT] is behind the last one.
     """
     codes, keys, ticks, lows, counted = state.codes, state.keys, state.ticks, state.lows, state.counted
-    completions, sizes, counts = state.completions, state.sizes, state.counts
+    completions, sizes, counts, progress = state.completions, state.sizes, state.counts, state.progress
     older_sizes, older_counts = state.older_sizes, state.older_counts
     modulus, cells = np.uint64(state.modulus), completions.shape[1]
-    product, next_product, suffix, next_suffix = 0, cells, 2 * cells, 3 * cells
-    size, count = 0.0, np.uint64(0)
-    first = split = base = 0  # the window is [first, at); the older part is [first, split), the newer one [split, at)
-    for at in range(len(codes)):
+    size, count, left = 0.0, np.uint64(0), state.steps
+    # The window is [first, at); the older part is [first, split), the newer one [split, at).
+    first, split, base = progress[FIRST], progress[SPLIT], progress[BASE]
+    product, suffix = progress[PRODUCT], progress[SUFFIX]
+    for at in range(progress[AT], len(codes)):
         code = int(codes[at])
-        if at == 0 or keys[at] != keys[at - 1]:
-            first = split = at
-            _identity(state, product)
-        while first < at and ticks[first] < lows[at]:
-            first += 1
-        if first > split:
-            _identity(state, suffix)
-            for back in range(at - 1, first - 1, -1):
-                _multiply(state, int(codes[back]), suffix, next_suffix, 1)
-                suffix, next_suffix = next_suffix, suffix
-                for cell in range(cells):
-                    older_sizes[back - first, cell] = sizes[suffix, cell]
-                    older_counts[back - first, cell] = counts[suffix, cell]
+        if progress[BACK] < 0:
+            if left < 0:
+                progress[AT], progress[FIRST], progress[SPLIT], progress[BASE] = at, first, split, base
+                progress[PRODUCT], progress[SUFFIX] = product, suffix
+                return size, count
+            if at == 0 or keys[at] != keys[at - 1]:
+                first = split = at
+                _identity(state, product)
+            while first < at and ticks[first] < lows[at]:
+                first += 1
+            if first > split:
+                _identity(state, suffix)
+                progress[BACK] = at
+        while progress[BACK] > first:
+            if left < 0:
+                progress[AT], progress[FIRST], progress[SPLIT], progress[BASE] = at, first, split, base
+                progress[PRODUCT], progress[SUFFIX] = product, suffix
+                return size, count
+            back = progress[BACK] - 1
+            left -= _multiply(state, int(codes[back]), suffix, 5 * cells - suffix, 1)
+            suffix = 5 * cells - suffix
+            for cell in range(cells):
+                older_sizes[back - first, cell] = sizes[suffix, cell]
+                older_counts[back - first, cell] = counts[suffix, cell]
+            progress[BACK] = back
+        if progress[BACK] >= 0:
+            progress[BACK] = -1
             base, split = first, at
             _identity(state, product)
         for cell in range(cells if counted[at] else 0):
@@ -183,6 +209,58 @@ def count_windows(state: WindowCount) -> Any:
                             partial = _plus(partial, found, modulus)
                 size += some * ways
                 count = _plus(count, _times(partial, np.uint64(ways), modulus), modulus)
-        _multiply(state, code, product, next_product, 0)
-        product, next_product = next_product, product
+        left -= _multiply(state, code, product, cells - product, 0)
+        product = cells - product
+    progress[AT] = len(codes)
+    return size, count
+
+
+@kernel(_FOUND(WINDOWS))
+def count_starts(state: WindowCount) -> Any:
+    """As `count_windows`, for windows that hold fewer events than there are cells.
+
+    The matches that begin with each event of the window are counted apart, a row of the older part for each, which has
+    one more row than the longest window has events.
+    """
+    codes, keys, ticks, lows, counted = state.codes, state.keys, state.ticks, state.lows, state.counted
+    completions, edges, edge_ends, progress = state.completions, state.edges, state.edge_ends, state.progress
+    sizes, counts, spare_sizes, spare_counts = state.older_sizes, state.older_counts, state.sizes, state.counts
+    modulus, cells, rows = np.uint64(state.modulus), completions.shape[1], len(state.older_sizes)
+    size, count, left, first = 0.0, np.uint64(0), state.steps, progress[FIRST]
+    for at in range(progress[AT], len(codes)):
+        if left < 0:
+            progress[AT], progress[FIRST] = at, first
+            return size, count
+        code = int(codes[at])
+        if at == 0 or keys[at] != keys[at - 1]:
+            first = at
+        while first < at and ticks[first] < lows[at]:
+            first += 1
+        first_edge, last_edge = edge_ends[code - 1] if code else 0, edge_ends[code]
+        for cell in range(cells):  # of the event itself: nothing is marked before it
+            sizes[at % rows, cell], counts[at % rows, cell] = 0.0, np.uint64(0)
+        sizes[at % rows, 0], counts[at % rows, 0] = 1.0, np.uint64(1)
+        for start in range(first, at + 1):
+            row = start % rows
+            if start < at and sizes[row, 0] != 0.0:
+                continue  # no match can begin there any more
+            left -= cells + last_edge - first_edge
+            living = False
+            for cell in range(cells):
+                ways = completions[code, cell]
+                if ways and counted[at]:
+                    size += sizes[row, cell] * ways
+                    count = _plus(count, _times(counts[row, cell], np.uint64(ways), modulus), modulus)
+                spare_sizes[0, cell], spare_counts[0, cell] = 0.0, np.uint64(0)
+            for edge in range(first_edge, last_edge):
+                source, target = edges[edge, 0], edges[edge, 1]
+                if target and sizes[row, source] != 0.0:
+                    living = True
+                    spare_sizes[0, target] += sizes[row, source]
+                    spare_counts[0, target] = _plus(spare_counts[0, target], counts[row, source], modulus)
+            for cell in range(cells):
+                sizes[row, cell], counts[row, cell] = spare_sizes[0, cell], spare_counts[0, cell]
+            if not living:
+                sizes[row, 0] = 1.0
+    progress[AT] = len(codes)
     return size, count

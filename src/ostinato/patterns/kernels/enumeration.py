@@ -12,10 +12,12 @@ from ostinato.patterns.kernels.protocol import (
     DONE,
     EMITTED,
     EMITTING,
+    FUEL,
     MATCHES,
     NEED_STACK,
     NOTICE,
     OUTPUT_FULL,
+    PAUSED,
     PENDING,
     STACK,
     SYMBOL_BITS,
@@ -49,22 +51,24 @@ def write_match(state: MatcherState, depth: int) -> bool:
 @subroutine(int64(STATE, int64, boolean))
 def enumerate_matches(state: MatcherState, low: int, walk: bool) -> int:
     """Depth first through the lists on the stack (Algorithm 2, without recursion). Can stop and go on anywhere."""
-    nodes, cursor, stack, path = state.nodes, state.cursor, state.stack, state.path
+    nodes, cursor, stack, path, fuel = state.nodes, state.cursor, state.stack, state.path, state.fuel
     if cursor[PENDING]:
         if not write_match(state, cursor[PENDING]):
             return OUTPUT_FULL
         cursor[PENDING] = 0
     top = cursor[STACK]
-    found = 0
+    found, left = 0, fuel[FUEL]
     while top > 0:
         top -= 1
         node, depth = stack[2 * top], stack[2 * top + 1]
         while node >= 0:
-            if depth + 2 >= len(path) or 2 * top + 4 >= len(stack):
+            left -= 1
+            if left < 0 or depth + 2 >= len(path) or 2 * top + 4 >= len(stack):
                 stack[2 * top], stack[2 * top + 1] = node, depth
                 cursor[STACK] = top + 1
                 cursor[MATCHES] += found
-                return NEED_STACK
+                fuel[FUEL] = left
+                return PAUSED if left < 0 else NEED_STACK
             at = 4 * node
             if nodes[at] < 0:
                 stack[2 * top], stack[2 * top + 1] = nodes[at + 2], depth
@@ -87,6 +91,7 @@ def enumerate_matches(state: MatcherState, low: int, walk: bool) -> int:
                         top += 1
                     cursor[STACK] = top
                     cursor[PENDING] = depth + 1
+                    fuel[FUEL] = left
                     return OUTPUT_FULL
                 node = rest
                 continue
@@ -100,6 +105,7 @@ def enumerate_matches(state: MatcherState, low: int, walk: bool) -> int:
             stack[2 * top - 2] = resolve(nodes, stack[2 * top - 2], low)
     cursor[STACK] = 0
     cursor[MATCHES] += found
+    fuel[FUEL] = left
     return DONE
 
 

@@ -30,6 +30,7 @@ class MatcherState(ArrayStruct):
     consume = Field[int](np.int64, 0, "CONSUME_NONE, CONSUME_PARTITION or CONSUME_ANY")
     mode = Field[int](np.int64, 0, "NOTICE, WRITE or WALK")
     cursor = Field[Int64](np.int64, 1, "where to go on: see protocol.py for its fields")
+    fuel = Field[Int64](np.int64, 1, "how long this call may take: see protocol.py for its fields")
     key_count = Field[Int64](np.int64, 1, "per key: events so far (EVENT_WINDOW), or its lower bound (KEY_WINDOW)")
     nodes = Field[Int64](np.int64, 1, "lists of partial matches, four per node: see lists.py")
     marks = Field[Int64](np.int64, 1, "per node: used when nodes are collected")

@@ -19,10 +19,12 @@ from ostinato.patterns.kernels.protocol import (
     EPOCH,
     EVENT_WINDOW,
     FOREVER,
+    FUEL,
     KEY_WINDOW,
     NEED_NODES,
     NEED_STEP,
     NO_WINDOW,
+    PAUSED,
     USED,
 )
 
@@ -82,7 +84,7 @@ def run(state: DirectState) -> int:
     codes, keys, positions, first_position = state.codes, state.keys, state.positions, state.first_position
     ticks, lows, window, width, consume = state.ticks, state.lows, state.window, state.width, state.consume
     cursor, key_config, key_epoch, key_count = state.cursor, state.key_config, state.key_epoch, state.key_count
-    steps = state.steps
+    steps, fuel = state.steps, state.fuel
     entries, stride = steps.entries, steps.stride
     count = len(codes)
     keyed, placed = len(keys) > 0, len(positions) > 0
@@ -111,6 +113,10 @@ def run(state: DirectState) -> int:
             entries[entry, 4],
         )
         if op_begin != op_end or emit_begin != emit_end:
+            if fuel[FUEL] < 0:
+                cursor[AT] = at
+                return PAUSED
+            fuel[FUEL] -= 1 + op_end - op_begin
             if cursor[USED] + op_end - op_begin > capacity:
                 collect(state, low)
                 if 4 * cursor[USED] + op_end - op_begin > capacity:

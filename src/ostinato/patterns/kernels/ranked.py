@@ -18,6 +18,7 @@ from ostinato.patterns.kernels.protocol import (
     EVENT_WINDOW,
     FOREVER,
     FREE,
+    FUEL,
     MATCHES,
     NEED_CODE,
     NEED_FLIP,
@@ -28,6 +29,7 @@ from ostinato.patterns.kernels.protocol import (
     NIL,
     NOTHING,
     OUTPUT_FULL,
+    PAUSED,
     PENDING,
     RECORDS,
     SYMBOL_BITS,
@@ -90,7 +92,7 @@ def run_ranked(state: RankedState) -> int:
     ticks, lows, window, width, consume = state.ticks, state.lows, state.window, state.width, state.consume
     cursor, key_config, key_epoch, key_count = state.cursor, state.key_config, state.key_epoch, state.key_count
     heads, records, meaning, joins, mode = state.heads, state.records, state.meaning, state.joins, state.mode
-    steps = state.back
+    steps, fuel = state.back, state.fuel
     entries, stride = steps.entries, steps.stride
     keyed, placed = len(keys) > 0, len(positions) > 0
     capacity = len(state.nodes) // 4
@@ -111,6 +113,9 @@ def run_ranked(state: RankedState) -> int:
             if window == EVENT_WINDOW:
                 key_count[key] = tick
             continue
+        if fuel[FUEL] < 0:
+            return PAUSED
+        fuel[FUEL] -= 1
         if key_epoch[key] != cursor[EPOCH]:
             key_epoch[key] = cursor[EPOCH]
             key_config[key] = 0
@@ -134,6 +139,7 @@ def run_ranked(state: RankedState) -> int:
                     cursor[CONFIG], cursor[CODE] = config, code
                     return NEED_STEP
                 needed = entries[entry, 2] - entries[entry, 1]
+                fuel[FUEL] -= needed
             if status == DONE and cursor[USED] + needed <= capacity:
                 break
             if collected:

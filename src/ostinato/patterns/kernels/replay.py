@@ -24,11 +24,13 @@ from ostinato.patterns.kernels.protocol import (
     EVENT_WINDOW,
     FOREVER,
     FREE,
+    FUEL,
     NEED_CODE,
     NEED_NODES,
     NEED_RECORDS,
     NEED_STEP,
     NIL,
+    PAUSED,
     RECORDS,
     REPLAYED,
     USED,
@@ -51,7 +53,7 @@ STATE = struct_type(ReplayedState)
 @subroutine(int64(STATE, int64, int64))
 def replay(state: ReplayedState, head: int, code: int) -> int:
     """Run the machine over a window; cursor[CONFIG] is then the configuration before the current event."""
-    records, cursor, steps = state.records, state.cursor, state.steps
+    records, cursor, steps, fuel = state.records, state.cursor, state.steps, state.fuel
     entries, stride = steps.entries, steps.stride
     cursor[USED] = 0
     config = 0
@@ -67,6 +69,7 @@ def replay(state: ReplayedState, head: int, code: int) -> int:
         if cursor[USED] + entries[entry, 2] - entries[entry, 1] > len(state.nodes) // 4:
             return NEED_NODES
         begin, end = entries[entry, 1], entries[entry, 2]
+        fuel[FUEL] -= 1 + end - begin
         apply(state, steps, begin, end, 0, records[head, POSITION], 0, FOREVER)
         config = entries[entry, 0]
         head = records[head, NEXT]
@@ -84,6 +87,8 @@ def run_replay(state: ReplayedState) -> int:
     tick, low = 0, FOREVER
     for at in range(cursor[AT], len(codes)):
         cursor[AT] = at
+        if state.fuel[FUEL] < 0:
+            return PAUSED
         key = keys[at] if keyed else 0
         code = codes[at]
         if code >= len(meaning) or meaning[code] < 0:

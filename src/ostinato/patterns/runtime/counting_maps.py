@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ostinato.errors import Limit, LimitError, Message
 from ostinato.patterns.automata.determinise import AllMachine, Cell
-from ostinato.patterns.limits import Limits
+from ostinato.patterns.limits import Limits, Stopwatch
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,11 @@ class LinearMaps:
     edge_ends: npt.NDArray[np.int64]
     completions: npt.NDArray[np.int64]
     idle: npt.NDArray[np.bool_]  # codes that change nothing
+
+    @property
+    def most_edges(self) -> int:
+        """Of one code."""
+        return int(np.diff(self.edge_ends, prepend=0).max(initial=0))
 
     @property
     def cells(self) -> int:
@@ -41,7 +46,7 @@ class Cells:
         self.completed: list[tuple[int, int]] = []  # code, cell
         self.built: LinearMaps | None = None
 
-    def extend(self, codes: int, most: int) -> bool:
+    def extend(self, codes: int, most: int, clock: Stopwatch) -> bool:
         """Add the codes below `codes` that are new; False if that takes more than `most` cells."""
         known = len(self.arrows)
         self.arrows += [[] for _ in range(known, codes)]
@@ -49,6 +54,7 @@ class Cells:
         while todo:
             if len(self.numbers) > most:
                 return False
+            clock.check()
             cell, code = todo.pop()
             for target in self._targets(cell, code):
                 if target not in self.numbers:
@@ -69,7 +75,7 @@ class Cells:
 
     def maps(self, codes: int, limits: Limits) -> LinearMaps:
         """For the codes below `codes`, and any that were met before."""
-        if not self.extend(codes, limits.states):
+        if not self.extend(codes, limits.states, limits.clock()):
             reason = "counting this query needs too many deterministic states"
             raise LimitError(
                 "states", limits.states, reason=reason, fix=Message("simplify the query, or raise ", Limit("states"))

@@ -13,9 +13,13 @@ from ostinato.core.events import time_order, to_arrow
 from ostinato.core.reorder import ReleasedRows
 from ostinato.core.window_bounds import first_beyond, lower_bounds
 from ostinato.errors import DataError, LimitError, Message, Option, OstinatoError
+from ostinato.patterns.kernels import protocol
 from ostinato.patterns.runtime.snapshot import load, save
 from ostinato.patterns.runtime.state import INCOMPLETE, EngineState
+from ostinato.patterns.runtime.tallies import matches_ahead
 
+_MANY = 4  # tables of matches, of one batch of events, after which it is worth counting them before going on
+_AHEAD = 1 << 14  # events that are counted then
 # Kept as text, like INCOMPLETE.
 _ENDED = str(OstinatoError("this engine was flushed: its stream has ended", fix="build a new one with query.engine()"))
 
@@ -170,8 +174,12 @@ class Engine(EngineState):
         """All tables as one; LimitError where it would be too large."""
         found: list[pa.Table] = []
         matches = size = 0
+        clock = self.options.limits.clock()
         try:
-            for table in tables:
+            for number, table in enumerate(tables, start=1):
+                clock.check()
+                if number >= _MANY and number & (number - 1) == 0:  # from time to time
+                    self.options.limits.check_matches(self.matches_ahead())
                 matches, size = matches + len(table), size + table.nbytes
                 self.options.limits.check_matches(matches)
                 self.options.limits.check_answer(size)
@@ -180,6 +188,14 @@ class Engine(EngineState):
             self.stopped = INCOMPLETE
             raise
         return pa.concat_tables(found) if found else self._nothing if self.bound else self._no_events()
+
+    def matches_ahead(self) -> float:
+        """At least so many matches are in what is still to be read of the batch at hand; 0 where that is not known."""
+        if self.reading is None:
+            return 0
+        at = int(self.matcher.state.cursor[protocol.AT])
+        places = np.arange(at, min(at + _AHEAD, len(self.reading.codes)))
+        return matches_ahead(self, self.reading.pick(places))
 
     def _no_events(self) -> pa.Table:
         """The answer before the columns are known."""

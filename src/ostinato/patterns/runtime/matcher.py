@@ -28,6 +28,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 _NO_CODES: Int32 = np.zeros(0, np.int32)
 _NONE: Int64 = np.zeros(0, np.int64)
+_STEPS = 1 << 22  # of a kernel at a time, some hundredths of a second: then Python looks at signals and the clock
 _CHUNK_VALUES = 1 << 20  # marked events per chunk of output; more when one match is longer
 
 
@@ -94,7 +95,7 @@ class Matcher(ABC):
         """`fields` are those of STATE that not all kernels have."""
         prefetch(self.KERNEL)
         self.scope = scope
-        self.walked = 0
+        self.walked: int | None = 0
         cursor = np.zeros(protocol.CURSOR_SIZE, np.int64)
         cursor[protocol.FREE] = protocol.NIL
         self.state = self.STATE(
@@ -109,6 +110,7 @@ class Matcher(ABC):
             consume=scope.consume,
             mode=protocol.NOTICE,
             cursor=cursor,
+            fuel=np.zeros(2, np.int64),
             key_count=np.zeros(0, np.int64),
             nodes=np.zeros(4 << 12, np.int64),
             marks=np.zeros(1 << 12, np.int64),
@@ -120,8 +122,9 @@ class Matcher(ABC):
             **fields,
         )
 
-    def run(self, events: Events, mode: int = protocol.WRITE) -> Iterator[Chunk]:
-        """Read a batch; yields matches as output fills up. In WALK mode nothing is written, see `walked`."""
+    def run(self, events: Events, mode: int = protocol.WRITE, patience: int | None = None) -> Iterator[Chunk]:
+        """Read a batch; yields matches as output fills up. In WALK mode nothing is written, see `walked`: None where
+        that took more than `patience` steps, and then nothing more can be read."""
         state = self.state
         if events.key_count > len(state.key_count):
             self.grow_keys(max(events.key_count - len(state.key_count), len(state.key_count)))
@@ -130,10 +133,17 @@ class Matcher(ABC):
         cursor[protocol.AT] = 0
         if mode == protocol.WRITE and not len(state.ends):
             self._replace_output(_CHUNK_VALUES, _CHUNK_VALUES)
+        clock = self.scope.limits.clock()
         while True:
+            state.fuel[protocol.FUEL] = _STEPS
             status = self.call()
+            clock.check()
             if status not in (protocol.DONE, protocol.OUTPUT_FULL):
-                self.provide(status, events)
+                if status != protocol.PAUSED:
+                    self.provide(status, events)
+                elif patience is not None and (patience := patience - _STEPS) < 0:
+                    self.walked = None
+                    return
                 continue
             count, used = int(cursor[protocol.MATCHES]), int(cursor[protocol.VALUES])
             if mode == protocol.WRITE and (count or status != protocol.DONE):
@@ -144,6 +154,7 @@ class Matcher(ABC):
                 cursor[protocol.MATCHES] = cursor[protocol.VALUES] = 0
                 if count:
                     yield Chunk(values, np.concatenate([np.zeros(1, np.int64), ends]), origins)
+                    clock = self.scope.limits.clock()  # what the reader does with them takes its own time
             if status == protocol.DONE:
                 break
         self.walked = int(cursor[protocol.MATCHES]) if mode == protocol.WALK else 0

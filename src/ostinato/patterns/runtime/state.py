@@ -18,7 +18,7 @@ from ostinato.core.options import OnLate
 from ostinato.core.reorder import ReleasedRows, ReorderBuffer
 from ostinato.errors import DataError, OstinatoError
 from ostinato.patterns.compile import CompiledPattern
-from ostinato.patterns.limits import Limits
+from ostinato.patterns.limits import Limits, Stopwatch
 from ostinato.patterns.plan.required_columns import required_attributes
 from ostinato.patterns.runtime.absence import WaitingMatches
 from ostinato.patterns.runtime.answer import AnswerBuilder, cast_answer
@@ -26,6 +26,7 @@ from ostinato.patterns.runtime.bound_query import BoundQuery
 from ostinato.patterns.runtime.correlated_absence import forget_cancelled
 from ostinato.patterns.runtime.distinct import Distinct
 from ostinato.patterns.runtime.history import History
+from ostinato.patterns.runtime.matcher import Events
 from ostinato.patterns.runtime.matcher_factory import build_matcher
 from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.strategies import select_matches
@@ -65,6 +66,7 @@ class EngineState:
         self.stopped = ""  # why nothing more can be read
         self.low = np.iinfo(np.int64).min  # no further event has a window that reaches back before this tick
         self.newest = np.iinfo(np.int64).min  # the tick of the last event read
+        self.reading: Events | None = None
         self._stream: BoundQuery | None = None
 
     @property
@@ -153,19 +155,22 @@ class EngineState:
         self.history.open(rows, positions)
         keys = events.keys.astype(np.int64) if len(events.keys) else np.zeros(len(events.codes), np.int64)
         kept: list[Matches] = []
+        self.reading = events
         before = len(self.waiting.matches) if self.waiting is not None else 0
+        clock = self.options.limits.clock()
         for chunk in self.matcher.run(events):
             matches = Matches.unpack(chunk.values, chunk.offsets, keys[chunk.origins], chunk.origins)
             if not self.compiled.keeps_matches:
                 yield self._answer(matches)
             else:
                 kept.append(matches)
+                clock.check()
                 self.options.limits.check_matches(sum(map(len, kept)) + before)
         if self.waiting is not None:
             in_order = released.rows if order is None else released.rows.take(pa.array(order))
             yield self._answer(self._wait(Matches.concat(kept), events.lows, keys, events.codes, in_order))
         elif self.compiled.keeps_matches:
-            yield self._answer(self._choose(Matches.concat(kept)))
+            yield self._answer(self._choose(Matches.concat(kept), clock))
         if self.distinct is not None and not self.compiled.hides_variables:
             self.distinct.seen.clear()  # a complex event can only be found again by the same last event
         self.read += len(rows)
@@ -173,7 +178,7 @@ class EngineState:
             self.low, self.newest = int(events.lows[-1]), int(events.ticks[-1])
         if more:
             self._close_history()
-        self.stopped = stopped
+        self.stopped, self.reading = stopped, None
 
     def _with_places(self, rows: pa.Table, order: Int64 | None, ticks: Int64) -> pa.Table:
         as_given = order if order is not None else slice(None)
@@ -204,10 +209,11 @@ class EngineState:
                 forget_cancelled(self.waiting, self.history, test, watched, rows, np.flatnonzero(hit), lows, keys)
         return self.waiting.read(lows, keys, cancels)
 
-    def _choose(self, matches: Matches) -> Matches:
+    def _choose(self, matches: Matches, clock: Stopwatch) -> Matches:
         places = self.history.rows(matches.positions, [_PLACE])[_PLACE].to_numpy()
         every = np.arange(len(matches))
-        return matches.pick(select_matches(self.compiled.strategy, every, matches.origins, matches.offsets, places))
+        strategy, groups = self.compiled.strategy, matches.origins
+        return matches.pick(select_matches(strategy, every, groups, matches.offsets, places, clock))
 
     def _answer(self, matches: Matches) -> pa.Table:
         if self.distinct is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
-from ostinato.patterns.runtime import count
+from ostinato.patterns.runtime import matcher, tallies
 from ostinato.patterns.runtime.count import Counter, OutOfOrder, count_batches
 
 
@@ -28,7 +29,7 @@ def counted(query: str, batches: Iterable[Any], **options: Any) -> int:
 @pytest.fixture
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that windows of a few events are carried from batch to batch."""
-    monkeypatch.setattr(count, "_FEW", 1)
+    monkeypatch.setattr(tallies, "_FEW", 1)
 
 
 LETTERS = "ABCADBACBDAABBCD" * 3
@@ -156,7 +157,29 @@ def test_too_many_states_are_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     batches = [rows("A"), rows("BCABCCBA" * 3, 1)]
     query = "(A OR B) ; C ; A ; B"
     whole = ost.cel(query).count([*batches[0], *batches[1]])
-    monkeypatch.setattr(count, "_MAX_CELLS", 2)  # more are walked over, unless they come only later
+    monkeypatch.setattr(tallies, "_MAX_STEPS", 0)
+    monkeypatch.setattr(tallies, "_MAX_CELLS", 2)  # more are walked over, unless they come only later
     assert counted(query, batches) == counted(query, [[*batches[0], *batches[1]]]) == whole
     with pytest.raises(ost.LimitError, match="states=3"):
         counted(query, batches, limits=ost.Limits(states=3))
+
+
+MANY_CELLS = "ANY+ ; A ; ANY ; ANY ; ANY ; ANY ; ANY ; ANY"
+
+
+@pytest.mark.parametrize("window", ["", " WITHIN 11 EVENTS", " WITHIN 12 seconds", " WITHIN 200 EVENTS"])
+def test_many_cells(window: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Walked over, added up, and first one and then the other."""
+    query, letters = MANY_CELLS + window, "BABBA" * 3 + "B"
+    wanted = len(ost.cel(query).detect(rows(letters)))
+    assert ost.cel(query).count(rows(letters)) == wanted
+    monkeypatch.setattr(matcher, "_STEPS", 1 << 10)
+    monkeypatch.setattr(tallies, "_FEW", 1)
+    monkeypatch.setattr(tallies._Windows, "effort", lambda self, events: 1 << 12)
+    assert [counted(query, pieces(letters, size)) for size in (1, 5, 16)] == [wanted] * 3
+
+
+def test_many_matches_of_many_cells_are_not_walked_over() -> None:
+    began = time.monotonic()
+    assert ost.cel(f"{MANY_CELLS} WITHIN 40 EVENTS").count(rows("AB" * 30)) == 6047011373886
+    assert time.monotonic() - began < 20
