@@ -190,8 +190,8 @@ def compile_query(query: Query, *, ties: bool = True) -> CompiledPattern:
     tied = partition_by_equalities(query) if ties else query
     stages = (("tie", tied), *normalise(tied))
     formula, trailing = split_trailing(stages[-1][1].formula)
-    built, accepting = build_transducer(formula)
-    transducer = trim(defer_equalities(optimise(built, accepting, contiguous=query.strategy == "STRICT")))
+    built = build_transducer(formula)
+    transducer = trim(defer_equalities(optimise(built, contiguous=query.strategy == "STRICT")))
     check_written(transducer)
     _check_watched(query, trailing)
     return _check_compiled(CompiledPattern(query, stages, transducer, tuple(map(barred_event, trailing))))

@@ -35,30 +35,76 @@ def in_evaluation(c: Marks, formula: Formula, s: list[Row], nu: Valuation) -> bo
         return in_evaluation(c, formula.body, s, nu) and passes(formula.predicate, {x: s[i] for x, i in nu.items()})
     if isinstance(formula, n.Or):
         return any(in_evaluation(c, part, s, nu) for part in formula.parts)
+    if isinstance(formula, n.Optional):
+        return c == () or in_evaluation(c, formula.body, s, nu)
+    if isinstance(formula, n.Sequence | n.And) and len(formula.parts) == 1:
+        return in_evaluation(c, formula.parts[0], s, nu)
     if isinstance(formula, n.Sequence):
-        if len(formula.parts) == 1:
-            return in_evaluation(c, formula.parts[0], s, nu)
-        first, others = formula.parts[0], replace(formula, parts=formula.parts[1:])
+        before, last = replace(formula, parts=formula.parts[:-1]), formula.parts[-1]
         return any(
-            in_evaluation(c1, first, s, nu) and in_evaluation(c2, others, s, nu)
-            for c1, c2 in splits(c, formula.contiguous)
+            in_evaluation(c1, before, s, nu)
+            and in_evaluation(c2, last, s, nu)
+            and follows(c1, c2, formula, last, s, nu)
+            for c1, c2 in splits(c)
+        )
+    if isinstance(formula, n.And):
+        others, last = replace(formula, parts=formula.parts[:-1]), formula.parts[-1]
+        return any(
+            in_evaluation(c1, others, s, nu) and in_evaluation(c2, last, s, nu)
+            for c1, c2 in divisions(c)
+            if not formula.apart or not c1 or not c2 or c1[-1] < c2[0] or c2[-1] < c1[0]
         )
     assert isinstance(formula, n.Repeat)
-    for renewed in valuations(n.vdef_plus(formula.body), s):
-        nu2 = {**nu, **renewed}
-        if in_evaluation(c, formula.body, s, nu2):
-            return True
-        for c1, c2 in splits(c, formula.contiguous):
-            if in_evaluation(c1, formula.body, s, nu2) and in_evaluation(c2, formula, s, nu2):
-                return True
-    return False
+    if c == ():
+        return any(in_evaluation(c, formula.body, s, {**nu, **own}) for own in valuations(n.vdef_plus(formula.body), s))
+    least = 1 if in_evaluation((), formula, s, nu) else formula.least
+    return any(least <= count <= (formula.most or count) for count in rounds(c, formula, s, nu))
 
 
-def splits(c: Marks, contiguous: bool) -> Iterator[tuple[Marks, Marks]]:
+def rounds(c: Marks, formula: n.Repeat, s: list[Row], nu: Valuation) -> set[int]:
+    """In how many rounds, none of them empty, the loop can give C."""
+    found = set()
+    for own in valuations(n.vdef_plus(formula.body), s):
+        if in_evaluation(c, formula.body, s, {**nu, **own}):
+            found.add(1)
+        for c1, c2 in splits(c):
+            first = c1 and c2 and follows(c1, c2, formula, formula.body, s, nu)
+            if first and in_evaluation(c1, formula.body, s, {**nu, **own}):
+                found |= {count + 1 for count in rounds(c2, formula, s, nu)}
+    return found
+
+
+def follows(c1: Marks, c2: Marks, by: n.Sequence | n.Repeat, part: Formula, s: list[Row], nu: Valuation) -> bool:
+    """Whether C₂ may come so long after C₁."""
+    if not c1 or not c2 or by.link == ";":
+        return True
+    gap = range(c1[-1][0] + 1, c2[0][0])
+    if by.link == ":":
+        return not gap
+    return not any(
+        stop.event.relation in (None, s[i]["type"])
+        and (
+            stop.predicate is None
+            or passes(stop.predicate, {x: s[j] for x, j in {**nu, stop.event.variable: i}.items()})
+        )
+        for i in gap
+        for stop in n.first_events(part)
+    )
+
+
+def splits(c: Marks) -> Iterator[tuple[Marks, Marks]]:
     """Every C₁ · C₂ = C."""
-    for i in range(1, len(c)):
-        if not contiguous or c[i][0] == c[i - 1][0] + 1:
-            yield c[:i], c[i:]
+    for i in range(len(c) + 1):
+        yield c[:i], c[i:]
+
+
+def divisions(c: Marks) -> Iterator[tuple[Marks, Marks]]:
+    """Every C₁ ∪ C₂ = C without a position in both."""
+    for sides in product((True, False), repeat=len(c)):
+        yield (
+            tuple(mark for mark, left in zip(c, sides, strict=True) if left),
+            tuple(mark for mark, left in zip(c, sides, strict=True) if not left),
+        )
 
 
 def valuations(names: frozenset[str], s: list[Row]) -> Iterator[Valuation]:

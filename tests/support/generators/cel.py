@@ -14,11 +14,16 @@ from functools import cache
 from typing import Any
 
 import pyarrow as pa
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from ostinato.core.expressions import COMPARISONS, CURRENT, FIELD, Attribute, Call, Duration, Expr, Literal, Variable
 from ostinato.core.text.build import flat_call
 from ostinato.core.window_clause import Window
+from ostinato.errors import LimitError, QueryError
+from ostinato.patterns.automata.from_formula import build_transducer, split_trailing
+from ostinato.patterns.automata.registers import check_written
+from ostinato.patterns.plan.passes import normalise
 from ostinato.patterns.syntax import nodes
 from ostinato.patterns.syntax.nodes import Formula
 
@@ -229,14 +234,28 @@ class _Shape:
     absents: int = 0
 
     def formula(self, depth: int) -> Formula:
-        kind = _pick(self.draw, "event", "event", "sequence", "sequence", "or", "repeat") if depth else "event"
+        kinds = ("event", "event", "sequence", "sequence", "or", "repeat", "optional", "and")
+        kind = _pick(self.draw, *kinds) if depth else "event"
         if kind == "sequence":
             return self._sequence(depth - 1)
         if kind == "or":
             return self._or(depth - 1)
         if kind == "repeat":
-            return nodes.Repeat(self.formula(depth - 1), contiguous=_rarely(self.draw))
+            return self._repeat(depth - 1)
+        if kind == "optional":
+            return nodes.Optional(self.formula(depth - 1))
+        if kind == "and":
+            return nodes.And((self.formula(depth - 1), self.formula(depth - 1)), _pick(self.draw, False, True))
         return self._event()
+
+    def _repeat(self, depth: int) -> nodes.Repeat:
+        body, link = self.formula(depth), self._link()
+        least, most = _pick(self.draw, (1, None), (1, None), (2, None), (2, 2), (1, 2), (2, 3), (1, 1))
+        until = (self.absence(),) if self.absent and _rarely(self.draw) else ()
+        return nodes.Repeat(body, link, least, most, until)
+
+    def _link(self) -> nodes.Link:
+        return _pick(self.draw, ";", ";", ";", ";", ":", "->")
 
     def _event(self) -> nodes.Event:
         relation = _pick(self.draw, "A", "B", None, "A", "B", "C", None, "D")
@@ -249,13 +268,15 @@ class _Shape:
         return nodes.Event(relation, f"x{self.used}")
 
     def _sequence(self, depth: int) -> nodes.Sequence:
-        contiguous = _rarely(self.draw)
+        link = self._link()
         parts: list[Formula] = [self.formula(depth)]
         for _ in range(_pick(self.draw, 1, 1, 1, 2)):
-            while self.absent and not contiguous and _rarely(self.draw):
+            before, after = parts[-1], self.formula(depth)
+            sure = not nodes.nullable(before) and not nodes.nullable(after)
+            while self.absent and link == ";" and sure and _rarely(self.draw):
                 parts.append(self.absence())
-            parts.append(self.formula(depth))
-        return nodes.Sequence(tuple(parts), contiguous)
+            parts.append(after)
+        return nodes.Sequence(tuple(parts), link)
 
     def absence(self) -> nodes.Absent:
         self.absents += 1
@@ -287,6 +308,8 @@ def _filtered(draw: Draw, formula: Formula, scope: frozenset[str], wider: bool, 
     result = nodes.rebuild(
         formula, lambda child: _filtered(draw, child, inner if wider else frozenset(), wider, correlated)
     )
+    if nodes.nullable(result):
+        return result  # a condition would have nothing to test where it is left out
     if isinstance(result, nodes.Or) and _named(outer) and _pick(draw, True, False):
         # A condition on an earlier event decides between the branches, as in φ6.
         first, *others = result.parts
@@ -323,11 +346,13 @@ def queries(
     kind = _pick(draw, None, None, None, "events", "time", "attribute")
     window = _window(draw, kind) if kind else None
     consume: nodes.Consume = _pick(draw, "NONE", "NONE", "PARTITION", "ANY")
-    if trailing and options.get("absent", True) and _rarely(draw):
+    if trailing and options.get("absent", True) and not nodes.nullable(formula) and _rarely(draw):
         formula, window, consume = _ending(draw, formula), _window(draw, "time"), "NONE"
     partition_by: tuple[str, ...] = _pick(draw, (), (), ("k",)) if partitions else ()
     if partition_by and window is not None and window.kind == "attribute":
         window = replace(window, attribute="m", text=window.text.replace("n", "m"))
+    if options.get("wider_filters"):
+        assume(not _looks_ahead(formula))
     return nodes.Query(
         formula,
         strategy=_pick(draw, "ALL", "ALL", "MAX", "LAST", "NXT", "STRICT"),
@@ -338,12 +363,23 @@ def queries(
     )
 
 
+def _looks_ahead(formula: Formula) -> bool:
+    """Whether a `->` would have to know an event that may come later, which is refused as it is for NOT."""
+    try:
+        check_written(build_transducer(split_trailing(normalise(nodes.Query(formula))[-1][1].formula)[0]))
+    except QueryError as error:
+        return "a NOT can compare" in error.reason
+    except LimitError:
+        return False
+    return False
+
+
 def _ending(draw: Draw, formula: Formula) -> Formula:
     """The formula with NOT as the last part of its outermost sequence, below the top filters."""
     if isinstance(formula, nodes.Filter):
         return replace(formula, body=_ending(draw, formula.body))
     last = _Shape(draw, absent=True, reuse=False, absents=100).absence()
-    if isinstance(formula, nodes.Sequence) and not formula.contiguous:
+    if isinstance(formula, nodes.Sequence) and formula.link == ";" and not nodes.nullable(formula.parts[-1]):
         return replace(formula, parts=(*formula.parts, last))
     return nodes.Sequence((formula, last))
 
@@ -375,7 +411,7 @@ def correlated_queries(draw: Draw, /, **options: Any) -> nodes.Query:
         formula: Formula = nodes.Sequence((first, *whole.parts[:-1], end))
     else:
         parts = (first, whole, last)[: _pick(draw, 2, 3)]
-        formula = nodes.Sequence(parts, contiguous=_rarely(draw))
+        formula = nodes.Sequence(parts, _pick(draw, ";", ";", ";", ":", "->"))
     if others := _named(nodes.bound(formula) - {"y1"}):
         formula = nodes.Filter(formula, _correlated(draw, "y1", _pick(draw, *others), _pick(draw, "y1", *others)))
     return replace(query, formula=formula)

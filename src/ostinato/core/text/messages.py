@@ -78,8 +78,8 @@ class ErrorPlace:
 
     @property
     def in_condition(self) -> bool:
-        """After a complete expression, so that AND could follow."""
-        return "_AND" in self.accepts
+        """After a complete expression, so that AND could follow; where `;` could too, it is a formula."""
+        return "_AND" in self.accepts and "_SEMICOLON" not in self.accepts
 
     @property
     def expected(self) -> str:

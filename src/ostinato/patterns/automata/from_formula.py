@@ -10,15 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from ostinato.core import expressions as ex
 from ostinato.core.conditions import Condition
 from ostinato.core.expressions import Expr
-from ostinato.patterns.automata.transducer import START_LOOP, Transition
+from ostinato.patterns.automata.epsilon import remove_epsilon
+from ostinato.patterns.automata.shuffle import interleave
+from ostinato.patterns.automata.transducer import START_LOOP, Transducer, Transition
 from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.nodes import Formula
 
-Fragment = tuple[int, int]  # entry and exit state of a sub-formula
+Fragment = tuple[int, tuple[int, ...]]  # entry state and exit states of a sub-formula
 Barred = tuple[Condition, Expr | None]  # what must not come: a unary condition, and a test that reads registers
 
 
@@ -38,8 +41,12 @@ class EpsilonTransducer:
         self.states += 1
         return self.states - 1
 
+    def finish(self, whole: Fragment) -> Transducer:
+        entry, exits = whole
+        return remove_epsilon(self.states, self.transitions, [*self.epsilons, (0, entry)], exits)
+
     def fragment(self, formula: Formula) -> Fragment:
-        """One construction per operator."""
+        """One construction per operator, for what it matches with at least one event."""
         if isinstance(formula, n.Event):
             return self._event(formula, None)
         if isinstance(formula, n.Filter):
@@ -47,69 +54,132 @@ class EpsilonTransducer:
             return self._event(formula.body, formula.predicate)
         if isinstance(formula, n.Or):
             return self._alternatives([self.fragment(part) for part in formula.parts])
+        if isinstance(formula, n.And):
+            return self._interleave(formula)
         if isinstance(formula, n.Sequence):
             return self._sequence(formula)
         if isinstance(formula, n.Repeat):
             return self._repeat(formula)
-        assert isinstance(formula, n.Never), f"{type(formula).__name__} cannot stand alone"
-        return self.state(), self.state()
+        if isinstance(formula, n.Optional | n.Guarded):  # what stands around it leaves it out, or bars the gap
+            return self.fragment(formula.body)
+        assert isinstance(formula, n.Never | n.Empty), f"{type(formula).__name__} cannot stand alone"
+        return self.state(), (self.state(),)
 
     def _event(self, event: n.Event, predicate: Expr | None) -> Fragment:
         entry, exit_ = self.state(), self.state()
         condition, test = split_event_predicate(event, predicate, self.registers)
         writes = (self.registers.get(event.variable, event.variable),)
         self.transitions.append(Transition(entry, exit_, condition, mark=event.variable, test=test, writes=writes))
-        return entry, exit_
+        return entry, (exit_,)
 
     def _alternatives(self, fragments: list[Fragment]) -> Fragment:
         entry, exit_ = self.state(), self.state()
-        for inner_entry, inner_exit in fragments:
-            self.epsilons += [(entry, inner_entry), (inner_exit, exit_)]
-        return entry, exit_
+        for inner_entry, inner_exits in fragments:
+            self.epsilons.append((entry, inner_entry))
+            self.epsilons += [(inner_exit, exit_) for inner_exit in inner_exits]
+        return entry, (exit_,)
 
     def _sequence(self, sequence: n.Sequence) -> Fragment:
-        entry, exit_ = self.fragment(sequence.parts[0])
-        absents: tuple[Barred, ...] = ()
-        for part in sequence.parts[1:]:
+        # Where the next part may begin: after which state, and what its gap must not skip. Nothing is skipped before
+        # the first event (None). A part that may be left out leaves open what was open before it.
+        entries: list[int] = []
+        open_ends: list[tuple[int | None, tuple[Barred, ...]]] = [(None, ())]
+        for part in sequence.parts:
             if isinstance(part, n.Absent):
-                absents += (split_event_predicate(part.event, part.predicate, self.registers),)
+                open_ends = [(end, absents + self._barred((part,))) for end, absents in open_ends]
                 continue
-            part_entry, part_exit = self.fragment(part)
-            self.epsilons.append((exit_ if sequence.contiguous else self._gap(exit_, absents), part_entry))
-            exit_, absents = part_exit, ()
-        return entry, exit_
+            entry, exits = self.fragment(part)
+            guard = self._barred(part.barred) if isinstance(part, n.Guarded) else ()
+            for end, absents in open_ends:
+                if end is None:
+                    entries.append(entry)
+                else:
+                    self.epsilons.append((end if sequence.link == ":" else self._gap(end, absents + guard), entry))
+            left_out = open_ends if n.nullable(part) else ()
+            open_ends = [*left_out, *((exit_, ()) for exit_ in exits)]
+        return self._enter(entries), tuple(end for end, _ in open_ends if end is not None)
+
+    def _enter(self, entries: list[int]) -> int:
+        """One state for several entries."""
+        if len(entries) == 1:
+            return entries[0]
+        entry = self.state()
+        self.epsilons += [(entry, each) for each in entries]
+        return entry
 
     def _repeat(self, repeat: n.Repeat) -> Fragment:
-        outside = self.registers
+        outside, first = self.registers, len(self.transitions)
         self.scopes += 1
+        until = self._barred(repeat.until)
+        between = until + self._barred(repeat.barred)
         self.registers = {**outside, **{name: f"{name}#{self.scopes}" for name in n.vdef_plus(repeat.body)}}
-        entry, exit_ = self.fragment(repeat.body)
+        least = 1 if n.nullable(repeat.body) else repeat.least
+        rounds = [self.fragment(repeat.body) for _ in range(repeat.most or least)]
         self.registers = outside
-        self.epsilons.append((exit_ if repeat.contiguous else self._gap(exit_, ()), entry))
-        return entry, exit_
+        again = [rounds[-1]] if repeat.most is None else []
+        for (_, exits), (entry, _) in pairwise([*rounds, *again]):
+            for exit_ in exits:
+                self.epsilons.append((exit_ if repeat.link == ":" else self._gap(exit_, between), entry))
+        if until:
+            self.transitions[first:] = [_bar(transition, until) for transition in self.transitions[first:]]
+        return rounds[0][0], tuple(exit_ for _, exits in rounds[least - 1 :] for exit_ in exits)
+
+    def _interleave(self, formula: n.And) -> Fragment:
+        """The parts side by side (shuffle.py), as a fragment with states of its own."""
+        parts = []
+        for part in formula.parts:
+            alone = EpsilonTransducer(registers=self.registers, scopes=self.scopes)
+            fragment = alone.fragment(part)
+            self.scopes = alone.scopes
+            parts.append((alone.finish(fragment), n.nullable(part)))
+        tests = [_in_registers(test, self.registers) for test in formula.tests]
+        product = interleave(parts, tests, apart=formula.apart)
+        number = [self.state() for _ in range(product.states)]
+        exit_ = self.state()
+        for t in product.transitions:
+            self.transitions.append(replace(t, source=number[t.source], target=number[t.target]))
+        self.epsilons += [(number[state], exit_) for state in product.final]
+        return number[0], (exit_,)
+
+    def _barred(self, absents: tuple[n.Absent, ...]) -> tuple[Barred, ...]:
+        return tuple(split_event_predicate(absent.event, absent.predicate, self.registers) for absent in absents)
 
     def _gap(self, before: int, absents: tuple[Barred, ...]) -> int:
         """A state that skips all that is not forbidden here; one state serves everything that may follow `before`."""
         if (before, absents) not in self.gaps:
             gap = self.gaps[before, absents] = self.state()
             self.epsilons.append((before, gap))
-            unless = tuple(condition for condition, test in absents if test is None)
-            barred = tuple((condition, test) for condition, test in absents if test is not None)
-            self.transitions.append(Transition(gap, gap, unless=unless, barred=barred))
+            self.transitions.append(_bar(Transition(gap, gap), absents))
         return self.gaps[before, absents]
+
+
+def _bar(transition: Transition, absents: tuple[Barred, ...]) -> Transition:
+    """The transition, refused for events that must not come."""
+    unless = (condition for condition, test in absents if test is None)
+    barred = ((condition, test) for condition, test in absents if test is not None)
+    return replace(
+        transition,
+        unless=tuple(dict.fromkeys((*transition.unless, *unless))),
+        barred=tuple(dict.fromkeys((*transition.barred, *barred))),
+    )
 
 
 def split_event_predicate(event: n.Event, predicate: Expr | None, registers: Mapping[str, str]) -> Barred:
     """Split a predicate into the part that needs only the event and the part that reads registers."""
 
-    def owned(node: Expr) -> Expr:
-        if not isinstance(node, ex.Attribute):
-            return node
-        own = node.variable == event.variable
-        return replace(node, variable=ex.CURRENT if own else registers.get(node.variable, node.variable))
-
-    own, test = split_test(ex.TRUE if predicate is None else ex.transform(predicate, owned))
+    owners = {**registers, event.variable: ex.CURRENT}
+    own, test = split_test(ex.TRUE if predicate is None else _in_registers(predicate, owners))
     return replace(own, relation=event.relation), test
+
+
+def _in_registers(predicate: Expr, registers: Mapping[str, str]) -> Expr:
+    """The predicate over registers in place of variables."""
+
+    def owned(node: Expr) -> Expr:
+        known = isinstance(node, ex.Attribute) and node.variable in registers
+        return replace(node, variable=registers[node.variable]) if known and isinstance(node, ex.Attribute) else node
+
+    return ex.transform(predicate, owned)
 
 
 def split_test(test: Expr) -> Barred:
@@ -137,11 +207,10 @@ def split_trailing(formula: Formula) -> tuple[Formula, tuple[n.Absent, ...]]:
     return (parts[0] if len(parts) == 1 else n.Sequence(tuple(parts))), tuple(reversed(trailing))
 
 
-def build_transducer(formula: Formula) -> tuple[EpsilonTransducer, int]:
-    """The ε-transducer of a formula and its single accepting state."""
+def build_transducer(formula: Formula) -> Transducer:
+    """The transducer of a formula, without ε-transitions."""
     built = EpsilonTransducer()
-    entry, exit_ = built.fragment(formula)
-    built.epsilons.append((0, entry))
+    whole = built.fragment(formula)
     read = frozenset().union(*(transition.reads for transition in built.transitions))
     built.transitions = [replace(t, writes=tuple(name for name in t.writes if name in read)) for t in built.transitions]
-    return built, exit_
+    return built.finish(whole)

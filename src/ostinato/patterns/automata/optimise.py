@@ -1,32 +1,11 @@
-"""Shrinking transducers: ε-removal, trimming, merging of states that behave alike, and the STRICT restriction."""
+"""Shrinking transducers: trimming, merging of states that behave alike, and the STRICT restriction."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from ostinato.core.reachability import reachable_states
-from ostinato.patterns.automata.from_formula import EpsilonTransducer
 from ostinato.patterns.automata.transducer import START_LOOP, Transducer, Transition
-
-
-def remove_epsilon(built: EpsilonTransducer, accepting: int) -> Transducer:
-    """Each state takes the transitions of every state it reaches by ε (appendix C.2)."""
-    after: dict[int, list[int]] = {}
-    for source, target in built.epsilons:
-        after.setdefault(source, []).append(target)
-    leaving: dict[int, list[Transition]] = {}
-    for transition in built.transitions:
-        leaving.setdefault(transition.source, []).append(transition)
-    transitions: dict[Transition, None] = {}
-    final = set()
-    for state in range(built.states):
-        reached = reachable_states([state], after)
-        if accepting in reached and state:
-            final.add(state)
-        for inner in sorted(reached):
-            for transition in leaving.get(inner, ()):
-                transitions.setdefault(replace(transition, source=state))
-    return Transducer(built.states, tuple(transitions), frozenset(final))
 
 
 def make_contiguous(transducer: Transducer) -> Transducer:
@@ -75,9 +54,8 @@ def merge_alike(transducer: Transducer) -> Transducer:
     return _renumber(merged, {state: refined[state] for state in range(transducer.states)})
 
 
-def optimise(built: EpsilonTransducer, accepting: int, *, contiguous: bool) -> Transducer:
+def optimise(transducer: Transducer, *, contiguous: bool) -> Transducer:
     """The whole sequence; `contiguous` applies STRICT."""
-    transducer = remove_epsilon(built, accepting)
     return trim(merge_alike(trim(make_contiguous(transducer) if contiguous else transducer)))
 
 

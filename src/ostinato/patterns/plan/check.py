@@ -52,7 +52,7 @@ def find_warnings(query: n.Query) -> list[str]:
     formula = normalise(query)[-1][1].formula
     if isinstance(formula, n.Never):
         found.append(f"the formula can never match: {_why_never(query.formula)}")
-    repeats = any(isinstance(part, n.Repeat) for part in n.subformulas(query.formula))
+    repeats = any(isinstance(part, n.Repeat) and part.most is None for part in n.subformulas(query.formula))
     if query.window is None and query.strategy == "ALL" and repeats:
         found.append("without WITHIN, state grows with the stream and matches can be exponentially many; add WITHIN")
     fewest = n.shortest_match(query.formula)
@@ -104,6 +104,9 @@ def _check_filters(formula: Formula, whole: Formula, scope: frozenset[str]) -> N
         for node in ex.walk(formula.predicate):
             if isinstance(node, ex.Attribute) and node.variable not in scope:
                 raise _unbound(node, formula, whole)
+        if n.nullable(formula.body):
+            reason = "this condition stands on a part that may be left out, and tests none of its events"
+            raise QueryError(reason, span=formula.predicate.span, fix="put it after the brackets of that part")
     if isinstance(formula, n.Absent) and formula.predicate is not None:
         for node in ex.walk(formula.predicate):
             if isinstance(node, ex.Attribute) and node.variable not in scope | {formula.event.variable}:
@@ -130,6 +133,9 @@ def _unbound(node: ex.Attribute, formula: Formula, whole: Formula) -> QueryError
     elif name not in n.vdef_plus(formula) and name in n.vdef(formula):
         reason = f"`{name}` is bound only inside a +, where it stands for many events"
         fix = f"put the condition inside the +: (T AS {name} FILTER {name}.{node.name} …)+"
+    elif any(name in n.vdef_plus(part) for part in n.subformulas(formula) if isinstance(part, n.Optional)):
+        reason = f"`{name}` may be left out, so that this condition may have nothing to test"
+        fix = f"put the condition inside the optional part: (T AS {name} FILTER {name}.{node.name} …)?"
     elif name in n.vdef_plus(formula):
         reason = f"`{name}` is bound in only one branch of the OR"
         fix = f"put the condition inside that branch, or name an event {name} in every branch"
@@ -170,22 +176,32 @@ def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
         raise QueryError("NOT needs events around it: this formula has none", span=formula.span, fix=fix)
     if filtered:
         fix = "move the FILTER to the event it tests, so that NOT stands between two events"
-    for index, part in enumerate(n.children(formula)):
+    parts = (formula.body,) if isinstance(formula, n.Repeat) else n.children(formula)  # UNTIL is no NOT
+    for index, part in enumerate(parts):
         if not isinstance(part, n.Absent):
             _check_inner_absences(part, filtered=isinstance(formula, n.Filter))
             continue
         if not isinstance(formula, n.Sequence):
-            where = "a branch of OR" if isinstance(formula, n.Or) else "what a + repeats"
-            raise QueryError(f"NOT cannot be {where}", span=part.span, fix=fix)
-        if formula.contiguous:
+            raise QueryError(f"NOT cannot be {_PLACES[type(formula)]}", span=part.span, fix=fix)
+        if formula.link == ":":
             reason = "NOT cannot stand next to `:`, since nothing lies between contiguous events"
             raise QueryError(reason, span=part.span, fix="use `;` on both sides of NOT, or leave NOT out")
-        if all(isinstance(other, n.Absent) for other in formula.parts[:index]):
+        if formula.link == "->":
+            raise QueryError("NOT cannot stand next to `->`", span=part.span, fix="use `;` on both sides of NOT")
+        before, after = formula.parts[:index], formula.parts[index:]
+        if all(isinstance(other, n.Absent) for other in before):
             reason = "NOT cannot come first: it needs an event before it, from which on nothing may come"
             raise QueryError(reason, span=part.span, fix=fix)
-        if all(isinstance(other, n.Absent) for other in formula.parts[index:]):
+        if all(isinstance(other, n.Absent) for other in after):
             reason = "NOT can come last only in the outermost sequence, not in a +, in an OR or before a further part"
             raise QueryError(reason, span=part.span, fix=fix)
+        for others, side in ((before, "before"), (after, "after")):
+            if all(isinstance(other, n.Absent) or n.nullable(other) for other in others):
+                reason = f"NOT needs an event {side} it, and all parts {side} this one may be left out"
+                raise QueryError(reason, span=part.span, fix="name an event there that is not optional")
+
+
+_PLACES = {n.Or: "a branch of OR", n.Repeat: "what a + repeats", n.Optional: "optional", n.And: "a part of AND"}
 
 
 # SELECT and FROM ----------------------------------------------------------------------------------------------------

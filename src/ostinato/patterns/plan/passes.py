@@ -16,6 +16,7 @@ from ostinato.patterns.plan.rewrite import (
     append_tail,
     check_node_limit,
     count_nodes,
+    expand_next,
     flatten,
     flatten_top,
     make_safe,
@@ -54,6 +55,7 @@ def _on_core(change: Callable[[Formula], Formula]) -> Callable[[Query], Query]:
 
 
 PASSES: tuple[Pass, ...] = (
+    Pass("expand next", lambda query: replace(query, formula=expand_next(query.formula))),
     Pass("flatten", lambda query: replace(query, formula=flatten_top(query.formula))),
     Pass("split filters", _on_core(split_filters)),
     Pass("make safe", _on_core(make_safe)),

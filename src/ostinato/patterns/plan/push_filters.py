@@ -83,6 +83,12 @@ def _push_last(formula: Formula, test: Expr) -> Formula:
         last = max(place for place, part in enumerate(formula.parts) if not names.isdisjoint(n.vdef_plus(part)))
         parts = (_push_last(part, test) if place == last else part for place, part in enumerate(formula.parts))
         return replace(formula, parts=tuple(parts))
+    if isinstance(formula, n.And):
+        names = variables(test)
+        owners = [part for part in formula.parts if not names.isdisjoint(n.vdef_plus(part))]
+        if len(owners) > 1:  # any of their events may come last
+            return replace(formula, tests=(*formula.tests, test))
+        return n.rebuild(formula, lambda part: _push_last(part, test) if part is owners[0] else part)
     return n.rebuild(formula, lambda child: _push_last(child, test))
 
 
@@ -114,9 +120,9 @@ class _Copies:
 
 def _lift(formula: Formula, copies: _Copies) -> Formula:
     formula = n.rebuild(formula, lambda child: _lift(child, copies))
-    if not isinstance(formula, n.Sequence):
+    if not isinstance(formula, n.Sequence | n.And):
         return formula
-    pending, done = [formula], []
+    pending, done = [formula], list[Formula]()
     while pending:
         current = pending.pop()
         place, test = next(_out_of_place(current), (0, TRUE))
@@ -132,31 +138,32 @@ def _lift(formula: Formula, copies: _Copies) -> Formula:
                 pending.append(replace(current, parts=parts))
             continue
         held, failed = _assume(current, test, holds=True), _assume(current, test, holds=False)
-        if isinstance(failed, n.Sequence):
+        if isinstance(failed, n.Sequence | n.And):
             copies.add(failed)
             complement = Call("not", (Call("is_true", (test,), test.span),), test.span)
             pending.append(_push_test(failed, complement))
-        if isinstance(held, n.Sequence):
+        if isinstance(held, n.Sequence | n.And):
             pending.append(_push_test(held, test))
     return simplify(n.Or(tuple(done), formula.span))
 
 
-def _out_of_place(sequence: n.Sequence) -> Iterator[tuple[int, Expr]]:
-    """Tests that belong on another event of the sequence, on that of their variable or on a later one; and in which
-    part they stand."""
-    names = n.bound(sequence)
-    for place, part in enumerate(sequence.parts):
-        later = frozenset().union(*(n.bound(other) for other in sequence.parts[place + 1 :]))
+def _out_of_place(whole: n.Sequence | n.And) -> Iterator[tuple[int, Expr]]:
+    """Tests that belong on another event of the sequence, on that of their variable or on one that may come later; and
+    in which part they stand."""
+    names = n.bound(whole)
+    for place, part in enumerate(whole.parts):
+        before = whole.parts[:place] if isinstance(whole, n.And) else ()
+        later = frozenset().union(*(n.bound(other) for other in (*before, *whole.parts[place + 1 :])))
         for test in _free_tests(part):
             mentioned = variables(test)
             if not mentioned.isdisjoint(names if len(mentioned) == 1 else later):
                 yield place, test
 
 
-def _push_test(formula: n.Sequence, test: Expr) -> n.Sequence:
+def _push_test(formula: n.Sequence | n.And, test: Expr) -> n.Sequence | n.And:
     if len(variables(test)) > 1:
         pushed = _push_last(formula, test)
-        assert isinstance(pushed, n.Sequence)
+        assert isinstance(pushed, n.Sequence | n.And)
         return pushed
     return replace(formula, parts=tuple(_push(part, {_variable(test): [test]}) for part in formula.parts))
 
@@ -166,6 +173,8 @@ def _free_tests(formula: Formula) -> Iterator[Expr]:
     if isinstance(formula, n.Filter):
         own = frozenset({formula.body.variable}) if isinstance(formula.body, n.Event) else frozenset()
         yield from (test for test in conjuncts(formula.predicate) if variables(test) - own)
+    if isinstance(formula, n.And):
+        yield from (test for test in formula.tests if variables(test) - n.vdef_plus(formula))
     hidden = n.vdef_plus(formula.body) if isinstance(formula, n.Repeat) else frozenset()
     for child in n.children(formula):
         yield from (test for test in _free_tests(child) if variables(test).isdisjoint(hidden))
@@ -176,6 +185,9 @@ def _assume(formula: Formula, test: Expr, *, holds: bool) -> Formula:
     if isinstance(formula, n.Repeat) and not variables(test).isdisjoint(n.vdef_plus(formula.body)):
         return formula
     formula = simplify(n.rebuild(formula, lambda child: _assume(child, test, holds=holds)))
+    if isinstance(formula, n.And) and test in formula.tests:
+        others = tuple(other for other in formula.tests if other != test)
+        return replace(formula, tests=others) if holds else n.Never(formula.span)
     if not isinstance(formula, n.Filter) or test not in conjuncts(formula.predicate):
         return formula
     if not holds:

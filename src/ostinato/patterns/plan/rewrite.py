@@ -44,14 +44,24 @@ def flatten(formula: Formula) -> Formula:
     if isinstance(formula, n.Or):
         return replace(formula, parts=tuple(_splice(formula.parts, lambda part: isinstance(part, n.Or))))
     if isinstance(formula, n.Sequence):
-        contiguous = formula.contiguous
-        return replace(
-            formula,
-            parts=tuple(
-                _splice(formula.parts, lambda part: isinstance(part, n.Sequence) and part.contiguous == contiguous)
-            ),
-        )
+        link = formula.link
+        return replace(formula, parts=tuple(_splice(formula.parts, lambda part: _continues(part, link))))
+    if isinstance(formula, n.And):
+        apart = formula.apart
+        merges = _splice(formula.parts, lambda part: isinstance(part, n.And) and not part.apart and not apart)
+        return replace(formula, parts=tuple(merges))
+    if isinstance(formula, n.Optional) and isinstance(formula.body, n.Optional):
+        return formula.body
     return merge_filters(formula)
+
+
+def _continues(part: Formula, link: n.Link) -> bool:
+    """Whether a part is a sequence of the same kind. A guard looks back to the parts of its own sequence only, so that
+    one whose first part may be left out stays by itself."""
+    if not isinstance(part, n.Sequence) or part.link != link:
+        return False
+    guarded = link == "->" or any(isinstance(each, n.Guarded) for each in part.parts)
+    return not (guarded and n.nullable(part.parts[0]))
 
 
 def merge_filters(formula: Formula) -> Formula:
@@ -81,7 +91,7 @@ def flatten_top(formula: Formula) -> Formula:
 
 def split_tail(formula: Formula) -> tuple[Formula, tuple[Formula, ...]]:
     """A sequence without the NOTs at its end, and those NOTs."""
-    if not isinstance(formula, n.Sequence) or formula.contiguous:
+    if not isinstance(formula, n.Sequence) or formula.link != ";":
         return formula, ()
     end = len(formula.parts)
     while end and isinstance(formula.parts[end - 1], n.Absent):
@@ -96,6 +106,22 @@ def append_tail(core: Formula, tail: tuple[Formula, ...]) -> Formula:
     return (
         core if not tail or isinstance(core, n.Never) else n.Sequence((core, *tail), span=core.span.to(tail[-1].span))
     )
+
+
+# expand -> ----------------------------------------------------------------------------------------------------------
+
+
+def expand_next(formula: Formula) -> Formula:
+    """`φ -> ψ` as φ ; ψ with a guard: no event that ψ can begin with comes between. Only conditions that stand on ψ
+    itself count, so this comes before any filter is moved."""
+    built = n.rebuild(formula, expand_next)
+    if isinstance(formula, n.Repeat) and isinstance(built, n.Repeat) and formula.link == "->":
+        return replace(built, link=";", barred=n.first_events(formula.body))
+    if isinstance(formula, n.Sequence) and isinstance(built, n.Sequence) and formula.link == "->":
+        guards = zip(built.parts[1:], formula.parts[1:], strict=True)
+        guarded = (n.Guarded(part, n.first_events(source), part.span) for part, source in guards)
+        return replace(built, link=";", parts=(built.parts[0], *guarded))
+    return built
 
 
 # split --------------------------------------------------------------------------------------------------------------
@@ -182,7 +208,7 @@ def make_safe(formula: Formula) -> Formula:
     """Theorem 1 (appendix B.1), bottom-up: where the parts of a sequence share a variable, choose one branch of every
     OR that defines it and drop the choices that still bind it twice, since no event is at two positions."""
     formula = simplify(n.rebuild(formula, make_safe))
-    if not isinstance(formula, n.Sequence):
+    if not isinstance(formula, n.Sequence | n.And):
         return formula
     count = Counter(name for part in formula.parts for name in n.vdef_plus(part))
     shared = frozenset(name for name, times in count.items() if times > 1)
@@ -214,9 +240,11 @@ def expand_alternatives(formula: Formula, shared: frozenset[str]) -> list[Formul
     for choices in below:
         count *= len(choices)
         check_node_limit(count)
-    if isinstance(formula, n.Filter):
+    if isinstance(formula, n.Optional):
+        return [*below[0], n.Empty(formula.span)]
+    if isinstance(formula, n.Filter | n.Guarded):
         return [replace(formula, body=choice) for choice in below[0]]
-    if isinstance(formula, n.Sequence):
+    if isinstance(formula, n.Sequence | n.And):
         return [replace(formula, parts=picked) for picked in product(*below)]
     return [formula]
 
@@ -226,6 +254,8 @@ def simplify(formula: Formula) -> Formula:
     if isinstance(formula, n.Or):
         parts = tuple(dict.fromkeys(part for part in formula.parts if not isinstance(part, n.Never)))
         return replace(formula, parts=parts) if len(parts) > 1 else parts[0] if parts else n.Never(formula.span)
+    if isinstance(formula, n.Optional) and isinstance(formula.body, n.Never | n.Empty):
+        return n.Empty(formula.span)
     if any(isinstance(child, n.Never) for child in n.children(formula)):
         return n.Never(formula.span)
     return formula

@@ -10,7 +10,7 @@ from typing import Any
 
 from ostinato.core.expression_interpreter import Row, satisfies
 from ostinato.errors import DataError
-from ostinato.patterns.semantics.cel import to_nanoseconds
+from ostinato.patterns.semantics.derivations import to_nanoseconds
 from ostinato.patterns.syntax.srem.nodes import Concat, Either, Expression, Plus, SremPattern, Star, Test
 
 # v (Definition 3.10): the position of the event that each written register holds, by register.

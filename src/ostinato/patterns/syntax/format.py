@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostinato.core.expressions import Expr, literal_text, quote_name
+from ostinato.core.expressions import Expr, conjoin, literal_text, quote_name
 from ostinato.core.expressions import to_text as expr_text
 from ostinato.core.units import duration_text
 from ostinato.core.window_clause import Window
@@ -12,7 +12,8 @@ from ostinato.patterns.syntax.nodes import Formula
 from ostinato.patterns.syntax.srem import nodes as srem
 
 # How tightly each kind of formula binds; a part is bracketed where its place asks for more.
-_FILTER, _OR, _SEQUENCE, _ADJACENT, _POSTFIX, _ATOM = range(6)
+_FILTER, _OR, _AND, _SEQUENCE, _FOLLOWED, _ADJACENT, _PART, _POSTFIX, _ATOM = range(9)
+_STRENGTH = {";": _SEQUENCE, "->": _FOLLOWED, ":": _ADJACENT}
 
 
 def to_text(node: n.Query | Formula) -> str:
@@ -37,7 +38,7 @@ def pretty_print(query: n.Query) -> str:
 def _branches(formula: Formula) -> list[str]:
     if not isinstance(formula, n.Or):
         return [f"  {_formula(formula, _FILTER)}"]
-    first, *rest = (_formula(part, _SEQUENCE) for part in formula.parts)
+    first, *rest = (_formula(part, _AND) for part in formula.parts)
     return [f"  {first}", *(f"  OR {part}" for part in rest)]
 
 
@@ -89,22 +90,55 @@ def _text(formula: Formula) -> tuple[str, int]:
     if isinstance(formula, n.Filter):
         return f"{_formula(formula.body, _FILTER)} FILTER {expr_text(formula.predicate)}", _FILTER
     if isinstance(formula, n.Or):
-        return " OR ".join(_formula(part, _SEQUENCE) for part in formula.parts), _OR
+        return " OR ".join(_formula(part, _AND) for part in formula.parts), _OR
+    if isinstance(formula, n.And):
+        return _both(formula)
     if isinstance(formula, n.Sequence):
-        if formula.contiguous:
-            return " : ".join(_formula(part, _POSTFIX) for part in formula.parts), _ADJACENT
-        return " ; ".join(_formula(part, _ADJACENT) for part in formula.parts), _SEQUENCE
-    if isinstance(formula, n.Repeat):
-        return _formula(formula.body, _ATOM) + (":+" if formula.contiguous else "+"), _ATOM
+        strength = _STRENGTH[formula.link]
+        return f" {formula.link} ".join(_formula(part, strength + 1) for part in formula.parts), strength
+    if isinstance(formula, n.Repeat | n.Optional):
+        return _loop(formula)
+    if isinstance(formula, n.Guarded):
+        return " ; ".join(_formula(part, _FOLLOWED) for part in (*formula.barred, formula.body)), _SEQUENCE
     if isinstance(formula, n.Absent):
         text = f"NOT {_event(formula.event)}"
         if formula.predicate is None:
-            return text, _POSTFIX
+            return text, _PART
         return f"{text} FILTER {expr_text(formula.predicate)}", _FILTER
     if isinstance(formula, n.Segment):
         return srem.to_text(formula.expression), _ATOM
-    assert isinstance(formula, n.Never)
-    return "NEVER", _ATOM
+    assert isinstance(formula, n.Never | n.Empty)
+    return type(formula).__name__.upper(), _ATOM
+
+
+def _both(formula: n.And) -> tuple[str, int]:
+    tests = f" FILTER {expr_text(conjoin(formula.tests))}" if formula.tests else ""
+    if formula.apart:
+        text = f"PERMUTE({', '.join(_formula(part, _FILTER) for part in formula.parts)})"
+    else:
+        text = " AND ".join(_formula(part, _SEQUENCE) for part in formula.parts)
+    return text + tests, _FILTER if tests else _ATOM if formula.apart else _AND
+
+
+def _loop(formula: n.Repeat | n.Optional) -> tuple[str, int]:
+    optional, repeat = isinstance(formula, n.Optional), formula
+    if isinstance(formula, n.Optional):
+        if not isinstance(formula.body, n.Repeat) or formula.body.least > 1:
+            return f"{_formula(formula.body, _ATOM)}?", _ATOM
+        repeat = formula.body
+    assert isinstance(repeat, n.Repeat)
+    least, most = 0 if optional else repeat.least, repeat.most
+    if most is None and least <= 1:
+        sign = "+" if least else "*"
+    else:
+        sign = f"{{{least}}}" if least == most else f"{{{least},{'' if most is None else most}}}"
+    text = f"{_formula(repeat.body, _ATOM)}{repeat.link.strip(';')}{sign}"
+    if not repeat.until:
+        return text, _ATOM
+    stops = [
+        _formula(n.Filter(stop.event, stop.predicate) if stop.predicate else stop.event, _OR) for stop in repeat.until
+    ]
+    return f"{text} UNTIL {stops[0] if len(stops) == 1 else '(' + ' OR '.join(stops) + ')'}", _PART
 
 
 def _event(event: n.Event) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
-from ostinato.core.expressions import NOWHERE, Expr
+from ostinato.core.expressions import NOWHERE, Attribute, Expr, conjoin, conjuncts, transform, variables
 from ostinato.core.window_clause import Window
 from ostinato.errors import Span
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Strategy = OneOf["ALL", "STRICT", "NXT", "LAST", "MAX"]
 Consume = OneOf["NONE", "PARTITION", "ANY"]
+# How one part follows another: any time later, as the next event that it can begin with, or as the very next event.
+Link = OneOf[";", "->", ":"]
 
 
 @dataclass(frozen=True)
@@ -46,19 +48,58 @@ class Or:
 
 @dataclass(frozen=True)
 class Sequence:
-    """`φ1 ; φ2 ; …` (contiguous=False, anything may lie between) or `φ1 : φ2 : …` (contiguous=True, nothing may)."""
+    """`φ1 ; φ2 ; …`, `φ1 -> φ2 -> …` or `φ1 : φ2 : …`."""
 
     parts: tuple[Formula, ...]
-    contiguous: bool = False
+    link: Link = ";"
     span: Span = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)
+class And:
+    """`φ1 AND φ2 AND …`: all of them, on different events, in any order and interleaved; `PERMUTE(φ1, φ2, …)`: one
+    after the other, in any order (`apart`).
+
+    `tests` compare events of different parts; rewriting moves them here, since either event may come last.
+    """
+
+    parts: tuple[Formula, ...]
+    apart: bool = False
+    span: Span = field(default=NOWHERE, compare=False)
+    tests: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True)
 class Repeat:
-    """`φ+` (contiguous=False) or `φ:+` (contiguous=True)."""
+    """`φ{least,most}` and, with a link, `φ:{least,most}` or `φ->{least,most}`; `φ+` is from 1 to any number (None).
+
+    No event of `until` comes from its first event to its last. `barred` is set by rewriting `->`: no such event comes
+    between two rounds.
+    """
 
     body: Formula
-    contiguous: bool = False
+    link: Link = ";"
+    least: int = 1
+    most: int | None = None
+    until: tuple[Absent, ...] = ()
+    span: Span = field(default=NOWHERE, compare=False)
+    barred: tuple[Absent, ...] = ()
+
+
+@dataclass(frozen=True)
+class Optional:
+    """`φ?`: φ, or nothing. `φ*` is an optional `φ+`."""
+
+    body: Formula
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """φ, where none of `barred` comes between the event before and its first: what `->` is rewritten to."""
+
+    body: Formula
+    barred: tuple[Absent, ...]
     span: Span = field(default=NOWHERE, compare=False)
 
 
@@ -79,6 +120,13 @@ class Never:
 
 
 @dataclass(frozen=True)
+class Empty:
+    """No event at all, left where rewriting has chosen to leave an optional part out."""
+
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
 class Segment:
     """Events without a gap that are a string of an SREM (srem/nodes.py): a pattern of its own, not a part of CEL."""
 
@@ -86,7 +134,7 @@ class Segment:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-Formula = Event | Filter | Or | Sequence | Repeat | Absent | Never | Segment
+Formula = Event | Filter | Or | And | Sequence | Repeat | Optional | Guarded | Absent | Never | Empty | Segment
 Language = OneOf["cel", "srem"]
 
 
@@ -119,18 +167,20 @@ class Query:
 
 
 def children(formula: Formula) -> tuple[Formula, ...]:
-    if isinstance(formula, Filter | Repeat):
+    if isinstance(formula, Repeat):
+        return formula.body, *formula.until
+    if isinstance(formula, Filter | Optional | Guarded):
         return (formula.body,)
-    if isinstance(formula, Or | Sequence):
+    if isinstance(formula, Or | And | Sequence):
         return formula.parts
     return ()
 
 
 def rebuild(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
-    """The same node over `change`d children."""
-    if isinstance(formula, Filter | Repeat):
+    """The same node over `change`d children; what must not come stays as it is."""
+    if isinstance(formula, Filter | Repeat | Optional | Guarded):
         return replace(formula, body=change(formula.body))
-    if isinstance(formula, Or | Sequence):
+    if isinstance(formula, Or | And | Sequence):
         return replace(formula, parts=tuple(change(part) for part in formula.parts))
     return formula
 
@@ -155,13 +205,57 @@ def bound(formula: Formula) -> frozenset[str]:
     """bound(φ): variables that every complex event of the formula binds (section 5.1)."""
     if isinstance(formula, Event):
         return frozenset({formula.variable})
-    if isinstance(formula, Filter):
+    if isinstance(formula, Filter | Guarded):
         return bound(formula.body)
     if isinstance(formula, Or):
         return frozenset.intersection(*(bound(part) for part in formula.parts))
-    if isinstance(formula, Sequence):
+    if isinstance(formula, Sequence | And):
         return frozenset().union(*(bound(part) for part in formula.parts))
     return frozenset()
+
+
+def nullable(formula: Formula) -> bool:
+    """Whether the formula can be met without any event."""
+    if isinstance(formula, Optional | Empty):
+        return True
+    if isinstance(formula, Or):
+        return any(map(nullable, formula.parts))
+    if isinstance(formula, Sequence | And):
+        return all(nullable(part) for part in formula.parts if not isinstance(part, Absent))
+    return isinstance(formula, Filter | Repeat | Guarded) and nullable(formula.body)
+
+
+def first_events(formula: Formula) -> tuple[Absent, ...]:
+    """The events that the formula can begin with, as what `->` skips none of.
+
+    Of its conditions those count that are known at once: they read that event and others from outside the formula.
+    """
+    inside = vdef(formula)
+
+    def visit(part: Formula, tests: tuple[Expr, ...]) -> Iterator[Absent]:
+        if isinstance(part, Event):
+            name = f"#next {part.variable}"
+            known = [test for test in tests if inside & variables(test) <= {part.variable}]
+            own = [transform(test, lambda node: _renamed(node, part.variable, name)) for test in known]
+            yield Absent(Event(part.relation, name, part.span), conjoin(own) if own else None, part.span)
+        elif isinstance(part, Filter):
+            yield from visit(part.body, (*tests, *conjuncts(part.predicate)))
+        elif isinstance(part, Sequence):
+            for each in part.parts:
+                yield from visit(each, tests)
+                if not nullable(each):
+                    break
+        elif isinstance(part, Repeat):
+            yield from visit(part.body, tests)
+        else:
+            for child in children(part):
+                yield from visit(child, tests)
+
+    return tuple(dict.fromkeys(visit(formula, ())))
+
+
+def _renamed(node: Expr, old: str, new: str) -> Expr:
+    return replace(node, variable=new) if isinstance(node, Attribute) and node.variable == old else node
 
 
 def subformulas(formula: Formula) -> Iterator[Formula]:
@@ -187,5 +281,9 @@ def shortest_match(formula: Formula) -> int:
     """The fewest events a match can have."""
     if isinstance(formula, Event):
         return 1
+    if isinstance(formula, Optional):
+        return 0
+    if isinstance(formula, Repeat):
+        return formula.least * shortest_match(formula.body)
     lengths = [shortest_match(child) for child in children(formula)]
     return min(lengths) if isinstance(formula, Or) else sum(lengths)

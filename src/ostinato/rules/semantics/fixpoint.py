@@ -16,7 +16,7 @@ from typing import TypedDict, Unpack
 from ostinato.core.expression_interpreter import evaluate_expression
 from ostinato.core.expressions import Call, Literal
 from ostinato.errors import DataError, LimitError
-from ostinato.patterns.semantics.cel import to_nanoseconds
+from ostinato.patterns.semantics.derivations import to_nanoseconds
 from ostinato.rules.semantics.head_terms import TracedSubstitution, construct_terms, evaluate_value
 from ostinato.rules.semantics.simulation import Substitution, merge_consistent, substitutions
 from ostinato.rules.syntax import nodes as n

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from ostinato.core.expressions import Expr, to_text
@@ -79,28 +80,68 @@ class CelBuilder(SharedBuilder):
     def either(self, span: Span, *parts: Formula) -> Formula:
         return n.Or(parts, span)
 
+    def both(self, span: Span, *parts: Formula) -> Formula:
+        return n.And(parts, False, span)
+
+    def permute(self, span: Span, *parts: Formula) -> Formula:
+        return n.And(parts, True, span)
+
     def sequence(self, span: Span, *parts: Formula) -> Formula:
-        return n.Sequence(parts, False, span)
+        return n.Sequence(parts, ";", span)
+
+    def followed(self, span: Span, *parts: Formula) -> Formula:
+        return n.Sequence(parts, "->", span)
 
     def adjacent(self, span: Span, *parts: Formula) -> Formula:
-        return n.Sequence(parts, True, span)
+        return n.Sequence(parts, ":", span)
 
-    def repeat(self, span: Span, body: Formula, _: Token) -> Formula:
-        return n.Repeat(body, False, span)
+    def loop(self, span: Span, body: Formula, sign: Token) -> Formula:
+        quantifier = sign.lstrip(":->")
+        if quantifier == "?":
+            return n.Optional(body, span)
+        link = cast(n.Link, sign[: -len(quantifier)] or ";")
+        least, most = _rounds(quantifier, token_span(sign))
+        repeat = n.Repeat(body, link, max(least, 1), most, span=span)
+        return repeat if least else n.Optional(repeat, span)
 
-    def repeat_contiguous(self, span: Span, body: Formula) -> Formula:
-        return n.Repeat(body, True, span)
+    def until(self, span: Span, loop: Formula, stop: Formula) -> Formula:
+        repeat = loop.body if isinstance(loop, n.Optional) else loop
+        if not isinstance(repeat, n.Repeat):
+            reason, fix = "UNTIL ends a loop, and this is none", "repeat what stands before it, such as A+ UNTIL B"
+            raise QueryError(reason, span=loop.span, fix=fix)
+        stops = stop.parts if isinstance(stop, n.Or) else (stop,)
+        ended = replace(repeat, until=tuple(_forbidden(each, each.span, "UNTIL") for each in stops), span=span)
+        return replace(loop, body=ended, span=span) if isinstance(loop, n.Optional) else ended
 
     def absent(self, span: Span, _: Token, body: Formula) -> Formula:
-        if isinstance(body, n.Event):
-            return n.Absent(body, None, span)
-        if isinstance(body, n.Filter) and isinstance(body.body, n.Event):
-            return n.Absent(body.body, body.predicate, span)
-        raise QueryError(
-            "NOT takes a single event, such as NOT H AS y",
-            span=body.span,
-            fix="give one NOT per event: T AS x ; NOT H AS y ; NOT K AS z ; T AS w",
-        )
+        return _forbidden(body, span, "NOT")
+
+
+def _forbidden(body: Formula, span: Span, word: str) -> n.Absent:
+    """The event that NOT or UNTIL names."""
+    if isinstance(body, n.Event):
+        return n.Absent(body, None, span)
+    if isinstance(body, n.Filter) and isinstance(body.body, n.Event):
+        return n.Absent(body.body, body.predicate, span)
+    fix = "give one NOT per event: T AS x ; NOT H AS y ; NOT K AS z ; T AS w"
+    if word == "UNTIL":
+        fix = "name one event, or several in brackets: A+ UNTIL (B OR C)"
+    raise QueryError(f"{word} takes a single event, such as {word} H AS y", span=body.span, fix=fix)
+
+
+def _rounds(quantifier: str, span: Span) -> tuple[int, int | None]:
+    """The fewest and the most rounds."""
+    if quantifier in ("+", "*"):
+        return int(quantifier == "+"), None
+    least, comma, most = (part.strip() for part in quantifier[1:-1].partition(","))
+    if not all(part.isdecimal() or not part for part in (least, most)) or not (least or most):
+        raise QueryError("a number of rounds is missing", span=span, fix="write {3}, {2,5}, {2,} or {,5}")
+    low, high = int(least or 0), (int(most) if most else None) if comma else int(least)
+    if high == 0:
+        raise QueryError("a loop of no rounds matches nothing", span=span, fix="allow at least one round: {0,1}")
+    if high is not None and high < low:
+        raise QueryError(f"no loop has at least {low} and at most {high} rounds", span=span, fix=f"{{{high},{low}}}")
+    return low, high
 
 
 def _clauses(clauses: Sequence[Clause], items: tuple[n.Item, ...] | None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _NEVER_A_NAME = ("FILTER", "WHERE", "FROM", "SELECT", "IN", "IS", "LIKE", "BETWEEN", "AS", *messages.CLAUSES)
 _STRATEGIES = ("ALL", "STRICT", "NXT", "LAST", "MAX")
-_JOIN_EVENTS = "write `;` for `and then`, OR for `either`"
+_JOIN_EVENTS = "write `;` for `and then`, AND for `both`, OR for `either`"
 _EXPECTED = (
     ({"NUMBER", "STRING"}, "a value such as x.attr, 3 or 'text'"),
     ({"ANY", "_LPAR"}, "an event such as T AS x"),
@@ -73,7 +73,6 @@ def _foreign_operator(place: ErrorPlace) -> Advice | None:
         "|": "write OR",
         "==": "write =",
         "=>": "write `;` for `and then`, >= for `at least`",
-        "->": "write `;` for `and then`",
         "!": "write NOT",
     }
     return messages.advise_operator(place, "CEL", fixes)
@@ -119,14 +118,12 @@ def _two_events(place: ErrorPlace) -> Advice | None:
 
 
 def _joined_events(place: ErrorPlace) -> Advice | None:
+    if place.found == "," and "_FILTER" in place.accepts and not place.in_condition:
+        return Advice(place.reason, "write `;` between events that follow each other")
     if not _in_formula(place):
         return None
-    if place.found.upper() == "AND":
-        return Advice("AND joins conditions, not events", _JOIN_EVENTS)
-    if place.found == ",":
-        return Advice(place.reason, "write `;` between events that follow each other")
-    if place.found in ("*", "?", "{"):
-        return Advice(f"`{place.found}` is not an operator on events", "write + for one or more, OR for alternatives")
+    if place.found == "{":
+        return Advice("`{` is not closed", "write {3}, {2,5} or {2,}")
     if place.found == ".":
         fix = f"write T AS x for an event and FILTER x.{place.after or 'attr'} … for a condition on it"
         return Advice("an attribute cannot stand where an event is expected", fix)
@@ -134,7 +131,7 @@ def _joined_events(place: ErrorPlace) -> Advice | None:
 
 
 def _after_filter(place: ErrorPlace) -> Advice | None:
-    if not _filtered(place) or place.found.upper() not in (";", ":", ":+", "AS"):
+    if not _filtered(place) or place.found.upper() not in (";", ":", "->", ":+", "AS"):
         return None
     reason = f"FILTER tests everything before it in its brackets, so `{place.found}` cannot follow"
     return Advice(reason, "put brackets around the filtered part: (T AS x FILTER x.v > 3) ; H AS y")
@@ -153,7 +150,11 @@ def _count_star(place: ErrorPlace) -> Advice | None:
 
 
 def _out_of_order(place: ErrorPlace) -> Advice | None:
-    if place.found.upper() not in ("FILTER", "OR", ";", ":", "+", ":+") or _in_formula(place) or place.in_condition:
+    if (
+        place.found.upper() not in ("FILTER", "OR", "AND", ";", ":", "->", "+", ":+")
+        or _in_formula(place)
+        or place.in_condition
+    ):
         return None
     if "_WITHIN" not in place.accepts:
         return None

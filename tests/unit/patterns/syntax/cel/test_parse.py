@@ -67,10 +67,25 @@ def predicate(text: str) -> Expr:
         ("[A AS a]", A),
         # Precedence: FILTER, OR, ;, :, then NOT and +.
         ("A AS a OR B AS b ; C AS c", n.Or((A, n.Sequence((B, C))))),
-        ("A AS a ; B AS b : C AS c", n.Sequence((A, n.Sequence((B, C), contiguous=True)))),
+        ("A AS a ; B AS b : C AS c", n.Sequence((A, n.Sequence((B, C), ":")))),
         ("A AS a ; B AS b +", n.Sequence((A, n.Repeat(B)))),
-        ("A AS a : B AS b :+", n.Sequence((A, n.Repeat(B, contiguous=True)), contiguous=True)),
-        ("(A AS a)+:+", n.Repeat(n.Repeat(A), contiguous=True)),
+        ("A AS a : B AS b :+", n.Sequence((A, n.Repeat(B, ":")), ":")),
+        ("(A AS a)+:+", n.Repeat(n.Repeat(A), ":")),
+        # A loop binds tighter than UNTIL, that than NOT, then :, ->, ;, AND, OR and FILTER.
+        ("A AS a?", n.Optional(A)),
+        ("A AS a*", n.Optional(n.Repeat(A))),
+        ("A AS a:*", n.Optional(n.Repeat(A, ":"))),
+        ("A AS a{2}", n.Repeat(A, least=2, most=2)),
+        ("A AS a{ 2 , }", n.Repeat(A, least=2)),
+        ("A AS a->{,3}", n.Optional(n.Repeat(A, "->", most=3))),
+        ("A AS a ; B AS b -> C AS c", n.Sequence((A, n.Sequence((B, C), "->")))),
+        ("A AS a -> B AS b : C AS c", n.Sequence((A, n.Sequence((B, C), ":")), "->")),
+        ("A AS a AND B AS b ; C AS c", n.And((A, n.Sequence((B, C))))),
+        ("A AS a AND B AS b OR C AS c", n.Or((n.And((A, B)), C))),
+        ("permute (A AS a, B AS b OR C AS c)", n.And((A, n.Or((B, C))), apart=True)),
+        ("A AS a+ UNTIL B AS b ; C AS c", n.Sequence((n.Repeat(A, until=(n.Absent(B),)), C))),
+        ("A AS a* UNTIL (B AS b OR C AS c)", n.Optional(n.Repeat(A, until=(n.Absent(B), n.Absent(C))))),
+        ("until AS a ; permute AS b", n.Sequence((n.Event("until", "a"), n.Event("permute", "b")))),
         ("A AS a OR B AS b FILTER a.v > 1", n.Filter(n.Or((A, B)), gt("a"))),
         ("A AS a ; B AS b FILTER a.v > 1 FILTER b.v > 1", n.Filter(n.Filter(n.Sequence((A, B)), gt("a")), gt("b"))),
         ("A AS a ; (B AS b FILTER b.v > 1)+", n.Sequence((A, n.Repeat(n.Filter(B, gt("b")))))),
@@ -319,12 +334,11 @@ SLIPS = [
     ("T «x» ; H y", "found `x`", "T AS x"),
     ("T AS x «H» AS y", "found `H`", "put `;`"),
     ("T «=>» H", "`=>` is not an operator", "write `;`"),
-    ("T «->» H", "`->` is not an operator", "write `;`"),
     ("T «|» H", "`|` is not an operator", "write OR"),
     ("T AS x FILTER x.a > 1 «&&» x.b > 1", "`&&` is not an operator", "write AND"),
     ("T AS x FILTER x.a > 1 «&» x.b > 1", "`&` is not an operator", "write AND"),
-    ("T «&&» H", "`&&` is not an operator", "write `;` for `and then`, OR for `either`"),
-    ("(T AS x «&» H) ; K", "`&` is not an operator", "write `;` for `and then`, OR for `either`"),
+    ("T «&&» H", "`&&` is not an operator", "write `;` for `and then`, AND for `both`, OR for `either`"),
+    ("(T AS x «&» H) ; K", "`&` is not an operator", "write `;` for `and then`, AND for `both`, OR for `either`"),
     ("T «||» H", "`||` is not an operator", "write OR"),
     ("T AS x FILTER x.a > 1 «||» x.b > 1", "`||` is not an operator", "write OR"),
     ("T AS x FILTER x.a «==» 1", "`==` is not an operator", "write ="),
@@ -402,9 +416,13 @@ SLIPS = [
     ("T ; H ;«»", "expected an event such as T AS x, found the end of the query", "remove the last `;`"),
     ("(T ; H OR«)»", "expected an event", "remove the last `OR`"),
     ("T «,» H", "found `,`", "write `;`"),
-    ("T «AND» H", "AND joins conditions, not events", "write `;`"),
-    ("T«*»", "`*` is not an operator on events", "write +"),
-    ("T«?» ; H", "`?` is not an operator on events", "write +"),
+    ("T«{}» ; H", "a number of rounds is missing", "{2,5}"),
+    ("T«{2,1}» ; H", "no loop has at least 2 and at most 1 rounds", "{1,2}"),
+    ("T«{0}» ; H", "a loop of no rounds", "{0,1}"),
+    ("T«{x}» ; H", "a number of rounds is missing", "{2,5}"),
+    ("T «{»2", "`{` is not closed", "{2,5}"),
+    ("«T» UNTIL H", "UNTIL ends a loop", "A+ UNTIL B"),
+    ("T+ UNTIL («H ; K»)", "UNTIL takes a single event", "A+ UNTIL (B OR C)"),
     ("T AS x FILTER x.d > DATE «'2026-01-01'»", "there is no DATE literal", "TIMESTAMP '2026-01-01'"),
     ("T AS x FILTER x.d > «TIMESTAMP 'soon'»", "not a timestamp", "TIMESTAMP '2026-"),
     ("SELECT count(«*») WHERE T AS x", "found `*`", "count(x)"),
@@ -569,17 +587,24 @@ exprs = st.recursive(literals | fields, compound, max_leaves=8)
 events = st.builds(n.Event, names_ | st.none(), names_)
 
 
+links = st.sampled_from([";", "->", ":"])
+absences = st.builds(n.Absent, events, exprs | st.none())
+stops = st.lists(absences, max_size=2).map(tuple)
+
+
 def composed(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
     parts = st.lists(inner, min_size=2, max_size=3).map(tuple)
     return st.one_of(
         st.builds(n.Filter, inner, exprs).filter(lambda formula: not isinstance(formula.body, n.Absent)),
         st.builds(n.Or, parts),
-        st.builds(n.Sequence, parts, st.booleans()),
-        st.builds(n.Repeat, inner, st.booleans()),
+        st.builds(n.And, parts, st.booleans()),
+        st.builds(n.Sequence, parts, links),
+        st.builds(n.Optional, inner),
+        st.builds(n.Repeat, inner, links, st.just(1), st.none(), stops),
+        st.builds(n.Repeat, inner, links, st.integers(1, 3), st.integers(3, 5) | st.none(), stops),
     )
 
 
-absences = st.builds(n.Absent, events, exprs | st.none())
 formulas = st.recursive(events | absences, composed, max_leaves=6)
 aggregates = st.one_of(
     st.builds(

@@ -1,0 +1,254 @@
+"""[[φ]](S, ν): every way to match a formula over a small stream (CEL paper, section 3; operators of docs/cel.md).
+
+A *derivation* is one way to match: the marked positions with the variable of each, the valuation ν of the variables
+bound so far, and the demands: conditions that wait for a variable bound elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from functools import cached_property, reduce
+from itertools import permutations, product
+
+from ostinato.core.expression_interpreter import Row, passes, to_instant
+from ostinato.core.expressions import TRUE, Expr, variables
+from ostinato.errors import DataError
+from ostinato.patterns.syntax import nodes as n
+from ostinato.patterns.syntax.nodes import Formula
+
+Positions = tuple[int, ...]  # ascending positions
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The sub-stream of one partition. Positions inside it are its own; `origin` gives those of the whole stream."""
+
+    rows: tuple[Row, ...]
+    relations: tuple[str | None, ...]
+    origin: Positions
+    time: str | None
+
+    def is_a(self, position: int, event: n.Event) -> bool:
+        return event.relation is None or event.relation == self.relations[position]
+
+    def passes(self, predicate: Expr, valuation: Mapping[str, int]) -> bool:
+        return passes(predicate, {variable: self.rows[position] for variable, position in valuation.items()})
+
+    def clock(self, position: int) -> int:
+        """The event's time in nanoseconds."""
+        if self.time is None:
+            raise DataError("WITHIN a time needs a time column", fix="name it, or use WITHIN n EVENTS")
+        return to_nanoseconds(self.rows[position][self.time])
+
+
+def to_nanoseconds(moment: date | float) -> int:
+    """A point in time as a whole number; plain numbers count in seconds."""
+    if isinstance(moment, date):
+        elapsed = to_instant(moment) - to_instant(datetime(1970, 1, 1))
+        return ((elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds) * 1_000
+    return round(moment * 1_000_000_000)
+
+
+@dataclass(frozen=True)
+class Demand:
+    """A condition on variables not all bound yet: the predicate holds; with `absent`, it holds for no event `among`."""
+
+    predicate: Expr
+    absent: str | None = None
+    among: Positions = ()
+    known: frozenset[tuple[str, int]] = frozenset()  # what variables of a finished iteration stood for
+
+    @cached_property
+    def mentions(self) -> frozenset[str]:
+        return variables(self.predicate) - {self.absent, *dict(self.known)}
+
+    def knowing(self, values: Mapping[str, int]) -> Demand:
+        own = {(variable, position) for variable, position in values.items() if variable in self.mentions}
+        return replace(self, known=self.known | own) if own else self
+
+    def met(self, stream: Stream, valuation: Mapping[str, int]) -> bool:
+        valuation = {**valuation, **dict(self.known)}
+        if self.absent is None:
+            return stream.passes(self.predicate, valuation)
+        return not any(stream.passes(self.predicate, {**valuation, self.absent: i}) for i in self.among)
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """One way to match a formula. `before` and `after` are NOTs at its edges, whose gap only the outside knows."""
+
+    marks: tuple[tuple[int, str], ...] = ()
+    valuation: frozenset[tuple[str, int]] = frozenset()
+    demands: frozenset[Demand] = frozenset()
+    before: tuple[n.Absent, ...] = ()
+    after: tuple[n.Absent, ...] = ()
+
+    @property
+    def first(self) -> int:
+        return self.marks[0][0]
+
+    @property
+    def last(self) -> int:
+        return self.marks[-1][0]
+
+    @property
+    def positions(self) -> frozenset[int]:
+        return frozenset(position for position, _ in self.marks)
+
+    def requiring(self, demands: Iterable[Demand], stream: Stream) -> Derivation | None:
+        """The derivation with more demands: None where one that can be tested fails, the rest keep waiting."""
+        valuation, waiting = dict(self.valuation), []
+        for demand in self.demands.union(demands):
+            if not demand.mentions <= valuation.keys():
+                waiting.append(demand)
+            elif not demand.met(stream, valuation):
+                return None
+        return replace(self, demands=frozenset(waiting))
+
+
+def derivations(formula: Formula, stream: Stream) -> set[Derivation]:
+    """Every derivation of the formula over the stream."""
+    if isinstance(formula, n.Event):
+        # {ν(x)}, where type(S[ν(x)]) = R
+        return {
+            Derivation(marks=((i, _label(formula.variable)),), valuation=frozenset({(formula.variable, i)}))
+            for i in range(len(stream.rows))
+            if stream.is_a(i, formula)
+        }
+    if isinstance(formula, n.Filter):
+        demand = Demand(formula.predicate)
+        required = (each.requiring({demand}, stream) for each in derivations(formula.body, stream))
+        return {each for each in required if each is not None}
+    if isinstance(formula, n.Or):
+        return set().union(*(derivations(part, stream) for part in formula.parts))
+    if isinstance(formula, n.Sequence):
+        return _sequence(formula, stream)
+    if isinstance(formula, n.And):
+        return _interleave(formula, stream)
+    if isinstance(formula, n.Repeat):
+        return _repeat(formula, stream)
+    if isinstance(formula, n.Guarded):
+        return derivations(formula.body, stream)  # the sequence it stands in looks at the gap before it
+    if isinstance(formula, n.Optional | n.Empty):
+        return {Derivation()}.union(*(derivations(child, stream) for child in n.children(formula)))
+    if isinstance(formula, n.Absent):
+        return {Derivation(after=(formula,))}  # no event of its own; _join gives it its gap
+    assert isinstance(formula, n.Never)
+    return set()
+
+
+def _label(variable: str) -> str:
+    """Variables without a name are all alike in the output."""
+    return "" if variable.startswith("#") else variable
+
+
+def _sequence(sequence: n.Sequence, stream: Stream) -> set[Derivation]:
+    """C₁ · C₂ · … under one valuation, from the left."""
+    first, *others = sequence.parts
+    found = derivations(first, stream)
+    for part in others:
+        barred = n.first_events(part) if sequence.link == "->" else part.barred if isinstance(part, n.Guarded) else ()
+        found = _concatenate(found, derivations(part, stream), sequence.link, barred, stream)
+    return found
+
+
+def _concatenate(
+    lefts: set[Derivation], rights: set[Derivation], link: n.Link, barred: tuple[n.Absent, ...], stream: Stream
+) -> set[Derivation]:
+    """C₁ · C₂, where max(C₁) < min(C₂); `:` allows no position between them, `->` no event that C₂ could begin with."""
+    joined = (_join(left, right, link, barred, stream) for left in lefts for right in rights)
+    return {each for each in joined if each is not None}
+
+
+def _join(
+    left: Derivation, right: Derivation, link: n.Link, barred: tuple[n.Absent, ...], stream: Stream
+) -> Derivation | None:
+    if not right.marks:
+        return replace(left, after=left.after + right.after)
+    if not left.marks:
+        return replace(right, before=left.after + right.before)
+    if right.first <= left.last or (link == ":" and right.first != left.last + 1):
+        return None
+    both = _unite(left, right)
+    gap = range(left.last + 1, right.first)
+    return both and both.requiring(absences(left.after + right.before + barred, gap, stream), stream)
+
+
+def _unite(left: Derivation, right: Derivation) -> Derivation | None:
+    """C₁ ∪ C₂, where a variable of both is one event."""
+    valuation = dict(left.valuation)
+    if any(valuation.setdefault(variable, position) != position for variable, position in right.valuation):
+        return None
+    return Derivation(
+        marks=tuple(sorted(left.marks + right.marks)),
+        valuation=left.valuation | right.valuation,
+        demands=left.demands | right.demands,
+        before=left.before,
+        after=right.after,
+    )
+
+
+def _interleave(formula: n.And, stream: Stream) -> set[Derivation]:
+    """C₁ ∪ C₂ ∪ …, where no position is in two of them; `apart`: where they follow each other in some order."""
+    parts = [derivations(part, stream) for part in formula.parts]
+    if formula.apart:
+        orders = permutations(parts)
+        found = set().union(*(reduce(lambda a, b: _concatenate(a, b, ";", (), stream), order) for order in orders))
+    else:
+        found = reduce(_unions, parts)
+    demands = {Demand(test) for test in formula.tests}
+    required = (each.requiring(demands, stream) for each in found)
+    return {each for each in required if each is not None}
+
+
+def _unions(lefts: set[Derivation], rights: set[Derivation]) -> set[Derivation]:
+    pairs = ((left, right) for left in lefts for right in rights if left.positions.isdisjoint(right.positions))
+    unions = (_unite(left, right) for left, right in pairs)
+    return {each for each in unions if each is not None}
+
+
+def absences(absents: Iterable[n.Absent], gap: Iterable[int], stream: Stream) -> list[Demand]:
+    """Each NOT asks that no event of the gap is of its relation and passes its filter."""
+    return [
+        Demand(absent.predicate or TRUE, absent.event.variable, tuple(i for i in gap if stream.is_a(i, absent.event)))
+        for absent in absents
+    ]
+
+
+def _repeat(formula: n.Repeat, stream: Stream) -> set[Derivation]:
+    """ρ, ρ ; ρ, …, where each round has its own valuation ν′ of U = vdef₊(ρ). A round without events does nothing."""
+    own = n.vdef_plus(formula.body)
+    rounds = {renewed for each in derivations(formula.body, stream) for renewed in quantify(each, own, stream)}
+    found = {each for each in rounds if not each.marks}
+    least = 1 if found else formula.least
+    rounds -= found
+    barred = n.first_events(formula.body) if formula.link == "->" else formula.barred
+    number, reached = 1, rounds
+    while reached and (formula.most is None or number <= formula.most):
+        if number >= least:
+            found |= reached
+        reached = _concatenate(reached, rounds, formula.link, barred, stream)
+        number += 1
+    if formula.until:
+        found = {each for each in found if not each.marks} | {
+            ended
+            for each in found
+            if each.marks
+            and (ended := each.requiring(absences(formula.until, range(each.first, each.last + 1), stream), stream))
+        }
+    return found
+
+
+def quantify(derivation: Derivation, own: frozenset[str], stream: Stream) -> Iterator[Derivation]:
+    """Close the scope of `own`: demands keep the values of these variables, any position where nothing bound one."""
+    outside = replace(derivation, valuation=frozenset(pair for pair in derivation.valuation if pair[0] not in own))
+    bound = dict(derivation.valuation - outside.valuation)
+    free = sorted({name for demand in derivation.demands for name in demand.mentions & own} - bound.keys())
+    for positions in product(range(len(stream.rows)), repeat=len(free)):
+        values = {**bound, **dict(zip(free, positions, strict=True))}
+        demands = [demand.knowing(values) for demand in derivation.demands]
+        closed = replace(outside, demands=frozenset()).requiring(demands, stream)
+        if closed is not None:
+            yield closed
