@@ -22,6 +22,7 @@ from ostinato.core.text.build import flat_call
 from ostinato.core.window_clause import Window
 from ostinato.errors import LimitError, QueryError
 from ostinato.patterns.automata.from_formula import build_transducer, split_trailing
+from ostinato.patterns.automata.optimise import trim
 from ostinato.patterns.automata.registers import check_written
 from ostinato.patterns.plan.passes import normalise
 from ostinato.patterns.syntax import nodes
@@ -366,9 +367,10 @@ def queries(
 def _looks_ahead(formula: Formula) -> bool:
     """Whether a `->` would have to know an event that may come later, which is refused as it is for NOT."""
     try:
-        check_written(build_transducer(split_trailing(normalise(nodes.Query(formula))[-1][1].formula)[0]))
+        core, _ = split_trailing(normalise(nodes.Query(formula))[-1][1].formula)
+        check_written(trim(build_transducer(core)))
     except QueryError as error:
-        return "a NOT can compare" in error.reason
+        return "an event that must not come" in error.reason
     except LimitError:
         return False
     return False

@@ -37,21 +37,56 @@ def merge_alike(transducer: Transducer) -> Transducer:
     for transition in transducer.transitions:
         if transition.target not in marked and transition.source in marked:
             (final.add if transition.source in transducer.final else final.discard)(transition.target)
-    block = [0 if state == 0 else 1 + (state in final) for state in range(transducer.states)]
-    while True:
-        signatures: dict[tuple[object, ...], int] = {}
-        refined = [0] * transducer.states
-        moves: list[set[tuple[object, ...]]] = [set() for _ in range(transducer.states)]
-        for t in transducer.transitions:
-            moves[t.source].add((replace(t, source=0, target=0), block[t.target]))
-        for state in range(transducer.states):
-            key = (block[state], frozenset(moves[state]))
-            refined[state] = signatures.setdefault(key, len(signatures))
-        if len(signatures) == len(set(block)):
-            break
-        block = refined
+    block = _refine(transducer, [0 if state == 0 else 1 + (state in final) for state in range(transducer.states)])
     merged = replace(transducer, final=frozenset(final))
-    return _renumber(merged, {state: refined[state] for state in range(transducer.states)})
+    return _renumber(merged, dict(enumerate(block)))
+
+
+def _refine(transducer: Transducer, block: list[int]) -> list[int]:
+    """The coarsest partition below `block` whose members have the same moves into the same blocks.
+
+    Only states with a move into a block that was split are looked at again, so that long chains cost no more than their
+    length.
+    """
+    labels: dict[Transition, int] = {}
+    moves: list[set[tuple[int, int]]] = [set() for _ in range(transducer.states)]
+    before: list[set[int]] = [set() for _ in range(transducer.states)]
+    for t in transducer.transitions:
+        moves[t.source].add((labels.setdefault(replace(t, source=0, target=0), len(labels)), t.target))
+        before[t.target].add(t.source)
+    members: dict[int, set[int]] = {}
+    for state, number in enumerate(block):
+        members.setdefault(number, set()).add(state)
+
+    def signature(state: int) -> frozenset[tuple[int, int]]:
+        return frozenset((label, block[target]) for label, target in moves[state])
+
+    pending = set(range(transducer.states))
+    while pending:
+        touched: dict[int, set[int]] = {}
+        for state in pending:
+            touched.setdefault(block[state], set()).add(state)
+        pending = set()
+        splits: list[set[int]] = []
+        for number, changed in touched.items():
+            alike: dict[frozenset[tuple[int, int]], set[int]] = {}
+            same = members[number] - changed
+            if same:  # none of their moves changed, so they still have one signature
+                alike[signature(next(iter(same)))] = same
+            for state in changed:
+                alike.setdefault(signature(state), set()).add(state)
+            largest, *others = sorted(alike.values(), key=len, reverse=True)
+            members[number] = largest
+            splits += others
+        for states in splits:
+            number = len(members)
+            while number in members:
+                number += 1
+            members[number] = states
+            for state in states:
+                block[state] = number
+                pending |= before[state]
+    return block
 
 
 def optimise(transducer: Transducer, *, contiguous: bool) -> Transducer:

@@ -215,13 +215,13 @@ def check_written(transducer: Transducer) -> None:
 
 def _too_early(transition: Transition, attribute: ex.Attribute) -> QueryError:
     name = attribute.variable.partition("#")[0]
-    if transition.mark is None:
-        return QueryError(
-            f"a NOT can compare the event that must not come only with events before it, and `{name}` comes after",
-            span=attribute.span,
-            fix=f"compare with an event before the NOT, or put {name} there",
-        )
     mark = transition.mark
+    if mark is None or any(attribute in ex.attributes(test) for _, test in transition.barred):
+        return QueryError(
+            f"an event that must not come can be compared only with events before it, and `{name}` may come after",
+            span=attribute.span,
+            fix=f"compare it with an event before the NOT or `->`, or put {name} there",
+        )
     return QueryError(
         f"every `{mark}` of the + would have to be remembered until `{name}` comes, and there is no bound on them",
         span=attribute.span,

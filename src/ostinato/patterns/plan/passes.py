@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from ostinato.patterns.plan.push_filters import lift_filters, push_filters
 from ostinato.patterns.plan.rewrite import (
     append_tail,
+    bound_loops,
     check_node_limit,
     count_nodes,
     expand_next,
@@ -54,7 +55,14 @@ def _on_core(change: Callable[[Formula], Formula]) -> Callable[[Query], Query]:
     return run
 
 
+def _bound_loops(query: Query) -> Query:
+    if query.window is None or query.window.kind != "events":
+        return query
+    return replace(query, formula=bound_loops(query.formula, int(query.window.amount)))
+
+
 PASSES: tuple[Pass, ...] = (
+    Pass("bound loops", _bound_loops),
     Pass("expand next", lambda query: replace(query, formula=expand_next(query.formula))),
     Pass("flatten", lambda query: replace(query, formula=flatten_top(query.formula))),
     Pass("split filters", _on_core(split_filters)),

@@ -108,6 +108,19 @@ def append_tail(core: Formula, tail: tuple[Formula, ...]) -> Formula:
     )
 
 
+# bound loops --------------------------------------------------------------------------------------------------------
+
+
+def bound_loops(formula: Formula, events: int) -> Formula:
+    """No loop has more rounds than fit into a window of so many events."""
+    formula = n.rebuild(formula, lambda child: bound_loops(child, events))
+    if not isinstance(formula, n.Repeat) or formula.most is None:
+        return formula
+    return replace(
+        formula, most=max(formula.least, min(formula.most, events // max(1, n.shortest_match(formula.body))))
+    )
+
+
 # expand -> ----------------------------------------------------------------------------------------------------------
 
 
