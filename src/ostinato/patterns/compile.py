@@ -105,6 +105,12 @@ class CompiledPattern:
         return self.registers is not None and is_ambiguous(self.transducer)
 
     @property
+    def apart(self) -> bool:
+        """Whether runs that began at different events stay apart. Where many runs find one segment, they become one
+        then: a segment has only a beginning and an end."""
+        return self.query.language == "srem" and self.ambiguous
+
+    @property
     def selects_late(self) -> bool:
         """Whether the strategy is applied to complete matches: where it must wait until an absence is certain; and MAX
         where runs have registers, which no deterministic machine can follow."""

@@ -32,6 +32,8 @@ def _evaluation(compiled: CompiledPattern) -> list[str]:
         lines.append(f"{query.strategy}: chosen among the matches {among}")
     elif compiled.registers is not None:
         lines.append(f"{compiled.strategy}: one run for each state and each content of its registers")
+        if compiled.apart:
+            lines.append("runs also remember where they began: those that find one segment in many ways become one")
         if compiled.strategy in ("NXT", "LAST"):
             lines.append(f"{compiled.strategy}: the best of what an event completes, found from the best of its parts")
     elif compiled.ranked:

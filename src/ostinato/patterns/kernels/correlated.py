@@ -52,6 +52,7 @@ from ostinato.patterns.kernels.register_layout import (
     COMPLETE,
     DEAD,
     END,
+    EVENT_NUMBER,
     KILL_BEGIN,
     KILL_END,
     KIND,
@@ -98,6 +99,9 @@ def _hold(state: CorrelatedState, action: int, source: int, row: int) -> int:
     for write in range(actions[action, WRITE_BEGIN], actions[action, WRITE_END]):
         cell, term = writes[write, 0], writes[write, 1]
         nulls &= ~(1 << cell)
+        if term == EVENT_NUMBER:
+            held[cell, 0] = state.cursor[CLOCK] + row
+            continue
         held[cell, 0] = tables.terms[term, row]
         if not tables.present[term, row]:
             held[cell, 0] = 0
@@ -110,6 +114,8 @@ def _join(state: CorrelatedState, run: int, before: int, position: int, symbol: 
     """Add what came `before`, with the event if it has a symbol, to the list of a run."""
     nodes, cursor, runs = state.nodes, state.cursor, state.tables.runs
     known = runs[LIST, run] if runs[NEWEST, run] != DEAD else NIL
+    if known >= 0 and state.apart:
+        return  # it came another way
     newest = tick if before == BOTTOM else nodes[4 * before + 3]
     if known >= 0:
         newest = max(newest, nodes[4 * known + 3])

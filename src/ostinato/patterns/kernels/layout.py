@@ -123,6 +123,7 @@ class CorrelatedState(MatcherState):
     """For correlated.py: patterns that compare events with each other."""
 
     tables = StructField(RunTables, "the runs of all keys, and what events may do to them")
+    apart = Field[int](np.int64, 0, "whether runs that began at different events stay apart, and hold one match each")
     choice = Field[int](np.int64, 0, "NO_CHOICE, CHOOSE_NEXT or CHOOSE_LAST")
     killed = Field[Int64](np.int64, 2, "per key: when all its runs died last, then those of each fragile state")
     run_heads = Field[Int32](np.int32, 2, "two hash tables: the first run of each chain, by place and by contents")

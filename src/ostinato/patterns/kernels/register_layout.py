@@ -19,6 +19,7 @@ CELL_BEGIN, CELL_END, INDEX_BEGIN, INDEX_END, PLAIN, FRAGILE = range(6)
 # Columns of `actions`: what is done to the runs of a state. A source below 0 is the run without marks.
 KIND, SOURCE, TARGET, SYMBOL, PROBES, TEST_BEGIN, TEST_END, WRITE_BEGIN, WRITE_END = range(9)
 COMPLETE, MOVE, END = range(3)
+EVENT_NUMBER = -1  # in place of a term that an action remembers: which event of the stream it is
 # Columns of `code_ranges`: the actions of a code (completing ones first), and the columns of `killed` it sets.
 ACTION_BEGIN, ACTION_END, KILL_BEGIN, KILL_END = range(4)
 

@@ -40,7 +40,7 @@ class Correlated(Matcher):
         # The smallest that will do: the others take longer to compile.
         simple = run_programs if transitions.has_programs else run_correlated
         self.KERNEL: Callable[[CorrelatedState], int] = simple if choice == layout.NO_CHOICE else run_choosing
-        columns = max(1, len(transitions.registers.cells))
+        columns = transitions.width
         run_tables = new_run_tables(
             transitions,
             terms,
@@ -53,6 +53,7 @@ class Correlated(Matcher):
             scope,
             tables=run_tables,
             choice=choice,
+            apart=int(transitions.apart),
             killed=np.zeros((0, 1 + len(transitions.fragile)), np.int64),
             run_heads=_empty_chains(_FIRST_RUNS),
             pending=np.zeros(3 * 64, np.int64),

@@ -21,7 +21,9 @@ def build_matcher(compiled: CompiledPattern, stream: BoundQuery, limits: Limits)
         from ostinato.patterns.runtime.correlated import Correlated
 
         truth, symbol = stream.encoder.truth, compiled.symbol()
-        transitions = TransitionTables(compiled.registers, stream.terms.kinds, truth, symbol, maximal=compiled.maximal)
+        transitions = TransitionTables(
+            *(compiled.registers, stream.terms.kinds, truth, symbol), maximal=compiled.maximal, apart=compiled.apart
+        )
         choice = {"NXT": CHOOSE_NEXT, "LAST": CHOOSE_LAST}.get(compiled.strategy, NO_CHOICE)
         return Correlated(transitions, stream.terms, scope, NO_CHOICE if compiled.selects_late else choice)
     tables = StepTables(compiled.machine(stream.encoder.truth), max_states=limits.states)

@@ -52,9 +52,11 @@ class TransitionTables:
         *,
         maximal: bool = False,
         looked_up: bool = True,
+        apart: bool = False,
     ) -> None:
-        """`looked_up`: runs are found by what they must equal; otherwise that is tested as everything else is."""
-        self.registers, self.kinds, self.maximal = registers, kinds, maximal
+        """`looked_up`: runs are found by what they must equal; otherwise that is tested as everything else is.
+        `apart`: runs also hold the number of the event that they began with, in a last cell."""
+        self.registers, self.kinds, self.maximal, self.apart = registers, kinds, maximal, apart
         trees = (tree for trees in registers.tests.values() for tree in trees)
         # Whether some test may be more than a comparison of an earlier event with the current one.
         self.has_programs = any(registers.barred.values()) or any(as_comparison(tree) is None for tree in trees)
@@ -77,11 +79,19 @@ class TransitionTables:
         )
         self.cells = GrowingTable(1)
         self.states = np.array([self._state(state) for state in range(transducer.states)], np.int32)
-        self.floating = np.array([kinds[term] == "float" for _, term in registers.cells] or [False], np.bool_)
+        floating = [kinds[term] == "float" for _, term in registers.cells]
+        self.floating = np.array([*floating, *[False] * (self.width - len(floating))], np.bool_)
 
     def over(self, kinds: Sequence[Kind]) -> TransitionTables:
         """The same for terms of other kinds."""
-        return TransitionTables(self.registers, kinds, self._truth, self._symbol, maximal=self.maximal)
+        return TransitionTables(
+            self.registers, kinds, self._truth, self._symbol, maximal=self.maximal, apart=self.apart
+        )
+
+    @property
+    def width(self) -> int:
+        """How many cells a run has."""
+        return max(1, len(self.registers.cells) + self.apart)
 
     def arrays(self) -> dict[str, Any]:
         """The tables by the names that kernels know them by."""
@@ -107,7 +117,9 @@ class TransitionTables:
         # Looked-up cells come first, so that they are a range of their own.
         for cell in (*index, *(cell for cell in needed if cell not in index)):
             self.cells.add(self.column[cell])
-        plain = len(index) == len(needed)
+        plain = len(index) == len(needed) and not self.apart
+        if self.apart:
+            self.cells.add(len(self.column))
         return begin, len(self.cells), begin, begin + len(index), int(plain), self.fragile.get(state, 0)
 
     # -- one code
@@ -188,6 +200,8 @@ class TransitionTables:
         for (register, term), column in self.column.items():
             if register in action.written and (register, term) in self.registers.needed[action.target]:
                 self.writes.add(column, term)
+        if self.apart and action.source < 0:
+            self.writes.add(len(self.column), layout.EVENT_NUMBER)
         self.actions.add(
             *(action.kind, action.source, action.target, action.symbol, probe_begin),
             *(test_begin, len(self.tests), write_begin, len(self.writes)),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
 import ostinato as ost
+from ostinato.patterns.semantics.srem import detect
+from ostinato.patterns.syntax.srem.parse import parse
 from support.correlated import PAIR, found
 
 pytestmark = pytest.mark.slow
@@ -131,3 +135,19 @@ def test_the_limit_is_on_what_is_returned() -> None:
     rows = pa.table({"v": range(50)})
     limits = ost.Limits(matches=100)
     assert len(ost.cel(f"SELECT LAST * WHERE {PAIR} x.v < y.v").detect(rows, limits=limits)) == 49
+
+
+def test_segments_found_in_very_many_ways() -> None:
+    """As many ways as there are sets of equal events between; each segment costs what one does."""
+    text = "true -> r . (true* . [a = r.a] -> r)* . [a > r.a] -> q . true* . [a < q.a]"
+    values = np.random.default_rng(5).integers(0, 4, 300)
+    rows = [{"a": int(value)} for value in values]
+    query = ost.srem(text)
+    few = detect(parse(text), rows[:24])
+    assert sorted(map(tuple, query.detect(rows[:24])["positions"].to_pylist())) == sorted(few)
+    began = time.monotonic()
+    found = query.detect(rows)
+    assert 1000 < len(found) == query.count(rows)
+    engine = query.engine()
+    assert sum(len(engine.push(rows[at : at + 37])) for at in range(0, 300, 37)) == len(found)
+    assert time.monotonic() - began < 30
