@@ -262,7 +262,10 @@ def _check_aggregate(call: ex.Call) -> None:
         return
     if isinstance(arg, ex.Variable):
         reason = f"{_name(call)} needs an attribute, not a whole event"
-        raise QueryError(reason, span=call.span, fix=f"write {_call(call, f'{arg.name}.attr')}")
+        fix = f"write {_call(call, f'{arg.name}.attr')}"
+        if call.op in ("last", "max"):
+            fix += f"; the strategy {call.op.upper()} is written without brackets: SELECT {call.op.upper()} {arg.name}"
+        raise QueryError(reason, span=call.span, fix=fix)
     if any(isinstance(node, ex.Call) and node.op in ex.AGGREGATES for node in ex.walk(arg)):
         reason, fix = "an aggregate cannot stand inside another", "select the two as items of their own"
         raise QueryError(reason, span=arg.span, fix=fix)

@@ -272,3 +272,11 @@ def test_warnings(text: str, expected: list[str]) -> None:
     found = find_warnings(query)
     assert len(found) == len(expected)
     assert all(part in warning for part, warning in zip(expected, found, strict=True))
+
+
+@pytest.mark.parametrize("word", ["MAX", "LAST"])
+def test_a_strategy_in_brackets_is_an_aggregate_and_the_error_says_so(word: str) -> None:
+    for space in ("", " ", "\n"):
+        with pytest.raises(QueryError, match="needs an attribute, not a whole event") as error:
+            check_query(parse(f"SELECT {word}{space}(x) WHERE A AS x"))
+        assert f"the strategy {word} is written without brackets: SELECT {word} x" in (error.value.fix or "")

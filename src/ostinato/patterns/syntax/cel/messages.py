@@ -8,6 +8,7 @@ from ostinato.core.expressions import COMPARISONS
 from ostinato.core.text import messages
 from ostinato.core.text.messages import Advice, ErrorPlace, Slip, Wording
 from ostinato.errors import QueryError, did_you_mean
+from ostinato.patterns.syntax.cel.foreign_words import advise_foreign_word
 from ostinato.patterns.syntax.languages import SREM
 
 if TYPE_CHECKING:
@@ -173,6 +174,7 @@ _SLIPS: tuple[Slip, ...] = (
     messages.advise_missing_by,
     _consume_mode,
     messages.advise_keyword_as_name,
+    advise_foreign_word,
     _where_for_filter,
     _joined_events,
     _two_events,

@@ -447,6 +447,19 @@ SLIPS = [
     ("[a] «.» [b]", "an attribute cannot stand", "looks like SREM"),
     ("(«true» | [a > 3])* . [a = 1]\nWITHIN 3 EVENTS", "found `true`", "looks like SREM"),
     ("T ; [x«.»v > 3]", "an attribute cannot stand", "FILTER x.v"),
+    ("«EVERY» T", "`EVERY` is not a word of CEL", "leave it out"),
+    ("«every» T -> H", "`every` is not a word of CEL", "leave it out"),
+    ("T ; H «AFTER» MATCH SKIP PAST LAST ROW", "`AFTER` is not a word of CEL", "CONSUME BY ANY"),
+    ("T «followedBy» H", "`followedBy` is not a word of CEL", "A ; B"),
+    ("T «next» H", "`next` is not a word of CEL", "A : B"),
+    ("T«.»oneOrMore()", "`oneOrMore` is not a word of CEL", "A+"),
+    ("T«.»times(3)", "`times` is not a word of CEL", "A ; A ; A"),
+    ("SELECT * WHERE «PATTERN» (T H+)", "`PATTERN` is not a word of CEL", "conditions after FILTER"),
+    ("«MATCH_RECOGNIZE» (PATTERN (T H))", "`MATCH_RECOGNIZE` is not a word of CEL", "conditions after FILTER"),
+    ("T ; H «DEFINE» H AS H.v > 3", "`DEFINE` is not a word of CEL", "FILTER b.price > 10"),
+    ("«SEQ»(T t, H h)", "`SEQ` is not a word of CEL", "A AS a ; B AS b"),
+    ("T ; H «GROUP» BY k", "`GROUP` is not a word of CEL", "PARTITION BY"),
+    ("T AS x ; H «AFTER» AS y", "found `AFTER`", ""),
 ]
 
 

@@ -1,0 +1,58 @@
+"""Words of other languages for event patterns, and the CEL for them."""
+
+from __future__ import annotations
+
+from ostinato.core.text.messages import Advice, ErrorPlace
+
+_THEN = "write `;` for `and then`, whatever comes between: A ; B"
+_DIRECTLY = "write `:` for `directly after`: A : B"
+_ROWS = "write the pattern with `:` for `directly after` or `;` for `and then`, conditions after FILTER: "
+_RECOGNIZE = f"{_ROWS}(A AS a : B AS b) FILTER b.price > a.price"
+_SKIP = "add CONSUME BY ANY at the end to start anew after each match; without it, matches may overlap"
+_LOOP = "write + after the event: A+; it takes any of the events that fit, :+ only events one after the other"
+
+# Where an event could begin, so that they were taken for one, and the error is at the next word.
+_PREFIXES = {
+    "EVERY": "leave it out: every match is found anyway. CONSUME BY ANY at the end starts anew after each match",
+    "PATTERN": _RECOGNIZE,
+    "MATCH_RECOGNIZE": _RECOGNIZE,
+    "SEQ": "write `;` between the events, and AS before their names: A AS a ; B AS b",
+    "SEQUENCE": "write `;` between the events, and AS before their names: A AS a ; B AS b",
+    "BEGIN": "begin with the type of the first event: A AS a ; B AS b",
+}
+# After an event.
+_INFIXES = {
+    "FOLLOWEDBY": _THEN,
+    "FOLLOWEDBYANY": _THEN,
+    "FOLLOWED": _THEN,
+    "THEN": _THEN,
+    "NEXT": _DIRECTLY,
+    "NOTFOLLOWEDBY": "write NOT between two events, or at the end with WITHIN: A ; NOT B ; C",
+    "NOTNEXT": "write NOT between two events, or at the end with WITHIN: A ; NOT B ; C",
+    "ONEORMORE": _LOOP,
+    "TIMES": "write the event as often as it is to come: A ; A ; A",
+    "GREEDY": "write SELECT MAX * WHERE … for the longest matches",
+    "CONSECUTIVE": "write :+ for events one after the other: A:+",
+    "ALLOWCOMBINATIONS": _LOOP,
+    "AFTER": _SKIP,
+    "SKIP": _SKIP,
+    "DEFINE": f"{_ROWS}(A AS a ; B AS b) FILTER b.price > 10",
+    "MEASURES": "list what to show before the pattern: SELECT a.price, last(b.price) WHERE A AS a ; B AS b+",
+    "GROUP": "write PARTITION BY attr at the end: each value of it is matched separately",
+    "ORDER": "events are in order of time, and matches in order of their last event; sort the answer afterwards",
+    "HAVING": "write FILTER and a condition: A AS a ; B AS b FILTER a.price < b.price",
+    "WHEN": "write FILTER before the condition: A AS a FILTER a.price > 10",
+}
+
+
+def advise_foreign_word(place: ErrorPlace) -> Advice | None:
+    if place.found == "." and place.after.upper() in _INFIXES:  # a method, as FlinkCEP has them
+        return Advice(f"`{place.after}` is not a word of CEL", _INFIXES[place.after.upper()])
+    if "_SEMICOLON" not in place.accepts or place.after.upper() == "AS":
+        return None
+    if place.found.upper() in _INFIXES:
+        return Advice(f"`{place.found}` is not a word of CEL", _INFIXES[place.found.upper()])
+    prefix = place.last()
+    if prefix in _PREFIXES and (place.found == "(" or place.found[:1].isalpha()):
+        return Advice(f"`{place.before[-1]}` is not a word of CEL", _PREFIXES[prefix], place.spans[-1])
+    return None
