@@ -13,6 +13,7 @@ from ostinato.errors import QueryError, Span
 from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.item_names import ANSWER_COLUMNS, item_names
 from ostinato.patterns.syntax.nodes import Formula
+from ostinato.patterns.syntax.rounds import parse_rounds
 
 if TYPE_CHECKING:
     from lark import Token
@@ -100,7 +101,7 @@ class CelBuilder(SharedBuilder):
         if quantifier == "?":
             return n.Optional(body, span)
         link = cast(n.Link, sign[: -len(quantifier)] or ";")
-        least, most = _rounds(quantifier, token_span(sign))
+        least, most = parse_rounds(quantifier, token_span(sign))
         repeat = n.Repeat(body, link, max(least, 1), most, span=span)
         return repeat if least else n.Optional(repeat, span)
 
@@ -127,21 +128,6 @@ def _forbidden(body: Formula, span: Span, word: str) -> n.Absent:
     if word == "UNTIL":
         fix = "name one event, or several in brackets: A+ UNTIL (B OR C)"
     raise QueryError(f"{word} takes a single event, such as {word} H AS y", span=body.span, fix=fix)
-
-
-def _rounds(quantifier: str, span: Span) -> tuple[int, int | None]:
-    """The fewest and the most rounds."""
-    if quantifier in ("+", "*"):
-        return int(quantifier == "+"), None
-    least, comma, most = (part.strip() for part in quantifier[1:-1].partition(","))
-    if not all(part.isdecimal() or not part for part in (least, most)) or not (least or most):
-        raise QueryError("a number of rounds is missing", span=span, fix="write {3}, {2,5}, {2,} or {,5}")
-    low, high = int(least or 0), (int(most) if most else None) if comma else int(least)
-    if high == 0:
-        raise QueryError("a loop of no rounds matches nothing", span=span, fix="allow at least one round: {0,1}")
-    if high is not None and high < low:
-        raise QueryError(f"no loop has at least {low} and at most {high} rounds", span=span, fix=f"{{{high},{low}}}")
-    return low, high
 
 
 def _clauses(clauses: Sequence[Clause], items: tuple[n.Item, ...] | None) -> dict[str, Any]:

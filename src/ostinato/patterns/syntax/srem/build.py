@@ -10,12 +10,14 @@ from ostinato.core.text.build import Clause, SharedBuilder, merge_clauses, unquo
 from ostinato.core.text.grammar import token_span
 from ostinato.errors import QueryError, Span
 from ostinato.patterns.syntax.item_names import ANSWER_COLUMNS
+from ostinato.patterns.syntax.rounds import parse_rounds
 from ostinato.patterns.syntax.srem import nodes as n
 from ostinato.patterns.syntax.srem.nodes import Expression
 
 if TYPE_CHECKING:
     from lark import Token
 
+_MAX_ROUNDS = 200
 _NEVER_TRUE_OR_FALSE = (*ex.ARITHMETIC, *ex.NUMERIC_FUNCTIONS, *ex.STRING_FUNCTIONS)
 
 
@@ -42,6 +44,17 @@ class SremBuilder(SharedBuilder):
 
     def optional(self, span: Span, body: Expression) -> Expression:
         return n.Either((body, n.EPSILON), span)
+
+    def counted(self, span: Span, body: Expression, sign: Token) -> Expression:
+        """Copies of the body, as many as needed; those beyond the fewest may be left out."""
+        least, most = parse_rounds(sign, token_span(sign))
+        copies = most or least
+        if copies > _MAX_ROUNDS:
+            reason = f"an SREM repeats at most {_MAX_ROUNDS} times"
+            raise QueryError(reason, span=token_span(sign), fix="use + or *, and bound it by WITHIN … EVENTS")
+        optional = n.Either((body, n.EPSILON), span)
+        rest = [n.Star(body, span)] if most is None else [optional] * (most - least)
+        return n.Concat((*[body] * least, *rest), span)
 
     def nothing(self, span: Span) -> Expression:
         return n.Concat((), span)

@@ -61,6 +61,9 @@ def test_the_example_of_the_paper() -> None:
         ("({A} . {B})*", n.Star(n.Concat((A, B)))),
         ("{A}*+", n.Plus(n.Star(A))),
         ("{A}?", n.Either((A, n.EPSILON))),
+        ("{A}{2}", n.Concat((A, A))),
+        ("{A}{1,}", n.Concat((A, n.Star(A)))),
+        ("{A}{1,2}", n.Concat((A, n.Either((A, n.EPSILON))))),
         ("({A} -> r)+", n.Plus(n.Test(A.test, ("r",)))),
         ("{A} -> r+", n.Plus(n.Test(A.test, ("r",)))),
         ("(({A}))", A),
@@ -71,6 +74,13 @@ def test_operators(text: str, meant: Expression) -> None:
         text = text.replace("{" + letter + "}", TEXTS[test])
     assert expression(text) == meant
     assert expression(n.to_text(meant)) == meant
+
+
+def test_rounds_are_bounded() -> None:
+    with pytest.raises(QueryError, match="at most 200 times"):
+        expression("true{201}")
+    with pytest.raises(QueryError, match="a number of rounds is missing"):
+        expression("true{}")
 
 
 def test_conditions_are_those_of_cel() -> None:
