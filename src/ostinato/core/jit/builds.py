@@ -27,8 +27,8 @@ _builds: dict[str, Future[bytes]] = {}  # by the kernel's name in the store, tho
 
 def _forget() -> None:
     """A fork has no thread that would finish what was begun."""
-    global _lock
-    _lock = Lock()
+    global _lock, _notice
+    _lock, _notice = Lock(), _Notice()
     _builds.clear()
 
 
@@ -72,15 +72,19 @@ _complaints: list[str] = []  # one is enough
 
 
 class _Notice:
-    """What people see who wait. Waits that follow each other are one, since few kernels take long by themselves."""
+    """What people see who wait. Waits that follow each other are one, since few kernels take long by themselves; so are
+    those of several threads."""
 
     def __init__(self) -> None:
         self.begun = self.ended = self.said = 0.0
+        self.waiting = 0  # threads
 
     def begin(self) -> None:
         now = time.monotonic()
-        if now - self.ended > GAP:
-            self.begun, self.said = now, 0.0
+        with _lock:
+            if not self.waiting and now - self.ended > GAP:
+                self.begun, self.said = now, 0.0
+            self.waiting += 1
 
     def show(self) -> None:
         now = time.monotonic()
@@ -97,8 +101,10 @@ class _Notice:
             _say(f"\r{text[: _width() - 1]}\x1b[K" if live else f"{text}\n")
 
     def end(self) -> None:
-        self.ended = time.monotonic()
-        if self.said and _is_terminal():
+        with _lock:
+            self.ended = time.monotonic()
+            self.waiting -= 1
+        if self.said and not self.waiting and _is_terminal():
             _say("\r\x1b[K")
 
 

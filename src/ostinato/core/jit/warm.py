@@ -71,10 +71,20 @@ def warm(into: Path | None = None, progress: Callable[[int, int, str], None] | N
         size += len(code)
         compiled += is_new
         if store.read_kernel(folder / version.file_name) is None:
-            store.write_kernel(folder / version.file_name, code)
+            _write(folder / version.file_name, code)
         if progress:
             progress(done, len(versions), version.name)
     return Warmed(len(versions), compiled, size, folder)
+
+
+def _write(path: Path, code: bytes) -> None:
+    try:
+        store.write_kernel(path, code)
+    except OSError as error:
+        raise OstinatoError(
+            f"kernels cannot be kept in {path.parent}: {error.strerror or error}",
+            fix="give a folder that can be written to, with some room",
+        ) from None
 
 
 def _build_all(versions: list[Version], folder: Path, *, quietly: bool) -> Iterator[tuple[Version, bytes, bool]]:

@@ -9,7 +9,8 @@ import struct
 import subprocess
 import sys
 import termios
-from concurrent.futures import ThreadPoolExecutor
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -18,7 +19,7 @@ import numpy as np
 import pytest
 
 import ostinato
-from ostinato.core.jit import Kernel, kernel, pool, store, subroutine
+from ostinato.core.jit import Kernel, builds, kernel, pool, store, subroutine
 from ostinato.core.jit.types import (
     array,
     boolean,
@@ -121,7 +122,7 @@ def test_threads_may_call_a_kernel_at_once() -> None:
 def test_threads_may_load_a_kernel_at_once(folder: Path) -> None:
     script = """
 import steps
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 with ThreadPoolExecutor(8) as threads:
     print(set(threads.map(steps.next_one, [1] * 64)))
 """
@@ -286,6 +287,23 @@ def test_people_who_wait_are_told(folder: Path) -> None:
     out, err = process.communicate(timeout=120)
     assert out.startswith("2")
     assert err.startswith("ostinato: compiling, once for this machine: 0 of 1 kernels, 0 s (steps.next_one)")
+
+
+def test_threads_that_wait_at_once_are_told_of_one_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(builds, "PATIENCE", 0.3)
+    monkeypatch.setattr(builds, "STEP", 0.05)
+    said: list[str] = []
+    monkeypatch.setattr(builds, "_say", said.append)
+    monkeypatch.setattr(builds, "_notice", builds._Notice())
+    done: Future[bytes] = Future()
+    with ThreadPoolExecutor(5) as threads:
+        for _ in range(5):  # each begins while others wait, before anything would be said to it alone
+            threads.submit(builds._wait, done)
+            time.sleep(0.1)
+        assert said and said[0].startswith("ostinato: compiling")
+        done.set_result(b"")
+    assert len(said) == 1
+    assert builds._notice.waiting == 0
 
 
 def test_what_is_said_fits_a_line_of_the_terminal(folder: Path) -> None:
