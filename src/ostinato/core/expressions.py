@@ -264,7 +264,8 @@ def literal_text(value: type_of_literal) -> str:
 
 def quote_name(name: str) -> str:
     """Backticks around a name that would not be read as one."""
-    return name if _PLAIN_NAME.fullmatch(name) and name.lower() not in RESERVED else f"`{name}`"
+    plain = _PLAIN_NAME.fullmatch(name) and name.lower() not in RESERVED and name.lower() != "case"
+    return name if plain else f"`{name}`"
 
 
 def _owner_text(variable: str) -> str:

@@ -85,7 +85,7 @@ def _foreign_operator(place: ErrorPlace) -> Advice | None:
         "!": "write NOT",
         "~": "an attribute of the current event has no owner: write attr, not ~.attr",
         "↓": "write `->`",
-        "{": "write the test as often as it shall come, or `*`, `+`, `?` after it",
+        "{": "close it: {3}, {2,5} or {2,}",
     }
     return messages.advise_operator(place, "SREM", fixes)
 

@@ -282,7 +282,7 @@ def test_the_nearest_register_is_offered() -> None:
         ("[v = 1 | v = 2]", "`|` is not an operator", "write OR", "|"),
         ("[v == 1]", "`==` is not an operator", "write =", "=="),
         ("[~.v = 1]", "`~` is not an operator", "write attr, not ~.attr", "~"),
-        ("true{3}", "`{` is not an operator", "`*`, `+`, `?`", "{"),
+        ("true{3", "`{` is not an operator", "{3}", "{"),
         ("[v > 1 > 0]", "comparisons cannot be chained", "BETWEEN", ">"),
         ('[type = "T"]', "double quotes", "'T'", '"T"'),
         ("[type = 'T]", "never closed", "end it with '", "'"),
