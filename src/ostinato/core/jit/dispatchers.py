@@ -9,6 +9,7 @@ import numba
 from numba.core.codegen import CPUCodeLibrary
 from numba.core.cpu import CPUContext
 
+from ostinato.core.jit.front_end import KernelCompiler
 from ostinato.core.jit.numba_types import numba_signature
 from ostinato.core.jit.types import Signature
 
@@ -16,6 +17,7 @@ from ostinato.core.jit.types import Signature
 # array; that flag, `_nrt`, is not part of numba's public interface.
 _FLAGS: dict[str, Any] = {
     "nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False,
+    "pipeline_class": KernelCompiler,
 }  # fmt: skip
 
 
@@ -44,6 +46,15 @@ def optimise(codegen: Any, module: Any) -> None:
     passes.run(module, builder)
 
 
+def _optimise_functions(library: Any, module: Any) -> None:
+    """As numba does, but not for those that are only declared."""
+    module.data_layout = library._codegen._data_layout
+    for function in module.functions:
+        if not function.is_declaration:
+            passes, builder = library._codegen._function_pass_manager()
+            passes.run(function, builder)
+
+
 def _finish(library: Any) -> None:
     library._finalized = True
 
@@ -70,6 +81,7 @@ for owner, method, replacement in (
     (CPUContext, "get_abi_sizeof", _size_of),
     (CPUCodeLibrary, "_optimize_final_module", lambda library: None),
     (CPUCodeLibrary, "_finalize_final_module", _finish),
+    (CPUCodeLibrary, "_optimize_functions", _optimise_functions),
     (CPUContext, "get_executable", _no_executable),
 ):
     assert hasattr(owner, method), f"this version of numba has no {owner.__name__}.{method}"

@@ -18,7 +18,9 @@ from ostinato.core.jit.cpu import platform_name
 from ostinato.core.jit.types import Signature
 
 PACKAGE, SELF = "ostinato.", "ostinato.core.jit"
-COMPILERS = tuple(f"{SELF}.{name}" for name in ("compiler", "dispatchers", "entry", "native", "numba_types"))
+COMPILERS = tuple(
+    f"{SELF}.{name}" for name in ("compiler", "dispatchers", "entry", "front_end", "native", "numba_types")
+)
 
 _sources: dict[str, bytes] = {}
 
