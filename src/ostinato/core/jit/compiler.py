@@ -88,23 +88,16 @@ def _import_module(request: Request) -> ModuleType:
 
 def _emit(compiled: Any, signature: Signature, symbol: str) -> bytes:
     """Object code in which only the entry has a name to the outside: names are not the same in all processes."""
-    from numba.core.compiler_lock import global_compiler_lock
-
-    from ostinato.core.jit.dispatchers import optimise
+    from ostinato.core.jit.dispatchers import link, optimise
     from ostinato.core.jit.entry import make_entry
 
-    library = compiled.library
-    with global_compiler_lock:
-        library._ensure_finalized()
-    module = library._final_module.clone()
+    codegen = compiled.library.codegen
+    module = link(compiled.library)
     module.link_in(make_entry(compiled, symbol, signature))
-    for value in (*module.functions, *module.global_variables):
-        if not value.is_declaration and value.name != symbol:
-            value.linkage = "internal"
-    optimise(library.codegen, module)
+    optimise(codegen, module, symbol)
     if missing := _missing_symbols(module):
         raise RuntimeError(f"{symbol} needs {', '.join(missing)}: does it allocate an array, or return one?")
-    return bytes(library.codegen._tm.emit_object(module))
+    return bytes(codegen._tm.emit_object(module))
 
 
 def _missing_symbols(module: Any) -> list[str]:

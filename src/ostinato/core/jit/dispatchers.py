@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+from llvmlite.binding import create_new_module_pass_manager
 from numba.core.codegen import CPUCodeLibrary
 from numba.core.cpu import CPUContext
 
@@ -21,7 +22,7 @@ _FLAGS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def make_dispatcher(function: Callable[..., Any], signatures: tuple[Signature, ...]) -> Any:
+def make_dispatcher(function: Callable[..., Any], signatures: tuple[Signature, ...], *, noinline: bool = False) -> Any:
     """A function that has signatures is compiled for those alone; integers of other sizes are converted."""
     dispatcher = numba.njit(**_FLAGS)(function)
     dispatcher.signatures_given = signatures
@@ -33,6 +34,8 @@ def make_dispatcher(function: Callable[..., Any], signatures: tuple[Signature, .
                 for signature in map(numba_signature, signatures):
                     if signature.args not in dispatcher.overloads:
                         dispatcher.compile(signature)
+                        if noinline:
+                            _mark_noinline(dispatcher.overloads[signature.args])
                 dispatcher.disable_compile()
             return resolve(arguments, keywords)
 
@@ -40,19 +43,38 @@ def make_dispatcher(function: Callable[..., Any], signatures: tuple[Signature, .
     return dispatcher
 
 
-def optimise(codegen: Any, module: Any) -> None:
-    """What numba does to a module, once: to the kernel with all that it calls."""
+def _mark_noinline(compiled: Any) -> None:
+    function = compiled.library._final_module.get_function(compiled.fndesc.llvm_func_name)
+    function.add_function_attribute("noinline")
+
+
+def link(library: Any) -> Any:
+    """A module of a compiled function with all that it calls, none of which has been optimised."""
+    module = library._final_module.clone()
+    seen, pending = {library}, [*library._linking_libraries]
+    while pending:
+        other = pending.pop()
+        if other not in seen:
+            seen.add(other)
+            pending += other._linking_libraries
+            module.link_in(other._final_module, preserve=True)
+    return module
+
+
+def optimise(codegen: Any, module: Any, entry: str) -> None:
+    """What numba does to a module, once: to the kernel with all that it calls. Then only the entry has a name outside.
+
+    Until then functions look as if others may call them, too. LLVM would make one large function of all that have a
+    single caller, which takes longer to compile, and is no faster.
+    """
     passes, builder = codegen._module_pass_manager()
     passes.run(module, builder)
-
-
-def _optimise_functions(library: Any, module: Any) -> None:
-    """As numba does, but not for those that are only declared."""
-    module.data_layout = library._codegen._data_layout
-    for function in module.functions:
-        if not function.is_declaration:
-            passes, builder = library._codegen._function_pass_manager()
-            passes.run(function, builder)
+    for value in (*module.functions, *module.global_variables):
+        if not value.is_declaration and value.name != entry:
+            value.linkage = "internal"
+    clean = create_new_module_pass_manager()
+    clean.add_global_dead_code_eliminate_pass()
+    clean.run(module, builder)
 
 
 def _finish(library: Any) -> None:
@@ -64,7 +86,6 @@ def _no_executable(*_: Any) -> Callable[..., Any]:
     return [].clear
 
 
-# numba would optimise every function by itself, and again within each of its callers, and turn each into machine code.
 _sizes: dict[str, int] = {}
 _measure = CPUContext.get_abi_sizeof
 
@@ -77,11 +98,11 @@ def _size_of(context: CPUContext, kind: Any) -> int:
     return _sizes[name]
 
 
+# numba would optimise every function by itself, and again within each of its callers, and turn each into machine code.
 for owner, method, replacement in (
     (CPUContext, "get_abi_sizeof", _size_of),
-    (CPUCodeLibrary, "_optimize_final_module", lambda library: None),
-    (CPUCodeLibrary, "_finalize_final_module", _finish),
-    (CPUCodeLibrary, "_optimize_functions", _optimise_functions),
+    (CPUCodeLibrary, "_optimize_functions", lambda library, module: None),
+    (CPUCodeLibrary, "finalize", _finish),
     (CPUContext, "get_executable", _no_executable),
 ):
     assert hasattr(owner, method), f"this version of numba has no {owner.__name__}.{method}"

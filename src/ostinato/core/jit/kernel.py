@@ -22,20 +22,23 @@ def kernel(*signatures: Signature) -> Callable[[F], F]:
     return lambda function: _decorate(function, signatures, for_python=signatures)
 
 
-def subroutine(*signatures: Signature) -> Callable[[F], F]:
+def subroutine(*signatures: Signature, noinline: bool = False) -> Callable[[F], F]:
     """Decorator: a function that only kernels call; it becomes part of them.
 
     Without a signature it is compiled for whatever it is called with, so one that is called with integers of several
-    sizes should have a signature.
+    sizes should have a signature. One that has a signature may be kept out of its callers: `noinline` leaves a hot loop
+    all registers.
     """
-    return lambda function: _decorate(function, signatures, for_python=())
+    return lambda function: _decorate(function, signatures, for_python=(), noinline=noinline)
 
 
-def _decorate(function: F, signatures: tuple[Signature, ...], *, for_python: tuple[Signature, ...]) -> F:
+def _decorate(
+    function: F, signatures: tuple[Signature, ...], *, for_python: tuple[Signature, ...], noinline: bool = False
+) -> F:
     if COMPILING:
         from ostinato.core.jit.dispatchers import make_dispatcher
 
-        return cast(F, make_dispatcher(function, signatures))
+        return cast(F, make_dispatcher(function, signatures, noinline=noinline))
     return function if INTERPRETED else cast(F, Kernel(function, for_python))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostinato.core.jit import kernel
+from ostinato.core.jit import kernel, subroutine
 from ostinato.core.jit.types import array, boolean, float32, float64, int8, int64, table, uint8, view, void
 
 
@@ -48,7 +48,7 @@ def negate(number: int) -> int:
     return -number
 
 
-@kernel()
+@subroutine()
 def apply_twice(function: Callable[[int], int], number: int) -> int:
     return function(function(number))
 
