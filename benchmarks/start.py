@@ -63,6 +63,17 @@ def _xseq(query: str, document: bytes) -> str:
     return f"import ostinato as ost\nassert ost.xseq({query!r}).detect({document!r}).num_rows"
 
 
+_XSEQ_KINDS = (
+    _xseq("//b", b"<a><b p='1'/><b p='2'/></a>"),
+    _xseq("//a[b]/@p", b"<c><a p='1'><b/></a></c>"),
+    _xseq(
+        r"return $B/text() from //$A (\ $B)* where tag($A) = 'a' and $B/text() > prev($B)/text()",
+        b"<c><a/><b>1</b><b>2</b></c>",
+    ),
+    _xseq("//a/@b", b'{"a": [{"b": 1}, {"b": 2}]}'),
+    _xseq("//a[c]/@b", b'{"a": [{"b": 1, "c": {}}, {"b": 2}]}'),
+)
+
 STARTS = (
     Start("CEL", _pattern("cel('A AS x ; B AS y WITHIN 4 EVENTS')"), 0.5, 3),
     Start(
@@ -74,6 +85,7 @@ STARTS = (
     Start("XSeq, XML", _xseq("//b", b"<a><b p='1'/><b p='2'/></a>"), 0.6, 15),
     Start("XSeq, predicate", _xseq("//a[b]/@p", b"<c><a p='1'><b/></a></c>"), 0.6, 15),
     Start("XSeq, JSON", _xseq("//a/@b", b'{"a": [{"b": 1}, {"b": 2}]}'), 0.6, 15),
+    Start("XSeq, all kinds", "\n".join(_XSEQ_KINDS), 0.7, 15),
     Start(
         "train and forecast",
         f"import ostinato as ost\nevents = {_EVENTS} * 20\n"

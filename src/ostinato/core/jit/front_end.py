@@ -28,6 +28,8 @@ from numba.core.types.functions import BaseFunction
 from numba.core.untyped_passes import FixupArgs, GenericRewrites, IRProcessing, ReconstructSSA, TranslateByteCode
 from numba.np import arrayobj
 
+from ostinato.core.jit.numba_types import ARRAY_DATA, ARRAY_SHAPE
+
 _PASSES = (
     TranslateByteCode,
     FixupArgs,
@@ -78,20 +80,18 @@ setattr(BaseFunction, "get_call_type", _get_call_type)  # noqa: B010 -- mypy kno
 
 # -- items of arrays
 
-_DATA, _SHAPE = 4, 5  # of numba's struct for an array
-
 
 def _pointer(context: Any, builder: Any, array: Any, indices: Sequence[Any], kinds: Sequence[Any]) -> Any:
     """Where an item of a C-contiguous array is; an index below zero counts from the end, as always."""
     place = None
     for axis, (given, kind) in enumerate(zip(indices, kinds, strict=True)):
         index = context.cast(builder, given, kind, types.intp)
-        length = builder.extract_value(array, [_SHAPE, axis])
+        length = builder.extract_value(array, [ARRAY_SHAPE, axis])
         if kind.signed and not (isinstance(index, ir.Constant) and index.constant >= 0):
             below = builder.icmp_signed("<", index, ir.Constant(index.type, 0))
             index = builder.select(below, builder.add(index, length), index)
         place = index if place is None else builder.add(builder.mul(place, length), index)
-    return builder.gep(builder.extract_value(array, _DATA), [place])
+    return builder.gep(builder.extract_value(array, ARRAY_DATA), [place])
 
 
 def _is_item(array: Any, kinds: Sequence[Any]) -> bool:

@@ -12,10 +12,11 @@ from numba.core.datamodel.registry import register_default
 from numba.core.typeconv.rules import default_type_manager
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, lower_cast, lower_getattr_generic
-from numba.np.arrayobj import make_array, populate_array
 
 from ostinato.core.jit.array_struct import ArrayStruct
 from ostinato.core.jit.types import Array, Scalar, Signature, Struct, Tuple, Type
+
+ARRAY_DATA, ARRAY_SHAPE = 4, 5  # of numba's struct for arrays; strides follow
 
 
 def numba_type(kind: Type) -> Any:
@@ -77,15 +78,22 @@ def _read_field(context: Any, builder: Any, struct: StructType, pointer: Any, na
         return builder.inttoptr(word(0), pointer.type)
     if not isinstance(kind, types.Array):
         return word(0)
-    array = make_array(kind)(context, builder)
     shape = [word(1 + dimension) for dimension in range(kind.ndim)]
     size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
-    strides = [size]
+    strides, items = [size], shape[-1]
     for length in reversed(shape[1:]):
         strides.insert(0, builder.mul(strides[0], length))
-    data = builder.inttoptr(word(0), array.data.type)
-    populate_array(array, data=data, shape=shape, strides=strides, itemsize=size, meminfo=None)
-    return array._getvalue()
+    for length in shape[:-1]:
+        items = builder.mul(items, length)
+    # numba's struct for arrays: what counts references, what owns the memory, number and size of items, ...
+    value = ir.Constant(context.get_value_type(kind), None)
+    value = builder.insert_value(value, items, 2)
+    value = builder.insert_value(value, size, 3)
+    value = builder.insert_value(value, builder.inttoptr(word(0), value.type.elements[ARRAY_DATA]), ARRAY_DATA)
+    for dimension in range(kind.ndim):
+        value = builder.insert_value(value, shape[dimension], [ARRAY_SHAPE, dimension])
+        value = builder.insert_value(value, strides[dimension], [ARRAY_SHAPE + 1, dimension])
+    return value
 
 
 @lower_cast(StructType, StructType)
