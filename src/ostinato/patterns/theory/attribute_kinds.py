@@ -49,7 +49,7 @@ def _read(call: ex.Call, forced: dict[str, set[str]], links: list[tuple[str, str
     if call.op in (*ex.COMPARISONS, "in"):
         names = [arg.name for arg in call.args if isinstance(arg, ex.Attribute)]
         links += [(names[0], other) for other in names[1:]]
-        for kind in (kind for arg in call.args for kind in _kinds_of(arg)):
+        for kind in dict.fromkeys(kind for arg in call.args for kind in _kinds_of(arg)):
             for arg in call.args:
                 _demand(arg, kind, forced)
         return

@@ -88,8 +88,13 @@ class _Demand:
 
     def merge(self, other: _Demand) -> _Demand | None:
         """Both demands at once; None where they contradict each other."""
-        result = _Demand(dict(self.facts), self.choices + other.choices)
-        return result if all(result.fact(atom, outcomes) for atom, outcomes in other.facts.items()) else None
+        result = _Demand(dict(self.facts), [*self.choices])
+        return result if result.add(other) else None
+
+    def add(self, other: _Demand) -> bool:
+        """Demand this, too; False where that is a contradiction."""
+        self.choices += other.choices
+        return all(self.fact(atom, outcomes) for atom, outcomes in other.facts.items())
 
     def implies(self, other: _Demand) -> bool:
         return not other.choices and all(
@@ -178,11 +183,10 @@ def _demand_of_many(expr: Call, outcomes: int) -> _Demand | None:
     parts = [_demand(arg, _ANY & ~ends if outcomes == NULL else outcomes) for arg in expr.args]
     if outcomes == NULL:
         parts.append(_some(*(_demand(arg, NULL) for arg in expr.args)))
-    result: _Demand | None = _Demand()
+    result = _Demand()
     for part in parts:
-        if part is None or result is None:
+        if part is None or not result.add(part):
             return None
-        result = result.merge(part)
     return result
 
 

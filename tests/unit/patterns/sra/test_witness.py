@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from datetime import datetime
 
 import pytest
@@ -197,3 +198,11 @@ def test_emptiness_of_an_intersection_is_containment() -> None:
     assert (narrow & ~wide).is_empty()
     found = (wide & ~narrow).witness()
     assert found is not None and wide.accepts(found) and not narrow.accepts(found)
+
+
+@pytest.mark.parametrize("test", ["x IN", "x NOT IN"])
+def test_a_long_list_is_no_long_search(test: str) -> None:
+    began = time.monotonic()
+    numbers = ", ".join(map(str, range(20_000)))
+    assert reason_empty(automaton(f"[{test} ({numbers})] -> r . [x = r.x]"), nonempty=True) is None
+    assert time.monotonic() - began < 20
