@@ -6,6 +6,7 @@ a session takes many seconds to start and to warm up; all but those of `own_sess
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,6 +39,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # Long ones first, so that no worker begins one when the others have nothing left to do.
     order = ("own_session", "spark", "slow")
     items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in order])
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # modules and tests stay until the end: no collection of garbage need look at them
 
 
 @pytest.fixture(scope="session")
