@@ -6,12 +6,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from ostinato.core.expressions import Attribute, Call, Expr, Variable, variables
+from ostinato.core.expressions import COUNT_DISTINCT, Attribute, Call, Expr, Variable, variables
 from ostinato.patterns.compile import compile_query
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.runtime.state import EngineOptions
 from ostinato.patterns.semantics.cel import evaluate
-from ostinato.patterns.syntax.nodes import Query, repeated_variables
+from ostinato.patterns.syntax.nodes import Query
 from support.generators.cel import Row, table
 
 BINDING = {"time": None, "type": None, "order_by": ()}
@@ -27,7 +27,7 @@ def expected(query: Query, rows: list[Row]) -> list[Any]:
     if query.items is None:
         return sorted(result.positions())
     names = sorted(frozenset().union(*(variables(item.expr) for item in query.items)))
-    many = repeated_variables(query.formula)
+    many = query.lists
     return sorted(
         repr([item_value(item.expr, labels, rows, many) for item in query.items]) for labels in result.labelled(names)
     )
@@ -49,8 +49,8 @@ def item_value(expr: Expr, labels: dict[str, tuple[int, ...]], rows: list[Row], 
     if expr.op in ("first", "last"):
         return (every[0] if expr.op == "first" else every[-1]) if every else None
     values = [value for value in every if value is not None]
-    if expr.op == "count":
-        return len(values)
+    if expr.op in ("count", COUNT_DISTINCT):
+        return len(values if expr.op == "count" else set(values))
     if not values:
         return None
     folds: dict[str, Any] = {"sum": sum, "min": min, "max": max, "avg": lambda found: sum(found) / len(found)}

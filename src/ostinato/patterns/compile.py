@@ -27,7 +27,7 @@ from ostinato.patterns.sra.definite_registers import make_registers_definite
 from ostinato.patterns.sra.from_srem import build_sra
 from ostinato.patterns.sra.segments import segment_detector
 from ostinato.patterns.syntax.cel.parse import parse
-from ostinato.patterns.syntax.nodes import Absent, Language, Query, Segment, Strategy, repeated_variables
+from ostinato.patterns.syntax.nodes import Absent, Language, Query, Segment, Strategy, repeated_variables, vdef
 from ostinato.patterns.syntax.srem import parse as srem
 from ostinato.patterns.syntax.srem.nodes import SremPattern
 
@@ -61,18 +61,32 @@ class CompiledPattern:
         """The conditions that event codes distinguish."""
         return tuple(dict.fromkeys((*self.transducer.conditions(), *(condition for condition, _ in self.trailing))))
 
+    @cached_property
+    def labels(self) -> tuple[frozenset[str], ...]:
+        """What the symbols 1, 2, … stand for: the names by which the answer shows a position; none for SELECT *."""
+        found = {self.label(variable) for variable in vdef(self.query.formula)}
+        return tuple(sorted((label for label in found if label & self._selected), key=sorted))
+
+    @cached_property
+    def _selected(self) -> frozenset[str]:
+        return frozenset().union(*(variables(item.expr) for item in self.query.items or ()))
+
+    def label(self, variable: str) -> frozenset[str]:
+        """The names of a variable's positions that the answer shows. One that a NOT at the end reads is kept apart."""
+        shown = self.query.names(variable) & self._selected
+        return shown | {variable} if shown and variable in self.watched else shown
+
     @property
-    def labels(self) -> tuple[str, ...]:
-        """The variables the answer shows, in order of their symbols 1, 2, …; none for SELECT *."""
-        if self.query.items is None:
-            return ()
-        return tuple(sorted(frozenset().union(*(variables(item.expr) for item in self.query.items))))
+    def alike(self) -> list[int]:
+        """For each symbol of `labels` the first that the answer shows by the same names."""
+        shown = [label & self._selected for label in self.labels]
+        return [1 + shown.index(label) for label in shown]
 
     @property
     def hides_variables(self) -> bool:
         """Whether different complex events can look the same in the answer."""
         marks = {t.mark for t in self.transducer.transitions if t.mark is not None}
-        return self.query.items is not None and not marks <= set(self.labels)
+        return self.query.items is not None and not all(map(self.label, marks))
 
     @cached_property
     def watched(self) -> tuple[str, ...]:
@@ -152,8 +166,10 @@ class CompiledPattern:
 
     def symbol(self) -> Callable[[str, bool], int]:
         """The symbol of a variable's mark; the flag says whether it is the first of its match."""
-        symbols = {variable: number for number, variable in enumerate(self.labels, start=1)}
-        hidden = len(symbols) + 1
+        numbers = {label: number for number, label in enumerate(self.labels, start=1)}
+        labels = {variable: self.label(variable) for variable in vdef(self.query.formula)}
+        symbols = {variable: numbers[label] for variable, label in labels.items() if label}
+        hidden = len(numbers) + 1
         for number, variable in enumerate(self.watched, start=hidden + 1):
             symbols.setdefault(variable, number)
         if self.query.items is None:

@@ -7,6 +7,7 @@ events of one k), t (the time as a timestamp, or null) and o (v and s once more,
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -17,7 +18,18 @@ import pyarrow as pa
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from ostinato.core.expressions import COMPARISONS, CURRENT, FIELD, Attribute, Call, Duration, Expr, Literal, Variable
+from ostinato.core.expressions import (
+    COMPARISONS,
+    COUNT_DISTINCT,
+    CURRENT,
+    FIELD,
+    Attribute,
+    Call,
+    Duration,
+    Expr,
+    Literal,
+    Variable,
+)
 from ostinato.core.text.build import flat_call
 from ostinato.core.window_clause import Window
 from ostinato.errors import LimitError, QueryError
@@ -26,6 +38,7 @@ from ostinato.patterns.automata.optimise import trim
 from ostinato.patterns.automata.registers import check_written
 from ostinato.patterns.plan.passes import normalise
 from ostinato.patterns.syntax import nodes
+from ostinato.patterns.syntax.cel.groups import Groups
 from ostinato.patterns.syntax.nodes import Formula
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
@@ -349,6 +362,7 @@ def queries(
     consume: nodes.Consume = _pick(draw, "NONE", "NONE", "PARTITION", "ANY")
     if trailing and options.get("absent", True) and not nodes.nullable(formula) and _rarely(draw):
         formula, window, consume = _ending(draw, formula), _window(draw, "time"), "NONE"
+    groups = _groups(draw, formula)
     partition_by: tuple[str, ...] = _pick(draw, (), (), ("k",)) if partitions else ()
     if partition_by and window is not None and window.kind == "attribute":
         window = replace(window, attribute="m", text=window.text.replace("n", "m"))
@@ -357,10 +371,11 @@ def queries(
     return nodes.Query(
         formula,
         strategy=_pick(draw, "ALL", "ALL", "MAX", "LAST", "NXT", "STRICT"),
-        items=_items(draw, formula) if items else None,
+        items=_items(draw, formula, groups) if items else None,
         partition_by=partition_by,
         window=window,
         consume=consume,
+        groups=groups,
     )
 
 
@@ -376,6 +391,16 @@ def _looks_ahead(formula: Formula) -> bool:
     return False
 
 
+def _groups(draw: Draw, formula: Formula) -> Groups:
+    """A name for some part of the formula whose variables are used nowhere else; often there is none."""
+    if not _pick(draw, True, False):
+        return ()
+    events = Counter(part.variable for part in nodes.subformulas(formula) if isinstance(part, nodes.Event))
+    part = _pick(draw, *nodes.subformulas(formula))
+    own = Counter(event.variable for event in nodes.subformulas(part) if isinstance(event, nodes.Event))
+    return (("g", tuple(sorted(own))),) if own and all(events[name] == own[name] for name in own) else ()
+
+
 def _ending(draw: Draw, formula: Formula) -> Formula:
     """The formula with NOT as the last part of its outermost sequence, below the top filters."""
     if isinstance(formula, nodes.Filter):
@@ -386,15 +411,15 @@ def _ending(draw: Draw, formula: Formula) -> Formula:
     return nodes.Sequence((formula, last))
 
 
-def _items(draw: Draw, formula: Formula) -> tuple[nodes.Item, ...] | None:
-    names = _named(nodes.vdef(formula))
+def _items(draw: Draw, formula: Formula, groups: Groups) -> tuple[nodes.Item, ...] | None:
+    names = [*_named(nodes.vdef(formula)), *(name for name, _ in groups for _ in range(2))]
     if not names or _pick(draw, True, False):
         return None
     items = []
     for index in range(_pick(draw, 1, 2, 3)):
         x = _pick(draw, *names)
         value, whole = Attribute(x, "v"), Variable(x)
-        aggregate = Call(_pick(draw, "sum", "avg", "min", "max", "first", "last"), (value,))
+        aggregate = Call(_pick(draw, "sum", "avg", "min", "max", "first", "last", COUNT_DISTINCT), (value,))
         choices: list[Expr] = [whole, whole, value, Call("count", (whole,)), aggregate]
         expr = _pick(draw, *choices)
         items.append(nodes.Item(expr, f"c{index}"))

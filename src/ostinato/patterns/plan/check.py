@@ -22,6 +22,7 @@ _STRATEGIES = ("ALL", "STRICT", "NXT", "LAST", "MAX")
 def check_query(query: n.Query) -> None:
     """Raise QueryError for the first structural fault."""
     try:
+        _check_groups(query)
         _check_predicates(query.formula)
         _check_filters(query.formula, query.formula, frozenset())
         _check_absences(query)
@@ -76,6 +77,20 @@ def _tests(formula: Formula) -> list[Expr]:
 
 
 # Filters ------------------------------------------------------------------------------------------------------------
+
+
+def _check_groups(query: n.Query) -> None:
+    """The name of a group stands in SELECT only: a condition is on single events."""
+    names = {name for name, _ in query.groups}
+    for part in n.subformulas(query.formula) if names else ():
+        if not isinstance(part, n.Filter | n.Absent) or part.predicate is None:
+            continue
+        for node in ex.walk(part.predicate):
+            if isinstance(node, ex.Attribute | ex.Variable) and (used := ex.variables(node) & names):
+                reason = f"`{min(used)}` is a group of events, and FILTER tests single ones"
+                raise QueryError(
+                    reason, span=node.span, fix="name the event in the group, and test that: (T AS x ; H) AS g"
+                )
 
 
 def _check_predicates(formula: Formula) -> None:
@@ -208,7 +223,7 @@ _PLACES = {n.Or: "a branch of OR", n.Repeat: "what a + repeats", n.Optional: "op
 
 
 def _check_items(query: n.Query) -> None:
-    many, known = n.repeated_variables(query.formula), n.vdef(query.formula)
+    many, known = query.lists, n.vdef(query.formula) | query.lists
     absent = {part.event.variable for part in n.subformulas(query.formula) if isinstance(part, n.Absent)}
     for item in query.items or ():
         for node in ex.walk(item.expr):
@@ -228,10 +243,11 @@ def _check_items(query: n.Query) -> None:
             if name.upper() in _STRATEGIES:
                 fix = f"write SELECT {name.upper()} * for the strategy"
             raise QueryError(f"unknown variable `{name}` in SELECT", span=node.span, fix=fix)
-        _check_item(item, many)
+        _check_item(item, many, {name: "a group" for name, _ in query.groups})
 
 
-def _check_item(item: n.Item, many: frozenset[str]) -> None:
+def _check_item(item: n.Item, many: frozenset[str], why: Mapping[str, str]) -> None:
+    """`many` are the names that stand for several events, `why` says so of those that are not inside a +."""
     if not ex.variables(item.expr):
         raise QueryError("this SELECT item mentions no event", span=item.span, fix="select a variable or an attribute")
     if isinstance(item.expr, ex.Variable) or ex.is_attribute(item.expr):
@@ -242,8 +258,9 @@ def _check_item(item: n.Item, many: frozenset[str]) -> None:
             fix = f"name an attribute: {expr.name}.attr, or count({expr.name})"
             raise QueryError(f"`{expr.name}` is a whole event, not a value", span=expr.span, fix=fix)
         if ex.is_attribute(expr) and (repeated := ex.variables(expr) & many):
+            name = min(repeated)
             raise QueryError(
-                f"`{ex.to_text(expr)}` is a list of values, since {min(repeated)} is inside a +",
+                f"`{ex.to_text(expr)}` is a list of values, since {name} is {why.get(name, 'inside a +')}",
                 span=expr.span,
                 fix=f"aggregate it, such as avg({ex.to_text(expr)}), or select it alone",
             )

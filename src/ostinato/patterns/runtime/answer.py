@@ -23,11 +23,11 @@ from ostinato.patterns.syntax.nodes import Item
 
 @dataclass(frozen=True)
 class AnswerBuilder:
-    """Turns matches into a table. `labels` are the variables of symbols 1, 2, …; `columns` are the user's columns."""
+    """Turns matches into a table. `labels` are what symbols 1, 2, … stand for; `columns` are the user's columns."""
 
     items: tuple[Item, ...] | None
-    labels: tuple[str, ...]
-    repeated: frozenset[str]  # variables under a +: lists, not single values
+    labels: tuple[frozenset[str], ...]
+    repeated: frozenset[str]  # variables under a +, and groups: lists, not single values
     partition_by: tuple[str, ...]
     time: str | None
     columns: tuple[str, ...]
@@ -166,7 +166,8 @@ class _Labelled:
 
     def _events(self, variable: str) -> tuple[Int64, Int64]:
         if variable not in self.found:
-            self.found[variable] = self.matches.of_symbol(1 + self.answer.labels.index(variable))
+            labels = enumerate(self.answer.labels, start=1)
+            self.found[variable] = self.matches.of_symbols([number for number, label in labels if variable in label])
         return self.found[variable]
 
     def _values(self, positions: Int64, attribute: Expr) -> pa.Array:

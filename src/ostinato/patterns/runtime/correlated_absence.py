@@ -36,7 +36,7 @@ def forget_cancelled(
     `watched` are the variables that the test compares the event with, and their symbols.
     """
     found = rows.take(pa.array(events))
-    bound = {name: waiting.matches.of_symbol(symbol)[1] for name, symbol in watched.items()}
+    bound = {name: waiting.matches.of_symbols([symbol])[1] for name, symbol in watched.items()}
 
     def fetch(node: Attribute) -> pa.Array:
         owner = bound.get(node.variable)

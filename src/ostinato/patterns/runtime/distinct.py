@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -22,13 +23,17 @@ class Distinct:
     def __init__(self) -> None:
         self.seen: dict[int, int] = {}  # fingerprint -> position of the first shown event (-1: none, kept for ever)
 
-    def only_new(self, matches: Matches, shown: int) -> Matches:
-        """The matches whose events with symbols 1 … `shown` (0: whose events, whatever their symbols) were not given
-        before, the first of each kind."""
-        if not shown:
-            matches, given = replace(matches, symbols=np.ones_like(matches.symbols)), matches
-            return given.pick(self._fresh(matches, 1))
-        return matches.pick(self._fresh(matches, shown))
+    def only_new(self, matches: Matches, alike: Sequence[int]) -> Matches:
+        """The matches whose events with symbols that are shown (none: whose events, whatever their symbols) were not
+        given before, the first of each kind. `alike` are those symbols, 1 and up, as what each is shown."""
+        if not alike:
+            given = replace(matches, symbols=np.ones_like(matches.symbols))
+            return matches.pick(self._fresh(given, 1))
+        if len(set(alike)) == len(alike):
+            return matches.pick(self._fresh(matches, len(alike)))
+        hidden = len(alike) + 1
+        shown = np.array([hidden, *alike, hidden], np.int64)[np.minimum(matches.symbols, hidden)]
+        return matches.pick(self._fresh(replace(matches, symbols=shown), len(alike)))
 
     def _fresh(self, matches: Matches, shown: int) -> npt.NDArray[np.int64]:
         visible = matches.symbols <= shown

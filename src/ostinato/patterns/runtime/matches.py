@@ -81,8 +81,8 @@ class Matches:
         )
         return Matches(self.positions[inner], self.symbols[inner], offsets, self.keys[chosen], self.origins[chosen])
 
-    def of_symbol(self, symbol: int) -> tuple[Int64, Int64]:
-        """Offsets and positions of the events marked with one symbol."""
-        wanted = self.symbols == symbol
+    def of_symbols(self, symbols: Sequence[int]) -> tuple[Int64, Int64]:
+        """Offsets and positions of the events marked with one of the symbols."""
+        wanted = self.symbols == symbols[0] if len(symbols) == 1 else np.isin(self.symbols, symbols)
         counts = np.bincount(self.rows[wanted], minlength=len(self))
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]).astype(np.int64), self.positions[wanted]

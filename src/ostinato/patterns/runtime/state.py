@@ -30,7 +30,7 @@ from ostinato.patterns.runtime.matcher import Events
 from ostinato.patterns.runtime.matcher_factory import build_matcher
 from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.strategies import select_matches
-from ostinato.patterns.syntax.nodes import event_types, repeated_variables
+from ostinato.patterns.syntax.nodes import event_types
 
 # Why an engine reads no more: as text, since it is saved in snapshots.
 INCOMPLETE = str(
@@ -105,7 +105,7 @@ class EngineState:
         self._answers = AnswerBuilder(
             items=query.items,
             labels=self.compiled.labels,
-            repeated=repeated_variables(query.formula),
+            repeated=query.lists,
             partition_by=query.partition_by,
             time=binding.time,
             columns=tuple(rows.schema.names),
@@ -217,7 +217,7 @@ class EngineState:
 
     def _answer(self, matches: Matches) -> pa.Table:
         if self.distinct is not None:
-            matches = self.distinct.only_new(matches, len(self.compiled.labels))
+            matches = self.distinct.only_new(matches, self.compiled.alike)
         self.matches += len(matches)
         if not len(matches):
             return self._nothing

@@ -140,8 +140,9 @@ def _complex_events(query: n.Query, partition: int, stream: Stream) -> list[_Com
         if _holds(query, stream, each) and _within(query, stream, each) and _is_tied(query, stream, each):
             labels: dict[str, list[int]] = {}
             for position, variable in each.marks:
-                labels.setdefault(variable, []).append(position)
-            named = frozenset((name, tuple(positions)) for name, positions in labels.items() if name)
+                for name in query.names(variable):
+                    labels.setdefault(name, []).append(position)
+            named = frozenset((name, tuple(positions)) for name, positions in labels.items())
             found.setdefault(tuple(position for position, _ in each.marks), set()).add(named)
     return [_ComplexEvent(partition, stream, positions, frozenset(each)) for positions, each in found.items()]
 

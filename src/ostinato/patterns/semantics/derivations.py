@@ -113,7 +113,7 @@ def derivations(formula: Formula, stream: Stream) -> set[Derivation]:
     if isinstance(formula, n.Event):
         # {ν(x)}, where type(S[ν(x)]) = R
         return {
-            Derivation(marks=((i, _label(formula.variable)),), valuation=frozenset({(formula.variable, i)}))
+            Derivation(marks=((i, formula.variable),), valuation=frozenset({(formula.variable, i)}))
             for i in range(len(stream.rows))
             if stream.is_a(i, formula)
         }
@@ -137,11 +137,6 @@ def derivations(formula: Formula, stream: Stream) -> set[Derivation]:
         return {Derivation(after=(formula,))}  # no event of its own; _join gives it its gap
     assert isinstance(formula, n.Never)
     return set()
-
-
-def _label(variable: str) -> str:
-    """Variables without a name are all alike in the output."""
-    return "" if variable.startswith("#") else variable
 
 
 def _sequence(sequence: n.Sequence, stream: Stream) -> set[Derivation]:

@@ -7,6 +7,7 @@ from ostinato.core.expressions import to_text as expr_text
 from ostinato.core.units import duration_text
 from ostinato.core.window_clause import Window
 from ostinato.patterns.syntax import nodes as n
+from ostinato.patterns.syntax.cel.groups import put_groups
 from ostinato.patterns.syntax.item_names import item_names
 from ostinato.patterns.syntax.nodes import Formula
 from ostinato.patterns.syntax.srem import nodes as srem
@@ -20,13 +21,13 @@ def to_text(node: n.Query | Formula) -> str:
     """One line, with no more brackets than needed."""
     if not isinstance(node, n.Query):
         return _formula(node, _FILTER)
-    head = _select(node)
-    return " ".join([*([head, "WHERE"] if head else []), _formula(node.formula, _FILTER), *_clauses(node)])
+    head, formula = _select(node), put_groups(node.formula, node.groups)
+    return " ".join([*([head, "WHERE"] if head else []), _formula(formula, _FILTER), *_clauses(node)])
 
 
 def pretty_print(query: n.Query) -> str:
     """Several lines: SELECT, the formula with one line per FILTER, one line per clause."""
-    formula, filters = query.formula, []
+    formula, filters = put_groups(query.formula, query.groups), []
     while isinstance(formula, n.Filter):
         filters.append(f"  FILTER {expr_text(formula.predicate)}")
         formula = formula.body
@@ -100,6 +101,8 @@ def _text(formula: Formula) -> tuple[str, int]:
         return _loop(formula)
     if isinstance(formula, n.Guarded):
         return " ; ".join(_formula(part, _FOLLOWED) for part in (*formula.barred, formula.body)), _SEQUENCE
+    if isinstance(formula, n.Group):
+        return f"({_formula(formula.body, _FILTER)}) AS {quote_name(formula.name)}", _POSTFIX
     if isinstance(formula, n.Absent):
         text = f"NOT {_event(formula.event)}"
         if formula.predicate is None:

@@ -104,6 +104,15 @@ class Guarded:
 
 
 @dataclass(frozen=True)
+class Group:
+    """`(φ) AS g`, or `φ+ AS g`: only in texts; a Query holds the variables that g stands for, and φ in its place."""
+
+    body: Formula
+    name: str
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
 class Absent:
     """`NOT R AS x`, or `(NOT R AS x FILTER predicate)`: only as a part of a non-contiguous Sequence."""
 
@@ -134,7 +143,7 @@ class Segment:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-Formula = Event | Filter | Or | And | Sequence | Repeat | Optional | Guarded | Absent | Never | Empty | Segment
+Formula = Event | Filter | Or | And | Sequence | Repeat | Optional | Guarded | Group | Absent | Never | Empty | Segment
 Language = OneOf["cel", "srem"]
 
 
@@ -164,12 +173,23 @@ class Query:
     tied_by: str | None = None
     text: str = field(default="", compare=False)
     language: Language = "cel"
+    groups: tuple[tuple[str, tuple[str, ...]], ...] = ()  # the name of each group, and the variables of its events
+
+    def names(self, variable: str) -> frozenset[str]:
+        """What the positions of a variable are called: by the variable, and by the groups that it is in."""
+        own = frozenset() if variable.startswith("#") else frozenset({variable})
+        return own | {name for name, members in self.groups if variable in members}
+
+    @property
+    def lists(self) -> frozenset[str]:
+        """The names that stand for any number of events."""
+        return repeated_variables(self.formula) | {name for name, _ in self.groups}
 
 
 def children(formula: Formula) -> tuple[Formula, ...]:
     if isinstance(formula, Repeat):
         return formula.body, *formula.until
-    if isinstance(formula, Filter | Optional | Guarded):
+    if isinstance(formula, Filter | Optional | Guarded | Group):
         return (formula.body,)
     if isinstance(formula, Or | And | Sequence):
         return formula.parts
@@ -178,7 +198,7 @@ def children(formula: Formula) -> tuple[Formula, ...]:
 
 def rebuild(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
     """The same node over `change`d children; what must not come stays as it is."""
-    if isinstance(formula, Filter | Repeat | Optional | Guarded):
+    if isinstance(formula, Filter | Repeat | Optional | Guarded | Group):
         return replace(formula, body=change(formula.body))
     if isinstance(formula, Or | And | Sequence):
         return replace(formula, parts=tuple(change(part) for part in formula.parts))

@@ -54,7 +54,7 @@ def shows_events(compiled: CompiledPattern) -> bool:
     while todo:
         state = todo.pop()
         for step in compiled.transducer.transitions:
-            if step.source != state or step.mark in compiled.labels:
+            if step.source != state or (step.mark is not None and compiled.label(step.mark)):
                 continue
             if step.mark is not None and step.target in compiled.transducer.final:
                 return False

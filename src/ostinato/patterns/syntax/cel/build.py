@@ -11,6 +11,7 @@ from ostinato.core.text.build import Clause, SharedBuilder, flat_call, merge_cla
 from ostinato.core.text.grammar import token_span
 from ostinato.errors import QueryError, Span
 from ostinato.patterns.syntax import nodes as n
+from ostinato.patterns.syntax.cel.groups import take_groups
 from ostinato.patterns.syntax.item_names import ANSWER_COLUMNS, item_names
 from ostinato.patterns.syntax.nodes import Formula
 from ostinato.patterns.syntax.rounds import parse_rounds
@@ -25,7 +26,8 @@ class CelBuilder(SharedBuilder):
     # The query and its clauses.
 
     def bare_query(self, _: Span, formula: Formula, *clauses: Clause) -> n.Query:
-        return n.Query(formula, text=self.text, **_clauses(clauses, None))
+        whole, groups = take_groups(formula)
+        return n.Query(whole, text=self.text, groups=groups, **_clauses(clauses, None))
 
     def select_query(
         self,
@@ -36,12 +38,14 @@ class CelBuilder(SharedBuilder):
         formula: Formula,
         *clauses: Clause,
     ) -> n.Query:
+        whole, groups = take_groups(formula)
         return n.Query(
-            formula,
+            whole,
             cast(n.Strategy, strategy.upper() if strategy is not None else "ALL"),
             items,
             tuple(map(unquote_name, relations or ())),
             text=self.text,
+            groups=groups,
             **_clauses(clauses, items),
         )
 
@@ -106,6 +110,8 @@ class CelBuilder(SharedBuilder):
         return repeat if least else n.Optional(repeat, span)
 
     def until(self, span: Span, loop: Formula, stop: Formula) -> Formula:
+        if isinstance(loop, n.Group):
+            return replace(loop, body=self.until(span, loop.body, stop), span=span)
         repeat = loop.body if isinstance(loop, n.Optional) else loop
         if not isinstance(repeat, n.Repeat):
             reason, fix = "UNTIL ends a loop, and this is none", "repeat what stands before it, such as A+ UNTIL B"
@@ -113,6 +119,9 @@ class CelBuilder(SharedBuilder):
         stops = stop.parts if isinstance(stop, n.Or) else (stop,)
         ended = replace(repeat, until=tuple(_forbidden(each, each.span, "UNTIL") for each in stops), span=span)
         return replace(loop, body=ended, span=span) if isinstance(loop, n.Optional) else ended
+
+    def group(self, span: Span, body: Formula, name: Token) -> Formula:
+        return n.Group(body, unquote_name(name), span)
 
     def absent(self, span: Span, _: Token, body: Formula) -> Formula:
         return _forbidden(body, span, "NOT")

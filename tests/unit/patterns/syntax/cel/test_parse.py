@@ -24,6 +24,7 @@ from ostinato.core.window_clause import Window
 from ostinato.errors import QueryError, Span
 from ostinato.patterns.syntax import format
 from ostinato.patterns.syntax import nodes as n
+from ostinato.patterns.syntax.cel.groups import take_groups
 from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.patterns.syntax.nodes import Formula
 
@@ -652,8 +653,28 @@ def starts_with_a_bracket(query: n.Query) -> bool:
     return query.items is not None and ex.to_text(query.items[0].expr).startswith("(")
 
 
+@st.composite
+def with_a_group(draw: st.DrawFn, drawn: st.SearchStrategy[n.Query]) -> n.Query:
+    query = draw(drawn)
+    part = draw(st.sampled_from(list(n.subformulas(query.formula))))
+    group = n.Group(part, "group 1")
+
+    def name(formula: Formula) -> Formula:
+        return group if formula is part else n.rebuild(formula, name)
+
+    try:
+        formula, groups = take_groups(name(query.formula))
+    except QueryError:  # a variable of it is used elsewhere as well
+        return query
+    return replace(query, formula=formula, groups=groups)
+
+
 # `SELECT MAX (x.v + 1) * 2` is the function max, so the strategy cannot stand before a bracket.
-@given(queries.filter(lambda query: query.strategy not in ("LAST", "MAX") or not starts_with_a_bracket(query)))
+@given(
+    with_a_group(queries).filter(
+        lambda query: query.strategy not in ("LAST", "MAX") or not starts_with_a_bracket(query)
+    )
+)
 def test_round_trip(query: n.Query) -> None:
     assert parse(format.to_text(query)) == query
     assert parse(format.pretty_print(query)) == query
