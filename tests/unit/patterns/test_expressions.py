@@ -190,3 +190,39 @@ def test_count_distinct() -> None:
     assert answer.detect(table).to_pylist() == [{"count_distinct_v": 2, "count_distinct_s": 3, "p": 2}]
     unbound = ost.cel("SELECT count(DISTINCT x.v) WHERE B OR (A AS x)+ ; B").detect(table.slice(5))
     assert unbound.to_pylist() == [{"count_distinct_v": 0}]
+
+
+# Groups ---------------------------------------------------------------------------------------------------------------
+
+
+def groups(query: str, letters: str = "ABABC") -> list[dict[str, Any]]:
+    rows = [{"ts": n, "type": letter, "v": n} for n, letter in enumerate(letters)]
+    found: list[dict[str, Any]] = ost.cel(query).detect(rows).to_pylist()
+    return sorted(found, key=repr)
+
+
+def test_groups() -> None:
+    aggregates = "g.v, count(g), first(g).v, last(g.v), sum(g.v)"
+    assert groups(f"SELECT MAX {aggregates} WHERE (A ; B)+ AS g ; C") == [
+        {"v": [0, 1, 2, 3], "count_g": 4, "first_v": 0, "last_v": 3, "sum_v": 6}
+    ]
+    assert groups("SELECT g WHERE (A OR C) AS g : B", "CAB") == [{"g": [{"ts": 1, "type": "A", "v": 1}]}]
+    assert groups("SELECT x.v, g.v AS w WHERE (A AS x : B) AS g") == [{"v": 0, "w": [0, 1]}, {"v": 2, "w": [2, 3]}]
+    assert groups("SELECT g.v, h.v WHERE ((A : B) AS g : A) AS h") == [{"g_v": [0, 1], "h_v": [0, 1, 2]}]
+    assert groups("SELECT g.v WHERE (A : B : C) AS g OR (B : A) AS g") == [{"v": [1, 2]}, {"v": [2, 3, 4]}]
+    assert groups("SELECT count(g) WHERE C OR A+ AS g : C") == [{"count_g": 0}]
+
+
+def test_what_a_group_shows_is_given_once() -> None:
+    assert groups("SELECT g.v WHERE (A AS x OR A AS y) AS g") == [{"v": [0]}, {"v": [2]}]
+    # The event that the NOT reads is kept apart from the others of the group, but not shown apart.
+    query = "SELECT g.v WHERE ((A AS x ; A) OR (A ; A AS x)) AS g ; (NOT C AS z FILTER z.v > x.v + 2) WITHIN 3 seconds"
+    assert groups(query, "AABC") == [{"v": [0, 1]}]
+    assert groups(query, "AAABC") == [{"v": [0, 1]}, {"v": [0, 2]}, {"v": [1, 2]}]
+
+
+def test_groups_with_conditions_between_events() -> None:
+    query = "SELECT g.v WHERE (A AS x ; B AS y) AS g ; C AS z FILTER y.v - x.v < 2 AND z.v > x.v"
+    assert groups(query) == [{"v": [0, 1]}, {"v": [2, 3]}]
+    query = "SELECT NXT g.v WHERE (A AS x ; (B AS y FILTER y.v > x.v)+) AS g ; C"
+    assert groups(query) == [{"v": [0, 1, 3]}]

@@ -74,6 +74,9 @@ FAULTS = [
     ("T AS x FILTER «CASE WHEN x.a THEN 1 END»", "FILTER needs a condition", "compare it"),
     ("SELECT «count(DISTINCT x)» WHERE T AS x", "needs an attribute, not a whole event", "count(DISTINCT x.attr)"),
     ("T AS x FILTER «count(DISTINCT x.v)» > 3", "count(DISTINCT …) cannot be used in FILTER", "SELECT"),
+    ("(T AS x ; H) AS g FILTER «g.v» > 3", "`g` is a group of events", "name the event in the group"),
+    ("SELECT «g.v» + 1 AS n WHERE (T ; H) AS g", "since g is a group", "avg(g.v)"),
+    ("SELECT count(«gg») WHERE T+ AS g", "unknown variable `gg`", "did you mean `g`"),
     ("T AS x FILTER «5 minutes»", "FILTER needs a condition", "compare it"),
     ("T AS x FILTER x.a < 2 * «5 minutes»", "`*` needs numbers, and `5 minutes` is a duration", ""),
     # NOT.

@@ -369,6 +369,9 @@ SLIPS = [
     ("T AS x FILTER CAST(x.a AS «integer») = 1", "unknown type `integer`", "write int"),
     ("T AS x FILTER CAST(x.a AS «tex») = 1", "unknown type `tex`", "did you mean `text`"),
     ("SELECT «sum»(DISTINCT x.a) WHERE T AS x", "sum takes no DISTINCT", "count(DISTINCT x.attr)"),
+    ("«(T AS x) AS x»", "`x` names both an event and a group", "another name"),
+    ("T AS x ; «(T AS x)+ AS g»", "`x` names an event in the group `g` and one outside of it", "different names"),
+    ("T ; «(NOT H) AS g» ; K", "`g` names no event", "remove AS g"),
     ("T AS x FILTER x.a < 5 «minuts»", "unknown unit `minuts`", "did you mean `minutes`"),
     ("T AS x FILTER x.a < 5 «months»", "a month has no fixed length", "30 days"),
     ("T AS x FILTER x.a < «0.1» ns", "shorter than a nanosecond", "longer time"),
@@ -651,6 +654,13 @@ queries = st.builds(
 
 def starts_with_a_bracket(query: n.Query) -> bool:
     return query.items is not None and ex.to_text(query.items[0].expr).startswith("(")
+
+
+def test_groups() -> None:
+    query = parse("SELECT g WHERE ((A ; B AS y) AS h : C AS z)+ AS g ; D")
+    assert query.formula == parse("((A ; B AS y) : C AS z)+ ; D").formula
+    assert query.groups == (("g", ("#1", "y", "z")), ("h", ("#1", "y")))
+    assert parse("(A AS x) AS g OR [B AS y] AS g").groups == (("g", ("x", "y")),)
 
 
 @st.composite
