@@ -97,7 +97,8 @@ class CompiledPattern:
     @property
     def repeats(self) -> bool:
         """Whether the same answer can be found more than once."""
-        return self.hides_variables or self.ambiguous or (self.query.items is None and bool(self.watched))
+        hidden = self.hides_variables or len(set(self.alike)) < len(self.alike)
+        return hidden or self.ambiguous or (self.query.items is None and bool(self.watched))
 
     @cached_property
     def strategy(self) -> Strategy:
