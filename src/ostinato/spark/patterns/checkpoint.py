@@ -13,6 +13,7 @@ from ostinato.core.options import OnLate
 from ostinato.core.snapshot_format import Snapshot
 from ostinato.errors import DataError, Message, Option
 from ostinato.patterns.runtime.engine import Engine
+from ostinato.spark.checkpoint_header import changed_columns
 from ostinato.spark.patterns.task import ShippedQuery
 
 
@@ -67,5 +68,7 @@ class BucketState:
                 f"the checkpoint holds the state of another query {query.name!r}: {engine.compiled.query.text}",
                 fix="start the changed query with a new checkpointLocation, or under another name",
             )
+        if engine.options.events != query.events:
+            raise changed_columns(query.name, str(engine.push(engine.stream.schema.empty_table()).schema))
         engine.options = replace(engine.options, on_late=mode)
         return engine
