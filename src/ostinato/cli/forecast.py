@@ -116,6 +116,7 @@ def train(
     print_warnings(compiled)
     from ostinato.cli.jobs.forecast import EventInput
     from ostinato.cli.jobs.forecast import train as learn
+    from ostinato.files.standard import spool_standard_streams
     from ostinato.forecast.forecaster import Forecaster
     from ostinato.forecast.learn.suffix_tree import Learning
     from ostinato.forecast.settings import ForecastLimits
@@ -144,8 +145,9 @@ def train(
         return
     if master:
         usage("--master is for --engine spark")
-    events = EventInput(files, parse_kinds(kind), on_error.value)
-    learn(forecaster, events, output, overwrite=overwrite)
+    with spool_standard_streams(files) as (read, _):
+        events = EventInput(read, parse_kinds(kind), on_error.value)
+        learn(forecaster, events, output, overwrite=overwrite)
 
 
 @report_errors
@@ -180,13 +182,15 @@ def update(
     files = _files([*(inputs or ()), *(more or ())])
     from ostinato.cli.jobs.forecast import EventInput
     from ostinato.cli.jobs.forecast import update as learn
+    from ostinato.files.standard import spool_standard_streams
     from ostinato.forecast.model import ForecastModel
     from ostinato.forecast.storage import check_model_folder
 
     found = ForecastModel.load(model)
     if output is not None and output.absolute() != model.absolute():
         check_model_folder(output, overwrite=overwrite)
-    learn(found, EventInput(files, parse_kinds(kind), on_error.value), output or model, decay=decay)
+    with spool_standard_streams(files) as (read, _):
+        learn(found, EventInput(read, parse_kinds(kind), on_error.value), output or model, decay=decay)
 
 
 @report_errors
@@ -235,6 +239,7 @@ def forecast(
     files = _files([*(inputs or ()), *(more or ())])
     check_output(output, files, spark=engine is EngineName.SPARK)
     from ostinato.cli.jobs.forecast import NOUN, EventInput, ForecastJob
+    from ostinato.files.standard import spool_standard_streams
     from ostinato.forecast.model import ForecastModel
 
     found, kinds, ahead = ForecastModel.load(model), parse_kinds(kind), _whole_numbers("--within", within)
@@ -259,7 +264,8 @@ def forecast(
         usage("--master, --format, --stream, --once and --checkpoint are for --engine spark")
     if found.settings.order_by and not sort:
         usage(f"the model orders events of equal time by {', '.join(found.settings.order_by)}, which needs --sort")
-    ForecastJob(found, EventInput(files, kinds, on_error.value), alert, whole, ahead).run(output, sort=sort)
+    with spool_standard_streams(files) as (read, _):
+        ForecastJob(found, EventInput(read, kinds, on_error.value), alert, whole, ahead).run(output, sort=sort)
 
 
 @report_errors
@@ -296,10 +302,12 @@ def evaluate(
         usage(f"--picture {picture} must end in .svg")
     from ostinato.cli.jobs.forecast import EventInput
     from ostinato.cli.jobs.forecast import evaluate as score
+    from ostinato.files.standard import spool_standard_streams
     from ostinato.forecast.model import ForecastModel
 
-    events = EventInput(files, parse_kinds(kind), on_error.value)
-    score(ForecastModel.load(model), events, within=within, decision=decision, picture=picture)
+    with spool_standard_streams(files) as (read, _):
+        events = EventInput(read, parse_kinds(kind), on_error.value)
+        score(ForecastModel.load(model), events, within=within, decision=decision, picture=picture)
 
 
 def explain_model_folder(folder: str) -> str | None:

@@ -92,6 +92,7 @@ def detect(
     [dim]Examples:[/]
     [cyan]ostinato detect fires.cel --input events.parquet --output matches.parquet[/]
     [cyan]ostinato detect -q "A AS x ; B AS y WITHIN 10 minutes" --input log.csv --time at --type kind[/]
+    [cyan]tail -f log.jsonl | ostinato detect fires.cel --input -[/]
     [cyan]ostinato detect fires.cel --input *.jsonl --lateness "30 seconds" --on-error collect[/]
     [cyan]ostinato detect fires.cel --engine spark --input events/ --output matches/[/]
     [cyan]ostinato detect fires.cel --engine spark --stream --input kafka://HOST:9092/TOPIC --kind value=number[/]
@@ -109,7 +110,11 @@ def detect(
     check_output(output, files, spark=engine is EngineName.SPARK)
     if count and output is not None:
         usage("--count prints a number; leave out --output")
+    from ostinato.files.standard import STANDARD, spool_standard_streams
+
     if engine is EngineName.SPARK:
+        if STANDARD in files:
+            usage("standard input is not for --engine spark")
         if sort or on_error is OnError.COLLECT:
             usage(f"{'--sort' if sort else '--on-error collect'} is not for --engine spark")
         if stream and count:
@@ -137,8 +142,11 @@ def detect(
         else:
             spark_job.batch(output, form)
         return
-    if master or form or stream or once or checkpoint:
+    standard = STANDARD in files
+    if master or stream or once or checkpoint or (form and not standard):
         usage("--master, --format, --stream, --once and --checkpoint are for --engine spark")
+    if standard and len(files) > 1:
+        usage("standard input is read alone: leave out the files")
     if order_by and not (sort or count):
         usage("--order-by needs --sort: only events that are all in memory can be ordered again")
     if lateness and (sort or count):
@@ -159,12 +167,17 @@ def detect(
         limit_matches=limit_matches,
         limit_seconds=limit_seconds,
     )
-    if count:
-        job.count()
-    elif sort:
-        job.sort(output)
-    else:
-        job.stream(output, lateness)
+    if standard and not count and not sort:
+        job.live(output, lateness, form.value if form else None)
+        return
+    with spool_standard_streams(files, None, form.value if form else None) as (read, _):
+        job = replace(job, files=read)
+        if count:
+            job.count()
+        elif sort:
+            job.sort(output)
+        else:
+            job.stream(output, lateness)
 
 
 def check_pattern(

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from ostinato.core.text.counts import format_count
 from ostinato.files import EventReader, Writer
+from ostinato.files.live import LiveEvents
 from ostinato.viz.table import SHOWN, escape_control, terminal_table
 
 
@@ -52,7 +53,13 @@ class Results:
 
 
 def print_summary(
-    reader: EventReader, seconds: float, *, events: int, found: Sequence[str], late: int | None, list_bad: bool
+    reader: EventReader | LiveEvents,
+    seconds: float,
+    *,
+    events: int,
+    found: Sequence[str],
+    late: int | None,
+    list_bad: bool,
 ) -> None:
     """On stderr, so that it never mixes with results. `late` is None where no event can be late."""
     console = _stderr()

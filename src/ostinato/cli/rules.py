@@ -90,8 +90,8 @@ def rules(
         Form | None,
         typer.Option(
             "--format",
-            help="What standard input and output hold [dim]\\[jsonl][/]; with Spark: how results are written "
-            "[dim]\\[by the extension, or parquet][/].",
+            help="What standard input and output hold [dim]\\[by how it begins; jsonl][/]; with Spark: how results are "
+            "written [dim]\\[by the extension, or parquet][/].",
         ),
     ] = None,
     stream: Stream = False,
@@ -156,7 +156,7 @@ def rules(
     print_warnings(compiled)
     from ostinato.cli.jobs.rules import RulesJob
 
-    with spool_standard_streams(files, output, (form or Form.JSONL).value) as (read, written):
+    with spool_standard_streams(files, output, form.value if form else None) as (read, written):
         run = RulesJob(compiled, read, columns, kinds, on_error.value)
         run.run(written, sort=sort, lateness=lateness, longest=longest)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import glob
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
@@ -143,8 +144,9 @@ def expand_path(path: Path, extensions: tuple[str, ...], what: str) -> list[Path
             "no file matches", source=str(path), fix="check the pattern, and quote it so that the shell leaves it alone"
         )
     near = [file.name for file in path.parent.iterdir() if file.is_file()] if path.parent.is_dir() else []
+    close = difflib.get_close_matches(path.name, near, n=1, cutoff=0.5)
     raise DataError(
-        "there is no such file", source=str(path), fix=did_you_mean(path.name, near) if near else "check the path"
+        "there is no such file", source=str(path), fix=did_you_mean(path.name, near) if close else "check the path"
     )
 
 

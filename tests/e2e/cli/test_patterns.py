@@ -6,6 +6,8 @@ import json
 import re
 import shlex
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -464,3 +466,40 @@ def test_ctrl_c_leaves_nothing_behind(folder: Path) -> None:
     assert running.returncode == 130, (out, err)
     assert "stopped: nothing was written" in err and "Traceback" not in err
     assert not list(folder.glob("m.parquet*"))
+
+
+@pytest.mark.parametrize(
+    "given", ['{"type": "A", "ts": 1}\n{"type": "B", "ts": 2, "v": 5}\n', "type,ts\nA,1\nB,2\n"], ids=["jsonl", "csv"]
+)
+def test_standard_input_gives_matches_as_lines(given: str, folder: Path) -> None:
+    command = [sys.executable, "-m", "ostinato", "detect", "-q", "A ; B", "-i", "-"]
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=True)
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [{"start": 1, "end": 2, "positions": [0, 1]}]
+    counted = subprocess.run([*command, "--count"], input=given, capture_output=True, text=True, check=True)
+    assert counted.stdout == "1\n"
+    subprocess.run([*command, "-o", "found.jsonl"], input=given, capture_output=True, text=True, check=True)
+    assert len(Path("found.jsonl").read_text().splitlines()) == 1
+
+
+def test_matches_come_before_standard_input_ends(folder: Path) -> None:
+    command = [sys.executable, "-m", "ostinato", "detect", "-q", "A ; B", "-i", "-"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as run:
+        assert run.stdin is not None and run.stdout is not None
+        run.stdin.write(b'{"type": "A", "ts": 1}\n{"type": "B", "ts": 2}\n')
+        run.stdin.flush()
+        assert json.loads(run.stdout.readline())["positions"] == [0, 1]
+        run.stdin.close()
+        assert run.stdout.read() == b""
+
+
+def test_only_files_of_a_like_name_are_offered(folder: Path) -> None:
+    failed(run("detect", "q.cel", "-i", "nothing-like-it.csv"), 1, "no such file", "check the path")
+    failed(run("detect", "q.cel", "-i", "-", "events.parquet"), 2, "standard input is read alone")
+    failed(run("detect", "q.cel", "-i", "-", "--engine", "spark"), 2, "standard input is not for")
+
+
+def test_a_limit_of_time(folder: Path) -> None:
+    pq.write_table(events([("T", 50)] * 400 + [("H", 1)]), "many.parquet")
+    query = "SELECT x WHERE ANY AS x+ ; T ; ANY+"
+    bounded = ["-i", "many.parquet", "-o", "m.parquet", "--limit-seconds", "0.5"]
+    failed(run("detect", "-q", query, *bounded), 1, "it takes too long", "--limit-seconds S")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,9 @@ from ostinato.core.events import DEFAULT_TIME, DEFAULT_TYPE
 from ostinato.core.text.counts import format_count
 from ostinato.errors import LimitError
 from ostinato.files import EventReader, open_events
+from ostinato.files.live import LiveEvents
 from ostinato.files.reader import OnError
+from ostinato.files.render import json_lines
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.query import PatternQuery
 from ostinato.patterns.runtime.count import OutOfOrder, count_batches
@@ -80,6 +83,33 @@ class PatternJob:
         if stats.events and (unseen := engine.unseen_types()):
             note(f"no event has the type {', '.join(f'`{name}`' for name in unseen)}")
         results.show()
+
+    def live(self, output: Path | None, lateness: str | None, form: str | None) -> None:
+        """Read standard input as it comes; without an output, matches are printed at once, a line of JSON each."""
+        began, reader = time.perf_counter(), LiveEvents(sys.stdin.buffer, self.kinds, self.on_error, form)
+        engine = self.query.engine(
+            time=self.time, type=self.type, lateness=lateness or 0, events=self.events, limits=self._limits()
+        )
+        clock = self._limits().clock()
+        with _Matches(output, self._limits().matches, at_once=output is None) as results:
+            for rows in reader:
+                if engine.bound:
+                    rows = _with_missing(rows, engine.stream.schema)
+                    if lateness is None:
+                        self._check_order(engine, rows, reader.rows_read - len(rows))
+                for matches in engine.push_each(rows):
+                    results.add(matches)
+                    clock.check()
+            results.add(engine.flush())
+        stats, seconds = engine.stats(), time.perf_counter() - began
+        print_summary(
+            reader,
+            seconds,
+            events=stats.events,
+            found=[format_count(results.total)],
+            late=stats.late,
+            list_bad=self.on_error == "collect",
+        )
 
     def _check_order(self, engine: Engine, rows: pa.Table, first_row: int) -> None:
         clock = engine.stream.clock
@@ -154,12 +184,20 @@ class PatternJob:
         return limits if self.limit_matches is None else replace(limits, matches=self.limit_matches)
 
 
+def _with_missing(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """With NULL in the columns that earlier lines had and these do not."""
+    for column in schema:
+        if column.name not in rows.column_names:
+            rows = rows.append_column(column, pa.nulls(len(rows), column.type))
+    return rows
+
+
 class _Matches(Results):
     """Results that may not be more than a limit."""
 
-    def __init__(self, output: Path | None, limit: int) -> None:
+    def __init__(self, output: Path | None, limit: int, *, at_once: bool = False) -> None:
         super().__init__(output)
-        self.limit = limit
+        self.limit, self.at_once = limit, at_once
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -173,7 +211,13 @@ class _Matches(Results):
 
     def add(self, rows: pa.Table) -> None:
         self.expect(self.total + len(rows))
-        super().add(rows)
+        if self.at_once:
+            self.total += len(rows)
+            for batch in rows.to_batches():
+                sys.stdout.buffer.write(json_lines(batch))
+            sys.stdout.buffer.flush()
+        else:
+            super().add(rows)
 
     def expect(self, total: float) -> None:
         """Stop early if there will be at least `total` matches, and those are too many."""
