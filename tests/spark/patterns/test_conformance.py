@@ -211,7 +211,7 @@ def test_random_queries_streaming(spark: Any, tmp_path: Path) -> None:
     taken: list[list[Row]] = []
 
     @seed(7)
-    @settings(max_examples=40, database=None, phases=[Phase.generate])
+    @settings(max_examples=55, database=None, phases=[Phase.generate])
     @given(RANDOM, streams(max_size=12))
     def draw(query: Query, rows: list[Row]) -> None:
         drawn.append(query)
