@@ -22,7 +22,9 @@ _FLAGS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def make_dispatcher(function: Callable[..., Any], signatures: tuple[Signature, ...], *, noinline: bool = False) -> Any:
+def make_dispatcher(
+    function: Callable[..., Any], signatures: tuple[Signature, ...], *, inline: bool | None = None
+) -> Any:
     """A function that has signatures is compiled for those alone; integers of other sizes are converted."""
     dispatcher = numba.njit(**_FLAGS)(function)
     dispatcher.signatures_given = signatures
@@ -34,8 +36,8 @@ def make_dispatcher(function: Callable[..., Any], signatures: tuple[Signature, .
                 for signature in map(numba_signature, signatures):
                     if signature.args not in dispatcher.overloads:
                         dispatcher.compile(signature)
-                        if noinline:
-                            _mark_noinline(dispatcher.overloads[signature.args])
+                        if inline is not None:
+                            _mark(dispatcher.overloads[signature.args], "alwaysinline" if inline else "noinline")
                 dispatcher.disable_compile()
             return resolve(arguments, keywords)
 
@@ -43,9 +45,9 @@ def make_dispatcher(function: Callable[..., Any], signatures: tuple[Signature, .
     return dispatcher
 
 
-def _mark_noinline(compiled: Any) -> None:
+def _mark(compiled: Any, attribute: str) -> None:
     function = compiled.library._final_module.get_function(compiled.fndesc.llvm_func_name)
-    function.add_function_attribute("noinline")
+    function.add_function_attribute(attribute)
 
 
 def link(library: Any) -> Any:

@@ -22,23 +22,23 @@ def kernel(*signatures: Signature) -> Callable[[F], F]:
     return lambda function: _decorate(function, signatures, for_python=signatures)
 
 
-def subroutine(*signatures: Signature, noinline: bool = False) -> Callable[[F], F]:
+def subroutine(*signatures: Signature, inline: bool | None = None) -> Callable[[F], F]:
     """Decorator: a function that only kernels call; it becomes part of them.
 
     Without a signature it is compiled for whatever it is called with, so one that is called with integers of several
-    sizes should have a signature. One that has a signature may be kept out of its callers: `noinline` leaves a hot loop
-    all registers.
+    sizes should have a signature. For one that has a signature `inline` may say whether it is copied into its callers,
+    where LLVM decides badly: a hot loop wants what it calls in each round inside, and all registers for itself.
     """
-    return lambda function: _decorate(function, signatures, for_python=(), noinline=noinline)
+    return lambda function: _decorate(function, signatures, for_python=(), inline=inline)
 
 
 def _decorate(
-    function: F, signatures: tuple[Signature, ...], *, for_python: tuple[Signature, ...], noinline: bool = False
+    function: F, signatures: tuple[Signature, ...], *, for_python: tuple[Signature, ...], inline: bool | None = None
 ) -> F:
     if COMPILING:
         from ostinato.core.jit.dispatchers import make_dispatcher
 
-        return cast(F, make_dispatcher(function, signatures, noinline=noinline))
+        return cast(F, make_dispatcher(function, signatures, inline=inline))
     return function if INTERPRETED else cast(F, Kernel(function, for_python))
 
 

@@ -29,7 +29,7 @@ from ostinato.patterns.kernels.protocol import (
 STATE, STEPS = struct_type(MatcherState), struct_type(Steps)
 
 
-@subroutine(boolean(STATE, int64), noinline=True)
+@subroutine(boolean(STATE, int64), inline=False)
 def write_match(state: MatcherState, depth: int) -> bool:
     """Copy the marked events of the current path, earliest first; False when the output is full.
 
@@ -48,7 +48,7 @@ def write_match(state: MatcherState, depth: int) -> bool:
     return True
 
 
-@subroutine(int64(STATE, int64, boolean), noinline=True)
+@subroutine(int64(STATE, int64, boolean), inline=False)
 def enumerate_matches(state: MatcherState, low: int, walk: bool) -> int:
     """Depth first through the lists on the stack (Algorithm 2, without recursion). Can stop and go on anywhere."""
     nodes, cursor, stack, path, fuel = state.nodes, state.cursor, state.stack, state.path, state.fuel

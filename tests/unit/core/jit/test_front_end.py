@@ -58,6 +58,24 @@ def double_then_negate(number: int) -> int:
     return apply_twice(double, number) + apply_twice(negate, 100 * number)
 
 
+@subroutine(int64(view(int64), int64), inline=False)
+def apart(numbers: Any, at: int) -> Any:
+    return numbers[at] * 3
+
+
+@subroutine(int64(view(int64), int64), inline=True)
+def inside(numbers: Any, at: int) -> Any:
+    return apart(numbers, at) + 1
+
+
+@kernel(int64(view(int64)))
+def total(numbers: Any) -> int:
+    found = 0
+    for at in range(len(numbers)):
+        found += inside(numbers, at) + apart(numbers, -1)
+    return found
+
+
 @pytest.mark.parametrize("at", [0, 2, -1, -3])
 def test_an_index_below_zero_counts_from_the_end(at: int) -> None:
     numbers = np.array([5, 6, 7])
@@ -86,3 +104,7 @@ def test_rows_and_slices_are_views() -> None:
 
 def test_a_kernel_may_be_passed_to_a_kernel() -> None:
     assert double_then_negate(3) == 12 + 300
+
+
+def test_subroutines_may_be_copied_into_their_callers_or_not() -> None:
+    assert total(np.array([5, 6, 7])) == 3 * (5 + 6 + 7) + 3 + 3 * 21

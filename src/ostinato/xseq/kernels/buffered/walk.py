@@ -139,7 +139,7 @@ def _put_out(walks: Walks, node: int, chain: int) -> int:
     return 0
 
 
-@subroutine(int64(WALKS, int64, int64))
+@subroutine(int64(WALKS, int64, int64), inline=True)
 def _next_node(walks: Walks, depth: int, move: int) -> int:
     """The next node that a move leads to, -1 if there is none."""
     automaton = walks.search.automaton
@@ -160,7 +160,7 @@ def _next_node(walks: Walks, depth: int, move: int) -> int:
     return -1 if began(walks.chains, marked, here) else here  # AGAIN
 
 
-@subroutine(int64(WALKS, int64, int64, int64))
+@subroutine(int64(WALKS, int64, int64, int64), inline=True)
 def _bind(walks: Walks, move: int, node: int, chain: int) -> int:
     """The chain after a move that binds variables or begins rounds: -1 if a test fails, -1 - what has to grow."""
     writes, chains, state = walks.writes, walks.chains, walks.state
@@ -206,7 +206,7 @@ def _trail(walks: Walks, trail: int, node: int) -> int:
     return chains.table[place]
 
 
-@subroutine(int64(WALKS, int64, int64, int64, int64))
+@subroutine(int64(WALKS, int64, int64, int64, int64), inline=True)
 def _visit(walks: Walks, depth: int, move: int, node: int, chain: int) -> int:
     """1 if the configuration after a move is a new one, 0 if it is not, more when there is no room."""
     automaton, marks, width, state = walks.search.automaton, walks.frame_marks, walks.width, walks.state
@@ -241,7 +241,7 @@ def _visit(walks: Walks, depth: int, move: int, node: int, chain: int) -> int:
     return 1
 
 
-@subroutine(int64(WALKS, int64, int64, int64))
+@subroutine(int64(WALKS, int64, int64, int64), inline=True)
 def _make_move(walks: Walks, depth: int, move: int, node: int) -> int:
     """Go on to a node if a move allows that and it leads to something new; not 0 when there is no room."""
     search, writes, automaton = walks.search, walks.writes, walks.search.automaton
