@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from time import monotonic
 
 from ostinato.core.options import bad_option
+from ostinato.core.threads import stop_if_asked
 from ostinato.errors import Limit, LimitError, Message
 
 _FEWER = (
@@ -15,12 +16,13 @@ _FEWER = (
 
 
 class Stopwatch:
-    """Says when a call has taken long enough."""
+    """Says when a call has taken long enough, or is to stop with the rest of its work."""
 
     def __init__(self, seconds: float | None) -> None:
         self.seconds, self.started = seconds, monotonic()
 
     def check(self) -> None:
+        stop_if_asked()
         if self.seconds is not None and monotonic() - self.started > self.seconds:
             raise LimitError(
                 "seconds",

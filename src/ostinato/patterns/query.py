@@ -59,6 +59,7 @@ class PatternQuery:
         order_by: Sequence[str] = (),
         events: bool | None = None,
         limits: Limits | None = None,
+        threads: int | None = None,
         lateness: str | float | timedelta | None = None,
         on_late: OnLate | None = None,
         buckets: int | None = None,
@@ -77,6 +78,7 @@ class PatternQuery:
         order_by: Sequence[str] = (),
         events: bool | None = None,
         limits: Limits | None = None,
+        threads: int | None = None,
     ) -> pa.Table: ...
 
     def detect(
@@ -89,6 +91,7 @@ class PatternQuery:
         order_by: Sequence[str] = (),
         events: bool | None = None,
         limits: Limits | None = None,
+        threads: int | None = None,
         lateness: str | float | timedelta | None = None,
         on_late: OnLate | None = None,
         buckets: int | None = None,
@@ -110,7 +113,9 @@ class PatternQuery:
             Add the matched rows themselves in a column `events`. On Spark, where rows have no positions, this is the
             default.
         limits
-            Bounds on matches, states and memory.
+            Bounds on matches, states, memory and time.
+        threads
+            For tables: on how many cores to work at most (default: all). The answer does not depend on it.
         lateness, on_late, buckets, parallel, metrics
             For Spark DataFrames only: see `ostinato.spark.detect`.
 
@@ -124,11 +129,16 @@ class PatternQuery:
             "lateness": lateness, "on_late": on_late, "buckets": buckets, "parallel": parallel, "metrics": metrics
         }  # fmt: skip
         if is_spark_frame(data):
+            if threads is not None:
+                raise bad_option("threads", threads, "threads only for a table; Spark has cores of its own")
             return spark_backend().detect(self, data, events=events is not False, **options, **on_spark)
         for option, value in on_spark.items():
             if value is not None:
                 raise bad_option(option, value, f"{option} only for a Spark DataFrame; a table is read whole")
-        return self.engine(events=bool(events), **options).run_batch(data)
+        from ostinato.core.threads import check_threads
+        from ostinato.patterns.runtime.parallel import detect_table
+
+        return detect_table(lambda: self.engine(events=bool(events), **options), data, check_threads(threads))
 
     def count(
         self,
@@ -139,17 +149,21 @@ class PatternQuery:
         type: str | None = None,
         order_by: Sequence[str] = (),
         limits: Limits | None = None,
+        threads: int | None = None,
     ) -> int:
         """How many rows `detect` would return, without building them (on Spark, by counting them).
 
         Parameters are those of `detect`.
         """
+        options: dict[str, Any] = {"time": time, "type": type, "order_by": order_by, "limits": limits}
         if is_spark_frame(data):
-            options: dict[str, Any] = {"time": time, "type": type, "order_by": order_by, "limits": limits}
+            if threads is not None:
+                raise bad_option("threads", threads, "threads only for a table; Spark has cores of its own")
             return int(spark_backend().detect(self, data, events=False, **options).count())
-        from ostinato.patterns.runtime.count import count_table
+        from ostinato.core.threads import check_threads
+        from ostinato.patterns.runtime.parallel import count_rows
 
-        return count_table(self.engine(time=time, type=type, order_by=order_by, limits=limits), data)
+        return count_rows(lambda: self.engine(**options), data, check_threads(threads))
 
     def engine(
         self,

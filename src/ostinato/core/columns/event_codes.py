@@ -65,6 +65,7 @@ class PredicateEncoder:
     def __init__(
         self, conditions: tuple[Condition, ...], *, relation: str | None = None, minterms: Iterable[int] = ()
     ) -> None:
+        self._conditions = conditions
         self._relations = {
             name: place
             for place, name in enumerate(dict.fromkeys(c.relation for c in conditions if c.relation is not None), 1)
@@ -136,6 +137,16 @@ class PredicateEncoder:
                 self._raise_failures(numbers[:rows], None if positions is None else positions[done : done + rows])
             done += rows
         return out
+
+    def fresh(self) -> PredicateEncoder:
+        """An encoder for the same conditions that has seen nothing."""
+        only = next((name for name, place in self._relations.items() if place == self._only), None)
+        return PredicateEncoder(self._conditions, relation=only)
+
+    def renumber(self, codes: Ids, minterms: Iterable[int]) -> Ids:
+        """Codes of another encoder, with its minterms, as this one numbers them."""
+        table = np.array([self._numbered(minterm) for minterm in minterms], np.int32)
+        return table[codes]
 
     def _raise_failures(self, types: Ids, positions: Int64 | None) -> None:
         """For a CAST that failed on an event that its condition is meant for."""

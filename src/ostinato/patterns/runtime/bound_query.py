@@ -13,6 +13,7 @@ from ostinato.core.clock import Clock
 from ostinato.core.columns.event_codes import PredicateEncoder
 from ostinato.core.columns.keys import KeyTable
 from ostinato.core.events import StreamColumns, column_kinds
+from ostinato.core.threads import run_pieces
 from ostinato.core.window_bounds import lower_bounds
 from ostinato.errors import DataError, Message, Option
 from ostinato.patterns.compile import CompiledPattern
@@ -41,6 +42,7 @@ class BoundQuery:
         registers = compiled.registers
         self.terms = TermEncoder(registers.terms, schema, registers.compared) if registers is not None else None
         self.keys = KeyTable() if self.key_columns else None
+        self.cores = 1  # that encode a batch
         self.ties = EqualityPartitions() if compiled.tied_by is not None else None
         self.last_tick = LastPerKey(protocol.FOREVER)  # along WITHIN … ON
         self.width = self.event_width = 0  # WITHIN n EVENTS, counted by the kernel or (event_width) along with ties
@@ -110,10 +112,7 @@ class BoundQuery:
 
     def events(self, rows: pa.Table, positions: Int64, order: Int64 | None) -> Events:
         """Rows in order of arrival, with their positions (ascending); `order` sorts them into stream order."""
-        codes = self.encoder.encode(rows, self.binding.type, positions)
-        keys = np.zeros(0, np.int32)
-        if self.keys is not None:
-            keys = self.keys.encode([rows[name] for name in self.key_columns], self.key_columns)
+        codes, keys = self._encode(rows, positions)
         if order is not None:
             codes, keys = codes[order], keys[order] if len(keys) else keys
         ticks, lows = self._window(rows, positions, order, keys)
@@ -131,6 +130,37 @@ class BoundQuery:
             terms, present = self.terms.encode(rows, order)
             events = replace(events, terms=terms, present=present)
         return events if self.ties is None else self._tie_events(self.ties, events, rows, positions, order)
+
+    def _encode(self, rows: pa.Table, positions: Int64) -> tuple[Int32, Int32]:
+        """The code and the key of each row; each core encodes some of the rows, as if it saw them first."""
+        if self.cores == 1:
+            return self._encode_with(self.encoder, self.keys, rows, positions)
+        ends = [len(rows) * number // self.cores for number in range(self.cores + 1)]
+        encoders = [self.encoder.fresh() for _ in range(self.cores)]
+        tables = [KeyTable() if self.keys is not None else None for _ in range(self.cores)]
+
+        def encode_piece(number: int) -> tuple[Int32, Int32]:
+            start, stop = ends[number], ends[number + 1]
+            part, own = rows.slice(start, stop - start), positions[start:stop]
+            return self._encode_with(encoders[number], tables[number], part, own)
+
+        codes, keys = [], []
+        for number, (own_codes, own_keys) in enumerate(run_pieces(encode_piece, self.cores)):
+            codes.append(self.encoder.renumber(own_codes, encoders[number].minterms))
+            table = tables[number]
+            if self.keys is not None and table is not None:
+                values = [pa.chunked_array([array]) for array in table.values(np.arange(table.size))]
+                own_keys = self.keys.encode(values, self.key_columns)[own_keys]
+            keys.append(own_keys)
+        return np.concatenate(codes), np.concatenate(keys)
+
+    def _encode_with(
+        self, encoder: PredicateEncoder, keys: KeyTable | None, rows: pa.Table, positions: Int64
+    ) -> tuple[Int32, Int32]:
+        codes = encoder.encode(rows, self.binding.type, positions)
+        if keys is None:
+            return codes, np.zeros(0, np.int32)
+        return codes, keys.encode([rows[name] for name in self.key_columns], self.key_columns)
 
     def _tie_events(
         self, ties: EqualityPartitions, events: Events, rows: pa.Table, positions: Int64, order: Int64 | None

@@ -14,6 +14,8 @@ from ostinato.core.reorder import ReleasedRows
 from ostinato.core.window_bounds import first_beyond, lower_bounds
 from ostinato.errors import DataError, LimitError, Message, Option, OstinatoError
 from ostinato.patterns.kernels import protocol
+from ostinato.patterns.runtime.grouped import GroupedMatcher
+from ostinato.patterns.runtime.matcher_factory import build_matcher
 from ostinato.patterns.runtime.snapshot import load, save
 from ostinato.patterns.runtime.state import INCOMPLETE, EngineState
 from ostinato.patterns.runtime.tallies import matches_ahead
@@ -76,8 +78,23 @@ class Engine(EngineState):
 
     def run_batch(self, batch: Any) -> pa.Table:
         """Read a whole stream at once, sorted if need be; nothing is kept for later."""
-        table = self._collect(self._read(self.order_batch(batch), more=False))
+        return self.finish_batch(self.order_batch(batch))
+
+    def finish_batch(self, released: ReleasedRows) -> pa.Table:
+        """The matches of all rows that `order_batch` gave, or of those that `warm_up` left."""
+        table = self._collect(self._read(released, more=False))
         return table if self.waiting is None else pa.concat_tables([table, self._remaining()])
+
+    def warm_up(self, released: ReleasedRows) -> None:
+        """Read rows for what comes after them; their own matches are no concern of this engine."""
+        for _ in self._read(released):
+            pass
+
+    def group_keys(self, groups: int) -> None:
+        """Let so many cores match what `finish_batch` will read, each the events of some keys."""
+        matchers = [build_matcher(self.compiled, self.stream, self.options.limits) for _ in range(groups - 1)]
+        self.stream.cores = groups
+        self.groups = GroupedMatcher([self.matcher, *matchers])
 
     def order_batch(self, batch: Any) -> ReleasedRows:
         """The rows of a whole stream and their order. This engine reads no other stream."""

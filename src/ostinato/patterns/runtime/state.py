@@ -25,6 +25,7 @@ from ostinato.patterns.runtime.answer import AnswerBuilder, cast_answer
 from ostinato.patterns.runtime.bound_query import BoundQuery
 from ostinato.patterns.runtime.correlated_absence import forget_cancelled
 from ostinato.patterns.runtime.distinct import Distinct
+from ostinato.patterns.runtime.grouped import GroupedMatcher
 from ostinato.patterns.runtime.history import History
 from ostinato.patterns.runtime.matcher import Events
 from ostinato.patterns.runtime.matcher_factory import build_matcher
@@ -67,6 +68,7 @@ class EngineState:
         self.low = np.iinfo(np.int64).min  # no further event has a window that reaches back before this tick
         self.newest = np.iinfo(np.int64).min  # the tick of the last event read
         self.reading: Events | None = None
+        self.groups: GroupedMatcher | None = None  # which reads a whole batch on several cores
         self._stream: BoundQuery | None = None
 
     @property
@@ -158,7 +160,7 @@ class EngineState:
         self.reading = events
         before = len(self.waiting.matches) if self.waiting is not None else 0
         clock = self.options.limits.clock()
-        for chunk in self.matcher.run(events):
+        for chunk in (self.groups or self.matcher).run(events):
             matches = Matches.unpack(chunk.values, chunk.offsets, keys[chunk.origins], chunk.origins)
             if not self.compiled.keeps_matches:
                 yield self._answer(matches)

@@ -13,10 +13,10 @@ from ostinato.errors import OstinatoError
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.plan.required_columns import required_columns
 from ostinato.patterns.runtime.engine import Engine
+from ostinato.patterns.runtime.locality import shows_events
 from ostinato.patterns.syntax.nodes import Language, Query
 from ostinato.spark.columns import arrow_schema, placeholder_schema, tie_breakers, time_column
 from ostinato.spark.patterns.task import ShippedQuery, compile_cached
-from ostinato.spark.patterns.time_ranges import shows_events
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

@@ -1,8 +1,6 @@
 """A stream without a key in parallel: ranges of time, each with enough of what came before to be exact at its start.
 
-A match belongs to the range its last event lies in. Under WITHIN it began at most a window earlier, so a range reads
-one window's worth of rows before its own (two where answers must be told apart from earlier ones) and gives no match
-for them.
+patterns/runtime/locality.py says which queries allow that, and how much a range reads before its own rows.
 """
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ import numpy as np
 from ostinato.core.clock import Clock
 from ostinato.core.window_bounds import lower_bounds
 from ostinato.patterns.compile import CompiledPattern
+from ostinato.patterns.runtime.locality import may_split_ranges, windows_back
 from ostinato.spark.columns import column
 
 if TYPE_CHECKING:
@@ -37,31 +36,8 @@ class TimeRange:
 
 
 def may_split(compiled: CompiledPattern, clock: Clock) -> bool:
-    """Whether what lies more than a few windows back cannot matter, and Spark can count the ticks of the column."""
-    query = compiled.query
-    # With PARTITION BY, events are counted per key: the rows of the whole stream do not say how far back n of them lie.
-    counted = query.window is not None and query.window.kind == "events" and not query.partition_by
-    bounded = (counted or (query.window is not None and query.window.kind == "time")) and query.consume == "NONE"
-    known = _TICKS.get(str(clock.type).split("[")[0]) is not None
-    return bounded and known and not compiled.trailing and shows_events(compiled)
-
-
-def shows_events(compiled: CompiledPattern) -> bool:
-    """Whether every answer shows some event: an answer that shows none is given once in the whole stream."""
-    if not compiled.hides_variables:
-        return True
-    reached, todo = {0}, [0]
-    while todo:
-        state = todo.pop()
-        for step in compiled.transducer.transitions:
-            if step.source != state or (step.mark is not None and compiled.label(step.mark)):
-                continue
-            if step.mark is not None and step.target in compiled.transducer.final:
-                return False
-            if step.target not in reached:
-                reached.add(step.target)
-                todo.append(step.target)
-    return True
+    """Whether ranges of time can be matched by themselves, and Spark can count the ticks of the column."""
+    return may_split_ranges(compiled) and _TICKS.get(str(clock.type).split("[")[0]) is not None
 
 
 def tick_column(clock: Clock) -> Column:
@@ -135,7 +111,7 @@ def _reach(query: CompiledPattern, clock: Clock, cuts: list[int], sizes: dict[in
     """How far back a range must read; None: to the start of the stream."""
     window = query.query.window
     assert window is not None
-    windows = 2 if query.hides_variables else 1
+    windows = windows_back(query)
     if window.kind == "time":
         for _ in range(windows):
             begin = int(lower_bounds(clock, np.array([begin]), window.amount)[0])

@@ -17,10 +17,11 @@ from ostinato.core.clock import Clock
 from ostinato.core.window_clause import Window
 from ostinato.patterns.compile import compile_text
 from ostinato.patterns.limits import Limits
+from ostinato.patterns.runtime.locality import shows_events
 from ostinato.patterns.syntax.format import to_text
 from ostinato.patterns.syntax.nodes import Query
 from ostinato.spark.patterns.task import ShippedQuery, Unit
-from ostinato.spark.patterns.time_ranges import make_ranges, may_split, shows_events
+from ostinato.spark.patterns.time_ranges import make_ranges, may_split
 from support.generators.cel import SECOND, Row, queries, streams, table
 
 CLOCK = Clock("ts", pa.int64())

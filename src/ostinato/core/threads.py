@@ -1,0 +1,73 @@
+"""Work on several cores: one piece per thread, the first in the thread that asks for it.
+
+Kernels, Arrow and NumPy release Python's lock while they work. Where one piece fails, or the user interrupts, the
+others stop at their next look at the clock (`stop_if_asked`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
+from threading import Event
+from typing import TypeVar
+
+from ostinato.core.options import bad_option
+
+T = TypeVar("T")
+
+_stop: ContextVar[Event | None] = ContextVar("stop", default=None)
+
+
+class Stopped(Exception):
+    """Another piece of the same work has failed."""
+
+
+def stop_if_asked() -> None:
+    """Raise Stopped where the rest of the work has been given up."""
+    stop = _stop.get()
+    if stop is not None and stop.is_set():
+        raise Stopped
+
+
+def available_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_threads(threads: object) -> int:
+    """The number of threads that an option asks for: all cores without one."""
+    if threads is None:
+        return available_cores()
+    if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
+        raise bad_option("threads", threads, "a whole number from 1 on")
+    return threads
+
+
+def run_pieces(work: Callable[[int], T], pieces: int) -> list[T]:
+    """`work(0)`, `work(1)`, …, side by side. Where several fail, the error of the first piece is raised."""
+    if pieces == 1:
+        return [work(0)]
+    stop = Event()
+    errors: dict[int, BaseException] = {}
+
+    def run(number: int) -> T | None:
+        token = _stop.set(stop)
+        try:
+            return work(number)
+        except Stopped:
+            return None
+        except BaseException as error:
+            errors[number] = error
+            stop.set()
+            return None
+        finally:
+            _stop.reset(token)
+
+    with ThreadPoolExecutor(pieces - 1, "ostinato") as pool:
+        others = [pool.submit(run, number) for number in range(1, pieces)]
+        results: Sequence[T | None] = [run(0), *(other.result() for other in others)]
+    if errors:
+        raise errors[min(errors)]
+    return [result for result in results if result is not None]

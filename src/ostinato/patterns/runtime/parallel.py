@@ -1,0 +1,132 @@
+"""A whole stream on several cores: ranges of it where a window bounds what a match can reach back to, else groups of
+keys. The rows and their order are those of one core."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.core.events import to_arrow
+from ostinato.core.reorder import ReleasedRows
+from ostinato.core.threads import run_pieces
+from ostinato.core.window_bounds import lower_bounds
+from ostinato.patterns.runtime.count import count_table
+from ostinato.patterns.runtime.locality import may_split_keys, may_split_ranges, windows_back
+
+if TYPE_CHECKING:
+    from ostinato.patterns.runtime.engine import Engine
+
+LEAST = 1 << 17  # rows per thread: with fewer, binding a query once more costs more than it gains
+
+
+def detect_table(make_engine: Callable[[], Engine], data: Any, threads: int) -> pa.Table:
+    """What `engine.run_batch(data)` gives."""
+    engine = make_engine()
+    whole = engine.order_batch(data)
+    count = min(threads, len(whole.rows) // LEAST)
+    if count > 1 and (ranges := _split(engine, whole, count)) is not None:
+        engines = [engine, *(_bound_like(make_engine, whole) for _ in range(count - 1))]
+        tables = run_pieces(lambda number: _detect_range(engines[number], ranges, number), count)
+        engine.options.limits.check_matches(sum(map(len, tables)))
+        return pa.concat_tables(tables)
+    if count > 1 and may_split_keys(engine.compiled):
+        engine.group_keys(count)
+    return engine.finish_batch(whole)
+
+
+def count_rows(make_engine: Callable[[], Engine], data: Any, threads: int) -> int:
+    """How many rows `detect_table` gives."""
+    engine = make_engine()
+    rows = to_arrow(data)
+    count = min(threads, len(rows) // LEAST)
+    if count < 2 or not may_split_ranges(engine.compiled):
+        return count_table(engine, rows)
+    ranges = _split(engine, engine.order_batch(rows), count)
+    if ranges is None:
+        return count_table(make_engine(), rows)
+
+    def count_range(number: int) -> int:
+        whole = count_table(make_engine(), ranges.table(ranges.reach[number], ranges.ends[number + 1]))
+        return whole - count_table(make_engine(), ranges.table(ranges.reach[number], ranges.ends[number]))
+
+    return sum(run_pieces(count_range, count))
+
+
+def _bound_like(make_engine: Callable[[], Engine], whole: ReleasedRows) -> Engine:
+    engine = make_engine()
+    engine.order_batch(whole.rows.slice(0, 0))
+    return engine
+
+
+def _detect_range(engine: Engine, ranges: _Ranges, number: int) -> pa.Table:
+    begin, end = ranges.ends[number], ranges.ends[number + 1]
+    if ranges.reach[number] < begin:
+        engine.warm_up(ranges.released(ranges.reach[number], begin))
+    return engine.finish_batch(ranges.released(begin, end))
+
+
+def _split(engine: Engine, whole: ReleasedRows, count: int) -> _Ranges | None:
+    """Ranges, unless what is read twice costs more than other cores save."""
+    if not may_split_ranges(engine.compiled):
+        return None
+    ranges = _Ranges(engine, whole, count)
+    again = sum(begin - reach for begin, reach in zip(ranges.ends, ranges.reach, strict=False))
+    return ranges if 4 * again < len(whole.rows) else None
+
+
+class _Ranges:
+    """Ranges of the stream in its order, of equally many rows."""
+
+    def __init__(self, engine: Engine, whole: ReleasedRows, count: int) -> None:
+        self.whole = whole
+        rows = len(whole.rows)
+        self.ends = [rows * number // count for number in range(count + 1)]
+        self.reach = [self._back(engine, begin) for begin in self.ends[:-1]]  # the first row that a range reads
+
+    def _back(self, engine: Engine, begin: int) -> int:
+        compiled = engine.compiled
+        window, clock = compiled.query.window, engine.stream.ruler
+        assert window is not None
+        for _ in range(windows_back(compiled) if begin else 0):
+            if clock is None:
+                begin -= int(window.amount) - 1
+            else:
+                low = lower_bounds(clock, clock.ticks(self._time(engine, begin, begin + 1)), window.amount)[0]
+                begin = self._first_from(engine, int(low), begin)
+        return max(0, begin)
+
+    def _time(self, engine: Engine, start: int, stop: int) -> pa.ChunkedArray:
+        clock = engine.stream.ruler
+        assert clock is not None
+        return self.table(start, stop)[clock.column]
+
+    def _first_from(self, engine: Engine, low: int, high: int) -> int:
+        """The first place whose tick is not below `low`, before the place `high`."""
+        clock = engine.stream.ruler
+        assert clock is not None
+        least = 0
+        while least < high:
+            middle = (least + high) // 2
+            if int(clock.ticks(self._time(engine, middle, middle + 1))[0]) < low:
+                least = middle + 1
+            else:
+                high = middle
+        return least
+
+    def released(self, start: int, stop: int) -> ReleasedRows:
+        """The rows from one place of the stream to another."""
+        if self.whole.order is None:
+            return ReleasedRows(self.table(start, stop), self.whole.positions[start:stop], None)
+        picked = self.whole.order[start:stop]
+        given = np.sort(picked)
+        rows = self.whole.rows.take(pa.array(given))
+        return ReleasedRows(rows, self.whole.positions[given], np.searchsorted(given, picked))
+
+    def table(self, start: int, stop: int) -> pa.Table:
+        """The same rows in the order of the stream."""
+        if self.whole.order is None:
+            return self.whole.rows.slice(start, stop - start)
+        return self.whole.rows.take(pa.array(self.whole.order[start:stop]))

@@ -1,0 +1,47 @@
+"""Work in pieces: results in order, the first error, and others that stop."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from ostinato.core.threads import check_threads, run_pieces, stop_if_asked
+from ostinato.errors import OstinatoError
+
+
+def test_results_come_in_order() -> None:
+    assert run_pieces(lambda number: number * 10, 4) == [0, 10, 20, 30]
+
+
+def test_one_piece_runs_where_it_is_asked_for() -> None:
+    assert run_pieces(lambda _: threading.current_thread(), 1) == [threading.current_thread()]
+
+
+@pytest.mark.parametrize("failing", [0, 2])
+def test_others_stop_where_one_fails(failing: int) -> None:
+    stopped = []
+
+    def work(number: int) -> int:
+        if number == failing:
+            raise ValueError(f"piece {number}")
+        for _ in range(10_000):
+            try:
+                stop_if_asked()
+            except BaseException:
+                stopped.append(number)
+                raise
+            threading.Event().wait(0.001)
+        return number
+
+    with pytest.raises(ValueError, match=f"piece {failing}"):
+        run_pieces(work, 3)
+    assert sorted([*stopped, failing]) == [0, 1, 2]
+
+
+def test_the_option() -> None:
+    assert check_threads(3) == 3
+    assert check_threads(None) >= 1
+    for wrong in (0, -1, True, 1.5, "2"):
+        with pytest.raises(OstinatoError, match="threads"):
+            check_threads(wrong)
