@@ -38,7 +38,7 @@ def test_a_time_limit(verb: str, query: str) -> None:
     with pytest.raises(ost.LimitError, match=r"it takes too long \(limit seconds=0.3\)") as error:
         getattr(ost.cel(query), verb)(ROWS, limits=ost.Limits(seconds=0.3, **MANY))
     assert error.value.limit == "seconds"
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 60
 
 
 @pytest.mark.parametrize(("verb", "query"), ENDLESS)
@@ -49,7 +49,7 @@ def test_an_interrupt(verb: str, query: str) -> None:
     with pytest.raises(KeyboardInterrupt):
         getattr(ost.cel(query), verb)(ROWS, limits=ost.Limits(**MANY))
     timer.join()
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 60
 
 
 def test_an_engine_that_was_stopped_says_so() -> None:
