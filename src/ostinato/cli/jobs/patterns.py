@@ -76,7 +76,7 @@ class PatternJob:
                     results.add(matches)
                     clock.check()
                     if number == _MANY:
-                        results.expect(before + engine.matches_ahead())
+                        results.expect(before + engine.matches_around())
             results.add(engine.flush())
         stats = engine.stats()
         self._report(reader, began, events=stats.events, matches=results.total, late=stats.late)

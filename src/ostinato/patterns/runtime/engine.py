@@ -18,10 +18,10 @@ from ostinato.patterns.runtime.grouped import GroupedMatcher
 from ostinato.patterns.runtime.matcher_factory import build_matcher
 from ostinato.patterns.runtime.snapshot import load, save
 from ostinato.patterns.runtime.state import INCOMPLETE, EngineState
-from ostinato.patterns.runtime.tallies import matches_ahead
+from ostinato.patterns.runtime.tallies import matches_around
 
 _MANY = 4  # tables of matches, of one batch of events, after which it is worth counting them before going on
-_AHEAD = 1 << 14  # events that are counted then
+_AHEAD = 1 << 13  # events before and after the one at hand that are counted then
 # Kept as text, like INCOMPLETE.
 _ENDED = str(OstinatoError("this engine was flushed: its stream has ended", fix="build a new one with query.engine()"))
 
@@ -196,7 +196,7 @@ class Engine(EngineState):
             for number, table in enumerate(tables, start=1):
                 clock.check()
                 if number >= _MANY and number & (number - 1) == 0:  # from time to time
-                    self.options.limits.check_matches(self.matches_ahead())
+                    self.options.limits.check_matches(self.matches_around())
                 matches, size = matches + len(table), size + table.nbytes
                 self.options.limits.check_matches(matches)
                 self.options.limits.check_answer(size)
@@ -206,13 +206,13 @@ class Engine(EngineState):
             raise
         return pa.concat_tables(found) if found else self._nothing if self.bound else self._no_events()
 
-    def matches_ahead(self) -> float:
-        """At least so many matches are in what is still to be read of the batch at hand; 0 where that is not known."""
+    def matches_around(self) -> float:
+        """At least so many matches are in the batch that is being read; 0 where that is not known."""
         if self.reading is None:
             return 0
         at = int(self.matcher.state.cursor[protocol.AT])
-        places = np.arange(at, min(at + _AHEAD, len(self.reading.codes)))
-        return matches_ahead(self, self.reading.pick(places))
+        places = np.arange(max(0, at - _AHEAD), min(at + _AHEAD, len(self.reading.codes)))
+        return matches_around(self, self.reading.pick(places))
 
     def _no_events(self) -> pa.Table:
         """The answer before the columns are known."""

@@ -66,7 +66,7 @@ def cells_of(engine: EngineState, most: int) -> Cells | None:
     return cells if cells.extend(engine.stream.encoder.size, most, engine.options.limits.clock()) else None
 
 
-def matches_ahead(engine: EngineState, events: Events) -> float:
+def matches_around(engine: EngineState, events: Events) -> float:
     """At least so many matches are among these events; 0 where that takes long to tell."""
     if (cells := cells_of(engine, _FEW_CELLS)) is None:
         return 0

@@ -96,7 +96,10 @@ def test_pauses_change_nothing(query: str, monkeypatch: pytest.MonkeyPatch) -> N
 def test_more_matches_than_allowed_are_noticed_early() -> None:
     rows = [{"type": "AB"[at % 2]} for at in range(3000)]
     began = time.monotonic()
+    late = [{"type": "A"}] * 3000 + [{"type": "B"}]
     for run in (ost.cel("A+ ; B").detect, ost.cel("A+ ; B").engine().push):
-        with pytest.raises(ost.LimitError, match="more matches than may be returned at once"):
-            run(rows)
+        for given in (rows, late):
+            with pytest.raises(ost.LimitError, match="more matches than may be returned at once"):
+                run(given)
+            run = ost.cel("A+ ; B WITHIN 2000 EVENTS").engine().push
     assert time.monotonic() - began < 10
