@@ -7,14 +7,16 @@ others stop at their next look at the clock (`stop_if_asked`).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar
 from threading import Event
 from typing import TypeVar
 
 from ostinato.core.options import bad_option
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 _stop: ContextVar[Event | None] = ContextVar("stop", default=None)
@@ -43,6 +45,24 @@ def check_threads(threads: object) -> int:
     if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
         raise bad_option("threads", threads, "a whole number from 1 on")
     return threads
+
+
+def map_in_order(work: Callable[[S], T], items: Iterable[S], threads: int) -> Iterator[T]:
+    """`work(item)` for each item, in their order, a few of them ahead; items are taken in the thread that asks."""
+    if threads == 1:
+        yield from map(work, items)
+        return
+    pool = ThreadPoolExecutor(threads, "ostinato")
+    try:
+        waiting: deque[Future[T]] = deque()
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) > 2 * threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def run_pieces(work: Callable[[int], T], pieces: int) -> list[T]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from ostinato.core.threads import map_in_order
 from ostinato.documents.formats import Format, guess_format
 from ostinato.documents.sources import Document, Documents, PeekableFile
 from ostinato.errors import DataError, LimitError, Message, Option, QueryError
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 ERROR = "error"
 _ROWS, _BYTES = 1 << 16, 1 << 24  # handed on at a time, of documents that give a few rows each,
 _DOCUMENTS = 1 << 10  # or those of so many that have any
+_GROUP_BYTES = 1 << 18  # of small documents that one thread reads at a time
 _SAYS = {
     "document": "which document a row is from",
     "row": "which row a document is in",
@@ -53,9 +56,21 @@ class DocumentAnswers:
     options: Mapping[str, Any] = field(default_factory=dict)  # of `open_tokens`
     whole: bool = False  # the caller holds the whole answer, so there is a limit on its bytes
     texts: bool = True  # False: texts are left empty, as rows are only counted
+    threads: int = 1  # that read different documents at a time
 
     def __call__(self, documents: Iterable[Document]) -> Iterator[tuple[Document, pa.Table | UnreadInput]]:
         """The rows of each as they come; of one that may be left out, when all of it was read."""
+        if self.threads > 1:
+            # Small documents go together, since handing one over costs more than reading it.
+            for found in map_in_order(self._answer_all, _groups(documents), self.threads):
+                yield from found
+        else:
+            yield from self._answers(documents)
+
+    def _answer_all(self, documents: Iterable[Document]) -> list[tuple[Document, pa.Table | UnreadInput]]:
+        return list(self._answers(documents))
+
+    def _answers(self, documents: Iterable[Document]) -> Iterator[tuple[Document, pa.Table | UnreadInput]]:
         for document in documents:
             if self.on_error == "raise":
                 yield from ((document, found) for found in self._found(document))
@@ -113,6 +128,20 @@ class DocumentAnswers:
                 yield tokens
             finally:
                 tokens.close()
+
+
+def _groups(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """The documents in their order: files one by one, others until they are enough for a thread."""
+    group: list[Document] = []
+    size = 0
+    for document in documents:
+        group.append(document)
+        size += _GROUP_BYTES if isinstance(document.source, str | os.PathLike | PeekableFile) else len(document.source)
+        if size >= _GROUP_BYTES or len(group) >= _DOCUMENTS:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
 
 
 def _bad_lines(tokens: ChunkedSource[Any], name: str | None) -> Iterator[UnreadInput]:

@@ -42,6 +42,7 @@ class ReadOptions(_Reading, total=False):
 
     name: str | None
     chunk_size: int
+    threads: int | None
 
 
 class FrameOptions(_Reading, total=False):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from ostinato.core.backends import is_spark_frame, spark_backend
 from ostinato.core.options import bad_option
+from ostinato.core.threads import check_threads
 from ostinato.errors import DataError, QueryError
 from ostinato.xseq.compile import CompiledXSeq, Matches, compile_xseq
 from ostinato.xseq.limits import XSeqLimits
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ostinato.xseq.paper.diagram import VPADiagram
 
 _READING = frozenset(("doctype", "encoding", "namespaces", "root", "record", "chunk_size"))
-_OTHERS = frozenset(("column", "format", "limits", "name", "on_error"))
+_OTHERS = frozenset(("column", "format", "limits", "name", "on_error", "threads"))
 
 
 class XSeqQuery:
@@ -82,6 +83,8 @@ class XSeqQuery:
             What the elements are called that stand for a JSON text and for the items of a list.
         limits
             Bounds on depth, matches and memory.
+        threads
+            On how many cores to read different documents at most (default: all). The answer does not depend on it.
         files, keep
             For Spark DataFrames only: see `ostinato.spark.xseq.detect_xseq`.
 
@@ -91,7 +94,7 @@ class XSeqQuery:
         """
         if is_spark_frame(source):
             return spark_backend().detect_xseq(self, source, **options)
-        return self._run(source, whole=True, **options).table()
+        return self._run(source, whole=True, ahead=True, **options).table()
 
     def batches(self, source: DocumentSource, /, **options: Unpack[ReadOptions]) -> Iterator[pa.Table]:
         """The answer in pieces, each as soon as its matches are certain: for documents larger than memory.
@@ -102,7 +105,7 @@ class XSeqQuery:
 
     def count(self, source: DocumentSource, /, **options: Unpack[ReadOptions]) -> int:
         """How many matches `detect` would return."""
-        return self._run(source, texts=False, **options).count()
+        return self._run(source, texts=False, ahead=True, **options).count()
 
     def recognises(self, source: DocumentSource, /, **options: Unpack[ReadOptions]) -> bool:
         """Whether a document, or one of many, has a match at all; reading stops at the first one.
@@ -146,9 +149,12 @@ class XSeqQuery:
         on_error: OnError = "raise",
         limits: XSeqLimits | None = None,
         name: str | None = None,
+        threads: int | None = None,
+        ahead: bool = False,
         **options: Any,
     ) -> QueryRun:
-        """`whole`: the answer will be one table, in order; without `texts` it is only counted."""
+        """`whole`: the answer will be one table, in order; without `texts` it is only counted; `ahead`: all documents
+        will be read, so that several may be at a time."""
         from ostinato.xseq.document_answers import DocumentAnswers, QueryRun
         from ostinato.xseq.inputs import resolve_documents
 
@@ -165,6 +171,7 @@ class XSeqQuery:
         answers = DocumentAnswers(
             self._compiled, on_error=on_error, sort=whole and self._out_of_order, whole=whole, texts=texts,
             format=format, limits=_limits(limits), options=options,
+            threads=1 if documents.labels is None or not ahead else check_threads(threads),
         )  # fmt: skip
         return QueryRun(answers, documents)
 
