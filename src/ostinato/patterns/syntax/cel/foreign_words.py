@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from ostinato.core.text.messages import Advice, ErrorPlace
 
-_THEN = "write `;` for `and then`, whatever comes between: A ; B"
+_THEN = "write `->` for the next event that fits: A -> B; `;` for any later one: A ; B"
+_ANY_LATER = "write `;` for `and then`, whatever comes between: A ; B"
 _DIRECTLY = "write `:` for `directly after`: A : B"
 _ROWS = "write the pattern with `:` for `directly after` or `;` for `and then`, conditions after FILTER: "
 _RECOGNIZE = f"{_ROWS}(A AS a : B AS b) FILTER b.price > a.price"
 _SKIP = "add CONSUME BY ANY at the end to start anew after each match; without it, matches may overlap"
-_LOOP = "write + after the event: A+; it takes any of the events that fit, :+ only events one after the other"
+_LOOP = (
+    "write + after the event: A+ takes any events that fit, A->+ the next that fits in each round, A:+ the very next"
+)
 
 # Where an event could begin, so that they were taken for one, and the error is at the next word.
 _PREFIXES = {
@@ -23,14 +26,16 @@ _PREFIXES = {
 # After an event.
 _INFIXES = {
     "FOLLOWEDBY": _THEN,
-    "FOLLOWEDBYANY": _THEN,
+    "FOLLOWEDBYANY": _ANY_LATER,
     "FOLLOWED": _THEN,
-    "THEN": _THEN,
+    "THEN": _ANY_LATER,
     "NEXT": _DIRECTLY,
     "NOTFOLLOWEDBY": "write NOT between two events, or at the end with WITHIN: A ; NOT B ; C",
     "NOTNEXT": "write NOT between two events, or at the end with WITHIN: A ; NOT B ; C",
     "ONEORMORE": _LOOP,
-    "TIMES": "write the event as often as it is to come: A ; A ; A",
+    "TIMES": "write {3}, or {2,5}, after the event: A{3}; A->{3} takes the next that fits in each round",
+    "TIMESORMORE": "write {2,} after the event: A{2,}",
+    "OPTIONAL": "write ? after the event: A?; A* for any number, also none",
     "GREEDY": "write SELECT MAX * WHERE … for the longest matches",
     "CONSECUTIVE": "write :+ for events one after the other: A:+",
     "ALLOWCOMBINATIONS": _LOOP,
