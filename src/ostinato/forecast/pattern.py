@@ -65,6 +65,11 @@ class ForecastPattern:
                 "a NOT at the end completes when time has passed, not with an event, so it cannot be forecast",
                 fix="forecast the pattern without it",
             )
+        if query.limit is not None:
+            raise QueryError(
+                "after LIMIT nothing completes any more, and a forecast does not count",
+                fix="forecast the pattern without LIMIT",
+            )
         if query.consume == "ANY" and query.partition_by:
             raise QueryError(
                 "with CONSUME BY ANY a match of one partition ends those of all others, which no partition foresees",

@@ -83,6 +83,12 @@ class CompiledPattern:
         return [1 + shown.index(label) for label in shown]
 
     @property
+    def ranks(self) -> list[int]:
+        """For each symbol of `labels` its place in the order of the names that the answer shows."""
+        shown = [sorted(label & self._selected) for label in self.labels]
+        return [sorted(shown).index(label) for label in shown]
+
+    @property
     def hides_variables(self) -> bool:
         """Whether different complex events can look the same in the answer."""
         marks = {t.mark for t in self.transducer.transitions if t.mark is not None}
@@ -104,8 +110,12 @@ class CompiledPattern:
     def strategy(self) -> Strategy:
         """The strategy that has to be applied: MAX is ALL where no match can be part of another.
 
-        Where a match waits for an absence, MAX is kept: it is applied to the complete matches.
+        Where a match waits for an absence, MAX is kept: it is applied to the complete matches. Where only the first
+        match counts, the strategy that finds only that one.
         """
+        if self.query.limit == 1 and self.query.items is None and not self.trailing:
+            # Of the matches that an event completes, the first in order is the one that NXT takes.
+            return "NXT" if self.query.strategy in ("ALL", "MAX") else self.query.strategy
         plain = self.query.strategy == "MAX" and not self.trailing and never_nested(self.transducer)
         return "ALL" if plain else self.query.strategy
 
@@ -142,6 +152,11 @@ class CompiledPattern:
     def keeps_matches(self) -> bool:
         """Whether complete matches are kept for a while: for an absence, or for a strategy to choose among them."""
         return bool(self.trailing) or self.selects_late
+
+    @property
+    def keeps_places(self) -> bool:
+        """Whether matches are compared by the places of their events in the stream."""
+        return self.keeps_matches or self.query.limit is not None
 
     @property
     def ranked(self) -> bool:

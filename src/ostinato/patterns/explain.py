@@ -63,6 +63,9 @@ def _evaluation(compiled: CompiledPattern) -> list[str]:
     if query.consume != "NONE":
         whose = "its partition" if query.consume == "PARTITION" else "every partition"
         lines.append(f"consume: after a match the partial matches of {whose} are forgotten")
+    if query.limit is not None:
+        whose = "each partition" if query.partition_by else "the stream"
+        lines.append(f"limit: the first {query.limit} of {whose}; then nothing of it is kept")
     if compiled.trailing:
         lines.append(
             "absence: a match waits until its window has passed; cancelled by "

@@ -148,6 +148,8 @@ _UNBOUNDED = {
     "consume-window": "A AS x ; B AS y WITHIN 5 seconds CONSUME BY ANY",
     "consume-key": "A AS x ; B AS y PARTITION BY k CONSUME BY PARTITION",
     "consume-any-key": "A AS x ; B AS y PARTITION BY k WITHIN 20 seconds CONSUME BY ANY",
+    "limit": "A AS x ; B AS y WITHIN 5 seconds LIMIT 3",
+    "limit-key": "SELECT FIRST * WHERE A AS x + ; B AS y PARTITION BY k",
     "key-far": "A AS x ; D AS y PARTITION BY k",
     "tied-far": "D AS x ; C AS y FILTER x.s = y.s",
     "tied-consume": "A AS x ; B AS y FILTER x.k = y.k CONSUME BY ANY",

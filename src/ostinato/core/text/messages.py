@@ -23,7 +23,7 @@ _WORD = re.compile(
     | && | \|\| | == | => | -> | :\+ | <= | >= | <> | != | \S""",
     re.VERBOSE | re.IGNORECASE,
 )
-CLAUSES = ("PARTITION", "WITHIN", "CONSUME")
+CLAUSES = ("PARTITION", "WITHIN", "CONSUME", "LIMIT")
 OPENING = {")": "(", "]": "[", "}": "{"}
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 

@@ -181,6 +181,12 @@ def _check_absences(query: n.Query) -> None:
                 span=absent.span,
                 fix="remove CONSUME, or name an event that completes the match",
             )
+        if query.limit is not None and query.strategy == "LAST":
+            raise QueryError(
+                "LAST with NOT at the end decides late which matches count, so LIMIT does not know which come first",
+                span=absent.span,
+                fix="leave out LIMIT or LAST",
+            )
     _check_inner_absences(core)
 
 

@@ -187,6 +187,10 @@ class Correlated(Matcher):
         super().keep_keys(kept)
         rehash(self.state)
 
+    def drop_keys(self, keys: Int64) -> None:
+        self.used[layout.NEWEST][np.isin(self._keys, keys)] = layout.DEAD
+        rehash(self.state)
+
     @property
     def live(self) -> int:
         return int(self.state.cursor[protocol.USED])

@@ -54,6 +54,8 @@ class Events:
             for name in ("codes", "keys", "positions", "ticks", "lows")
             if len(getattr(self, name))
         }
+        if not len(self.positions):
+            given["positions"] = self.first_position + places
         if self.terms.shape[1]:
             given |= {"terms": self.terms[:, places], "present": self.present[:, places]}
         return replace(self, **given)
@@ -211,6 +213,10 @@ class Matcher(ABC):
         for name in self.KEYED:
             self.set_array(name, self.array(name)[kept])
 
+    @abstractmethod
+    def drop_keys(self, keys: Int64) -> None:
+        """Drop the partial matches of keys of which no event will be read any more."""
+
     @property
     def kernels(self) -> tuple[Any, ...]:
         """All that may run."""
@@ -307,6 +313,9 @@ class Stepped(Matcher):
     def grow_keys(self, more: int) -> None:
         super().grow_keys(more)
         self.state.key_epoch = extend(self.state.key_epoch, more, self.state.cursor[protocol.EPOCH])
+
+    def drop_keys(self, keys: Int64) -> None:
+        self.state.key_epoch[keys] = -1  # no epoch: what they have counts as forgotten
 
     def save(self) -> tuple[Meta, Arrays]:
         meta, arrays = super().save()

@@ -78,6 +78,16 @@ class Replayed(Stepped):
         live: Bools = (state.key_epoch == state.cursor[protocol.EPOCH]) & (state.heads >= 0)
         return live
 
+    def drop_keys(self, keys: Int64) -> None:
+        state, cursor = self.state, self.state.cursor
+        for key in keys[state.key_epoch[keys] == cursor[protocol.EPOCH]].tolist():
+            while (head := int(state.heads[key])) >= 0:
+                state.heads[key] = state.records[head, window.NEXT]
+                state.records[head, window.POSITION] = window.FREED
+                state.records[head, window.NEXT] = cursor[protocol.FREE]
+                cursor[protocol.FREE] = head
+        super().drop_keys(keys)
+
     @property
     def live(self) -> int:
         return int(self.state.cursor[protocol.RECORDS])

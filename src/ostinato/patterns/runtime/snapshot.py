@@ -57,6 +57,8 @@ def save(engine: EngineState) -> bytes:
             arrays |= {f"waiting.{name}": getattr(engine.waiting.matches, name) for name in _MATCH_ARRAYS}
             arrays |= {f"waiting.{name}": getattr(engine.waiting, name) for name in _WAITING_ARRAYS}
             meta["next_group"] = engine.waiting.next_group
+        if engine.first is not None:
+            arrays["given"] = engine.first.given
         if engine.distinct is not None:
             meta["seen"] = [[str(key), position] for key, position in engine.distinct.seen.items()]
     return Snapshot(meta, arrays, tables).to_bytes()
@@ -99,5 +101,7 @@ def _fill(
         for name in _WAITING_ARRAYS:
             setattr(engine.waiting, name, arrays[f"waiting.{name}"])
         engine.waiting.next_group = meta["next_group"]
+    if engine.first is not None:
+        engine.first.given = arrays["given"]
     if engine.distinct is not None:
         engine.distinct.seen = {int(key): position for key, position in meta["seen"]}

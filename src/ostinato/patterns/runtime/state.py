@@ -25,6 +25,7 @@ from ostinato.patterns.runtime.answer import AnswerBuilder, cast_answer
 from ostinato.patterns.runtime.bound_query import BoundQuery
 from ostinato.patterns.runtime.correlated_absence import forget_cancelled
 from ostinato.patterns.runtime.distinct import Distinct
+from ostinato.patterns.runtime.first_matches import FirstMatches
 from ostinato.patterns.runtime.grouped import GroupedMatcher
 from ostinato.patterns.runtime.history import History
 from ostinato.patterns.runtime.matcher import Events
@@ -116,6 +117,10 @@ class EngineState:
         )
         self.waiting = WaitingMatches(query.strategy) if self.compiled.trailing else None
         self.distinct = Distinct() if self.compiled.repeats else None
+        self.first: FirstMatches | None = None
+        if query.limit is not None:
+            keyed = bool(query.partition_by)
+            self.first = FirstMatches(query.limit, keyed=keyed, skips=query.consume != "ANY")
         self.history = History(self._kept_columns(rows.schema))
         self._nothing = self._no_matches(rows.schema)
         self.reorder = ReorderBuffer(stream.clock, binding, rows.schema, self.options.lateness)
@@ -135,7 +140,7 @@ class EngineState:
         kept = pa.schema([schema.field(name) for name in needed])
         if self.waiting is not None:
             kept = kept.append(pa.field(_TICK, pa.int64()))
-        return kept.append(pa.field(_PLACE, pa.int64())) if self.compiled.keeps_matches else kept
+        return kept.append(pa.field(_PLACE, pa.int64())) if self.compiled.keeps_places else kept
 
     def _no_matches(self, schema: pa.Schema) -> pa.Table:
         """An empty answer; its schema is that of every answer."""
@@ -149,12 +154,30 @@ class EngineState:
         return self._matches_of(released, more=more, stopped=stopped)
 
     def _matches_of(self, released: ReleasedRows, *, more: bool, stopped: str) -> Iterator[pa.Table]:
+        if self.first is None or not self.first.done:
+            yield from self._read_rows(released)
+        self.read += len(released.rows)
+        if more:
+            self._close_history()
+        self.stopped, self.reading = stopped, None
+
+    def _read_rows(self, released: ReleasedRows) -> Iterator[pa.Table]:
         stream = self.stream
         rows, positions, order = released.rows, released.positions, released.order
         events = stream.events(rows, positions, order)
-        if self.compiled.keeps_matches:
+        if self.compiled.keeps_places:
             rows = self._with_places(rows, order, events.ticks)
         self.history.open(rows, positions)
+        if len(events.lows):
+            self.low, self.newest = int(events.lows[-1]), int(events.ticks[-1])
+        if self.first is None:
+            yield from self._matches_in(events, released)
+            return
+        for piece in self.first.pieces(events, whole=self.waiting is not None):
+            yield from self._matches_in(piece, released)
+
+    def _matches_in(self, events: Events, released: ReleasedRows) -> Iterator[pa.Table]:
+        """The answers that some events complete, which are all of those released, or a part of them."""
         keys = events.keys.astype(np.int64) if len(events.keys) else np.zeros(len(events.codes), np.int64)
         kept: list[Matches] = []
         self.reading = events
@@ -162,25 +185,32 @@ class EngineState:
         clock = self.options.limits.clock()
         for chunk in (self.groups or self.matcher).run(events):
             matches = Matches.unpack(chunk.values, chunk.offsets, keys[chunk.origins], chunk.origins)
-            if not self.compiled.keeps_matches:
+            if not self.compiled.keeps_places:
                 yield self._answer(matches)
-            else:
-                kept.append(matches)
-                clock.check()
-                self.options.limits.check_matches(sum(map(len, kept)) + before)
+                continue
+            kept.append(matches)
+            clock.check()
+            if self._are_enough(kept):
+                break  # nothing more will be read
+            self.options.limits.check_matches(sum(map(len, kept)) + before)
         if self.waiting is not None:
-            in_order = released.rows if order is None else released.rows.take(pa.array(order))
+            rows, order = released.rows, released.order
+            in_order = rows if order is None else rows.take(pa.array(order))
             yield self._answer(self._wait(Matches.concat(kept), events.lows, keys, events.codes, in_order))
         elif self.compiled.keeps_matches:
             yield self._answer(self._choose(Matches.concat(kept), clock))
+        elif self.compiled.keeps_places:
+            yield self._answer(Matches.concat(kept))
         if self.distinct is not None and not self.compiled.hides_variables:
             self.distinct.seen.clear()  # a complex event can only be found again by the same last event
-        self.read += len(rows)
-        if len(events.lows):
-            self.low, self.newest = int(events.lows[-1]), int(events.ticks[-1])
-        if more:
-            self._close_history()
-        self.stopped, self.reading = stopped, None
+
+    def _are_enough(self, kept: Sequence[Matches]) -> bool:
+        """Whether LIMIT is reached for the whole stream by matches of events before the last that completed some."""
+        if self.first is None or self.first.keyed or self.compiled.keeps_matches or self.distinct is not None:
+            return False
+        last = kept[-1].origins[-1]
+        found = sum(np.count_nonzero(matches.origins < last) for matches in kept)
+        return bool(self.first.given[0] + found >= self.first.limit)
 
     def _with_places(self, rows: pa.Table, order: Int64 | None, ticks: Int64) -> pa.Table:
         as_given = order if order is not None else slice(None)
@@ -220,11 +250,30 @@ class EngineState:
     def _answer(self, matches: Matches) -> pa.Table:
         if self.distinct is not None:
             matches = self.distinct.only_new(matches, self.compiled.alike)
+        if self.first is not None and len(matches):
+            matches = self._take_first(self.first, matches)
         self.matches += len(matches)
         if not len(matches):
             return self._nothing
         table = self._answers.table(matches, self.history, list(self.stream.key_values(matches.keys)))
         return table if table.schema.equals(self._nothing.schema) else cast_answer(table, self._nothing.schema)
+
+    def _take_first(self, first: FirstMatches, matches: Matches) -> Matches:
+        """Those within LIMIT; partitions that have reached it are dropped."""
+        places = self.history.rows(matches.positions, [_PLACE])[_PLACE].to_numpy()
+        groups = matches.origins
+        if self.waiting is not None:  # matches come in the order in which their windows end
+            groups = self.history.rows(matches.first, [_TICK])[_TICK].to_numpy()
+        taken, full = first.take(matches, groups, places, self.compiled.ranks)
+        if not first.skips or not len(full):
+            return taken
+        if first.keyed:
+            self.matcher.drop_keys(full)
+        else:
+            self.matcher = build_matcher(self.compiled, self.stream, self.options.limits)
+        if self.waiting is not None:
+            self.waiting.forget(np.isin(self.waiting.matches.keys, full) | (not first.keyed))
+        return taken
 
     def _close_history(self, *, prune: bool = False) -> None:
         """Keep the rows just read; from time to time, or with `prune`, forget all that can no longer matter."""
@@ -248,6 +297,8 @@ class EngineState:
         live = self.matcher.live_keys()[:known]
         if self.waiting is not None:
             live[self.waiting.matches.keys] = True
+        if self.first is not None and self.first.keyed:
+            live[np.flatnonzero(self.first.given[:known])] = True
         kept = np.flatnonzero(live)
         if 2 * len(kept) > known:
             return
@@ -255,6 +306,8 @@ class EngineState:
         self.matcher.keep_keys(kept)
         if self.waiting is not None:
             self.waiting.renumber(kept)
+        if self.first is not None:
+            self.first.keep_keys(kept)
 
     def late_events(self) -> pa.Table:
         """The rows that came too late, under on_late="collect"."""

@@ -1,7 +1,7 @@
 """What a CEL query means, straight from its definition (CEL paper, sections 3 and 4), for small streams.
 
-`derivations.py` has the formulas; this is the rest: partitions, windows, strategies and consumption. Nothing here is
-shared with the automata: this is what they are tested against.
+`derivations.py` has the formulas; this is the rest: partitions, windows, strategies, consumption and LIMIT. Nothing
+here is shared with the automata: this is what they are tested against.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from ostinato.core.expression_interpreter import Row
+from ostinato.core.expressions import variables
 from ostinato.errors import QueryError
 from ostinato.patterns.semantics.derivations import (
     Demand,
@@ -63,6 +64,8 @@ def evaluate(query: n.Query, rows: Sequence[Row], *, time: str | None = None, ty
         for each in _complex_events(query, partition, stream)
     ]
     selected = sorted(_select(query, candidates), key=_emission(query))
+    if query.limit is not None:
+        return Result(tuple(_first(query, query.limit, selected)))
     return Result(tuple(match for complex_event in selected for match in complex_event.matches()))
 
 
@@ -206,6 +209,29 @@ def _select(query: n.Query, candidates: Iterable[_ComplexEvent]) -> Iterator[_Co
         yield from chosen
         if query.consume != "NONE" and chosen:
             consumed[_scope(query, chosen[0])] = end
+
+
+def _first(query: n.Query, limit: int, selected: Iterable[_ComplexEvent]) -> Iterator[LabelledMatch]:
+    """LIMIT: the first answers of each partition. What is reported at once is in the order of the events it shows:
+    where two differ first, the earlier event comes first, then the variable that is first by name."""
+    shown = frozenset().union(*(variables(item.expr) for item in query.items or ()))
+
+    def row(match: LabelledMatch) -> tuple[tuple[int, list[str]], ...]:
+        names: dict[int, list[str]] = {position: [] for position in match.positions if query.items is None}
+        for name in sorted(shown):
+            for position in match.labels.get(name, ()):
+                names.setdefault(position, []).append(name)
+        return tuple(sorted(names.items()))
+
+    when = _emission(query)
+    answers = [(when(each)[0], row(match), each.partition, match) for each in selected for match in each.matches()]
+    seen: list[tuple[tuple[int, list[str]], ...]] = []
+    given: dict[int, int] = {}
+    for _, events, partition, match in sorted(answers, key=lambda answer: answer[:3]):
+        if events not in seen and given.get(partition, 0) < limit:
+            given[partition] = given.get(partition, 0) + 1
+            yield match
+        seen.append(events)
 
 
 def _scope(query: n.Query, complex_event: _ComplexEvent) -> int:

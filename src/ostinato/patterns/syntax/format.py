@@ -68,6 +68,7 @@ def _clauses(query: n.Query) -> list[str]:
         *([f"PARTITION BY {_names(query.partition_by)}"] if query.partition_by else []),
         *([_window(query.window)] if query.window is not None else []),
         *([f"CONSUME BY {query.consume}"] if query.consume != "NONE" else []),
+        *([f"LIMIT {query.limit}"] if query.limit is not None else []),
     ]
 
 

@@ -160,7 +160,8 @@ class Item:
 class Query:
     """A whole query. `items` is None for SELECT *; `relations` is empty without FROM.
 
-    `tied_by` is set by rewriting (patterns/plan/equality_partitions.py): all events of a match agree on that attribute.
+    `limit` is how many matches each partition gives, the first ones; None: all. `tied_by` is set by rewriting
+    (patterns/plan/equality_partitions.py): all events of a match agree on that attribute.
     """
 
     formula: Formula
@@ -170,6 +171,7 @@ class Query:
     partition_by: tuple[str, ...] = ()
     window: Window | None = None
     consume: Consume = "NONE"
+    limit: int | None = None
     tied_by: str | None = None
     text: str = field(default="", compare=False)
     language: Language = "cel"

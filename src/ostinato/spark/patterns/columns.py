@@ -78,7 +78,7 @@ def _partition_by(engine: Engine) -> tuple[str, ...]:
         return query.partition_by if query.consume != "ANY" else ()
     counts = query.window is not None and query.window.kind == "events"
     # Partitions that only stand for an equality filter must not hide the events between, where those matter.
-    apart = not compiled.contiguous and not counts and query.consume == "NONE"
+    apart = not compiled.contiguous and not counts and query.consume == "NONE" and query.limit is None
     return engine.stream.key_columns if apart else ()
 
 

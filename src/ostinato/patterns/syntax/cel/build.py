@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ostinato.core.expressions import Expr, to_text
 from ostinato.core.text.build import Clause, SharedBuilder, flat_call, merge_clauses, unquote_name
 from ostinato.core.text.grammar import token_span
+from ostinato.core.units import LARGEST
 from ostinato.errors import QueryError, Span
 from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.cel.groups import take_groups
@@ -32,6 +33,7 @@ class CelBuilder(SharedBuilder):
     def select_query(
         self,
         _: Span,
+        first: Token | None,
         strategy: Token | None,
         items: tuple[n.Item, ...] | None,
         relations: tuple[Token, ...] | None,
@@ -46,7 +48,9 @@ class CelBuilder(SharedBuilder):
             tuple(map(unquote_name, relations or ())),
             text=self.text,
             groups=groups,
-            **_clauses(clauses, items),
+            **_clauses(
+                clauses if first is None else (("SELECT FIRST", token_span(first), {"limit": 1}), *clauses), items
+            ),
         )
 
     def everything(self, _: Span, _star: Token) -> None:
@@ -67,6 +71,12 @@ class CelBuilder(SharedBuilder):
 
     def consume(self, span: Span, mode: Token) -> Clause:
         return "CONSUME BY", span, {"consume": cast(n.Consume, mode.upper())}
+
+    def limit(self, span: Span, number: Token) -> Clause:
+        if not number.isdecimal() or not 0 < int(number) <= LARGEST:
+            reason = f"there cannot be at most {number} matches"
+            raise QueryError(reason, span=token_span(number), fix=f"give a whole number from 1 to {LARGEST}")
+        return "LIMIT", span, {"limit": int(number)}
 
     # Formulas.
 
@@ -141,6 +151,9 @@ def _forbidden(body: Formula, span: Span, word: str) -> n.Absent:
 
 def _clauses(clauses: Sequence[Clause], items: tuple[n.Item, ...] | None) -> dict[str, Any]:
     """The fields of Query that the clauses set, each clause at most once."""
+    first, limits = ([span for words, span, _ in clauses if words == name] for name in ("SELECT FIRST", "LIMIT"))
+    if first and limits:
+        raise QueryError("SELECT FIRST is LIMIT 1, and here is another LIMIT", span=limits[0], fix="keep one of them")
     fields = merge_clauses(clauses)
     if "partition_by" in fields:
         fields["partition_by"] = tuple(_key(token, items) for token in fields["partition_by"])

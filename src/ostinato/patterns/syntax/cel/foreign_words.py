@@ -16,7 +16,8 @@ _LOOP = (
 
 # Where an event could begin, so that they were taken for one, and the error is at the next word.
 _PREFIXES = {
-    "EVERY": "leave it out: every match is found anyway. CONSUME BY ANY at the end starts anew after each match",
+    "EVERY": "leave it out: every match is found anyway, and SELECT FIRST * WHERE … gives only the first. CONSUME BY "
+    "ANY at the end starts anew after each match",
     "PATTERN": _RECOGNIZE,
     "MATCH_RECOGNIZE": _RECOGNIZE,
     "SEQ": "write `;` between the events, and AS before their names: A AS a ; B AS b",

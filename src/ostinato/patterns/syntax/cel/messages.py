@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lark.exceptions import UnexpectedInput
 
 _NEVER_A_NAME = ("FILTER", "WHERE", "FROM", "SELECT", "IN", "IS", "LIKE", "BETWEEN", "AS", *messages.CLAUSES)
-_STRATEGIES = ("ALL", "STRICT", "NXT", "LAST", "MAX")
+_STRATEGIES = ("ALL", "STRICT", "NXT", "LAST", "MAX", "FIRST")
 _JOIN_EVENTS = "write `;` for `and then`, AND for `both`, OR for `either`"
 _EXPECTED = (
     ({"NUMBER", "STRING"}, "a value such as x.attr, 3 or 'text'"),

@@ -60,6 +60,7 @@ def _of_cel(place: ErrorPlace) -> Advice | None:
         "FILTER": "write the condition into the test: [type = 'T' AND value > 3]",
         "WHERE": "write the condition into the test: [type = 'T' AND value > 3]",
         "CONSUME": "leave it out: every (start, end) is reported",
+        "LIMIT": "leave it out: every (start, end) is reported",
         "SELECT": "leave it out: every (start, end) is reported",
     }
     if place.found.upper() not in fixes or place.in_condition or not (_between_tests(place) or _test_expected(place)):
