@@ -15,11 +15,14 @@ from itertools import pairwise
 from ostinato.core import expressions as ex
 from ostinato.core.conditions import Condition
 from ostinato.core.expressions import Expr
+from ostinato.errors import LimitError
 from ostinato.patterns.automata.epsilon import remove_epsilon
 from ostinato.patterns.automata.shuffle import interleave
 from ostinato.patterns.automata.transducer import START_LOOP, Transducer, Transition
 from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.nodes import Formula
+
+MAX_STATES = 20_000  # before those that behave alike are merged
 
 Fragment = tuple[int, tuple[int, ...]]  # entry state and exit states of a sub-formula
 Barred = tuple[Condition, Expr | None]  # what must not come: a unary condition, and a test that reads registers
@@ -38,6 +41,13 @@ class EpsilonTransducer:
     scopes: int = 0
 
     def state(self) -> int:
+        if self.states == MAX_STATES:
+            raise LimitError(
+                "automaton_states",
+                MAX_STATES,
+                reason="the automaton of this formula is too large",
+                fix="let loops count to less, or bound them by WITHIN … EVENTS, and join fewer parts with AND",
+            )
         self.states += 1
         return self.states - 1
 

@@ -8,6 +8,7 @@ import pytest
 
 from ostinato.core.conditions import Condition
 from ostinato.core.expressions import Expr, rename_to_current
+from ostinato.errors import LimitError
 from ostinato.patterns.automata.from_formula import build_transducer, split_trailing
 from ostinato.patterns.automata.optimise import optimise
 from ostinato.patterns.automata.transducer import START_LOOP, Transducer, Transition
@@ -110,3 +111,13 @@ def parse_condition(text: str) -> Expr:
 def test_it_prints_itself() -> None:
     text = str(transducer("(A AS x FILTER x.v > 1) ; NOT C AS n ; B AS y"))
     assert "0 --[type = A AND v > 1]/• x--> 1" in text and "1 --[NOT (type = C)]/∘--> 1" in text
+
+
+@pytest.mark.parametrize("text", ["A{1,100000}", "(A ; B){3000,} ; (C : D){3000}", "A{30} AND B{30} AND C{30}"])
+def test_automata_are_bounded(text: str) -> None:
+    with pytest.raises(LimitError, match=r"too large|too many ways"):
+        compile_text(text)
+
+
+def test_long_chains_are_merged_in_little_time() -> None:
+    assert transducer("A{1,2000} ; B").states == 2002
