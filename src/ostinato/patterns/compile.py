@@ -14,7 +14,7 @@ from ostinato.core.expressions import CURRENT, attributes, variables
 from ostinato.errors import QueryError
 from ostinato.patterns.automata.deferred_equalities import defer_equalities
 from ostinato.patterns.automata.determinise import AllMachine, Alphabet, MaxMachine, OrderMachine, StrategyMachine
-from ostinato.patterns.automata.from_formula import Barred, barred_event, build_transducer, split_trailing
+from ostinato.patterns.automata.from_formula import TrailingAbsence, build_transducer, split_trailing, trailing_absence
 from ostinato.patterns.automata.nested_matches import never_nested
 from ostinato.patterns.automata.optimise import optimise, trim
 from ostinato.patterns.automata.registers import Registers, check_written, is_ambiguous
@@ -42,8 +42,7 @@ class CompiledPattern:
     query: Query
     stages: tuple[tuple[str, Query], ...]
     transducer: Transducer
-    # NOTs at the end: an event like this cancels a match that waits for its window. A test compares it with the match.
-    trailing: tuple[Barred, ...]
+    trailing: tuple[TrailingAbsence, ...]  # NOTs at the end
 
     @property
     def tied_by(self) -> str | None:
@@ -59,7 +58,13 @@ class CompiledPattern:
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """The conditions that event codes distinguish."""
-        return tuple(dict.fromkeys((*self.transducer.conditions(), *(condition for condition, _ in self.trailing))))
+        return tuple(dict.fromkeys((*self.transducer.conditions(), *(each.condition for each in self.trailing))))
+
+    @property
+    def needs_time(self) -> bool:
+        """Whether the query measures time, so that the stream must have a time column."""
+        window = self.query.window
+        return (window is not None and window.kind == "time") or any(each.lasting is not None for each in self.trailing)
 
     @cached_property
     def labels(self) -> tuple[frozenset[str], ...]:
@@ -97,7 +102,7 @@ class CompiledPattern:
     @cached_property
     def watched(self) -> tuple[str, ...]:
         """The variables that a NOT at the end compares with what must not come."""
-        tests = [test for _, test in self.trailing if test is not None]
+        tests = [each.test for each in self.trailing if each.test is not None]
         return tuple(sorted(frozenset().union(*map(variables, tests)) - {CURRENT}))
 
     @property
@@ -232,7 +237,7 @@ def compile_query(query: Query, *, ties: bool = True) -> CompiledPattern:
     transducer = trim(defer_equalities(optimise(built, contiguous=query.strategy == "STRICT")))
     check_written(transducer)
     _check_watched(query, trailing)
-    return _check_compiled(CompiledPattern(query, stages, transducer, tuple(map(barred_event, trailing))))
+    return _check_compiled(CompiledPattern(query, stages, transducer, tuple(map(trailing_absence, trailing))))
 
 
 def _check_watched(query: Query, trailing: tuple[Absent, ...]) -> None:

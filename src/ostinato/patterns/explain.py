@@ -68,8 +68,8 @@ def _evaluation(compiled: CompiledPattern) -> list[str]:
         lines.append(f"limit: the first {query.limit} of {whose}; then nothing of it is kept")
     if compiled.trailing:
         lines.append(
-            "absence: a match waits until its window has passed; cancelled by "
-            + " or ".join(format_condition(condition, test) for condition, test in compiled.trailing)
+            "absence: a match waits until its time has passed; cancelled by "
+            + " or ".join(format_condition(absence.condition, absence.test) for absence in compiled.trailing)
         )
     if compiled.hides_variables:
         lines.append("distinct: SELECT leaves variables out, so equal answers are given once")

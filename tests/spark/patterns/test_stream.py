@@ -136,6 +136,16 @@ def test_absence_is_told_when_time_has_passed(spark: Any, tmp_path: Path) -> Non
     assert "('k', 1)" in match
 
 
+def test_absence_is_timed_from_the_last_event(spark: Any, tmp_path: Path) -> None:
+    query = {"q": ost.cel("A AS x ; C AS y ; NOT B FOR 10 seconds PARTITION BY k")}
+    feed = Feed(spark, tmp_path).add(table(event(0, "A", k=1), event(0, "A", k=2)))
+    feed.add(table(event(8, "C", k=1), event(9, "C", k=2)), table(event(17, "B", k=2), event(18, "Z"))).run(query)
+    assert feed.found(query) == {"q": []}
+    feed.add(table(event(19, "Z"))).run(query)
+    (match,) = feed.found(query)["q"]
+    assert "('k', 1)" in match
+
+
 def test_idle_keys_leave_nothing(spark: Any, tmp_path: Path) -> None:
     keys = 300
     rows = [event(place / keys, "A", k=place, s="x" * 50) for place in range(keys)]

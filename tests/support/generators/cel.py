@@ -353,15 +353,21 @@ def _window(draw: Draw, kind: str) -> Window:
 
 @st.composite
 def queries(
-    draw: Draw, /, *, trailing: bool = True, items: bool = True, partitions: bool = True, **options: Any
+    draw: Draw, /, *, trailing: bool | None = None, items: bool = True, partitions: bool = True, **options: Any
 ) -> nodes.Query:
-    """A whole query. `options` are those of `formulas`; trailing=False: no NOT at the end; items=False: SELECT *."""
+    """A whole query. `options` are those of `formulas`; trailing: whether NOT is at the end, None for sometimes;
+    items=False: SELECT *."""
     formula = draw(formulas(**options))
     kind = _pick(draw, None, None, None, "events", "time", "attribute")
     window = _window(draw, kind) if kind else None
     consume: nodes.Consume = _pick(draw, "NONE", "NONE", "PARTITION", "ANY")
-    if trailing and options.get("absent", True) and not nodes.nullable(formula) and _rarely(draw):
-        formula, window, consume = _ending(draw, formula), _window(draw, "time"), "NONE"
+    if trailing:
+        assume(not nodes.nullable(formula))
+    rarely = trailing is None and options.get("absent", True) and not nodes.nullable(formula) and _rarely(draw)
+    if trailing or rarely:
+        lasting = _lasting(draw) if _pick(draw, True, False) else None
+        formula, consume = _ending(draw, formula, lasting), "NONE"
+        window = window if lasting is not None else _window(draw, "time")
     groups = _groups(draw, formula)
     partition_by: tuple[str, ...] = _pick(draw, (), (), ("k",)) if partitions else ()
     if partition_by and window is not None and window.kind == "attribute":
@@ -401,11 +407,16 @@ def _groups(draw: Draw, formula: Formula) -> Groups:
     return (("g", tuple(sorted(own))),) if own and all(events[name] == own[name] for name in own) else ()
 
 
-def _ending(draw: Draw, formula: Formula) -> Formula:
+def _lasting(draw: Draw) -> int:
+    """The time of FOR."""
+    return int(_pick(draw, 2, 1, 3, 0, 2.5, 5) * SECOND)
+
+
+def _ending(draw: Draw, formula: Formula, lasting: int | None) -> Formula:
     """The formula with NOT as the last part of its outermost sequence, below the top filters."""
     if isinstance(formula, nodes.Filter):
-        return replace(formula, body=_ending(draw, formula.body))
-    last = _Shape(draw, absent=True, reuse=False, absents=100).absence()
+        return replace(formula, body=_ending(draw, formula.body, lasting))
+    last = replace(_Shape(draw, absent=True, reuse=False, absents=100).absence(), lasting=lasting)
     if isinstance(formula, nodes.Sequence) and formula.link == ";" and not nodes.nullable(formula.parts[-1]):
         return replace(formula, parts=(*formula.parts, last))
     return nodes.Sequence((formula, last))

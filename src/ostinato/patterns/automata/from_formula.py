@@ -201,9 +201,20 @@ def split_test(test: Expr) -> Barred:
     return Condition(None, alone), compared
 
 
-def barred_event(absent: n.Absent) -> Barred:
-    """The event that a NOT forbids."""
-    return split_event_predicate(absent.event, absent.predicate, {})
+@dataclass(frozen=True)
+class TrailingAbsence:
+    """A NOT at the end: such an event cancels a match that waits. A test compares it with events of the match.
+
+    It lasts so many nanoseconds from the last event of the match on, or (None) as long as the window.
+    """
+
+    condition: Condition
+    test: Expr | None
+    lasting: int | None
+
+
+def trailing_absence(absent: n.Absent) -> TrailingAbsence:
+    return TrailingAbsence(*split_event_predicate(absent.event, absent.predicate, {}), absent.lasting)
 
 
 def split_trailing(formula: Formula) -> tuple[Formula, tuple[n.Absent, ...]]:

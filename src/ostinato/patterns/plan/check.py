@@ -169,11 +169,13 @@ def _check_absences(query: n.Query) -> None:
         formula = formula.body
     core, tail = split_tail(formula)
     for absent in tail:
-        if query.window is None or query.window.kind != "time":
+        timed = isinstance(absent, n.Absent) and absent.lasting is not None
+        if not timed and (query.window is None or query.window.kind != "time"):
             raise QueryError(
                 "NOT at the end needs a time: when has the event failed to come?",
                 span=absent.span,
-                fix="add WITHIN and a time, such as WITHIN 10 minutes",
+                fix="add a time from its last event on, such as NOT B FOR 10 minutes, or from its first, such as "
+                "WITHIN 10 minutes",
             )
         if query.consume != "NONE":
             raise QueryError(
@@ -209,6 +211,9 @@ def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
             raise QueryError(reason, span=part.span, fix="use `;` on both sides of NOT, or leave NOT out")
         if formula.link == "->":
             raise QueryError("NOT cannot stand next to `->`", span=part.span, fix="use `;` on both sides of NOT")
+        if part.lasting is not None:
+            reason = "NOT … FOR stands at the end of the outermost sequence"
+            raise QueryError(reason, span=part.span, fix="leave FOR out, or put this NOT at the end")
         before, after = formula.parts[:index], formula.parts[index:]
         if all(isinstance(other, n.Absent) for other in before):
             reason = "NOT cannot come first: it needs an event before it, from which on nothing may come"

@@ -1,17 +1,18 @@
-"""NOT at the end of a pattern: matches wait until their window has passed without an event that cancels them.
+"""NOT at the end of a pattern: matches wait until a deadline has passed without an event that cancels them.
 
-Time is compared through lower bounds: the window of a match that started at tick s has passed at an event whose lower
-bound is above s, and an event cancels it when its lower bound is at most s.
+Times are the pulses of a clock (core/clock.py), so that deadlines can be added up.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from ostinato.core.arrays import Int64
+from ostinato.core.deadlines import later
 from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.strategies import parts_of, select_matches
 from ostinato.patterns.syntax.nodes import Strategy
@@ -19,61 +20,79 @@ from ostinato.patterns.syntax.nodes import Strategy
 Bool = npt.NDArray[np.bool_]
 
 
-class WaitingMatches:
-    """Matches whose absence is not yet certain."""
+@dataclass(frozen=True)
+class Wait:
+    """How long an event may not come: `reach` pulses from the last event of the match on (FOR), or from the first."""
 
-    def __init__(self, strategy: Strategy) -> None:
-        self.strategy = strategy
+    reach: int
+    from_last: bool
+
+
+class WaitingMatches:
+    """Matches whose absences, one for each of `waits`, are not yet certain."""
+
+    def __init__(self, strategy: Strategy, waits: Sequence[Wait]) -> None:
+        self.strategy, self.waits = strategy, waits
         self.matches = Matches.none()
-        self.starts: Int64 = np.zeros(0, np.int64)  # tick of the first event
+        self.starts: Int64 = np.zeros(0, np.int64)  # when the first event came
+        self.ends: Int64 = np.zeros(0, np.int64)  # when the last one came
         self.groups: Int64 = np.zeros(0, np.int64)  # matches completed by the same event; strategies choose among them
         # Per marked event its place in the stream: strategies compare places, and positions need not be in order.
         self.places: Int64 = np.zeros(0, np.int64)
         self.next_group = 0
 
-    def add(self, matches: Matches, starts: Int64, places: Int64) -> None:
-        """New matches of the current batch, the ticks of their first events, and the places of all their events."""
+    def add(self, matches: Matches, times: Int64, places: Int64) -> None:
+        """New matches of the current batch, and the times and places of all their events."""
         _, groups = np.unique(matches.origins, return_inverse=True)
         self.matches = Matches.concat([self.matches, matches])
-        self.starts = np.concatenate([self.starts, starts])
+        self.starts = np.concatenate([self.starts, times[matches.offsets[:-1]]])
+        self.ends = np.concatenate([self.ends, times[matches.offsets[1:] - 1]])
         self.places = np.concatenate([self.places, places])
         self.groups = np.concatenate([self.groups, self.next_group + groups])
         self.next_group += len(matches)
 
-    def read(self, lows: Int64, keys: Int64, cancels: Bool) -> Matches:
-        """Let the events of a batch pass: `lows` are their lower bounds, `cancels` says which of them cancel."""
-        if not len(self.matches):
-            return self.matches
-        cancelled = self._are_cancelled(lows, keys, np.flatnonzero(cancels))
-        self._keep(~cancelled)
-        return self.until(int(lows[-1])) if len(lows) else Matches.none()
+    def deadlines(self, wait: Wait) -> Int64:
+        """When each match is safe from the event of one absence: after this time."""
+        return later(self.ends if wait.from_last else self.starts, wait.reach)
+
+    @property
+    def certain(self) -> Int64:
+        """When each match is safe from all of them."""
+        return np.max([self.deadlines(wait) for wait in self.waits], axis=0)
+
+    def cancel(self, wait: Wait, times: Int64, keys: Int64, cancels: Int64) -> None:
+        """Forget the matches that one of the events `cancels`, indices into `times` and `keys`, comes too early for."""
+        self.forget(self._are_cancelled(self.deadlines(wait), times, keys, cancels))
 
     def forget(self, cancelled: Bool) -> None:
         if cancelled.any():
             self._drop(~cancelled)
 
-    def _are_cancelled(self, lows: Int64, keys: Int64, cancels: Int64) -> Bool:
-        """Whether the first cancelling event of the same key after a match lies within its window."""
-        if not len(cancels):
+    def _are_cancelled(self, deadlines: Int64, times: Int64, keys: Int64, cancels: Int64) -> Bool:
+        """Whether the first cancelling event of the same key after a match comes before the deadline."""
+        if not len(cancels) or not len(self.matches):
             return np.zeros(len(self.matches), bool)
-        size = len(lows) + 1
+        size = len(times) + 1
         places = np.sort(keys[cancels] * size + cancels)
         wanted = self.matches.keys * size + self.matches.origins
         at = np.searchsorted(places, wanted, side="right")
         found = at < len(places)
         place = places[np.minimum(at, len(places) - 1)]
         found &= place // size == self.matches.keys
-        within: Bool = lows[place % size] <= self.starts
+        within: Bool = times[place % size] <= deadlines
         return found & within
 
-    def until(self, low: int) -> Matches:
-        """Matches that are certain now that the lower bound has reached `low`, in order of their windows' ends."""
-        due: Bool = self.starts < low
+    def until(self, now: int | None) -> Matches:
+        """Matches that are certain now that time has reached `now` (None: its end), in order of their deadlines, which
+        are their origins now."""
+        certain = self.certain
+        due: Bool = np.ones(len(certain), bool) if now is None else certain < now
         chosen, gone = due, due
         if self.strategy in ("NXT", "LAST", "MAX"):
             chosen, gone = self._choose(due)
         order = np.flatnonzero(chosen)
-        ready = self.matches.pick(order[np.argsort(self.starts[order], kind="stable")])
+        order = order[np.argsort(certain[order], kind="stable")]
+        ready = replace(self.matches.pick(order), origins=certain[order])
         self._keep(~gone)
         return ready
 
@@ -94,14 +113,14 @@ class WaitingMatches:
             gone[parts_of(np.flatnonzero(chosen), beaten, self.groups, self.matches.offsets, self.places)] = True
         return chosen, gone
 
-    def next_start(self) -> int | None:
-        """The tick that the lower bound must pass before some match is certain; None when nothing waits."""
+    def next_deadline(self) -> int | None:
+        """The time that must pass before some match is certain; None when nothing waits."""
         if not len(self.matches):
             return None
         everything = np.arange(len(self.matches))
         if self.strategy in ("NXT", "LAST", "MAX"):
             everything = select_matches(self.strategy, everything, self.groups, self.matches.offsets, self.places)
-        return int(self.starts[everything].min())
+        return int(self.certain[everything].min())
 
     def renumber(self, kept: Int64) -> None:
         """Keys have new numbers: `kept` are the old ones, in order."""
@@ -115,4 +134,4 @@ class WaitingMatches:
     def _drop(self, kept: Bool) -> None:
         self.places = self.places[kept[self.matches.rows]]
         self.matches = self.matches.pick(np.flatnonzero(kept))
-        self.starts, self.groups = self.starts[kept], self.groups[kept]
+        self.starts, self.ends, self.groups = self.starts[kept], self.ends[kept], self.groups[kept]

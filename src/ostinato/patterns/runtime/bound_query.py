@@ -204,6 +204,12 @@ class BoundQuery:
                 )
         return ticks, lows
 
+    def times(self, rows: pa.Table, order: Int64 | None) -> Int64:
+        """When each row came, in stream order: pulses of the clock."""
+        assert self.clock is not None
+        pulses = self.clock.to_pulses(self.clock.ticks(rows[self.clock.column]))
+        return pulses if order is None else pulses[order]
+
     def keep_keys(self, kept: Int64) -> None:
         """Forget all keys but these, and renumber those in this order."""
         assert self.keys is not None

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from ostinato.core.arrays import Int64
 from ostinato.core.columns.expressions import ColumnProgram
 from ostinato.core.expressions import CURRENT, Attribute, Call, Expr, conjuncts, variables
-from ostinato.patterns.runtime.absence import WaitingMatches
+from ostinato.patterns.runtime.absence import Wait, WaitingMatches
 from ostinato.patterns.runtime.history import History
 
 Bool = npt.NDArray[np.bool_]
@@ -23,15 +23,16 @@ _PAIRS = 1 << 20  # of a match and an event, compared at a time
 
 def forget_cancelled(
     waiting: WaitingMatches,
+    wait: Wait,
     history: History,
     test: Expr,
     watched: Mapping[str, int],
     rows: pa.Table,
     events: Int64,
-    lows: Int64,
+    times: Int64,
     keys: Int64,
 ) -> None:
-    """Forget the waiting matches that one of `events`, indices into `rows`, cancels.
+    """Forget the waiting matches that one of `events`, indices into `rows`, `times` and `keys`, cancels.
 
     `watched` are the variables that the test compares the event with, and their symbols.
     """
@@ -44,7 +45,7 @@ def forget_cancelled(
         return source[node.name].combine_chunks()
 
     first = np.searchsorted(events, waiting.matches.origins, side="right")
-    last = np.searchsorted(lows[events], waiting.starts, side="right")
+    last = np.searchsorted(times[events], waiting.deadlines(wait), side="right")
     waiting.forget(_find_cancelled(test, fetch, keys[events], waiting.matches.keys, first, last))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ostinato.core.deadlines import first_after
 from ostinato.core.events import time_order, to_arrow
 from ostinato.core.reorder import ReleasedRows
 from ostinato.core.window_bounds import first_beyond, lower_bounds
@@ -115,14 +116,14 @@ class Engine(EngineState):
             )
         tick = stream.clock.tick(to, up=True)
         table = self._collect(self._read(self.reorder.advance(tick)))
-        window = self.compiled.query.window
-        if window is None or window.kind != "time" or stream.ruler is None:
-            return table
-        self.low = max(self.low, int(lower_bounds(stream.ruler, np.array([tick]), window.amount)[0]))
         if self.waiting is not None:
-            table = pa.concat_tables([table, self._answer(self.waiting.until(self.low))])
-        if self.newest < self.low and len(self.history.kept_positions):
-            self._close_history(prune=True)
+            certain = self.waiting.until(int(stream.clock.to_pulses(np.array([tick]))[0]))
+            table = pa.concat_tables([table, self._answer(certain)])
+        window = self.compiled.query.window
+        if window is not None and window.kind == "time" and stream.ruler is not None:
+            self.low = max(self.low, int(lower_bounds(stream.ruler, np.array([tick]), window.amount)[0]))
+            if self.newest < self.low and len(self.history.kept_positions):
+                self._close_history(prune=True)
         return table
 
     def due(self) -> Any:
@@ -134,13 +135,12 @@ class Engine(EngineState):
         if len(self.reorder.positions):
             first = int(stream.clock.ticks(self.reorder.rows[stream.clock.column]).min())
             ticks.append(first + bool(stream.binding.order_by))  # which puts those of one time in order
-        if window is not None and window.kind == "time" and stream.ruler is not None:
-            starts: list[int] = []
-            if self.waiting is not None and (decisive := self.waiting.next_start()) is not None:
-                starts.append(decisive)
-            if len(self.history.kept_positions) and self.newest >= self.low:
-                starts.append(self.newest)  # what was read so far can be forgotten one window later
-            ticks += [first_beyond(stream.ruler, tick, window.amount) for tick in starts]
+        if self.waiting is not None and (deadline := self.waiting.next_deadline()) is not None:
+            ticks.append(first_after(stream.clock, deadline))
+        timed = window is not None and window.kind == "time" and stream.ruler is not None
+        if timed and len(self.history.kept_positions) and self.newest >= self.low:
+            # What was read so far can be forgotten one window later.
+            ticks.append(first_beyond(stream.ruler, self.newest, window.amount))
         return stream.clock.values(np.array([min(ticks)]))[0].as_py() if ticks else None
 
     def flush(self) -> pa.Table:
@@ -153,9 +153,9 @@ class Engine(EngineState):
         return table if self.waiting is None else pa.concat_tables([table, self._remaining()])
 
     def _remaining(self) -> pa.Table:
-        """At the end of the stream every window has passed."""
+        """At the end of the stream nothing more can come."""
         assert self.waiting is not None
-        return self._answer(self.waiting.until(np.iinfo(np.int64).max))
+        return self._answer(self.waiting.until(None))
 
     def unseen_types(self) -> list[str]:
         """Event types that the query names but no event has had so far: perhaps misspelt."""

@@ -23,7 +23,7 @@ E = TypeVar("E", bound=EngineState)
 # Engines of one query are restored many times where its keys are spread over tasks.
 _compiled = lru_cache(maxsize=64)(compile_text)
 _COUNTERS = ("events", "read", "matches", "late", "low", "newest")
-_WAITING_ARRAYS = ("starts", "groups", "places")
+_WAITING_ARRAYS = ("starts", "ends", "groups", "places")
 _MATCH_ARRAYS = ("positions", "symbols", "offsets", "keys", "origins")
 
 
@@ -74,11 +74,23 @@ def load(data: bytes, kind: type[E]) -> E:
     engine = kind(_compiled(meta["query"], meta.get("language", "cel")), EngineOptions(**options))
     if meta["bound"]:
         engine.bind(tables["schema"], minterms=meta["minterms"])
+        if "waiting.starts" in arrays and "waiting.ends" not in arrays:
+            _to_pulses(engine, arrays, tables)
         _fill(engine, meta, arrays, tables)
     for name in _COUNTERS:
         setattr(engine, name, meta.get(name, getattr(engine, name)))
     engine.stopped = meta["stopped"]
     return engine
+
+
+def _to_pulses(engine: EngineState, arrays: dict[str, npt.NDArray[Any]], tables: dict[str, pa.Table]) -> None:
+    """Older snapshots hold the ticks of events whose matches wait, and only those of the first ones."""
+    clock, history = engine.stream.clock, tables["history"]
+    assert clock is not None
+    arrays["waiting.starts"] = arrays["waiting.ends"] = clock.to_pulses(arrays["waiting.starts"])
+    times = pa.array(clock.to_pulses(history["#tick"].to_numpy()))
+    at = history.column_names.index("#tick")
+    tables["history"] = history.set_column(at, engine.history.schema.field(at).name, times)
 
 
 def _fill(

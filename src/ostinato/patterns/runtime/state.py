@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Int64
 from ostinato.core.arrow import plain_type
+from ostinato.core.deadlines import reach
 from ostinato.core.events import DEFAULT_TYPE, StreamColumns, with_columns
 from ostinato.core.expressions import attributes
 from ostinato.core.options import OnLate
@@ -20,7 +21,7 @@ from ostinato.errors import DataError, OstinatoError
 from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.limits import Limits, Stopwatch
 from ostinato.patterns.plan.required_columns import required_attributes
-from ostinato.patterns.runtime.absence import WaitingMatches
+from ostinato.patterns.runtime.absence import Wait, WaitingMatches
 from ostinato.patterns.runtime.answer import AnswerBuilder, cast_answer
 from ostinato.patterns.runtime.bound_query import BoundQuery
 from ostinato.patterns.runtime.correlated_absence import forget_cancelled
@@ -40,8 +41,8 @@ INCOMPLETE = str(
         "this engine stopped in the middle of a batch: its state is incomplete", fix="restore it from a snapshot"
     )
 )
-# Added to kept rows while matches wait: the tick along the window, and the place in the stream.
-_TICK, _PLACE = "#tick", "#place"
+# Added to kept rows while matches wait: the time as a pulse of the clock, and the place in the stream.
+_TIME, _PLACE = "#time", "#place"
 _MANY_KEYS = 1024  # with fewer keys, looking for dead ones does not pay
 
 
@@ -96,11 +97,10 @@ class EngineState:
     def bind(self, rows: pa.Table, *, minterms: Sequence[int] = ()) -> None:
         """Bind to the columns of the first batch: check names and types, and build all that depends on them."""
         query = self.compiled.query
-        needs_time = query.window is not None and query.window.kind == "time"
         binding = StreamColumns.resolve(
             rows.schema,
             **self.options.binding,
-            needs_time=needs_time or self.options.lateness != 0,
+            needs_time=self.compiled.needs_time or self.options.lateness != 0,
             relations=[name for name in event_types(query.formula) if name is not None] or query.relations,
         )
         stream = BoundQuery(self.compiled, rows.schema, binding, minterms)
@@ -115,7 +115,7 @@ class EngineState:
             with_events=self.options.events,
             ends=self.options.ends,
         )
-        self.waiting = WaitingMatches(query.strategy) if self.compiled.trailing else None
+        self.waiting = self._waiting(stream) if self.compiled.trailing else None
         self.distinct = Distinct() if self.compiled.repeats else None
         self.first: FirstMatches | None = None
         if query.limit is not None:
@@ -126,6 +126,16 @@ class EngineState:
         self.reorder = ReorderBuffer(stream.clock, binding, rows.schema, self.options.lateness)
         self._stream = stream
 
+    def _waiting(self, stream: BoundQuery) -> WaitingMatches:
+        """For the NOTs at the end: each lasts from the last event on (FOR), or from the first one (WITHIN)."""
+        query, waits = self.compiled.query, list[Wait]()
+        for absence in self.compiled.trailing:
+            from_last = absence.lasting is not None
+            length = absence.lasting if absence.lasting is not None else query.window.amount if query.window else 0
+            assert stream.clock is not None
+            waits.append(Wait(reach(stream.clock, length), from_last))
+        return WaitingMatches(query.strategy, waits)
+
     def _migrate_types(self, schema: pa.Schema) -> None:
         """Continue with types for columns that held only NULL so far."""
         self.stream.migrate_schema(schema)
@@ -135,11 +145,12 @@ class EngineState:
         self._nothing = self._no_matches(schema)
 
     def _kept_columns(self, schema: pa.Schema) -> pa.Schema:
-        watched = {node.name for _, test in self.compiled.trailing if test is not None for node in attributes(test)}
+        tests = [absence.test for absence in self.compiled.trailing if absence.test is not None]
+        watched = {node.name for test in tests for node in attributes(test)}
         needed = [name for name in schema.names if name in watched or name in self._answers.needs]
         kept = pa.schema([schema.field(name) for name in needed])
         if self.waiting is not None:
-            kept = kept.append(pa.field(_TICK, pa.int64()))
+            kept = kept.append(pa.field(_TIME, pa.int64()))
         return kept.append(pa.field(_PLACE, pa.int64())) if self.compiled.keeps_places else kept
 
     def _no_matches(self, schema: pa.Schema) -> pa.Table:
@@ -165,18 +176,19 @@ class EngineState:
         stream = self.stream
         rows, positions, order = released.rows, released.positions, released.order
         events = stream.events(rows, positions, order)
+        times = stream.times(rows, order) if self.waiting is not None else np.zeros(0, np.int64)
         if self.compiled.keeps_places:
-            rows = self._with_places(rows, order, events.ticks)
+            rows = self._with_places(rows, order, times)
         self.history.open(rows, positions)
         if len(events.lows):
             self.low, self.newest = int(events.lows[-1]), int(events.ticks[-1])
         if self.first is None:
-            yield from self._matches_in(events, released)
+            yield from self._matches_in(events, times, released)
             return
         for piece in self.first.pieces(events, whole=self.waiting is not None):
-            yield from self._matches_in(piece, released)
+            yield from self._matches_in(piece, times, released)
 
-    def _matches_in(self, events: Events, released: ReleasedRows) -> Iterator[pa.Table]:
+    def _matches_in(self, events: Events, times: Int64, released: ReleasedRows) -> Iterator[pa.Table]:
         """The answers that some events complete, which are all of those released, or a part of them."""
         keys = events.keys.astype(np.int64) if len(events.keys) else np.zeros(len(events.codes), np.int64)
         kept: list[Matches] = []
@@ -196,7 +208,7 @@ class EngineState:
         if self.waiting is not None:
             rows, order = released.rows, released.order
             in_order = rows if order is None else rows.take(pa.array(order))
-            yield self._answer(self._wait(Matches.concat(kept), events.lows, keys, events.codes, in_order))
+            yield self._answer(self._wait(Matches.concat(kept), times, keys, events.codes, in_order))
         elif self.compiled.keeps_matches:
             yield self._answer(self._choose(Matches.concat(kept), clock))
         elif self.compiled.keeps_places:
@@ -212,11 +224,11 @@ class EngineState:
         found = sum(np.count_nonzero(matches.origins < last) for matches in kept)
         return bool(self.first.given[0] + found >= self.first.limit)
 
-    def _with_places(self, rows: pa.Table, order: Int64 | None, ticks: Int64) -> pa.Table:
+    def _with_places(self, rows: pa.Table, order: Int64 | None, times: Int64) -> pa.Table:
         as_given = order if order is not None else slice(None)
         added = {_PLACE: np.arange(self.read, self.read + len(rows))}
         if self.waiting is not None:
-            added = {_TICK: ticks} | added
+            added = {_TIME: times} | added
         for name, in_order in added.items():
             values = np.empty(len(rows), np.int64)
             values[as_given] = in_order
@@ -224,22 +236,25 @@ class EngineState:
         return rows
 
     def _wait(
-        self, matches: Matches, lows: Int64, keys: Int64, codes: npt.NDArray[np.int32], rows: pa.Table
+        self, matches: Matches, times: Int64, keys: Int64, codes: npt.NDArray[np.int32], rows: pa.Table
     ) -> Matches:
         """Let the waiting matches see a batch of events, `rows` in stream order; returns the matches now certain."""
         assert self.waiting is not None
-        bound = self.history.rows(matches.positions, [_TICK, _PLACE])
-        self.waiting.add(matches, bound[_TICK].to_numpy()[matches.offsets[:-1]], bound[_PLACE].to_numpy())
-        cancels = np.zeros(len(codes), bool)
-        for condition, test in self.compiled.trailing:
-            place, encoder = self.compiled.conditions.index(condition), self.stream.encoder
-            hit = np.array([encoder.truth(code)[place] for code in range(encoder.size)], bool)[codes]
-            if test is None:
-                cancels |= hit
+        bound = self.history.rows(matches.positions, [_TIME, _PLACE])
+        self.waiting.add(matches, bound[_TIME].to_numpy(), bound[_PLACE].to_numpy())
+        if not len(times) or not len(self.waiting.matches):
+            return Matches.none()
+        for absence, wait in zip(self.compiled.trailing, self.waiting.waits, strict=True):
+            place, encoder = self.compiled.conditions.index(absence.condition), self.stream.encoder
+            truth = np.array([encoder.truth(code)[place] for code in range(encoder.size)], bool)
+            hits = np.flatnonzero(truth[codes])
+            if absence.test is None:
+                self.waiting.cancel(wait, times, keys, hits)
             else:
                 watched = {name: self.compiled.symbol()(name, False) for name in self.compiled.watched}
-                forget_cancelled(self.waiting, self.history, test, watched, rows, np.flatnonzero(hit), lows, keys)
-        return self.waiting.read(lows, keys, cancels)
+                test = absence.test
+                forget_cancelled(self.waiting, wait, self.history, test, watched, rows, hits, times, keys)
+        return self.waiting.until(int(times[-1]))
 
     def _choose(self, matches: Matches, clock: Stopwatch) -> Matches:
         places = self.history.rows(matches.positions, [_PLACE])[_PLACE].to_numpy()
@@ -261,10 +276,7 @@ class EngineState:
     def _take_first(self, first: FirstMatches, matches: Matches) -> Matches:
         """Those within LIMIT; partitions that have reached it are dropped."""
         places = self.history.rows(matches.positions, [_PLACE])[_PLACE].to_numpy()
-        groups = matches.origins
-        if self.waiting is not None:  # matches come in the order in which their windows end
-            groups = self.history.rows(matches.first, [_TICK])[_TICK].to_numpy()
-        taken, full = first.take(matches, groups, places, self.compiled.ranks)
+        taken, full = first.take(matches, matches.origins, places, self.compiled.ranks)
         if not first.skips or not len(full):
             return taken
         if first.keyed:

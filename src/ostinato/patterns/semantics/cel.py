@@ -179,10 +179,10 @@ def _holds(query: n.Query, stream: Stream, derivation: Derivation) -> bool:
             "NOT needs an event before it", text=query.text, span=(derivation.before + derivation.after)[0].span
         )
     demands: list[Demand] = []
-    if derivation.after:
-        deadline = _deadline(query, stream, derivation.first)
+    for absent in derivation.after:
+        deadline = _deadline(query, stream, absent, derivation.first, derivation.last)
         gap = [i for i in range(derivation.last + 1, len(stream.rows)) if stream.clock(i) <= deadline]
-        demands = absences(derivation.after, gap, stream)
+        demands += absences((absent,), gap, stream)
     whole = derivation.requiring(demands, stream)
     if whole is None:
         return False
@@ -190,8 +190,10 @@ def _holds(query: n.Query, stream: Stream, derivation: Derivation) -> bool:
     return any(True for _ in quantify(whole, everything, stream))
 
 
-def _deadline(query: n.Query, stream: Stream, first: int) -> float:
-    """When the absence at the end is certain."""
+def _deadline(query: n.Query, stream: Stream, absent: n.Absent, first: int, last: int) -> float:
+    """When the absence at the end is certain: FOR counts from the last event on, WITHIN from the first."""
+    if absent.lasting is not None:
+        return stream.clock(last) + absent.lasting
     if query.window is None or query.window.kind != "time":
         raise QueryError(
             "NOT at the end needs WITHIN a time", text=query.text, fix="add WITHIN, such as WITHIN 10 minutes"
@@ -257,14 +259,23 @@ def _emission(query: n.Query) -> Callable[[_ComplexEvent], tuple[float, int, Pos
     """When a complex event is reported: with its last event, or after a trailing NOT at its deadline."""
 
     def key(each: _ComplexEvent) -> tuple[float, int, Positions]:
-        when = _deadline(query, each.stream, each.positions[0]) if waits else each.end
-        return when, each.partition, each.positions
+        first, last = each.positions[0], each.positions[-1]
+        deadlines = [_deadline(query, each.stream, absent, first, last) for absent in absents]
+        return max(deadlines, default=each.end), each.partition, each.positions
 
-    waits = _ends_with_not(query.formula)
+    absents = list(_absents_at_end(query.formula))
     return key
 
 
-def _ends_with_not(formula: Formula) -> bool:
-    if isinstance(formula, n.Sequence | n.Filter):
-        return _ends_with_not(n.children(formula)[-1])
-    return isinstance(formula, n.Absent)
+def _absents_at_end(formula: Formula) -> Iterator[n.Absent]:
+    """The NOTs at the end, from the last one back."""
+    if isinstance(formula, n.Absent):
+        yield formula
+    elif isinstance(formula, n.Filter):
+        yield from _absents_at_end(formula.body)
+    elif isinstance(formula, n.Sequence):
+        for part in reversed(formula.parts):
+            found = list(_absents_at_end(part))
+            yield from found
+            if not isinstance(part, n.Absent) and not found:
+                return

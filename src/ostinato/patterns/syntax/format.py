@@ -105,14 +105,18 @@ def _text(formula: Formula) -> tuple[str, int]:
     if isinstance(formula, n.Group):
         return f"({_formula(formula.body, _FILTER)}) AS {quote_name(formula.name)}", _POSTFIX
     if isinstance(formula, n.Absent):
-        text = f"NOT {_event(formula.event)}"
-        if formula.predicate is None:
-            return text, _PART
-        return f"{text} FILTER {expr_text(formula.predicate)}", _FILTER
+        return _absent(formula)
     if isinstance(formula, n.Segment):
         return srem.to_text(formula.expression), _ATOM
     assert isinstance(formula, n.Never | n.Empty)
     return type(formula).__name__.upper(), _ATOM
+
+
+def _absent(formula: n.Absent) -> tuple[str, int]:
+    event, test = _event(formula.event), f" FILTER {expr_text(formula.predicate)}" if formula.predicate else ""
+    if formula.lasting is None:
+        return f"NOT {event}{test}", _FILTER if test else _PART
+    return f"NOT {f'({event}{test})' if test else event} FOR {duration_text(formula.lasting)}", _PART
 
 
 def _both(formula: n.And) -> tuple[str, int]:

@@ -114,11 +114,15 @@ class Group:
 
 @dataclass(frozen=True)
 class Absent:
-    """`NOT R AS x`, or `(NOT R AS x FILTER predicate)`: only as a part of a non-contiguous Sequence."""
+    """`NOT R AS x`, or `(NOT R AS x FILTER predicate)`: only as a part of a non-contiguous Sequence.
+
+    `lasting` is the time of FOR, in nanoseconds.
+    """
 
     event: Event
     predicate: Expr | None = None
     span: Span = field(default=NOWHERE, compare=False)
+    lasting: int | None = None
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ class CelBuilder(SharedBuilder):
     def filter(self, span: Span, body: Formula, predicate: Expr) -> Formula:
         if isinstance(body, n.Absent):  # (NOT R AS x FILTER p): the condition of the event that must not come
             own = predicate if body.predicate is None else flat_call("and", (body.predicate, predicate))
-            return n.Absent(body.event, own, span)
+            return replace(body, predicate=own, span=span)
         return n.Filter(body, predicate, span)
 
     def either(self, span: Span, *parts: Formula) -> Formula:
@@ -135,6 +135,9 @@ class CelBuilder(SharedBuilder):
 
     def absent(self, span: Span, _: Token, body: Formula) -> Formula:
         return _forbidden(body, span, "NOT")
+
+    def absent_for(self, span: Span, _: Token, body: Formula, number: Token, unit: Token) -> Formula:
+        return replace(_forbidden(body, span, "NOT"), lasting=self._nanoseconds(number, unit))
 
 
 def _forbidden(body: Formula, span: Span, word: str) -> n.Absent:

@@ -105,6 +105,13 @@ def _where_for_filter(place: ErrorPlace) -> Advice | None:
     return Advice("conditions on events come after FILTER", "write FILTER instead of WHERE")
 
 
+def _how_long(place: ErrorPlace) -> Advice | None:
+    if place.found.upper() != "FOR" or not _in_formula(place) or not place.after[:1].isdigit():
+        return None
+    fix = "write it after the event of a NOT: NOT B FOR 5 minutes, or NOT (B AS n FILTER n.v > 3) FOR 5 minutes"
+    return Advice("FOR says how long an event does not come", fix)
+
+
 def _two_events(place: ErrorPlace) -> Advice | None:
     """A word after a complete event: AS, FILTER or `;` was forgotten."""
     if not _in_formula(place) or not (place.found[:1].isalpha() or place.found[:1] in "_`") or place.found == "":
@@ -177,6 +184,7 @@ _SLIPS: tuple[Slip, ...] = (
     advise_foreign_word,
     _where_for_filter,
     _joined_events,
+    _how_long,
     _two_events,
     _after_filter,
     _repeat_after_filter,

@@ -1,0 +1,33 @@
+"""NOT with a time of its own, live: timers ring when `due` says so, and the answer is that of the semantics."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ostinato.patterns.runtime.engine import Engine
+from ostinato.patterns.syntax import nodes as n
+from support.answers import answer, engine, expected
+from support.generators.cel import Row, queries, streams, table
+
+
+@settings(max_examples=60)
+@given(queries(wider_filters=True, trailing=True), streams(), st.booleans())
+def test_timers(query: n.Query, rows: list[Row], restart: bool) -> None:
+    running = engine(query)
+    found = []
+    for row in rows:
+        while running.bound and (due := running.due()) is not None and due <= row["ts"]:
+            found.append(running.advance(to=due))
+        found.append(running.push(table([row])))
+        if restart:
+            running = Engine.restore(running.snapshot())
+    for _ in range(3 * len(rows) + 1):
+        if not running.bound or (due := running.due()) is None:
+            break
+        found.append(running.advance(to=due))
+    else:
+        raise AssertionError("a timer rings again and again")
+    found.append(running.flush())
+    assert not len(found[-1])  # time has passed all of them
+    assert answer(query, found) == expected(query, rows)
