@@ -211,9 +211,6 @@ def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
             raise QueryError(reason, span=part.span, fix="use `;` on both sides of NOT, or leave NOT out")
         if formula.link == "->":
             raise QueryError("NOT cannot stand next to `->`", span=part.span, fix="use `;` on both sides of NOT")
-        if part.lasting is not None:
-            reason = "NOT … FOR stands at the end of the outermost sequence"
-            raise QueryError(reason, span=part.span, fix="leave FOR out, or put this NOT at the end")
         before, after = formula.parts[:index], formula.parts[index:]
         if all(isinstance(other, n.Absent) for other in before):
             reason = "NOT cannot come first: it needs an event before it, from which on nothing may come"
@@ -225,6 +222,9 @@ def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
             if all(isinstance(other, n.Absent) or n.nullable(other) for other in others):
                 reason = f"NOT needs an event {side} it, and all parts {side} this one may be left out"
                 raise QueryError(reason, span=part.span, fix="name an event there that is not optional")
+        if part.lasting is not None:
+            reason = "NOT … FOR stands at the end of the outermost sequence"
+            raise QueryError(reason, span=part.span, fix="leave FOR out, or put this NOT at the end")
 
 
 _PLACES = {n.Or: "a branch of OR", n.Repeat: "what a + repeats", n.Optional: "optional", n.And: "a part of AND"}

@@ -41,12 +41,12 @@ class WaitingMatches:
         self.places: Int64 = np.zeros(0, np.int64)
         self.next_group = 0
 
-    def add(self, matches: Matches, times: Int64, places: Int64) -> None:
-        """New matches of the current batch, and the times and places of all their events."""
+    def add(self, matches: Matches, starts: Int64, ends: Int64, places: Int64) -> None:
+        """New matches of the current batch, the times of their first and last events, and the places of all of them."""
         _, groups = np.unique(matches.origins, return_inverse=True)
         self.matches = Matches.concat([self.matches, matches])
-        self.starts = np.concatenate([self.starts, times[matches.offsets[:-1]]])
-        self.ends = np.concatenate([self.ends, times[matches.offsets[1:] - 1]])
+        self.starts = np.concatenate([self.starts, starts])
+        self.ends = np.concatenate([self.ends, ends])
         self.places = np.concatenate([self.places, places])
         self.groups = np.concatenate([self.groups, self.next_group + groups])
         self.next_group += len(matches)
@@ -58,7 +58,8 @@ class WaitingMatches:
     @property
     def certain(self) -> Int64:
         """When each match is safe from all of them."""
-        return np.max([self.deadlines(wait) for wait in self.waits], axis=0)
+        latest: Int64 = np.max([self.deadlines(wait) for wait in self.waits], axis=0)
+        return latest
 
     def cancel(self, wait: Wait, times: Int64, keys: Int64, cancels: Int64) -> None:
         """Forget the matches that one of the events `cancels`, indices into `times` and `keys`, comes too early for."""

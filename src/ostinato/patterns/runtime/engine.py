@@ -137,8 +137,8 @@ class Engine(EngineState):
             ticks.append(first + bool(stream.binding.order_by))  # which puts those of one time in order
         if self.waiting is not None and (deadline := self.waiting.next_deadline()) is not None:
             ticks.append(first_after(stream.clock, deadline))
-        timed = window is not None and window.kind == "time" and stream.ruler is not None
-        if timed and len(self.history.kept_positions) and self.newest >= self.low:
+        forgets = len(self.history.kept_positions) and self.newest >= self.low
+        if forgets and window is not None and window.kind == "time" and stream.ruler is not None:
             # What was read so far can be forgotten one window later.
             ticks.append(first_beyond(stream.ruler, self.newest, window.amount))
         return stream.clock.values(np.array([min(ticks)]))[0].as_py() if ticks else None

@@ -67,7 +67,7 @@ def save(engine: EngineState) -> bytes:
 def load(data: bytes, kind: type[E]) -> E:
     """The engine of this kind that was saved."""
     snapshot = Snapshot.from_bytes(data)
-    meta, arrays, tables = snapshot.meta, snapshot.arrays, snapshot.tables
+    meta, arrays, tables = snapshot.meta, dict(snapshot.arrays), dict(snapshot.tables)
     options = dict(meta["options"])
     options["limits"] = Limits(**options["limits"])
     options["binding"]["order_by"] = tuple(options["binding"]["order_by"])

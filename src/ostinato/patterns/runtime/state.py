@@ -241,7 +241,10 @@ class EngineState:
         """Let the waiting matches see a batch of events, `rows` in stream order; returns the matches now certain."""
         assert self.waiting is not None
         bound = self.history.rows(matches.positions, [_TIME, _PLACE])
-        self.waiting.add(matches, bound[_TIME].to_numpy(), bound[_PLACE].to_numpy())
+        starts = ends = times[matches.origins]
+        if not all(wait.from_last for wait in self.waiting.waits):  # then there is a window, and first events are known
+            starts = bound[_TIME].to_numpy()[matches.offsets[:-1]]
+        self.waiting.add(matches, starts, ends, bound[_PLACE].to_numpy())
         if not len(times) or not len(self.waiting.matches):
             return Matches.none()
         for absence, wait in zip(self.compiled.trailing, self.waiting.waits, strict=True):

@@ -72,8 +72,9 @@ def test_partitions_do_not_see_each_other() -> None:
 
 @pytest.mark.parametrize("kind", [pa.int64(), pa.float64(), pa.timestamp("ms"), pa.decimal128(10, 2)])
 def test_timers_for_each_type_of_time(kind: pa.DataType) -> None:
-    zero = datetime(2026, 1, 1) if pa.types.is_timestamp(kind) else 0
-    after = (lambda n: zero + timedelta(seconds=n)) if pa.types.is_timestamp(kind) else int
+    def after(seconds: int) -> Any:
+        return datetime(2026, 1, 1) + timedelta(seconds=seconds) if pa.types.is_timestamp(kind) else seconds
+
     engine = ost.cel("A ; NOT B FOR 5 seconds").engine()
     assert engine.push(pa.table({"ts": pa.array([after(0), after(2)], kind), "type": ["A", "C"]})).num_rows == 0
     assert not len(engine.advance(to=pa.scalar(after(5), kind)))
