@@ -57,18 +57,18 @@ def enumerate_matches(state: MatcherState, low: int, walk: bool) -> int:
             return OUTPUT_FULL
         cursor[PENDING] = 0
     top = cursor[STACK]
-    found, left = 0, fuel[FUEL]
+    # From one match to the next there are few steps, and what is written fills the output: so matches are fuel enough.
+    found, most = 0, fuel[FUEL]
     while top > 0:
         top -= 1
         node, depth = stack[2 * top], stack[2 * top + 1]
         while node >= 0:
-            left -= 1
-            if left < 0 or depth + 2 >= len(path) or 2 * top + 4 >= len(stack):
+            if found > most or depth + 2 >= len(path) or 2 * top + 4 >= len(stack):
                 stack[2 * top], stack[2 * top + 1] = node, depth
                 cursor[STACK] = top + 1
                 cursor[MATCHES] += found
-                fuel[FUEL] = left
-                return PAUSED if left < 0 else NEED_STACK
+                fuel[FUEL] = most - found
+                return PAUSED if found > most else NEED_STACK
             at = 4 * node
             if nodes[at] < 0:
                 stack[2 * top], stack[2 * top + 1] = nodes[at + 2], depth
@@ -81,6 +81,14 @@ def enumerate_matches(state: MatcherState, low: int, walk: bool) -> int:
             if rest >= 0:
                 rest = resolve(nodes, rest, low)
                 nodes[at + 2] = rest  # what is dead stays dead: the next reader need not look again
+            while walk and child == BOTTOM and rest >= 0 and nodes[4 * rest] >= 0:  # along a list of first events
+                found += 1
+                at = 4 * rest
+                child = nodes[at + 1]
+                rest = nodes[at + 2]
+                if rest >= 0:
+                    rest = resolve(nodes, rest, low)
+                    nodes[at + 2] = rest
             path[depth] = nodes[at]
             if child == BOTTOM:
                 if walk:
@@ -91,7 +99,6 @@ def enumerate_matches(state: MatcherState, low: int, walk: bool) -> int:
                         top += 1
                     cursor[STACK] = top
                     cursor[PENDING] = depth + 1
-                    fuel[FUEL] = left
                     return OUTPUT_FULL
                 node = rest
                 continue
@@ -105,7 +112,7 @@ def enumerate_matches(state: MatcherState, low: int, walk: bool) -> int:
             stack[2 * top - 2] = resolve(nodes, stack[2 * top - 2], low)
     cursor[STACK] = 0
     cursor[MATCHES] += found
-    fuel[FUEL] = left
+    fuel[FUEL] = most - found
     return DONE
 
 
