@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -14,6 +14,7 @@ from ostinato.patterns.limits import Limits
 
 if TYPE_CHECKING:
     import os
+    from datetime import timedelta
 
     import pyarrow as pa
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ostinato.forecast.forecaster import Forecaster
     from ostinato.forecast.model import ForecastModel
     from ostinato.forecast.settings import ForecastLimits
+    from ostinato.patterns.funnel.funnel import Funnel
     from ostinato.patterns.query import CelQuery, PatternQuery, SremQuery
     from ostinato.patterns.runtime.engine import Engine
     from ostinato.patterns.sra.automaton import Automaton
@@ -48,6 +50,7 @@ __all__ = [
     "XSeqLimits",
     "cel",
     "detect_many",
+    "funnel",
     "rules",
     "srem",
     "xseq",
@@ -101,6 +104,25 @@ def srem(text: str) -> SremQuery:
     from ostinato.patterns.query import SremQuery
 
     return SremQuery(text)
+
+
+def funnel(
+    steps: Sequence[str], *, within: str | float | timedelta | None = None, by: str | Sequence[str] = ()
+) -> Funnel:
+    """How far each key gets along some steps: `funnel([…], within="1 hour", by="user").detect(events)`.
+
+    Parameters
+    ----------
+    steps
+        Types of events in order, or events with conditions, such as `"pay AS p FILTER p.amount > 10"`.
+    within
+        How long a key may take from the first step to the last it takes: "1 hour", a number of seconds, a timedelta.
+    by
+        The column, or columns, of the key; without one, all events are of one key.
+    """
+    from ostinato.patterns.funnel.funnel import Funnel
+
+    return Funnel.of(steps, within, by)
 
 
 def rules(text: str) -> RuleProgram:

@@ -46,6 +46,12 @@ def test_strategies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert nxt != last
 
 
+def test_checkout_funnel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed("checkout_funnel.py", tmp_path, capsys)
+    counts = {name: int(count) for count, name in re.findall(r"(\d+) visitors on a (\w+)", text)}
+    assert text.count("address ") >= 2 and counts["phone"] > 1.5 * counts["desktop"] > 0
+
+
 def test_card_fraud(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed("card_fraud.py", tmp_path, capsys)
     assert "200,024 withdrawals, 18 alerts for 6 cards" in text  # three of each cloned card: 20, 150 and 400 in pairs

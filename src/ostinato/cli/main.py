@@ -18,6 +18,7 @@ from ostinato.cli.hidden_pandas import hide_pandas
 # Where each verb is defined, in the order of `ostinato --help`.
 _VERBS = {
     "detect": "ostinato.cli.patterns",
+    "funnel": "ostinato.cli.funnel",
     "rules": "ostinato.cli.rules",
     "xseq": "ostinato.cli.xseq",
     **dict.fromkeys(("train", "update", "forecast", "evaluate"), "ostinato.cli.forecast"),

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ostinato.forecast.forecaster import Forecaster
     from ostinato.forecast.model import ForecastModel
     from ostinato.forecast.score.evaluation import Evaluation
+    from ostinato.patterns.funnel.funnel import Funnel
+    from ostinato.patterns.funnel.result import FunnelResult
     from ostinato.patterns.query import PatternQuery
     from ostinato.rules.program import RuleProgram
     from ostinato.xseq.query import XSeqQuery
@@ -29,6 +31,12 @@ def explain(query: PatternQuery, frame: DataFrame, /, **options: Any) -> str:
     from ostinato.spark.patterns.explain import explain_spark
 
     return explain_spark(query, frame, **options)
+
+
+def funnel(funnel: Funnel, frame: DataFrame, /, **options: Any) -> FunnelResult:
+    from ostinato.spark.patterns.funnel import follow_funnel
+
+    return follow_funnel(funnel, frame, **options)
 
 
 def detect_rules(program: RuleProgram, frame: DataFrame, /, **options: Any) -> DataFrame:

@@ -1,0 +1,1 @@
+"""Funnels: how far each key got along some steps."""
