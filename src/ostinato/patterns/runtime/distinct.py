@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from ostinato.core.arrays import Int32, Int64
+from ostinato.patterns.kernels.fingerprints import FIRST, HIGH, LOW, find_fresh, place_fingerprints
 from ostinato.patterns.runtime.matches import Matches
 
-UInt64 = npt.NDArray[np.uint64]
+_ROOM = 256
+_HALF = 1 << 64
 
 
 class Distinct:
@@ -20,8 +23,12 @@ class Distinct:
     older than the window, its fingerprint is not needed any more.
     """
 
+    KERNELS: ClassVar[tuple[Any, ...]] = (find_fresh, place_fingerprints)
+
     def __init__(self) -> None:
-        self.seen: dict[int, int] = {}  # fingerprint -> position of the first shown event (-1: none, kept for ever)
+        self._seen: Int64 = np.empty((_ROOM, 3), np.int64)
+        self._slots: Int32 = np.full(2 * _ROOM, -1, np.int32)
+        self._size = 0
 
     def only_new(self, matches: Matches, alike: Sequence[int]) -> Matches:
         """The matches whose events with symbols that are shown (none: whose events, whatever their symbols) were not
@@ -35,39 +42,48 @@ class Distinct:
         shown = np.array([hidden, *alike, hidden], np.int64)[np.minimum(matches.symbols, hidden)]
         return matches.pick(self._fresh(replace(matches, symbols=shown), len(alike)))
 
-    def _fresh(self, matches: Matches, shown: int) -> npt.NDArray[np.int64]:
-        visible = matches.symbols <= shown
-        rows = matches.rows[visible]
-        words = (matches.positions[visible].astype(np.uint64) << np.uint64(8)) | matches.symbols[visible].astype(
-            np.uint64
-        )
-        halves = [_sum_by_row(_mix(words + np.uint64(seed)), rows, len(matches)) for seed in (0x9E37, 0x79B97F4A7C15)]
-        first = np.full(len(matches), -1, np.int64)
-        first[rows[::-1]] = matches.positions[visible][::-1]
-        fresh = []
-        for index, (high, low, position) in enumerate(
-            zip(*(half.tolist() for half in halves), first.tolist(), strict=True)
-        ):
-            fingerprint = high << 64 | low
-            if fingerprint not in self.seen:
-                self.seen[fingerprint] = position
-                fresh.append(index)
-        return np.array(fresh, np.int64)
+    def _fresh(self, matches: Matches, shown: int) -> Int64:
+        fresh: Int64 = np.empty(len(matches), np.int64)
+        counts: Int64 = np.array([self._size, 0], np.int64)
+        marked = (matches.positions, matches.symbols, matches.offsets)
+        done = 0
+        while True:
+            done = find_fresh(*marked, shown, done, fresh, self._slots, self._seen, counts)
+            self._size = int(counts[0])
+            if done == len(matches):
+                return fresh[: counts[1]]
+            self._keep(self._seen[: self._size])
 
     def forget_before(self, position: int) -> None:
         """Drop fingerprints whose first shown event lies before a position that no later match can reach back to."""
-        self.seen = {key: at for key, at in self.seen.items() if at < 0 or at >= position}
+        first = self._seen[: self._size, FIRST]
+        self._keep(self._seen[: self._size][(first < 0) | (first >= position)])
 
+    def forget_all(self) -> None:
+        if self._size:
+            self._keep(self._seen[:0])
 
-def _mix(words: UInt64) -> UInt64:
-    """splitmix64, so that sums of words are as good as random."""
-    words = words + np.uint64(0x9E3779B97F4A7C15)
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
+    def _keep(self, kept: Int64) -> None:
+        """Only these, with room for as many more."""
+        room = _ROOM
+        while room < 2 * len(kept):
+            room *= 2
+        seen: Int64 = np.empty((room, 3), np.int64)
+        seen[: len(kept)] = kept
+        self._seen, self._size, self._slots = seen, len(kept), np.full(2 * room, -1, np.int32)
+        place_fingerprints(self._slots, self._seen, self._size)
 
+    # -- snapshots
 
-def _sum_by_row(words: UInt64, rows: npt.NDArray[np.int64], count: int) -> UInt64:
-    totals = np.zeros(count, np.uint64)
-    np.add.at(totals, rows, words)
-    return totals
+    def save(self) -> list[tuple[str, int]]:
+        """Fingerprints as decimal numbers, and the position of the first shown event of each (-1: none)."""
+        return [
+            (str((high % _HALF) << 64 | low % _HALF), first) for high, low, first in self._seen[: self._size].tolist()
+        ]
+
+    def load(self, saved: Iterable[tuple[str, int]]) -> None:
+        rows = [(*divmod(int(fingerprint), _HALF), first) for fingerprint, first in saved]
+        kept: Int64 = np.empty((len(rows), 3), np.int64)
+        for column, values in zip((HIGH, LOW, FIRST), zip(*rows, strict=True), strict=False):
+            kept[:, column] = np.array([value % _HALF for value in values], np.uint64).view(np.int64)
+        self._keep(kept)

@@ -60,7 +60,7 @@ def save(engine: EngineState) -> bytes:
         if engine.first is not None:
             arrays["given"] = engine.first.given
         if engine.distinct is not None:
-            meta["seen"] = [[str(key), position] for key, position in engine.distinct.seen.items()]
+            meta["seen"] = engine.distinct.save()
     return Snapshot(meta, arrays, tables).to_bytes()
 
 
@@ -116,4 +116,4 @@ def _fill(
     if engine.first is not None:
         engine.first.given = arrays["given"]
     if engine.distinct is not None:
-        engine.distinct.seen = {int(key): position for key, position in meta["seen"]}
+        engine.distinct.load(meta["seen"])

@@ -214,7 +214,7 @@ class EngineState:
         elif self.compiled.keeps_places:
             yield self._answer(Matches.concat(kept))
         if self.distinct is not None and not self.compiled.hides_variables:
-            self.distinct.seen.clear()  # a complex event can only be found again by the same last event
+            self.distinct.forget_all()  # a complex event can only be found again by the same last event
 
     def _are_enough(self, kept: Sequence[Matches]) -> bool:
         """Whether LIMIT is reached for the whole stream by matches of events before the last that completed some."""
@@ -323,6 +323,11 @@ class EngineState:
             self.waiting.renumber(kept)
         if self.first is not None:
             self.first.keep_keys(kept)
+
+    @property
+    def kernels(self) -> tuple[Any, ...]:
+        """All that may run, once it is bound."""
+        return self.matcher.kernels + (self.distinct.KERNELS if self.distinct is not None else ())
 
     def late_events(self) -> pa.Table:
         """The rows that came too late, under on_late="collect"."""

@@ -49,7 +49,7 @@ class PatternStream:
         """Those that may run."""
         engine = self.engine()
         engine.push(self._no_rows())
-        return engine.matcher.kernels
+        return engine.kernels
 
     def engine(self) -> Engine:
         """An engine for `matches`; events wait for `advance`."""

@@ -66,7 +66,7 @@ def check_query(
     if query.items is None:
         answer = answer.remove(answer.get_field_index("positions"))
     found = replace(shipped, answer=answer)
-    return CheckedQuery(found, engine.stream.binding, _partition_by(engine), engine.matcher.kernels)
+    return CheckedQuery(found, engine.stream.binding, _partition_by(engine), engine.kernels)
 
 
 def _partition_by(engine: Engine) -> tuple[str, ...]:

@@ -1,0 +1,104 @@
+"""Queries that compare events over long windows or none, beside a plain sequence: how far each falls behind it.
+
+Seconds are CPU time on one core. The cases take turns, and the best of several rounds counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+import ostinato as ost
+from ostinato.patterns.limits import Limits
+
+
+@dataclass
+class Case:
+    """`counted`: matches are counted, since there are far more of them than events; otherwise they are listed."""
+
+    name: str
+    text: str
+    counted: bool = False
+    seconds: float = float("inf")
+    found: int = 0
+
+    def measure(self, table: pa.Table, limits: Limits) -> None:
+        query = ost.cel(self.text)
+        begin = time.process_time()
+        try:
+            if self.counted:
+                self.found = query.count(table, limits=limits)
+            else:
+                self.found = len(query.detect(table, limits=limits, threads=1))
+        except ost.LimitError:
+            return
+        self.seconds = min(self.seconds, time.process_time() - begin)
+
+
+_RISE = "A AS x ; (B AS y FILTER y.f > x.f)+ ; C AS z"
+
+CASES = [
+    Case("a plain sequence", "A ; B ; C WITHIN 10 EVENTS"),
+    Case("inequality, NXT, no window", "SELECT NXT * WHERE A AS x ; B AS y FILTER x.f < y.f"),
+    Case("inequality, LAST, no window", "SELECT LAST * WHERE A AS x ; B AS y FILTER x.f < y.f"),
+    Case("inequality, NXT, three events, no window", "SELECT NXT * WHERE A AS x ; B AS y ; C AS z FILTER x.f < z.f"),
+    Case("compared +, NXT, 480", f"SELECT NXT * WHERE {_RISE} WITHIN 480 EVENTS"),
+    Case("compared +, LAST, 480", f"SELECT LAST * WHERE {_RISE} WITHIN 480 EVENTS"),
+    Case("compared +, MAX, 60", f"SELECT MAX * WHERE {_RISE} WITHIN 60 EVENTS"),
+    Case("compared +, MAX, 120", f"SELECT MAX * WHERE {_RISE} WITHIN 120 EVENTS"),
+    Case("compared +, MAX, 240", f"SELECT MAX * WHERE {_RISE} WITHIN 240 EVENTS"),
+    Case("band, 10,000", "A AS x ; B AS y FILTER abs(x.f - y.f) < 0.001 WITHIN 10000 EVENTS"),
+    Case("OR of two equalities, 10,000", "A AS x ; B AS y FILTER x.id = y.id OR x.g = y.g WITHIN 10000 EVENTS"),
+    Case("inequality, 10,000", "A AS x ; B AS y FILTER x.f > y.f + 0.95 WITHIN 10000 EVENTS"),
+    Case("inequality, 10,000, counted", "A AS x ; B AS y FILTER x.f < y.f WITHIN 10000 EVENTS", counted=True),
+    Case("inequality, no window, counted", "A AS x ; B AS y FILTER x.f < y.f", counted=True),
+    Case("band, no window, counted", "A AS x ; B AS y FILTER abs(x.f - y.f) < 0.001", counted=True),
+    Case("SELECT x.a, count(y), a +", "SELECT x.id, count(y) WHERE A AS x ; (B AS y)+ ; C AS z WITHIN 10 EVENTS"),
+    Case("PARTITION BY three columns", "A ; B ; C PARTITION BY id, g, h WITHIN 10 EVENTS"),
+    Case("MAX of Q4, 10,000", "SELECT MAX * WHERE (A AS x)+ ; B AS y WITHIN 10000 EVENTS", counted=True),
+]
+
+
+def stream(events: int) -> pa.Table:
+    """Types uniform over A … E, numbers uniform, ids of 1,000 and two other keys of a few values."""
+    rng = np.random.default_rng(11)
+    types = pa.DictionaryArray.from_arrays(pa.array(rng.integers(0, 5, events).astype(np.int8)), pa.array(list("ABCDE")))
+    return pa.table(
+        {
+            "type": types,
+            "f": pa.array(rng.random(events)),
+            "id": pa.array(rng.integers(0, 1_000, events)),
+            "g": pa.array(rng.integers(0, 1_000, events)),
+            "h": pa.array(rng.integers(0, 10, events)),
+        }
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--events", type=int, default=100_000)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--only", default="", help="cases whose name contains this")
+    parser.add_argument("--seconds", type=float, default=30, help="after which a case is given up")
+    options = parser.parse_args()
+    table, limits = stream(options.events), Limits(seconds=options.seconds, memory=8 << 30)
+    chosen = [case for case in CASES if options.only in case.name]
+    for case in chosen:  # compiles kernels
+        case.measure(table.slice(0, 1_000), limits)
+        case.seconds = float("inf")
+    for _ in range(options.repeats):
+        for case in chosen:
+            if case.found >= 0:
+                case.found = -1
+                case.measure(table, limits)
+    for case in chosen:
+        rate = f"{options.events / case.seconds / 1e3:>9,.0f}" if case.found >= 0 else "    none "
+        print(f"{case.name:<42} {rate} thousand events/s {case.found:>16,} matches")
+
+
+if __name__ == "__main__":
+    main()
