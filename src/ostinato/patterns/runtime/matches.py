@@ -81,6 +81,17 @@ class Matches:
         )
         return Matches(self.positions[inner], self.symbols[inner], offsets, self.keys[chosen], self.origins[chosen])
 
+    def part(self, begin: int, end: int) -> Matches:
+        """The matches from one index up to another, not copied."""
+        first, last = self.offsets[begin], self.offsets[end]
+        return Matches(
+            self.positions[first:last],
+            self.symbols[first:last],
+            self.offsets[begin : end + 1] - first,
+            self.keys[begin:end],
+            self.origins[begin:end],
+        )
+
     def of_symbols(self, symbols: Sequence[int]) -> tuple[Int64, Int64]:
         """Offsets and positions of the events marked with one of the symbols."""
         wanted = self.symbols == symbols[0] if len(symbols) == 1 else np.isin(self.symbols, symbols)

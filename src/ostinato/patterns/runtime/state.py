@@ -32,7 +32,7 @@ from ostinato.patterns.runtime.history import History
 from ostinato.patterns.runtime.matcher import Events
 from ostinato.patterns.runtime.matcher_factory import build_matcher
 from ostinato.patterns.runtime.matches import Matches
-from ostinato.patterns.runtime.strategies import select_matches
+from ostinato.patterns.runtime.strategies import STRATEGY_KERNELS, select_matches
 from ostinato.patterns.syntax.nodes import event_types
 
 # Why an engine reads no more: as text, since it is saved in snapshots.
@@ -200,6 +200,11 @@ class EngineState:
             if not self.compiled.keeps_places:
                 yield self._answer(matches)
                 continue
+            if self.waiting is None and self.first is None and kept and kept[-1].origins[-1] != matches.origins[-1]:
+                # All matches of earlier events are known, so the strategy can choose among them.
+                begun = int(np.searchsorted(matches.origins, matches.origins[-1]))
+                yield self._answer(self._choose(Matches.concat([*kept, matches.part(0, begun)]), clock))
+                kept, matches = [], matches.part(begun, len(matches))
             kept.append(matches)
             clock.check()
             if self._are_enough(kept):
@@ -263,7 +268,8 @@ class EngineState:
         places = self.history.rows(matches.positions, [_PLACE])[_PLACE].to_numpy()
         every = np.arange(len(matches))
         strategy, groups = self.compiled.strategy, matches.origins
-        return matches.pick(select_matches(strategy, every, groups, matches.offsets, places, clock))
+        chosen = select_matches(strategy, every, groups, matches.offsets, places, clock)
+        return matches if len(chosen) == len(matches) else matches.pick(chosen)
 
     def _answer(self, matches: Matches) -> pa.Table:
         if self.distinct is not None:
@@ -327,7 +333,8 @@ class EngineState:
     @property
     def kernels(self) -> tuple[Any, ...]:
         """All that may run, once it is bound."""
-        return self.matcher.kernels + (self.distinct.KERNELS if self.distinct is not None else ())
+        chosen = STRATEGY_KERNELS if self.compiled.keeps_matches else ()
+        return self.matcher.kernels + chosen + (self.distinct.KERNELS if self.distinct is not None else ())
 
     def late_events(self) -> pa.Table:
         """The rows that came too late, under on_late="collect"."""

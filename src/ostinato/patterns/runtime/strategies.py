@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from ostinato.core.arrays import Int64
+from ostinato.patterns.kernels.maximal import find_maximal
 from ostinato.patterns.limits import Stopwatch
 from ostinato.patterns.syntax.nodes import Strategy
 
 Places = tuple[int, ...]
+STRATEGY_KERNELS = (find_maximal,)
+_STEPS = 1 << 24  # of a kernel at a time, some hundredths of a second
 
 
 def select_matches(
@@ -21,6 +24,8 @@ def select_matches(
 
     `offsets` cut `places`, the events of each match as places in the stream, in ascending order.
     """
+    if strategy == "MAX":
+        return _maximal(numbers, groups, offsets, places, clock or Stopwatch(None))
     members: dict[int, dict[Places, list[int]]] = {}
     for number in numbers.tolist():
         event = tuple(places[offsets[number] : offsets[number + 1]].tolist())
@@ -28,8 +33,7 @@ def select_matches(
     chosen = {
         number
         for events in members.values()
-        for event in _CHOOSE[strategy](list(events), clock or Stopwatch(None))
-        for number in events[event]
+        for number in events[_BEST[strategy](events)]
     }
     return np.array([number for number in numbers.tolist() if number in chosen], np.int64)
 
@@ -51,24 +55,25 @@ def _events_of(number: int, offsets: Int64, places: Int64) -> frozenset[int]:
     return frozenset(places[offsets[number] : offsets[number + 1]].tolist())
 
 
-def _next(events: list[Places], _: Stopwatch) -> list[Places]:
-    """≤next looks at the first place where two differ: the earlier event wins, and any event over none."""
-    return [min(events, key=lambda event: (*event, math.inf))]
-
-
-def _last(events: list[Places], _: Stopwatch) -> list[Places]:
-    """≤last looks from the end: the later event wins, and any event over none."""
-    return [max(events, key=lambda event: (*reversed(event), -math.inf))]
-
-
-def _maximal(events: list[Places], clock: Stopwatch) -> list[Places]:
-    found: list[tuple[Places, frozenset[int]]] = []
-    for event in sorted(events, key=len, reverse=True):
+def _maximal(numbers: Int64, groups: Int64, offsets: Int64, places: Int64, clock: Stopwatch) -> Int64:
+    in_groups = numbers[np.argsort(groups[numbers], kind="stable")]
+    kept, bits = np.zeros(len(numbers), np.uint8), np.zeros(len(numbers), np.int64)
+    done = 0
+    while done < len(numbers):
+        done = find_maximal(in_groups, groups, offsets, places, done, _STEPS, bits, kept)
         clock.check()
-        own = frozenset(event)
-        if not any(own < larger for _, larger in found):
-            found.append((event, own))
-    return [event for event, _ in found]
+    chosen: Int64 = np.sort(in_groups[kept == 1])
+    return chosen
 
 
-_CHOOSE: dict[str, Callable[[list[Places], Stopwatch], list[Places]]] = {"NXT": _next, "LAST": _last, "MAX": _maximal}
+def _next(events: Iterable[Places]) -> Places:
+    """≤next looks at the first place where two differ: the earlier event wins, and any event over none."""
+    return min(events, key=lambda event: (*event, math.inf))
+
+
+def _last(events: Iterable[Places]) -> Places:
+    """≤last looks from the end: the later event wins, and any event over none."""
+    return max(events, key=lambda event: (*reversed(event), -math.inf))
+
+
+_BEST: dict[str, Callable[[Iterable[Places]], Places]] = {"NXT": _next, "LAST": _last}

@@ -15,6 +15,7 @@ import numpy as np
 from ostinato.core.conditions import Condition
 from ostinato.core.expressions import COMPARISONS, MIRROR
 from ostinato.errors import LimitError
+from ostinato.patterns.automata.covering import covering_transitions
 from ostinato.patterns.automata.registers import Apply, Cell, Equality, EventTerm, Registers, Tree, as_equality
 from ostinato.patterns.automata.tables import GrowingTable
 from ostinato.patterns.automata.transducer import START_LOOP, Transition
@@ -61,6 +62,7 @@ class TransitionTables:
         # Whether some test may be more than a comparison of an earlier event with the current one.
         self.has_programs = any(registers.barred.values()) or any(as_comparison(tree) is None for tree in trees)
         self._truth, self._symbol = truth, symbol
+        self._covering = covering_transitions(registers.transducer) if maximal else frozenset()
         transducer = registers.transducer
         self._number: dict[Condition, int] = {c: n for n, c in enumerate(transducer.conditions())}
         self.column = {cell: number for number, cell in enumerate(registers.cells)}
@@ -163,8 +165,7 @@ class TransitionTables:
                 found.append(_Action(layout.COMPLETE, source, t.target, symbol, trees))
             if self._leaving[t.target]:
                 found.append(_Action(layout.MOVE, source, t.target, symbol, trees, t.writes))
-            if self.maximal and t.mark is not None and t.source == t.target and not t.writes:
-                # The event can be left out only by a match that is part of one with it: MAX need not follow that.
+            if t in self._covering:  # MAX need not follow a run that leaves the event out
                 found.append(_Action(layout.END, source, source, 0, trees))
         return found + self._ends(state, [t for t in enabled if t.stays], truth)
 

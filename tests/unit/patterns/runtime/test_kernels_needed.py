@@ -21,6 +21,7 @@ TEXTS = [
     "A AS x ; B AS y FILTER x.v < y.v WITHIN 6 EVENTS",
     "A AS x ; B AS y FILTER x.v + 1 < y.v * 2 WITHIN 6 EVENTS",
     "SELECT NXT * WHERE A AS x ; B AS y FILTER x.v < y.v WITHIN 6 EVENTS",
+    "SELECT MAX * WHERE A AS x ; (B AS y FILTER x.v < y.v)+ WITHIN 6 EVENTS",
     "SELECT x.v, count(y) WHERE A AS x ; B AS y + ; A WITHIN 6 EVENTS",
 ]
 

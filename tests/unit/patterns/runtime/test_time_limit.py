@@ -18,10 +18,10 @@ MANY = {"matches": 10**200, "memory": 10**15}
 ENDLESS = [
     ("count", "(ANY AS x ; ANY+ ; ANY AS y) FILTER x.v < y.v"),
     ("count", "SELECT x WHERE ANY AS x+ ; A ; ANY+"),
-    ("count", "SELECT MAX * WHERE (ANY AS x ; ANY+ ; ANY AS y) FILTER x.v < y.v"),
+    ("count", "SELECT MAX * WHERE (ANY AS x ; (ANY ; ANY)+ ; ANY AS y) FILTER x.v < y.v"),
     ("detect", "ANY+ ; A ; ANY+"),
     ("detect", "ANY+ ; A ; ANY+ WITHIN 300 EVENTS"),
-    ("detect", "SELECT MAX * WHERE (ANY AS x ; A+ ; ANY AS y) FILTER x.v != y.v WITHIN 60 EVENTS"),
+    ("detect", "SELECT MAX * WHERE (ANY AS x ; (A ; A)+ ; ANY AS y) FILTER x.v != y.v WITHIN 60 EVENTS"),
 ]
 
 
