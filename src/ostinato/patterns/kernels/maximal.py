@@ -37,12 +37,13 @@ def find_maximal(
 
     Goes on at `start`, and returns early, with where it is, after about so many steps.
     """
-    begin, end = start, start
+    begin = start
     while begin > 0 and groups[numbers[begin - 1]] == groups[numbers[start]]:
         begin -= 1
+    end = -1
     for one in range(start, len(numbers)):
-        if one == start or one == end:
-            if one == end:
+        if one >= end:
+            if end >= 0:
                 begin = one
             end = one
             while end < len(numbers) and groups[numbers[end]] == groups[numbers[one]]:

@@ -30,11 +30,7 @@ def select_matches(
     for number in numbers.tolist():
         event = tuple(places[offsets[number] : offsets[number + 1]].tolist())
         members.setdefault(int(groups[number]), {}).setdefault(event, []).append(number)
-    chosen = {
-        number
-        for events in members.values()
-        for number in events[_BEST[strategy](events)]
-    }
+    chosen = {number for events in members.values() for number in events[_BEST[strategy](events)]}
     return np.array([number for number in numbers.tolist() if number in chosen], np.int64)
 
 
