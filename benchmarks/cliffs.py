@@ -71,7 +71,7 @@ def stream(events: int) -> pa.Table:
     )
     return pa.table(
         {
-            "type": types,
+            "type": pa.DictionaryArray.from_arrays(types, pa.array(list("ABCDE"))),
             "f": pa.array(rng.random(events)),
             "id": pa.array(rng.integers(0, 1_000, events)),
             "g": pa.array(rng.integers(0, 1_000, events)),

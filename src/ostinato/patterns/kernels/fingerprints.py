@@ -41,7 +41,7 @@ def find_fresh(
     counts: Int64,
 ) -> int:
     """Write to `fresh` the matches from `start` on whose events with symbols up to `shown` are not in `seen`, and add
-    them there. Returns early, with the match reached, when `seen` is full; `counts` are the sizes of `seen` and `fresh`.
+    them there. Returns early, with the match reached, when `seen` is full. `counts` are the sizes of both.
     """
     mask = len(slots) - 1
     size, found = counts[0], counts[1]
