@@ -59,6 +59,17 @@ class Attribute:
 
 
 @dataclass(frozen=True)
+class Earlier(Attribute):
+    """`prev(x.a)` or `sum(x.a)` in a condition inside a loop: of the events x of the rounds before this one.
+
+    `term` is what stands in the brackets. To what knows no loops it is an attribute `prev(x.a)` of one more variable.
+    """
+
+    op: str = "prev"
+    term: Expr = Literal(None)
+
+
+@dataclass(frozen=True)
 class Variable:
     """A whole variable, only in SELECT items: `x`, `count(x)`."""
 
@@ -96,7 +107,8 @@ OPERATORS = (
 )
 COUNT_DISTINCT = "count_distinct"
 AGGREGATE_FUNCTIONS = ("count", "sum", "avg", "min", "max", "first", "last")
-AGGREGATES = (*AGGREGATE_FUNCTIONS, COUNT_DISTINCT)
+PREV = "prev"  # of the round before; only in conditions inside a loop
+AGGREGATES = (*AGGREGATE_FUNCTIONS, COUNT_DISTINCT, PREV)
 
 TRUE = Literal(True)
 FALSE = Literal(False)
@@ -198,6 +210,8 @@ def to_text(expr: Expr, within: str | None = None, *, variable: Callable[[str], 
 def _text(expr: Expr, outer: int, variable: Callable[[str], str]) -> str:
     if isinstance(expr, Literal):
         return literal_text(expr.value)
+    if isinstance(expr, Earlier):
+        return expr.name
     if isinstance(expr, Attribute):
         return f"{_owner_text(expr.variable)}{quote_name(expr.name)}"
     if isinstance(expr, Variable):

@@ -267,7 +267,7 @@ def _aggregate(call: ex.Call, kind: str) -> str:
         raise QueryError(f"{call.op} needs values that have an order, and {_says(call.args[0], kind)}", span=call.span)
     if call.op == ex.COUNT_DISTINCT and kind == "nested":
         raise QueryError(f"DISTINCT needs values that can be compared, and {_says(call.args[0], kind)}", span=call.span)
-    return kind if call.op in ("min", "max", "first", "last") else "number"
+    return kind if call.op in ("min", "max", "first", "last", ex.PREV) else "number"
 
 
 def _literal_kind(literal: ex.Literal) -> str:

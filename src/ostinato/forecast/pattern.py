@@ -70,6 +70,11 @@ class ForecastPattern:
                 "after LIMIT nothing completes any more, and a forecast does not count",
                 fix="forecast the pattern without LIMIT",
             )
+        if any(t.folds for t in self.compiled.transducer.transitions):
+            raise QueryError(
+                "a loop whose conditions look back on its rounds cannot be forecast",
+                fix="forecast the pattern without prev and aggregates in FILTER",
+            )
         if query.consume == "ANY" and query.partition_by:
             raise QueryError(
                 "with CONSUME BY ANY a match of one partition ends those of all others, which no partition foresees",

@@ -73,7 +73,9 @@ def _short(condition: Condition, test: Expr | None) -> str:
 
 def _mark(transition: Transition) -> str:
     """How an event is marked, and the registers that then hold it."""
-    return " ".join([format_mark(transition.mark), *(f"→ {register}" for register in transition.writes)])
+    return " ".join(
+        [format_mark(transition.mark), *(f"→ {register.removeprefix('#')}" for register in transition.writes)]
+    )
 
 
 def _label_of(transitions: list[Transition]) -> EdgeLabel:

@@ -15,7 +15,7 @@ from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.patterns.syntax.format import to_text
 from ostinato.patterns.syntax.nodes import Query
 from support.answers import answer, check_out_of_order, engine, expected
-from support.generators.cel import Row, correlated_queries, streams, table
+from support.generators.cel import Row, correlated_queries, loop_queries, streams, table
 
 
 def parsed(query: Query) -> Query:
@@ -55,6 +55,18 @@ def test_any_batching_and_restart(query: Query, rows: list[Row], cut: int) -> No
 @given(correlated_queries(), streams())
 def test_count(query: Query, rows: list[Row]) -> None:
     assert count_table(running(query), table(rows)) == len(expected(query, rows))
+
+
+@settings(max_examples=60)
+@given(loop_queries(), streams(), st.integers(0, 9))
+def test_loops_that_look_back(query: Query, rows: list[Row], cut: int) -> None:
+    query = parsed(query)
+    want, first = expected(query, rows), running(query)
+    found = [first.push(table(rows[:cut]))]
+    second = Engine.restore(first.snapshot())
+    assert answer(query, [*found, second.push(table(rows[cut:])), second.flush()]) == want
+    assert answer(query, [running(query).run_batch(table(rows))]) == want
+    assert count_table(running(query), table(rows)) == len(want)
 
 
 @settings(max_examples=30)

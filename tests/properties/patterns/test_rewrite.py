@@ -14,7 +14,7 @@ from ostinato.patterns.plan.passes import normalise
 from ostinato.patterns.semantics.cel import evaluate
 from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.nodes import Formula
-from support.generators.cel import Row, correlated_queries, queries, streams
+from support.generators.cel import Row, correlated_queries, loop_queries, queries, streams
 
 
 def stages(query: n.Query) -> list[tuple[str, n.Query]]:
@@ -51,7 +51,7 @@ def test_unsafe_variables(query: n.Query, s: list[Row]) -> None:
 
 
 @settings(max_examples=60)
-@given(correlated_queries() | correlated_queries(reuse=True), streams(max_size=6))
+@given(correlated_queries() | correlated_queries(reuse=True) | loop_queries(), streams(max_size=6))
 def test_events_compared_with_each_other(query: n.Query, s: list[Row]) -> None:
     try:
         check_stages(query, s)

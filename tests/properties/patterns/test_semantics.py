@@ -15,6 +15,7 @@ from ostinato.core.expression_interpreter import passes
 from ostinato.core.expressions import variables
 from ostinato.patterns.semantics.cel import evaluate
 from ostinato.patterns.syntax import nodes as n
+from ostinato.patterns.syntax.first_events import first_events
 from ostinato.patterns.syntax.nodes import Formula
 from support.generators.cel import formulas, queries, streams
 
@@ -88,7 +89,7 @@ def follows(c1: Marks, c2: Marks, by: n.Sequence | n.Repeat, part: Formula, s: l
             or passes(stop.predicate, {x: s[j] for x, j in {**nu, stop.event.variable: i}.items()})
         )
         for i in gap
-        for stop in n.first_events(part)
+        for stop in first_events(part)
     )
 
 

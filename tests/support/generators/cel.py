@@ -213,6 +213,24 @@ def _correlated(draw: Draw, first: str, second: str, third: str) -> Expr:
     return Call("is_null", (Call("+", (Attribute(first, "v"), Attribute(second, "v"))),))
 
 
+def _looking_back(draw: Draw, earlier: str, own: str) -> Expr:
+    """A condition inside a loop on what `earlier` was in the rounds before; mostly one that the first round passes."""
+    attribute = _pick(draw, "v", "v", "v", "s")
+    value, other = Attribute(earlier, attribute), Attribute(own, attribute)
+    ops = ("prev", "prev", "min", "max", "first", "last", *(("sum", "sum", "avg") if attribute == "v" else ()))
+    asked = Call(_pick(draw, *ops), (value,))
+    kind = _pick(draw, "compare", "compare", "compare", "count", "calculate")
+    if kind == "count":
+        counted = _pick(draw, Variable(earlier), Variable(earlier), value)
+        number = _pick(draw, Literal(1), Attribute(own, "v"))
+        return Call(_pick(draw, *COMPARISONS), (Call("count", (counted,)), number))
+    compared = Call(_pick(draw, *COMPARISONS), (asked, other))
+    if kind == "calculate" and attribute == "v":
+        compared = Call(_pick(draw, *COMPARISONS), (Call(_pick(draw, "+", "-", "*"), (asked, other)), Literal(1)))
+    first = _pick(draw, Call("is_null", (asked,)), Call("=", (Call("count", (Variable(earlier),)), Literal(0))))
+    return _pick(draw, flat_call("or", [first, compared]), flat_call("or", [compared, first]), compared)
+
+
 # Formulas -------------------------------------------------------------------------------------------------------------
 
 
@@ -225,14 +243,16 @@ def formulas(
     wider_filters: bool = False,
     reuse: bool = False,
     correlated: bool = False,
+    looks_back: bool = False,
 ) -> Formula:
     """A well-formed formula, NOT only between the parts of a sequence.
 
     wider_filters: filters may sit below the place that binds their variable. reuse: variables may be used again
     anywhere, so that parts can never match. correlated: filters may compare events with each other.
+    looks_back: those in loops may ask for earlier rounds.
     """
     shape = _Shape(draw, absent=absent, reuse=reuse).formula(max_depth)
-    return _filtered(draw, shape, frozenset(), wider_filters, correlated)
+    return _filtered(draw, shape, frozenset(), wider_filters, correlated, frozenset() if looks_back else None)
 
 
 @dataclass
@@ -308,8 +328,16 @@ class _Shape:
         return nodes.Or(tuple(parts))
 
 
-def _filtered(draw: Draw, formula: Formula, scope: frozenset[str], wider: bool, correlated: bool) -> Formula:
-    """The formula with filters on some of its nodes, each on variables that are bound there."""
+def _filtered(
+    draw: Draw,
+    formula: Formula,
+    scope: frozenset[str],
+    wider: bool,
+    correlated: bool,
+    loops: frozenset[str] | None = None,
+) -> Formula:
+    """The formula with filters on some of its nodes, each on variables that are bound there. `loops` are variables of
+    the loops around it, on which conditions may look back."""
     if isinstance(formula, nodes.Absent):
         if correlated and _named(scope) and not formula.event.variable.startswith("#") and _pick(draw, True, False):
             test = _correlated(draw, formula.event.variable, _pick(draw, *_named(scope)), formula.event.variable)
@@ -319,8 +347,11 @@ def _filtered(draw: Draw, formula: Formula, scope: frozenset[str], wider: bool, 
     scope = scope | nodes.bound(formula)
     # A + gives the variables of its body new values in every iteration: the outer ones of that name are out of sight.
     inner = scope - nodes.vdef_plus(formula.body) if isinstance(formula, nodes.Repeat) else scope
+    rounds = loops
+    if isinstance(formula, nodes.Repeat) and loops is not None:
+        rounds = loops - nodes.vdef_plus(formula.body) | nodes.bound(formula.body)
     result = nodes.rebuild(
-        formula, lambda child: _filtered(draw, child, inner if wider else frozenset(), wider, correlated)
+        formula, lambda child: _filtered(draw, child, inner if wider else frozenset(), wider, correlated, rounds)
     )
     if nodes.nullable(result):
         return result  # a condition would have nothing to test where it is left out
@@ -330,6 +361,9 @@ def _filtered(draw: Draw, formula: Formula, scope: frozenset[str], wider: bool, 
         result = replace(result, parts=(nodes.Filter(first, _condition(draw, _named(outer), correlated)), *others))
     names = _named(outer if _pick(draw, True, False) else scope) or _named(scope)
     wanted = _pick(draw, True, False) if correlated else _rarely(draw)
+    if names and loops and _named(loops) and _pick(draw, True, False):
+        test = _looking_back(draw, _pick(draw, *_named(loops)), _pick(draw, *names))
+        result = nodes.Filter(result, test)
     return nodes.Filter(result, _condition(draw, names, correlated)) if names and wanted else result
 
 
@@ -440,7 +474,7 @@ def _items(draw: Draw, formula: Formula, groups: Groups) -> tuple[nodes.Item, ..
 @st.composite
 def correlated_queries(draw: Draw, /, **options: Any) -> nodes.Query:
     """A query that compares at least two of its events with each other. `options` are those of `queries`."""
-    query = draw(queries(correlated=True, wider_filters=True, **options))
+    query = draw(queries(correlated=True, looks_back=True, wider_filters=True, **options))
     first, last = (nodes.Event(_pick(draw, "A", "B", None), name) for name in ("y1", "y2"))
     whole = query.formula
     if isinstance(whole, nodes.Sequence) and isinstance(end := whole.parts[-1], nodes.Absent):
@@ -453,3 +487,33 @@ def correlated_queries(draw: Draw, /, **options: Any) -> nodes.Query:
     if others := _named(nodes.bound(formula) - {"y1"}):
         formula = nodes.Filter(formula, _correlated(draw, "y1", _pick(draw, *others), _pick(draw, "y1", *others)))
     return replace(query, formula=formula)
+
+
+@st.composite
+def loop_queries(draw: Draw, /, **options: Any) -> nodes.Query:
+    """A query with a loop whose condition looks back on its rounds. `options` are those of `queries`."""
+    query = draw(
+        queries(
+            correlated=True, looks_back=True, wider_filters=True, max_depth=1, trailing=False, items=False, **options
+        )
+    )
+    event, other = nodes.Event(_pick(draw, None, "A", None, "B"), "z"), nodes.Event(_pick(draw, None, "B"), "w")
+    shape = _pick(draw, "event", "event", "sequence", "sequence", "or")
+    body: Formula = nodes.Or((event, nodes.Event("C", "z"))) if shape == "or" else event
+    if shape == "sequence":
+        first, last = _pick(draw, (event, other), (other, event))
+        end: Formula = last
+        if _pick(draw, True, False):
+            end = nodes.Filter(last, _looking_back(draw, _pick(draw, "z", "w"), last.variable))
+        body = nodes.Sequence((first, end), _pick(draw, ";", "->", ":"))
+    names = _named(nodes.bound(body))
+    body = nodes.Filter(body, _looking_back(draw, _pick(draw, *names), _pick(draw, *names)))
+    least, most = _pick(draw, (1, None), (1, None), (1, None), (2, None), (1, 3), (2, 2))
+    loop: Formula = nodes.Repeat(body, _pick(draw, ";", ";", "->", ":"), least, most)
+    if _pick(draw, False, False, True):
+        loop = nodes.Repeat(nodes.Sequence((loop, nodes.Event("A", "u"))))
+    kind = _pick(draw, "alone", "alone", "first", "last")
+    if kind != "alone":
+        both = (loop, query.formula) if kind == "first" else (query.formula, loop)
+        loop = nodes.Sequence(both, _pick(draw, ";", ";", "->", ":"))
+    return replace(query, formula=loop, items=_items(draw, loop, ()), groups=())

@@ -51,6 +51,7 @@ class SharedBuilder:
     """Turns lark's tree into nodes: one method per rule, given the rule's span and its built children."""
 
     argument = "x.attr"  # what a function may be given, for its errors
+    functions = FUNCTIONS
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -190,9 +191,9 @@ class SharedBuilder:
 
     def call(self, span: Span, name: Token, *args: Expr) -> Expr:
         op = name.lower()
-        if op not in FUNCTIONS:
-            raise QueryError(f"unknown function `{name}`", span=token_span(name), fix=did_you_mean(op, FUNCTIONS))
-        fewest, most = FUNCTIONS[op]
+        if op not in self.functions:
+            raise QueryError(f"unknown function `{name}`", span=token_span(name), fix=did_you_mean(op, self.functions))
+        fewest, most = self.functions[op]
         if not fewest <= len(args) <= most:
             takes = "one argument" if most == 1 else "one or two arguments" if most == 2 else "at least one argument"
             fix = f"write {op}({self.argument})"
@@ -218,7 +219,7 @@ class SharedBuilder:
 
     def call_attribute(self, span: Span, call: ex.Call, name: Token, *fields: Token) -> Expr:
         """`first(x).price` is first over `x.price`."""
-        if call.op not in ("first", "last") or not isinstance(call.args[0], ex.Variable):
+        if call.op not in ("first", "last", ex.PREV) or not isinstance(call.args[0], ex.Variable):
             raise QueryError(
                 "only first(x) and last(x) of a variable x have attributes", span=span, fix=f"write first(x).{name}"
             )

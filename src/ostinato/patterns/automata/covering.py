@@ -28,7 +28,7 @@ def _simulation(transducer: Transducer) -> set[tuple[int, int]]:
 
     def follows(one: Transition, other: Transition) -> bool:
         return (
-            (one.condition, one.test, one.writes) == (other.condition, other.test, other.writes)
+            (one.condition, one.test, one.writes, one.folds) == (other.condition, other.test, other.writes, other.folds)
             and (one.mark is None) == (other.mark is None)
             and set(other.unless) <= set(one.unless)
             and set(other.barred) <= set(one.barred)

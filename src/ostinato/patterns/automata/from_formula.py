@@ -15,11 +15,13 @@ from itertools import pairwise
 from ostinato.core import expressions as ex
 from ostinato.core.conditions import Condition
 from ostinato.core.expressions import Expr
+from ostinato.core.reachability import reachable_states
 from ostinato.errors import LimitError
 from ostinato.patterns.automata.epsilon import remove_epsilon
 from ostinato.patterns.automata.shuffle import interleave
-from ostinato.patterns.automata.transducer import START_LOOP, Transducer, Transition
+from ostinato.patterns.automata.transducer import START_LOOP, Fold, Transducer, Transition
 from ostinato.patterns.syntax import nodes as n
+from ostinato.patterns.syntax.earlier_rounds import earlier_names, first_round
 from ostinato.patterns.syntax.nodes import Formula
 
 MAX_STATES = 20_000  # before those that behave alike are merged
@@ -120,11 +122,14 @@ class EpsilonTransducer:
     def _repeat(self, repeat: n.Repeat) -> Fragment:
         outside, first = self.registers, len(self.transitions)
         self.scopes += 1
+        earlier = earlier_names(repeat)
         until = self._barred(repeat.until)
+        own = n.vdef_plus(repeat.body) | earlier
+        self.registers = {**outside, **{name: f"{name}#{self.scopes}" for name in own}}
         between = until + self._barred(repeat.barred)
-        self.registers = {**outside, **{name: f"{name}#{self.scopes}" for name in n.vdef_plus(repeat.body)}}
         least = 1 if n.nullable(repeat.body) else repeat.least
-        rounds = [self.fragment(repeat.body) for _ in range(repeat.most or least)]
+        count = repeat.most or max(least, 2 if earlier else 1)  # the first round has no earlier ones, so it differs
+        rounds = [self._round(repeat.body, earlier, begins=number == 0) for number in range(count)]
         self.registers = outside
         again = [rounds[-1]] if repeat.most is None else []
         for (_, exits), (entry, _) in pairwise([*rounds, *again]):
@@ -133,6 +138,27 @@ class EpsilonTransducer:
         if until:
             self.transitions[first:] = [_bar(transition, until) for transition in self.transitions[first:]]
         return rounds[0][0], tuple(exit_ for _, exits in rounds[least - 1 :] for exit_ in exits)
+
+    def _round(self, body: Formula, earlier: frozenset[str], *, begins: bool) -> Fragment:
+        """One round of a loop. Its last event takes its events into the registers of the `earlier` ones."""
+        if not earlier:
+            return self.fragment(body)
+        transitions, epsilons = len(self.transitions), len(self.epsilons)
+        entry, exits = self.fragment(first_round(body, earlier) if begins else body)
+        before: dict[int, list[int]] = {}
+        for source, target in self.epsilons[epsilons:]:
+            before.setdefault(target, []).append(source)
+        last, done = reachable_states(exits, before), self.state()
+        for t in self.transitions[transitions:]:
+            if t.mark is None or t.target not in last:
+                continue
+            folds = []
+            for name in sorted(earlier):
+                own = self.registers[name.removeprefix(n.earlier_name(""))]
+                folds.append(Fold(self.registers[name], None if own in t.writes else own, begins))
+            writes = (*t.writes, *(fold.register for fold in folds))
+            self.transitions.append(replace(t, target=done, writes=writes, folds=(*t.folds, *folds)))
+        return entry, (done,)
 
     def _interleave(self, formula: n.And) -> Fragment:
         """The parts side by side (shuffle.py), as a fragment with states of its own."""
@@ -232,6 +258,11 @@ def build_transducer(formula: Formula) -> Transducer:
     """The transducer of a formula, without ε-transitions."""
     built = EpsilonTransducer()
     whole = built.fragment(formula)
-    read = frozenset().union(*(transition.reads for transition in built.transitions))
-    built.transitions = [replace(t, writes=tuple(name for name in t.writes if name in read)) for t in built.transitions]
+    tested = frozenset(attribute.variable for t in built.transitions for attribute in t.register_attributes())
+    folded = [
+        replace(t, folds=tuple(fold for fold in t.folds if fold.register in tested)) if t.folds else t
+        for t in built.transitions
+    ]
+    read = frozenset().union(*(t.reads for t in folded))
+    built.transitions = [replace(t, writes=tuple(name for name in t.writes if name in read)) for t in folded]
     return built.finish(whole)

@@ -10,26 +10,38 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from ostinato.core import expressions as ex
 from ostinato.core.expressions import Expr
 from ostinato.core.reachability import reachable_states
 from ostinato.core.text.counts import format_count
 from ostinato.errors import LimitError, QueryError
-from ostinato.patterns.automata.transducer import Transducer, Transition
+from ostinato.patterns.automata.transducer import Fold, Transducer, Transition
+from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.theory.satisfiability import is_satisfiable
 
+FLOAT_SUM = "sum as a float"  # beside a sum of whole numbers, which wraps around
+TOTAL = "total"  # of the two: the whole number where it fits, else the float
 MAX_CELLS = 62  # one bit of an int64 each says whether it is NULL
 # Operators that can combine values of different events.
-_MIXES = {*ex.COMPARISONS, *ex.ARITHMETIC, *ex.LOGIC, "is_null", "is_true", "neg", "abs", "sqrt", "floor", "ceil"}
+_MIXES = {*ex.COMPARISONS, *ex.ARITHMETIC, *ex.LOGIC, "is_null", "is_true", "coalesce"}
+_MIXES |= {"neg", "abs", "sqrt", "floor", "ceil"}
 
 
 @dataclass(frozen=True)
 class EventTerm:
-    """A term of the current event (`register` is None), or of the event in a register."""
+    """A term of the current event (`register` is None), or of the event in a register; with `op`, of all the events
+    that were taken into the register."""
 
     register: str | None
     number: int
+    op: str = ""
+
+    @property
+    def cell(self) -> Cell:
+        assert self.register is not None
+        return Cell(self.register, self.number, self.op)
 
 
 @dataclass(frozen=True)
@@ -40,8 +52,15 @@ class Apply:
     args: tuple[Tree, ...]
 
 
+class Cell(NamedTuple):
+    """A register, the number of a term of its event, and what is made of it where a register takes in many events."""
+
+    register: str
+    term: int
+    op: str = ""
+
+
 Tree = EventTerm | Apply
-Cell = tuple[str, int]  # a register, and the number of a term of its event
 Equality = tuple[Cell, int]  # with a term of the current event
 
 
@@ -58,7 +77,8 @@ class Registers:
             for t in transducer.transitions
         }
         found = dict.fromkeys(cell for t in transducer.transitions for cell in self._reads(t))
-        self.cells: tuple[Cell, ...] = tuple(found)
+        taken = (own for t in transducer.transitions for cell in found for own in _taken(t, cell))
+        self.cells: tuple[Cell, ...] = tuple(dict.fromkeys((*found, *taken)))
         if len(self.cells) > MAX_CELLS:
             reason = f"its tests read {format_count(len(self.cells), 'value')} of earlier events"
             raise LimitError("cells", MAX_CELLS, reason=reason, fix="compare fewer attributes, or split the query")
@@ -75,7 +95,7 @@ class Registers:
         while changed:
             changed = False
             for t in self.transducer.transitions:
-                kept = {cell for cell in needed[t.target] if cell[0] not in t.writes}
+                kept = {own for cell in needed[t.target] for own in _kept(t, cell)}
                 wanted = needed[t.source] | kept | frozenset(self._reads(t))
                 changed |= wanted != needed[t.source]
                 needed[t.source] = wanted
@@ -88,7 +108,8 @@ class Registers:
         used: set[int] = set()
         barred = (own for bars in self.barred.values() for _, own in bars)
         for node in (node for trees in (*self.tests.values(), *barred) for tree in trees for node in _walk(tree)):
-            numbers = [arg.number for arg in node.args if isinstance(arg, EventTerm)]
+            numbers = [arg.number for arg in node.args if isinstance(arg, EventTerm) and arg.op != "count"]
+            used |= {arg.number for arg in node.args if isinstance(arg, EventTerm) and arg.op == "count"}
             if node.op not in ex.COMPARISONS or len(numbers) < 2:
                 used |= set(numbers)
                 continue
@@ -109,8 +130,12 @@ class Registers:
         return tuple(cell for cell in self.cells if cell in (shared or ()))
 
     def text(self, cell: Cell) -> str:
-        register, term = cell
-        owned = ex.transform(self.terms[term], lambda node: _owned_by(register, node))
+        if cell.op:
+            name = cell.register.removeprefix(n.earlier_name("")).partition("#")[0]
+            whole = isinstance(self.terms[cell.term], ex.Literal)
+            text = name if whole else self.text(Cell(name, cell.term))
+            return f"{cell.op}({text}) of earlier rounds"
+        owned = ex.transform(self.terms[cell.term], lambda node: _owned_by(cell.register, node))
         return ex.to_text(owned)
 
     def _conjuncts(self, tests: Iterable[Expr | None]) -> tuple[Tree, ...]:
@@ -124,8 +149,11 @@ class Registers:
 
     def _separate(self, expr: Expr) -> Tree:
         """The largest parts that mention only one event become terms."""
+        if isinstance(expr, ex.Earlier):
+            return self._look_back(expr)
+        looks_back = any(isinstance(attribute, ex.Earlier) for attribute in ex.attributes(expr))
         owners = {attribute.variable for attribute in ex.attributes(expr)}
-        if len(owners) <= 1:
+        if len(owners) <= 1 and not looks_back:
             owner = owners.pop() if owners else ex.CURRENT
             number = self._number(ex.rename_to_current(expr))
             if isinstance(expr, ex.Literal) and isinstance(expr.value, ex.Duration):
@@ -140,9 +168,26 @@ class Registers:
             fix = "apply it to each event on its own, and compare the results"
             if expr.op == ex.CASE:
                 fix = "write one condition for each branch, joined by OR"
-            reason = f"{expr.op.upper() if expr.op in (ex.CASE, *ex.CASTS) else expr.op} cannot combine"
-            raise QueryError(f"{reason} attributes of different events", span=expr.span, fix=fix)
+            name = expr.op.upper() if expr.op in (ex.CASE, *ex.CASTS, "like", "rlike") else expr.op
+            reason = f"{name} cannot combine attributes of different events"
+            if looks_back and len(owners) == 1:
+                reason = f"{name} cannot be applied to what comes of earlier rounds"
+                fix = f"apply it to each event, inside the brackets: prev({name}(x.a))"
+            raise QueryError(reason, span=expr.span, fix=fix)
         return Apply(expr.op, tuple(self._separate(arg) for arg in expr.args))
+
+    def _look_back(self, earlier: ex.Earlier) -> Tree:
+        """What is asked of earlier events, from what a register can carry from round to round."""
+        whole = isinstance(earlier.term, ex.Variable)
+        number = self._number(ex.Literal(1) if whole else ex.rename_to_current(earlier.term))
+
+        def cell(op: str) -> EventTerm:
+            return EventTerm(earlier.variable, number, op)
+
+        if earlier.op not in ("sum", "avg"):
+            return cell(earlier.op)
+        total = Apply(TOTAL, (cell("sum"), cell(FLOAT_SUM)))
+        return total if earlier.op == "sum" else Apply("/", (total, cell("count")))
 
     def _number(self, term: Expr) -> int:
         if cast := next((node for node in ex.walk(term) if isinstance(node, ex.Call) and node.op == "cast"), None):
@@ -161,6 +206,29 @@ class Registers:
                 yield from find_cells(test)
 
 
+def find_fold(folds: Iterable[Fold], cell: Cell) -> Fold | None:
+    """How a transition takes an event into the cell."""
+    return next((fold for fold in folds if fold.register == cell.register), None)
+
+
+def _taken(transition: Transition, cell: Cell) -> Iterator[Cell]:
+    """What it takes into the cell, if that is of an earlier event of the round."""
+    fold = find_fold(transition.folds, cell)
+    if fold is not None and fold.source is not None and (fold.begins or cell.op != "first"):
+        yield Cell(fold.source, cell.term)
+
+
+def _kept(transition: Transition, cell: Cell) -> Iterator[Cell]:
+    """What runs must hold before a transition, so that they hold the cell after it."""
+    fold = find_fold(transition.folds, cell)
+    keeps = (
+        cell.register not in transition.writes if fold is None else not (fold.begins or cell.op in (ex.PREV, "last"))
+    )
+    if keeps:
+        yield cell
+    yield from _taken(transition, cell)
+
+
 def as_equality(tree: Tree) -> Equality | None:
     """A cell and a term of the current event that the tree says are equal."""
     if not isinstance(tree, Apply) or tree.op != "=":
@@ -172,7 +240,7 @@ def as_equality(tree: Tree) -> Equality | None:
         left, right = right, left
     if left.register is None or right.register is not None:
         return None
-    return (left.register, left.number), right.number
+    return left.cell, right.number
 
 
 def _owned_by(register: str, node: Expr) -> Expr:
@@ -191,7 +259,7 @@ def find_cells(tree: Tree) -> Iterator[Cell]:
         for arg in tree.args:
             yield from find_cells(arg)
     elif tree.register is not None:
-        yield tree.register, tree.number
+        yield tree.cell
 
 
 def check_written(transducer: Transducer) -> None:

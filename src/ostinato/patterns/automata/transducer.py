@@ -3,7 +3,8 @@ the CEL paper (section 6), with them a register match automaton.
 
 A transition reads one event. It needs the event to satisfy `condition` (None: any event), `test` (None: no more) and
 nothing of `unless` and `barred`, and either marks it with a variable or skips it (`mark` is None). Then the registers
-that it `writes` hold the event. A run accepts when a marking transition reaches a final state: the last event of a
+that it `writes` hold the event; those that it `folds` hold what conditions ask of all events of a loop so far, and take
+in one more. A run accepts when a marking transition reaches a final state: the last event of a
 complex event is always marked.
 """
 
@@ -14,6 +15,15 @@ from dataclasses import dataclass
 
 from ostinato.core.conditions import Condition, format_condition
 from ostinato.core.expressions import CURRENT, Attribute, Expr, attributes, to_text
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The event in `source` (None: the current one) is taken into a register of earlier events, or begins it."""
+
+    register: str
+    source: str | None
+    begins: bool
 
 
 @dataclass(frozen=True)
@@ -31,6 +41,7 @@ class Transition:
     test: Expr | None = None
     barred: tuple[tuple[Condition, Expr], ...] = ()
     writes: tuple[str, ...] = ()
+    folds: tuple[Fold, ...] = ()  # of registers that are among `writes`
 
     @property
     def stays(self) -> bool:
@@ -49,7 +60,8 @@ class Transition:
     @property
     def reads(self) -> frozenset[str]:
         """The registers it reads."""
-        return frozenset(attribute.variable for attribute in self.register_attributes())
+        taken = (fold.source for fold in self.folds if fold.source is not None)
+        return frozenset((*(attribute.variable for attribute in self.register_attributes()), *taken))
 
     def register_attributes(self) -> Iterator[Attribute]:
         for test in (*((self.test,) if self.test is not None else ()), *(test for _, test in self.barred)):
@@ -62,7 +74,7 @@ class Transition:
         tests = [self.condition.text(within)] if self.condition is not None else []
         tests += [to_text(self.test, "and")] if self.test is not None else []
         tests += [f"NOT ({text})" for text in denied]
-        writes = "".join(f" → {register}" for register in self.writes)
+        writes = "".join(f" → {register.removeprefix('#')}" for register in self.writes)
         return f"{self.source} --[{' AND '.join(tests) or 'TRUE'}]/{format_mark(self.mark)}{writes}--> {self.target}"
 
 

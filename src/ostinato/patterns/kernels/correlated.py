@@ -76,10 +76,11 @@ STATE = struct_type(CorrelatedState)
 _SOME = 1 << 16
 Keep = Callable[[RunTables, int, int, int, int], int]
 Emit = Callable[[CorrelatedState, int, int, int], int]
+Hold = Callable[[CorrelatedState, int, int, int], int]
 
 
 @subroutine(int64(STATE, int64, int64, int64))
-def _hold(state: CorrelatedState, action: int, source: int, row: int) -> int:
+def hold_event(state: CorrelatedState, action: int, source: int, row: int) -> int:
     """Write to `held` what a run holds after an action: what it still needs, and what it remembers of the event.
 
     Returns a bit for each cell that is NULL.
@@ -134,10 +135,10 @@ def _join(state: CorrelatedState, run: int, before: int, position: int, symbol: 
 
 
 @subroutine()
-def read_events(state: CorrelatedState, keep: Keep, emit: Emit) -> int:
+def read_events(state: CorrelatedState, keep: Keep, emit: Emit, hold: Hold) -> int:
     """Read events from cursor[AT] on. Empty `keys` or `positions` mean one key, rows as they come.
 
-    `keep` and `emit` are subroutines: there are simple ones that most patterns do with, and they are compiled sooner.
+    `keep`, `emit` and `hold` are subroutines: most patterns do with simple ones, which are compiled sooner.
     """
     tables = state.tables
     codes, keys, positions, first_position = state.codes, state.keys, state.positions, state.first_position
@@ -221,7 +222,7 @@ def read_events(state: CorrelatedState, keep: Keep, emit: Emit) -> int:
         for one in range(count):
             action = pending[3 * one]
             if actions[action, KIND] == MOVE:
-                nulls = _hold(state, action, pending[3 * one + 1], at)
+                nulls = hold(state, action, pending[3 * one + 1], at)
                 run = enter(state, key, actions[action, TARGET], nulls, low)
                 if run >= 0:
                     _join(state, run, pending[3 * one + 2], position, actions[action, SYMBOL], tick)
@@ -234,4 +235,4 @@ def read_events(state: CorrelatedState, keep: Keep, emit: Emit) -> int:
 @kernel(int64(STATE))
 def run_correlated(state: CorrelatedState) -> int:
     """For patterns whose tests are comparisons, and that give out all matches."""
-    return read_events(state, keep_passing, emit_all)
+    return read_events(state, keep_passing, emit_all, hold_event)

@@ -103,6 +103,12 @@ class RunTables(ArrayStruct):
     tests = Field[Int32](np.int32, 2, "kind, cell, term, outcomes; or PROGRAM, first step, end of steps", constant=True)
     steps = Field[Int32](np.int32, 2, "instructions of programs: operation, argument", constant=True)
     writes = Field[Int32](np.int32, 2, "what an action remembers: cell, term", constant=True)
+    folds = Field[Int32](
+        np.int32,
+        2,
+        "what an action takes into cells of earlier events: cell, operation, stored cell, term",
+        constant=True,
+    )
     states = Field[Int32](np.int32, 2, "per state: its ranges of `cells`, PLAIN, FRAGILE", constant=True)
     cells = Field[Int32](np.int32, 1, "the cells that matter in each state, looked-up ones first", constant=True)
     floating = Field[Bools](np.bool_, 1, "per cell: whether it is a float", constant=True)

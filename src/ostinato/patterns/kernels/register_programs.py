@@ -14,6 +14,8 @@ from ostinato.patterns.kernels.register_layout import (
     CELL,
     CELL_FLOAT,
     CELLS,
+    CHOOSE_TOTAL,
+    COALESCE,
     COMPARE,
     COMPARE_TEXTS,
     DIVIDE,
@@ -28,6 +30,7 @@ from ostinato.patterns.kernels.register_layout import (
     PROGRAM,
     REMAINDER,
     ROUND_DOWN,
+    ROUND_UP,
     SQUARE_ROOT,
     SUBTRACT,
     TERM,
@@ -37,6 +40,7 @@ from ostinato.patterns.kernels.register_tests import keep_passing, order, order_
 
 TABLES = struct_type(RunTables)
 _NULL, _WHOLE, _FLOAT = range(3)
+_FITS = 9.2e18  # floats below it are less than 2⁶³, also before they were rounded
 _LEAST = -(2**63)  # the one number whose negation does not fit
 
 
@@ -63,7 +67,7 @@ def _apply_operator(tables: RunTables, op: int, top: int) -> None:
             floats[top] = left / right if op == DIVIDE else np.fmod(left, right)
         return
     result = left + right if op == ADD else left - right if op == SUBTRACT else left * right
-    if exact and abs(result) < 9.2e18:
+    if exact and abs(result) < _FITS:
         a, b = whole[top], whole[top + 1]
         whole[top] = a + b if op == ADD else a - b if op == SUBTRACT else a * b
     else:
@@ -119,7 +123,7 @@ def _passes_program(tables: RunTables, begin: int, end: int, run: int, row: int)
             kinds[top] = _WHOLE
         elif op == NOT:
             whole[top] = 1 - whole[top]
-        elif op >= NEGATE:
+        elif NEGATE <= op <= ROUND_UP:
             _apply_function(tables, op, top)
         else:
             top -= 1
@@ -133,8 +137,14 @@ def _passes_program(tables: RunTables, begin: int, end: int, run: int, row: int)
                     kinds[top] = _NULL
                 else:
                     whole[top] = 1 - decisive
+            elif op == COALESCE:
+                if kinds[top] == _NULL:
+                    kinds[top], whole[top], floats[top] = kinds[top + 1], whole[top + 1], floats[top + 1]
             elif kinds[top] == _NULL or kinds[top + 1] == _NULL:
                 kinds[top] = _NULL
+            elif op == CHOOSE_TOTAL:
+                if abs(floats[top + 1]) >= _FITS:
+                    kinds[top], floats[top] = _FLOAT, floats[top + 1]
             elif op == COMPARE_TEXTS:
                 whole[top] = (order_texts(whole[top], whole[top + 1], tables.text_ends, tables.texts) & arg) != 0
             elif op == COMPARE:

@@ -5,15 +5,17 @@ Checks that need the columns of the data are in types.py.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from ostinato.core import expressions as ex
 from ostinato.core.expressions import Expr
 from ostinato.errors import QueryError, did_you_mean
+from ostinato.patterns.plan.check_aggregates import check_aggregate, check_look_back
 from ostinato.patterns.plan.passes import normalise
-from ostinato.patterns.plan.rewrite import flatten, split_predicate, split_tail
+from ostinato.patterns.plan.rewrite import flatten, simplify, split_predicate, split_tail
 from ostinato.patterns.plan.types import check_types
 from ostinato.patterns.syntax import nodes as n
+from ostinato.patterns.syntax.earlier_rounds import earlier_names, first_round, name_earlier
 from ostinato.patterns.syntax.nodes import Formula
 
 _STRATEGIES = ("ALL", "STRICT", "NXT", "LAST", "MAX")
@@ -62,11 +64,35 @@ def find_warnings(query: n.Query) -> list[str]:
     for relation in query.relations:
         if relation not in n.event_types(query.formula) and None not in n.event_types(query.formula):
             found.append(f"FROM names {relation}, but the formula does not use it")
+    found += [_why_no_round(loop) for loop in n.subformulas(name_earlier(query.formula)) if _never_begins(loop)]
     for test in (test for part in n.subformulas(query.formula) for test in _tests(part)):
         for node in ex.walk(test):
             if isinstance(node, ex.Call) and node.op in ex.COMPARISONS and ex.Literal(None) in node.args:
                 found.append(f"`{ex.to_text(node)}` is unknown for every event; use IS NULL or IS NOT NULL")
     return found
+
+
+def _never_begins(formula: Formula) -> bool:
+    """Whether it is a loop whose conditions need a round before the first."""
+    if not isinstance(formula, n.Repeat) or not (earlier := earlier_names(formula)):
+        return False
+    return isinstance(_simplified(first_round(formula.body, earlier)), n.Never)
+
+
+def _simplified(formula: Formula) -> Formula:
+    return simplify(n.rebuild(formula, _simplified))
+
+
+def _why_no_round(loop: Formula) -> str:
+    tests = (test for part in n.subformulas(loop) for test in _tests(part))
+    earlier = next(node for test in tests for node in ex.attributes(test) if isinstance(node, ex.Earlier))
+    test = next(test for part in n.subformulas(loop) for test in _tests(part) if earlier in ex.attributes(test))
+    name = earlier.variable.removeprefix(n.earlier_name(""))
+    begins = f"count({name}) = 0" if earlier.op == "count" else f"{earlier.name} IS NULL"
+    return (
+        f"the loop never begins: {earlier.name} has no event in its first round, so that `{ex.to_text(test)}` does not "
+        f"pass; write {begins} OR {ex.to_text(test, 'or')}"
+    )
 
 
 def _tests(formula: Formula) -> list[Expr]:
@@ -95,18 +121,27 @@ def _check_groups(query: n.Query) -> None:
 
 def _check_predicates(formula: Formula) -> None:
     names = sorted(name for name in n.vdef(formula) if not name.startswith("#"))
-    for part in n.subformulas(formula):
+    for part, loops in _with_loops(formula, ()):
         if not isinstance(part, n.Filter | n.Absent) or part.predicate is None:
             continue
+        counted = []
         for node in ex.walk(part.predicate):
             if isinstance(node, ex.Call) and node.op in ex.AGGREGATES:
-                fix = "aggregates stand in SELECT; a FILTER tests single events"
-                raise QueryError(f"{_call(node, '…')} cannot be used in FILTER", span=node.span, fix=fix)
-            if isinstance(node, ex.Variable):
+                check_look_back(node, loops)
+                counted += [arg for arg in node.args if node.op == "count"]
+            if isinstance(node, ex.Variable) and not any(node is arg for arg in counted):
                 whole = node.name in n.vdef(formula)
                 reason = f"`{node.name}` is a whole event, not a value" if whole else f"`{node.name}` has no variable"
                 fix = f"{node.name}.attr" if whole else f"{names[0] if len(names) == 1 else 'x'}.{node.name}"
                 raise QueryError(reason, span=node.span, fix=f"name an attribute of an event: {fix}")
+
+
+def _with_loops(formula: Formula, loops: tuple[n.Repeat, ...]) -> Iterator[tuple[Formula, tuple[n.Repeat, ...]]]:
+    """All parts of the formula, each with the loops that it is a round of, innermost first."""
+    yield formula, loops
+    for child in n.children(formula):
+        inside = isinstance(formula, n.Repeat) and child is formula.body
+        yield from _with_loops(child, (formula, *loops) if inside and isinstance(formula, n.Repeat) else loops)
 
 
 def _check_filters(formula: Formula, whole: Formula, scope: frozenset[str]) -> None:
@@ -276,46 +311,15 @@ def _check_item(item: n.Item, many: frozenset[str], why: Mapping[str, str]) -> N
                 fix=f"aggregate it, such as avg({ex.to_text(expr)}), or select it alone",
             )
         if isinstance(expr, ex.Call) and expr.op in ex.AGGREGATES:
-            _check_aggregate(expr)
+            if expr.op == ex.PREV:
+                reason, fix = "prev(…) stands in a FILTER inside a loop", "SELECT has first, last and other aggregates"
+                raise QueryError(reason, span=expr.span, fix=fix)
+            check_aggregate(expr)
         elif isinstance(expr, ex.Call):
             for arg in expr.args:
                 visit(arg)
 
     visit(item.expr)
-
-
-def _check_aggregate(call: ex.Call) -> None:
-    arg = call.args[0]
-    if ex.is_attribute(arg) or (isinstance(arg, ex.Variable) and call.op == "count"):
-        return
-    if isinstance(arg, ex.Variable):
-        reason = f"{_name(call)} needs an attribute, not a whole event"
-        fix = f"write {_call(call, f'{arg.name}.attr')}"
-        if call.op in ("last", "max"):
-            fix += f"; the strategy {call.op.upper()} is written without brackets: SELECT {call.op.upper()} {arg.name}"
-        raise QueryError(reason, span=call.span, fix=fix)
-    if any(isinstance(node, ex.Call) and node.op in ex.AGGREGATES for node in ex.walk(arg)):
-        reason, fix = "an aggregate cannot stand inside another", "select the two as items of their own"
-        raise QueryError(reason, span=arg.span, fix=fix)
-    whole = next((node for node in ex.walk(arg) if isinstance(node, ex.Variable)), None)
-    if whole is not None or call.op in ("first", "last"):
-        raise QueryError(
-            f"{_name(call)} cannot take this",
-            span=arg.span,
-            fix=f"write {_call(call, 'x.attr')}, or an expression of attributes",
-        )
-    if len(ex.variables(arg)) != 1:
-        reason = f"{_name(call)} aggregates the events of one variable, and this mentions {len(ex.variables(arg))}"
-        raise QueryError(reason, span=arg.span, fix="aggregate each variable on its own")
-
-
-def _call(call: ex.Call, argument: str) -> str:
-    """How an aggregate is written."""
-    return f"count(DISTINCT {argument})" if call.op == ex.COUNT_DISTINCT else f"{call.op}({argument})"
-
-
-def _name(call: ex.Call) -> str:
-    return "count(DISTINCT …)" if call.op == ex.COUNT_DISTINCT else call.op
 
 
 def _check_relations(query: n.Query) -> None:

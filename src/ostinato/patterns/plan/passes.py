@@ -24,6 +24,7 @@ from ostinato.patterns.plan.rewrite import (
     split_filters,
     split_tail,
 )
+from ostinato.patterns.syntax.earlier_rounds import name_earlier
 from ostinato.patterns.syntax.nodes import Formula, Query
 
 
@@ -38,6 +39,7 @@ class Pass:
 def normalise(query: Query) -> tuple[tuple[str, Query], ...]:
     """The query after each pass, in order; the last one is what automata are built from."""
     stages: list[tuple[str, Query]] = []
+    query = replace(query, formula=name_earlier(query.formula))
     for step in PASSES:
         query = step.run(query)
         check_node_limit(count_nodes(query.formula))

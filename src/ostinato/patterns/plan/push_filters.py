@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from ostinato.core.expressions import TRUE, Call, Expr, conjoin, conjuncts, variables
+from ostinato.core.expressions import TRUE, Call, Earlier, Expr, attributes, conjoin, conjuncts, variables
 from ostinato.errors import QueryError
 from ostinato.patterns.plan.rewrite import check_node_limit, count_nodes, expand_alternatives, merge_filters, simplify
 from ostinato.patterns.syntax import nodes as n
@@ -31,7 +31,7 @@ def push_filters(formula: Formula) -> Formula:
         names = variables(test)
         if len(names) > 1 and not names.isdisjoint(below):
             last.append(test)
-        elif len(names) != 1:
+        elif len(names) != 1 or any(isinstance(node, Earlier) for node in attributes(test)):
             everywhere.append(test)
         elif (name := _variable(test)) in below:
             tests.setdefault(name, []).append(test)
@@ -63,11 +63,12 @@ def _push_everywhere(formula: Formula, tests: list[Expr]) -> Formula:
     one of them."""
     if isinstance(formula.body if isinstance(formula, n.Filter) else formula, n.Event):
         return _on_event(formula, tests)
-    if isinstance(formula, n.Repeat) and (hidden := n.vdef_plus(formula.body)):
+    if isinstance(formula, n.Repeat) and (hidden := n.loop_variables(formula)):
         for test in tests:
             if both := variables(test) & hidden:
+                name = min(both).removeprefix(n.earlier_name(""))
                 raise QueryError(
-                    f"`{min(both)}` names an event outside the + and one inside; this condition means the one outside",
+                    f"`{name}` names an event outside the + and one inside; this condition means the one outside",
                     span=test.span,
                     fix="give them different names",
                 )
@@ -175,14 +176,14 @@ def _free_tests(formula: Formula) -> Iterator[Expr]:
         yield from (test for test in conjuncts(formula.predicate) if variables(test) - own)
     if isinstance(formula, n.And):
         yield from (test for test in formula.tests if variables(test) - n.vdef_plus(formula))
-    hidden = n.vdef_plus(formula.body) if isinstance(formula, n.Repeat) else frozenset()
+    hidden = n.loop_variables(formula) if isinstance(formula, n.Repeat) else frozenset()
     for child in n.children(formula):
         yield from (test for test in _free_tests(child) if variables(test).isdisjoint(hidden))
 
 
 def _assume(formula: Formula, test: Expr, *, holds: bool) -> Formula:
     """The formula where a free test is known to hold, or known to fail."""
-    if isinstance(formula, n.Repeat) and not variables(test).isdisjoint(n.vdef_plus(formula.body)):
+    if isinstance(formula, n.Repeat) and not variables(test).isdisjoint(n.loop_variables(formula)):
         return formula
     formula = simplify(n.rebuild(formula, lambda child: _assume(child, test, holds=holds)))
     if isinstance(formula, n.And) and test in formula.tests:

@@ -14,6 +14,7 @@ from ostinato.core import expressions as ex
 from ostinato.core.expressions import Expr
 from ostinato.errors import LimitError
 from ostinato.patterns.syntax import nodes as n
+from ostinato.patterns.syntax.first_events import first_events
 from ostinato.patterns.syntax.nodes import Formula
 
 MAX_NODES = 20_000
@@ -129,10 +130,10 @@ def expand_next(formula: Formula) -> Formula:
     itself count, so this comes before any filter is moved."""
     built = n.rebuild(formula, expand_next)
     if isinstance(formula, n.Repeat) and isinstance(built, n.Repeat) and formula.link == "->":
-        return replace(built, link=";", barred=n.first_events(formula.body))
+        return replace(built, link=";", barred=first_events(formula.body))
     if isinstance(formula, n.Sequence) and isinstance(built, n.Sequence) and formula.link == "->":
         guards = zip(built.parts[1:], formula.parts[1:], strict=True)
-        guarded = (n.Guarded(part, n.first_events(source), part.span) for part, source in guards)
+        guarded = (n.Guarded(part, first_events(source), part.span) for part, source in guards)
         return replace(built, link=";", parts=(built.parts[0], *guarded))
     return built
 

@@ -14,7 +14,12 @@ from ostinato.core.jit.array_struct import ArrayStruct
 from ostinato.patterns.kernels import protocol
 from ostinato.patterns.kernels import register_layout as layout
 from ostinato.patterns.kernels.correlated import run_correlated
-from ostinato.patterns.kernels.correlated_variants import run_choosing, run_programs
+from ostinato.patterns.kernels.correlated_variants import (
+    run_choosing,
+    run_folding,
+    run_folding_choosing,
+    run_programs,
+)
 from ostinato.patterns.kernels.layout import CorrelatedState
 from ostinato.patterns.kernels.runs import collect_runs, rehash
 from ostinato.patterns.runtime.matcher import Arrays, Events, Matcher, Meta, Scope, double, extend
@@ -39,7 +44,8 @@ class Correlated(Matcher):
         self.transitions, self.terms = transitions, terms
         # The smallest that will do: the others take longer to compile.
         simple = run_programs if transitions.has_programs else run_correlated
-        self.KERNEL: Callable[[CorrelatedState], int] = simple if choice == layout.NO_CHOICE else run_choosing
+        kernels = (run_folding, run_folding_choosing) if transitions.has_folds else (simple, run_choosing)
+        self.KERNEL: Callable[[CorrelatedState], int] = kernels[choice != layout.NO_CHOICE]
         columns = transitions.width
         run_tables = new_run_tables(
             transitions,
@@ -119,8 +125,8 @@ class Correlated(Matcher):
         before, kinds = self.transitions.kinds, self.terms.kinds
         if before == kinds:
             return
-        for at, (_, term) in enumerate(self.transitions.registers.cells):
-            if before[term] != kinds[term]:
+        for at, cell in enumerate(self.transitions.registers.cells):
+            if before[cell.term] != kinds[cell.term]:
                 cells, null = self.used[layout.CELLS + at], (self.used[layout.NULLS] >> at) & 1
                 cells[:] = np.where(null, 0, self.terms.encode_wide(pa.array(cells)))
         self.transitions = self.transitions.over(kinds)
@@ -166,7 +172,7 @@ class Correlated(Matcher):
     def _forget_texts(self) -> None:
         """All that no run holds, once they are most of many."""
         columns = enumerate(self.transitions.registers.cells)
-        held = [self.used[layout.CELLS + at] for at, (_, term) in columns if self.terms.kinds[term] == "text"]
+        held = [self.used[layout.CELLS + at] for at, cell in columns if self.transitions.kind(cell) == "text"]
         live = np.unique(np.concatenate([np.zeros(1, np.int64), *held]))
         if 2 * len(live) > self.terms.texts.size:
             return

@@ -13,12 +13,23 @@ from typing import Literal as OneOf
 import numpy as np
 
 from ostinato.core.conditions import Condition
-from ostinato.core.expressions import COMPARISONS, MIRROR
+from ostinato.core.expressions import COMPARISONS, MIRROR, PREV
 from ostinato.errors import LimitError
 from ostinato.patterns.automata.covering import covering_transitions
-from ostinato.patterns.automata.registers import Apply, Cell, Equality, EventTerm, Registers, Tree, as_equality
+from ostinato.patterns.automata.registers import (
+    FLOAT_SUM,
+    TOTAL,
+    Apply,
+    Cell,
+    Equality,
+    EventTerm,
+    Registers,
+    Tree,
+    as_equality,
+    find_fold,
+)
 from ostinato.patterns.automata.tables import GrowingTable
-from ostinato.patterns.automata.transducer import START_LOOP, Transition
+from ostinato.patterns.automata.transducer import START_LOOP, Fold, Transition
 from ostinato.patterns.kernels import register_layout as layout
 
 Kind = OneOf["whole", "ticks", "float", "text"]  # whole: also booleans; ticks: of times and durations
@@ -26,7 +37,17 @@ Kind = OneOf["whole", "ticks", "float", "text"]  # whole: also booleans; ticks: 
 _BINARY = {"and": layout.AND, "or": layout.OR, "+": layout.ADD, "-": layout.SUBTRACT, "*": layout.MULTIPLY}
 _BINARY |= {"/": layout.DIVIDE, "%": layout.REMAINDER}
 _UNARY = {"not": layout.NOT, "is_null": layout.IS_NULL, "is_true": layout.IS_TRUE, "neg": layout.NEGATE}
+_BINARY |= {TOTAL: layout.CHOOSE_TOTAL, "coalesce": layout.COALESCE}
 _UNARY |= {"abs": layout.ABSOLUTE, "sqrt": layout.SQUARE_ROOT, "floor": layout.ROUND_DOWN, "ceil": layout.ROUND_UP}
+# How one more value is taken into a sum, a least or a greatest one.
+_FOLDS: dict[str, dict[Kind, int]] = {
+    "sum": {"whole": layout.ADD_WHOLE, "ticks": layout.ADD_WHOLE, "float": layout.ADD_FLOATS},
+    "min": {"whole": layout.LEAST, "ticks": layout.LEAST, "float": layout.LEAST_FLOAT, "text": layout.LEAST_TEXT},
+    "max": {
+        **{"whole": layout.GREATEST, "ticks": layout.GREATEST},
+        **{"float": layout.GREATEST_FLOAT, "text": layout.GREATEST_TEXT},
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -39,6 +60,7 @@ class _Action:
     symbol: int
     trees: tuple[Tree, ...]
     written: tuple[str, ...] = ()
+    folds: tuple[Fold, ...] = ()
 
 
 class TransitionTables:
@@ -59,6 +81,7 @@ class TransitionTables:
         `apart`: runs also hold the number of the event that they began with, in a last cell."""
         self.registers, self.kinds, self.maximal, self.apart = registers, kinds, maximal, apart
         trees = (tree for trees in registers.tests.values() for tree in trees)
+        self.has_folds = any(t.folds for t in registers.transducer.transitions)
         # Whether some test may be more than a comparison of an earlier event with the current one.
         self.has_programs = any(registers.barred.values()) or any(as_comparison(tree) is None for tree in trees)
         self._truth, self._symbol = truth, symbol
@@ -72,16 +95,17 @@ class TransitionTables:
         self.fragile = {state: number for number, state in enumerate(fragile, start=1)}
         states = range(transducer.states if looked_up else 0)
         self.index = [registers.index(state, self._same_kind) for state in states] or [()] * transducer.states
-        self.code_ranges, self.actions, self.kills = GrowingTable(4), GrowingTable(9), GrowingTable(1)
-        self.probes, self.tests, self.steps, self.writes = (
+        self.code_ranges, self.actions, self.kills = GrowingTable(4), GrowingTable(11), GrowingTable(1)
+        self.probes, self.tests, self.steps, self.writes, self.folds = (
             GrowingTable(2),
             GrowingTable(4),
             GrowingTable(2),
             GrowingTable(2),
+            GrowingTable(4),
         )
         self.cells = GrowingTable(1)
         self.states = np.array([self._state(state) for state in range(transducer.states)], np.int32)
-        floating = [kinds[term] == "float" for _, term in registers.cells]
+        floating = [self.kind(cell) == "float" for cell in registers.cells]
         self.floating = np.array([*floating, *[False] * (self.width - len(floating))], np.bool_)
 
     def over(self, kinds: Sequence[Kind]) -> TransitionTables:
@@ -90,6 +114,10 @@ class TransitionTables:
             self.registers, kinds, self._truth, self._symbol, maximal=self.maximal, apart=self.apart
         )
 
+    def kind(self, cell: Cell) -> Kind:
+        """What a cell holds."""
+        return "whole" if cell.op == "count" else "float" if cell.op == FLOAT_SUM else self.kinds[cell.term]
+
     @property
     def width(self) -> int:
         """How many cells a run has."""
@@ -97,7 +125,7 @@ class TransitionTables:
 
     def arrays(self) -> dict[str, Any]:
         """The tables by the names that kernels know them by."""
-        rows = ("actions", "kills", "probes", "tests", "steps", "writes")
+        rows = ("actions", "kills", "probes", "tests", "steps", "writes", "folds")
         return {name: getattr(self, name).array for name in rows} | {
             "code_ranges": self.code_ranges.array[: len(self.code_ranges)],
             "states": self.states,
@@ -109,8 +137,8 @@ class TransitionTables:
         return any(t.waits and not t.unless for t in self._leaving[state])
 
     def _same_kind(self, found: Equality) -> bool:
-        (_, cell), term = found
-        return self.kinds[cell] == self.kinds[term]
+        cell, term = found
+        return self.kind(cell) == self.kinds[term]
 
     def _state(self, state: int) -> tuple[int, ...]:
         needed = [cell for cell in self.registers.cells if cell in self.registers.needed[state]]
@@ -164,7 +192,7 @@ class TransitionTables:
             if t.mark is not None and t.target in self.registers.transducer.final:
                 found.append(_Action(layout.COMPLETE, source, t.target, symbol, trees))
             if self._leaving[t.target]:
-                found.append(_Action(layout.MOVE, source, t.target, symbol, trees, t.writes))
+                found.append(_Action(layout.MOVE, source, t.target, symbol, trees, t.writes, t.folds))
             if t in self._covering:  # MAX need not follow a run that leaves the event out
                 found.append(_Action(layout.END, source, source, 0, trees))
         return found + self._ends(state, [t for t in enabled if t.stays], truth)
@@ -198,23 +226,41 @@ class TransitionTables:
         for tree in tested:
             self._test(tree)
         write_begin = len(self.writes)
-        for (register, term), column in self.column.items():
-            if register in action.written and (register, term) in self.registers.needed[action.target]:
-                self.writes.add(column, term)
+        fold_begin = len(self.folds)
+        for cell, column in self.column.items():
+            if cell.register in action.written and cell in self.registers.needed[action.target]:
+                if (fold := find_fold(action.folds, cell)) is not None:
+                    self._fold(fold, cell, column)
+                else:
+                    self.writes.add(column, cell.term)
         if self.apart and action.source < 0:
             self.writes.add(len(self.column), layout.EVENT_NUMBER)
         self.actions.add(
             *(action.kind, action.source, action.target, action.symbol, probe_begin),
-            *(test_begin, len(self.tests), write_begin, len(self.writes)),
+            *(test_begin, len(self.tests), write_begin, len(self.writes), fold_begin, len(self.folds)),
         )
+
+    def _fold(self, fold: Fold, cell: Cell, column: int) -> None:
+        """How an event is taken into a cell of earlier events."""
+        kind, op = self.kinds[cell.term], layout.TAKE
+        if cell.op == "count":
+            op = layout.BEGIN_COUNT if fold.begins else layout.COUNT
+        elif cell.op == FLOAT_SUM and kind != "float":
+            op = layout.BEGIN_FLOATS if fold.begins else layout.ADD_AS_FLOAT
+        elif not fold.begins and cell.op not in (PREV, "last"):
+            if cell.op == "first":
+                return
+            op = _FOLDS["sum" if cell.op == FLOAT_SUM else cell.op][kind]
+        stored = layout.CURRENT_EVENT if fold.source is None else self.column[Cell(fold.source, cell.term)]
+        self.folds.add(column, op, stored, cell.term)
 
     # -- tests
 
     def _test(self, tree: Tree) -> None:
         if (comparison := as_comparison(tree)) is not None:
-            op, (register, number), term = comparison
-            kind = _comparison(self.kinds[number], self.kinds[term], op)
-            self.tests.add(kind, self.column[register, number], term, layout.OUTCOMES[op])
+            op, cell, term = comparison
+            kind = _comparison(self.kind(cell), self.kinds[term], op)
+            self.tests.add(kind, self.column[cell], term, layout.OUTCOMES[op])
             return
         if _depth(tree) > layout.STACK_DEPTH:
             raise LimitError(
@@ -228,13 +274,12 @@ class TransitionTables:
     def _steps(self, tree: Tree) -> Kind:
         """Append the steps that leave the tree's value on the stack."""
         if isinstance(tree, EventTerm):
-            kind = self.kinds[tree.number]
+            kind = self.kinds[tree.number] if tree.register is None else self.kind(tree.cell)
             floating = kind == "float"
             if tree.register is None:
                 self.steps.add(layout.TERM_FLOAT if floating else layout.TERM, tree.number)
             else:
-                column = self.column[tree.register, tree.number]
-                self.steps.add(layout.CELL_FLOAT if floating else layout.CELL, column)
+                self.steps.add(layout.CELL_FLOAT if floating else layout.CELL, self.column[tree.cell])
             return kind
         if tree.op in _UNARY:
             kind = self._steps(tree.args[0])
@@ -249,7 +294,7 @@ class TransitionTables:
                 self.steps.add(layout.COMPARE_TEXTS if ordered else layout.COMPARE, layout.OUTCOMES[tree.op])
             else:
                 self.steps.add(_BINARY[tree.op], 0)
-        return "whole"
+        return kind if tree.op == "coalesce" else "whole"
 
     def _in_one_unit(self, args: tuple[Tree, ...]) -> tuple[Tree, ...]:
         """Literal durations beside numbers as their seconds."""
@@ -264,7 +309,7 @@ class TransitionTables:
     def _counts_ticks(self, tree: Tree) -> bool:
         """Whether its value is a time or a duration: sums and differences are, where one of their sides is."""
         if isinstance(tree, EventTerm):
-            return self.kinds[tree.number] == "ticks"
+            return self.kinds[tree.number] == "ticks" and tree.op != "count"
         sides = [arg for arg in tree.args if not isinstance(arg, EventTerm) or arg.number not in self.registers.seconds]
         return any(map(self._counts_ticks, sides or tree.args))
 
@@ -280,7 +325,7 @@ def as_comparison(tree: Tree) -> tuple[str, Cell, int] | None:
         return None
     if left.register is None or right.register is not None:
         return None
-    return op, (left.register, left.number), right.number
+    return op, left.cell, right.number
 
 
 def _comparison(cell: Kind, term: Kind, op: str) -> int:

@@ -24,6 +24,7 @@ from ostinato.patterns.semantics.derivations import (
     quantify,
 )
 from ostinato.patterns.syntax import nodes as n
+from ostinato.patterns.syntax.earlier_rounds import name_earlier
 from ostinato.patterns.syntax.nodes import Formula
 
 
@@ -139,7 +140,7 @@ class _ComplexEvent:
 def _complex_events(query: n.Query, partition: int, stream: Stream) -> list[_ComplexEvent]:
     """[[φ]](S) restricted by WITHIN (and by the tie, once rewriting has made one of equality filters)."""
     found: dict[Positions, set[Labels]] = {}
-    for each in derivations(query.formula, stream):
+    for each in derivations(name_earlier(query.formula), stream):
         if _holds(query, stream, each) and _within(query, stream, each) and _is_tied(query, stream, each):
             labels: dict[str, list[int]] = {}
             for position, variable in each.marks:

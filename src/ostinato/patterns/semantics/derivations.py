@@ -6,19 +6,34 @@ bound so far, and the demands: conditions that wait for a variable bound elsewhe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cached_property, reduce
 from itertools import permutations, product
+from typing import Any
 
-from ostinato.core.expression_interpreter import Row, passes, to_instant
-from ostinato.core.expressions import TRUE, Expr, variables
+from ostinato.core.expression_interpreter import Row, evaluate_expression, passes, to_instant
+from ostinato.core.expressions import (
+    CURRENT,
+    PREV,
+    TRUE,
+    Earlier,
+    Expr,
+    Variable,
+    rename_to_current,
+    variables,
+    walk,
+)
 from ostinato.errors import DataError
 from ostinato.patterns.syntax import nodes as n
+from ostinato.patterns.syntax.earlier_rounds import earlier_names
+from ostinato.patterns.syntax.first_events import first_events
 from ostinato.patterns.syntax.nodes import Formula
 
 Positions = tuple[int, ...]  # ascending positions
+Place = int | Positions  # of a variable; of the events that it was in earlier rounds
+Valuation = frozenset[tuple[str, Place]]
 
 
 @dataclass(frozen=True)
@@ -33,14 +48,45 @@ class Stream:
     def is_a(self, position: int, event: n.Event) -> bool:
         return event.relation is None or event.relation == self.relations[position]
 
-    def passes(self, predicate: Expr, valuation: Mapping[str, int]) -> bool:
-        return passes(predicate, {variable: self.rows[position] for variable, position in valuation.items()})
+    def passes(self, predicate: Expr, valuation: Mapping[str, Place]) -> bool:
+        return passes(predicate, {variable: self._row(place, predicate) for variable, place in valuation.items()})
+
+    def _row(self, place: Place, predicate: Expr) -> Row:
+        """The attributes of an event; of earlier events, all that the predicate asks of them."""
+        if isinstance(place, int):
+            return self.rows[place]
+        asked = (node for node in walk(predicate) if isinstance(node, Earlier))
+        return {node.name: look_back(node, [self.rows[position] for position in place]) for node in asked}
 
     def clock(self, position: int) -> int:
         """The event's time in nanoseconds."""
         if self.time is None:
             raise DataError("WITHIN a time needs a time column", fix="name it, or use WITHIN n EVENTS")
         return to_nanoseconds(self.rows[position][self.time])
+
+
+def look_back(earlier: Earlier, rows: Sequence[Row]) -> Any:
+    """What a condition asks of the events that a variable was in the rounds before, the last of them at the end."""
+    term = TRUE if isinstance(earlier.term, Variable) else rename_to_current(earlier.term)
+    found = [evaluate_expression(term, {CURRENT: row}) for row in rows]
+    values = [value for value in found if value is not None]
+    if earlier.op == "count":
+        return len(values)
+    if earlier.op in (PREV, "first", "last"):
+        return None if not found else found[0] if earlier.op == "first" else found[-1]
+    if not values:
+        return None
+    if earlier.op in ("min", "max"):
+        return reduce({"min": _lesser, "max": _greater}[earlier.op], values)
+    return sum(values) if earlier.op == "sum" else sum(values) / len(values)
+
+
+def _lesser(left: Any, right: Any) -> Any:
+    return right if left != left or right < left else left  # any number is less than NaN
+
+
+def _greater(left: Any, right: Any) -> Any:
+    return right if left != left or right > left else left  # and greater
 
 
 def to_nanoseconds(moment: date | float) -> int:
@@ -58,17 +104,17 @@ class Demand:
     predicate: Expr
     absent: str | None = None
     among: Positions = ()
-    known: frozenset[tuple[str, int]] = frozenset()  # what variables of a finished iteration stood for
+    known: Valuation = frozenset()  # what variables of a finished iteration stood for
 
     @cached_property
     def mentions(self) -> frozenset[str]:
         return variables(self.predicate) - {self.absent, *dict(self.known)}
 
-    def knowing(self, values: Mapping[str, int]) -> Demand:
+    def knowing(self, values: Mapping[str, Place]) -> Demand:
         own = {(variable, position) for variable, position in values.items() if variable in self.mentions}
         return replace(self, known=self.known | own) if own else self
 
-    def met(self, stream: Stream, valuation: Mapping[str, int]) -> bool:
+    def met(self, stream: Stream, valuation: Mapping[str, Place]) -> bool:
         valuation = {**valuation, **dict(self.known)}
         if self.absent is None:
             return stream.passes(self.predicate, valuation)
@@ -80,7 +126,7 @@ class Derivation:
     """One way to match a formula. `before` and `after` are NOTs at its edges, whose gap only the outside knows."""
 
     marks: tuple[tuple[int, str], ...] = ()
-    valuation: frozenset[tuple[str, int]] = frozenset()
+    valuation: Valuation = frozenset()
     demands: frozenset[Demand] = frozenset()
     before: tuple[n.Absent, ...] = ()
     after: tuple[n.Absent, ...] = ()
@@ -144,7 +190,7 @@ def _sequence(sequence: n.Sequence, stream: Stream) -> set[Derivation]:
     first, *others = sequence.parts
     found = derivations(first, stream)
     for part in others:
-        barred = n.first_events(part) if sequence.link == "->" else part.barred if isinstance(part, n.Guarded) else ()
+        barred = first_events(part) if sequence.link == "->" else part.barred if isinstance(part, n.Guarded) else ()
         found = _concatenate(found, derivations(part, stream), sequence.link, barred, stream)
     return found
 
@@ -212,19 +258,29 @@ def absences(absents: Iterable[n.Absent], gap: Iterable[int], stream: Stream) ->
     ]
 
 
+History = frozenset[tuple[str, Positions]]  # which events the variables of a loop were, round by round
+Rounds = set[tuple[Derivation, History]]
+
+
 def _repeat(formula: n.Repeat, stream: Stream) -> set[Derivation]:
     """ρ, ρ ; ρ, …, where each round has its own valuation ν′ of U = vdef₊(ρ). A round without events does nothing."""
-    own = n.vdef_plus(formula.body)
-    rounds = {renewed for each in derivations(formula.body, stream) for renewed in quantify(each, own, stream)}
-    found = {each for each in rounds if not each.marks}
+    every = _rounds(formula, stream)
+    found = {each for each, _ in every if not each.marks}
     least = 1 if found else formula.least
-    rounds -= found
-    barred = n.first_events(formula.body) if formula.link == "->" else formula.barred
-    number, reached = 1, rounds
+    rounds = {(each, own) for each, own in every if each.marks}
+    barred = first_events(formula.body) if formula.link == "->" else formula.barred
+    nothing: dict[str, Place] = dict.fromkeys(earlier_names(formula), ())
+    number, reached = 1, {(began, own) for each, own in rounds for began in _knowing(each, nothing, stream)}
     while reached and (formula.most is None or number <= formula.most):
         if number >= least:
-            found |= reached
-        reached = _concatenate(reached, rounds, formula.link, barred, stream)
+            found |= {each for each, _ in reached}
+        reached = {
+            (known, _append(history, own))
+            for left, history in reached
+            for right, own in rounds
+            if (joined := _join(_looking_back(left, history), right, formula.link, barred, stream)) is not None
+            for known in quantify(joined, frozenset(nothing), stream)
+        }
         number += 1
     if formula.until:
         found = {each for each in found if not each.marks} | {
@@ -234,6 +290,33 @@ def _repeat(formula: n.Repeat, stream: Stream) -> set[Derivation]:
             and (ended := each.requiring(absences(formula.until, range(each.first, each.last + 1), stream), stream))
         }
     return found
+
+
+def _rounds(formula: n.Repeat, stream: Stream) -> Rounds:
+    """Every derivation of the body, and which events its own variables are, where a later round looks back on them."""
+    own, asked = n.vdef_plus(formula.body), earlier_names(formula)
+    found: Rounds = set()
+    for each in derivations(formula.body, stream):
+        places = ((name, place) for name, place in each.valuation if isinstance(place, int))
+        history = frozenset((name, (place,)) for name, place in places if n.earlier_name(name) in asked)
+        found |= {(renewed, history) for renewed in quantify(each, own, stream)}
+    return found
+
+
+def _append(history: History, own: History) -> History:
+    before = dict(history)
+    return frozenset((name, before.get(name, ()) + positions) for name, positions in own)
+
+
+def _looking_back(derivation: Derivation, history: History) -> Derivation:
+    earlier = frozenset((n.earlier_name(name), positions) for name, positions in history)
+    return replace(derivation, valuation=derivation.valuation | earlier)
+
+
+def _knowing(derivation: Derivation, values: Mapping[str, Place], stream: Stream) -> Iterator[Derivation]:
+    """The derivation where these variables are known, and out of scope outside."""
+    known = replace(derivation, valuation=derivation.valuation | frozenset(values.items())).requiring((), stream)
+    return iter(()) if known is None else quantify(known, frozenset(values), stream)
 
 
 def quantify(derivation: Derivation, own: frozenset[str], stream: Stream) -> Iterator[Derivation]:

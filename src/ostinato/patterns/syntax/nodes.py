@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
-from ostinato.core.expressions import NOWHERE, Attribute, Expr, conjoin, conjuncts, transform, variables
+from ostinato.core.expressions import NOWHERE, Expr
 from ostinato.core.window_clause import Window
 from ostinato.errors import Span
 
@@ -211,6 +211,24 @@ def rebuild(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
     return formula
 
 
+def map_predicates(formula: Formula, change: Callable[[Expr], Expr], below: Callable[[Formula], Formula]) -> Formula:
+    """The same node with its own conditions changed, also those of what must not come; over `below` of its children."""
+
+    def each(absents: tuple[Absent, ...]) -> tuple[Absent, ...]:
+        return tuple(replace(own, predicate=own.predicate and change(own.predicate)) for own in absents)
+
+    built = rebuild(formula, below)
+    if isinstance(built, Filter):
+        return replace(built, predicate=change(built.predicate))
+    if isinstance(built, And):
+        return replace(built, tests=tuple(map(change, built.tests)))
+    if isinstance(built, Repeat):
+        return replace(built, until=each(built.until), barred=each(built.barred))
+    if isinstance(built, Guarded):
+        return replace(built, barred=each(built.barred))
+    return each((built,))[0] if isinstance(built, Absent) else built
+
+
 def vdef(formula: Formula) -> frozenset[str]:
     """Variables defined by `R AS x` anywhere in the formula (section 3); absent events define none."""
     if isinstance(formula, Event):
@@ -225,6 +243,17 @@ def vdef_plus(formula: Formula) -> frozenset[str]:
     if isinstance(formula, Repeat):
         return frozenset()
     return frozenset().union(*(vdef_plus(child) for child in children(formula)))
+
+
+def earlier_name(variable: str) -> str:
+    """The variable that stands for the events of this one in the rounds before (earlier_rounds.py)."""
+    return f"#earlier {variable}"
+
+
+def loop_variables(repeat: Repeat) -> frozenset[str]:
+    """The variables that mean other events in each round."""
+    own = vdef_plus(repeat.body)
+    return own | frozenset(map(earlier_name, own))
 
 
 def bound(formula: Formula) -> frozenset[str]:
@@ -249,39 +278,6 @@ def nullable(formula: Formula) -> bool:
     if isinstance(formula, Sequence | And):
         return all(nullable(part) for part in formula.parts if not isinstance(part, Absent))
     return isinstance(formula, Filter | Repeat | Guarded) and nullable(formula.body)
-
-
-def first_events(formula: Formula) -> tuple[Absent, ...]:
-    """The events that the formula can begin with, as what `->` skips none of.
-
-    Of its conditions those count that are known at once: they read that event and others from outside the formula.
-    """
-    inside = vdef(formula)
-
-    def visit(part: Formula, tests: tuple[Expr, ...]) -> Iterator[Absent]:
-        if isinstance(part, Event):
-            name = f"#next {part.variable}"
-            known = [test for test in tests if inside & variables(test) <= {part.variable}]
-            own = [transform(test, lambda node: _renamed(node, part.variable, name)) for test in known]
-            yield Absent(Event(part.relation, name, part.span), conjoin(own) if own else None, part.span)
-        elif isinstance(part, Filter):
-            yield from visit(part.body, (*tests, *conjuncts(part.predicate)))
-        elif isinstance(part, Sequence):
-            for each in part.parts:
-                yield from visit(each, tests)
-                if not nullable(each):
-                    break
-        elif isinstance(part, Repeat):
-            yield from visit(part.body, tests)
-        else:
-            for child in children(part):
-                yield from visit(child, tests)
-
-    return tuple(dict.fromkeys(visit(formula, ())))
-
-
-def _renamed(node: Expr, old: str, new: str) -> Expr:
-    return replace(node, variable=new) if isinstance(node, Attribute) and node.variable == old else node
 
 
 def subformulas(formula: Formula) -> Iterator[Formula]:

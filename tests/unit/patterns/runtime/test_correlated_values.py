@@ -391,9 +391,24 @@ def test_constant_conditions(condition: str) -> None:
 
 
 def test_functions_of_text_do_not_join_events() -> None:
-    for call in ("concat(x.s, y.s) = 'ab'", "coalesce(x.i, y.i) = 1", "round(x.f + y.f) = 1"):
+    for call in ("concat(x.s, y.s) = 'ab'", "round(x.f + y.f) = 1"):
         with pytest.raises(ost.QueryError, match="different events"):
             ost.cel(PAIR + call)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "coalesce(x.i, y.i) = 1",
+        "coalesce(x.i, y.f, 5) > y.i",
+        "coalesce(x.s, y.s, 'b') < y.s",
+        "y.s >= coalesce(x.s, 'a')",
+        "coalesce(x.i + y.i, x.f) IS NULL",
+    ],
+)
+def test_coalesce_joins_events(condition: str) -> None:
+    rows = {"i": [1, None, 2, 0, None], "f": [None, 1.5, -0.5, 2.0, None], "s": ["b", None, "a", "c", "b"]}
+    assert agrees(PAIR + condition, pa.table(rows))
 
 
 def test_as_many_values_as_are_told_apart() -> None:

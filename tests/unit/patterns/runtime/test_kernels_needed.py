@@ -23,6 +23,8 @@ TEXTS = [
     "SELECT NXT * WHERE A AS x ; B AS y FILTER x.v < y.v WITHIN 6 EVENTS",
     "SELECT MAX * WHERE A AS x ; (B AS y FILTER x.v < y.v)+ WITHIN 6 EVENTS",
     "SELECT x.v, count(y) WHERE A AS x ; B AS y + ; A WITHIN 6 EVENTS",
+    "(A AS x FILTER count(x) = 0 OR x.v > prev(x.v))+ WITHIN 6 EVENTS",
+    "SELECT LAST * WHERE (A AS x FILTER count(x) = 0 OR x.v > prev(x.v))+ WITHIN 6 EVENTS",
 ]
 
 

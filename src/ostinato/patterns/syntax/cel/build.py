@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from ostinato.core.expressions import Expr, to_text
-from ostinato.core.text.build import Clause, SharedBuilder, flat_call, merge_clauses, unquote_name
+from ostinato.core.expressions import AGGREGATE_FUNCTIONS, PREV, Expr, to_text
+from ostinato.core.text.build import FUNCTIONS, Clause, SharedBuilder, flat_call, merge_clauses, unquote_name
 from ostinato.core.text.grammar import token_span
 from ostinato.core.units import LARGEST
 from ostinato.errors import QueryError, Span
@@ -20,9 +20,20 @@ from ostinato.patterns.syntax.rounds import parse_rounds
 if TYPE_CHECKING:
     from lark import Token
 
+_UNBOUNDED = ("median", "mode", "percentile", "quantile")
+
 
 class CelBuilder(SharedBuilder):
     """CEL's own rules."""
+
+    functions = FUNCTIONS | {PREV: (1, 1)}
+
+    def call(self, span: Span, name: Token, *args: Expr) -> Expr:
+        if name.lower() in _UNBOUNDED:
+            reason = f"there is no {name.lower()}: all values of the events would have to be remembered"
+            fix = f"aggregates are {', '.join(AGGREGATE_FUNCTIONS)}"
+            raise QueryError(reason, span=token_span(name), fix=fix)
+        return super().call(span, name, *args)
 
     # The query and its clauses.
 

@@ -1,0 +1,71 @@
+"""Whether aggregates stand where they can: in SELECT over all events of a variable, in a FILTER over earlier rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ostinato.core import expressions as ex
+from ostinato.errors import QueryError
+from ostinato.patterns.syntax import nodes as n
+
+
+def check_look_back(call: ex.Call, loops: Sequence[n.Repeat]) -> None:
+    """Raise QueryError unless a condition may ask this of earlier rounds. `loops` are around it, innermost first."""
+    names = ex.variables(call)
+    loop = next((loop for loop in loops if not names.isdisjoint(n.vdef_plus(loop.body))), None)
+    if loop is None:
+        raise QueryError(
+            f"{_call(call, '…')} cannot be used in FILTER",
+            span=call.span,
+            fix="aggregates stand in SELECT; inside a loop a FILTER can aggregate the events of its rounds so far: "
+            f"(T AS x FILTER {_call(call, 'x' if call.op == 'count' else 'x.attr')} …)+",
+        )
+    check_aggregate(call)
+    if call.op == ex.COUNT_DISTINCT:
+        raise QueryError(
+            "count(DISTINCT …) cannot be used in FILTER: all values of the loop would have to be remembered",
+            span=call.span,
+            fix="ask for what takes a bounded memory: prev, first, last, count, sum, avg, min or max",
+        )
+    (name,) = names
+    if name not in n.bound(loop.body):
+        raise QueryError(
+            f"`{name}` is not in every round of the loop, so that {_call(call, '…')} may have no event of a round",
+            span=call.span,
+            fix=f"name an event {name} in every branch, outside what is optional",
+        )
+
+
+def check_aggregate(call: ex.Call) -> None:
+    """Raise QueryError unless an aggregate goes over the events of one variable."""
+    arg = call.args[0]
+    if ex.is_attribute(arg) or (isinstance(arg, ex.Variable) and call.op == "count"):
+        return
+    if isinstance(arg, ex.Variable):
+        reason = f"{_name(call)} needs an attribute, not a whole event"
+        fix = f"write {_call(call, f'{arg.name}.attr')}"
+        if call.op in ("last", "max"):
+            fix += f"; the strategy {call.op.upper()} is written without brackets: SELECT {call.op.upper()} {arg.name}"
+        raise QueryError(reason, span=call.span, fix=fix)
+    if any(isinstance(node, ex.Call) and node.op in ex.AGGREGATES for node in ex.walk(arg)):
+        reason, fix = "an aggregate cannot stand inside another", "select the two as items of their own"
+        raise QueryError(reason, span=arg.span, fix=fix)
+    whole = next((node for node in ex.walk(arg) if isinstance(node, ex.Variable)), None)
+    if whole is not None or call.op in ("first", "last"):
+        raise QueryError(
+            f"{_name(call)} cannot take this",
+            span=arg.span,
+            fix=f"write {_call(call, 'x.attr')}, or an expression of attributes",
+        )
+    if len(ex.variables(arg)) != 1:
+        reason = f"{_name(call)} aggregates the events of one variable, and this mentions {len(ex.variables(arg))}"
+        raise QueryError(reason, span=arg.span, fix="aggregate each variable on its own")
+
+
+def _call(call: ex.Call, argument: str) -> str:
+    """How an aggregate is written."""
+    return f"count(DISTINCT {argument})" if call.op == ex.COUNT_DISTINCT else f"{call.op}({argument})"
+
+
+def _name(call: ex.Call) -> str:
+    return "count(DISTINCT …)" if call.op == ex.COUNT_DISTINCT else call.op
