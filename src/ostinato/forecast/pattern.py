@@ -75,6 +75,11 @@ class ForecastPattern:
                 "a loop whose conditions look back on its rounds cannot be forecast",
                 fix="forecast the pattern without prev and aggregates in FILTER",
             )
+        if self.compiled.preceding:
+            raise QueryError(
+                "a NOT at the start looks back by time, which no state of an automaton holds, so it cannot be forecast",
+                fix="forecast the pattern without it",
+            )
         if query.consume == "ANY" and query.partition_by:
             raise QueryError(
                 "with CONSUME BY ANY a match of one partition ends those of all others, which no partition foresees",

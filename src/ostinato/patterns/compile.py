@@ -14,7 +14,14 @@ from ostinato.core.expressions import CURRENT, attributes, variables
 from ostinato.errors import QueryError
 from ostinato.patterns.automata.deferred_equalities import defer_equalities
 from ostinato.patterns.automata.determinise import AllMachine, Alphabet, MaxMachine, OrderMachine, StrategyMachine
-from ostinato.patterns.automata.from_formula import TrailingAbsence, build_transducer, split_trailing, trailing_absence
+from ostinato.patterns.automata.from_formula import (
+    PrecedingAbsence,
+    TrailingAbsence,
+    build_transducer,
+    preceding_absences,
+    split_trailing,
+    trailing_absence,
+)
 from ostinato.patterns.automata.nested_matches import never_nested
 from ostinato.patterns.automata.optimise import optimise, trim
 from ostinato.patterns.automata.registers import Registers, check_written, is_ambiguous
@@ -43,6 +50,7 @@ class CompiledPattern:
     stages: tuple[tuple[str, Query], ...]
     transducer: Transducer
     trailing: tuple[TrailingAbsence, ...]  # NOTs at the end
+    preceding: tuple[PrecedingAbsence, ...] = ()  # NOTs at the start
 
     @property
     def tied_by(self) -> str | None:
@@ -58,13 +66,15 @@ class CompiledPattern:
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """The conditions that event codes distinguish."""
-        return tuple(dict.fromkeys((*self.transducer.conditions(), *(each.condition for each in self.trailing))))
+        absent = [*(each.condition for each in self.trailing), *(each.condition for each in self.preceding)]
+        return tuple(dict.fromkeys((*self.transducer.conditions(), *absent)))
 
     @property
     def needs_time(self) -> bool:
         """Whether the query measures time, so that the stream must have a time column."""
         window = self.query.window
-        return (window is not None and window.kind == "time") or any(each.lasting is not None for each in self.trailing)
+        waits = any(each.lasting is not None for each in self.trailing)
+        return waits or bool(self.preceding) or (window is not None and window.kind == "time")
 
     @cached_property
     def labels(self) -> tuple[frozenset[str], ...]:
@@ -237,7 +247,8 @@ def compile_query(query: Query, *, ties: bool = True) -> CompiledPattern:
     transducer = trim(defer_equalities(optimise(built, contiguous=query.strategy == "STRICT")))
     check_written(transducer)
     _check_watched(query, trailing)
-    return _check_compiled(CompiledPattern(query, stages, transducer, tuple(map(trailing_absence, trailing))))
+    ends, starts = tuple(map(trailing_absence, trailing)), preceding_absences(formula)
+    return _check_compiled(CompiledPattern(query, stages, transducer, ends, starts))
 
 
 def _check_watched(query: Query, trailing: tuple[Absent, ...]) -> None:

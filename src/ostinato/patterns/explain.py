@@ -71,6 +71,8 @@ def _evaluation(compiled: CompiledPattern) -> list[str]:
             "absence: a match waits until its time has passed; cancelled by "
             + " or ".join(format_condition(absence.condition, absence.test) for absence in compiled.trailing)
         )
+    for absence in compiled.preceding:
+        lines.append(f"absence at the start: each event is told `{absence.column}`, so that no run begins there")
     if compiled.hides_variables:
         lines.append("distinct: SELECT leaves variables out, so equal answers are given once")
     return lines

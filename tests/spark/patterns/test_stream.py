@@ -146,6 +146,15 @@ def test_absence_is_timed_from_the_last_event(spark: Any, tmp_path: Path) -> Non
     assert "('k', 1)" in match
 
 
+def test_absence_at_the_start(spark: Any, tmp_path: Path) -> None:
+    query = {"q": ost.cel("NOT B FOR 10 seconds ; A AS x PARTITION BY k")}
+    feed = Feed(spark, tmp_path).add(table(event(0, "B", k=1), event(1, "B", k=2)), table(event(9, "A", k=1)))
+    feed.add(table(event(12, "A", k=2), event(13, "A", k=3)), end_of_stream()).run(query)
+    assert [("('k', 2)" in match, "('k', 3)" in match) for match in sorted(feed.found(query)["q"])] == [
+        (True, False), (False, True)
+    ]  # fmt: skip
+
+
 def test_idle_keys_leave_nothing(spark: Any, tmp_path: Path) -> None:
     keys = 300
     rows = [event(place / keys, "A", k=place, s="x" * 50) for place in range(keys)]

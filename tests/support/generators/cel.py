@@ -402,6 +402,8 @@ def queries(
         lasting = _lasting(draw) if _pick(draw, True, False) else None
         formula, consume = _ending(draw, formula, lasting), "NONE"
         window = window if lasting is not None else _window(draw, "time")
+    if options.get("absent", True) and not nodes.nullable(formula) and _rarely(draw):
+        formula = _beginning(draw, formula)
     groups = _groups(draw, formula)
     partition_by: tuple[str, ...] = _pick(draw, (), (), ("k",)) if partitions else ()
     if partition_by and window is not None and window.kind == "attribute":
@@ -446,6 +448,16 @@ def _lasting(draw: Draw) -> int:
     return int(_pick(draw, 2, 1, 3, 0, 2.5, 5) * SECOND)
 
 
+def _beginning(draw: Draw, formula: Formula) -> Formula:
+    """The formula with NOT … FOR as the first part of its outermost sequence, below the top filters."""
+    if isinstance(formula, nodes.Filter):
+        return replace(formula, body=_beginning(draw, formula.body))
+    first = replace(_Shape(draw, absent=True, reuse=False, absents=200).absence(), lasting=_lasting(draw))
+    if isinstance(formula, nodes.Sequence) and formula.link == ";":
+        return replace(formula, parts=(first, *formula.parts))
+    return nodes.Sequence((first, formula))
+
+
 def _ending(draw: Draw, formula: Formula, lasting: int | None) -> Formula:
     """The formula with NOT as the last part of its outermost sequence, below the top filters."""
     if isinstance(formula, nodes.Filter):
@@ -480,10 +492,18 @@ def correlated_queries(draw: Draw, /, **options: Any) -> nodes.Query:
     if isinstance(whole, nodes.Sequence) and isinstance(end := whole.parts[-1], nodes.Absent):
         if _pick(draw, True, False):
             end = replace(end, predicate=_correlated(draw, end.event.variable, "y1", end.event.variable))
-        formula: Formula = nodes.Sequence((first, *whole.parts[:-1], end))
+        core = whole.parts[:-1]
+        if isinstance(core[0], nodes.Absent):  # which is about the event after it
+            core = (nodes.Sequence(core),)
+        formula: Formula = nodes.Sequence((first, *core, end))
     else:
         parts = (first, whole, last)[: _pick(draw, 2, 3)]
-        formula = nodes.Sequence(parts, _pick(draw, ";", ";", ";", ":", "->"))
+        looks_back = any(isinstance(part, nodes.Absent) and part.lasting is not None for part in nodes.subformulas(whole))
+        formula = nodes.Sequence(parts, _pick(draw, ";", ";", ";", ":", ";" if looks_back else "->"))
+    if _rarely(draw):
+        absent = replace(_Shape(draw, absent=True, reuse=False, absents=300).absence(), lasting=_lasting(draw))
+        test = _correlated(draw, absent.event.variable, "y1", absent.event.variable)
+        formula = nodes.Sequence((replace(absent, predicate=test), formula))
     if others := _named(nodes.bound(formula) - {"y1"}):
         formula = nodes.Filter(formula, _correlated(draw, "y1", _pick(draw, *others), _pick(draw, "y1", *others)))
     return replace(query, formula=formula)

@@ -16,12 +16,15 @@ from ostinato.core import expressions as ex
 from ostinato.core.conditions import Condition
 from ostinato.core.expressions import Expr
 from ostinato.core.reachability import reachable_states
+from ostinato.core.units import duration_text
 from ostinato.errors import LimitError
 from ostinato.patterns.automata.epsilon import remove_epsilon
 from ostinato.patterns.automata.shuffle import interleave
 from ostinato.patterns.automata.transducer import START_LOOP, Fold, Transducer, Transition
 from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.earlier_rounds import earlier_names, first_round
+from ostinato.patterns.syntax.first_events import first_events
+from ostinato.patterns.syntax.format import to_text
 from ostinato.patterns.syntax.nodes import Formula
 
 MAX_STATES = 20_000  # before those that behave alike are merged
@@ -72,6 +75,8 @@ class EpsilonTransducer:
             return self._sequence(formula)
         if isinstance(formula, n.Repeat):
             return self._repeat(formula)
+        if isinstance(formula, n.Quiet):
+            return self._quiet(formula)
         if isinstance(formula, n.Optional | n.Guarded):  # what stands around it leaves it out, or bars the gap
             return self.fragment(formula.body)
         assert isinstance(formula, n.Never | n.Empty), f"{type(formula).__name__} cannot stand alone"
@@ -169,12 +174,24 @@ class EpsilonTransducer:
             self.scopes = alone.scopes
             parts.append((alone.finish(fragment), n.nullable(part)))
         tests = [_in_registers(test, self.registers) for test in formula.tests]
-        product = interleave(parts, tests, apart=formula.apart)
-        number = [self.state() for _ in range(product.states)]
+        return self._embed(interleave(parts, tests, apart=formula.apart))
+
+    def _quiet(self, formula: n.Quiet) -> Fragment:
+        """State 0 is never entered again, so that what leaves it are the first events."""
+        alone = EpsilonTransducer(registers=self.registers, scopes=self.scopes)
+        built = alone.finish(alone.fragment(formula.body))
+        self.scopes = alone.scopes
+        recent = tuple(Condition(None, ex.Attribute(ex.CURRENT, recent_column(absent))) for absent in formula.absents)
+        moves = (t for t in built.transitions if t != START_LOOP)
+        barred = (replace(t, unless=(*t.unless, *recent)) if t.source == 0 else t for t in moves)
+        return self._embed(replace(built, transitions=tuple(barred)))
+
+    def _embed(self, transducer: Transducer) -> Fragment:
+        number = [self.state() for _ in range(transducer.states)]
         exit_ = self.state()
-        for t in product.transitions:
+        for t in transducer.transitions:
             self.transitions.append(replace(t, source=number[t.source], target=number[t.target]))
-        self.epsilons += [(number[state], exit_) for state in product.final]
+        self.epsilons += [(number[state], exit_) for state in transducer.final]
         return number[0], (exit_,)
 
     def _barred(self, absents: tuple[n.Absent, ...]) -> tuple[Barred, ...]:
@@ -241,6 +258,39 @@ class TrailingAbsence:
 
 def trailing_absence(absent: n.Absent) -> TrailingAbsence:
     return TrailingAbsence(*split_event_predicate(absent.event, absent.predicate, {}), absent.lasting)
+
+
+@dataclass(frozen=True)
+class PrecedingAbsence:
+    """A NOT … FOR at the start, as a column that says whether such an event came so many nanoseconds before.
+
+    A test compares it with the first event, whose types are `firsts` (None: any).
+    """
+
+    column: str
+    condition: Condition
+    test: Expr | None
+    lasting: int
+    firsts: tuple[str | None, ...]
+
+
+def recent_column(absent: n.Absent) -> str:
+    event: Formula = absent.event if absent.predicate is None else n.Filter(absent.event, absent.predicate)
+    return f"#{to_text(event)} in the last {duration_text(absent.lasting or 0)}"
+
+
+def preceding_absences(formula: Formula) -> tuple[PrecedingAbsence, ...]:
+    found: dict[str, PrecedingAbsence] = {}
+    for part in n.subformulas(formula):
+        for absent in part.absents if isinstance(part, n.Quiet) else ():
+            name, lasting = recent_column(absent), absent.lasting
+            assert lasting is not None
+            firsts = dict.fromkeys(first.event.relation for first in first_events(part))
+            if name in found:
+                firsts = dict.fromkeys((*found[name].firsts, *firsts))
+            own = split_event_predicate(absent.event, absent.predicate, {})
+            found[name] = PrecedingAbsence(name, *own, lasting, tuple(firsts))
+    return tuple(found.values())
 
 
 def split_trailing(formula: Formula) -> tuple[Formula, tuple[n.Absent, ...]]:

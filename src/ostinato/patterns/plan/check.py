@@ -12,10 +12,11 @@ from ostinato.core.expressions import Expr
 from ostinato.errors import QueryError, did_you_mean
 from ostinato.patterns.plan.check_aggregates import check_aggregate, check_look_back
 from ostinato.patterns.plan.passes import normalise
-from ostinato.patterns.plan.rewrite import flatten, simplify, split_predicate, split_tail
+from ostinato.patterns.plan.rewrite import expand_quiet, flatten, simplify, split_predicate, split_tail
 from ostinato.patterns.plan.types import check_types
 from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.earlier_rounds import earlier_names, first_round, name_earlier
+from ostinato.patterns.syntax.first_events import first_variables
 from ostinato.patterns.syntax.nodes import Formula
 
 _STRATEGIES = ("ALL", "STRICT", "NXT", "LAST", "MAX")
@@ -199,7 +200,7 @@ def _unbound(node: ex.Attribute, formula: Formula, whole: Formula) -> QueryError
 
 
 def _check_absences(query: n.Query) -> None:
-    formula = flatten(query.formula)
+    formula = flatten(expand_quiet(query.formula))
     while isinstance(formula, n.Filter):
         formula = formula.body
     core, tail = split_tail(formula)
@@ -232,6 +233,10 @@ def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
     fix = "NOT stands between two parts of a sequence: T AS x ; NOT H AS y ; T AS z"
     if isinstance(formula, n.Absent):
         raise QueryError("NOT needs events around it: this formula has none", span=formula.span, fix=fix)
+    if isinstance(formula, n.Quiet):
+        _check_quiet(formula)
+    if isinstance(formula, n.Sequence | n.Repeat) and formula.link == "->":
+        _check_next(formula)
     if filtered:
         fix = "move the FILTER to the event it tests, so that NOT stands between two events"
     parts = (formula.body,) if isinstance(formula, n.Repeat) else n.children(formula)  # UNTIL is no NOT
@@ -249,6 +254,7 @@ def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
         before, after = formula.parts[:index], formula.parts[index:]
         if all(isinstance(other, n.Absent) for other in before):
             reason = "NOT cannot come first: it needs an event before it, from which on nothing may come"
+            fix = "say for how long before the first event it does not come: NOT H FOR 5 minutes ; T AS x"
             raise QueryError(reason, span=part.span, fix=fix)
         if all(isinstance(other, n.Absent) for other in after):
             reason = "NOT can come last only in the outermost sequence, not in a +, in an OR or before a further part"
@@ -260,6 +266,30 @@ def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
         if part.lasting is not None:
             reason = "NOT … FOR stands at the end of the outermost sequence"
             raise QueryError(reason, span=part.span, fix="leave FOR out, or put this NOT at the end")
+
+
+def _check_quiet(formula: n.Quiet) -> None:
+    """A NOT … FOR at the start looks back from the first event, and may be compared with it alone."""
+    if n.nullable(formula.body):
+        reason = "NOT needs an event after it, and all parts after this one may be left out"
+        raise QueryError(reason, span=formula.absents[0].span, fix="name an event there that is not optional")
+    firsts = first_variables(formula.body)
+    for absent in formula.absents:
+        for node in ex.attributes(absent.predicate) if absent.predicate is not None else ():
+            if {node.variable} in (firsts, {absent.event.variable}):
+                continue
+            reason = f"what does not come before the first event can be compared with that event, not with `{node.variable}`"
+            named = min(firsts)
+            fix = f"compare it with `{named}`" if len(firsts) == 1 and named[0] != "#" else "give the first event one name"
+            raise QueryError(reason, span=node.span, fix=fix)
+
+
+def _check_next(formula: n.Sequence | n.Repeat) -> None:
+    """What an event can begin with is known from the event alone."""
+    parts = formula.parts[1:] if isinstance(formula, n.Sequence) else (formula.body,)
+    for quiet in (each for part in parts for each in n.subformulas(part) if isinstance(each, n.Quiet)):
+        reason = "NOT … FOR cannot begin what follows `->`"
+        raise QueryError(reason, span=quiet.absents[0].span, fix="use `;` instead of `->`")
 
 
 _PLACES = {n.Or: "a branch of OR", n.Repeat: "what a + repeats", n.Optional: "optional", n.And: "a part of AND"}

@@ -18,6 +18,7 @@ from ostinato.patterns.plan.rewrite import (
     check_node_limit,
     count_nodes,
     expand_next,
+    expand_quiet,
     flatten,
     flatten_top,
     make_safe,
@@ -65,6 +66,7 @@ def _bound_loops(query: Query) -> Query:
 
 PASSES: tuple[Pass, ...] = (
     Pass("bound loops", _bound_loops),
+    Pass("absence at the start", lambda query: replace(query, formula=expand_quiet(query.formula))),
     Pass("expand next", lambda query: replace(query, formula=expand_next(query.formula))),
     Pass("flatten", lambda query: replace(query, formula=flatten_top(query.formula))),
     Pass("split filters", _on_core(split_filters)),

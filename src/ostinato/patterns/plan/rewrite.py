@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from itertools import product
+from itertools import product, takewhile
 
 from ostinato.core import expressions as ex
 from ostinato.core.expressions import Expr
@@ -107,6 +107,24 @@ def append_tail(core: Formula, tail: tuple[Formula, ...]) -> Formula:
     return (
         core if not tail or isinstance(core, n.Never) else n.Sequence((core, *tail), span=core.span.to(tail[-1].span))
     )
+
+
+# absence at the start -----------------------------------------------------------------------------------------------
+
+
+def expand_quiet(formula: Formula) -> Formula:
+    """`NOT R FOR d ; φ` as φ with a condition on its first event. This comes first: in a longer sequence, the same parts
+    mean something else."""
+    formula = n.rebuild(formula, expand_quiet)
+    if not isinstance(formula, n.Sequence) or formula.link != ";":
+        return formula
+    leading = takewhile(lambda part: isinstance(part, n.Absent) and part.lasting is not None, formula.parts)
+    absents = tuple(part for part in leading if isinstance(part, n.Absent))
+    rest = formula.parts[len(absents) :]
+    if not absents or not rest or all(isinstance(part, n.Absent) for part in rest):
+        return formula
+    core, tail = split_tail(replace(formula, parts=rest) if len(rest) > 1 else rest[0])
+    return append_tail(n.Quiet(core, absents, formula.span), tail)
 
 
 # bound loops --------------------------------------------------------------------------------------------------------
@@ -256,7 +274,7 @@ def expand_alternatives(formula: Formula, shared: frozenset[str]) -> list[Formul
         check_node_limit(count)
     if isinstance(formula, n.Optional):
         return [*below[0], n.Empty(formula.span)]
-    if isinstance(formula, n.Filter | n.Guarded):
+    if isinstance(formula, n.Filter | n.Guarded | n.Quiet):
         return [replace(formula, body=choice) for choice in below[0]]
     if isinstance(formula, n.Sequence | n.And):
         return [replace(formula, parts=picked) for picked in product(*below)]

@@ -12,16 +12,19 @@ from ostinato.core.arrays import Int32, Int64
 from ostinato.core.clock import Clock
 from ostinato.core.columns.event_codes import PredicateEncoder
 from ostinato.core.columns.keys import KeyTable
+from ostinato.core.deadlines import reach
 from ostinato.core.events import StreamColumns, column_kinds
 from ostinato.core.threads import run_pieces
 from ostinato.core.window_bounds import lower_bounds
 from ostinato.errors import DataError, Message, Option
+from ostinato.patterns.automata.from_formula import PrecedingAbsence
 from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.kernels import protocol
 from ostinato.patterns.plan.check import check_schema
 from ostinato.patterns.runtime.equality_partitions import EqualityPartitions
 from ostinato.patterns.runtime.last_per_key import LastPerKey
 from ostinato.patterns.runtime.matcher import Events
+from ostinato.patterns.runtime.recent_events import RecentEvents
 from ostinato.patterns.runtime.register_terms import TermEncoder
 
 _CONSUME = {"NONE": protocol.CONSUME_NONE, "PARTITION": protocol.CONSUME_PARTITION, "ANY": protocol.CONSUME_ANY}
@@ -40,6 +43,7 @@ class BoundQuery:
         self.clock = Clock.of(schema, binding.time) if binding.time is not None else None
         self.encoder = PredicateEncoder(compiled.conditions, relation=binding.relation, minterms=minterms)
         registers = compiled.registers
+        self.recent = [self._recent_events(absence) for absence in compiled.preceding]
         self.terms = TermEncoder(registers.terms, schema, registers.compared) if registers is not None else None
         self.keys = KeyTable() if self.key_columns else None
         self.cores = 1  # that encode a batch
@@ -60,6 +64,10 @@ class BoundQuery:
                 # Time grows over the whole stream; another attribute may do so only within each partition.
                 self.window = protocol.KEY_WINDOW if along and query.partition_by else protocol.TICK_WINDOW
                 self.ruler = Clock.of(schema, column, attribute=along)
+
+    def _recent_events(self, absence: PrecedingAbsence) -> RecentEvents:
+        assert self.clock is not None
+        return RecentEvents(absence, reach(self.clock, absence.lasting), self.schema, self.binding.relation)
 
     @property
     def key_columns(self) -> tuple[str, ...]:
@@ -89,6 +97,8 @@ class BoundQuery:
     def migrate_schema(self, schema: pa.Schema) -> None:
         check_schema(self.compiled.query, column_kinds(schema))
         self.schema = schema
+        for recent in self.recent:
+            recent.migrate_schema(schema)
         if self.terms is not None:
             self.terms = self.terms.over(schema)
 
@@ -112,7 +122,7 @@ class BoundQuery:
 
     def events(self, rows: pa.Table, positions: Int64, order: Int64 | None) -> Events:
         """Rows in order of arrival, with their positions (ascending); `order` sorts them into stream order."""
-        codes, keys = self._encode(rows, positions)
+        codes, keys = self._encode(self._with_recent(rows, order) if self.recent else rows, positions)
         if order is not None:
             codes, keys = codes[order], keys[order] if len(keys) else keys
         ticks, lows = self._window(rows, positions, order, keys)
@@ -161,6 +171,19 @@ class BoundQuery:
         if keys is None:
             return codes, np.zeros(0, np.int32)
         return codes, keys.encode([rows[name] for name in self.key_columns], self.key_columns)
+
+    def _with_recent(self, rows: pa.Table, order: Int64 | None) -> pa.Table:
+        """The rows with a column for each NOT at the start."""
+        own = np.zeros(len(rows), np.int64)
+        if self.keys is not None:
+            own = self.keys.encode([rows[name] for name in self.key_columns], self.key_columns).astype(np.int64)
+        as_given = order if order is not None else np.arange(len(rows))
+        in_order, times = rows if order is None else rows.take(pa.array(order)), self.times(rows, order)
+        for recent in self.recent:
+            found = np.empty(len(rows), np.bool_)
+            found[as_given] = recent.before(in_order, self.binding.type, own[as_given], times)
+            rows = rows.append_column(recent.absence.column, pa.array(found))
+        return rows
 
     def _tie_events(
         self, ties: EqualityPartitions, events: Events, rows: pa.Table, positions: Int64, order: Int64 | None
@@ -218,6 +241,8 @@ class BoundQuery:
             self.ties.last_seen.keep(kept)
         if self.window == protocol.KEY_WINDOW:
             self.last_tick.keep(kept)
+        for recent in self.recent:
+            recent.renumber(kept)
 
     def key_values(self, ids: Int64) -> Sequence[pa.Array]:
         """The partition attributes of some keys."""

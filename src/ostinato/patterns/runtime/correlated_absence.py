@@ -46,10 +46,10 @@ def forget_cancelled(
 
     first = np.searchsorted(events, waiting.matches.origins, side="right")
     last = np.searchsorted(times[events], waiting.deadlines(wait), side="right")
-    waiting.forget(_find_cancelled(test, fetch, keys[events], waiting.matches.keys, first, last))
+    waiting.forget(find_cancelled(test, fetch, keys[events], waiting.matches.keys, first, last))
 
 
-def _find_cancelled(test: Expr, fetch: Fetch, events: Int64, matches: Int64, first: Int64, last: Int64) -> Bool:
+def find_cancelled(test: Expr, fetch: Fetch, events: Int64, matches: Int64, first: Int64, last: Int64) -> Bool:
     """Which matches some event cancels. `events` and `matches` hold the key of each; the events that come after a match
     and within its window are those numbered from `first` to before `last`."""
     found = np.zeros(len(matches), np.bool_)

@@ -21,7 +21,7 @@ def may_split_ranges(compiled: CompiledPattern) -> bool:
     # With PARTITION BY, events are counted per key: the rows of the whole stream do not say how far back n of them lie.
     counted = query.window is not None and query.window.kind == "events" and not query.partition_by
     bounded = counted or (query.window is not None and query.window.kind == "time")
-    local = query.consume == "NONE" and query.limit is None and not compiled.trailing
+    local = query.consume == "NONE" and query.limit is None and not compiled.trailing and not compiled.preceding
     return bounded and local and shows_events(compiled)
 
 

@@ -51,6 +51,7 @@ def save(engine: EngineState) -> bytes:
             tables["late"] = engine.late_events()
         if stream.keys is not None:
             tables["keys"] = stream.keys.to_table()
+        tables |= {f"recent.{number}": recent.kept for number, recent in enumerate(stream.recent)}
         if stream.ties is not None:
             arrays["last_seen"] = stream.ties.last_seen.values
         if engine.waiting is not None:
@@ -106,6 +107,8 @@ def _fill(
     engine.late_rows = [tables["late"]] if "late" in tables else []
     if stream.keys is not None:
         stream.keys = KeyTable.from_table(tables["keys"])
+    for number, recent in enumerate(stream.recent):
+        recent.kept = tables[f"recent.{number}"]
     if stream.ties is not None:
         stream.ties.read, stream.ties.last_seen.values = meta["read"], arrays["last_seen"]
     if engine.waiting is not None:

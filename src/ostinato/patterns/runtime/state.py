@@ -318,6 +318,8 @@ class EngineState:
         live = self.matcher.live_keys()[:known]
         if self.waiting is not None:
             live[self.waiting.matches.keys] = True
+        for recent in self.stream.recent:
+            live[recent.keys] = True
         if self.first is not None and self.first.keyed:
             live[np.flatnonzero(self.first.given[:known])] = True
         kept = np.flatnonzero(live)

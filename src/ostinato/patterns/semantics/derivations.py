@@ -177,6 +177,8 @@ def derivations(formula: Formula, stream: Stream) -> set[Derivation]:
         return _repeat(formula, stream)
     if isinstance(formula, n.Guarded):
         return derivations(formula.body, stream)  # the sequence it stands in looks at the gap before it
+    if isinstance(formula, n.Quiet):
+        return _quiet(formula.absents, derivations(formula.body, stream), stream)
     if isinstance(formula, n.Optional | n.Empty):
         return {Derivation()}.union(*(derivations(child, stream) for child in n.children(formula)))
     if isinstance(formula, n.Absent):
@@ -186,13 +188,30 @@ def derivations(formula: Formula, stream: Stream) -> set[Derivation]:
 
 
 def _sequence(sequence: n.Sequence, stream: Stream) -> set[Derivation]:
-    """C₁ · C₂ · … under one valuation, from the left."""
+    """C₁ · C₂ · … under one valuation, from the left. NOT … FOR at the start looks back from its first event."""
     first, *others = sequence.parts
+    if others and isinstance(first, n.Absent) and first.lasting is not None:
+        return _quiet((first,), derivations(replace(sequence, parts=tuple(others)), stream), stream)
     found = derivations(first, stream)
     for part in others:
         barred = first_events(part) if sequence.link == "->" else part.barred if isinstance(part, n.Guarded) else ()
         found = _concatenate(found, derivations(part, stream), sequence.link, barred, stream)
     return found
+
+
+def _quiet(absents: tuple[n.Absent, ...], found: Iterable[Derivation], stream: Stream) -> set[Derivation]:
+    """Those before whose first event no such event came for the time of its NOT."""
+    kept = set()
+    for each in found:
+        if not each.marks:
+            continue
+        demands: list[Demand] = []
+        for absent in absents:
+            since = stream.clock(each.first) - (absent.lasting or 0)
+            demands += absences((absent,), [i for i in range(each.first) if stream.clock(i) >= since], stream)
+        if (quiet := each.requiring(demands, stream)) is not None:
+            kept.add(quiet)
+    return kept
 
 
 def _concatenate(

@@ -40,5 +40,10 @@ def first_events(formula: Formula) -> tuple[n.Absent, ...]:
     return tuple(dict.fromkeys(visit(formula, ())))
 
 
+def first_variables(formula: Formula) -> frozenset[str]:
+    """The variables of the events that the formula can begin with."""
+    return frozenset(absent.event.variable.removeprefix("#next ") for absent in first_events(formula))
+
+
 def _renamed(node: Expr, old: str, new: str) -> Expr:
     return replace(node, variable=new) if isinstance(node, Attribute) and node.variable == old else node

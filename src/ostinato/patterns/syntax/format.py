@@ -100,8 +100,9 @@ def _text(formula: Formula) -> tuple[str, int]:
         return f" {formula.link} ".join(_formula(part, strength + 1) for part in formula.parts), strength
     if isinstance(formula, n.Repeat | n.Optional):
         return _loop(formula)
-    if isinstance(formula, n.Guarded):
-        return " ; ".join(_formula(part, _FOLLOWED) for part in (*formula.barred, formula.body)), _SEQUENCE
+    if isinstance(formula, n.Guarded | n.Quiet):
+        absents = formula.barred if isinstance(formula, n.Guarded) else formula.absents
+        return " ; ".join(_formula(part, _FOLLOWED) for part in (*absents, formula.body)), _SEQUENCE
     if isinstance(formula, n.Group):
         return f"({_formula(formula.body, _FILTER)}) AS {quote_name(formula.name)}", _POSTFIX
     if isinstance(formula, n.Absent):

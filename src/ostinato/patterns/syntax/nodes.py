@@ -113,6 +113,15 @@ class Group:
 
 
 @dataclass(frozen=True)
+class Quiet:
+    """φ, where none of `absents` comes in its time before the first event: what NOT … FOR at the start is rewritten to."""
+
+    body: Formula
+    absents: tuple[Absent, ...]
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
 class Absent:
     """`NOT R AS x`, or `(NOT R AS x FILTER predicate)`: only as a part of a non-contiguous Sequence.
 
@@ -147,7 +156,9 @@ class Segment:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-Formula = Event | Filter | Or | And | Sequence | Repeat | Optional | Guarded | Group | Absent | Never | Empty | Segment
+Formula = (
+    Event | Filter | Or | And | Sequence | Repeat | Optional | Guarded | Quiet | Group | Absent | Never | Empty | Segment
+)
 Language = OneOf["cel", "srem"]
 
 
@@ -195,7 +206,7 @@ class Query:
 def children(formula: Formula) -> tuple[Formula, ...]:
     if isinstance(formula, Repeat):
         return formula.body, *formula.until
-    if isinstance(formula, Filter | Optional | Guarded | Group):
+    if isinstance(formula, Filter | Optional | Guarded | Quiet | Group):
         return (formula.body,)
     if isinstance(formula, Or | And | Sequence):
         return formula.parts
@@ -204,7 +215,7 @@ def children(formula: Formula) -> tuple[Formula, ...]:
 
 def rebuild(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
     """The same node over `change`d children; what must not come stays as it is."""
-    if isinstance(formula, Filter | Repeat | Optional | Guarded | Group):
+    if isinstance(formula, Filter | Repeat | Optional | Guarded | Quiet | Group):
         return replace(formula, body=change(formula.body))
     if isinstance(formula, Or | And | Sequence):
         return replace(formula, parts=tuple(change(part) for part in formula.parts))
@@ -260,7 +271,7 @@ def bound(formula: Formula) -> frozenset[str]:
     """bound(φ): variables that every complex event of the formula binds (section 5.1)."""
     if isinstance(formula, Event):
         return frozenset({formula.variable})
-    if isinstance(formula, Filter | Guarded):
+    if isinstance(formula, Filter | Guarded | Quiet):
         return bound(formula.body)
     if isinstance(formula, Or):
         return frozenset.intersection(*(bound(part) for part in formula.parts))
@@ -277,7 +288,7 @@ def nullable(formula: Formula) -> bool:
         return any(map(nullable, formula.parts))
     if isinstance(formula, Sequence | And):
         return all(nullable(part) for part in formula.parts if not isinstance(part, Absent))
-    return isinstance(formula, Filter | Repeat | Guarded) and nullable(formula.body)
+    return isinstance(formula, Filter | Repeat | Guarded | Quiet) and nullable(formula.body)
 
 
 def subformulas(formula: Formula) -> Iterator[Formula]:
@@ -295,7 +306,8 @@ def repeated_variables(formula: Formula) -> frozenset[str]:
 
 def event_types(formula: Formula) -> frozenset[str | None]:
     """Every event type the formula asks for; None for ANY."""
-    events = (part.event if isinstance(part, Absent) else part for part in subformulas(formula))
+    parts = (each for part in subformulas(formula) for each in (part, *(part.absents if isinstance(part, Quiet) else ())))
+    events = (part.event if isinstance(part, Absent) else part for part in parts)
     return frozenset(event.relation for event in events if isinstance(event, Event))
 
 

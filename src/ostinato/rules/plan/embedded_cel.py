@@ -25,6 +25,10 @@ def check_pattern(pattern: CelPattern) -> None:
         reason = "the CEL query ends in NOT: its matches are known only after they have ended"
         fix = "leave the NOT out, and say `while i: not …` with a timer on the pattern"
         raise QueryError(reason, span=pattern.query_span, fix=fix)
+    if compiled.preceding:
+        reason = "the CEL query begins with NOT: it asks for events from before its matches"
+        fix = "leave the NOT out, and say `while i: not …` with a timer on the pattern"
+        raise QueryError(reason, span=pattern.query_span, fix=fix)
     known = match_columns(query)
     for child in pattern.term.children:
         label = _label(child)

@@ -90,3 +90,59 @@ def test_it_needs_a_time_column() -> None:
 def test_for_is_a_name_as_well() -> None:
     rows = [{"ts": 0, "type": "for", "for": 1}]
     assert len(ost.cel("for AS for ; NOT for FOR 5 seconds FILTER for.for = 1").detect(rows)) == 1
+
+
+# NOT … FOR at the start -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "letters", "want"),
+    [
+        ("NOT B FOR 2 seconds ; A", "AB.AA", [[0], [3]]),  # at exactly two seconds before it is still too late
+        ("NOT B FOR 2 seconds ; A ; C", "BA.AC", [[2, 3]]),
+        ("NOT B FOR 2 seconds ; NOT C FOR 1 second ; A", "B.C.ACA", [[2]]),
+        ("NOT B FOR 2 seconds ; (A OR C)+", "A.BC", [[0], [0, 2]]),
+        ("C ; (NOT B FOR 1 second ; A)", "CBA.A", [[0, 3]]),
+        ("(NOT B FOR 1 second ; A)+", "ABA.A", [[0], [0, 3], [3]]),
+        ("(NOT B FOR 1 second ; A) OR C", "BAC", [[2]]),
+        ("(NOT B FOR 1 second ; A) AND C", "BACA", [[2, 3]]),
+        ("NOT B FOR 1 second ; A ; NOT B FOR 1 second", "AB.A.B", [[2]]),
+        ("NOT A FOR 1 second ; A", "AAA.A", [[0], [3]]),
+        ("SELECT STRICT * WHERE NOT B FOR 1 second ; A ; C", "BACAC", [[3, 4]]),
+    ],
+)
+def test_no_event_for_some_time_before_the_first_one(query: str, letters: str, want: list[list[int]]) -> None:
+    assert sorted(found(query, letters)) == want
+
+
+def test_what_came_before_is_of_the_same_partition() -> None:
+    assert found("NOT B FOR 2 seconds ; A PARTITION BY k", "BAA", k=[1, 2, 1]) == [[1]]
+
+
+@pytest.mark.parametrize(("test", "want"), [("n.v = x.v", [[1], [3], [4]]), ("n.v > x.v", [[1], [2], [3], [4]])])
+def test_what_came_before_may_be_compared_with_the_first_event(test: str, want: list[list[int]]) -> None:
+    query = f"NOT (B AS n FILTER {test}) FOR 2 seconds ; A AS x"
+    assert found(query, "BAAAA", v=[1, 2, 1, 1, 1]) == want
+
+
+def test_many_keys_are_forgotten_when_their_time_has_passed() -> None:
+    engine = ost.cel("NOT B FOR 5 seconds ; A PARTITION BY k").engine()
+    for place in range(40):
+        engine.push([{"ts": 10 * place + n / 100, "type": "B", "k": 100 * place + n} for n in range(100)])
+    engine.snapshot()  # looks for what can be forgotten
+    assert engine.stats().keys < 250
+    assert positions(engine.push([{"ts": 391, "type": "A", "k": 3900}, {"ts": 391, "type": "A", "k": 1}])) == [[4001]]
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("NOT B ; A", "NOT cannot come first"),
+        ("NOT B FOR 1 second ; A?", "all parts after this one may be left out"),
+        ("NOT (B AS n FILTER n.v = y.v) FOR 1 second ; A AS x ; C AS y", "not with `y`"),
+        ("A -> (NOT B FOR 1 second ; C)", "cannot begin what follows"),
+    ],
+)
+def test_what_absence_at_the_start_cannot_be(query: str, reason: str) -> None:
+    with pytest.raises(ost.QueryError, match=reason):
+        ost.cel(query)
