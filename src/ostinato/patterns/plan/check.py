@@ -254,8 +254,8 @@ def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
         before, after = formula.parts[:index], formula.parts[index:]
         if all(isinstance(other, n.Absent) for other in before):
             reason = "NOT cannot come first: it needs an event before it, from which on nothing may come"
-            fix = "say for how long before the first event it does not come: NOT H FOR 5 minutes ; T AS x"
-            raise QueryError(reason, span=part.span, fix=fix)
+            how_long = "say for how long before the first event it does not come: NOT H FOR 5 minutes ; T AS x"
+            raise QueryError(reason, span=part.span, fix=fix if filtered else how_long)
         if all(isinstance(other, n.Absent) for other in after):
             reason = "NOT can come last only in the outermost sequence, not in a +, in an OR or before a further part"
             raise QueryError(reason, span=part.span, fix=fix)

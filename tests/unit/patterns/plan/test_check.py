@@ -95,8 +95,8 @@ FAULTS = [
     ("T AS x FILTER x.a < 2 * «5 minutes»", "`*` needs numbers, and `5 minutes` is a duration", ""),
     # NOT.
     ("«NOT T AS x»", "NOT needs events around it", "T AS x ; NOT H AS y ; T AS z"),
-    ("«NOT T» ; H", "NOT cannot come first", "between two parts"),
-    ("«NOT T» ; NOT H", "NOT cannot come first", "between two parts"),
+    ("«NOT T» ; H", "NOT cannot come first", "NOT H FOR 5 minutes"),
+    ("«NOT T» ; NOT H", "NOT cannot come first", "NOT H FOR 5 minutes"),
     ("T ; «NOT H»", "NOT at the end needs a time", "WITHIN 10 minutes"),
     ("(T AS x ; «NOT H») FILTER x.v > 3", "NOT at the end needs a time", "WITHIN 10 minutes"),
     ("T ; «NOT H» WITHIN 10 EVENTS", "NOT at the end needs a time", "WITHIN 10 minutes"),
