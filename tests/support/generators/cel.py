@@ -498,7 +498,8 @@ def correlated_queries(draw: Draw, /, **options: Any) -> nodes.Query:
         formula: Formula = nodes.Sequence((first, *core, end))
     else:
         parts = (first, whole, last)[: _pick(draw, 2, 3)]
-        looks_back = any(isinstance(part, nodes.Absent) and part.lasting is not None for part in nodes.subformulas(whole))
+        absents = (part for part in nodes.subformulas(whole) if isinstance(part, nodes.Absent))
+        looks_back = any(absent.lasting is not None for absent in absents)
         formula = nodes.Sequence(parts, _pick(draw, ";", ";", ";", ":", ";" if looks_back else "->"))
     if _rarely(draw):
         absent = replace(_Shape(draw, absent=True, reuse=False, absents=300).absence(), lasting=_lasting(draw))

@@ -278,9 +278,15 @@ def _check_quiet(formula: n.Quiet) -> None:
         for node in ex.attributes(absent.predicate) if absent.predicate is not None else ():
             if {node.variable} in (firsts, {absent.event.variable}):
                 continue
-            reason = f"what does not come before the first event can be compared with that event, not with `{node.variable}`"
+            reason = (
+                f"what does not come before the first event can be compared with that event, not with `{node.variable}`"
+            )
             named = min(firsts)
-            fix = f"compare it with `{named}`" if len(firsts) == 1 and named[0] != "#" else "give the first event one name"
+            fix = (
+                f"compare it with `{named}`"
+                if len(firsts) == 1 and named[0] != "#"
+                else "give the first event one name"
+            )
             raise QueryError(reason, span=node.span, fix=fix)
 
 

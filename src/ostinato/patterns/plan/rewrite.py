@@ -113,7 +113,7 @@ def append_tail(core: Formula, tail: tuple[Formula, ...]) -> Formula:
 
 
 def expand_quiet(formula: Formula) -> Formula:
-    """`NOT R FOR d ; φ` as φ with a condition on its first event. This comes first: in a longer sequence, the same parts
+    """`NOT R FOR d ; φ` as φ with a condition on its first event. This comes first: the same parts of a longer sequence
     mean something else."""
     formula = n.rebuild(formula, expand_quiet)
     if not isinstance(formula, n.Sequence) or formula.link != ";":

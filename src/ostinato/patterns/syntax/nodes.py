@@ -114,7 +114,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Quiet:
-    """φ, where none of `absents` comes in its time before the first event: what NOT … FOR at the start is rewritten to."""
+    """φ, where none of `absents` comes in its time before the first event: what NOT … FOR at the start becomes."""
 
     body: Formula
     absents: tuple[Absent, ...]
@@ -157,7 +157,20 @@ class Segment:
 
 
 Formula = (
-    Event | Filter | Or | And | Sequence | Repeat | Optional | Guarded | Quiet | Group | Absent | Never | Empty | Segment
+    Event
+    | Filter
+    | Or
+    | And
+    | Sequence
+    | Repeat
+    | Optional
+    | Guarded
+    | Quiet
+    | Group
+    | Absent
+    | Never
+    | Empty
+    | Segment
 )
 Language = OneOf["cel", "srem"]
 
@@ -306,7 +319,9 @@ def repeated_variables(formula: Formula) -> frozenset[str]:
 
 def event_types(formula: Formula) -> frozenset[str | None]:
     """Every event type the formula asks for; None for ANY."""
-    parts = (each for part in subformulas(formula) for each in (part, *(part.absents if isinstance(part, Quiet) else ())))
+    parts = (
+        each for part in subformulas(formula) for each in (part, *(part.absents if isinstance(part, Quiet) else ()))
+    )
     events = (part.event if isinstance(part, Absent) else part for part in parts)
     return frozenset(event.relation for event in events if isinstance(event, Event))
 
