@@ -77,6 +77,7 @@ _SOME = 1 << 16
 Keep = Callable[[RunTables, int, int, int, int], int]
 Emit = Callable[[CorrelatedState, int, int, int], int]
 Hold = Callable[[CorrelatedState, int, int, int], int]
+Add = Callable[[CorrelatedState, int, int, int, int, int, int, int, int], None]
 
 
 @subroutine(int64(STATE, int64, int64, int64))
@@ -111,7 +112,7 @@ def hold_event(state: CorrelatedState, action: int, source: int, row: int) -> in
 
 
 @subroutine(void(STATE, int64, int64, int64, int64, int64))
-def _join(state: CorrelatedState, run: int, before: int, position: int, symbol: int, tick: int) -> None:
+def join_list(state: CorrelatedState, run: int, before: int, position: int, symbol: int, tick: int) -> None:
     """Add what came `before`, with the event if it has a symbol, to the list of a run."""
     nodes, cursor, runs = state.nodes, state.cursor, state.tables.runs
     known = runs[LIST, run] if runs[NEWEST, run] != DEAD else NIL
@@ -134,11 +135,31 @@ def _join(state: CorrelatedState, run: int, before: int, position: int, symbol: 
     cursor[USED] += 1
 
 
+@subroutine(void(STATE, int64, int64, int64, int64, int64, int64, int64, int64))
+def add_all(
+    state: CorrelatedState,
+    key: int,
+    action: int,
+    nulls: int,
+    before: int,
+    position: int,
+    tick: int,
+    low: int,
+    born: int,
+) -> None:
+    """Add what came `before` an action, with the event, to the run that holds what `held` does."""
+    actions, runs = state.tables.actions, state.tables.runs
+    run = enter(state, key, actions[action, TARGET], nulls, low)
+    if run >= 0:
+        join_list(state, run, before, position, actions[action, SYMBOL], tick)
+        runs[BORN, run] = born
+
+
 @subroutine()
-def read_events(state: CorrelatedState, keep: Keep, emit: Emit, hold: Hold) -> int:
+def read_events(state: CorrelatedState, keep: Keep, emit: Emit, hold: Hold, add: Add) -> int:
     """Read events from cursor[AT] on. Empty `keys` or `positions` mean one key, rows as they come.
 
-    `keep`, `emit` and `hold` are subroutines: most patterns do with simple ones, which are compiled sooner.
+    `keep`, `emit`, `hold` and `add` are subroutines: most patterns do with simple ones, which are compiled sooner.
     """
     tables = state.tables
     codes, keys, positions, first_position = state.codes, state.keys, state.positions, state.first_position
@@ -223,10 +244,7 @@ def read_events(state: CorrelatedState, keep: Keep, emit: Emit, hold: Hold) -> i
             action = pending[3 * one]
             if actions[action, KIND] == MOVE:
                 nulls = hold(state, action, pending[3 * one + 1], at)
-                run = enter(state, key, actions[action, TARGET], nulls, low)
-                if run >= 0:
-                    _join(state, run, pending[3 * one + 2], position, actions[action, SYMBOL], tick)
-                    runs[BORN, run] = born
+                add(state, key, action, nulls, pending[3 * one + 2], position, tick, low, born)
     cursor[AT] = len(codes)
     cursor[CLOCK] += len(codes)
     return DONE
@@ -235,4 +253,4 @@ def read_events(state: CorrelatedState, keep: Keep, emit: Emit, hold: Hold) -> i
 @kernel(int64(STATE))
 def run_correlated(state: CorrelatedState) -> int:
     """For patterns whose tests are comparisons, and that give out all matches."""
-    return read_events(state, keep_passing, emit_all, hold_event)
+    return read_events(state, keep_passing, emit_all, hold_event, add_all)

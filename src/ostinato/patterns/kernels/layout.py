@@ -131,6 +131,9 @@ class CorrelatedState(MatcherState):
     tables = StructField(RunTables, "the runs of all keys, and what events may do to them")
     apart = Field[int](np.int64, 0, "whether runs that began at different events stay apart, and hold one match each")
     choice = Field[int](np.int64, 0, "NO_CHOICE, CHOOSE_NEXT or CHOOSE_LAST")
+    ranking = Field[Int32](
+        np.int32, 1, "per cell: LESS or GREATER if that is as good for all tests, else EQUAL; empty if that is no use"
+    )
     killed = Field[Int64](np.int64, 2, "per key: when all its runs died last, then those of each fragile state")
     run_heads = Field[Int32](np.int32, 2, "two hash tables: the first run of each chain, by place and by contents")
     pending = Field[Int64](np.int64, 1, "what the event does, three each: action, run, its list before the event")

@@ -6,6 +6,7 @@ import numpy as np
 
 BOTTOM = -1  # the empty partial match
 NIL = -2  # the empty list
+ALONE = -3  # in place of the rest of a list that is one partial match (best_runs.py)
 SYMBOL_BITS = 8
 
 # Entries of tables that are filled when first needed (automata/tables.py, automata/join_tables.py).

@@ -49,7 +49,7 @@ def mix(hashed: Any, value: Any) -> Any:
 
 
 @subroutine(int64(STATE, int64, table(int64), int64, int64, int64, int64))
-def _hash(state: CorrelatedState, by: int, values: Int64, first: int, column: int, nulls: int, owner: int) -> int:
+def hash_run(state: CorrelatedState, by: int, values: Int64, first: int, column: int, nulls: int, owner: int) -> int:
     """What a run is found by: its place, or all it holds. Its cells are in a column of `values`, from row `first`."""
     states, cells = state.tables.states, state.tables.cells
     control = owner % len(states)
@@ -168,7 +168,7 @@ def enter(state: CorrelatedState, key: int, control: int, nulls: int, low: int) 
             return -1
     by = BY_PLACE if states[control, PLAIN] else BY_ALL
     owner = key * len(states) + control
-    hashed = _hash(state, by, held, 0, 0, nulls, owner)
+    hashed = hash_run(state, by, held, 0, 0, nulls, owner)
     low = max(low, DEAD + 1)
     floor = last_death(state, key, control)
     run: int = heads[by, hashed & (heads.shape[1] - 1)]
@@ -192,7 +192,7 @@ def enter(state: CorrelatedState, key: int, control: int, nulls: int, low: int) 
     runs[OWNER, run], runs[NEWEST, run], runs[NULLS, run] = owner, DEAD, nulls
     runs[HASH + by, run] = hashed
     if by == BY_ALL:
-        runs[HASH + BY_PLACE, run] = _hash(state, BY_PLACE, held, 0, 0, nulls, owner)
+        runs[HASH + BY_PLACE, run] = hash_run(state, BY_PLACE, held, 0, 0, nulls, owner)
     for cell in range(held.shape[0]):
         runs[CELLS + cell, run] = held[cell, 0]
     _link(state, run, by)
@@ -241,5 +241,5 @@ def rehash(state: CorrelatedState) -> None:
     runs = state.tables.runs
     for run in range(state.cursor[RUNS]):
         for by in range(2):
-            runs[HASH + by, run] = _hash(state, by, runs, CELLS, run, runs[NULLS, run], runs[OWNER, run])
+            runs[HASH + by, run] = hash_run(state, by, runs, CELLS, run, runs[NULLS, run], runs[OWNER, run])
     _link_all(state)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ostinato.core.arrays import Bools, Int32, Int64
 from ostinato.core.jit.array_struct import ArrayStruct
 from ostinato.patterns.kernels import protocol
 from ostinato.patterns.kernels import register_layout as layout
+from ostinato.patterns.kernels.best_runs import run_best
 from ostinato.patterns.kernels.correlated import run_correlated
 from ostinato.patterns.kernels.correlated_variants import (
     run_choosing,
@@ -25,7 +26,7 @@ from ostinato.patterns.kernels.runs import collect_runs, rehash
 from ostinato.patterns.runtime.matcher import Arrays, Events, Matcher, Meta, Scope, double, extend
 from ostinato.patterns.runtime.register_terms import TermEncoder
 from ostinato.patterns.runtime.run_tables import new_run_tables
-from ostinato.patterns.runtime.transition_tables import TransitionTables
+from ostinato.patterns.runtime.transition_tables import Kind, TransitionTables
 
 _FIRST_RUNS = 1 << 10
 _MANY_TEXTS = 1 << 12  # fewer are not worth looking through
@@ -40,11 +41,15 @@ class Correlated(Matcher):
     STATE, HELPERS = CorrelatedState, (collect_runs, rehash)
     state: CorrelatedState
 
-    def __init__(self, transitions: TransitionTables, terms: TermEncoder, scope: Scope, choice: int) -> None:
+    def __init__(
+        self, transitions: TransitionTables, terms: TermEncoder, scope: Scope, choice: int, *, labelled: bool
+    ) -> None:
+        """`labelled`: matches of the same events may differ in how these are labelled."""
         self.transitions, self.terms = transitions, terms
         # The smallest that will do: the others take longer to compile.
         simple = run_programs if transitions.has_programs else run_correlated
-        kernels = (run_folding, run_folding_choosing) if transitions.has_folds else (simple, run_choosing)
+        choosing = run_choosing if labelled else run_best
+        kernels = (run_folding, run_folding_choosing) if transitions.has_folds else (simple, choosing)
         self.KERNEL: Callable[[CorrelatedState], int] = kernels[choice != layout.NO_CHOICE]
         columns = transitions.width
         run_tables = new_run_tables(
@@ -60,6 +65,7 @@ class Correlated(Matcher):
             tables=run_tables,
             choice=choice,
             apart=int(transitions.apart),
+            ranking=self._ranking(choice, scope),
             killed=np.zeros((0, 1 + len(transitions.fragile)), np.int64),
             run_heads=_empty_chains(_FIRST_RUNS),
             pending=np.zeros(3 * 64, np.int64),
@@ -69,6 +75,12 @@ class Correlated(Matcher):
             target=np.zeros(0, np.int64),
         )
         self._follow_room()
+
+    def _ranking(self, choice: int, scope: Scope) -> Int32:
+        """The order of runs, where the better of two may also stay longer: without a window, or where it is later."""
+        may_stay = choice == layout.CHOOSE_LAST or (choice == layout.CHOOSE_NEXT and scope.window == protocol.NO_WINDOW)
+        ranking = np.array(self.transitions.ranking() if may_stay else [], np.int32)
+        return ranking if (ranking != layout.EQUAL).any() else np.zeros(0, np.int32)
 
     def _follow_room(self) -> None:
         """Where there is a choice to make, there must be as much room for it as for nodes and paths."""
@@ -129,15 +141,18 @@ class Correlated(Matcher):
             if before[cell.term] != kinds[cell.term]:
                 cells, null = self.used[layout.CELLS + at], (self.used[layout.NULLS] >> at) & 1
                 cells[:] = np.where(null, 0, self.terms.encode_wide(pa.array(cells)))
+        self._replace_transitions(kinds)
+        rehash(self.state)
+
+    def _replace_transitions(self, kinds: Sequence[Kind]) -> None:
         self.transitions = self.transitions.over(kinds)
         self.state.tables.update(**self.transitions.arrays())
-        rehash(self.state)
+        self.state.ranking = self._ranking(self.state.choice, self.scope)
 
     def migrate_terms(self, terms: TermEncoder | None) -> None:
         assert terms is not None
         self.terms = terms
-        self.transitions = self.transitions.over(terms.kinds)
-        self.state.tables.update(**self.transitions.arrays())
+        self._replace_transitions(terms.kinds)
         # What equality looks up may have changed, and NULL equals nothing.
         states = self.used[layout.OWNER] % self.states
         for state, index in enumerate(self.transitions.index):

@@ -25,7 +25,8 @@ def build_matcher(compiled: CompiledPattern, stream: BoundQuery, limits: Limits)
             *(compiled.registers, stream.terms.kinds, truth, symbol), maximal=compiled.maximal, apart=compiled.apart
         )
         choice = {"NXT": CHOOSE_NEXT, "LAST": CHOOSE_LAST}.get(compiled.strategy, NO_CHOICE)
-        return Correlated(transitions, stream.terms, scope, NO_CHOICE if compiled.selects_late else choice)
+        choice = NO_CHOICE if compiled.selects_late else choice
+        return Correlated(transitions, stream.terms, scope, choice, labelled=compiled.query.items is not None)
     tables = StepTables(compiled.machine(stream.encoder.truth), max_states=limits.states)
     if compiled.ranked:
         from ostinato.patterns.runtime.ranked import Ranked

@@ -26,6 +26,7 @@ from ostinato.patterns.automata.registers import (
     Registers,
     Tree,
     as_equality,
+    find_cells,
     find_fold,
 )
 from ostinato.patterns.automata.tables import GrowingTable
@@ -48,6 +49,7 @@ _FOLDS: dict[str, dict[Kind, int]] = {
         **{"float": layout.GREATEST_FLOAT, "text": layout.GREATEST_TEXT},
     },
 }
+_RANKING = {"<": layout.LESS, "<=": layout.LESS, ">": layout.GREATER, ">=": layout.GREATER}
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,22 @@ class TransitionTables:
             "cells": self.cells.array.ravel(),
             "floating": self.floating,
         }
+
+    def ranking(self) -> list[int]:
+        """Per cell LESS, if a run that holds less passes every test that one that holds more does; GREATER, if more;
+        else EQUAL."""
+        found: dict[Cell, set[int]] = {cell: set() for cell in self.registers.cells}
+        for tree in (tree for trees in self.registers.tests.values() for tree in trees):
+            comparison = as_comparison(tree)
+            if comparison is None or self.kinds[comparison[2]] == "text":
+                for cell in find_cells(tree):
+                    found[cell].add(layout.EQUAL)
+            else:
+                found[comparison[1]].add(_RANKING.get(comparison[0], layout.EQUAL))
+        for tree in (tree for bars in self.registers.barred.values() for _, trees in bars for tree in trees):
+            for cell in find_cells(tree):
+                found[cell].add(layout.EQUAL)
+        return [next(iter(ways)) if len(ways) == 1 else layout.EQUAL for ways in found.values()]
 
     def _always_waits(self, state: int) -> bool:
         return any(t.waits and not t.unless for t in self._leaving[state])

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
+from ostinato.patterns.kernels.best_runs import run_best
 from ostinato.patterns.kernels.correlated import run_correlated
 from ostinato.patterns.kernels.correlated_variants import run_choosing, run_programs
 from ostinato.patterns.runtime.engine import Engine
@@ -217,7 +218,8 @@ def test_a_strategy_does_not_list_what_it_does_not_choose(strategy: str) -> None
         ("A AS x ; B AS y FILTER x.v < y.v + 1", run_correlated),
         ("A AS x ; B AS y FILTER x.v + y.v > 1", run_programs),
         ("A AS x ; B AS y FILTER x.v < y.v OR x.w = y.w", run_programs),
-        ("SELECT LAST * WHERE A AS x ; B AS y FILTER x.v < y.v", run_choosing),
+        ("SELECT LAST * WHERE A AS x ; B AS y FILTER x.v < y.v", run_best),
+        ("SELECT LAST x WHERE A AS x ; B AS y FILTER x.v < y.v", run_choosing),
     ],
 )
 def test_a_kernel_is_no_larger_than_the_pattern_needs(query: str, kernel: Any) -> None:
