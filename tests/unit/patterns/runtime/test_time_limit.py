@@ -55,13 +55,11 @@ def no_gc_callbacks() -> Iterator[None]:
 @pytest.mark.usefixtures("no_gc_callbacks")
 @pytest.mark.parametrize(("verb", "query"), ENDLESS)
 def test_an_interrupt(verb: str, query: str) -> None:
-    began = time.monotonic()
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        getattr(ost.cel(query), verb)(ROWS, limits=ost.Limits(**MANY))
+        getattr(ost.cel(query), verb)(ROWS, limits=ost.Limits(seconds=60, **MANY))
     timer.join()
-    assert time.monotonic() - began < 60
 
 
 def test_an_engine_that_was_stopped_says_so() -> None:
