@@ -87,8 +87,8 @@ class Correlated(Matcher):
         state = self.state
         if len(state.best) != len(state.marks) and state.choice != layout.NO_CHOICE:
             state.best = np.zeros_like(state.marks)
-        if len(state.target) != len(state.path):
-            state.target = np.zeros_like(state.path)
+        if more := len(state.path) - len(state.target):
+            state.target = extend(state.target, more, 0)  # it may hold a choice that is not given out yet
 
     def _grow_runs(self) -> None:
         state, tables = self.state, self.state.tables

@@ -151,3 +151,11 @@ def test_segments_found_in_very_many_ways() -> None:
     engine = query.engine()
     assert sum(len(engine.push(rows[at : at + 37])) for at in range(0, 300, 37)) == len(found)
     assert time.monotonic() - began < 30
+
+
+@pytest.mark.parametrize("strategy", ["NXT", "LAST"])
+def test_the_best_match_is_not_lost_where_it_needs_more_room(strategy: str) -> None:
+    query = ost.cel(f"SELECT {strategy} * WHERE A AS x ; (A AS y FILTER y.v >= x.v)+ ; B")
+    for size in range(506, 516):
+        rows = pa.table({"type": ["A"] * size + ["B"], "v": [0] * (size + 1)})
+        assert query.detect(rows)["positions"].to_pylist() == [list(range(size + 1))]
