@@ -12,6 +12,7 @@ from functools import cached_property
 from ostinato.core.conditions import Condition
 from ostinato.core.expressions import CURRENT, attributes, variables
 from ostinato.errors import QueryError
+from ostinato.patterns.automata.alternatives import split_alternatives
 from ostinato.patterns.automata.deferred_equalities import defer_equalities
 from ostinato.patterns.automata.determinise import AllMachine, Alphabet, MaxMachine, OrderMachine, StrategyMachine
 from ostinato.patterns.automata.from_formula import (
@@ -137,7 +138,9 @@ class CompiledPattern:
     @cached_property
     def registers(self) -> Registers | None:
         """What runs remember of earlier events; None where no test compares events with each other."""
-        return Registers(self.transducer) if self.transducer.registers else None
+        if not self.transducer.registers:
+            return None
+        return Registers(split_alternatives(self.transducer) if self.query.language == "cel" else self.transducer)
 
     @cached_property
     def ambiguous(self) -> bool:

@@ -1,0 +1,81 @@
+"""A test that is an OR of equalities, as one state for each of them: then runs are found by look-ups, one per state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ostinato.core import expressions as ex
+from ostinato.core.expressions import CURRENT, Expr
+from ostinato.patterns.automata.transducer import Transducer, Transition
+
+_MOST = 8  # alternatives; each is a run more
+
+
+def split_alternatives(transducer: Transducer) -> Transducer:
+    """The same matches, each found once: of the alternatives of a test, only the first that holds counts.
+
+    Only where an OR is the one way on from a state. Conditions keep the order of their first use.
+    """
+    states = transducer.states
+    tests: dict[int, list[Expr]] = {}  # per state that is split, the test of each of its copies
+    copies: dict[int, list[int]] = {}
+    for state in range(1, transducer.states):
+        leaving = [t for t in transducer.transitions if t.source == state and not t.stays]
+        if len(leaving) == 1 and state not in transducer.final and leaving[0].target != state:
+            found = _alternatives(leaving[0])
+            if 1 < len(found) <= _MOST:
+                tests[state] = found
+                copies[state] = [state, *range(states, states + len(found) - 1)]
+                states += len(found) - 1
+    if not tests:
+        return transducer
+    transitions = [
+        replace(t, source=source, target=target, test=test)
+        for t in transducer.transitions
+        for source, test in zip(copies.get(t.source, [t.source]), _tests_of(t, tests), strict=True)
+        for target in ([source] if t.stays else copies.get(t.target, [t.target]))
+    ]
+    return Transducer(states, tuple(transitions), transducer.final)
+
+
+def _tests_of(transition: Transition, tests: dict[int, list[Expr]]) -> list[Expr | None]:
+    found = tests.get(transition.source, [])
+    return [transition.test] * max(1, len(found)) if transition.stays or not found else [*found]
+
+
+def _alternatives(transition: Transition) -> list[Expr]:
+    """Tests that exclude each other, and have an equality each, that hold where the transition's test does."""
+    if transition.test is None or transition.barred or transition.folds:
+        return []
+    parts = ex.conjuncts(transition.test)
+    if any(map(_is_equality, parts)):
+        return []  # which runs are found by already
+    for at, part in enumerate(parts):
+        choices = _choices(part)
+        if len(choices) > 1 and all(any(map(_is_equality, ex.conjuncts(choice))) for choice in choices):
+            others = [*parts[:at], *parts[at + 1 :]]
+            return [
+                ex.conjoin([choice, *others, *map(_denied, choices[:place])]) for place, choice in enumerate(choices)
+            ]
+    return []
+
+
+def _choices(test: Expr) -> list[Expr]:
+    if isinstance(test, ex.Call) and test.op == "or":
+        return [choice for arg in test.args for choice in _choices(arg)]
+    if isinstance(test, ex.Call) and test.op == "in":
+        needle, *values = test.args
+        return [ex.Call("=", (needle, value), test.span) for value in values]
+    return [test]
+
+
+def _is_equality(test: Expr) -> bool:
+    """Whether it says that something of the current event equals something of one register."""
+    if not isinstance(test, ex.Call) or test.op != "=":
+        return False
+    left, right = (ex.variables(arg) for arg in test.args)
+    return len(left) == len(right) == 1 and (left == {CURRENT}) != (right == {CURRENT})
+
+
+def _denied(test: Expr) -> Expr:
+    return ex.Call("not", (ex.Call("is_true", (test,), test.span),), test.span)
