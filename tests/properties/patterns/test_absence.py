@@ -8,7 +8,18 @@ from hypothesis import strategies as st
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.syntax import nodes as n
 from support.answers import answer, engine, expected
-from support.generators.cel import Row, queries, streams, table
+from support.generators.cel import Row, absent_formulas, queries, streams, table
+
+
+@settings(max_examples=60)
+@given(absent_formulas(), streams(max_size=12), st.integers(0, 12))
+def test_not_of_a_formula(absent: n.AbsentFormula, rows: list[Row], cut: int) -> None:
+    query = n.Query(n.Sequence((n.Event("A", "a"), absent, n.Event("B", "b"))))
+    running = engine(query)
+    found = [running.push(table(rows[:cut]))]
+    running = Engine.restore(running.snapshot())
+    found += [running.push(table(rows[cut:])), running.flush()]
+    assert answer(query, found) == expected(query, rows)
 
 
 @settings(max_examples=60)

@@ -255,6 +255,11 @@ def formulas(
     return _filtered(draw, shape, frozenset(), wider_filters, correlated, frozenset() if looks_back else None)
 
 
+@st.composite
+def absent_formulas(draw: Draw) -> nodes.AbsentFormula:
+    return _Shape(draw, absent=True, reuse=False).absent_formula()
+
+
 @dataclass
 class _Shape:
     """Draws formulas without filters. Variables are x1, x2, …; `used` counts those taken on the way to this place,
@@ -308,9 +313,18 @@ class _Shape:
             before, after = parts[-1], self.formula(depth)
             sure = not nodes.nullable(before) and not nodes.nullable(after)
             while self.absent and link == ";" and sure and _rarely(self.draw):
-                parts.append(self.absence())
+                parts.append(self.absent_formula() if _rarely(self.draw) else self.absence())
             parts.append(after)
         return nodes.Sequence(tuple(parts), link)
+
+    def absent_formula(self) -> nodes.AbsentFormula:
+        """NOT of a formula of two events or more, each with a condition of its own or none."""
+        body = _Shape(self.draw, absent=True, reuse=False, used=10 * self.absents + 100).formula(2)
+        assume(not nodes.nullable(body) and not isinstance(body, nodes.Event))
+        events = body.parts if isinstance(body, nodes.Or) else (body,)
+        assume(not all(isinstance(event, nodes.Event) for event in events))
+        self.absents += 1
+        return nodes.AbsentFormula(_tested(self.draw, body))
 
     def absence(self) -> nodes.Absent:
         self.absents += 1
@@ -328,6 +342,14 @@ class _Shape:
         return nodes.Or(tuple(parts))
 
 
+def _tested(draw: Draw, formula: Formula) -> Formula:
+    """The formula with conditions on some of its events, all of which have names."""
+    if isinstance(formula, nodes.Event):
+        event = replace(formula, variable=formula.variable.replace("#", "b"))
+        return nodes.Filter(event, predicate(draw, event.variable)) if _pick(draw, False, True) else event
+    return nodes.rebuild(formula, lambda part: _tested(draw, part))
+
+
 def _filtered(
     draw: Draw,
     formula: Formula,
@@ -338,6 +360,8 @@ def _filtered(
 ) -> Formula:
     """The formula with filters on some of its nodes, each on variables that are bound there. `loops` are variables of
     the loops around it, on which conditions may look back."""
+    if isinstance(formula, nodes.AbsentFormula):
+        return formula
     if isinstance(formula, nodes.Absent):
         if correlated and _named(scope) and not formula.event.variable.startswith("#") and _pick(draw, True, False):
             test = _correlated(draw, formula.event.variable, _pick(draw, *_named(scope)), formula.event.variable)

@@ -17,10 +17,13 @@ from ostinato.core.conditions import Condition
 from ostinato.core.expressions import Expr
 from ostinato.core.reachability import reachable_states
 from ostinato.core.units import duration_text
-from ostinato.errors import LimitError
+from ostinato.errors import LimitError, QueryError
+from ostinato.patterns.automata.absent_formulas import gap_without
 from ostinato.patterns.automata.epsilon import remove_epsilon
+from ostinato.patterns.automata.optimise import trim
 from ostinato.patterns.automata.shuffle import interleave
 from ostinato.patterns.automata.transducer import START_LOOP, Fold, Transducer, Transition
+from ostinato.patterns.plan.passes import normalise
 from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.earlier_rounds import earlier_names, first_round
 from ostinato.patterns.syntax.first_events import first_events
@@ -40,7 +43,7 @@ class EpsilonTransducer:
     states: int = 1
     transitions: list[Transition] = field(default_factory=lambda: [START_LOOP])
     epsilons: list[tuple[int, int]] = field(default_factory=list)
-    gaps: dict[tuple[int, tuple[Barred, ...]], int] = field(default_factory=dict)
+    gaps: dict[tuple[int, tuple[Barred | Transducer, ...]], int] = field(default_factory=dict)
     # A variable under a + is not the one outside, so it has a register of its own.
     registers: Mapping[str, str] = field(default_factory=dict)
     scopes: int = 0
@@ -100,8 +103,12 @@ class EpsilonTransducer:
         # Where the next part may begin: after which state, and what its gap must not skip. Nothing is skipped before
         # the first event (None). A part that may be left out leaves open what was open before it.
         entries: list[int] = []
-        open_ends: list[tuple[int | None, tuple[Barred, ...]]] = [(None, ())]
+        open_ends: list[tuple[int | None, tuple[Barred | Transducer, ...]]] = [(None, ())]
         for part in sequence.parts:
+            if isinstance(part, n.AbsentFormula):
+                machine = (_absent_machine(part),)
+                open_ends = [(end, absents + machine) for end, absents in open_ends]
+                continue
             if isinstance(part, n.Absent):
                 open_ends = [(end, absents + self._barred((part,))) for end, absents in open_ends]
                 continue
@@ -197,13 +204,32 @@ class EpsilonTransducer:
     def _barred(self, absents: tuple[n.Absent, ...]) -> tuple[Barred, ...]:
         return tuple(split_event_predicate(absent.event, absent.predicate, self.registers) for absent in absents)
 
-    def _gap(self, before: int, absents: tuple[Barred, ...]) -> int:
+    def _gap(self, before: int, absents: tuple[Barred | Transducer, ...]) -> int:
         """A state that skips all that is not forbidden here; one state serves everything that may follow `before`."""
+        machines = [absent for absent in absents if isinstance(absent, Transducer)]
+        events = tuple(absent for absent in absents if not isinstance(absent, Transducer))
+        if (before, absents) not in self.gaps and machines:
+            count, moves = gap_without(machines)
+            number, end = [self.state() for _ in range(count)], self.state()
+            self.epsilons += [(before, number[0]), *((state, end) for state in number)]
+            placed = (replace(t, source=number[t.source], target=number[t.target]) for t in moves)
+            self.transitions += [_bar(t, events) for t in placed]
+            self.gaps[before, absents] = end
         if (before, absents) not in self.gaps:
             gap = self.gaps[before, absents] = self.state()
             self.epsilons.append((before, gap))
-            self.transitions.append(_bar(Transition(gap, gap), absents))
+            self.transitions.append(_bar(Transition(gap, gap), events))
         return self.gaps[before, absents]
+
+
+def _absent_machine(absent: n.AbsentFormula) -> Transducer:
+    """What finds the complex events of a formula that must not come; it has no registers."""
+    formula = normalise(n.Query(absent.body))[-1][1].formula
+    machine = trim(build_transducer(formula))
+    if any(t.test is not None or t.barred or t.folds for t in machine.transitions):
+        reason = "inside a NOT of several events, they cannot be compared with each other"
+        raise QueryError(reason, span=absent.span, fix="test each of them by itself, or give one NOT per event")
+    return machine
 
 
 def _bar(transition: Transition, absents: tuple[Barred, ...]) -> Transition:

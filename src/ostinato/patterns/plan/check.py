@@ -231,7 +231,7 @@ def _check_absences(query: n.Query) -> None:
 def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
     """Apart from NOTs at the very end, a NOT may stand only between two parts of a `;` sequence."""
     fix = "NOT stands between two parts of a sequence: T AS x ; NOT H AS y ; T AS z"
-    if isinstance(formula, n.Absent):
+    if isinstance(formula, n.Absent | n.AbsentFormula):
         raise QueryError("NOT needs events around it: this formula has none", span=formula.span, fix=fix)
     if isinstance(formula, n.Quiet):
         _check_quiet(formula)
@@ -241,7 +241,9 @@ def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
         fix = "move the FILTER to the event it tests, so that NOT stands between two events"
     parts = (formula.body,) if isinstance(formula, n.Repeat) else n.children(formula)  # UNTIL is no NOT
     for index, part in enumerate(parts):
-        if not isinstance(part, n.Absent):
+        if isinstance(part, n.AbsentFormula):
+            _check_absent_formula(part)
+        if not isinstance(part, n.Absent | n.AbsentFormula):
             _check_inner_absences(part, filtered=isinstance(formula, n.Filter))
             continue
         if not isinstance(formula, n.Sequence):
@@ -252,20 +254,43 @@ def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
         if formula.link == "->":
             raise QueryError("NOT cannot stand next to `->`", span=part.span, fix="use `;` on both sides of NOT")
         before, after = formula.parts[:index], formula.parts[index:]
-        if all(isinstance(other, n.Absent) for other in before):
+        if isinstance(part, n.AbsentFormula) and all(isinstance(each, n.Absent | n.AbsentFormula) for each in after):
+            reason = "NOT of several events stands between two parts of a sequence; at the end it takes a single event"
+            raise QueryError(reason, span=part.span, fix="give one NOT per event: A ; NOT B ; NOT C WITHIN 10 minutes")
+        if all(isinstance(other, n.Absent | n.AbsentFormula) for other in before):
             reason = "NOT cannot come first: it needs an event before it, from which on nothing may come"
             how_long = "say for how long before the first event it does not come: NOT H FOR 5 minutes ; T AS x"
             raise QueryError(reason, span=part.span, fix=fix if filtered else how_long)
-        if all(isinstance(other, n.Absent) for other in after):
+        if all(isinstance(other, n.Absent | n.AbsentFormula) for other in after):
             reason = "NOT can come last only in the outermost sequence, not in a +, in an OR or before a further part"
             raise QueryError(reason, span=part.span, fix=fix)
         for others, side in ((before, "before"), (after, "after")):
-            if all(isinstance(other, n.Absent) or n.nullable(other) for other in others):
+            if all(isinstance(other, n.Absent | n.AbsentFormula) or n.nullable(other) for other in others):
                 reason = f"NOT needs an event {side} it, and all parts {side} this one may be left out"
                 raise QueryError(reason, span=part.span, fix="name an event there that is not optional")
-        if part.lasting is not None:
+        if isinstance(part, n.Absent) and part.lasting is not None:
             reason = "NOT … FOR stands at the end of the outermost sequence"
             raise QueryError(reason, span=part.span, fix="leave FOR out, or put this NOT at the end")
+
+
+def _check_absent_formula(absent: n.AbsentFormula) -> None:
+    """A query of its own, whose events are no others', and none of whose parts waits for time."""
+    inside = list(n.everything(absent.body))
+    known = n.vdef(absent.body) | {part.event.variable for part in inside if isinstance(part, n.Absent)}
+    for test in (test for part in inside for test in _tests(part)):
+        for node in ex.attributes(test):
+            if node.variable not in known:
+                reason = f"`{node.variable}` stands outside of this NOT, whose events are compared with no others"
+                raise QueryError(reason, span=node.span, fix="give a NOT of a single event, which can be compared")
+    if n.nullable(absent.body):
+        reason = "this NOT can be met by no event at all, so that nothing would pass it"
+        raise QueryError(reason, span=absent.span, fix="name an event there that is not optional")
+    for part in inside:
+        if isinstance(part, n.Absent) and part.lasting is not None:
+            raise QueryError("FOR cannot stand inside a NOT", span=part.span, fix="leave FOR out")
+    _check_predicates(absent.body)
+    _check_filters(absent.body, absent.body, frozenset())
+    _check_absences(n.Query(absent.body))
 
 
 def _check_quiet(formula: n.Quiet) -> None:

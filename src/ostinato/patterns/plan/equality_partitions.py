@@ -101,4 +101,8 @@ def _without(formula: Formula, attribute: str) -> Formula:
 
 def _has_absent(formula: Formula) -> bool:
     follows = isinstance(formula, n.Sequence | n.Repeat) and formula.link == "->"
-    return follows or isinstance(formula, n.Absent) or any(_has_absent(child) for child in n.children(formula))
+    return (
+        follows
+        or isinstance(formula, n.Absent | n.AbsentFormula)
+        or any(_has_absent(child) for child in n.children(formula))
+    )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ostinato.core.expressions import Expr, Variable, attributes
-from ostinato.patterns.syntax.nodes import Absent, Filter, Formula, Query, Segment, children
+from ostinato.patterns.syntax.nodes import Absent, AbsentFormula, Filter, Formula, Query, Segment, children
 from ostinato.patterns.syntax.srem.nodes import tests
 
 
@@ -32,5 +32,7 @@ def _predicates(formula: Formula) -> Iterator[Expr]:
         yield formula.predicate
     if isinstance(formula, Segment):
         yield from (test.test for test in tests(formula.expression))
+    if isinstance(formula, AbsentFormula):
+        yield from _predicates(formula.body)
     for child in children(formula):
         yield from _predicates(child)

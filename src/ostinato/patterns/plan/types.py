@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from ostinato.core.expressions import Variable
 from ostinato.core.types import ANY_KIND, TIMES, KindChecker, check_kind
 from ostinato.errors import QueryError, Span, did_you_mean
-from ostinato.patterns.syntax.nodes import Absent, Event, Filter, Formula, Query, Segment, children
+from ostinato.patterns.syntax.nodes import Absent, AbsentFormula, Event, Filter, Formula, Query, Segment, children
 from ostinato.patterns.syntax.srem.nodes import tests, written_registers
 
 
@@ -44,7 +44,8 @@ def _check_formula(formula: Formula, checker: KindChecker) -> None:
     if isinstance(formula, Segment):
         for test in tests(formula.expression):
             check_kind("boolean", test.test, checker.kind(test.test), "[…] needs a condition")
-    for child in children(formula):
+    below = (formula.body,) if isinstance(formula, AbsentFormula) else children(formula)
+    for child in below:
         _check_formula(child, checker)
 
 
@@ -73,7 +74,8 @@ def _relations_by_variable(formula: Formula) -> dict[str, list[str]]:
     event = formula.event if isinstance(formula, Absent) else formula
     if isinstance(event, Event):
         found[event.variable] = [event.relation or "any event"]
-    for child in children(formula):
+    below = (formula.body,) if isinstance(formula, AbsentFormula) else children(formula)
+    for child in below:
         for name, relations in _relations_by_variable(child).items():
             found[name] = list(dict.fromkeys([*found.get(name, []), *relations]))
     return found

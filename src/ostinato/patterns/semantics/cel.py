@@ -181,6 +181,7 @@ def _holds(query: n.Query, stream: Stream, derivation: Derivation) -> bool:
         )
     demands: list[Demand] = []
     for absent in derivation.after:
+        assert isinstance(absent, n.Absent), "NOT of a formula stands between two parts"
         deadline = _deadline(query, stream, absent, derivation.first, derivation.last)
         gap = [i for i in range(derivation.last + 1, len(stream.rows)) if stream.clock(i) <= deadline]
         demands += absences((absent,), gap, stream)

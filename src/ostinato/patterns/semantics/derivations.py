@@ -16,6 +16,7 @@ from typing import Any
 from ostinato.core.expression_interpreter import Row, evaluate_expression, passes, to_instant
 from ostinato.core.expressions import (
     CURRENT,
+    FALSE,
     PREV,
     TRUE,
     Earlier,
@@ -128,8 +129,8 @@ class Derivation:
     marks: tuple[tuple[int, str], ...] = ()
     valuation: Valuation = frozenset()
     demands: frozenset[Demand] = frozenset()
-    before: tuple[n.Absent, ...] = ()
-    after: tuple[n.Absent, ...] = ()
+    before: tuple[n.Absent | n.AbsentFormula, ...] = ()
+    after: tuple[n.Absent | n.AbsentFormula, ...] = ()
 
     @property
     def first(self) -> int:
@@ -181,7 +182,7 @@ def derivations(formula: Formula, stream: Stream) -> set[Derivation]:
         return _quiet(formula.absents, derivations(formula.body, stream), stream)
     if isinstance(formula, n.Optional | n.Empty):
         return {Derivation()}.union(*(derivations(child, stream) for child in n.children(formula)))
-    if isinstance(formula, n.Absent):
+    if isinstance(formula, n.Absent | n.AbsentFormula):
         return {Derivation(after=(formula,))}  # no event of its own; _join gives it its gap
     assert isinstance(formula, n.Never)
     return set()
@@ -269,12 +270,30 @@ def _unions(lefts: set[Derivation], rights: set[Derivation]) -> set[Derivation]:
     return {each for each in unions if each is not None}
 
 
-def absences(absents: Iterable[n.Absent], gap: Iterable[int], stream: Stream) -> list[Demand]:
-    """Each NOT asks that no event of the gap is of its relation and passes its filter."""
-    return [
-        Demand(absent.predicate or TRUE, absent.event.variable, tuple(i for i in gap if stream.is_a(i, absent.event)))
-        for absent in absents
-    ]
+def absences(absents: Iterable[n.Absent | n.AbsentFormula], gap: Iterable[int], stream: Stream) -> list[Demand]:
+    """Each NOT asks that no event of the gap is of its relation and passes its filter; that of a formula, that no
+    complex event of the formula lies in the gap."""
+    places = list(gap)
+    demands = []
+    for absent in absents:
+        if isinstance(absent, n.AbsentFormula):
+            if _occurs(absent.body, places, stream):
+                demands.append(Demand(FALSE))
+        else:
+            among = tuple(i for i in places if stream.is_a(i, absent.event))
+            demands.append(Demand(absent.predicate or TRUE, absent.event.variable, among))
+    return demands
+
+
+def _occurs(formula: Formula, places: list[int], stream: Stream) -> bool:
+    """Whether these events, which lie next to each other, hold a complex event of the formula."""
+    rows, relations = tuple(stream.rows[i] for i in places), tuple(stream.relations[i] for i in places)
+    alone = Stream(rows, relations, tuple(stream.origin[i] for i in places), stream.time)
+    for each in derivations(formula, alone):
+        mentioned = frozenset().union(*(demand.mentions for demand in each.demands))
+        if each.marks and any(True for _ in quantify(each, mentioned, alone)):
+            return True
+    return False
 
 
 History = frozenset[tuple[str, Positions]]  # which events the variables of a loop were, round by round

@@ -107,6 +107,8 @@ def _text(formula: Formula) -> tuple[str, int]:
         return f"({_formula(formula.body, _FILTER)}) AS {quote_name(formula.name)}", _POSTFIX
     if isinstance(formula, n.Absent):
         return _absent(formula)
+    if isinstance(formula, n.AbsentFormula):
+        return f"NOT ({_formula(formula.body, _FILTER)})", _PART
     if isinstance(formula, n.Segment):
         return srem.to_text(formula.expression), _ATOM
     assert isinstance(formula, n.Never | n.Empty)

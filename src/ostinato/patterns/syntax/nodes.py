@@ -135,6 +135,17 @@ class Absent:
 
 
 @dataclass(frozen=True)
+class AbsentFormula:
+    """`NOT φ`: no complex event of φ lies between two parts of a non-contiguous Sequence.
+
+    What φ is made of is no part of the formula around it: `children` and `rebuild` leave it alone.
+    """
+
+    body: Formula
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
 class Never:
     """A formula without complex events, left where rewriting removed an unsatisfiable part."""
 
@@ -168,6 +179,7 @@ Formula = (
     | Quiet
     | Group
     | Absent
+    | AbsentFormula
     | Never
     | Empty
     | Segment
@@ -300,7 +312,7 @@ def nullable(formula: Formula) -> bool:
     if isinstance(formula, Or):
         return any(map(nullable, formula.parts))
     if isinstance(formula, Sequence | And):
-        return all(nullable(part) for part in formula.parts if not isinstance(part, Absent))
+        return all(nullable(part) for part in formula.parts if not isinstance(part, Absent | AbsentFormula))
     return isinstance(formula, Filter | Repeat | Guarded | Quiet) and nullable(formula.body)
 
 
@@ -311,6 +323,16 @@ def subformulas(formula: Formula) -> Iterator[Formula]:
         yield from subformulas(child)
 
 
+def everything(formula: Formula) -> Iterator[Formula]:
+    """The formula and all below it, also what must not come."""
+    for part in subformulas(formula):
+        yield part
+        if isinstance(part, Quiet):
+            yield from part.absents
+        if isinstance(part, AbsentFormula):
+            yield from everything(part.body)
+
+
 def repeated_variables(formula: Formula) -> frozenset[str]:
     """Variables that are defined somewhere inside a +, and so stand for lists of events."""
     repeats = (part for part in subformulas(formula) if isinstance(part, Repeat))
@@ -319,10 +341,7 @@ def repeated_variables(formula: Formula) -> frozenset[str]:
 
 def event_types(formula: Formula) -> frozenset[str | None]:
     """Every event type the formula asks for; None for ANY."""
-    parts = (
-        each for part in subformulas(formula) for each in (part, *(part.absents if isinstance(part, Quiet) else ()))
-    )
-    events = (part.event if isinstance(part, Absent) else part for part in parts)
+    events = (part.event if isinstance(part, Absent) else part for part in everything(formula))
     return frozenset(event.relation for event in events if isinstance(event, Event))
 
 

@@ -146,3 +146,49 @@ def test_many_keys_are_forgotten_when_their_time_has_passed() -> None:
 def test_what_absence_at_the_start_cannot_be(query: str, reason: str) -> None:
     with pytest.raises(ost.QueryError, match=reason):
         ost.cel(query)
+
+
+# NOT of a formula -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "letters", "want"),
+    [
+        ("A ; NOT (B ; C) ; D", "ABDCD", [[0, 2]]),
+        ("A ; NOT (B ; C) ; D", "BACD", [[1, 3]]),  # only what lies between counts
+        ("A ; NOT (B : C) ; D", "ABXCDBCD", [[0, 4]]),
+        ("A ; NOT B{2} ; D", "ABDBD", [[0, 2]]),
+        ("A ; NOT (B ; NOT X ; C) ; D", "ABXCDBCD", [[0, 4]]),
+        ("A ; NOT (B AND C) ; D", "ACDBD", [[0, 2]]),
+        ("A ; NOT (B ; C) ; NOT X ; NOT (C ; B) ; D", "ABDXD", [[0, 2]]),
+        ("A ; NOT (B ; C) ; NOT X ; NOT (C ; B) ; D", "ABDCD", [[0, 2]]),
+        ("A ; NOT (ANY ; ANY) ; D", "AXDXD", [[0, 2]]),
+        ("(A ; NOT (B ; C) ; D)+", "ABDACD", [[0, 2], [0, 2, 3, 5], [3, 5]]),
+        ("A ; NOT (B OR C) ; D", "ADCD", [[0, 1]]),
+        ("A ; NOT (B OR C) FOR 1 second", "AB.A.C", [[2]]),
+        ("NOT (B OR C) FOR 1 second ; A", "BA.A", [[2]]),
+    ],
+)
+def test_no_match_of_a_formula_between_two_parts(query: str, letters: str, want: list[list[int]]) -> None:
+    assert sorted(found(query, letters)) == want
+
+
+def test_its_events_may_have_conditions() -> None:
+    query = "A ; NOT ((B AS x FILTER x.v > 1) ; (ANY AS y FILTER y.v IS NULL)) ; D"
+    assert found(query, "ABBDXD", v=[0, 1, 2, 3, None, 0]) == [[0, 3]]
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("A ; NOT (B ; C) WITHIN 5 seconds", "stands between two parts"),
+        ("A ; NOT (B AS x ; C AS y FILTER x.v = y.v) ; D", "cannot be compared with each other"),
+        ("A AS a ; NOT (B AS x ; C FILTER x.v = a.v) ; D", "`a` stands outside of this NOT"),
+        ("A ; NOT (B?) ; D", "met by no event at all"),
+        ("A ; NOT (B ; C) FOR 3 seconds", "how long a single event"),
+        ("A ; NOT (B ; (NOT X FOR 1 second ; C)) ; D", "FOR cannot stand inside"),
+    ],
+)
+def test_what_a_not_of_a_formula_cannot_be(query: str, reason: str) -> None:
+    with pytest.raises(ost.QueryError, match=reason):
+        ost.cel(query)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from ostinato.core.expressions import AGGREGATE_FUNCTIONS, PREV, Expr, to_text
 from ostinato.core.text.build import FUNCTIONS, Clause, SharedBuilder, flat_call, merge_clauses, unquote_name
@@ -113,7 +113,8 @@ class CelBuilder(SharedBuilder):
         return n.And(parts, True, span)
 
     def sequence(self, span: Span, *parts: Formula) -> Formula:
-        return n.Sequence(parts, ";", span)
+        absences = (part.parts if _all_absent(part) else (part,) for part in parts)  # of NOT (A OR B)
+        return n.Sequence(tuple(each for some in absences for each in some), ";", span)
 
     def followed(self, span: Span, *parts: Formula) -> Formula:
         return n.Sequence(parts, "->", span)
@@ -145,10 +146,28 @@ class CelBuilder(SharedBuilder):
         return n.Group(body, unquote_name(name), span)
 
     def absent(self, span: Span, _: Token, body: Formula) -> Formula:
-        return _forbidden(body, span, "NOT")
+        events = body.parts if isinstance(body, n.Or) else (body,)
+        if not all(map(_is_event, events)) and not isinstance(body, n.Absent | n.AbsentFormula):
+            return n.AbsentFormula(body, span)
+        absents = tuple(_forbidden(event, span, "NOT") for event in events)
+        return absents[0] if len(absents) == 1 else n.Sequence(absents, ";", span)
 
     def absent_for(self, span: Span, _: Token, body: Formula, number: Token, unit: Token) -> Formula:
-        return replace(_forbidden(body, span, "NOT"), lasting=self._nanoseconds(number, unit))
+        events = body.parts if isinstance(body, n.Or) else (body,)
+        if not all(map(_is_event, events)):
+            fix = "write NOT B FOR 5 minutes, or NOT (B OR C) FOR 5 minutes"
+            raise QueryError("FOR says how long a single event does not come", span=body.span, fix=fix)
+        lasting = self._nanoseconds(number, unit)
+        absents = tuple(replace(_forbidden(event, span, "NOT"), lasting=lasting) for event in events)
+        return absents[0] if len(absents) == 1 else n.Sequence(absents, ";", span)
+
+
+def _is_event(formula: Formula) -> bool:
+    return isinstance(formula.body if isinstance(formula, n.Filter) else formula, n.Event)
+
+
+def _all_absent(formula: Formula) -> TypeGuard[n.Sequence]:
+    return isinstance(formula, n.Sequence) and all(isinstance(part, n.Absent) for part in formula.parts)
 
 
 def _forbidden(body: Formula, span: Span, word: str) -> n.Absent:
