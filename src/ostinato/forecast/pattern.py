@@ -65,6 +65,11 @@ class ForecastPattern:
                 "a NOT at the end completes when time has passed, not with an event, so it cannot be forecast",
                 fix="forecast the pattern without it",
             )
+        if query.skip is not None:
+            raise QueryError(
+                "what AFTER MATCH SKIP leaves out depends on earlier matches, which a forecast does not keep",
+                fix="forecast the pattern without it, or with CONSUME BY PARTITION",
+            )
         if query.limit is not None:
             raise QueryError(
                 "after LIMIT nothing completes any more, and a forecast does not count",

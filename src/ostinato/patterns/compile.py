@@ -35,7 +35,7 @@ from ostinato.patterns.sra.definite_registers import make_registers_definite
 from ostinato.patterns.sra.from_srem import build_sra
 from ostinato.patterns.sra.segments import segment_detector
 from ostinato.patterns.syntax.cel.parse import parse
-from ostinato.patterns.syntax.nodes import Absent, Language, Query, Segment, Strategy, repeated_variables, vdef
+from ostinato.patterns.syntax.nodes import Absent, Language, Query, Segment, Skip, Strategy, repeated_variables, vdef
 from ostinato.patterns.syntax.srem import parse as srem
 from ostinato.patterns.syntax.srem.nodes import SremPattern
 
@@ -112,9 +112,16 @@ class CompiledPattern:
 
     @cached_property
     def watched(self) -> tuple[str, ...]:
-        """The variables that a NOT at the end compares with what must not come."""
+        """The variables that a NOT at the end compares with what must not come, or that AFTER MATCH SKIP goes to."""
         tests = [each.test for each in self.trailing if each.test is not None]
-        return tuple(sorted(frozenset().union(*map(variables, tests)) - {CURRENT}))
+        target = self.skip.variable if self.skip is not None else None
+        skipped_to = {name for name in vdef(self.query.formula) if target in self.query.names(name)}
+        return tuple(sorted(skipped_to.union(*map(variables, tests)) - {CURRENT}))
+
+    @property
+    def skip(self) -> Skip | None:
+        """What is skipped after a match; nothing where no other match is wanted."""
+        return None if self.query.limit == 1 and self.query.items is None else self.query.skip
 
     @property
     def repeats(self) -> bool:
@@ -155,16 +162,16 @@ class CompiledPattern:
 
     @property
     def selects_late(self) -> bool:
-        """Whether the strategy is applied to complete matches: where it must wait until an absence is certain; and MAX
-        where runs have registers, which no deterministic machine can follow."""
-        if self.trailing:
+        """Whether the strategy is applied to complete matches: where it must wait until an absence is certain, or until
+        it is known what is skipped; and MAX where runs have registers, which no deterministic machine can follow."""
+        if self.trailing or self.skip is not None:
             return self.strategy in ("NXT", "LAST", "MAX")
         return self.strategy == "MAX" and self.registers is not None
 
     @property
     def maximal(self) -> bool:
         """Whether runs with registers may leave out what MAX cannot choose."""
-        return self.strategy == "MAX" and not self.trailing
+        return self.strategy == "MAX" and not self.trailing and self.skip is None
 
     @property
     def keeps_matches(self) -> bool:
@@ -174,7 +181,7 @@ class CompiledPattern:
     @property
     def keeps_places(self) -> bool:
         """Whether matches are compared by the places of their events in the stream."""
-        return self.keeps_matches or self.query.limit is not None
+        return self.keeps_matches or self.query.limit is not None or self.skip is not None
 
     @property
     def ranked(self) -> bool:
@@ -208,7 +215,7 @@ class CompiledPattern:
             symbols.setdefault(variable, number)
         if self.query.items is None:
             return lambda mark, first: symbols.get(mark, 1)
-        if self.strategy in ("NXT", "LAST", "MAX"):
+        if self.strategy in ("NXT", "LAST", "MAX") or self.skip is not None:
             # Strategies compare whole sets of positions, so every position needs a symbol.
             return lambda mark, first: symbols.get(mark, hidden)
         # A window, and runs with registers, need the first position of a match even where the answer does not show it.
@@ -243,7 +250,7 @@ def compile_pattern(pattern: SremPattern) -> CompiledPattern:
 def compile_query(query: Query, *, ties: bool = True) -> CompiledPattern:
     """Compile a CEL query. With `ties`, equalities between all events become partitions, else registers compare."""
     check_query(query)
-    tied = partition_by_equalities(query) if ties else query
+    tied = partition_by_equalities(query) if ties and query.skip is None else query
     stages = (("tie", tied), *normalise(tied))
     formula, trailing = split_trailing(stages[-1][1].formula)
     built = build_transducer(formula)

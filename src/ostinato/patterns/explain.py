@@ -63,6 +63,13 @@ def _evaluation(compiled: CompiledPattern) -> list[str]:
     if query.consume != "NONE":
         whose = "its partition" if query.consume == "PARTITION" else "every partition"
         lines.append(f"consume: after a match the partial matches of {whose} are forgotten")
+    if query.skip is not None:
+        where = (
+            "after its first event"
+            if query.skip.to == "NEXT"
+            else f"at its {query.skip.to.lower()} {query.skip.variable}"
+        )
+        lines.append(f"skip: after a match, later ones of its partition begin {where} or later")
     if query.limit is not None:
         whose = "each partition" if query.partition_by else "the stream"
         lines.append(f"limit: the first {query.limit} of {whose}; then nothing of it is kept")

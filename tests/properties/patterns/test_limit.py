@@ -14,6 +14,8 @@ from ostinato.patterns.compile import compile_query
 from ostinato.patterns.runtime.count import count_table
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.syntax import nodes as n
+from ostinato.patterns.syntax.cel.parse import parse
+from ostinato.patterns.syntax.format import to_text
 from support.answers import answer, check_out_of_order, engine, expected
 from support.generators.cel import Row, correlated_queries, queries, streams, table
 
@@ -54,7 +56,7 @@ def test_first_answers(query: n.Query, limit: int, rows: list[Row], cuts: list[i
 @settings(max_examples=60)
 @given(correlated_queries(trailing=False), limits, streams(), st.lists(st.integers(0, 9), max_size=4), st.booleans())
 def test_compared_events(query: n.Query, limit: int, rows: list[Row], cuts: list[int], restart: bool) -> None:
-    check(limited(query, limit), rows, cuts, restart)
+    check(parse(to_text(limited(query, limit))), rows, cuts, restart)
 
 
 @settings(max_examples=30)

@@ -148,6 +148,8 @@ _UNBOUNDED = {
     "consume-window": "A AS x ; B AS y WITHIN 5 seconds CONSUME BY ANY",
     "consume-key": "A AS x ; B AS y PARTITION BY k CONSUME BY PARTITION",
     "consume-any-key": "A AS x ; B AS y PARTITION BY k WITHIN 20 seconds CONSUME BY ANY",
+    "skip": "A AS x ; B AS y WITHIN 5 seconds AFTER MATCH SKIP TO LAST y",
+    "skip-key": "A AS x ; B AS y ; C AS z PARTITION BY k AFTER MATCH SKIP TO NEXT ROW",
     "limit": "A AS x ; B AS y WITHIN 5 seconds LIMIT 3",
     "limit-key": "SELECT FIRST * WHERE A AS x + ; B AS y PARTITION BY k",
     "key-far": "A AS x ; D AS y PARTITION BY k",

@@ -15,6 +15,7 @@ from support.forecast import CYCLE
     [
         ("A AS a ; NOT B AS b WITHIN 5 seconds", {}, "cannot be forecast"),
         ("A AS a ; B AS b PARTITION BY k CONSUME BY ANY", {}, "CONSUME BY PARTITION"),
+        ("A AS a ; B AS b AFTER MATCH SKIP TO NEXT ROW", {}, "without it"),
         ("A AS a ; B AS b LIMIT 2", {}, "without LIMIT"),
         ("A AS a ; B AS b FILTER a.v < b.v", {}, "add WITHIN"),
         ("A AS a : B AS b : C:+ FILTER a.v < b.v", {}, "add WITHIN"),

@@ -19,7 +19,9 @@ from ostinato.patterns.kernels.protocol import (
     BOTTOM,
     CLOCK,
     CODE,
+    COMPLETED,
     CONSUME_ANY,
+    CONSUME_ASK,
     CONSUME_NONE,
     DONE,
     EMITTED,
@@ -227,9 +229,12 @@ def read_events(state: CorrelatedState, keep: Keep, emit: Emit, hold: Hold, add:
             key_count[key] = tick
         elif window == KEY_WINDOW:
             key_count[key] = low
+        ask = False
         if cursor[EMITTED]:
             cursor[EMITTED] = 0
-            if consume != CONSUME_NONE:
+            if consume == CONSUME_ASK:
+                ask = True
+            elif consume != CONSUME_NONE:
                 if consume == CONSUME_ANY or not keyed:
                     cursor[FLOOR] = born + 1
                 else:
@@ -245,6 +250,9 @@ def read_events(state: CorrelatedState, keep: Keep, emit: Emit, hold: Hold, add:
             if actions[action, KIND] == MOVE:
                 nulls = hold(state, action, pending[3 * one + 1], at)
                 add(state, key, action, nulls, pending[3 * one + 2], position, tick, low, born)
+        if ask:
+            cursor[AT] = at + 1
+            return COMPLETED
     cursor[AT] = len(codes)
     cursor[CLOCK] += len(codes)
     return DONE

@@ -27,7 +27,7 @@ class MatcherState(ArrayStruct):
     lows = Field[Int64](np.int64, 1, "per event: the lowest tick that is in one window with it", constant=True)
     window = Field[int](np.int64, 0, "NO_WINDOW, EVENT_WINDOW, TICK_WINDOW or KEY_WINDOW")
     width = Field[int](np.int64, 0, "how many events an EVENT_WINDOW holds")
-    consume = Field[int](np.int64, 0, "CONSUME_NONE, CONSUME_PARTITION or CONSUME_ANY")
+    consume = Field[int](np.int64, 0, "CONSUME_NONE, CONSUME_PARTITION, CONSUME_ANY or CONSUME_ASK")
     mode = Field[int](np.int64, 0, "NOTICE, WRITE or WALK")
     cursor = Field[Int64](np.int64, 1, "where to go on: see protocol.py for its fields")
     fuel = Field[Int64](np.int64, 1, "how long this call may take: see protocol.py for its fields")

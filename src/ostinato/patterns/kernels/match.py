@@ -11,8 +11,10 @@ from ostinato.patterns.kernels.lists import apply, resolve, slide
 from ostinato.patterns.kernels.protocol import (
     AT,
     CODE,
+    COMPLETED,
     CONFIG,
     CONSUME_ANY,
+    CONSUME_ASK,
     CONSUME_NONE,
     DONE,
     EMITTED,
@@ -130,6 +132,13 @@ def run(state: DirectState) -> int:
                     return status
                 if cursor[EMITTED]:
                     cursor[EMITTED] = 0
+                    if consume == CONSUME_ASK:
+                        apply(state, steps, op_begin, op_end, key, position, tick, low)
+                        key_config[key] = entries[entry, 0]
+                        if window != NO_WINDOW:
+                            key_count[key] = tick if window == EVENT_WINDOW else low
+                        cursor[AT] = at + 1
+                        return COMPLETED
                     if consume != CONSUME_NONE:
                         if window == EVENT_WINDOW:
                             key_count[key] = tick

@@ -29,6 +29,7 @@ def check_query(query: n.Query) -> None:
         _check_predicates(query.formula)
         _check_filters(query.formula, query.formula, frozenset())
         _check_absences(query)
+        _check_skip(query)
         _check_items(query)
         _check_relations(query)
         check_types(query, None)
@@ -196,6 +197,14 @@ def _unbound(node: ex.Attribute, formula: Formula, whole: Formula) -> QueryError
     return QueryError(reason, span=node.span, fix=fix)
 
 
+def _check_skip(query: n.Query) -> None:
+    target = query.skip.variable if query.skip is not None else None
+    known = frozenset().union(*(query.names(variable) for variable in n.vdef(query.formula)))
+    if query.skip is not None and target is not None and target not in known:
+        fix = did_you_mean(target, known) or "name an event of the formula with AS, and skip to it"
+        raise QueryError(f"no event is called `{target}`", span=query.skip.span, fix=fix)
+
+
 # NOT ----------------------------------------------------------------------------------------------------------------
 
 
@@ -212,6 +221,12 @@ def _check_absences(query: n.Query) -> None:
                 span=absent.span,
                 fix="add a time from its last event on, such as NOT B FOR 10 minutes, or from its first, such as "
                 "WITHIN 10 minutes",
+            )
+        if query.skip is not None:
+            raise QueryError(
+                "AFTER MATCH SKIP cannot go with NOT at the end: time completes the match, not an event",
+                span=absent.span,
+                fix="remove AFTER MATCH SKIP, or name an event that completes the match",
             )
         if query.consume != "NONE":
             raise QueryError(

@@ -52,6 +52,8 @@ class BoundQuery:
         self.width = self.event_width = 0  # WITHIN n EVENTS, counted by the kernel or (event_width) along with ties
         self.window = protocol.NO_WINDOW
         self.ruler: Clock | None = None  # what WITHIN measures along
+        if query.window is None and compiled.skip is not None:
+            self.window = protocol.KEY_WINDOW  # which ends where later matches may begin
         if query.window is not None:
             if query.window.kind == "events" and self.ties is None:
                 self.window, self.width = protocol.EVENT_WINDOW, int(query.window.amount)
@@ -77,6 +79,8 @@ class BoundQuery:
 
     @property
     def consume(self) -> int:
+        if self.compiled.skip is not None:
+            return protocol.CONSUME_ASK
         consume = _CONSUME[self.compiled.query.consume]
         # Without PARTITION BY the whole stream is one partition, even if equalities split it.
         return protocol.CONSUME_ANY if consume and not self.compiled.query.partition_by else consume

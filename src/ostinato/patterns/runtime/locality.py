@@ -21,14 +21,15 @@ def may_split_ranges(compiled: CompiledPattern) -> bool:
     # With PARTITION BY, events are counted per key: the rows of the whole stream do not say how far back n of them lie.
     counted = query.window is not None and query.window.kind == "events" and not query.partition_by
     bounded = counted or (query.window is not None and query.window.kind == "time")
-    local = query.consume == "NONE" and query.limit is None and not compiled.trailing and not compiled.preceding
+    local = query.consume == "NONE" and query.limit is None and query.skip is None
+    local = local and not compiled.trailing and not compiled.preceding
     return bounded and local and shows_events(compiled)
 
 
 def may_split_keys(compiled: CompiledPattern) -> bool:
     """Whether the events of each key can be matched by themselves."""
     query = compiled.query
-    return bool(query.partition_by) and query.consume != "ANY" and query.limit is None and not compiled.keeps_matches
+    return bool(query.partition_by) and query.consume != "ANY" and not compiled.keeps_places
 
 
 def shows_events(compiled: CompiledPattern) -> bool:

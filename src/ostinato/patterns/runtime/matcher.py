@@ -140,6 +140,14 @@ class Matcher(ABC):
             state.fuel[protocol.FUEL] = _STEPS
             status = self.call()
             clock.check()
+            if self.scope.consume == protocol.CONSUME_ASK and mode == protocol.WRITE:
+                if status == protocol.OUTPUT_FULL:  # the matches of an event are given together
+                    self._grow_output()
+                    continue
+                if status == protocol.COMPLETED:
+                    yield self._take_output()
+                    clock = self.scope.limits.clock()
+                    continue
             if status not in (protocol.DONE, protocol.OUTPUT_FULL):
                 if status != protocol.PAUSED:
                     self.provide(status, events)
@@ -173,6 +181,22 @@ class Matcher(ABC):
             lows=events.lows,
             mode=mode,
         )
+
+    def _grow_output(self) -> None:
+        """More room behind what was written, for the match that did not fit."""
+        state = self.state
+        state.values = np.concatenate([state.values, np.empty(len(state.values) + len(state.path), np.int64)])
+        state.ends, state.origins = double(state.ends), double(state.origins)
+        self.scope.limits.check_memory(self.bytes + state.values.nbytes)
+        self.scope.limits.check_matches(int(state.cursor[protocol.MATCHES]))
+
+    def _take_output(self) -> Chunk:
+        """A copy of what was written, which is not output any more."""
+        state, cursor = self.state, self.state.cursor
+        count, used = int(cursor[protocol.MATCHES]), int(cursor[protocol.VALUES])
+        cursor[protocol.MATCHES] = cursor[protocol.VALUES] = 0
+        offsets = np.concatenate([np.zeros(1, np.int64), state.ends[:count]])
+        return Chunk(state.values[:used].copy(), offsets, state.origins[:count].copy())
 
     def _replace_output(self, values: int, matches: int) -> None:
         """Room for so many marked events and matches; what was written is another's now."""

@@ -60,6 +60,8 @@ def save(engine: EngineState) -> bytes:
             meta["next_group"] = engine.waiting.next_group
         if engine.first is not None:
             arrays["given"] = engine.first.given
+        if engine.skips is not None:
+            arrays["bars"] = engine.skips.bars
         if engine.distinct is not None:
             meta["seen"] = engine.distinct.save()
     return Snapshot(meta, arrays, tables).to_bytes()
@@ -118,5 +120,7 @@ def _fill(
         engine.waiting.next_group = meta["next_group"]
     if engine.first is not None:
         engine.first.given = arrays["given"]
+    if engine.skips is not None:
+        engine.skips.bars = arrays["bars"]
     if engine.distinct is not None:
         engine.distinct.load(meta["seen"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from ostinato.patterns.runtime.history import History
 from ostinato.patterns.runtime.matcher import Events
 from ostinato.patterns.runtime.matcher_factory import build_matcher
 from ostinato.patterns.runtime.matches import Matches
+from ostinato.patterns.runtime.skips import Skips
 from ostinato.patterns.runtime.strategies import STRATEGY_KERNELS, select_matches
 from ostinato.patterns.syntax.nodes import event_types
 
@@ -121,6 +122,11 @@ class EngineState:
         if query.limit is not None:
             keyed = bool(query.partition_by)
             self.first = FirstMatches(query.limit, keyed=keyed, skips=query.consume != "ANY")
+        self.skips: Skips | None = None
+        if (skip := self.compiled.skip) is not None:
+            symbols = frozenset(self.compiled.symbol()(name, False) for name in self.compiled.watched)
+            scope = {"keyed": bool(query.partition_by), "narrows": query.window is None}
+            self.skips = Skips(skip, self.compiled.strategy, symbols, **scope)
         self.history = History(self._kept_columns(rows.schema))
         self._nothing = self._no_matches(rows.schema)
         self.reorder = ReorderBuffer(stream.clock, binding, rows.schema, self.options.lateness)
@@ -182,11 +188,20 @@ class EngineState:
         self.history.open(rows, positions)
         if len(events.lows):
             self.low, self.newest = int(events.lows[-1]), int(events.ticks[-1])
-        if self.first is None:
-            yield from self._matches_in(events, times, released)
-            return
-        for piece in self.first.pieces(events, whole=self.waiting is not None):
+        if self.skips is not None and self.skips.narrows:  # the window is counted in places
+            ticks = np.arange(self.read, self.read + len(rows))
+            events = replace(events, ticks=ticks, lows=np.zeros_like(ticks))
+        for piece in self._pieces(events):
             yield from self._matches_in(piece, times, released)
+
+    def _pieces(self, events: Events) -> Iterator[Events]:
+        """A batch as a whole, or where matches of some events say which others are read, in pieces."""
+        parts = iter((events,)) if self.first is None else self.first.pieces(events, whole=self.waiting is not None)
+        for part in parts:
+            if self.skips is None:
+                yield part
+            else:
+                yield from self.skips.pieces(part)
 
     def _matches_in(self, events: Events, times: Int64, released: ReleasedRows) -> Iterator[pa.Table]:
         """The answers that some events complete, which are all of those released, or a part of them."""
@@ -197,6 +212,10 @@ class EngineState:
         clock = self.options.limits.clock()
         for chunk in (self.groups or self.matcher).run(events):
             matches = Matches.unpack(chunk.values, chunk.offsets, keys[chunk.origins], chunk.origins)
+            if self.skips is not None:
+                places = self.history.rows(matches.positions, [_PLACE])[_PLACE].to_numpy()
+                kept.append(self.skips.take(matches, places, events, clock))
+                continue
             if not self.compiled.keeps_places:
                 yield self._answer(matches)
                 continue
@@ -214,7 +233,7 @@ class EngineState:
             rows, order = released.rows, released.order
             in_order = rows if order is None else rows.take(pa.array(order))
             yield self._answer(self._wait(Matches.concat(kept), times, keys, events.codes, in_order))
-        elif self.compiled.keeps_matches:
+        elif self.compiled.keeps_matches and self.skips is None:
             yield self._answer(self._choose(Matches.concat(kept), clock))
         elif self.compiled.keeps_places:
             yield self._answer(Matches.concat(kept))
@@ -223,7 +242,9 @@ class EngineState:
 
     def _are_enough(self, kept: Sequence[Matches]) -> bool:
         """Whether LIMIT is reached for the whole stream by matches of events before the last that completed some."""
-        if self.first is None or self.first.keyed or self.compiled.keeps_matches or self.distinct is not None:
+        if self.first is None or self.first.keyed or self.skips is not None or self.distinct is not None:
+            return False
+        if self.compiled.keeps_matches:
             return False
         last = kept[-1].origins[-1]
         found = sum(np.count_nonzero(matches.origins < last) for matches in kept)
@@ -331,6 +352,8 @@ class EngineState:
             self.waiting.renumber(kept)
         if self.first is not None:
             self.first.keep_keys(kept)
+        if self.skips is not None:
+            self.skips.keep_keys(kept)
 
     @property
     def kernels(self) -> tuple[Any, ...]:

@@ -80,9 +80,9 @@ def matches_around(engine: EngineState, events: Events) -> float:
 
 
 def must_list(compiled: CompiledPattern) -> bool:
-    """Only a list of what was found can tell which answers look the same, were cancelled later, or are beyond LIMIT."""
-    limited = compiled.query.limit is not None
-    return compiled.hides_variables or compiled.ambiguous or compiled.keeps_matches or limited
+    """Only a list of what was found can tell which answers look the same, were cancelled later, are skipped, or are
+    beyond LIMIT."""
+    return compiled.hides_variables or compiled.ambiguous or compiled.keeps_places
 
 
 class Tally(ABC):

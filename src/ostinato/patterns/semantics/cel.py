@@ -205,14 +205,30 @@ def _deadline(query: n.Query, stream: Stream, absent: n.Absent, first: int, last
 
 def _select(query: n.Query, candidates: Iterable[_ComplexEvent]) -> Iterator[_ComplexEvent]:
     """The strategy chooses among complex events with the same last position. CONSUME: what an event completed is used
-    up, so that later complex events (of its partition, or all) begin after that event."""
+    up, so that later complex events (of its partition, or all) begin after that event. AFTER MATCH SKIP TO: those that
+    are chosen are taken one by one, by their events in order, and each says where later ones may begin."""
+    bars: dict[int, int] = {}
     consumed: dict[int, int] = {}
     for end, ending in groupby(sorted(candidates, key=lambda each: each.end), key=lambda each: each.end):
         group = [each for each in ending if each.start > consumed.get(_scope(query, each), -1)]
+        group = [each for each in group if each.start >= bars.get(each.partition, 0)]
         chosen = [each for each in group if _is_chosen(query.strategy, each, group)]
-        yield from chosen
+        if query.skip is None:
+            yield from chosen
+        else:
+            for each in sorted(chosen, key=lambda each: each.positions):
+                if each.start >= bars.get(each.partition, 0):
+                    yield each
+                    bars[each.partition] = max(bars.get(each.partition, 0), _skipped_to(query.skip, each))
         if query.consume != "NONE" and chosen:
             consumed[_scope(query, chosen[0])] = end
+
+
+def _skipped_to(skip: n.Skip, each: _ComplexEvent) -> int:
+    """Where later complex events may begin: at that event (the last of several labellings), but after the first one."""
+    named = [dict(labels).get(skip.variable or "", ()) for labels in each.labellings]
+    places = [each.stream.origin[positions[0 if skip.to == "FIRST" else -1]] for positions in named if positions]
+    return max([each.start + 1, *places])
 
 
 def _first(query: n.Query, limit: int, selected: Iterable[_ComplexEvent]) -> Iterator[LabelledMatch]:

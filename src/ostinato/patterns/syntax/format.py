@@ -68,8 +68,13 @@ def _clauses(query: n.Query) -> list[str]:
         *([f"PARTITION BY {_names(query.partition_by)}"] if query.partition_by else []),
         *([_window(query.window)] if query.window is not None else []),
         *([f"CONSUME BY {query.consume}"] if query.consume != "NONE" else []),
+        *([_skip(query.skip)] if query.skip is not None else []),
         *([f"LIMIT {query.limit}"] if query.limit is not None else []),
     ]
+
+
+def _skip(skip: n.Skip) -> str:
+    return f"AFTER MATCH SKIP TO {'NEXT ROW' if skip.variable is None else f'{skip.to} {quote_name(skip.variable)}'}"
 
 
 def _window(window: Window) -> str:

@@ -197,6 +197,15 @@ class Item:
 
 
 @dataclass(frozen=True)
+class Skip:
+    """AFTER MATCH SKIP TO NEXT ROW, TO FIRST x or TO LAST x. (PAST LAST ROW is CONSUME BY PARTITION.)"""
+
+    to: OneOf["NEXT", "FIRST", "LAST"]
+    variable: str | None = None
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
 class Query:
     """A whole query. `items` is None for SELECT *; `relations` is empty without FROM.
 
@@ -211,6 +220,7 @@ class Query:
     partition_by: tuple[str, ...] = ()
     window: Window | None = None
     consume: Consume = "NONE"
+    skip: Skip | None = None
     limit: int | None = None
     tied_by: str | None = None
     text: str = field(default="", compare=False)

@@ -79,6 +79,7 @@ def _partition_by(engine: Engine) -> tuple[str, ...]:
     counts = query.window is not None and query.window.kind == "events"
     # Partitions that only stand for an equality filter must not hide the events between, where those matter.
     apart = not compiled.contiguous and not counts and query.consume == "NONE" and query.limit is None
+    apart &= query.skip is None
     return engine.stream.key_columns if apart else ()
 
 

@@ -101,6 +101,12 @@ FAULTS = [
     ("(T AS x ; «NOT H») FILTER x.v > 3", "NOT at the end needs a time", "WITHIN 10 minutes"),
     ("T ; «NOT H» WITHIN 10 EVENTS", "NOT at the end needs a time", "WITHIN 10 minutes"),
     ("T ; «NOT H» WITHIN 10 ON n", "NOT at the end needs a time", "WITHIN 10 minutes"),
+    (
+        "T ; «NOT H» WITHIN 10 s AFTER MATCH SKIP TO NEXT ROW",
+        "AFTER MATCH SKIP cannot go with NOT at the end",
+        "remove",
+    ),
+    ("T AS xx ; H AFTER MATCH SKIP TO LAST «xy»", "no event is called `xy`", "did you mean `xx`"),
     ("T ; «NOT H» WITHIN 10 s CONSUME BY ANY", "CONSUME BY ANY cannot go with NOT at the end", "remove CONSUME"),
     ("T : «NOT H» : K", "NOT cannot stand next to `:`", "use `;`"),
     ("T ; «NOT H» : K", "NOT cannot stand next to `:`", "use `;`"),

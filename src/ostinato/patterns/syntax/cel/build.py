@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
+from typing import Literal as OneOf
 
 from ostinato.core.expressions import AGGREGATE_FUNCTIONS, PREV, Expr, to_text
 from ostinato.core.text.build import FUNCTIONS, Clause, SharedBuilder, flat_call, merge_clauses, unquote_name
@@ -82,6 +83,16 @@ class CelBuilder(SharedBuilder):
 
     def consume(self, span: Span, mode: Token) -> Clause:
         return "CONSUME BY", span, {"consume": cast(n.Consume, mode.upper())}
+
+    def skip_row(self, span: Span, where: Token) -> Clause:
+        if where.upper().startswith("PAST"):
+            return "AFTER MATCH SKIP", span, {"consume": "PARTITION"}
+        return "AFTER MATCH SKIP", span, {"consume": "NONE", "skip": n.Skip("NEXT")}
+
+    def skip_to(self, span: Span, where: Token, variable: Token) -> Clause:
+        which = cast(OneOf["FIRST", "LAST"], where.upper().split()[1])
+        skip = n.Skip(which, unquote_name(variable), token_span(variable))
+        return "AFTER MATCH SKIP", span, {"consume": "NONE", "skip": skip}
 
     def limit(self, span: Span, number: Token) -> Clause:
         if not number.isdecimal() or not 0 < int(number) <= LARGEST:
@@ -187,6 +198,10 @@ def _clauses(clauses: Sequence[Clause], items: tuple[n.Item, ...] | None) -> dic
     first, limits = ([span for words, span, _ in clauses if words == name] for name in ("SELECT FIRST", "LIMIT"))
     if first and limits:
         raise QueryError("SELECT FIRST is LIMIT 1, and here is another LIMIT", span=limits[0], fix="keep one of them")
+    kinds = {words: span for words, span, _ in clauses}
+    if {"CONSUME BY", "AFTER MATCH SKIP"} <= kinds.keys():
+        reason = "AFTER MATCH SKIP and CONSUME BY both say what comes after a match"
+        raise QueryError(reason, span=kinds["AFTER MATCH SKIP"], fix="keep one of them")
     fields = merge_clauses(clauses)
     if "partition_by" in fields:
         fields["partition_by"] = tuple(_key(token, items) for token in fields["partition_by"])

@@ -9,7 +9,9 @@ _ANY_LATER = "write `;` for `and then`, whatever comes between: A ; B"
 _DIRECTLY = "write `:` for `directly after`: A : B"
 _ROWS = "write the pattern with `:` for `directly after` or `;` for `and then`, conditions after FILTER: "
 _RECOGNIZE = f"{_ROWS}(A AS a : B AS b) FILTER b.price > a.price"
-_SKIP = "add CONSUME BY ANY at the end to start anew after each match; without it, matches may overlap"
+_SKIP = (
+    "write AFTER MATCH SKIP and PAST LAST ROW, TO NEXT ROW, TO FIRST x or TO LAST x; without it, matches may overlap"
+)
 _LOOP = (
     "write + after the event: A+ takes any events that fit, A->+ the next that fits in each round, A:+ the very next"
 )

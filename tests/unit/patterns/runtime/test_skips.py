@@ -1,0 +1,37 @@
+"""AFTER MATCH SKIP: which matches are left."""
+
+from __future__ import annotations
+
+import pytest
+
+import ostinato as ost
+
+
+def found(query: str, letters: str) -> list[list[int]]:
+    rows = [{"ts": at, "type": letter, "k": at % 2} for at, letter in enumerate(letters)]
+    return sorted(ost.cel(query).detect(rows)["positions"].to_pylist())
+
+
+@pytest.mark.parametrize(
+    ("query", "letters", "positions"),
+    [
+        ("A ; B AFTER MATCH SKIP TO NEXT ROW", "AABB", [[0, 2], [1, 2]]),
+        ("A ; B AFTER MATCH SKIP PAST LAST ROW", "AABBAB", [[0, 2], [1, 2], [4, 5]]),
+        ("A ; B ; C AFTER MATCH SKIP TO NEXT ROW", "AABBC", [[0, 2, 4], [1, 2, 4]]),
+        ("SELECT NXT * WHERE A ; B AFTER MATCH SKIP TO NEXT ROW", "AABBB", [[0, 2], [1, 3]]),
+        ("SELECT MAX * WHERE A+ ; B AFTER MATCH SKIP TO NEXT ROW", "AABB", [[0, 1, 2], [1, 3]]),
+        ("(A AS x)+ ; B AFTER MATCH SKIP TO LAST x", "AAABB", [[0, 1, 2, 3], [2, 3]]),
+        ("(A AS x)+ ; B AFTER MATCH SKIP TO FIRST x", "AAB", [[0, 1, 2], [1, 2]]),
+        ("A ; B AS y ; A AFTER MATCH SKIP TO LAST y", "ABABA", [[0, 1, 2], [2, 3, 4]]),
+        ("(A ; B AS y OR C) AFTER MATCH SKIP TO LAST y", "CACB", [[0], [2]]),
+        ("A ; B PARTITION BY k AFTER MATCH SKIP TO NEXT ROW", "AAAABBBB", [[0, 4], [1, 5], [2, 4], [3, 5]]),
+        ("A AS x ; B AS y FILTER x.k = y.k AFTER MATCH SKIP TO NEXT ROW", "AABB", [[0, 2], [1, 3]]),
+    ],
+)
+def test_what_is_left(query: str, letters: str, positions: list[list[int]]) -> None:
+    assert found(query, letters) == positions
+
+
+def test_what_is_skipped_is_not_looked_at_again() -> None:
+    """Without skipping, the last B alone would complete two to the power of three hundred."""
+    assert len(found("A+ ; B AFTER MATCH SKIP TO NEXT ROW", "AB" * 300)) == 300
