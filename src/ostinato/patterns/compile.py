@@ -145,9 +145,14 @@ class CompiledPattern:
     @cached_property
     def registers(self) -> Registers | None:
         """What runs remember of earlier events; None where no test compares events with each other."""
-        if not self.transducer.registers:
-            return None
-        return Registers(split_alternatives(self.transducer) if self.query.language == "cel" else self.transducer)
+        return Registers(self.transducer) if self.transducer.registers else None
+
+    def registers_over(self, is_number: Callable[[str], bool]) -> Registers | None:
+        """As runs are looked up in a stream, where it is known which attributes are numbers."""
+        if self.registers is None or self.query.language != "cel":
+            return self.registers
+        split = split_alternatives(self.transducer, is_number)
+        return self.registers if split is self.transducer else Registers(split)
 
     @cached_property
     def ambiguous(self) -> bool:

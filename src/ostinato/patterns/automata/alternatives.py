@@ -1,7 +1,13 @@
-"""A test that is an OR of equalities, as one state for each of them: then runs are found by look-ups, one per state."""
+"""Tests as equalities, one state for each of them: then runs are found by look-ups, one per state.
+
+An OR of equalities is one such test. A band, as in `abs(x.v - y.v) < 5`, is another: values are cut into ranges that
+are twice as wide, and those that are close enough lie in the same range or in neighbouring ones.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
 
 from ostinato.core import expressions as ex
@@ -9,12 +15,16 @@ from ostinato.core.expressions import CURRENT, Expr
 from ostinato.patterns.automata.transducer import Transducer, Transition
 
 _MOST = 8  # alternatives; each is a run more
+_FAR = 2.0**48  # ranges from zero, beyond which floats cannot tell neighbours apart: what is farther is all one range
 
 
-def split_alternatives(transducer: Transducer) -> Transducer:
+def split_alternatives(
+    transducer: Transducer, is_number: Callable[[str], bool] = lambda attribute: False
+) -> Transducer:
     """The same matches, each found once: of the alternatives of a test, only the first that holds counts.
 
-    Only where an OR is the one way on from a state. Conditions keep the order of their first use.
+    Only where such a test is the one way on from a state, and bands only where all attributes are numbers. Conditions
+    keep the order of their first use.
     """
     states = transducer.states
     tests: dict[int, list[Expr]] = {}  # per state that is split, the test of each of its copies
@@ -22,7 +32,7 @@ def split_alternatives(transducer: Transducer) -> Transducer:
     for state in range(1, transducer.states):
         leaving = [t for t in transducer.transitions if t.source == state and not t.stays]
         if len(leaving) == 1 and state not in transducer.final and leaving[0].target != state:
-            found = _alternatives(leaving[0])
+            found = _alternatives(leaving[0], is_number)
             if 1 < len(found) <= _MOST:
                 tests[state] = found
                 copies[state] = [state, *range(states, states + len(found) - 1)]
@@ -43,7 +53,7 @@ def _tests_of(transition: Transition, tests: dict[int, list[Expr]]) -> list[Expr
     return [transition.test] * max(1, len(found)) if transition.stays or not found else [*found]
 
 
-def _alternatives(transition: Transition) -> list[Expr]:
+def _alternatives(transition: Transition, is_number: Callable[[str], bool]) -> list[Expr]:
     """Tests that exclude each other, and have an equality each, that hold where the transition's test does."""
     if transition.test is None or transition.barred or transition.folds:
         return []
@@ -57,6 +67,9 @@ def _alternatives(transition: Transition) -> list[Expr]:
             return [
                 ex.conjoin([choice, *others, *map(_denied, choices[:place])]) for place, choice in enumerate(choices)
             ]
+    for part in parts:
+        if ranges := _ranges(part, is_number):
+            return [ex.conjoin([near, *parts]) for near in ranges]
     return []
 
 
@@ -67,6 +80,31 @@ def _choices(test: Expr) -> list[Expr]:
         needle, *values = test.args
         return [ex.Call("=", (needle, value), test.span) for value in values]
     return [test]
+
+
+def _ranges(test: Expr, is_number: Callable[[str], bool]) -> list[Expr]:
+    """For a band: that its values lie in neighbouring ranges, or in the same one. No two of these hold at once."""
+    if not isinstance(test, ex.Call) or test.op not in ("<", "<=", ">", ">="):
+        return []
+    distance, width = test.args if test.op in ("<", "<=") else test.args[::-1]
+    if not isinstance(width, ex.Literal) or not isinstance(width.value, int | float) or not 0 < width.value < math.inf:
+        return []
+    difference = distance.args[0] if isinstance(distance, ex.Call) and distance.op == "abs" else None
+    if not isinstance(difference, ex.Call) or difference.op != "-" or len(difference.args) != 2:
+        return []
+    if not _is_equality(replace(difference, op="=")) or not all(
+        is_number(each.name) for each in ex.attributes(difference)
+    ):
+        return []
+    here, there = (_range_of(arg, 2.0 * width.value) for arg in difference.args)
+    return [ex.Call("=", (here, ex.Call("+", (there, ex.Literal(step))))) for step in (-1, 0, 1)]
+
+
+def _range_of(value: Expr, width: float) -> Expr:
+    place, far = ex.Call("/", (value, ex.Literal(width))), ex.Literal(_FAR)
+    below = ex.Call("neg", (far,))
+    near = ex.Call(ex.CASE, (ex.Call(">", (place, far)), far, ex.Call("<", (place, below)), below, place))
+    return ex.Call("floor", (near,))
 
 
 def _is_equality(test: Expr) -> bool:

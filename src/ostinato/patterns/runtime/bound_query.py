@@ -42,7 +42,7 @@ class BoundQuery:
         check_schema(query, column_kinds(schema))
         self.clock = Clock.of(schema, binding.time) if binding.time is not None else None
         self.encoder = PredicateEncoder(compiled.conditions, relation=binding.relation, minterms=minterms)
-        registers = compiled.registers
+        self.registers = registers = compiled.registers_over(self._is_number)
         self.recent = [self._recent_events(absence) for absence in compiled.preceding]
         self.terms = TermEncoder(registers.terms, schema, registers.compared) if registers is not None else None
         self.keys = KeyTable() if self.key_columns else None
@@ -70,6 +70,10 @@ class BoundQuery:
     def _recent_events(self, absence: PrecedingAbsence) -> RecentEvents:
         assert self.clock is not None
         return RecentEvents(absence, reach(self.clock, absence.lasting), self.schema, self.binding.relation)
+
+    def _is_number(self, attribute: str) -> bool:
+        kind = self.schema.field(attribute).type
+        return bool(pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind))
 
     @property
     def key_columns(self) -> tuple[str, ...]:

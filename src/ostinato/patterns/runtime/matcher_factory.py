@@ -17,12 +17,12 @@ from ostinato.patterns.runtime.transition_tables import TransitionTables
 def build_matcher(compiled: CompiledPattern, stream: BoundQuery, limits: Limits) -> Matcher:
     """A matcher without state, for the events of a stream."""
     scope = Scope(stream.window, stream.width, stream.consume, limits)
-    if compiled.registers is not None and stream.terms is not None:
+    if stream.registers is not None and stream.terms is not None:
         from ostinato.patterns.runtime.correlated import Correlated
 
         truth, symbol = stream.encoder.truth, compiled.symbol()
         transitions = TransitionTables(
-            *(compiled.registers, stream.terms.kinds, truth, symbol), maximal=compiled.maximal, apart=compiled.apart
+            *(stream.registers, stream.terms.kinds, truth, symbol), maximal=compiled.maximal, apart=compiled.apart
         )
         choice = {"NXT": CHOOSE_NEXT, "LAST": CHOOSE_LAST}.get(compiled.strategy, NO_CHOICE)
         choice = NO_CHOICE if compiled.selects_late else choice
