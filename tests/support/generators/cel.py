@@ -539,7 +539,14 @@ def loop_queries(draw: Draw, /, **options: Any) -> nodes.Query:
     """A query with a loop whose condition looks back on its rounds. `options` are those of `queries`."""
     query = draw(
         queries(
-            correlated=True, looks_back=True, wider_filters=True, max_depth=1, trailing=False, items=False, **options
+            absent=False,
+            correlated=True,
+            looks_back=True,
+            wider_filters=True,
+            max_depth=1,
+            trailing=False,
+            items=False,
+            **options,
         )
     )
     event, other = nodes.Event(_pick(draw, None, "A", None, "B"), "z"), nodes.Event(_pick(draw, None, "B"), "w")

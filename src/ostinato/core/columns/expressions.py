@@ -200,6 +200,7 @@ def _apply(op: str, args: list[Value]) -> Value:
     if op == "in":
         return _is_in(args[0], args[1:])
     if op == "coalesce":
+        args = [arg for arg in args if not pa.types.is_null(arg.type)] or args[:1]  # Arrow has no NULL among texts
         return promote(pc.coalesce, *args) if any(is_number(arg) for arg in args) else pc.coalesce(*args)
     if op == CASE:
         return _case(args)

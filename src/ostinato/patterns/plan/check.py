@@ -130,6 +130,10 @@ def _check_predicates(formula: Formula) -> None:
         for node in ex.walk(part.predicate):
             if isinstance(node, ex.Call) and node.op in ex.AGGREGATES:
                 check_look_back(node, loops)
+                if isinstance(part, n.Absent) and part.lasting is not None:
+                    reason = "what NOT … FOR forbids cannot be compared with earlier rounds of the loop"
+                    fix = "put the condition on an event of the round, or leave FOR out"
+                    raise QueryError(reason, span=node.span, fix=fix)
                 counted += [arg for arg in node.args if node.op == "count"]
             if isinstance(node, ex.Variable) and not any(node is arg for arg in counted):
                 whole = node.name in n.vdef(formula)

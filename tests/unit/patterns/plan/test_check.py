@@ -66,6 +66,11 @@ FAULTS = [
     ("(T AS x FILTER «count(DISTINCT x.v)» < 3)+", "all values of the loop would have to be remembered", "prev"),
     ("(T AS x OR H AS y FILTER «prev(x.v)» > 3)+", "`x` is not in every round of the loop", "every branch"),
     ("(H AS y ; (T AS x FILTER «prev(x.v)» > 3)?)+", "`x` is not in every round of the loop", "optional"),
+    (
+        "(NOT (H AS n FILTER n.v > «prev(x.v)») FOR 5 s ; T AS x)+",
+        "cannot be compared with earlier rounds",
+        "leave FOR out",
+    ),
     ("(T AS x FILTER «sum(x)» > 3)+", "sum needs an attribute", "sum(x.attr)"),
     ("(T AS x FILTER sum(«max(x.v)») > 3)+", "an aggregate cannot stand inside another", "own"),
     ("(T AS x ; H AS y FILTER sum(«x.v + y.v») > 3)+", "aggregates the events of one variable", "on its own"),

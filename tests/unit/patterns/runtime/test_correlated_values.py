@@ -402,7 +402,8 @@ def test_functions_of_text_do_not_join_events() -> None:
         "coalesce(x.i, y.i) = 1",
         "coalesce(x.i, y.f, 5) > y.i",
         "coalesce(x.s, y.s, 'b') < y.s",
-        "y.s >= coalesce(x.s, 'a')",
+        "y.s >= coalesce(x.s, NULL, 'a')",
+        "x.s >= coalesce(NULL, y.s)",
         "coalesce(x.i + y.i, x.f) IS NULL",
     ],
 )
