@@ -27,8 +27,22 @@ settings.register_profile("ostinato", settings.get_profile("search"), max_exampl
 settings.load_profile("ostinato")
 
 
+_SHARE = 2  # one in so many of the examples that a random test asks for is tried in everyone's run
+_FEWEST = 10
+
+
+def _try_fewer_examples(items: list[pytest.Item]) -> None:
+    """The same examples come each time, so that the first of them show nearly all that all of them would."""
+    for test in {getattr(item, "obj", None) for item in items}:  # one for all parameters of a test
+        asked: settings | None = getattr(test, "_hypothesis_internal_use_settings", None)
+        if asked is not None and asked.derandomize and asked.max_examples > _FEWEST:
+            fewer = settings(asked, max_examples=max(_FEWEST, asked.max_examples // _SHARE))
+            test._hypothesis_internal_use_settings = fewer  # type: ignore[union-attr]
+
+
 @pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    _try_fewer_examples(items)
     for item in items:
         if item.path.is_relative_to(TESTS / "spark"):
             item.add_marker(pytest.mark.spark)
