@@ -45,6 +45,11 @@ _FEW = 1 << 16  # new events that are not worth reading a window again for
 def tally_for(engine: EngineState) -> Tally:
     """Once the codes of a first batch are known."""
     stream = engine.stream
+    if engine.compiled.registers is not None:
+        from ostinato.patterns.runtime.pair_tally import pair_tally  # which has kernels of its own
+
+        if (pairs := pair_tally(engine)) is not None:
+            return pairs
     if (cells := cells_of(engine, max(_MAX_CELLS, _MAX_STEPS // max(1, stream.encoder.size)))) is None:
         return _Walked(engine.matcher, engine.options.limits)
     if stream.window == protocol.NO_WINDOW:
