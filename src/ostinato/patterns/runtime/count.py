@@ -12,7 +12,8 @@ import pyarrow as pa
 from ostinato.core.arrays import Int64
 from ostinato.core.events import time_order, to_arrow
 from ostinato.errors import DataError, OstinatoError
-from ostinato.patterns.runtime.tallies import Tally, must_list, tally_for
+from ostinato.patterns.runtime.tallies import must_list, tally_for
+from ostinato.patterns.runtime.tally import Tally
 
 if TYPE_CHECKING:
     from ostinato.patterns.runtime.engine import Engine

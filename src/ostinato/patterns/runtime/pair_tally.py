@@ -17,7 +17,7 @@ from ostinato.patterns.kernels.count_pairs import count_pairs
 from ostinato.patterns.runtime.bound_query import BoundQuery
 from ostinato.patterns.runtime.matcher import Events, extend
 from ostinato.patterns.runtime.state import EngineState
-from ostinato.patterns.runtime.tallies import Tally
+from ostinato.patterns.runtime.tally import Tally
 from ostinato.patterns.runtime.transition_tables import as_comparison
 
 _FEW = 1 << 16  # new entries that are not worth sorting others again for

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +32,7 @@ from ostinato.patterns.runtime.counting_maps import Cells, LinearMaps, from_rema
 from ostinato.patterns.runtime.direct import Direct
 from ostinato.patterns.runtime.matcher import Events, Matcher, extend
 from ostinato.patterns.runtime.state import EngineState
+from ostinato.patterns.runtime.tally import Tally
 
 _MAX_CELLS = 64  # beyond this the products may cost more than they save: then matches are walked over as long as that
 # is cheaper
@@ -88,18 +88,6 @@ def must_list(compiled: CompiledPattern) -> bool:
     """Only a list of what was found can tell which answers look the same, were cancelled later, are skipped, or are
     beyond LIMIT."""
     return compiled.hides_variables or compiled.ambiguous or compiled.keeps_places
-
-
-class Tally(ABC):
-    """Matches counted so far."""
-
-    @abstractmethod
-    def read(self, events: Events) -> None:
-        """The next events, in stream order."""
-
-    @abstractmethod
-    def total(self) -> int:
-        """The number of matches in all that was read."""
 
 
 class _Walked(Tally):
