@@ -62,7 +62,9 @@ class CompiledPattern:
     def contiguous(self) -> bool:
         """Whether some run ends when an event is not marked, so that even events without a condition matter."""
         waiting = {t.source for t in self.transducer.transitions if t.waits}
-        return any(t.source not in waiting for t in self.transducer.transitions)
+        return any(each.at_once for each in self.trailing) or any(
+            t.source not in waiting for t in self.transducer.transitions
+        )
 
     @property
     def conditions(self) -> tuple[Condition, ...]:

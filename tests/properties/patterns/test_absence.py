@@ -40,5 +40,6 @@ def test_timers(query: n.Query, rows: list[Row], restart: bool) -> None:
     else:
         raise AssertionError("a timer rings again and again")
     found.append(running.flush())
-    assert not len(found[-1])  # time has passed all of them
+    if not any(absence.at_once for absence in running.compiled.trailing):
+        assert not len(found[-1])  # time has passed all of them
     assert answer(query, found) == expected(query, rows)

@@ -487,6 +487,8 @@ def _ending(draw: Draw, formula: Formula, lasting: int | None) -> Formula:
     if isinstance(formula, nodes.Filter):
         return replace(formula, body=_ending(draw, formula.body, lasting))
     last = replace(_Shape(draw, absent=True, reuse=False, absents=100).absence(), lasting=lasting)
+    if lasting is None and _rarely(draw):
+        return nodes.Sequence((formula, last), ":")
     if isinstance(formula, nodes.Sequence) and formula.link == ";" and not nodes.nullable(formula.parts[-1]):
         return replace(formula, parts=(*formula.parts, last))
     return nodes.Sequence((formula, last))

@@ -274,16 +274,19 @@ def split_test(test: Expr) -> Barred:
 class TrailingAbsence:
     """A NOT at the end: such an event cancels a match that waits. A test compares it with events of the match.
 
-    It lasts so many nanoseconds from the last event of the match on, or (None) as long as the window.
+    It lasts so many nanoseconds from the last event of the match on, or (None) as long as the window; or (`at_once`)
+    only the very next event counts.
     """
 
     condition: Condition
     test: Expr | None
     lasting: int | None
+    at_once: bool = False
 
 
 def trailing_absence(absent: n.Absent) -> TrailingAbsence:
-    return TrailingAbsence(*split_event_predicate(absent.event, absent.predicate, {}), absent.lasting)
+    event = split_event_predicate(absent.event, absent.predicate, {})
+    return TrailingAbsence(*event, absent.lasting, absent.at_once)
 
 
 @dataclass(frozen=True)

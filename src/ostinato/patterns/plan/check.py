@@ -218,7 +218,11 @@ def _check_absences(query: n.Query) -> None:
         formula = formula.body
     core, tail = split_tail(formula)
     for absent in tail:
-        timed = isinstance(absent, n.Absent) and absent.lasting is not None
+        at_once = isinstance(absent, n.Absent) and absent.at_once
+        if at_once and len(tail) > 1:
+            fix = "leave one of them out, or use `;` before NOT"
+            raise QueryError("NOT after `:` is the only NOT at the end", span=absent.span, fix=fix)
+        timed = at_once or (isinstance(absent, n.Absent) and absent.lasting is not None)
         if not timed and (query.window is None or query.window.kind != "time"):
             raise QueryError(
                 "NOT at the end needs a time: when has the event failed to come?",
@@ -269,7 +273,8 @@ def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
             raise QueryError(f"NOT cannot be {_PLACES[type(formula)]}", span=part.span, fix=fix)
         if formula.link == ":":
             reason = "NOT cannot stand next to `:`, since nothing lies between contiguous events"
-            raise QueryError(reason, span=part.span, fix="use `;` on both sides of NOT, or leave NOT out")
+            fix = "use `;` on both sides of NOT, or name the next event: A : (ANY AS n FILTER n.type != 'B') : C"
+            raise QueryError(reason, span=part.span, fix=fix)
         if formula.link == "->":
             raise QueryError("NOT cannot stand next to `->`", span=part.span, fix="use `;` on both sides of NOT")
         before, after = formula.parts[:index], formula.parts[index:]
@@ -287,6 +292,9 @@ def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
             if all(isinstance(other, n.Absent | n.AbsentFormula) or n.nullable(other) for other in others):
                 reason = f"NOT needs an event {side} it, and all parts {side} this one may be left out"
                 raise QueryError(reason, span=part.span, fix="name an event there that is not optional")
+        if isinstance(part, n.Absent) and part.at_once:
+            reason = "NOT after `:` stands at the end of the outermost sequence"
+            raise QueryError(reason, span=part.span, fix="use `;` on both sides of NOT")
         if isinstance(part, n.Absent) and part.lasting is not None:
             reason = "NOT … FOR stands at the end of the outermost sequence"
             raise QueryError(reason, span=part.span, fix="leave FOR out, or put this NOT at the end")

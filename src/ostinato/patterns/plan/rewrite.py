@@ -113,9 +113,16 @@ def append_tail(core: Formula, tail: tuple[Formula, ...]) -> Formula:
 
 
 def expand_quiet(formula: Formula) -> Formula:
-    """`NOT R FOR d ; φ` as φ with a condition on its first event. This comes first: the same parts of a longer sequence
-    mean something else."""
+    """`NOT R FOR d ; φ` as φ with a condition on its first event; `φ : NOT R` as φ with a NOT after it.
+
+    This comes first: the same parts of a longer sequence mean something else.
+    """
     formula = n.rebuild(formula, expand_quiet)
+    if isinstance(formula, n.Sequence) and formula.link == ":" and isinstance(last := formula.parts[-1], n.Absent):
+        before = formula.parts[:-1]
+        if not any(isinstance(part, n.Absent) for part in before) and last.lasting is None:
+            core = before[0] if len(before) == 1 else replace(formula, parts=before)
+            return append_tail(core, (replace(last, at_once=True),))
     if not isinstance(formula, n.Sequence) or formula.link != ";":
         return formula
     leading = takewhile(lambda part: isinstance(part, n.Absent) and part.lasting is not None, formula.parts)

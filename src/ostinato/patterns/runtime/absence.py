@@ -22,10 +22,15 @@ Bool = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Wait:
-    """How long an event may not come: `reach` pulses from the last event of the match on (FOR), or from the first."""
+    """How long an event may not come: `reach` pulses from the last event of the match on (FOR), or from the first.
+
+    With `at_once` only the next event of the same key counts. Times are then places in the stream: that of the next
+    event, once it is known.
+    """
 
     reach: int
     from_last: bool
+    at_once: bool = False
 
 
 class WaitingMatches:
@@ -60,6 +65,20 @@ class WaitingMatches:
         """When each match is safe from all of them."""
         latest: Int64 = np.max([self.deadlines(wait) for wait in self.waits], axis=0)
         return latest
+
+    @property
+    def timed(self) -> bool:
+        """Whether time decides, and not the next event."""
+        return not any(wait.at_once for wait in self.waits)
+
+    def next_events(self, keys: Int64) -> Int64:
+        """The first event of the batch after each match that has its key; as many as there are, where there is none."""
+        size = len(keys) + 1
+        order = np.argsort(keys, kind="stable")
+        places = keys[order] * size + order
+        at = np.searchsorted(places, self.matches.keys * size + self.matches.origins, side="right")
+        place = np.append(places, -1)[at]
+        return np.where(place // size == self.matches.keys, place % size, len(keys))
 
     def cancel(self, wait: Wait, times: Int64, keys: Int64, cancels: Int64) -> None:
         """Forget the matches that one of the events `cancels`, indices into `times` and `keys`, comes too early for."""

@@ -36,6 +36,23 @@ def forget_cancelled(
 
     `watched` are the variables that the test compares the event with, and their symbols.
     """
+    first = np.searchsorted(events, waiting.matches.origins, side="right")
+    last = np.searchsorted(times[events], waiting.deadlines(wait), side="right")
+    forget_compared(waiting, history, test, watched, rows, events, keys, first, last)
+
+
+def forget_compared(
+    waiting: WaitingMatches,
+    history: History,
+    test: Expr,
+    watched: Mapping[str, int],
+    rows: pa.Table,
+    events: Int64,
+    keys: Int64,
+    first: Int64,
+    last: Int64,
+) -> None:
+    """Forget the waiting matches that one of their events, those numbered from `first` to before `last`, cancels."""
     found = rows.take(pa.array(events))
     bound = {name: waiting.matches.of_symbols([symbol])[1] for name, symbol in watched.items()}
 
@@ -44,8 +61,6 @@ def forget_cancelled(
         source = found if owner is None else history.rows(owner, [node.name])
         return source[node.name].combine_chunks()
 
-    first = np.searchsorted(events, waiting.matches.origins, side="right")
-    last = np.searchsorted(times[events], waiting.deadlines(wait), side="right")
     waiting.forget(find_cancelled(test, fetch, keys[events], waiting.matches.keys, first, last))
 
 

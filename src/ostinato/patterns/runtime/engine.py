@@ -116,7 +116,7 @@ class Engine(EngineState):
             )
         tick = stream.clock.tick(to, up=True)
         table = self._collect(self._read(self.reorder.advance(tick)))
-        if self.waiting is not None:
+        if self.waiting is not None and self.waiting.timed:
             certain = self.waiting.until(int(stream.clock.to_pulses(np.array([tick]))[0]))
             table = pa.concat_tables([table, self._answer(certain)])
         window = self.compiled.query.window
@@ -135,7 +135,8 @@ class Engine(EngineState):
         if len(self.reorder.positions):
             first = int(stream.clock.ticks(self.reorder.rows[stream.clock.column]).min())
             ticks.append(first + bool(stream.binding.order_by))  # which puts those of one time in order
-        if self.waiting is not None and (deadline := self.waiting.next_deadline()) is not None:
+        timed = self.waiting is not None and self.waiting.timed
+        if timed and self.waiting is not None and (deadline := self.waiting.next_deadline()) is not None:
             ticks.append(first_after(stream.clock, deadline))
         forgets = len(self.history.kept_positions) and self.newest >= self.low
         if forgets and window is not None and window.kind == "time" and stream.ruler is not None:

@@ -12,19 +12,21 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Int64
 from ostinato.core.arrow import plain_type
+from ostinato.core.clock import MAX_TICK
 from ostinato.core.deadlines import reach
 from ostinato.core.events import DEFAULT_TYPE, StreamColumns, with_columns
 from ostinato.core.expressions import attributes
 from ostinato.core.options import OnLate
 from ostinato.core.reorder import ReleasedRows, ReorderBuffer
 from ostinato.errors import DataError, OstinatoError
+from ostinato.patterns.automata.from_formula import TrailingAbsence
 from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.limits import Limits, Stopwatch
 from ostinato.patterns.plan.required_columns import required_attributes
 from ostinato.patterns.runtime.absence import Wait, WaitingMatches
 from ostinato.patterns.runtime.answer import AnswerBuilder, cast_answer
 from ostinato.patterns.runtime.bound_query import BoundQuery
-from ostinato.patterns.runtime.correlated_absence import forget_cancelled
+from ostinato.patterns.runtime.correlated_absence import forget_cancelled, forget_compared
 from ostinato.patterns.runtime.distinct import Distinct
 from ostinato.patterns.runtime.first_matches import FirstMatches
 from ostinato.patterns.runtime.grouped import GroupedMatcher
@@ -136,6 +138,9 @@ class EngineState:
         """For the NOTs at the end: each lasts from the last event on (FOR), or from the first one (WITHIN)."""
         query, waits = self.compiled.query, list[Wait]()
         for absence in self.compiled.trailing:
+            if absence.at_once:
+                waits.append(Wait(0, from_last=True, at_once=True))
+                continue
             from_last = absence.lasting is not None
             length = absence.lasting if absence.lasting is not None else query.window.amount if query.window else 0
             assert stream.clock is not None
@@ -182,7 +187,10 @@ class EngineState:
         stream = self.stream
         rows, positions, order = released.rows, released.positions, released.order
         events = stream.events(rows, positions, order)
-        times = stream.times(rows, order) if self.waiting is not None else np.zeros(0, np.int64)
+        times = np.zeros(0, np.int64)
+        if self.waiting is not None:
+            places = np.arange(self.read, self.read + len(rows))
+            times = stream.times(rows, order) if self.waiting.timed else places
         if self.compiled.keeps_places:
             rows = self._with_places(rows, order, times)
         self.history.open(rows, positions)
@@ -267,7 +275,7 @@ class EngineState:
         """Let the waiting matches see a batch of events, `rows` in stream order; returns the matches now certain."""
         assert self.waiting is not None
         bound = self.history.rows(matches.positions, [_TIME, _PLACE])
-        starts = ends = times[matches.origins]
+        starts = ends = times[matches.origins] if self.waiting.timed else np.full(len(matches), MAX_TICK - 1)
         if not all(wait.from_last for wait in self.waiting.waits):  # then there is a window, and first events are known
             starts = bound[_TIME].to_numpy()[matches.offsets[:-1]]
         self.waiting.add(matches, starts, ends, bound[_PLACE].to_numpy())
@@ -277,13 +285,28 @@ class EngineState:
             place, encoder = self.compiled.conditions.index(absence.condition), self.stream.encoder
             truth = np.array([encoder.truth(code)[place] for code in range(encoder.size)], bool)
             hits = np.flatnonzero(truth[codes])
-            if absence.test is None:
+            if wait.at_once:
+                self._see_next(absence, hits, times, keys, rows)
+            elif absence.test is None:
                 self.waiting.cancel(wait, times, keys, hits)
             else:
                 watched = {name: self.compiled.symbol()(name, False) for name in self.compiled.watched}
                 test = absence.test
                 forget_cancelled(self.waiting, wait, self.history, test, watched, rows, hits, times, keys)
         return self.waiting.until(int(times[-1]))
+
+    def _see_next(self, absence: TrailingAbsence, hits: Int64, times: Int64, keys: Int64, rows: pa.Table) -> None:
+        """Let the waiting matches see their next events, if they are in this batch."""
+        assert self.waiting is not None
+        following = self.waiting.next_events(keys)
+        known = following < len(keys)
+        self.waiting.ends = np.where(known, np.append(times, 0)[following] - 1, self.waiting.ends)
+        if absence.test is None:
+            self.waiting.forget(known & np.isin(following, hits))
+            return
+        watched = {name: self.compiled.symbol()(name, False) for name in self.compiled.watched}
+        first, last = (np.searchsorted(hits, following, side=side) for side in ("left", "right"))
+        forget_compared(self.waiting, self.history, absence.test, watched, rows, hits, keys, first, last)
 
     def _choose(self, matches: Matches, clock: Stopwatch) -> Matches:
         places = self.history.rows(matches.positions, [_PLACE])[_PLACE].to_numpy()

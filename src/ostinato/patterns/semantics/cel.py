@@ -7,8 +7,9 @@ here is shared with the automata: this is what they are tested against.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
+from math import inf
 from typing import Any
 
 from ostinato.core.expression_interpreter import Row
@@ -182,6 +183,9 @@ def _holds(query: n.Query, stream: Stream, derivation: Derivation) -> bool:
     demands: list[Demand] = []
     for absent in derivation.after:
         assert isinstance(absent, n.Absent), "NOT of a formula stands between two parts"
+        if absent.at_once:
+            demands += absences((absent,), range(len(stream.rows))[derivation.last + 1 : derivation.last + 2], stream)
+            continue
         deadline = _deadline(query, stream, absent, derivation.first, derivation.last)
         gap = [i for i in range(derivation.last + 1, len(stream.rows)) if stream.clock(i) <= deadline]
         demands += absences((absent,), gap, stream)
@@ -196,6 +200,8 @@ def _deadline(query: n.Query, stream: Stream, absent: n.Absent, first: int, last
     """When the absence at the end is certain: FOR counts from the last event on, WITHIN from the first."""
     if absent.lasting is not None:
         return stream.clock(last) + absent.lasting
+    if absent.at_once:
+        return stream.origin[last + 1] if last + 1 < len(stream.origin) else inf
     if query.window is None or query.window.kind != "time":
         raise QueryError(
             "NOT at the end needs WITHIN a time", text=query.text, fix="add WITHIN, such as WITHIN 10 minutes"
@@ -293,7 +299,6 @@ def _absents_at_end(formula: Formula) -> Iterator[n.Absent]:
         yield from _absents_at_end(formula.body)
     elif isinstance(formula, n.Sequence):
         for part in reversed(formula.parts):
-            found = list(_absents_at_end(part))
-            yield from found
-            if not isinstance(part, n.Absent) and not found:
+            yield from (replace(each, at_once=each.at_once or formula.link == ":") for each in _absents_at_end(part))
+            if not isinstance(part, n.Absent):
                 return

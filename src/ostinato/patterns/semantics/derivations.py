@@ -195,6 +195,8 @@ def _sequence(sequence: n.Sequence, stream: Stream) -> set[Derivation]:
         return _quiet((first,), derivations(replace(sequence, parts=tuple(others)), stream), stream)
     found = derivations(first, stream)
     for part in others:
+        if sequence.link == ":" and isinstance(part, n.Absent):
+            part = replace(part, at_once=True)
         barred = first_events(part) if sequence.link == "->" else part.barred if isinstance(part, n.Guarded) else ()
         found = _concatenate(found, derivations(part, stream), sequence.link, barred, stream)
     return found

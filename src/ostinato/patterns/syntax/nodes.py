@@ -125,13 +125,15 @@ class Quiet:
 class Absent:
     """`NOT R AS x`, or `(NOT R AS x FILTER predicate)`: only as a part of a non-contiguous Sequence.
 
-    `lasting` is the time of FOR, in nanoseconds.
+    `lasting` is the time of FOR, in nanoseconds. `at_once` is set by rewriting `φ : NOT R` at the end: only the very
+    next event is meant.
     """
 
     event: Event
     predicate: Expr | None = None
     span: Span = field(default=NOWHERE, compare=False)
     lasting: int | None = None
+    at_once: bool = False
 
 
 @dataclass(frozen=True)

@@ -192,3 +192,36 @@ def test_its_events_may_have_conditions() -> None:
 def test_what_a_not_of_a_formula_cannot_be(query: str, reason: str) -> None:
     with pytest.raises(ost.QueryError, match=reason):
         ost.cel(query)
+
+
+# NOT after : at the end -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "letters", "want"),
+    [
+        ("A : NOT B", "ABA.CA", [[2], [4]]),  # the stream may end there
+        ("A ; C : NOT B", "ACBCX", [[0, 3]]),
+        ("A : C : NOT B", "ACACB", [[0, 1]]),
+        ("A : NOT (B AS n FILTER n.ts > 2)", "ABAB", [[0]]),
+        ("A : NOT B WITHIN 1 EVENTS", "AB.A", [[2]]),
+        ("SELECT MAX * WHERE A+ : NOT B", "AAXAB", [[0], [0, 1]]),
+    ],
+)
+def test_the_very_next_event_is_another(query: str, letters: str, want: list[list[int]]) -> None:
+    assert sorted(found(query, letters)) == want
+
+
+def test_the_next_event_is_that_of_the_partition_and_needs_no_time() -> None:
+    rows = [{"type": kind, "k": k, "v": k} for kind, k in [("A", 1), ("A", 2), ("B", 2), ("C", 1)]]
+    assert positions(ost.cel("A : NOT B PARTITION BY k").detect(rows)) == [[0]]
+    assert positions(ost.cel("A AS x : NOT (A AS n FILTER n.v > x.v)").detect(rows)) == [[1]]
+    engine = ost.cel("A : NOT B PARTITION BY k").engine()
+    assert [positions(engine.push([row])) for row in rows] == [[], [], [], [[0]]]
+    assert engine.due() is None
+
+
+@pytest.mark.parametrize("query", ["A : NOT B : C", "(A : NOT B) ; C", "A : NOT B ; NOT C WITHIN 1 s", "NOT B : A"])
+def test_where_not_cannot_stand_next_to_a_colon(query: str) -> None:
+    with pytest.raises(ost.QueryError, match=r"NOT (after|cannot stand next to) `:`|NOT can come last"):
+        ost.cel(query)
