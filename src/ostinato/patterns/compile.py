@@ -177,8 +177,9 @@ class CompiledPattern:
 
     @property
     def maximal(self) -> bool:
-        """Whether runs with registers may leave out what MAX cannot choose."""
-        return self.strategy == "MAX" and not self.trailing and self.skip is None
+        """Whether runs with registers may leave out what is part of a larger match: MAX does not choose that, and
+        neither do NXT and LAST, to which any event is better than none."""
+        return self.strategy in ("MAX", "NXT", "LAST") and not self.trailing and self.skip is None
 
     @property
     def keeps_matches(self) -> bool:

@@ -211,7 +211,7 @@ class TransitionTables:
                 found.append(_Action(layout.COMPLETE, source, t.target, symbol, trees))
             if self._leaving[t.target]:
                 found.append(_Action(layout.MOVE, source, t.target, symbol, trees, t.writes, t.folds))
-            if t in self._covering:  # MAX need not follow a run that leaves the event out
+            if t in self._covering:  # what leaves the event out is part of a larger match
                 found.append(_Action(layout.END, source, source, 0, trees))
         return found + self._ends(state, [t for t in enabled if t.stays], truth)
 
