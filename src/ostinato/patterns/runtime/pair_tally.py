@@ -157,7 +157,7 @@ class PairTally(Tally):
 def pair_tally(engine: EngineState) -> PairTally | None:
     """For a pattern of two events that one inequality of numbers compares; None for any other."""
     compiled, stream = engine.compiled, engine.stream
-    plain = compiled.strategy == "ALL" and compiled.query.consume == "NONE" and not must_list(compiled)
+    plain = compiled.strategy == "ALL" and compiled.query.consume == "NONE"
     if not plain or stream.registers is None or stream.terms is None:
         return None
     ways = _two_steps(stream.registers.transducer)
