@@ -57,14 +57,14 @@ CASES = [
     Case("inequality, 10,000, counted", "A AS x ; B AS y FILTER x.f < y.f WITHIN 10000 EVENTS", counted=True),
     Case("inequality, no window, counted", "A AS x ; B AS y FILTER x.f < y.f", counted=True),
     Case("band, no window, counted", "A AS x ; B AS y FILTER abs(x.f - y.f) < 0.001", counted=True),
-    Case("SELECT x.a, count(y), a +", "SELECT x.id, count(y) WHERE A AS x ; (B AS y)+ ; C AS z WITHIN 10 EVENTS"),
-    Case("PARTITION BY three columns", "A ; B ; C PARTITION BY id, g, h WITHIN 10 EVENTS"),
+    Case("SELECT x.a, count(y), a +, 20", "SELECT x.id, count(y) WHERE A AS x ; (B AS y)+ ; C AS z WITHIN 20 EVENTS"),
+    Case("PARTITION BY three columns", "A ; B ; C PARTITION BY h, k, s WITHIN 10 EVENTS"),
     Case("MAX of Q4, 10,000", "SELECT MAX * WHERE (A AS x)+ ; B AS y WITHIN 10000 EVENTS", counted=True),
 ]
 
 
 def stream(events: int) -> pa.Table:
-    """Types uniform over A … E, numbers uniform, ids of 1,000 and two other keys of a few values."""
+    """Types uniform over A … E, numbers uniform, two ids of 1,000, and other keys of a few values."""
     rng = np.random.default_rng(11)
     types = pa.array(rng.integers(0, 5, events).astype(np.int8))
     return pa.table(
@@ -74,6 +74,8 @@ def stream(events: int) -> pa.Table:
             "id": pa.array(rng.integers(0, 1_000, events)),
             "g": pa.array(rng.integers(0, 1_000, events)),
             "h": pa.array(rng.integers(0, 10, events)),
+            "k": pa.array(rng.integers(0, 10, events)),
+            "s": pa.array(np.char.add("user ", rng.integers(0, 20, events).astype(str))),
         }
     )
 

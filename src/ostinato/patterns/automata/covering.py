@@ -1,4 +1,4 @@
-"""Which events MAX, NXT and LAST need not skip: where a run that marks an event can do all that it could do without it."""
+"""Which events MAX, NXT and LAST need not skip: a run that marks one of them can do all that it could without it."""
 
 from __future__ import annotations
 
