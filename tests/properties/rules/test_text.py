@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostinato.core.expressions import AGGREGATES, COMPARISONS, Call, Expr, Literal, Variable
+from ostinato.core.expressions import AGGREGATE_FUNCTIONS, COMPARISONS, Call, Expr, Literal, Variable
 from ostinato.core.text.build import flat_call
 from ostinato.errors import OstinatoError, QueryError
 from ostinato.rules.plan.check import check_program
@@ -91,7 +91,7 @@ matches = st.builds(n.Element, st.just("match"), st.lists(terms, max_size=2).map
 orders = st.lists(st.builds(n.Order, names, st.booleans()), max_size=2, unique_by=lambda order: order.name).map(tuple)
 groups = st.lists(names, max_size=2, unique=True).map(tuple)
 values = st.builds(n.Value, expressions)
-aggregates = st.builds(n.Aggregate, st.sampled_from(AGGREGATES), expressions, orders)
+aggregates = st.builds(n.Aggregate, st.sampled_from(AGGREGATE_FUNCTIONS), expressions, orders)
 
 
 def _made(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[n.Make]:
