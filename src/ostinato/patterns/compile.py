@@ -40,6 +40,7 @@ from ostinato.patterns.syntax.srem import parse as srem
 from ostinato.patterns.syntax.srem.nodes import SremPattern
 
 _MAX_SYMBOLS = 254
+_MANY_EVENTS = 64  # in a window of fewer, trying all runs costs less than looking them up in several ways
 _MAX_RANKED = 64  # states; a key may have half the square of this many lists
 
 
@@ -151,7 +152,9 @@ class CompiledPattern:
 
     def registers_over(self, is_number: Callable[[str], bool]) -> Registers | None:
         """As runs are looked up in a stream, where it is known which attributes are numbers."""
-        if self.registers is None or self.query.language != "cel":
+        window = self.query.window
+        few = window is not None and window.kind == "events" and window.amount < _MANY_EVENTS
+        if self.registers is None or few or self.query.language != "cel":
             return self.registers
         split = split_alternatives(self.transducer, is_number)
         return self.registers if split is self.transducer else Registers(split)

@@ -137,7 +137,7 @@ def join_list(state: CorrelatedState, run: int, before: int, position: int, symb
     cursor[USED] += 1
 
 
-@subroutine(void(STATE, int64, int64, int64, int64, int64, int64, int64, int64))
+@subroutine(void(STATE, int64, int64, int64, int64, int64, int64, int64, int64), inline=True)
 def add_all(
     state: CorrelatedState,
     key: int,

@@ -83,5 +83,5 @@ def _find(ascending: Int64, wanted: Int64) -> Int64:
         found = wanted - ascending[0]
     else:
         found = np.searchsorted(ascending, wanted)
-    places: Int64 = np.clip(found, 0, len(ascending) - 1)
+    places: Int64 = np.clip(found, 0, len(ascending) - 1, out=found)
     return places

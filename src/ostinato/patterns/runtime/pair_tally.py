@@ -20,6 +20,7 @@ from ostinato.patterns.runtime.state import EngineState
 from ostinato.patterns.runtime.tally import Tally
 from ostinato.patterns.runtime.transition_tables import as_comparison
 
+_WIDE = 256  # events; in a narrower window pairs are soon tried one by one
 _FEW = 1 << 16  # new entries that are not worth sorting others again for
 _SIDES: dict[str, OneOf["left", "right"]] = {"<": "left", "<=": "right", ">": "right", ">=": "left"}
 _WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
@@ -158,7 +159,8 @@ def pair_tally(engine: EngineState) -> PairTally | None:
     """For a pattern of two events that one inequality of numbers compares; None for any other."""
     compiled, stream = engine.compiled, engine.stream
     plain = compiled.strategy == "ALL" and compiled.query.consume == "NONE"
-    if not plain or stream.registers is None or stream.terms is None:
+    few = stream.window == protocol.EVENT_WINDOW and stream.width < _WIDE
+    if not plain or few or stream.registers is None or stream.terms is None:
         return None
     ways = _two_steps(stream.registers.transducer)
     if ways is None:

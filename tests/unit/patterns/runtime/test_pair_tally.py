@@ -42,6 +42,7 @@ def tally_of(text: str) -> Any:
 @pytest.mark.parametrize("formula", ["A AS x ; B AS y", "ANY AS x ; ANY AS y FILTER x.k = y.k"])
 def test_as_many_as_are_listed(formula: str, op: str, window: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pair_tally, "_FEW", 20)
+    monkeypatch.setattr(pair_tally, "_WIDE", 0)
     for seed, terms in enumerate(("x.v {} y.v", "y.f {} x.f", "x.f {} y.f + 0.25")):
         query = ost.cel(f"({formula}) FILTER {terms.format(op)} {window}")
         rows = sample(seed)
@@ -58,6 +59,8 @@ def test_as_many_as_are_listed(formula: str, op: str, window: str, monkeypatch: 
     [
         ("A AS x ; B AS y FILTER x.v < y.v", True),
         ("A AS x ; B AS y FILTER x.k = y.k AND x.v < y.v", True),
+        ("A AS x ; B AS y FILTER x.v < y.v WITHIN 1000 EVENTS", True),
+        ("A AS x ; B AS y FILTER x.v < y.v WITHIN 100 EVENTS", False),
         ("A AS x ; B AS y FILTER x.v < y.f", False),
         ("A AS x ; B AS y FILTER x.v + 1 < y.v", False),  # may be beyond 64 bits
         ("A AS x ; B AS y FILTER x.text < y.text", False),
