@@ -33,7 +33,8 @@ _FEWEST = 10
 
 def _try_fewer_examples(items: list[pytest.Item]) -> None:
     """The same examples come each time, so that the first of them show nearly all that all of them would."""
-    for test in {getattr(item, "obj", None) for item in items}:  # one for all parameters of a test
+    # One for all parameters of a test. Those of Spark draw few as it is, and run them together.
+    for test in {getattr(item, "obj", None) for item in items if not item.path.is_relative_to(TESTS / "spark")}:
         asked: settings | None = getattr(test, "_hypothesis_internal_use_settings", None)
         if asked is not None and asked.derandomize and asked.max_examples > _FEWEST:
             fewer = settings(asked, max_examples=max(_FEWEST, asked.max_examples // _SHARE))

@@ -303,7 +303,8 @@ def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
 def _check_absent_formula(absent: n.AbsentFormula) -> None:
     """A query of its own, whose events are no others', and none of whose parts waits for time."""
     inside = list(n.everything(absent.body))
-    known = n.vdef(absent.body) | {part.event.variable for part in inside if isinstance(part, n.Absent)}
+    known = {part.variable for part in inside if isinstance(part, n.Event)}
+    known |= {part.event.variable for part in inside if isinstance(part, n.Absent)}
     for test in (test for part in inside for test in _tests(part)):
         for node in ex.attributes(test):
             if node.variable not in known:
