@@ -211,7 +211,7 @@ def test_random_queries_streaming(spark: Any, tmp_path: Path) -> None:
     taken: list[list[Row]] = []
 
     @seed(7)
-    @settings(max_examples=55, database=None, phases=[Phase.generate])
+    @settings(max_examples=100, database=None, phases=[Phase.generate])
     @given(RANDOM, streams(max_size=12))
     def draw(query: Query, rows: list[Row]) -> None:
         drawn.append(query)
@@ -219,7 +219,7 @@ def test_random_queries_streaming(spark: Any, tmp_path: Path) -> None:
 
     draw()
     table = as_events(max(taken, key=len))
-    group = runnable(drawn, table)
+    group = dict(list(runnable(drawn, table).items())[:30])
     last = pa.Table.from_pylist(
         [{"ts": START.replace(year=2100), "n": 10**9, "m": 10**9, "place": 10**9}], table.schema
     )
