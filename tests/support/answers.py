@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
 
 from ostinato.core.expressions import COUNT_DISTINCT, Attribute, Call, Expr, Variable, variables
 from ostinato.patterns.compile import compile_query
+from ostinato.patterns.runtime.count import count_table
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.runtime.state import EngineOptions
 from ostinato.patterns.semantics.cel import evaluate
@@ -62,6 +64,21 @@ def answer(query: Query, found: list[pa.Table]) -> list[Any]:
     if query.items is None:
         return sorted(tuple(positions) for positions in whole["positions"].to_pylist())
     return sorted(repr(list(row.values())) for row in whole.to_pylist())
+
+
+def check_every_way(query: Query, rows: list[Row], cuts: list[int], restart: bool) -> None:
+    """The answer of a whole table, its count, and that of batches cut anywhere, with restarts between them."""
+    want = expected(query, rows)
+    assert answer(query, [engine(query).run_batch(table(rows))]) == want
+    assert count_table(engine(query), table(rows)) == len(want)
+    running = engine(query)
+    found = []
+    for begin, end in pairwise([0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]):
+        found.append(running.push(table(rows[begin:end])))
+        if restart:
+            running = Engine.restore(running.snapshot())
+    found.append(running.flush())
+    assert answer(query, found) == want
 
 
 def check_out_of_order(query: Query, running: Engine, rows: list[Row], random: Any) -> None:

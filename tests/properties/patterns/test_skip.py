@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 from hypothesis import assume, given, settings
@@ -11,13 +10,11 @@ from hypothesis import strategies as st
 
 from ostinato.errors import QueryError
 from ostinato.patterns.compile import compile_query
-from ostinato.patterns.runtime.count import count_table
-from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.patterns.syntax.format import to_text
-from support.answers import answer, engine, expected
-from support.generators.cel import Row, correlated_queries, queries, streams, table
+from support.answers import check_every_way
+from support.generators.cel import Row, correlated_queries, queries, streams
 
 OPTIONS: dict[str, Any] = {"trailing": False}
 cuts = st.lists(st.integers(0, 9), max_size=4)
@@ -36,24 +33,10 @@ def skipping(query: n.Query, data: Any, limit: int | None) -> n.Query:
     return skipping
 
 
-def check(query: n.Query, rows: list[Row], cuts: list[int], restart: bool) -> None:
-    want = expected(query, rows)
-    assert answer(query, [engine(query).run_batch(table(rows))]) == want
-    assert count_table(engine(query), table(rows)) == len(want)
-    running = engine(query)
-    found = []
-    for begin, end in pairwise([0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]):
-        found.append(running.push(table(rows[begin:end])))
-        if restart:
-            running = Engine.restore(running.snapshot())
-    found.append(running.flush())
-    assert answer(query, found) == want
-
-
 @settings(max_examples=120)
 @given(queries(wider_filters=True, reuse=False, **OPTIONS), st.data(), limits, streams(), cuts, st.booleans())
 def test_skips(query: n.Query, data: Any, limit: int | None, rows: list[Row], cuts: list[int], restart: bool) -> None:
-    check(skipping(query, data, limit), rows, cuts, restart)
+    check_every_way(skipping(query, data, limit), rows, cuts, restart)
 
 
 @settings(max_examples=60)
@@ -61,4 +44,4 @@ def test_skips(query: n.Query, data: Any, limit: int | None, rows: list[Row], cu
 def test_compared_events(
     query: n.Query, data: Any, limit: int | None, rows: list[Row], cuts: list[int], restart: bool
 ) -> None:
-    check(parse(to_text(skipping(query, data, limit))), rows, cuts, restart)
+    check_every_way(parse(to_text(skipping(query, data, limit))), rows, cuts, restart)
