@@ -200,7 +200,7 @@ def forecast(
     inputs: Inputs = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the forecasts here; the format by its extension."),
+        typer.Option("--output", "-o", metavar="FILE", help="Write the forecasts here; the extension sets the format."),
     ] = None,
     alert: Annotated[
         float | None,
@@ -211,7 +211,7 @@ def forecast(
         typer.Option(
             "--within",
             metavar="N,N,…",
-            help="Add the probability within so many events, such as 5,20.",
+            help="Add the probability of a match within N events, for each N: 5,20.",
             show_default=False,
         ),
     ] = None,
@@ -276,7 +276,7 @@ def evaluate(
     within: Annotated[
         int | None,
         typer.Option(
-            "--within", metavar="N", min=1, help="Judge the probability within N events [dim]\\[the horizon][/]."
+            "--within", metavar="N", min=1, help="Score the probability within N events [dim]\\[the horizon][/]."
         ),
     ] = None,
     decision: Annotated[

@@ -36,7 +36,9 @@ def funnel(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write how far each key got; the format by its extension."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write how far each key got; the extension sets the format."
+        ),
     ] = None,
     time: TimeColumn = None,
     type: TypeColumn = None,

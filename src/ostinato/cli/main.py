@@ -95,7 +95,7 @@ def demo(
     ),
     spark: Annotated[bool, typer.Option("--spark", help="Find the fires on local Spark as well.")] = False,
 ) -> None:
-    """Write a week of sensor readings, find the fires in it, and show when they happened; then foresee thefts on cards.
+    """Write a week of sensor readings, find the fires in it, and show when they happened; then forecast card thefts.
 
     [dim]Example:[/]
     [cyan]ostinato demo --out fires[/]

@@ -54,7 +54,7 @@ def detect(
     inputs: Inputs = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the matches here; the format by its extension."),
+        typer.Option("--output", "-o", metavar="FILE", help="Write the matches here; the extension sets the format."),
     ] = None,
     time: TimeColumn = None,
     type: TypeColumn = None,
@@ -62,7 +62,9 @@ def detect(
     order_by: Annotated[
         list[str] | None,
         typer.Option(
-            "--order-by", metavar="COLUMN", help="Order of events with equal times; needs --sort. Repeatable."
+            "--order-by",
+            metavar="COLUMN",
+            help="Order of events with equal times; needs --sort or --count. Repeatable.",
         ),
     ] = None,
     events: Annotated[bool, typer.Option("--events", help="Add the events of each match as a column.")] = False,
@@ -148,7 +150,7 @@ def detect(
     if standard and len(files) > 1:
         usage("standard input is read alone: leave out the files")
     if order_by and not (sort or count):
-        usage("--order-by needs --sort: only events that are all in memory can be ordered again")
+        usage("--order-by needs --sort or --count: only events that are all in memory can be ordered again")
     if lateness and (sort or count):
         usage("--lateness is for files read piece by piece; --sort and --count order all events themselves")
     print_warnings(compiled)

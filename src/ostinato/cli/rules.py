@@ -71,7 +71,7 @@ def rules(
             "--output",
             "-o",
             metavar="FILE",
-            help="Write derived events here; the format by its extension. - is standard output.",
+            help="Write derived events here; the extension sets the format. - is standard output.",
         ),
     ] = None,
     begin: BeginColumn = None,

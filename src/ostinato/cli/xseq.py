@@ -67,7 +67,7 @@ def xseq(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the rows here; the format by its extension."),
+        typer.Option("--output", "-o", metavar="FILE", help="Write the rows here; the extension sets the format."),
     ] = None,
     matches: Matches = None,
     schema: SchemaFile = None,

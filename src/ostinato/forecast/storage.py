@@ -36,7 +36,7 @@ def check_model_folder(path: Path, *, overwrite: bool) -> None:
     if path.exists() and not overwrite:
         raise DataError(f"{path} exists already", fix=Message("give another folder, or ", Option("overwrite", True)))
     if path.exists() and not (path / _MODEL).is_file():
-        raise DataError(f"{path} exists and is no saved model, so it is not overwritten", fix="give another folder")
+        raise DataError(f"{path} exists and is not a saved model, so it is not overwritten", fix="give another folder")
 
 
 def save(model: ForecastModel, path: Path, *, overwrite: bool) -> None:
@@ -111,7 +111,7 @@ def to_json(model: ForecastModel) -> dict[str, Any]:
 
 def from_json(state: Any, counts: pa.Table, gaps: pa.Table) -> ForecastModel:
     if not isinstance(state, dict) or state.get("format") != "ostinato forecast model":
-        raise DataError("this is no forecast model", fix=SAVED)
+        raise DataError("this is not a forecast model", fix=SAVED)
     if state["version"] != VERSION:
         raise DataError(
             f"the model has format version {state['version']}, this is version {VERSION}",

@@ -79,7 +79,9 @@ def _evaluation(compiled: CompiledPattern) -> list[str]:
             + " or ".join(format_condition(absence.condition, absence.test) for absence in compiled.trailing)
         )
     for absence in compiled.preceding:
-        lines.append(f"absence at the start: each event is told `{absence.column}`, so that no run begins there")
+        lines.append(
+            f"absence at the start: `{absence.column}` is computed for each event, and no run begins where it holds"
+        )
     if compiled.hides_variables:
         lines.append("distinct: SELECT leaves variables out, so equal answers are given once")
     return lines

@@ -71,9 +71,9 @@ def _of_path(path: str | os.PathLike[str], format: Format | None, name: str | No
 def _paths(source: Sequence[Any]) -> list[str]:
     for each in source:
         if not isinstance(each, str | os.PathLike):
-            raise DataError(f"a list of {type(each).__name__} is no list of files", fix=_AS_COLUMN)
+            raise DataError(f"a list of {type(each).__name__} is not a list of files", fix=_AS_COLUMN)
         if isinstance(each, str) and _is_text(each, None):
-            raise DataError("a list of texts is no list of files", fix=_AS_COLUMN)
+            raise DataError("a list of texts is not a list of files", fix=_AS_COLUMN)
     if not source:
         raise DataError("the list of files is empty", fix="name at least one file or folder")
     return [os.fspath(each) for each in source]
@@ -94,7 +94,7 @@ def _column(source: Any) -> pa.Array | pa.ChunkedArray | None:
 
 
 def _table(source: Any) -> pa.Table | None:
-    """A table in any form that events may have, except lists; None if the source is no table."""
+    """A table in any form that events may have, except lists; None if the source is not a table."""
     if isinstance(source, pa.Table):
         return source
     streams = hasattr(source, "__arrow_c_stream__") and type(source).__name__ not in ("Series", "ChunkedArray")

@@ -91,7 +91,7 @@ class _RunSummary:
     bytes: int = 0
     bad_documents: list[str] = field(default_factory=list)
     bad_lines: list[str] = field(default_factory=list)
-    more_lines: int = 0  # count_documents, but not kept
+    more_lines: int = 0  # counted, but not kept
 
     def count_documents(self, documents: Iterator[Document]) -> Iterator[Document]:
         for document in documents:

@@ -50,7 +50,7 @@ def from_dtd(text: str, *, root: str | None = None, source: str = "DTD") -> Sche
             case "ENTITY" | "NOTATION":
                 pass
             case _:
-                raise DataError(f"<!{what} …> is no declaration of a DTD", source=source)
+                raise DataError(f"<!{what} …> is not a declaration of a DTD", source=source)
     if not contents:
         raise DataError("the DTD declares no element", source=source, fix="give the text of the DTD itself")
     every = frozenset(contents)
@@ -85,7 +85,7 @@ class _Declarations:
             found = _DECLARATION.match(text, at)
             if found is None or found.group("conditional"):
                 line = text.count("\n", 0, at) + 1
-                what = "a conditional section" if found is not None else "text that is no declaration"
+                what = "a conditional section" if found is not None else "text that is not a declaration"
                 raise DataError(f"{what} in the DTD, line {line}: {text[at : at + 40]!r}", source=self._source)
             texts.append((text, found.end()))
             if found.group("entity"):

@@ -38,7 +38,7 @@ def from_xsd(path: str | os.PathLike[str]) -> Schema:
     except ElementTree.ParseError as error:
         raise DataError(f"not well-formed XML: {error}", source=source) from error
     if top.tag != f"{_XS}schema":
-        raise DataError("this is no XML Schema: its root element is not xs:schema", source=source)
+        raise DataError("this is not an XML Schema: its root element is not xs:schema", source=source)
     return _Reader(top, source).schema()
 
 

@@ -32,7 +32,7 @@ _WORDS: dict[int, tuple[str, str | None]] = {
     state.LESS_IN_VALUE: ("`<` in the value of an attribute", "write it as &lt;, or close the quotes before it"),
     state.TWICE: ("the element has the attribute `{name}` twice", None),
     state.NO_TAG_END: ("`>` is missing before {here}", None),
-    state.MISMATCH: ("`</{closing}>` does not close `<{opened}>`", "write </{opened}> first, or mend the name"),
+    state.MISMATCH: ("`</{closing}>` does not close `<{opened}>`", "write </{opened}> first, or correct the name"),
     state.NOTHING_OPEN: ("`</{closing}>` closes nothing: no element is open", None),
     state.SECOND_ROOT: ("a second root element", "a document has one; put the others inside it"),
     state.OUTSIDE: ("{here} stands outside the root element", None),
@@ -54,7 +54,7 @@ _WORDS: dict[int, tuple[str, str | None]] = {
     state.BAD_DOCTYPE: ("the DOCTYPE is not correct at {here}", None),
     state.BARE_AND: ("`&` begins no reference", "write it as &amp;"),
     state.BAD_REFERENCE: ("`&#` must be followed by a number and `;`", "as in &#233; or &#xe9;"),
-    state.BAD_CODE: ("{reference} is no character that XML allows", None),
+    state.BAD_CODE: ("{reference} is not a character that XML allows", None),
     state.UNKNOWN_ENTITY: (
         "the entity {reference} is not known",
         f"only &lt; &gt; &amp; &quot; &apos; and &#...; can be used; {_NEVER}",

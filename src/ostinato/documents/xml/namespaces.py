@@ -185,9 +185,9 @@ class Namespaces:
     def _named(self, text: bytes, *, element: bool) -> bytes:
         prefix, colon, local = text.rpartition(b":")
         if (colon and not prefix) or b":" in prefix or not local:
-            raise _Wrong(f"`{text.decode()}` is no name with a prefix")
+            raise _Wrong(f"`{text.decode()}` is not a name with a prefix")
         if not _starts(local):
-            raise _Wrong(f"`{local.decode()}` is no name")
+            raise _Wrong(f"`{local.decode()}` is not a name")
         if not prefix and not element:
             return local
         uris = self._uris.get(prefix)

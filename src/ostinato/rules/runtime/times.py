@@ -165,7 +165,7 @@ def _common(schema: pa.Schema, first: str, last: str, default: pa.DataType) -> t
         whole = pa.types.is_integer(one) and pa.types.is_integer(other)
         return (pa.int64() if whole else pa.float64()), MICRO
     if any(pa.types.is_time(kind) or pa.types.is_duration(kind) for kind in (one, other)):
-        raise DataError(f"`{first}` is {one}, which is no point in time", fix="give timestamps")
+        raise DataError(f"`{first}` is {one}, which is not a point in time", fix="give timestamps")
     if pa.types.is_timestamp(one) and pa.types.is_timestamp(other) and (one.tz is None) != (other.tz is None):
         zoned, bare = (first, last) if one.tz is not None else (last, first)
         raise DataError(

@@ -124,7 +124,7 @@ class _Builder:
                 paths.append(self.build(each.path))
             elif not is_local(each):
                 raise QueryError(
-                    "a comparison with values of other nodes is no part of CXSeq",
+                    "a comparison with values of other nodes is not part of CXSeq",
                     span=each.span,
                     fix="the general construction takes paths and the node's own attributes in predicates",
                 )

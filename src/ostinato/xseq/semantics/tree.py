@@ -241,7 +241,7 @@ class _JsonReader:
             raise DataError(f"not JSON: {error.msg}", source=self._place(error.pos)) from error
 
     def _no_constant(self, name: str) -> object:
-        raise DataError(f"not JSON: {name} is no JSON number")
+        raise DataError(f"not JSON: {name} is not a JSON number")
 
     def _place(self, at: int) -> str:
         line = self.text.count("\n", 0, at) + 1

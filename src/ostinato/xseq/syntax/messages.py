@@ -56,7 +56,7 @@ def _quote(place: ErrorPlace) -> Advice | None:
     if place.found in ("'", '"'):
         return Advice("the string that starts here is never closed", f"end it with {place.found}")
     if place.found[:1] in ("“", "”", "‘", "’", "`"):
-        return Advice(f"`{place.found[:1]}` is no quote of XSeq", "write '…' or \"…\"")
+        return Advice(f"`{place.found[:1]}` is not a quotation mark in XSeq", "write '…' or \"…\"")
     return None
 
 
@@ -112,7 +112,7 @@ def _operator(place: ErrorPlace) -> Advice | None:
         "=>": "write >= for `at least`",
         "->": "write / for a child",
         "?": "for once or not at all, write (/a union .)",
-        "{": "write the path as often as it shall come, or (…)* for any number",
+        "{": "repeat the path, or write (…)* for any number",
         ";": "remove it",
         "÷": "write div",
         "−": "write -",

@@ -258,7 +258,8 @@ def _no_variable(node: Any) -> QueryError:
         if following is not None and kind_of(following) == "group":
             fix = "there are tag, text, prev, first, last, max, min, count, sum, avg and not"
             return QueryError(f"there is no function `{token}`", span=token_span(token), fix=fix)
-        return QueryError(f"`{token}` is no variable", span=token_span(token), fix=f"variables start with $: ${token}")
+        fix = f"variables start with $: ${token}"
+        return QueryError(f"`{token}` is not a variable", span=token_span(token), fix=fix)
     fix = "bind the node in the path, and start with its variable: return $X@a from //$X"
     return QueryError("a value starts with a variable of the path", span=span_in(node), fix=fix)
 

@@ -58,7 +58,8 @@ def _sql(found: list[Word]) -> Iterator[str]:
     for clause, _ in _sql_clauses(found):
         if len(clause) > 1:  # one word may well be an element
             shown = " ".join(clause)
-            yield f"`{shown}` is no clause, but two steps to later siblings of these names; {_CLAUSES[clause]}"
+            reading = "it reads as two steps to later siblings of these names"
+            yield f"`{shown}` is not a clause: {reading}; {_CLAUSES[clause]}"
 
 
 def _differences(found: list[Word]) -> Iterator[str]:
@@ -77,8 +78,8 @@ def _repeated(text: str, found: list[Word]) -> Iterator[str]:
                 between = " "
             shown = "…]" if before.type == "RSQB" else before.text
             yield (
-                f"`{shown}{between}*` is `{shown}` any number of times; any later sibling is "
-                f"following_sibling::*, and a repetition without doubt has brackets, (…)*"
+                f"`{shown}{between}*` is `{shown}` any number of times; to repeat, write (…)*, "
+                f"and for any later sibling following_sibling::*"
             )
 
 
@@ -86,7 +87,7 @@ def _called(found: list[Word]) -> Iterator[str]:
     for word, bracket in pairwise(found):
         adjacent = word.type == "NAME" and bracket.type == "LPAR" and word.span.end == bracket.start
         if adjacent and word.text.lower() in {*_XPATH, *FUNCTIONS}:
-            yield f"`{word.text}(` is an element `{word.text}` and a bracket after it, no function"
+            yield f"`{word.text}(` is an element `{word.text}` and a bracket after it, not a function"
 
 
 def _first_of_all(query: n.Query) -> Iterator[str]:

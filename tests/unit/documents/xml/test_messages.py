@@ -23,7 +23,7 @@ WRONG = [
     (b"<a>\x01</a>", "line 1, column 4: the character U+0001 is not allowed in XML"),
     (b"<a>&foo;</a>", "line 1, column 4: the entity `&foo;` is not known\nfix: only &lt; &gt;"),
     (b"<a>& b</a>", "line 1, column 4: `&` begins no reference\nfix: write it as &amp;"),
-    (b"<a>&#0;</a>", "`&#0;` is no character that XML allows"),
+    (b"<a>&#0;</a>", "`&#0;` is not a character that XML allows"),
     (b"<a>&#x;</a>", "`&#` must be followed by a number and `;`"),
     (b"<a x=1/>", "line 1, column 6: the value of an attribute has no quotes"),
     (b"<a x/>", "line 1, column 5: an attribute has no value: `=` is missing before `/`"),

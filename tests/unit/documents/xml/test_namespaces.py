@@ -46,8 +46,8 @@ def test_as_written_without_namespaces() -> None:
         (b"<a xmlns:xml='u'/>", "reserved"),
         (b"<a xmlns:xmlns='u'/>", "reserved"),
         (b"<a xmlns:b=''/>", "the prefix `b` is declared for no namespace"),
-        (b"<a:b:c xmlns:a='u'/>", "`a:b:c` is no name with a prefix"),
-        (b"<a:1 xmlns:a='u'/>", "`1` is no name"),
+        (b"<a:b:c xmlns:a='u'/>", "`a:b:c` is not a name with a prefix"),
+        (b"<a:1 xmlns:a='u'/>", "`1` is not a name"),
     ],
 )
 def test_what_is_wrong(document: bytes, reason: str) -> None:

@@ -147,7 +147,7 @@ class CelBuilder(SharedBuilder):
             return replace(loop, body=self.until(span, loop.body, stop), span=span)
         repeat = loop.body if isinstance(loop, n.Optional) else loop
         if not isinstance(repeat, n.Repeat):
-            reason, fix = "UNTIL ends a loop, and this is none", "repeat what stands before it, such as A+ UNTIL B"
+            reason, fix = "UNTIL must follow a loop", "repeat what stands before it, such as A+ UNTIL B"
             raise QueryError(reason, span=loop.span, fix=fix)
         stops = stop.parts if isinstance(stop, n.Or) else (stop,)
         ended = replace(repeat, until=tuple(_forbidden(each, each.span, "UNTIL") for each in stops), span=span)

@@ -18,6 +18,7 @@ from ostinato.xseq.kernels.one_pass.layout import (
     QUERY,
     ROLE_COUNT,
     SERIAL,
+    WAITING_ROLES,
     WORK,
     Nodes,
     Query,
@@ -188,7 +189,7 @@ def leave(work: Work, nodes: Nodes, place: int, depth: int) -> None:
     """An element closes: what waited inside it is dropped, rows that show it are complete."""
     state = work.state
     if work.waiting_count[depth]:
-        for role in range(5):
+        for role in range(WAITING_ROLES):
             drop_list(work, work.waiting[depth * ROLE_COUNT + role])
             work.waiting[depth * ROLE_COUNT + role] = -1
         work.waiting_count[depth] = 0

@@ -21,8 +21,9 @@ DONE, MISSING, GROW = 0, 1, 2  # why a scan came back
 ) = range(23)  # fmt: skip
 STATE_SIZE = 23
 
-# --- roles: the axes along which runs wait, as in walk_levels.ROLES, then those that are followed at once
+# --- roles: the axes along which runs wait, as in xseq/walk/determinise.ROLES, then those that are followed at once
 CHILD, FIRST, BELOW, BESIDE, NEXT, SELF, ATTRIBUTE = range(7)
+WAITING_ROLES = 5
 ROLE_COUNT = 7
 
 ACCEPTS, KEYED = 1, 2  # flags of entries

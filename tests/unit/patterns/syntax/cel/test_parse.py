@@ -432,7 +432,7 @@ SLIPS = [
     ("T«{0}» ; H", "a loop of no rounds", "{0,1}"),
     ("T«{x}» ; H", "a number of rounds is missing", "{2,5}"),
     ("T «{»2", "`{` is not closed", "{2,5}"),
-    ("«T» UNTIL H", "UNTIL ends a loop", "A+ UNTIL B"),
+    ("«T» UNTIL H", "UNTIL must follow a loop", "A+ UNTIL B"),
     ("T+ UNTIL («H ; K»)", "UNTIL takes a single event", "A+ UNTIL (B OR C)"),
     ("T AS x FILTER x.d > DATE «'2026-01-01'»", "there is no DATE literal", "TIMESTAMP '2026-01-01'"),
     ("T AS x FILTER x.d > «TIMESTAMP 'soon'»", "not a timestamp", "TIMESTAMP '2026-"),
