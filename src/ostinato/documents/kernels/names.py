@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ostinato.core.arrays import Int64, UInt8, UInt64
-from ostinato.core.jit import kernel, subroutine
+from ostinato.core.jit import array, kernel, subroutine
 from ostinato.core.jit.array_struct import ArrayStruct, Field
 from ostinato.core.jit.types import boolean, int64, struct_type, uint64, void
 from ostinato.documents.kernels.utf8 import BYTES, PAIR, bytes_in, load, mask_below, name_ends
@@ -51,11 +51,10 @@ def _mixed(hashed: Any, word: Any, mixer: Any) -> Any:
     return product ^ (product >> _HALF)
 
 
-@subroutine(boolean(TABLE, int64, BYTES, int64))
-def same_name(names: NameArrays, number: Any, buffer: Any, at: Any) -> Any:
-    """Whether the bytes from `at` on begin with the name of this number."""
-    letters, entry = names.letters, np.uint64(number * ENTRY)
-    word, left = np.uint64(names.entries[entry]), names.entries[entry + _ONE]
+@subroutine(boolean(array(uint64), int64, int64, BYTES, int64))
+def same_name(letters: UInt64, first: Any, left: Any, buffer: Any, at: Any) -> Any:
+    """Whether the bytes from `at` on begin with the name of `left` bytes whose first word this is."""
+    word = np.uint64(first)
     while left > 8:
         if load(buffer, at) != letters[word]:
             return False
@@ -98,7 +97,7 @@ def look_up(names: NameArrays, key: Any, buffer: Any, at: Any, end: Any) -> Any:
             return MISSING
         if table[slot + slot] == key and found >> _HALF == size:
             number = np.int64(found & _NUMBER) - 1
-            if size < _EIGHT or same_name(names, number, buffer, at):
+            if size < _EIGHT or same_name(names.letters, names.entries[number * ENTRY], np.int64(size), buffer, at):
                 return number
         slot = (slot + _ONE) & mask
 

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ostinato.core.jit import kernel, subroutine
-from ostinato.core.jit.types import int64, void
+from ostinato.core.arrays import Int32, UInt8
+from ostinato.core.jit import array, kernel, subroutine, table
+from ostinato.core.jit.types import int32, int64, uint8, void
 from ostinato.documents.json.kernels.state import (
     AFTER,
     ARRAY,
@@ -116,10 +117,10 @@ from ostinato.documents.kernels.utf8 import byte
 from ostinato.documents.tokens import ATTR, CLOSE, OPEN, TEXT
 
 
-@subroutine(void(SCAN, int64, int64, int64, int64, int64))
-def _put(scan: JsonScan, count: Any, kind: Any, name: Any, start: Any, stop: Any) -> None:
-    place, spans = np.uint64(count), scan.spans
-    scan.kind[place], spans[NAME, place] = kind, name
+@subroutine(void(array(uint8), table(int32), int64, int64, int64, int64, int64), inline=True)
+def _put(kinds: UInt8, spans: Int32, count: Any, kind: Any, name: Any, start: Any, stop: Any) -> None:
+    place = np.uint64(count)
+    kinds[place], spans[NAME, place] = kind, name
     spans[START, place], spans[STOP, place] = start, stop
 
 
@@ -132,7 +133,8 @@ def scan_tokens(scan: JsonScan) -> Any:
     """
     data, stop, state = scan.data, scan.stop, scan.state
     frames, log, after = scan.frames, scan.log, scan.after
-    names, entries = scan.names, scan.names.entries
+    names, entries, letters = scan.names, scan.names.entries, scan.names.letters
+    kinds, spans = scan.kind, scan.spans
     mode, max_depth, texts = state[MODE], state[MAX_DEPTH], state[TEXTS]
     at, count, spare = state[AT], state[COUNT], state[SPARE]
     phase, depth = state[PHASE], state[DEPTH]
@@ -194,8 +196,9 @@ def scan_tokens(scan: JsonScan) -> Any:
                 element = np.int64(after[guess]) - 1
                 fits = False
                 if element >= 0:
-                    at = low + entries[np.uint64(element * ENTRY + SIZE)]
-                    fits = same_name(names, element, data, low) and byte(data, at) == QUOTE
+                    word, size = entries[np.uint64(element * ENTRY)], entries[np.uint64(element * ENTRY + SIZE)]
+                    at = low + size
+                    fits = same_name(letters, word, size, data, low) and byte(data, at) == QUOTE
                 if not fits:
                     at = string_end(data, low, fault)
                     high = at
@@ -273,7 +276,7 @@ def scan_tokens(scan: JsonScan) -> Any:
                 frames[top], frames[top + F_NAME], frames[top + F_ITEM] = shape, owner, item
                 frames[top + F_OPEN], frames[top + F_SERIAL], frames[top + F_LOG] = opened, own, logged
                 if shape != ITEMS_OF:
-                    _put(scan, count, OPEN, element, at, at + 1)
+                    _put(kinds, spans, count, OPEN, element, at, at + 1)
                     count += 1
                 at += 1
                 continue
@@ -304,17 +307,17 @@ def scan_tokens(scan: JsonScan) -> Any:
                 if found != LETTER_N and entries[np.uint64(element * ENTRY + HANDED_ON)]:
                     behind |= count != opened + 1 + attrs
                     attrs += 1
-                    _put(scan, count, ATTR, element, low, high)
+                    _put(kinds, spans, count, ATTR, element, low, high)
                     count += 1
                     spare = next_spare
             else:
-                _put(scan, count, OPEN, element, first, first)
+                _put(kinds, spans, count, OPEN, element, first, first)
                 count += 1
                 if found != LETTER_N and texts and high > low:
-                    _put(scan, count, TEXT, -1, low, high)
+                    _put(kinds, spans, count, TEXT, -1, low, high)
                     count += 1
                     spare = next_spare
-                _put(scan, count, CLOSE, element, at, at)
+                _put(kinds, spans, count, CLOSE, element, at, at)
                 count += 1
             phase = AFTER
             at = skip_blanks(data, at, lines)
@@ -328,13 +331,13 @@ def scan_tokens(scan: JsonScan) -> Any:
             at += 1
             if shape == OBJECT:
                 if behind:
-                    scan.spans[STOP, opened] = -attrs
+                    spans[STOP, opened] = -attrs
                     state[LATE] = 1
                 while logged > frames[top + F_LOG]:
                     logged -= 1
                     entries[log[2 * logged] * ENTRY + SEEN] = log[2 * logged + 1]
             if shape != ITEMS_OF:
-                _put(scan, count, CLOSE, owner, at - 1, at)
+                _put(kinds, spans, count, CLOSE, owner, at - 1, at)
                 count += 1
             depth -= 1
             top -= FRAME_SIZE

@@ -62,15 +62,12 @@ def _special(text: Any) -> Any:
 
 @subroutine(int64(BYTES, int64))
 def skip_plain(data: Any, at: Any) -> Any:
-    """The first byte from `at` on that is special; two words a round, which is faster where texts are long."""
+    """The first byte from `at` on that is special."""
     while True:
         mask = _special(load(data, at))
         if mask:
             return at + first(mask)
-        mask = _special(load(data, at + 8))
-        if mask:
-            return at + 8 + first(mask)
-        at += 16
+        at += 8
 
 
 @subroutine(int64(BYTES, int64))

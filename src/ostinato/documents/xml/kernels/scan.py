@@ -131,7 +131,7 @@ def scan_tokens(scan: XmlScan) -> Any:
     """Tokens of buffer[state[AT]:filled]; how it ended."""
     buffer, state, stack = scan.buffer, scan.state, scan.stack
     names, filled = scan.names, scan.filled
-    entries = names.entries
+    entries, letters = names.entries, names.letters
     i, count, depth = state[AT], state[COUNT], state[DEPTH]
     out, tag = state[OUT], state[TAG]
     room, texts, most = scan.kind.size - 2, state[TEXTS], state[MOST]
@@ -146,9 +146,10 @@ def scan_tokens(scan: XmlScan) -> Any:
             if depth == 0:
                 return wrong(scan, NOTHING_OPEN, i)
             number = np.int64(stack[np.uint64(depth - 1)])
-            if not same_name(names, number, buffer, i + 2):
+            size = entries[np.uint64(number * ENTRY + SIZE)]
+            if not same_name(letters, entries[np.uint64(number * ENTRY)], size, buffer, i + 2):
                 return _mismatch(scan, i)
-            j = i + 2 + entries[np.uint64(number * ENTRY + SIZE)]
+            j = i + 2 + size
             if byte(buffer, j) != MORE:
                 if not is_space(byte(buffer, j)):
                     return _mismatch(scan, i)
