@@ -16,7 +16,17 @@ from ostinato.patterns.query import PatternQuery
 
 
 def events(line: str, *, start: int = 0, **attributes: Any) -> list[dict[str, Any]]:
-    """One event per word, one second apart; a dot is a second without an event. `attributes` go into every event."""
+    """One event per word, one second apart.
+
+    Parameters
+    ----------
+    line
+        Event types, with blanks between them; a dot is a second without an event.
+    start
+        The time of the first word.
+    attributes
+        Further columns, the same in every event.
+    """
     words = line.split()
     return [{"type": word, "ts": start + at} | attributes for at, word in enumerate(words) if word != "."]
 
@@ -24,9 +34,20 @@ def events(line: str, *, start: int = 0, **attributes: Any) -> list[dict[str, An
 def run(
     query: PatternQuery, rows: list[dict[str, Any]], *, batch: int = 0, restart: bool = False, **options: Any
 ) -> pa.Table:
-    """All matches, with the events pushed `batch` at a time (0: at once).
+    """All matches of a query. No answer should depend on `batch` or `restart`.
 
-    With `restart` the engine is saved and restored after every batch. No answer should depend on either.
+    Parameters
+    ----------
+    query
+        Such as `ostinato.cel(…)`.
+    rows
+        The events, such as `events("A B")`.
+    batch
+        How many events to push at a time; 0: all at once.
+    restart
+        Whether to save and restore the engine after every batch.
+    options
+        Those of `query.engine`.
     """
     engine = query.engine(**options)
     found = []
@@ -43,7 +64,15 @@ def positions(matches: pa.Table) -> list[tuple[int, ...]]:
 
 
 def assert_matches(matches: pa.Table, expected: Iterable[Iterable[int]]) -> None:
-    """The matches of a `SELECT *` are exactly those with the expected positions, in any order, each once."""
+    """The matches of a `SELECT *` are exactly those with the expected positions, in any order, each once.
+
+    Parameters
+    ----------
+    matches
+        What `run` or `detect` returned.
+    expected
+        The positions of each match, such as `[(0, 1), (2, 3)]`.
+    """
     found, wanted = sorted(positions(matches)), sorted(tuple(each) for each in expected)
     missing = [each for each in wanted if each not in found]
     surplus = [each for each in found if each not in wanted]

@@ -40,12 +40,24 @@ def open_events(
     kinds: Mapping[str, str] | None = None,
     scanned: Callable[[int], None] = lambda size: None,
 ) -> EventReader:
-    """Open files, folders and globs, in the order given (the files of a folder by name).
+    """Open event files as one stream of tables.
 
-    `columns`: read only these, where they exist. `on_error`: what to do with bad rows of CSV and JSON lines:
-    raise a DataError, skip them, or collect them in `reader.bad_rows`. `kinds`: what a column of a text file must hold
-    ("number", "string", "boolean" or "timestamp"), whatever its values look like: others are bad rows.
-    `scanned` is called with the number of further bytes whenever the search for the types of text files proceeds.
+    Parameters
+    ----------
+    paths
+        Files, folders and globs. They are read in the order given, the files of a folder by name.
+    columns
+        Read only these, where they exist.
+    batch_rows
+        How many rows a table has at most.
+    on_error
+        What to do with bad rows of CSV and JSON lines: "raise" a DataError, "skip" them, or "collect" them in
+        `reader.bad_rows`.
+    kinds
+        What a column of a text file must hold ("number", "string", "boolean" or "timestamp"), whatever its values look
+        like: others are bad rows.
+    scanned
+        Called with the number of further bytes whenever the search for the types of text files proceeds.
     """
     given = [paths] if isinstance(paths, str | PathLike) else list(paths)
     files = [file for path in given for file in expand_path(Path(path), tuple(_FORMATS), "event files")]

@@ -23,10 +23,17 @@ _BLOCK_ROWS, _BLOCK_BYTES = 1 << 16, 1 << 25  # rows rendered as text at a time,
 
 
 class Writer:
-    """Write tables of one schema to `path`, by its extension.
+    """Write tables of one schema to a file.
 
     Everything goes to a temporary file beside it, which replaces it when the `with` block succeeds and is removed when
-    it fails. Without `schema` the first table gives it; with it, a file without rows can be written.
+    it fails.
+
+    Parameters
+    ----------
+    path
+        The file; its extension sets the format.
+    schema
+        The columns. Without it the first table gives them; with it, a file without rows can be written.
     """
 
     def __init__(self, path: str | os.PathLike[str], schema: pa.Schema | None = None) -> None:

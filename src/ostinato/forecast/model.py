@@ -146,7 +146,13 @@ class ForecastModel:
         return self.scorer(within=within).push(events)
 
     def scorer(self, *, within: Sequence[int] = ()) -> Scorer:
-        """Takes the events batch by batch, in the order of time, and goes on where the last batch ended."""
+        """Takes the events batch by batch, in the order of time, and goes on where the last batch ended.
+
+        Parameters
+        ----------
+        within
+            As for `forecast`.
+        """
         return Scorer(self, within)
 
     def evaluate(
@@ -234,14 +240,28 @@ class ForecastModel:
         return explain_model(self)
 
     def save(self, path: str | Path, /, *, overwrite: bool = False) -> None:
-        """Write a folder: model.json, and tables of the counts in Parquet. No code is in it."""
+        """Write a folder: model.json, and tables of the counts in Parquet. No code is in it.
+
+        Parameters
+        ----------
+        path
+            The folder, which is created.
+        overwrite
+            Replace the model that is saved there. A folder that holds anything else is never overwritten.
+        """
         from ostinato.forecast.storage import save
 
         save(self, _folder(path), overwrite=overwrite)
 
     @staticmethod
     def load(path: str | Path, /) -> ForecastModel:
-        """The model that was saved in a folder."""
+        """The model that was saved in a folder.
+
+        Parameters
+        ----------
+        path
+            The folder that `save` wrote.
+        """
         from ostinato.forecast.storage import load
 
         return load(_folder(path))

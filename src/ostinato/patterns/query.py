@@ -222,7 +222,12 @@ class PatternQuery:
     def explain(self, frame: Any = None, /, **options: Any) -> str:
         """Every stage as text: the formula after each pass, the automaton, and how it will be evaluated.
 
-        With a Spark DataFrame, and the options that `detect` would get, also what Spark does around it.
+        Parameters
+        ----------
+        frame
+            A Spark DataFrame, to see also what Spark does around it.
+        options
+            Those that `detect` would get for the DataFrame.
         """
         from ostinato.patterns.explain import explain_pattern
 

@@ -196,7 +196,14 @@ class RuleProgram:
     def explain(self, frame: Any = None, /, *, longest: str | float | timedelta | None = None, **options: Any) -> str:
         """The strata, every rule in CERA, the query plan, what each step adds to it, and what is kept how long.
 
-        With a Spark DataFrame, and the options that `detect` would get, also what Spark does around it.
+        Parameters
+        ----------
+        frame
+            A Spark DataFrame, to see also what Spark does around it.
+        longest
+            How long an event lasts at most, as for `engine`: it decides what is kept how long.
+        options
+            Those that `detect` would get for the DataFrame.
         """
         from ostinato.rules.explain import explain_program
 

@@ -25,6 +25,10 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
 def register(spark: SparkSession) -> None:
     """Make the table function `ostinato_detect` known to the SQL of a session.
 

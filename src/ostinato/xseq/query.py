@@ -99,12 +99,26 @@ class XSeqQuery:
     def batches(self, source: DocumentSource, /, **options: Unpack[ReadOptions]) -> Iterator[pa.Table]:
         """The answer in pieces, each as soon as its matches are certain: for documents larger than memory.
 
-        Rows come in the order in which they become certain. Options as for `detect`.
+        Parameters
+        ----------
+        source, options
+            As for `detect`, except Spark DataFrames.
+
+        Returns
+        -------
+        Iterator of pyarrow.Table
+            The rows in the order in which they become certain.
         """
         return self._run(source, **options).tables()
 
     def count(self, source: DocumentSource, /, **options: Unpack[ReadOptions]) -> int:
-        """How many matches `detect` would return."""
+        """How many matches `detect` would return.
+
+        Parameters
+        ----------
+        source, options
+            As for `detect`, except Spark DataFrames.
+        """
         return self._run(source, texts=False, ahead=True, **options).count()
 
     def recognises(self, source: DocumentSource, /, **options: Unpack[ReadOptions]) -> bool:
@@ -112,13 +126,23 @@ class XSeqQuery:
 
         Navigation with axes that lead back is decided by the automaton of the paper's section 6, in one pass and with
         a stack as deep as the document.
+
+        Parameters
+        ----------
+        source, options
+            As for `detect`, except Spark DataFrames.
         """
         return self._run(source, texts=False, **options).recognises()
 
     def explain(self, frame: Any = None, /, **options: Any) -> str:
         """Every stage as text: the query, the walk that runs, how documents are evaluated and what is kept of them.
 
-        With a Spark DataFrame, and the options of `detect`, also what Spark does around that.
+        Parameters
+        ----------
+        frame
+            A Spark DataFrame, to see also what Spark does around that.
+        options
+            Those that `detect` would get for the DataFrame.
         """
         from ostinato.xseq.explain import explain_xseq_query
 

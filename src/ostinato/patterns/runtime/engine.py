@@ -46,13 +46,24 @@ class Engine(EngineState):
     """Matches one query over one stream. Build it with `query.engine()`."""
 
     def push(self, batch: Any) -> pa.Table:
-        """Read events; returns the matches they complete."""
+        """Read events; returns the matches they complete.
+
+        Parameters
+        ----------
+        batch
+            A table (pyarrow, pandas, polars) or a list of dicts, with the columns of earlier batches.
+        """
         return self._collect(self.push_each(batch))
 
     def push_each(self, batch: Any) -> Iterator[pa.Table]:
         """Like `push`, but yields the matches in tables while it reads: any number of matches, in little memory.
 
         Events are read as the tables are consumed; consume all of them before calling anything else.
+
+        Parameters
+        ----------
+        batch
+            As for `push`.
         """
         self._check_open()
         rows = to_arrow(batch)
@@ -106,7 +117,13 @@ class Engine(EngineState):
         return ReleasedRows(rows, np.arange(len(rows)), time_order(rows, self.stream.binding))
 
     def advance(self, to: Any) -> pa.Table:
-        """Say that time has reached `to`: nothing earlier will come. Returns what that completes."""
+        """Say that time has reached `to`: nothing earlier will come. Returns what that completes.
+
+        Parameters
+        ----------
+        to
+            A datetime or a number, as the time column holds; also a numpy, pandas or Arrow scalar.
+        """
         self._check_open()
         stream = self.stream
         if stream.clock is None:
@@ -185,7 +202,13 @@ class Engine(EngineState):
 
     @staticmethod
     def restore(data: bytes) -> Engine:
-        """The engine as it was when the snapshot was taken."""
+        """The engine as it was when the snapshot was taken.
+
+        Parameters
+        ----------
+        data
+            What `snapshot` returned, in this process or another.
+        """
         return load(data, Engine)
 
     def _collect(self, tables: Iterator[pa.Table]) -> pa.Table:

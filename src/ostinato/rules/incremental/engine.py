@@ -88,7 +88,13 @@ class RuleEngine:
     # -- the life of an engine
 
     def push(self, batch: Any) -> pa.Table:
-        """Read events; returns the derived events that end before time as it is now known."""
+        """Read events; returns the derived events that end before time as it is now known.
+
+        Parameters
+        ----------
+        batch
+            A table (pyarrow, pandas, polars) or a list of dicts, with the columns of earlier batches.
+        """
         self._check_open()
         rows, dicts = to_arrow(batch), isinstance(batch, list)
         if not rows.num_columns:
@@ -128,7 +134,13 @@ class RuleEngine:
         return self._advance(int(ends.max()) - lateness - 1)
 
     def advance(self, to: Any) -> pa.Table:
-        """Say that time has passed `to`: nothing that ends up to then will come. Returns what that completes."""
+        """Say that time has passed `to`: nothing that ends up to then will come. Returns what that completes.
+
+        Parameters
+        ----------
+        to
+            A datetime or a number, as the time column holds; also a numpy, pandas or Arrow scalar.
+        """
         self._check_open()
         return self._advance(self.bound_program.columns.times.tick(to))
 
@@ -318,7 +330,13 @@ class RuleEngine:
 
     @classmethod
     def restore(cls, data: bytes) -> RuleEngine:
-        """The engine that `snapshot` saved."""
+        """The engine that `snapshot` saved.
+
+        Parameters
+        ----------
+        data
+            What `snapshot` returned, in this process or another.
+        """
         saved = Snapshot.from_bytes(data)
         if "program" not in saved.meta:
             raise DataError("this is a snapshot of another engine", fix="restore it with ostinato.Engine.restore")
