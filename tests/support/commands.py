@@ -48,6 +48,20 @@ def process(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT)
 
 
+def first_line(given: bytes, *arguments: str | Path) -> bytes:
+    """The first line that a command gives while its standard input, which begins so, is still open."""
+    command = [*COMMAND, *map(str, arguments)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT) as running:
+        assert running.stdin is not None and running.stdout is not None
+        running.stdin.write(given)
+        running.stdin.flush()
+        found = running.stdout.readline()
+        running.stdin.close()
+        running.stdout.read()
+    assert running.returncode == 0
+    return found
+
+
 def start(*command: str, **variables: str) -> subprocess.Popen[str]:
     """A process to send signals to, also where a test runs under `nohup` or in the background, which ignore some."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,6 +27,7 @@ from ostinato.cli.options import (
     Stream,
     TimeColumn,
     TypeColumn,
+    check_embedded,
     check_output,
     compile_arguments,
     parse_files,
@@ -116,7 +117,7 @@ def train(
     print_warnings(compiled)
     from ostinato.cli.jobs.forecast import EventInput
     from ostinato.cli.jobs.forecast import train as learn
-    from ostinato.files.standard import spool_standard_streams
+    from ostinato.files.standard import spool_standard_input
     from ostinato.forecast.forecaster import Forecaster
     from ostinato.forecast.learn.suffix_tree import Learning
     from ostinato.forecast.settings import ForecastLimits
@@ -145,7 +146,7 @@ def train(
         return
     if master:
         usage("--master is for --engine spark")
-    with spool_standard_streams(files) as (read, _):
+    with spool_standard_input(files) as read:
         events = EventInput(read, parse_kinds(kind), on_error.value)
         learn(forecaster, events, output, overwrite=overwrite)
 
@@ -182,14 +183,14 @@ def update(
     files = _files([*(inputs or ()), *(more or ())])
     from ostinato.cli.jobs.forecast import EventInput
     from ostinato.cli.jobs.forecast import update as learn
-    from ostinato.files.standard import spool_standard_streams
+    from ostinato.files.standard import spool_standard_input
     from ostinato.forecast.model import ForecastModel
     from ostinato.forecast.storage import check_model_folder
 
     found = ForecastModel.load(model)
     if output is not None and output.absolute() != model.absolute():
         check_model_folder(output, overwrite=overwrite)
-    with spool_standard_streams(files) as (read, _):
+    with spool_standard_input(files) as read:
         learn(found, EventInput(read, parse_kinds(kind), on_error.value), output or model, decay=decay)
 
 
@@ -200,7 +201,12 @@ def forecast(
     inputs: Inputs = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the forecasts here; the extension sets the format."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the forecasts here; the extension sets the format. - is standard output.",
+        ),
     ] = None,
     alert: Annotated[
         float | None,
@@ -229,7 +235,7 @@ def forecast(
     """Forecast the next match after each event: a row for each, or with --alert for the likely ones.
 
     Files are read piece by piece, in time order, so they may be larger than memory.
-    Without --output the first forecasts are printed.
+    Without --output the first forecasts are printed; those of standard input at once, as lines of JSON.
 
     [dim]Examples:[/]
     [cyan]ostinato forecast model/ --input events.parquet --alert 0.8[/]
@@ -239,12 +245,14 @@ def forecast(
     files = _files([*(inputs or ()), *(more or ())])
     check_output(output, files, spark=engine is EngineName.SPARK)
     from ostinato.cli.jobs.forecast import NOUN, EventInput, ForecastJob
-    from ostinato.files.standard import spool_standard_streams
+    from ostinato.files.standard import STANDARD, spool_standard_input
     from ostinato.forecast.model import ForecastModel
 
     found, kinds, ahead = ForecastModel.load(model), parse_kinds(kind), _whole_numbers("--within", within)
     if engine is EngineName.SPARK:
         _check_spark(on_error)
+        if STANDARD in files:
+            usage("standard input is not for --engine spark")
         if sort:
             usage("--sort is not for --engine spark, which orders all events itself")
         if not stream and (once or checkpoint):
@@ -254,18 +262,21 @@ def forecast(
         from ostinato.spark.forecast.query import ForecastQuery
 
         query = ForecastQuery(found, alert, whole, ahead)
-        job = SparkJob(query, files, master, kinds, on_error.value, noun=NOUN, shorten=narrow_forecasts)
+        spark_job = SparkJob(query, files, master, kinds, on_error.value, noun=NOUN, shorten=narrow_forecasts)
         if stream:
-            job.stream(output, form, checkpoint=checkpoint, once=once)
+            spark_job.stream(output, form, checkpoint=checkpoint, once=once)
         else:
-            job.batch(output, form)
+            spark_job.batch(output, form)
         return
-    if master or form or stream or once or checkpoint:
-        usage("--master, --format, --stream, --once and --checkpoint are for --engine spark")
+    check_embedded(files, output, form, spark_only=bool(master or stream or once or checkpoint))
     if found.settings.order_by and not sort:
         usage(f"the model orders events of equal time by {', '.join(found.settings.order_by)}, which needs --sort")
-    with spool_standard_streams(files) as (read, _):
-        ForecastJob(found, EventInput(read, kinds, on_error.value), alert, whole, ahead).run(output, sort=sort)
+    job = ForecastJob(found, EventInput(files, kinds, on_error.value), alert, whole, ahead)
+    if STANDARD in files and not sort:
+        job.live(output or STANDARD, form)
+        return
+    with spool_standard_input(files, form) as read:
+        replace(job, events=replace(job.events, files=read)).run(output, form, sort=sort)
 
 
 @report_errors
@@ -302,10 +313,10 @@ def evaluate(
         usage(f"--picture {picture} must end in .svg")
     from ostinato.cli.jobs.forecast import EventInput
     from ostinato.cli.jobs.forecast import evaluate as score
-    from ostinato.files.standard import spool_standard_streams
+    from ostinato.files.standard import spool_standard_input
     from ostinato.forecast.model import ForecastModel
 
-    with spool_standard_streams(files) as (read, _):
+    with spool_standard_input(files) as read:
         events = EventInput(read, parse_kinds(kind), on_error.value)
         score(ForecastModel.load(model), events, within=within, decision=decision, picture=picture)
 

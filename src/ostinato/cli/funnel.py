@@ -55,6 +55,6 @@ def funnel(
     from ostinato.cli.jobs.funnel import FunnelJob
 
     _, files = topic_or_files(inputs or [], spark_stream=False)
-    check_output(output, files, spark=False)
+    check_output(output, files, spark=False, standard=False)
     compiled = ost.funnel(steps, within=within, by=tuple(by or ()))
     FunnelJob(compiled, files, time, type, parse_kinds(kind), on_error.value).run(output)

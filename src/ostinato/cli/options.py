@@ -13,7 +13,7 @@ from ostinato.cli.failures import write_option
 from ostinato.errors import Message, QueryError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from ostinato.patterns.query import PatternQuery
     from ostinato.rules.program import RuleProgram
@@ -266,14 +266,30 @@ def parse_kinds(given: list[str] | None) -> dict[str, str]:
     return {column: kind for column, _, kind in pairs}
 
 
-def check_output(output: Path | None, files: Iterable[Path], *, spark: bool) -> None:
+def check_embedded(files: Sequence[Path], output: Path | None, form: Form | None, *, spark_only: bool) -> None:
+    """Options that are for Spark, or for standard input and output, are given only there."""
+    from ostinato.files.standard import STANDARD
+
+    if spark_only:
+        usage("--master, --stream, --once and --checkpoint are for --engine spark")
+    if form and STANDARD not in (*files, output):
+        usage("--format is for --engine spark, and for standard input and output: other files have it in their names")
+    if STANDARD in files and len(files) > 1:
+        usage("standard input is read alone: leave out the files")
+
+
+def check_output(output: Path | None, files: Iterable[Path], *, spark: bool, standard: bool = True) -> None:
     """Before anything is read: the name of the output tells its format, and the output is not an input."""
-    from ostinato.files.writer import EXTENSIONS
+    from ostinato.files.encode import EXTENSIONS
 
     if output is None:
         return
     if any(_same(output, file) for file in files):
         usage(f"--output {output} is one of the input files")
+    if output == Path("-") and standard:
+        if spark:
+            usage("standard output is not for --engine spark")
+        return
     if not spark and output.suffix.lower() not in EXTENSIONS:
         usage(f"--output {output} must end in one of {', '.join(EXTENSIONS)}")
 

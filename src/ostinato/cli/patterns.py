@@ -28,6 +28,7 @@ from ostinato.cli.options import (
     Stream,
     TimeColumn,
     TypeColumn,
+    check_embedded,
     check_output,
     compile_arguments,
     parse_kinds,
@@ -54,7 +55,12 @@ def detect(
     inputs: Inputs = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the matches here; the extension sets the format."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the matches here; the extension sets the format. - is standard output.",
+        ),
     ] = None,
     time: TimeColumn = None,
     type: TypeColumn = None,
@@ -89,7 +95,7 @@ def detect(
     """Find every match of a query in files of events.
 
     Files are read piece by piece, in time order, so they may be larger than memory.
-    Without --output the first matches are printed.
+    Without --output the first matches are printed; those of standard input at once, as lines of JSON.
 
     [dim]Examples:[/]
     [cyan]ostinato detect fires.cel --input events.parquet --output matches.parquet[/]
@@ -112,7 +118,7 @@ def detect(
     check_output(output, files, spark=engine is EngineName.SPARK)
     if count and output is not None:
         usage("--count prints a number; leave out --output")
-    from ostinato.files.standard import STANDARD, spool_standard_streams
+    from ostinato.files.standard import STANDARD, spool_standard_input
 
     if engine is EngineName.SPARK:
         if STANDARD in files:
@@ -144,11 +150,7 @@ def detect(
         else:
             spark_job.batch(output, form)
         return
-    standard = STANDARD in files
-    if master or stream or once or checkpoint or (form and not standard):
-        usage("--master, --format, --stream, --once and --checkpoint are for --engine spark")
-    if standard and len(files) > 1:
-        usage("standard input is read alone: leave out the files")
+    check_embedded(files, output, form, spark_only=bool(master or stream or once or checkpoint))
     if order_by and not (sort or count):
         usage("--order-by needs --sort or --count: only events that are all in memory can be ordered again")
     if lateness and (sort or count):
@@ -169,17 +171,17 @@ def detect(
         limit_matches=limit_matches,
         limit_seconds=limit_seconds,
     )
-    if standard and not count and not sort:
-        job.live(output, lateness, form.value if form else None)
+    if STANDARD in files and not count and not sort:
+        job.live(output or STANDARD, lateness, form)
         return
-    with spool_standard_streams(files, None, form.value if form else None) as (read, _):
+    with spool_standard_input(files, form) as read:
         job = replace(job, files=read)
         if count:
             job.count()
         elif sort:
-            job.sort(output)
+            job.sort(output, form)
         else:
-            job.stream(output, lateness)
+            job.stream(output, lateness, form)
 
 
 def check_pattern(

@@ -12,16 +12,20 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ostinato.core.text.counts import format_count
-from ostinato.files import EventReader, Writer
+from ostinato.files import EventReader
 from ostinato.files.live import LiveEvents
+from ostinato.files.standard import open_output
 from ostinato.viz.table import SHOWN, escape_control, terminal_table
 
 
 class Results:
-    """Where results go: all of them into a file, or the first few onto the terminal. `noun` is what one is called."""
+    """Where results go: all of them into a file or to standard output, or the first few onto the terminal.
 
-    def __init__(self, output: Path | None, *, noun: str = "match") -> None:
-        self.writer = None if output is None else Writer(output)
+    `noun` is what one is called; `form` is the format of standard output.
+    """
+
+    def __init__(self, output: Path | None, *, noun: str = "match", form: str | None = None) -> None:
+        self.writer = None if output is None else open_output(output, form)
         self.total, self.noun = 0, noun
         self.first: list[pa.Table] = []
 
@@ -42,7 +46,7 @@ class Results:
             self.first.append(rows.slice(0, SHOWN - shown))
 
     def show(self) -> None:
-        """Print the first of them, unless all went into a file."""
+        """Print the first of them, unless all went elsewhere."""
         console = Console()
         if self.writer is not None:
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,6 +29,7 @@ from ostinato.cli.options import (
     Stream,
     TimeColumn,
     TypeColumn,
+    check_embedded,
     check_output,
     compile_arguments,
     parse_kinds,
@@ -101,13 +103,13 @@ def rules(
     """Derive events from events by a program of rules (DETECT … ON … END).
 
     Files are read piece by piece, in order of the ends of events, so they may be larger than memory.
-    Without --output the first derived events are printed.
+    Without --output the first derived events are printed; those of standard input at once, as lines of JSON.
 
     [dim]Examples:[/]
     [cyan]ostinato rules plant.rules --input events.jsonl --output derived.jsonl[/]
     [cyan]ostinato rules plant.rules --input log.csv --begin since --end until --type kind --sort[/]
     [cyan]ostinato rules plant.rules --input *.jsonl --lateness "30 seconds" --longest "5 minutes"[/]
-    [cyan]cat events.jsonl | ostinato rules plant.rules --input - --output - | head[/]
+    [cyan]tail -f events.jsonl | ostinato rules plant.rules --input -[/]
     [cyan]ostinato rules plant.rules --engine spark --input events/ --output derived/[/]
     """
     from ostinato.rules.program import RuleProgram
@@ -115,18 +117,16 @@ def rules(
     compiled, inputs = compile_arguments(program, more, text, inputs, Language.RULES)
     assert isinstance(compiled, RuleProgram)
     topic, files = topic_or_files(inputs, spark_stream=engine is EngineName.SPARK and stream)
-    from ostinato.files.standard import STANDARD, spool_standard_streams
+    from ostinato.files.standard import STANDARD, spool_standard_input
 
-    standard = STANDARD in (*files, output)
-    if output != STANDARD:
-        check_output(output, files, spark=engine is EngineName.SPARK)
+    check_output(output, files, spark=engine is EngineName.SPARK)
     columns = {"begin": begin, "end": end, "time": time, "type": type, "document": document}
     kinds = parse_kinds(kind)
     if engine is EngineName.SPARK:
         if sort or on_error is OnError.COLLECT:
             usage(f"{'--sort' if sort else '--on-error collect'} is not for --engine spark")
-        if standard:
-            usage("standard input and output are not for --engine spark")
+        if STANDARD in files:
+            usage("standard input is not for --engine spark")
         if not stream and (once or checkpoint or lateness or longest):
             usage("--once, --checkpoint, --lateness and --longest are for --stream; else Spark reads all at once")
         from ostinato.cli.jobs.rules import NOUN
@@ -139,26 +139,24 @@ def rules(
             source, kinds = parse_topic(topic, kinds, set() if document else _read(compiled), end or time, type)
         options = columns | ({"lateness": lateness or 0, "longest": longest} if stream else {})
         print_warnings(compiled)
-        job = SparkJob(compiled, source, master, kinds, on_error.value, options, NOUN)
+        spark_job = SparkJob(compiled, source, master, kinds, on_error.value, options, NOUN)
         if stream:
-            job.stream(output, form, checkpoint=checkpoint, once=once)
+            spark_job.stream(output, form, checkpoint=checkpoint, once=once)
         else:
-            job.batch(output, form)
+            spark_job.batch(output, form)
         return
-    if master or stream or once or checkpoint:
-        usage("--master, --stream, --once and --checkpoint are for --engine spark")
-    if form and not standard:
-        usage("--format is for --engine spark, and for standard input and output: other files have it in their names")
-    if files.count(STANDARD) > 1:
-        usage("standard input can be read once")
+    check_embedded(files, output, form, spark_only=bool(master or stream or once or checkpoint))
     if sort and (lateness or longest):
         usage("--lateness and --longest are for files read piece by piece; --sort reads all of them first")
     print_warnings(compiled)
     from ostinato.cli.jobs.rules import RulesJob
 
-    with spool_standard_streams(files, output, form.value if form else None) as (read, written):
-        run = RulesJob(compiled, read, columns, kinds, on_error.value)
-        run.run(written, sort=sort, lateness=lateness, longest=longest)
+    job = RulesJob(compiled, files, columns, kinds, on_error.value)
+    if STANDARD in files and not sort:
+        job.live(output or STANDARD, form, lateness=lateness, longest=longest)
+        return
+    with spool_standard_input(files, form) as read:
+        replace(job, files=read).run(output, form, sort=sort, lateness=lateness, longest=longest)
 
 
 def check_rules(

@@ -1,4 +1,4 @@
-"""Events from a pipe, as they come: JSON lines, CSV and Arrow's stream format."""
+"""Events from a pipe, as they come: JSON lines, CSV and Arrow's stream format. Parquet begins with its end."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.ipc as ipc
+import pyarrow.parquet as pq
 
-from ostinato.errors import DataError
 from ostinato.files.reader import EventReader, OnError, open_events
 from ostinato.files.source import BadRow
 
 _BLOCK = 1 << 20  # bytes at a time, where so many are there
-_NAME = "standard input"
+STANDARD_INPUT = "standard input"
 
 
 def sniff_format(start: bytes) -> str:
@@ -30,36 +30,43 @@ def sniff_format(start: bytes) -> str:
 class LiveEvents:
     """Iterate, once, for tables of what has come so far. The types are those of the first lines, or `kinds`.
 
-    Lines are read as those of a file: a block of them is one for a moment.
+    Lines are read as those of a file: a block of them is one for a moment. Columns that came once stay. Files of Arrow
+    and Parquet are read to their end.
     """
 
     def __init__(self, stream: Any, kinds: Mapping[str, str], on_error: OnError, form: str | None = None) -> None:
         self._stream, self._kinds, self._on_error = stream, kinds, on_error
         self._start: bytes = stream.read1(_BLOCK)
         self.form = form or sniff_format(self._start)
-        if self.form not in ("jsonl", "csv", "arrow"):
-            raise DataError(
-                f"{self.form} cannot be read as it comes", source=_NAME, fix="write it to a file, and name that"
-            )
         self.rows_read = self.bad_count = 0
         self.bad_rows: list[BadRow] = []
+        self._seen: dict[str, pa.DataType] = {}
 
     def __iter__(self) -> Iterator[pa.Table]:
         for rows in self._tables():
             if rows.num_rows:
                 self.rows_read += rows.num_rows
-                yield rows
+                yield self._with_missing(rows)
+
+    def _with_missing(self, rows: pa.Table) -> pa.Table:
+        """With NULL in the columns that earlier rows had and these do not."""
+        for name, kind in self._seen.items():
+            if name not in rows.column_names:
+                rows = rows.append_column(name, pa.nulls(len(rows), kind))
+        for field in rows.schema:
+            self._seen.setdefault(field.name, field.type)
+        return rows
 
     def _tables(self) -> Iterator[pa.Table]:
-        if self.form == "arrow":
-            if self._start.startswith(b"ARROW1"):
-                whole = self._start + self._stream.read()
-                yield ipc.open_file(pa.py_buffer(whole)).read_all()
-            else:
-                yield from map(_table, ipc.open_stream(_Prefixed(self._start, self._stream)))
+        if self.form == "arrow" and not self._start.startswith(b"ARROW1"):
+            yield from map(_table, ipc.open_stream(_Prefixed(self._start, self._stream)))
+            return
+        if self.form in ("arrow", "parquet"):
+            whole = pa.BufferReader(self._start + self._stream.read())
+            yield ipc.open_file(whole).read_all() if self.form == "arrow" else pq.read_table(whole)
             return
         with tempfile.TemporaryDirectory(prefix="ostinato-") as folder:
-            file, header = Path(folder) / f"{_NAME}.{self.form}", b""
+            file, header = Path(folder) / f"{STANDARD_INPUT}.{self.form}", b""
             for lines in self._lines():
                 if self.form == "csv" and not header:
                     header, _, lines = lines.partition(b"\n")

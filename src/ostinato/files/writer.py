@@ -10,16 +10,9 @@ from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv as arrow_csv
-import pyarrow.ipc as ipc
-import pyarrow.parquet as pq
 
 from ostinato.errors import DataError
-from ostinato.files.render import TEXT, json_lines, json_texts
-
-EXTENSIONS = (".parquet", ".csv", ".jsonl", ".ndjson", ".json", ".arrow", ".feather", ".ipc")
-_BLOCK_ROWS, _BLOCK_BYTES = 1 << 16, 1 << 25  # rows rendered as text at a time, and about how much they may hold
+from ostinato.files.encode import EXTENSIONS, encode_tables
 
 
 class Writer:
@@ -101,51 +94,4 @@ class Writer:
 
     def _open(self, schema: pa.Schema) -> None:
         self._sink = self._part.open("wb")
-        extension = self.path.suffix.lower()
-        if extension == ".parquet":
-            parquet = pq.ParquetWriter(self._sink, schema)
-            self._write, self._close = parquet.write_table, parquet.close
-        elif extension == ".csv":
-            flat = pa.schema([(field.name, _csv_type(field.type)) for field in schema])
-            rows = arrow_csv.CSVWriter(self._sink, flat)
-            self._write, self._close = lambda table: _write_csv(rows, table, flat), rows.close
-        elif extension in (".arrow", ".feather", ".ipc"):
-            batches = ipc.new_file(self._sink, schema)
-            self._write, self._close = batches.write_table, batches.close
-        else:
-            self._write = self._write_lines
-
-    def _write_lines(self, table: pa.Table) -> None:
-        for batch in _blocks(table):
-            self._sink.write(json_lines(batch))
-
-
-def _write_csv(rows: arrow_csv.CSVWriter, table: pa.Table, flat: pa.Schema) -> None:
-    for batch in _blocks(table):
-        columns = [_csv_column(column, field.type) for field, column in zip(flat, batch.columns, strict=True)]
-        rows.write_batch(pa.record_batch(columns, schema=flat))
-
-
-def _blocks(table: pa.Table) -> Iterator[pa.RecordBatch]:
-    row = table.nbytes // max(table.num_rows, 1) + 1
-    yield from table.to_batches(max_chunksize=max(1, min(_BLOCK_ROWS, _BLOCK_BYTES // row)))
-
-
-def _csv_type(kind: pa.DataType) -> pa.DataType:
-    """CSV has no lists, structs and the like: they are written as JSON text."""
-    types = pa.types
-    if types.is_binary_view(kind):
-        return pa.binary()
-    other = types.is_nested(kind) or types.is_interval(kind) or isinstance(kind, pa.BaseExtensionType)
-    return TEXT if other or types.is_string_view(kind) else kind
-
-
-def _csv_column(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    if column.type == kind:
-        return column
-    if pa.types.is_string_view(column.type) or pa.types.is_binary_view(column.type):
-        return column.cast(kind)
-    texts = json_texts(column)
-    if isinstance(column.type, pa.UuidType):
-        texts = pc.utf8_trim(texts, '"')
-    return pc.if_else(column.is_valid(), texts, pa.scalar(None, TEXT)) if column.null_count else texts
+        self._write, self._close = encode_tables(self._sink, self.path.suffix.lower(), schema)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import random
 import re
@@ -13,9 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 import ostinato
-from support.commands import failed, run
+from ostinato.cli.main import make_app
+from support.commands import failed, first_line, run
 
 QUERY = "warm AS w ; hot AS h ; fail AS f PARTITION BY machine WITHIN 12 EVENTS"
 WAYS = {
@@ -265,7 +268,7 @@ def test_bad_rows_are_left_out_and_kinds_never_seen_are_pointed_out(folder: Path
         (["model", "--output", "events.parquet"], 2, ["is one of the input files"]),
         (["model", "--alert", "3"], 2, ["--alert"]),
         (["model", "--stream"], 2, ["are for --engine spark"]),
-        (["model", "--format", "csv"], 2, ["are for --engine spark"]),
+        (["model", "--format", "csv"], 2, ["is for --engine spark, and for standard input"]),
         (["model", "--engine", "spark", "--once"], 2, ["--once and --checkpoint are for --stream"]),
         (["model", "--engine", "spark", "--checkpoint", "c"], 2, ["--once and --checkpoint are for --stream"]),
         (["model", "--engine", "spark", "--master", "local[1]", "--sort"], 2, ["--sort is not for --engine spark"]),
@@ -360,3 +363,38 @@ def test_columns_are_named_by_options(folder: Path) -> None:
     pq.write_table(pa.table({"at": [1, 2], "kind": ["warm", "hot"], "machine": [0, 0]}), "other.parquet")
     failed(run("train", "q.cel", "-i", "other.parquet", "-o", "m"), 1, "--type COLUMN")
     failed(run("forecast", "model", "-i", "other.parquet"), 1, "--type COLUMN, when the model is trained")
+
+
+def test_forecasts_come_before_standard_input_ends(trained: Path) -> None:
+    rows = pq.read_table(trained / "events.parquet").slice(0, 2)
+    lines = "".join(json.dumps(row) + "\n" for row in rows.to_pylist()).encode()
+    found = json.loads(first_line(lines, "forecast", trained / "model", "-i", "-"))
+    assert found["position"] == 0 and found["ts"] == 0 and 0 <= found["probability"] <= 1
+    assert json.loads(first_line(lines, "forecast", trained / "model", "-i", "-", "-o", "-", "--events")) == {
+        **rows.to_pylist()[0], **found
+    }  # fmt: skip
+
+
+def test_standard_input_and_files_forecast_alike(trained: Path, tmp_path: Path) -> None:
+    rows = pq.read_table(trained / "events.parquet")
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, rows.schema) as stream:
+        stream.write_table(rows, max_chunksize=70)
+    piped = CliRunner().invoke(
+        make_app(),
+        ["forecast", str(trained / "model"), "-i", "-", "-o", str(tmp_path / "piped.parquet")],
+        input=sink.getvalue(),
+    )
+    assert piped.exit_code == 0, piped.output
+    assert (
+        run("forecast", trained / "model", "-i", trained / "events.parquet", "-o", tmp_path / "read.parquet").exit_code
+        == 0
+    )
+    assert pq.read_table(tmp_path / "piped.parquet") == pq.read_table(tmp_path / "read.parquet")
+
+
+def test_training_reads_standard_input_to_its_end(trained: Path, tmp_path: Path) -> None:
+    given = "".join(json.dumps(row) + "\n" for row in pq.read_table(trained / "history.parquet").to_pylist())
+    arguments = ["train", str(trained / "q.cel"), "-i", "-", "-o", str(tmp_path / "model")]
+    told = CliRunner().invoke(make_app(), arguments, input=given)
+    assert told.exit_code == 0 and "completions" in told.stdout, told.output

@@ -19,10 +19,12 @@ import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 import ostinato
+from ostinato.cli.main import make_app
 from support import paths
-from support.commands import COMMAND, failed, process, run, start
+from support.commands import COMMAND, failed, first_line, process, run, start
 
 QUERY = "T AS x ; H AS y FILTER x.value > 40 AND y.value < 25 WITHIN 10 minutes"
 NOON = datetime(2026, 7, 6, 12, tzinfo=UTC)
@@ -482,14 +484,16 @@ def test_standard_input_gives_matches_as_lines(given: str, folder: Path) -> None
 
 
 def test_matches_come_before_standard_input_ends(folder: Path) -> None:
-    command = [sys.executable, "-m", "ostinato", "detect", "-q", "A ; B", "-i", "-"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as run:
-        assert run.stdin is not None and run.stdout is not None
-        run.stdin.write(b'{"type": "A", "ts": 1}\n{"type": "B", "ts": 2}\n')
-        run.stdin.flush()
-        assert json.loads(run.stdout.readline())["positions"] == [0, 1]
-        run.stdin.close()
-        assert run.stdout.read() == b""
+    given = b'{"type": "A", "ts": 1}\n{"type": "B", "ts": 2}\n'
+    assert json.loads(first_line(given, "detect", "-q", "A ; B", "-i", "-"))["positions"] == [0, 1]
+    csv = ["detect", "-q", "A ; B", "-i", "-", "-o", "-", "--format", "csv"]
+    assert first_line(b"type,ts\nA,1\nB,2\n", *csv) == b'"start","end","positions"\n'
+
+
+def test_events_of_standard_input_are_in_order_from_the_first_on(folder: Path) -> None:
+    given = '{"type": "A", "ts": 2}\n{"type": "B", "ts": 1}\n'
+    told = CliRunner().invoke(make_app(), ["detect", "-q", "A ; B", "-i", "-"], input=given)
+    failed(told, 1, "go back in time", "standard input", "--lateness")
 
 
 def test_only_files_of_a_like_name_are_offered(folder: Path) -> None:

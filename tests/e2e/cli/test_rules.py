@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 import re
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
@@ -16,7 +18,7 @@ from typer.testing import CliRunner
 import ostinato
 from ostinato.cli.main import make_app
 from support import paths
-from support.commands import failed, run
+from support.commands import failed, first_line, run
 
 VECTOR = json.loads((paths.VECTORS / "rules.json").read_text(encoding="utf-8"))
 DERIVED = {(event["type"], event["begin"], event["end"]) for event in VECTOR["derived"]}
@@ -43,6 +45,21 @@ def write(name: str, events: list[dict[str, Any]]) -> None:
     Path(name).write_text("".join(json.dumps(event) + "\n" for event in events), encoding="utf-8")
 
 
+def written(rows: list[dict[str, Any]], form: str) -> bytes:
+    """The rows as a pipe gives them."""
+    if form == "jsonl":
+        return "".join(json.dumps(row) + "\n" for row in rows).encode()
+    table, sink = pa.Table.from_pylist(rows), io.BytesIO()
+    if form == "csv":
+        arrow_csv.write_csv(table, sink)
+    elif form == "parquet":
+        pq.write_table(table, sink)
+    else:
+        with pa.ipc.new_stream(sink, table.schema) as stream:
+            stream.write_table(table)
+    return sink.getvalue()
+
+
 def read(name: str) -> set[tuple[str, int, int]]:
     lines = Path(name).read_text(encoding="utf-8").splitlines()
     return {(event["type"], event["begin"], event["end"]) for event in map(json.loads, lines)}
@@ -58,13 +75,38 @@ def test_standard_input_and_output(folder: Path) -> None:
     arguments = ["rules", "-q", SMOKE, "-i", "-", "-o", "-", "--format", "csv"]
     assert CliRunner().invoke(make_app(), arguments, input=rows).stdout == '"type","begin","end","area"\n"x",1,2,"a"\n'
     told = CliRunner().invoke(make_app(), arguments, input="begin,end,type,area\n3,2,smoke,a\n")
-    failed(told, 1, "the event ends before it begins", "standard-input.csv")
+    failed(told, 1, "the event ends before it begins", "standard input")
     failed(
         run("rules", "plant.rules", "-i", "events.jsonl", "--format", "csv"),
         2,
         "other files have it in their names",
     )
     failed(run("rules", "plant.rules", "-i", "-", "--engine", "spark"), 2, "standard input")
+
+
+@pytest.mark.parametrize("output", [[], ["-o", "-"]], ids=["printed", "standard output"])
+@pytest.mark.parametrize("form", ["jsonl", "csv", "arrow"])
+def test_events_are_derived_before_standard_input_ends(form: str, output: list[str], folder: Path) -> None:
+    rows = [{"ts": 1, "type": "smoke", "area": "a"}, {"ts": 2, "type": "smoke", "area": "b"}]
+    found = first_line(written(rows, form), "rules", "-q", SMOKE, "-i", "-", *output)
+    assert json.loads(found) == {"type": "x", "begin": 1, "end": 1, "area": "a"}
+
+
+def test_standard_input_is_derived_from_to_its_end(folder: Path) -> None:
+    rows = [{"ts": 1, "type": "smoke", "area": "a"}, {"ts": 2, "type": "smoke", "area": "b"}]
+    for form in ("jsonl", "csv", "arrow", "parquet"):
+        given = written(rows[:1], form)
+        for output in ("out.jsonl", "out.csv"):
+            told = CliRunner().invoke(make_app(), ["rules", "-q", SMOKE, "-i", "-", "-o", output], input=given)
+            assert told.exit_code == 0, told.output
+            assert len(Path(output).read_text(encoding="utf-8").splitlines()) == (1 if output == "out.jsonl" else 2)
+    back = written(rows[::-1], "jsonl")
+    failed(CliRunner().invoke(make_app(), ["rules", "-q", SMOKE, "-i", "-"], input=back), 1, "not in order", "standard")
+    told = CliRunner().invoke(make_app(), ["rules", "-q", SMOKE, "-i", "-", "--sort"], input=back)
+    assert "2 derived events" in told.stdout
+    none = CliRunner().invoke(make_app(), ["rules", "-q", SMOKE, "-i", "-"], input=b"")
+    assert (none.exit_code, none.stdout) == (0, ""), none.output
+    failed(run("rules", "-q", SMOKE, "-i", "-", "events.jsonl"), 2, "standard input is read alone")
 
 
 def test_times_keep_their_zone(folder: Path) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.ipc as ipc
+import pyarrow.parquet as pq
 import pytest
 
-import ostinato as ost
-from ostinato.files.live import LiveEvents, sniff_format
+from ostinato.files.live import LiveEvents
 
 TABLE = pa.table({"type": ["A", "B", "A"], "ts": [1, 2, 3]})
 
@@ -37,11 +37,18 @@ def arrow(kind: Any) -> bytes:
     return sink.getvalue()
 
 
+def parquet() -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(TABLE, sink)
+    return sink.getvalue()
+
+
 FORMS = {
     "jsonl": b'{"type": "A", "ts": 1}\n{"type": "B", "ts": 2}\n{"type": "A", "ts": 3}',
     "csv": b"type,ts\nA,1\nB,2\nA,3\n",
     "arrow": arrow(ipc.new_stream),
     "arrow file": arrow(ipc.new_file),
+    "parquet": parquet(),
 }
 
 
@@ -59,10 +66,9 @@ def test_bad_lines_are_collected() -> None:
     assert reader.bad_count == len(reader.bad_rows) == 1
 
 
-def test_parquet_does_not_come_piece_by_piece() -> None:
-    assert sniff_format(b"PAR1...") == "parquet"
-    with pytest.raises(ost.DataError, match="cannot be read as it comes"):
-        LiveEvents(Pipe(b"PAR1...", 7), {}, "raise")
+def test_columns_of_earlier_rows_stay() -> None:
+    reader = LiveEvents(Pipe(b'{"type": "A"}\n{"type": "B", "v": 2}\n{"type": "C"}\n', 22), {}, "raise")
+    assert [row for table in reader for row in table.to_pylist()][-1] == {"type": "C", "v": None}
 
 
 def test_nothing_at_all() -> None:

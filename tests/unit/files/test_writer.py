@@ -100,7 +100,7 @@ def test_blocks_of_any_size_give_the_same_text(tmp_path: Path, monkeypatch: pyte
         }
     )[:rows]
     for block in (1, 2, 1 << 16):
-        monkeypatch.setattr("ostinato.files.writer._BLOCK_ROWS", block)
+        monkeypatch.setattr("ostinato.files.encode._BLOCK_ROWS", block)
         for name in ("m.csv", "m.jsonl"):
             with Writer(tmp_path / name, table.schema) as writer:
                 writer.write(pa.concat_tables([table[:2], table[2:]]))
@@ -172,7 +172,10 @@ def test_no_rows(tmp_path: Path, name: str) -> None:
 
 
 def test_tables_of_another_schema_fail_whole(tmp_path: Path) -> None:
-    with pytest.raises(ValueError), Writer(tmp_path / "m.parquet", EVENTS.schema) as writer:
+    with (
+        pytest.raises(DataError, match="differ in the columns other"),
+        Writer(tmp_path / "m.parquet", EVENTS.schema) as writer,
+    ):
         writer.write(pa.table({"other": [1]}))
     assert list(tmp_path.iterdir()) == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,9 @@ from ostinato.core.arrays import Int64
 from ostinato.core.clock import find_step_back
 from ostinato.errors import DataError, did_you_mean
 from ostinato.files import EventReader, open_events
+from ostinato.files.live import STANDARD_INPUT, LiveEvents
 from ostinato.files.reader import OnError
+from ostinato.files.standard import STANDARD
 
 NEVER = int(np.iinfo(np.int64).min)  # before every tick
 LATENESS = "--lateness '5 minutes' if none comes later than that"
@@ -25,6 +28,11 @@ def open_typed(files: Sequence[Path], kinds: Mapping[str, str], on_error: OnErro
     """The files with the types that all their rows have; `kinds` says those that values do not tell."""
     with progress("finding types") as advance:
         return open_events(files, kinds=kinds, on_error=on_error, scanned=advance)
+
+
+def open_live(kinds: Mapping[str, str], on_error: OnError, form: str | None) -> LiveEvents:
+    """Standard input as it comes; without a format, how it begins tells which it is."""
+    return LiveEvents(sys.stdin.buffer, kinds, on_error, form)
 
 
 def check_kinds(kinds: Mapping[str, str], columns: Sequence[str]) -> None:
@@ -65,4 +73,5 @@ def name_files(files: Sequence[Path]) -> Iterator[None]:
     except DataError as error:
         if error.source is not None:
             raise
-        raise error.replace(source=", ".join(map(str, files))) from error
+        names = (STANDARD_INPUT if file == STANDARD else str(file) for file in files)
+        raise error.replace(source=", ".join(names)) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,12 +12,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from rich.console import Console
 
-from ostinato.cli.jobs.events import NEVER, check_kinds, check_order, columns_to_read, load, name_files, open_typed
+from ostinato.cli.jobs.events import (
+    NEVER,
+    check_kinds,
+    check_order,
+    columns_to_read,
+    load,
+    name_files,
+    open_live,
+    open_typed,
+)
 from ostinato.cli.report import Results, note, print_summary, read_with_progress
 from ostinato.core.events import DEFAULT_TIME, DEFAULT_TYPE
 from ostinato.core.text.counts import format_count
 from ostinato.errors import DataError
 from ostinato.files import EventReader, open_events
+from ostinato.files.live import LiveEvents
 from ostinato.files.reader import OnError
 from ostinato.forecast.forecaster import Forecaster
 from ostinato.forecast.model import ForecastModel
@@ -61,7 +71,7 @@ class EventInput:
         read = columns_to_read(schema, columns)
         return open_events(self.files, columns=None if whole else read, on_error=self.on_error, kinds=self.kinds)
 
-    def report(self, reader: EventReader, began: float, found: str) -> None:
+    def report(self, reader: EventReader | LiveEvents, began: float, found: str) -> None:
         print_summary(
             reader,
             time.perf_counter() - began,
@@ -113,34 +123,45 @@ class ForecastJob:
     whole: bool = False
     within: tuple[int, ...] = ()
 
-    def run(self, output: Path | None, *, sort: bool) -> None:
+    def run(self, output: Path | None, form: str | None = None, *, sort: bool) -> None:
         reader = self.events.open(self.model.pattern, self.model.settings, whole=self.whole)
         scorer = self.model.scorer(within=self.within)
-        completed = row = 0
-        with _Forecasts(output, noun=NOUN) as results, name_files(self.events.files):
+        with _Forecasts(output, noun=NOUN, form=form) as results, name_files(self.events.files):
             nothing = reader.schema.empty_table()
             results.add(self._rows(nothing, scorer.push(nothing), 0))  # compiles and checks before time is taken
             began = time.perf_counter()
-            for rows in [load(reader)] if sort else self._in_order(reader, scorer):
-                made = scorer.push(rows)
-                completed += pc.sum(made[COMPLETES]).as_py() or 0
-                results.add(self._rows(rows, made, row))
-                row += len(rows)
+            batches = [load(reader)] if sort else read_with_progress(reader)
+            completed = self._push(batches, scorer, results, in_order=not sort)
+        self._report(reader, began, completed, scorer)
+        results.show()
+
+    def live(self, output: Path, form: str | None) -> None:
+        """Read standard input as it comes, and write forecasts at once."""
+        began, reader = time.perf_counter(), open_live(self.events.kinds, self.events.on_error, form)
+        scorer = self.model.scorer(within=self.within)
+        with _Forecasts(output, noun=NOUN, form=form) as results, name_files(self.events.files):
+            completed = self._push(reader, scorer, results, in_order=True)
+        self._report(reader, began, completed, scorer)
+
+    def _push(self, batches: Iterable[pa.Table], scorer: Scorer, results: Results, *, in_order: bool) -> int:
+        """Forecast piece by piece, each event no earlier than the one before; how many complete a match."""
+        completed, first, last = 0, 0, NEVER
+        for rows in batches:
+            scorer.push(rows.slice(0, 0))  # binds it to the columns
+            clock = scorer.reader.clock
+            if in_order and clock is not None:
+                ticks = clock.ticks(rows[clock.column], first_row=first)
+                last = check_order(ticks, last, first, fix="--sort to sort all in memory")
+            made = scorer.push(rows)
+            completed += pc.sum(made[COMPLETES]).as_py() or 0
+            results.add(self._rows(rows, made, first))
+            first += len(rows)
+        return completed
+
+    def _report(self, reader: EventReader | LiveEvents, began: float, completed: int, scorer: Scorer) -> None:
         self.events.report(reader, began, format_count(completed, "completion"))
         if scorer.unseen:
             note(f"events of kinds that were never seen in training, read as the nearest: {scorer.unseen:,}")
-        results.show()
-
-    def _in_order(self, reader: EventReader, scorer: Scorer) -> Iterator[pa.Table]:
-        """Piece by piece, each event no earlier than the one before."""
-        last = NEVER
-        for rows in read_with_progress(reader):
-            clock = scorer.reader.clock
-            if clock is not None:
-                first = reader.rows_read - len(rows)
-                ticks = clock.ticks(rows[clock.column], first_row=first)
-                last = check_order(ticks, last, first, fix="--sort to sort all in memory")
-            yield rows
 
     def _rows(self, rows: pa.Table, made: pa.Table, first: int) -> pa.Table:
         """Forecasts, each with what tells which event it is from."""

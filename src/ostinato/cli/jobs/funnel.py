@@ -13,7 +13,7 @@ from ostinato.core.events import DEFAULT_TIME, DEFAULT_TYPE
 from ostinato.core.text.counts import format_count
 from ostinato.files import Writer, open_events
 from ostinato.files.reader import OnError
-from ostinato.files.standard import spool_standard_streams
+from ostinato.files.standard import spool_standard_input
 from ostinato.patterns.funnel.funnel import Funnel
 
 
@@ -30,7 +30,7 @@ class FunnelJob:
 
     def run(self, output: Path | None) -> None:
         """Read all that is needed, print how many keys took each step, and write how far each got."""
-        with spool_standard_streams(self.files, None, None) as (files, _):
+        with spool_standard_input(self.files) as files:
             began = clock.perf_counter()
             schema = open_typed(files, self.kinds).schema
             check_kinds(self.kinds, schema.names)

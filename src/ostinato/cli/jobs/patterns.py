@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,15 +11,22 @@ from typing import Any
 
 import pyarrow as pa
 
-from ostinato.cli.jobs.events import LATENESS, check_kinds, check_order, columns_to_read, load, name_files, open_typed
+from ostinato.cli.jobs.events import (
+    LATENESS,
+    check_kinds,
+    check_order,
+    columns_to_read,
+    load,
+    name_files,
+    open_live,
+    open_typed,
+)
 from ostinato.cli.report import Results, note, print_summary, read_with_progress
 from ostinato.core.events import DEFAULT_TIME, DEFAULT_TYPE
 from ostinato.core.text.counts import format_count
 from ostinato.errors import LimitError
 from ostinato.files import EventReader, open_events
-from ostinato.files.live import LiveEvents
 from ostinato.files.reader import OnError
-from ostinato.files.render import json_lines
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.query import PatternQuery
 from ostinato.patterns.runtime.count import OutOfOrder, count_batches
@@ -59,14 +65,14 @@ class PatternJob:
         nothing = schema.empty_table()
         self.query.detect(nothing, time=self.time, type=self.type, order_by=self.order_by)
 
-    def stream(self, output: Path | None, lateness: str | None) -> None:
+    def stream(self, output: Path | None, lateness: str | None, form: str | None = None) -> None:
         """Push the files through an engine piece by piece; memory is bounded by the query's window."""
         reader, began = self._reader(whole_rows=self.events)
         engine = self.query.engine(
             time=self.time, type=self.type, lateness=lateness or 0, events=self.events, limits=self._limits()
         )
         clock = self._limits().clock()  # of the whole run
-        with _Matches(output, self._limits().matches) as results:
+        with _Matches(output, self._limits().matches, form) as results:
             results.add(engine.push(reader.schema.empty_table()))
             for rows in read_with_progress(reader):
                 before = results.total
@@ -84,19 +90,19 @@ class PatternJob:
             note(f"no event has the type {', '.join(f'`{name}`' for name in unseen)}")
         results.show()
 
-    def live(self, output: Path | None, lateness: str | None, form: str | None) -> None:
-        """Read standard input as it comes; without an output, matches are printed at once, a line of JSON each."""
-        began, reader = time.perf_counter(), LiveEvents(sys.stdin.buffer, self.kinds, self.on_error, form)
+    def live(self, output: Path, lateness: str | None, form: str | None) -> None:
+        """Read standard input as it comes, and write matches at once."""
+        began, reader = time.perf_counter(), open_live(self.kinds, self.on_error, form)
         engine = self.query.engine(
             time=self.time, type=self.type, lateness=lateness or 0, events=self.events, limits=self._limits()
         )
         clock = self._limits().clock()
-        with _Matches(output, self._limits().matches, at_once=output is None) as results:
+        with _Matches(output, self._limits().matches, form) as results:
             for rows in reader:
-                if engine.bound:
-                    rows = _with_missing(rows, engine.stream.schema)
-                    if lateness is None:
-                        self._check_order(engine, rows, reader.rows_read - len(rows))
+                if not engine.bound:
+                    engine.push(rows.slice(0, 0))
+                if lateness is None:
+                    self._check_order(engine, rows, reader.rows_read - len(rows))
                 for matches in engine.push_each(rows):
                     results.add(matches)
                     clock.check()
@@ -119,11 +125,11 @@ class PatternJob:
                 fix = f"{LATENESS}, or --sort to sort all in memory"
                 check_order(ticks, engine.reorder.watermark, first_row, fix=fix)
 
-    def sort(self, output: Path | None) -> None:
+    def sort(self, output: Path | None, form: str | None = None) -> None:
         """Load what the query needs, sort it by time and detect at once."""
         reader, began = self._reader(whole_rows=self.events)
         table = load(reader)
-        with _Matches(output, self._limits().matches) as results:
+        with _Matches(output, self._limits().matches, form) as results:
             found = self.query.detect(
                 table, time=self.time, type=self.type, order_by=self.order_by, events=self.events, limits=self._limits()
             )
@@ -184,20 +190,12 @@ class PatternJob:
         return limits if self.limit_matches is None else replace(limits, matches=self.limit_matches)
 
 
-def _with_missing(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """With NULL in the columns that earlier lines had and these do not."""
-    for column in schema:
-        if column.name not in rows.column_names:
-            rows = rows.append_column(column, pa.nulls(len(rows), column.type))
-    return rows
-
-
 class _Matches(Results):
     """Results that may not be more than a limit."""
 
-    def __init__(self, output: Path | None, limit: int, *, at_once: bool = False) -> None:
-        super().__init__(output)
-        self.limit, self.at_once = limit, at_once
+    def __init__(self, output: Path | None, limit: int, form: str | None) -> None:
+        super().__init__(output, form=form)
+        self.limit = limit
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -211,13 +209,7 @@ class _Matches(Results):
 
     def add(self, rows: pa.Table) -> None:
         self.expect(self.total + len(rows))
-        if self.at_once:
-            self.total += len(rows)
-            for batch in rows.to_batches():
-                sys.stdout.buffer.write(json_lines(batch))
-            sys.stdout.buffer.flush()
-        else:
-            super().add(rows)
+        super().add(rows)
 
     def expect(self, total: float) -> None:
         """Stop early if there will be at least `total` matches, and those are too many."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ostinato.cli.jobs.events import LATENESS, NEVER, check_kinds, check_order, load, name_files, open_typed
+from ostinato.cli.jobs.events import LATENESS, NEVER, check_kinds, check_order, load, name_files, open_live, open_typed
 from ostinato.cli.report import Results, note, print_summary, read_with_progress
 from ostinato.files import EventReader
+from ostinato.files.live import LiveEvents
 from ostinato.files.reader import OnError
 from ostinato.rules.incremental.engine import RuleEngine
 from ostinato.rules.program import RuleProgram
-from ostinato.rules.runtime.ingest import IncomingColumns
 from ostinato.rules.runtime.unknown_labels import read_labels, unknown_label_warnings
 
 NOUN = "derived event"
@@ -46,11 +46,19 @@ class RulesJob:
             self._answer_without_events(reader)
         return reader.schema
 
-    def run(self, output: Path | None, *, sort: bool, lateness: str | None = None, longest: str | None = None) -> None:
+    def run(
+        self,
+        output: Path | None,
+        form: str | None = None,
+        *,
+        sort: bool,
+        lateness: str | None = None,
+        longest: str | None = None,
+    ) -> None:
         began = time.perf_counter()
         reader = self._reader()
         opened = time.perf_counter()
-        with Results(output, noun=NOUN) as results:
+        with Results(output, noun=NOUN, form=form) as results:
             results.add(self._answer_without_events(reader))
             # To find the types of text files is part of the work; to load the engine, which checking did, is not.
             ran = _RunSummary(time.perf_counter() - (opened - began))
@@ -59,30 +67,39 @@ class RulesJob:
             elif sort:
                 self._sort(reader, results, ran)
             else:
-                self._stream(reader, results, ran, lateness, longest)
+                engine = self._engine(reader, lateness=lateness or 0, longest=longest)
+                self._stream(read_with_progress(reader), engine, results, ran, in_order=lateness is None)
         self._report(reader, ran)
         results.show()
 
+    def live(self, output: Path, form: str | None, *, lateness: str | None = None, longest: str | None = None) -> None:
+        """Read standard input as it comes, and write derived events at once."""
+        ran, reader = _RunSummary(time.perf_counter()), open_live(self.kinds, self.on_error, form)
+        engine = self.program.engine(**self.columns, lateness=lateness or 0, longest=longest)
+        with Results(output, noun=NOUN, form=form) as results:
+            self._stream(reader, engine, results, ran, in_order=lateness is None)
+        self._report(reader, ran)
+
     def _stream(
-        self, reader: EventReader, results: Results, ran: _RunSummary, lateness: str | None, longest: str | None
+        self, batches: Iterable[pa.Table], engine: RuleEngine, results: Results, ran: _RunSummary, *, in_order: bool
     ) -> None:
-        """Push the files through an engine piece by piece; memory is bounded where the plan says so."""
-        columns = IncomingColumns.resolve(reader.schema, labels=self.program.incoming, **self.columns)
-        engine = self._engine(reader, lateness=lateness or 0, longest=longest)
-        last = NEVER
-        for rows in read_with_progress(reader):
+        """Push events through an engine piece by piece; memory is bounded where the plan says so."""
+        last, first_row, columns = NEVER, 0, None
+        for rows in batches:
             with name_files(self.files):
-                if lateness is None:
-                    first_row = reader.rows_read - len(rows)
+                engine.push(rows.slice(0, 0))  # binds it to the columns
+                columns = engine.bound_program.columns
+                if in_order:
                     _, ends = columns.times.ticks(rows, first_row=first_row)
                     reason = f"the events are not in order of their end (`{columns.times.end}`)"
                     fix = f"{LATENESS}, or --sort to read all into memory"
                     last = check_order(ends, last, first_row, fix=fix, reason=reason)
                 results.add(ran.add(engine.push(rows)))
+            first_row += len(rows)
             ran.seen |= read_labels(rows, columns) or set()
         results.add(ran.add(engine.flush()))
         ran.late = engine.stats().late
-        if reader.rows_read and columns.document is None:  # a document says its label itself
+        if columns is not None and columns.document is None:  # a document says its label itself
             ran.notes += unknown_label_warnings(self.program.incoming, ran.seen)
 
     def _sort(self, reader: EventReader, results: Results, ran: _RunSummary) -> None:
@@ -109,7 +126,7 @@ class RulesJob:
         check_kinds(self.kinds, reader.schema.names)
         return reader
 
-    def _report(self, reader: EventReader, ran: _RunSummary) -> None:
+    def _report(self, reader: EventReader | LiveEvents, ran: _RunSummary) -> None:
         print_summary(
             reader,
             time.perf_counter() - ran.began,
