@@ -36,11 +36,11 @@ class BucketState:
     timer: int | None = None
 
     @staticmethod
-    def load(state: tuple[bytes] | None, buckets: int) -> BucketState:
+    def load(state: bytes | None, buckets: int) -> BucketState:
         """The state that was saved, which is empty at first. A checkpoint cannot change its number of buckets."""
         if state is None:
             return BucketState({}, buckets)
-        stored = Snapshot.from_bytes(bytes(state[0]))
+        stored = Snapshot.from_bytes(state)
         snapshots = {name: array.tobytes() for name, array in stored.arrays.items()}
         loaded = BucketState(snapshots, stored.meta["buckets"], stored.meta["timer"])
         if loaded.buckets != buckets:

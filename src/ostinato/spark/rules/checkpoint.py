@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from pyspark.sql.types import BinaryType, StructField, StructType
 
 from ostinato.core.snapshot_format import Snapshot
-
-STATE = StructType([StructField("held", BinaryType())])
 
 
 def checkpoint_header(buckets: int, text: str, output: object, *, late: bool) -> dict[str, Any]:
@@ -31,10 +28,10 @@ class SavedEngine:
     timer: int | None = None
 
     @staticmethod
-    def load(state: tuple[bytes] | None) -> SavedEngine:
+    def load(state: bytes | None) -> SavedEngine:
         if state is None:
             return SavedEngine(None)
-        stored = Snapshot.from_bytes(bytes(state[0]))
+        stored = Snapshot.from_bytes(state)
         return SavedEngine(stored.arrays["engine"].tobytes(), stored.meta["timer"])
 
     def dump(self) -> bytes:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -15,10 +17,14 @@ import ostinato as ost
 from ostinato.errors import DataError
 from ostinato.forecast.model import ForecastModel
 from ostinato.forecast.score.columns import forecast_schema
-from ostinato.spark.forecast.processor import ForecastBucket, ScoringPlan
+from ostinato.spark.checkpoint_header import HEADER
+from ostinato.spark.forecast.processor import ForecastProcessor, ScoringPlan
 from ostinato.spark.forecast.task import ShippedModel
+from ostinato.spark.packing import ROWS, pack, unpack
+from support.spark.state_store import Store
 
 SCHEMA = pa.schema({"ts": pa.timestamp("us", tz="UTC"), "type": pa.string(), "k": pa.int64(), "v": pa.int64()})
+KEY = ("forecast", 0)
 START = datetime(2026, 1, 1, tzinfo=UTC)
 PATTERNS = {
     "no key": "A AS x ; B AS y WITHIN 4 EVENTS",
@@ -50,20 +56,32 @@ def streaming(of: ForecastModel, buckets: int = 3) -> ScoringPlan:
     return ScoringPlan(ShippedModel.of(of, of.settings), of.fingerprint, SCHEMA, output, buckets, 0)
 
 
+def processor(known: ScoringPlan, store: Store) -> ForecastProcessor:
+    built = ForecastProcessor(known)
+    built.init(store)  # type: ignore[arg-type]
+    return built
+
+
 class Job:
     """A bucket over its life: every batch is read by a new process, which knows only the store."""
 
     def __init__(self, known: ScoringPlan) -> None:
-        self.known, self.state, self.watermark = known, None, 0
+        self.known, self.store = known, Store()
         self.found: list[dict[str, Any]] = []
 
     def batch(self, rows: pa.Table) -> None:
-        bucket = ForecastBucket.load(self.state, self.known)
-        for table in bucket.step(rows, self.watermark, self.known.delay):
-            self.found += table.to_pylist()
-        self.state = (bucket.dump(),)  # type: ignore[assignment]
+        frames = iter([pd.DataFrame({ROWS: [pack(rows)]})])
+        self._take(processor(self.known, self.store).handleInputRows(KEY, frames, self.store))
         for time in rows["ts"].to_pylist():
-            self.watermark = max(self.watermark, int(time.timestamp() * 1000))
+            self.store.watermark = max(self.store.watermark, int(time.timestamp() * 1000))
+        for timer in [timer for timer in self.store.listTimers() if timer <= self.store.watermark]:
+            self.store.timers.discard(timer)
+            self._take(processor(self.known, self.store).handleExpiredTimer(KEY, self.store, None))
+
+    def _take(self, frames: Iterator[pd.DataFrame]) -> None:
+        for frame in frames:
+            for data in frame[ROWS]:
+                self.found += unpack(data, self.known.output).to_pylist()
 
     def rows(self) -> list[dict[str, Any]]:
         return sorted(self.found, key=lambda row: row["ts"])
@@ -95,19 +113,24 @@ def test_a_late_row_is_given_without_a_forecast_and_moves_nothing() -> None:
     job.batch(rows.slice(3, 1))
     job.batch(events([("end", 0, 0)] * 100).slice(99))
     late, *others = job.rows()[:3]
-    assert late == rows.slice(0, 1).to_pylist()[0]
+    assert {name: late[name] for name in SCHEMA.names} == rows.slice(0, 1).to_pylist()[0]
+    assert late["probability"] is None
     alone = model("key").forecast(rows.slice(2))
     assert [row["probability"] for row in others] == alone["probability"].to_pylist()
 
 
 def test_a_checkpoint_goes_on_with_its_model_and_its_buckets() -> None:
-    known = streaming(model("key"))
-    begun = known.check_checkpoint(None)
-    assert known.check_checkpoint(begun) == begun
+    store = Store()
+
+    def begin(known: ScoringPlan) -> Any:
+        assert list(processor(known, store).handleInputRows((HEADER, 0), iter(()), store)) == []
+        return store.value
+
+    assert begin(streaming(model("key"))) == begin(streaming(model("key")))
     with pytest.raises(DataError, match="begun with another model"):
-        streaming(model("no key")).check_checkpoint(begun)
+        begin(streaming(model("no key")))
     with pytest.raises(DataError, match="begun with buckets=3, now it is 4"):
-        streaming(model("key"), buckets=4).check_checkpoint(begun)
+        begin(streaming(model("key"), buckets=4))
 
 
 def test_a_model_that_was_loaded_is_the_same(tmp_path: Any) -> None:

@@ -24,42 +24,9 @@ from ostinato.spark.packing import ROWS, pack, unpack
 from ostinato.spark.patterns.processor import Detector, StreamSettings
 from ostinato.spark.patterns.task import ShippedQuery
 from support.generators.cel import Row, queries, streams, table
+from support.spark.state_store import Store
 
 KEY = (json.dumps([]), 0)
-
-
-@dataclass
-class Store:
-    """What Spark keeps for one bucket, and its clock; both a handle, a state and the values of timers."""
-
-    value: Any = None
-    timers: set[int] = field(default_factory=set)
-    watermark: int = 0  # milliseconds
-
-    def getValueState(self, name: str, schema: Any) -> Store:
-        return self
-
-    def get(self) -> Any:
-        return self.value
-
-    def update(self, value: Any) -> None:
-        self.value = value
-
-    def clear(self) -> None:
-        self.value = None
-
-    def registerTimer(self, timer: int) -> None:
-        assert timer > self.watermark
-        self.timers.add(timer)
-
-    def deleteTimer(self, timer: int) -> None:
-        self.timers.discard(timer)
-
-    def listTimers(self) -> Iterator[int]:
-        return iter(sorted(self.timers))
-
-    def getCurrentWatermarkInMs(self) -> int:
-        return self.watermark
 
 
 @dataclass
@@ -126,12 +93,12 @@ def end(schema: pa.Schema) -> pa.Table:
     return pa.Table.from_pylist([{"ts": timedelta(days=10_000) // timedelta(microseconds=1)}], schema)
 
 
-def told(rows: list[dict[str, Any]]) -> list[str]:
+def sorted_texts(rows: list[dict[str, Any]]) -> list[str]:
     return sorted(repr({name: value for name, value in row.items() if name != "positions"}) for row in rows)
 
 
 def embedded(text: str, events: pa.Table) -> list[str]:
-    return told(ost.cel(text).detect(events, events=True, order_by=["place"]).to_pylist())
+    return sorted_texts(ost.cel(text).detect(events, events=True, order_by=["place"]).to_pylist())
 
 
 @settings(max_examples=30)
@@ -144,7 +111,7 @@ def test_any_cuts(query: Query, rows: list[Row], places: list[int]) -> None:
     for start, stop in pairwise(edges):
         found += job.batch(events.slice(start, max(0, min(stop, len(rows)) - start)))
     found += job.batch(end(events.schema))
-    assert told(found) == embedded(text, events)
+    assert sorted_texts(found) == embedded(text, events)
     assert job.late == 0
 
 
@@ -164,7 +131,7 @@ def test_late_rows_are_as_if_they_had_not_come(query: Query, rows: list[Row], ch
         found += job.batch(events.take(pa.array(places, pa.int64())))
     found += job.batch(end(events.schema))
     assert job.late == len(rows) - len(taken)
-    assert told(found) == embedded(text, events.take(pa.array(sorted(taken), pa.int64())))
+    assert sorted_texts(found) == embedded(text, events.take(pa.array(sorted(taken), pa.int64())))
 
 
 def test_a_quiet_bucket_sets_no_timer_and_keeps_little() -> None:

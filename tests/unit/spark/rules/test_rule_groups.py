@@ -28,7 +28,7 @@ from ostinato.spark.rules.processor import FIRST, RuleDetector, RuleStreaming, _
 from ostinato.spark.rules.rule_groups import conform_answer, plan_units, unit_program
 from support.generators.rules import SCHEMA, Strata, cases, program
 from support.generators.terms import Row
-from unit.spark.patterns.test_processor import Store
+from support.spark.state_store import Store
 
 pytestmark = pytest.mark.slow
 
