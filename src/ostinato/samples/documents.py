@@ -77,6 +77,13 @@ def _walk_prices(
 
 # --- an auction site
 
+_ANNOTATION = """<annotation>
+<author person="person{number}"/>
+<description>
+{description}</description>
+<happiness>5</happiness>
+</annotation>
+"""
 # Sections with their share of the document and a record of theirs: {number} counts, the others are drawn from pools.
 _SECTIONS = {
     "regions": (0.4, """<item id="item{number}">
@@ -117,13 +124,7 @@ _SECTIONS = {
     "open_auctions": (0.25, """<open_auction id="open_auction{number}">
 <initial>{price}</initial>
 {bidders}<itemref item="item{number}"/>
-<annotation>
-<author person="person{number}"/>
-<description>
-{description}</description>
-<happiness>5</happiness>
-</annotation>
-<quantity>1</quantity>
+""" + _ANNOTATION + """<quantity>1</quantity>
 <type>Regular</type>
 </open_auction>
 """),
@@ -134,13 +135,7 @@ _SECTIONS = {
 <date>07/06/2026</date>
 <quantity>1</quantity>
 <type>Regular</type>
-<annotation>
-<author person="person{number}"/>
-<description>
-{description}</description>
-<happiness>5</happiness>
-</annotation>
-</closed_auction>
+""" + _ANNOTATION + """</closed_auction>
 """),
 }  # fmt: skip
 

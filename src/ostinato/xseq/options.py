@@ -25,8 +25,9 @@ DocumentSource = (
 )
 
 
-class _Reading(TypedDict, total=False):
-    column: str | None
+class DocumentOptions(TypedDict, total=False):
+    """How a document is read."""
+
     format: Format | None
     on_error: OnError
     doctype: Literal["refuse", "skip"]
@@ -37,16 +38,18 @@ class _Reading(TypedDict, total=False):
     limits: XSeqLimits | None
 
 
-class ReadOptions(_Reading, total=False):
+class ReadOptions(DocumentOptions, total=False):
     """How documents are read in this process."""
 
+    column: str | None
     name: str | None
     chunk_size: int
     threads: int | None
 
 
-class FrameOptions(_Reading, total=False):
+class FrameOptions(DocumentOptions, total=False):
     """How the documents of a Spark DataFrame are read: see `ostinato.spark.xseq.detect_xseq`."""
 
+    column: str | None
     files: bool
     keep: str | Sequence[str] | None

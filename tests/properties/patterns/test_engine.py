@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,11 +11,9 @@ from hypothesis import strategies as st
 
 from ostinato.core.expressions import Attribute, Call
 from ostinato.patterns.plan.equality_partitions import partition_by_equalities
-from ostinato.patterns.runtime.count import count_table
-from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.nodes import Formula
-from support.answers import answer, check_out_of_order, engine, expected
+from support.answers import answer, check_every_way, check_out_of_order, engine, expected
 from support.generators.cel import Row, queries, streams, table
 
 OPTIONS = {"wider_filters": True, "reuse": False}
@@ -80,15 +77,7 @@ def test_variables_used_again(query: n.Query, rows: list[Row]) -> None:
 @settings(max_examples=45)
 @given(queries(**OPTIONS), streams(), st.lists(st.integers(0, 9), max_size=4), st.booleans())
 def test_any_batching_and_restart(query: n.Query, rows: list[Row], cuts: list[int], restart: bool) -> None:
-    running = engine(query)
-    found = []
-    places = [0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]
-    for begin, end in pairwise(places):
-        found.append(running.push(table(rows[begin:end])))
-        if restart:
-            running = Engine.restore(running.snapshot())
-    found.append(running.flush())
-    assert answer(query, found) == expected(query, rows)
+    check_every_way(query, rows, cuts, restart)
 
 
 @settings(max_examples=30)
@@ -98,21 +87,7 @@ def test_out_of_order_within_the_lateness_bound(query: n.Query, rows: list[Row],
         check_out_of_order(query, engine(query, lateness=10**12), rows, random)
 
 
-@settings(max_examples=45)
-@given(queries(**OPTIONS), streams())
-def test_count_is_the_number_of_rows(query: n.Query, rows: list[Row]) -> None:
-    assert count_table(engine(query), table(rows)) == len(expected(query, rows))
-
-
 @settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])  # few can be tied
 @given(tied_queries(), streams(), st.lists(st.integers(0, 9), max_size=3), st.booleans())
 def test_equality_as_partitions(query: n.Query, rows: list[Row], cuts: list[int], restart: bool) -> None:
-    running = engine(query)
-    found = []
-    for begin, end in pairwise([0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]):
-        found.append(running.push(table(rows[begin:end])))
-        if restart:
-            running = Engine.restore(running.snapshot())
-    found.append(running.flush())
-    assert answer(query, found) == expected(query, rows)
-    assert count_table(engine(query), table(rows)) == len(expected(query, rows))
+    check_every_way(query, rows, cuts, restart)
