@@ -65,7 +65,7 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class Call:
+class Verb:
     """What a message says to call: in Python, and as a verb of the command line."""
 
     python: str
@@ -75,7 +75,7 @@ class Call:
         return self.python
 
 
-Part = str | Option | Limit | Call
+Part = str | Option | Limit | Verb
 
 
 # How Python writes limits and options.

@@ -14,7 +14,7 @@ import pytest
 import ostinato
 from ostinato.core.options import bad_option
 from ostinato.errors import (
-    Call,
+    Verb,
     DataError,
     Limit,
     LimitError,
@@ -46,7 +46,7 @@ def test_errors_survive_pickling_and_copying(error: OstinatoError) -> None:
 
 
 def _shout(part: Part) -> str:
-    return part if isinstance(part, str) else f"<{part.name.upper()}>" if not isinstance(part, Call) else part.verb
+    return part if isinstance(part, str) else f"<{part.name.upper()}>" if not isinstance(part, Verb) else part.verb
 
 
 def test_fields_and_text() -> None:
@@ -76,7 +76,7 @@ def test_text_is_read_back() -> None:
 
 def test_messages_keep_their_parts() -> None:
     message = Message(
-        "in {name}: ", Message(Option("time"), " or ", Option("encoding", "latin-1")), Call("save()", "train")
+        "in {name}: ", Message(Option("time"), " or ", Option("encoding", "latin-1")), Verb("save()", "train")
     )
     assert message == 'in {name}: time=… or encoding="latin-1"save()'
     assert message.format(name="a").render(_shout) == "in a: <TIME> or <ENCODING>train"

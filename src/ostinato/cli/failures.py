@@ -10,7 +10,7 @@ from typing import Any, NoReturn, get_type_hints
 
 import typer
 
-from ostinato.errors import ANY, Call, DataError, Limit, LimitError, Option, OstinatoError, Part, QueryError
+from ostinato.errors import ANY, DataError, Limit, LimitError, Option, OstinatoError, Part, QueryError, Verb
 
 _VERBS: dict[str, Callable[..., None]] = {}
 # The exit code and the first word for each kind of error, the more special before OstinatoError.
@@ -91,7 +91,7 @@ class _Writer:
         self.options = _options(verb)
 
     def __call__(self, part: Part) -> str:
-        if isinstance(part, Call):
+        if isinstance(part, Verb):
             return f"ostinato {part.verb}"
         if isinstance(part, Limit):
             own = f"--limit-{part.name}"

@@ -221,7 +221,7 @@ def forecast(
             show_default=False,
         ),
     ] = None,
-    whole: Annotated[bool, typer.Option("--events", help="Add all columns of the events.")] = False,
+    all_columns: Annotated[bool, typer.Option("--events", help="Add all columns of the events.")] = False,
     sort: Annotated[bool, typer.Option("--sort", help="Read everything first and sort it by time.")] = False,
     kind: Kinds = None,
     on_error: ErrorMode = OnError.RAISE,
@@ -261,7 +261,7 @@ def forecast(
         from ostinato.forecast.viz.table import narrow_forecasts
         from ostinato.spark.forecast.query import ForecastQuery
 
-        query = ForecastQuery(found, alert, whole, ahead)
+        query = ForecastQuery(found, alert, all_columns, ahead)
         spark_job = SparkJob(query, files, master, kinds, on_error.value, noun=NOUN, shorten=narrow_forecasts)
         if stream:
             spark_job.stream(output, form, checkpoint=checkpoint, once=once)
@@ -271,7 +271,7 @@ def forecast(
     check_embedded(files, output, form, spark_only=bool(master or stream or once or checkpoint))
     if found.settings.order_by and not sort:
         usage(f"the model orders events of equal time by {', '.join(found.settings.order_by)}, which needs --sort")
-    job = ForecastJob(found, EventInput(files, kinds, on_error.value), alert, whole, ahead)
+    job = ForecastJob(found, EventInput(files, kinds, on_error.value), alert, all_columns, ahead)
     if STANDARD in files and not sort:
         job.live(output or STANDARD, form)
         return

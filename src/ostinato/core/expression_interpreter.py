@@ -206,7 +206,7 @@ def _round(number: Any, digits: int = 0) -> Any:
     return type(number)(rounded)
 
 
-def _whole(rounding: Callable[[Any], int]) -> Callable[[Any], Any]:
+def _round_finite(rounding: Callable[[Any], int]) -> Callable[[Any], Any]:
     return lambda number: rounding(number) if math.isfinite(number) else number
 
 
@@ -253,8 +253,8 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "neg": operator.neg,
     "abs": abs,
     "round": _round,
-    "floor": _whole(math.floor),
-    "ceil": _whole(math.ceil),
+    "floor": _round_finite(math.floor),
+    "ceil": _round_finite(math.ceil),
     "sqrt": lambda number: math.sqrt(number) if number >= 0 else math.nan,
     "lower": str.lower,
     "upper": str.upper,

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ostinato.errors import Call, DataError, Message, Option
+from ostinato.errors import DataError, Message, Option, Verb
 from ostinato.forecast.learn.counts import Counts
 from ostinato.forecast.learn.drift import DriftAlarm
 from ostinato.forecast.learn.gaps import Gaps
@@ -26,7 +26,7 @@ from ostinato.forecast.settings import ForecastLimits, Settings
 from ostinato.forecast.symbols.age_grid import Grid
 from ostinato.forecast.symbols.encoder import Symbols
 
-SAVED = Message("give the folder that ", Call("model.save(…)", "train"), " wrote")
+SAVED = Message("give the folder that ", Verb("model.save(…)", "train"), " wrote")
 VERSION = 2
 FILES = _MODEL, _COUNTS, _GAPS = "model.json", "counts.parquet", "gaps.parquet"
 

@@ -129,7 +129,7 @@ def test_train_refuses_a_folder_that_is_there_before_it_reads(folder: Path) -> N
     train = ("train", "q.cel", "--input", "nothing.parquet", "--output")
     failed(run(*train, "model"), 1, "model exists already", "fix: give another folder, or --overwrite")
     Path("mine").mkdir()
-    failed(run(*train, "mine", "--overwrite"), 1, "mine exists and is no saved model")
+    failed(run(*train, "mine", "--overwrite"), 1, "mine exists and is not a saved model")
     result = run(
         "train", "q.cel", "-i", "history.parquet", "-o", "model", "--overwrite", "--order", "0", "--horizon", "9"
     )

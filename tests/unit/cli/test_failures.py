@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from ostinato.cli.failures import report_errors
 from ostinato.cli.main import make_app
-from ostinato.errors import Call, DataError, Limit, LimitError, Message, Option, OstinatoError, QueryError
+from ostinato.errors import DataError, Limit, LimitError, Message, Option, OstinatoError, QueryError, Verb
 
 Time = Annotated[str | None, typer.Option("--time", "-t", metavar="COLUMN")]
 Most = Annotated[list[str] | None, typer.Option("--max", metavar="LIMIT=N")]
@@ -47,7 +47,7 @@ def fail(error: OstinatoError, kind: str) -> tuple[int, str]:
         (DataError("wrong", source="a.csv", fix="mend it"), 1, "data error: a.csv: wrong\nfix: mend it"),
         (LimitError("states", 7, reason="many", fix="mend"), 1, "limit reached: many (limit states=7)\nfix: mend"),
         (
-            OstinatoError("wrong", fix=Message("run ", Call("fit()", "train"))),
+            OstinatoError("wrong", fix=Message("run ", Verb("fit()", "train"))),
             1,
             "error: wrong\nfix: run ostinato train",
         ),

@@ -21,7 +21,7 @@ def test_saved_and_loaded(model: ost.ForecastModel, cards: pa.Table, tmp_path: P
         model.save(tmp_path / "m")
     model.save(tmp_path / "m", overwrite=True)
     (tmp_path / "other").mkdir()
-    with pytest.raises(ost.DataError, match="is no saved model"):
+    with pytest.raises(ost.DataError, match="is not a saved model"):
         model.save(tmp_path / "other", overwrite=True)
 
 
@@ -34,7 +34,7 @@ def test_damaged_models_are_refused(model: ost.ForecastModel, tmp_path: Path) ->
     with pytest.raises(ost.DataError, match="version 99"):
         ost.ForecastModel.load(tmp_path / "m")
     (tmp_path / "m/model.json").write_text("[]")
-    with pytest.raises(ost.DataError, match="no forecast model"):
+    with pytest.raises(ost.DataError, match="not a forecast model"):
         ost.ForecastModel.load(tmp_path / "m")
     (tmp_path / "m/model.json").write_text("{")
     with pytest.raises(ost.DataError, match="damaged"):

@@ -61,15 +61,15 @@ class EventInput:
     kinds: Mapping[str, str] = field(default_factory=dict)
     on_error: OnError = "raise"
 
-    def open(self, pattern: ForecastPattern, settings: Settings, *, whole: bool = False) -> EventReader:
-        """With the columns that a model of the pattern reads, and no others unless `whole`."""
+    def open(self, pattern: ForecastPattern, settings: Settings, *, all_columns: bool = False) -> EventReader:
+        """With the columns that a model of the pattern reads, and no others unless `all_columns`."""
         schema = open_typed(self.files, self.kinds).schema
         check_kinds(self.kinds, schema.names)
         with name_files(self.files):  # against all columns, so that names that are near can be offered
             SymbolReader(pattern, settings.binding).read(schema.empty_table())
         columns = (settings.time or DEFAULT_TIME, settings.type or DEFAULT_TYPE, *settings.order_by, *pattern.columns)
         read = columns_to_read(schema, columns)
-        return open_events(self.files, columns=None if whole else read, on_error=self.on_error, kinds=self.kinds)
+        return open_events(self.files, columns=None if all_columns else read, on_error=self.on_error, kinds=self.kinds)
 
     def report(self, reader: EventReader | LiveEvents, began: float, found: str) -> None:
         print_summary(
@@ -113,18 +113,20 @@ def summary(model: ForecastModel) -> str:
 
 @dataclass(frozen=True)
 class ForecastJob:
-    """A model and the events it is to forecast from. `alert`: only forecasts of at least this probability are given;
-    `whole`: with all columns of their event, not only those that tell which it is; `within`: with the probability
-    within so many events."""
+    """A model and the events it is to forecast from.
+
+    `alert`: only forecasts of at least this probability are given; `all_columns`: with all columns of their event, not
+    only those that tell which it is; `within`: with the probability of a match within so many events.
+    """
 
     model: ForecastModel
     events: EventInput
     alert: float | None = None
-    whole: bool = False
+    all_columns: bool = False
     within: tuple[int, ...] = ()
 
     def run(self, output: Path | None, form: str | None = None, *, sort: bool) -> None:
-        reader = self.events.open(self.model.pattern, self.model.settings, whole=self.whole)
+        reader = self.events.open(self.model.pattern, self.model.settings, all_columns=self.all_columns)
         scorer = self.model.scorer(within=self.within)
         with _Forecasts(output, noun=NOUN, form=form) as results, name_files(self.events.files):
             nothing = reader.schema.empty_table()
@@ -166,7 +168,7 @@ class ForecastJob:
     def _rows(self, rows: pa.Table, made: pa.Table, first: int) -> pa.Table:
         """Forecasts, each with what tells which event it is from."""
         pattern, settings = self.model.pattern, self.model.settings
-        own = rows.column_names if self.whole else [settings.time or DEFAULT_TIME, *pattern.partition_by]
+        own = rows.column_names if self.all_columns else [settings.time or DEFAULT_TIME, *pattern.partition_by]
         kept = {name: rows[name] for name in own if name in rows.column_names}
         if clash := [name for name in kept if name in (POSITION, *made.column_names)]:
             raise DataError(f"the events have a column `{clash[0]}`, and so have forecasts", fix="rename it")

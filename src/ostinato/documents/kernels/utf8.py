@@ -112,7 +112,7 @@ def skip_space(buffer: Any, at: Any) -> Any:
 
 
 @subroutine(PAIR(BYTES, int64))
-def decoded(buffer: Any, at: Any) -> Any:
+def decode_character(buffer: Any, at: Any) -> Any:
     """The character at `at` and its length in bytes, which is 0 when the bytes are not UTF-8."""
     a = byte(buffer, at)
     if a < 0x80:
@@ -137,7 +137,7 @@ def decoded(buffer: Any, at: Any) -> Any:
 def skip_high(buffer: Any, at: Any) -> Any:
     """Where characters beyond ASCII end; -1 - place when the bytes there are not UTF-8 or no character of XML's."""
     while byte(buffer, at) >= 0x80:
-        code, size = decoded(buffer, at)
+        code, size = decode_character(buffer, at)
         if size == 0 or code == 0xFFFE or code == 0xFFFF:
             return -1 - at
         at += size
@@ -171,7 +171,7 @@ def name_fault(buffer: Any, start: Any, end: Any) -> Any:
     """Where the first character stands that a name may not have there; -1: none, so [start, end) is a name."""
     at = start
     while at < end:
-        code, size = decoded(buffer, at)
+        code, size = decode_character(buffer, at)
         if size == 0 or not (is_within(_STARTS_NAME, code) or (at > start and is_within(_CONTINUES_NAME, code))):
             return at
         at += size

@@ -101,7 +101,7 @@ class Truth:
     def events(self) -> int:
         return int(self.times.sum()) if len(self.times) else len(self)
 
-    def scored(self, states: Int32, weights: Float64) -> ScoredEvents:
+    def to_scored_events(self, states: Int32, weights: Float64) -> ScoredEvents:
         """As kernels take it, with the states that the forecasts of the events are for."""
         from ostinato.forecast.kernels.ground_truth import ScoredEvents
 

@@ -136,7 +136,7 @@ def gather_evidence(
     from ostinato.forecast.kernels.ground_truth import level_sums
 
     known, covered = np.zeros(len(latest)), np.zeros(len(latest))
-    events = truth.scored(states, truth.weights(horizon))
+    events = truth.to_scored_events(states, truth.weights(horizon))
     level_sums(events, read_only(earliest), read_only(latest), read_only(hits), known, covered)
     some = latest[0][states] > 0
     made = truth.times[some].sum() if len(truth.times) else np.count_nonzero(some)

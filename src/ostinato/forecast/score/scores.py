@@ -176,7 +176,7 @@ def count_outcomes_by_band(
     weights = truth.weights(within) if weights is None else weights
     positives, negatives = np.zeros((len(probability), count)), np.zeros((len(probability), count))
     within_bands = _ALL if bands is None else read_only(bands)
-    tally(truth.scored(states, weights), within_bands, within, positives, negatives)
+    tally(truth.to_scored_events(states, weights), within_bands, within, positives, negatives)
     found = []
     for band in range(count):
         some = np.flatnonzero(positives[:, band] + negatives[:, band])
@@ -233,7 +233,7 @@ def interval_scores(
     sums = np.zeros(kernels.SUMS)
     intervals = read_only(forecasts.earliest), read_only(forecasts.latest)
     price = 2 / max(1 - threshold, 1e-9)
-    kernels.interval_sums(truth.scored(states, weights), *intervals, price, sums)
+    kernels.interval_sums(truth.to_scored_events(states, weights), *intervals, price, sums)
     made, known = float(sums[kernels.FORECASTS]), float(sums[kernels.KNOWN])
     return IntervalScores(
         coverage=_ratio(sums[kernels.COVERED], known),

@@ -76,12 +76,12 @@ class HalfMachine(StrategyMachine):
 
     def hops(self, code: int) -> Iterator[tuple[int, int, int]]:
         """(source, mark, target) of every transition between lasting states on the code."""
-        skipped, marked = self.alphabet.moves(code).skipped, self.marked(code)
+        skipped, marked = self.alphabet.moves(code).skipped, self.mark_targets(code)
         for source in self.lasting:
             for mark, targets in enumerate((skipped[source], marked[source])):
                 yield from ((source, mark, target) for target in iterate_bits(targets & self.alphabet.lasting))
 
-    def marked(self, code: int) -> list[int]:
+    def mark_targets(self, code: int) -> list[int]:
         """Per state the targets of marking the event."""
         return [targets.get(1, 0) for targets in self.alphabet.moves(code).shown]
 
@@ -104,7 +104,7 @@ class BackMachine(HalfMachine):
             yield row * self.states + source, mark, row * self.states + target
 
     def emits(self, config: Config, code: int) -> Emits:
-        closing = {state for state, targets in enumerate(self.marked(code)) if targets & self.alphabet.final}
+        closing = {state for state, targets in enumerate(self.mark_targets(code)) if targets & self.alphabet.final}
         best: dict[int, int] = {}
         if closing:
             for source in (*range(1, len(config)), 0):

@@ -54,7 +54,7 @@ class Funnel:
     @cached_property
     def compiled(self) -> CompiledPattern:
         """A query that marks each event as the steps that it can be."""
-        formula = n.Or(tuple(step.marked(number) for number, step in enumerate(self.steps)))
+        formula = n.Or(tuple(step.formula_with_variable(number) for number, step in enumerate(self.steps)))
         window = None if self.within is None else Window("time", self.within)
         return compile_query(n.Query(formula, partition_by=self.by, window=window), ties=False)
 

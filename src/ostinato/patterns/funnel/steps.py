@@ -27,9 +27,9 @@ class Step:
     text: str
     formula: Formula
 
-    def marked(self, number: int) -> Formula:
+    def formula_with_variable(self, number: int) -> Formula:
         """The formula with one variable of its own for all of its events."""
-        return _marked(self.formula, f"#{number}")
+        return _rename_variable(self.formula, f"#{number}")
 
 
 def parse_steps(texts: Any) -> tuple[Step, ...]:
@@ -62,12 +62,14 @@ def _is_event_or(formula: Formula) -> bool:
     return all(map(_is_event, _alternatives(formula)))
 
 
-def _marked(formula: Formula, name: str) -> Formula:
-    def renamed(node: Expr) -> Expr:
+def _rename_variable(formula: Formula, name: str) -> Formula:
+    def rename(node: Expr) -> Expr:
         return replace(node, variable=name) if isinstance(node, Attribute) else node
 
     if isinstance(formula, n.Event):
         return replace(formula, variable=name)
     if isinstance(formula, n.Filter):
-        return replace(formula, body=_marked(formula.body, name), predicate=transform(formula.predicate, renamed))
-    return n.rebuild(formula, lambda part: _marked(part, name))
+        return replace(
+            formula, body=_rename_variable(formula.body, name), predicate=transform(formula.predicate, rename)
+        )
+    return n.rebuild(formula, lambda part: _rename_variable(part, name))

@@ -93,13 +93,13 @@ class _Labelled:
 
     def column(self, expr: Expr) -> pa.Array:
         if isinstance(expr, ex.Variable):
-            return self._whole(expr.name)
+            return self._variable_column(expr.name)
         if ex.is_attribute(expr) and (repeated := ex.variables(expr) & self.answer.repeated):
             offsets, positions = self._events(min(repeated))
             return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), self._values(positions, expr))
         return self._scalar(expr)
 
-    def _whole(self, variable: str) -> pa.Array:
+    def _variable_column(self, variable: str) -> pa.Array:
         offsets, positions = self._events(variable)
         rows = _structs(self.history, positions, list(self.answer.columns))
         if variable in self.answer.repeated:

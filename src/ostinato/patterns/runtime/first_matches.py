@@ -33,11 +33,11 @@ class FirstMatches:
         """Whether there is nothing more to find in the whole stream."""
         return not self.keyed and bool(self.given[0] >= self.limit)
 
-    def pieces(self, events: Events, *, whole: bool) -> Iterator[Events]:
-        """A batch in pieces, without the partitions that are full by then; in one piece if it must be `whole`."""
+    def pieces(self, events: Events, *, at_once: bool) -> Iterator[Events]:
+        """A batch in pieces, without the partitions that are full by then; in one piece if `at_once`."""
         if self.keyed and len(self.given) < events.key_count:
             self.given = np.concatenate([self.given, np.zeros(events.key_count - len(self.given), np.int64)])
-        if whole:
+        if at_once:
             yield events
             return
         left = np.arange(len(events.codes))

@@ -79,7 +79,7 @@ class TermEncoder:
             mask = validity(found)
             known = mask.view(np.bool_) if mask.size else np.ones(len(found), np.bool_)
             try:
-                encoded = self.encode_wide(found) if at in self.wide else self._whole(found, kind, expr)
+                encoded = self.encode_wide(found) if at in self.wide else self._encode(found, kind, expr)
                 whole = np.where(known, encoded, 0)
             except pa.ArrowInvalid as error:
                 raise DataError(
@@ -98,7 +98,7 @@ class TermEncoder:
 
         return self._program.run(fetch)
 
-    def _whole(self, found: pa.Array, kind: Kind, expr: Expr) -> Int64:
+    def _encode(self, found: pa.Array, kind: Kind, expr: Expr) -> Int64:
         """The values of a term; what stands at a NULL does not matter."""
         if kind == "text":
             if pa.types.is_fixed_size_binary(found.type):

@@ -204,7 +204,7 @@ class EngineState:
 
     def _pieces(self, events: Events) -> Iterator[Events]:
         """A batch as a whole, or where matches of some events say which others are read, in pieces."""
-        parts = iter((events,)) if self.first is None else self.first.pieces(events, whole=self.waiting is not None)
+        parts = iter((events,)) if self.first is None else self.first.pieces(events, at_once=self.waiting is not None)
         for part in parts:
             if self.skips is None:
                 yield part

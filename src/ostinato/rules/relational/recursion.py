@@ -81,7 +81,7 @@ class _Rounds:
         grow = [each.name for each, _ in self.rounds.additions if each.name in self.rounds.looked_up]
         self._grown = {name: _both(name, new_table(name)) for name in grow}
         self._all = {label: _both(derived_table(label), self._found(label)) for label in self.labels}
-        self._latest = {label: _whole(self._found(label)) for label in self.labels}
+        self._latest = {label: _select_all(self._found(label)) for label in self.labels}
 
     @property
     def is_linear(self) -> bool:
@@ -97,7 +97,7 @@ class _Rounds:
         """All rounds as one recursive query, in which Δ is what the last round derived."""
         (label,) = self.labels
         rules = deriving_rules(self.definitions, label)
-        known = [_whole(derived_table(label))] if label in made else []
+        known = [_select_all(derived_table(label))] if label in made else []
         first = exp.union(*known, self.program.derived_query(label, rules), distinct=True) if known else None
         start = (first or self.program.derived_query(label, rules)).subquery("start")
         following = exp.select("*").from_(self.program.derived_query(label, rules, new=True).subquery("new"))
@@ -108,7 +108,7 @@ class _Rounds:
         latest = new_table(derived_table(label))
         rounds = exp.union(exp.select("*").from_(start), exp.select("*").from_(following.subquery("following")))
         self.store.define(
-            derived_table(label), _whole(latest).with_(_quote(latest), as_=rounds, recursive=True), kept=True
+            derived_table(label), _select_all(latest).with_(_quote(latest), as_=rounds, recursive=True), kept=True
         )
         made.setdefault(label, []).extend(rules)
         self.finish(made)
@@ -122,7 +122,7 @@ class _Rounds:
     def _except(self, label: str, *, new: bool = True) -> exp.Query:
         """What the rules of the group derive that was not known."""
         derived = self.program.derived_query(label, deriving_rules(self.definitions, label), new=new)
-        return exp.except_(exp.select("*").from_(derived.subquery("new")), _whole(derived_table(label)))
+        return exp.except_(exp.select("*").from_(derived.subquery("new")), _select_all(derived_table(label)))
 
     def _found(self, label: str) -> str:
         """Where what a round derives is put: rules of other labels still read what the last one has derived."""
@@ -139,7 +139,7 @@ class _Rounds:
             else:
                 self.store.define(derived_table(label), self.program.derived_query(label, rules), kept=True)
                 self.found += self.store.count(derived_table(label))
-                self.store.define(new_table(derived_table(label)), _whole(derived_table(label)), kept=True)
+                self.store.define(new_table(derived_table(label)), _select_all(derived_table(label)), kept=True)
         for label in self.labels:
             made.setdefault(label, []).extend(deriving_rules(self.definitions, label))
         return self.found
@@ -187,9 +187,9 @@ def _quote(name: str) -> exp.Identifier:
     return exp.to_identifier(name, quoted=True)
 
 
-def _whole(name: str) -> exp.Select:
+def _select_all(name: str) -> exp.Select:
     return exp.select("*").from_(table(name))
 
 
 def _both(one: str, other: str) -> exp.Query:
-    return exp.union(_whole(one), _whole(other), distinct=False)
+    return exp.union(_select_all(one), _select_all(other), distinct=False)

@@ -141,16 +141,16 @@ class TimeColumns:
         """Ticks as times in the type of the answer; `whole`: no timer of the program leads between whole seconds."""
         if pa.types.is_temporal(self.type):
             return ticks.view(self.type) if ticks.type == pa.int64() else ticks.cast(pa.int64()).cast(self.type)
-        if self._whole(whole):
+        if self._gives_integers(whole):
             return pc.divide(ticks, MICRO)
         return pc.divide(ticks.cast(pa.float64()), float(MICRO))
 
     def answer_type(self, *, whole: bool) -> pa.DataType:
         if pa.types.is_temporal(self.type):
             return self.type
-        return pa.int64() if self._whole(whole) else pa.float64()
+        return pa.int64() if self._gives_integers(whole) else pa.float64()
 
-    def _whole(self, whole: bool) -> bool:
+    def _gives_integers(self, whole: bool) -> bool:
         return whole and pa.types.is_integer(self.type)
 
 

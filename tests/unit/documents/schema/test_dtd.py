@@ -50,10 +50,10 @@ def test_a_doctype_and_its_forms() -> None:
 @pytest.mark.parametrize(
     ("dtd", "reason"),
     [
-        ("<r/>", "no declaration"),
+        ("<r/>", "not a declaration"),
         ("<!ATTLIST a b CDATA #IMPLIED>", "declares no element"),
         ("<!ELEMENT a (b, c | d)>", "content model of `a`"),
-        ("<!ELEMENT a (b", "no declaration"),
+        ("<!ELEMENT a (b", "not a declaration"),
         ("<!ELEMENT a b>", "content model of `a`"),
         ("<!ELEMENT a (%x;)>", "parameter entity %x; is not declared"),
         ('<!ENTITY % x SYSTEM "file:///etc/passwd">%x;', "nothing external is fetched"),

@@ -67,7 +67,7 @@ def test_what_is_outside_the_subset(tmp_path: Path, inside: str, reason: str) ->
 def test_what_is_no_xml_schema(tmp_path: Path) -> None:
     file = tmp_path / "s.xsd"
     for content, reason in (
-        ("<a/>", "no XML Schema"),
+        ("<a/>", "not an XML Schema"),
         ("<a", "not well-formed"),
         ("<!DOCTYPE a [<!ENTITY e 'x'>]><a/>", "entities"),
     ):

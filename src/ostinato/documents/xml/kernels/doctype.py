@@ -36,8 +36,8 @@ from ostinato.documents.xml.kernels.state import (
     ROOT,
     SCAN,
     XmlScan,
-    ended,
-    failed,
+    end_scan,
+    note_fault,
     wrong,
 )
 
@@ -60,7 +60,7 @@ def _doctype_end(scan: XmlScan, at: Any) -> Any:
     """From behind `<!DOCTYPE` to its `>`: over quotes, comments, instructions, the internal subset; -1 with a fault."""
     buffer = scan.buffer
     if not is_space(byte(buffer, at)):
-        return failed(scan, BAD_DOCTYPE, at)
+        return note_fault(scan, BAD_DOCTYPE, at)
     inside = declared = named = False
     while True:
         found, after = byte(buffer, at), byte(buffer, at + 1)
@@ -72,22 +72,22 @@ def _doctype_end(scan: XmlScan, at: Any) -> Any:
             at = comment(scan, at)
         elif found == LESS:
             if not inside or declared or after != MARK:
-                return failed(scan, BAD_DOCTYPE, at + 1 if at + 1 >= scan.filled else at)
+                return note_fault(scan, BAD_DOCTYPE, at + 1 if at + 1 >= scan.filled else at)
             declared = True
             at += 2
         elif found == MORE:
             if not declared:
-                return at + 1 if named and not inside else failed(scan, BAD_DOCTYPE, at)
+                return at + 1 if named and not inside else note_fault(scan, BAD_DOCTYPE, at)
             declared = False
             at += 1
         elif found == OPEN_BRACKET and not declared:
             if inside or not named:
-                return failed(scan, BAD_DOCTYPE, at)
+                return note_fault(scan, BAD_DOCTYPE, at)
             inside = True
             at += 1
         elif found == CLOSE_BRACKET and not declared:
             if not inside:
-                return failed(scan, BAD_DOCTYPE, at)
+                return note_fault(scan, BAD_DOCTYPE, at)
             inside = False
             at += 1
         else:
@@ -104,13 +104,13 @@ def skip_doctype(scan: XmlScan) -> Any:
     begin = state[AT]
     at = literally(scan, begin, _DOCTYPE)
     if at < 0:
-        return ended(scan)
+        return end_scan(scan)
     if state[DOCTYPE] == REFUSED:
         return wrong(scan, DOCTYPE_REFUSED, begin)
     if state[DOCTYPE] == DOCTYPE_MET or state[DEPTH] > 0 or state[ROOT] != NO_ROOT:
         return wrong(scan, DOCTYPE_MISPLACED, begin)
     at = _doctype_end(scan, at)
     if at < 0:
-        return ended(scan)
+        return end_scan(scan)
     state[AT], state[DOCTYPE] = at, DOCTYPE_MET
     return PASSED

@@ -23,7 +23,7 @@ from ostinato.documents.kernels.utf8 import (
     TAB,
     byte,
     cut,
-    decoded,
+    decode_character,
     is_space,
     is_within,
     name_fault,
@@ -38,7 +38,7 @@ from ostinato.documents.xml.kernels.state import (
     SCAN,
     XML_TARGET,
     XmlScan,
-    failed,
+    note_fault,
 )
 
 _CDATA = np.frombuffer(b"<![CDATA[", np.uint8)
@@ -47,10 +47,10 @@ _CDATA = np.frombuffer(b"<![CDATA[", np.uint8)
 @subroutine(int64(SCAN, int64))
 def bad_byte(scan: XmlScan, at: Any) -> Any:
     """Note what is wrong with the character at `at`, which no document may have."""
-    code, size = decoded(scan.buffer, at)
+    code, size = decode_character(scan.buffer, at)
     if size > 0 and not is_within(CHARACTERS, code):
-        return failed(scan, BAD_CHARACTER, at)
-    return failed(scan, BAD_UTF8, scan.filled if cut(scan.buffer, at, scan.filled) else at)
+        return note_fault(scan, BAD_CHARACTER, at)
+    return note_fault(scan, BAD_UTF8, scan.filled if cut(scan.buffer, at, scan.filled) else at)
 
 
 @subroutine(int64(SCAN, int64))
@@ -62,7 +62,7 @@ def step(scan: XmlScan, at: Any) -> Any:
         place = skip_high(buffer, at)
         return place if place >= 0 else bad_byte(scan, -1 - place)
     if found < 0x20 and found != LINE and found != TAB and found != RETURN:
-        return failed(scan, BAD_CHARACTER, at)
+        return note_fault(scan, BAD_CHARACTER, at)
     return at + 1
 
 
@@ -71,7 +71,7 @@ def literally(scan: XmlScan, at: Any, wanted: Any) -> Any:
     buffer = scan.buffer
     for place in range(wanted.size):
         if byte(buffer, at + place) != wanted[place]:
-            return failed(scan, BAD_MARKUP, at + place)
+            return note_fault(scan, BAD_MARKUP, at + place)
     return at + wanted.size
 
 
@@ -80,12 +80,12 @@ def comment(scan: XmlScan, at: Any) -> Any:
     """From `<!--` to `-->`, with no other `--` in between."""
     buffer = scan.buffer
     if byte(buffer, at + 3) != DASH:
-        return failed(scan, BAD_MARKUP, at + 3)
+        return note_fault(scan, BAD_MARKUP, at + 3)
     at += 4
     while True:
         if byte(buffer, at) == DASH:
             if byte(buffer, at + 1) == DASH:
-                return at + 3 if byte(buffer, at + 2) == MORE else failed(scan, DASHES, at + 2)
+                return at + 3 if byte(buffer, at + 2) == MORE else note_fault(scan, DASHES, at + 2)
             at += 1
         else:
             at = step(scan, at)
@@ -101,16 +101,16 @@ def instruction(scan: XmlScan, at: Any) -> Any:
     at = first
     while not is_space(byte(buffer, at)) and byte(buffer, at) != QUESTION:
         if byte(buffer, at) < 0x20:
-            return failed(scan, BAD_CHARACTER, at)
+            return note_fault(scan, BAD_CHARACTER, at)
         at += 1
     bad = name_fault(buffer, first, at)
     if bad >= 0:
-        return failed(scan, BAD_TARGET, scan.filled if at >= scan.filled else bad)
+        return note_fault(scan, BAD_TARGET, scan.filled if at >= scan.filled else bad)
     a, b, c = byte(buffer, first), byte(buffer, first + 1), byte(buffer, first + 2)
     if at == first + 3 and a | 32 == 120 and b | 32 == 109 and c | 32 == 108:
-        return failed(scan, XML_TARGET, first)
+        return note_fault(scan, XML_TARGET, first)
     if byte(buffer, at) == QUESTION and byte(buffer, at + 1) != MORE:
-        return failed(scan, BAD_TARGET, at + 1)
+        return note_fault(scan, BAD_TARGET, at + 1)
     while not (byte(buffer, at) == QUESTION and byte(buffer, at + 1) == MORE):
         at = step(scan, at)
         if at < 0:

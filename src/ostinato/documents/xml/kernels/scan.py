@@ -90,10 +90,10 @@ from ostinato.documents.xml.kernels.state import (
     TWICE,
     WRONG,
     XmlScan,
-    ended,
+    end_scan,
     wrong,
 )
-from ostinato.documents.xml.kernels.values import resolved, value_run
+from ostinato.documents.xml.kernels.values import resolve_references, value_run
 
 _ZERO = np.uint64(0)
 
@@ -218,10 +218,10 @@ def scan_tokens(scan: XmlScan) -> Any:
                 at = j
                 j, differs = value_run(scan, j, quote)
                 if j < 0:
-                    return ended(scan)
+                    return end_scan(scan)
                 value, value_end = at, j
                 if differs:
-                    value, value_end = out, resolved(scan, at, j, out, False)
+                    value, value_end = out, resolve_references(scan, at, j, out, False)
                     if value_end < 0:
                         return WRONG
                 if entries[np.uint64(number * ENTRY + HANDED_ON)]:
@@ -251,7 +251,7 @@ def scan_tokens(scan: XmlScan) -> Any:
         if found == LESS and after == QUESTION:
             i = instruction(scan, i)
             if i < 0:
-                return ended(scan)
+                return end_scan(scan)
             continue
 
         third = byte(buffer, i + 2)
@@ -260,7 +260,7 @@ def scan_tokens(scan: XmlScan) -> Any:
                 return AT_DOCTYPE
             i = comment(scan, i)
             if i < 0:
-                return ended(scan)
+                return end_scan(scan)
             continue
 
         if depth == 0:
@@ -290,7 +290,7 @@ def scan_tokens(scan: XmlScan) -> Any:
                 differs = True
                 j = section(scan, j)
                 if j < 0:
-                    return ended(scan)
+                    return end_scan(scan)
             elif (found == LINE) | (found == TAB):
                 j += 1
             elif (found == AND) | (found == RETURN):
@@ -303,10 +303,10 @@ def scan_tokens(scan: XmlScan) -> Any:
             else:
                 j = step(scan, j)
                 if j < 0:
-                    return ended(scan)
+                    return end_scan(scan)
         value, value_end = i, j
         if differs:
-            value, value_end = out, resolved(scan, i, j, out, True)
+            value, value_end = out, resolve_references(scan, i, j, out, True)
             if value_end < 0:
                 return WRONG
         if texts and value_end > value:

@@ -55,14 +55,14 @@ SCAN = struct_type(XmlScan)
 
 
 @subroutine(int64(SCAN, int64, int64))
-def failed(scan: XmlScan, fault: Any, where: Any) -> Any:
+def note_fault(scan: XmlScan, fault: Any, where: Any) -> Any:
     """Note what is wrong, which is -1."""
     scan.state[FAULT], scan.state[WHERE] = fault, where
     return -1
 
 
 @subroutine(int64(SCAN))
-def ended(scan: XmlScan) -> Any:
+def end_scan(scan: XmlScan) -> Any:
     """How a scan ends: what is wrong after the end of the bytes may be right when more of them are there."""
     return NEEDS_BYTES if scan.state[WHERE] >= scan.filled else WRONG
 
@@ -70,5 +70,5 @@ def ended(scan: XmlScan) -> Any:
 @subroutine(int64(SCAN, int64, int64))
 def wrong(scan: XmlScan, fault: Any, where: Any) -> Any:
     """End a scan for what is wrong."""
-    failed(scan, fault, where)
-    return ended(scan)
+    note_fault(scan, fault, where)
+    return end_scan(scan)

@@ -44,7 +44,7 @@ from ostinato.documents.xml.kernels.state import (
     SCAN,
     UNKNOWN_ENTITY,
     XmlScan,
-    failed,
+    note_fault,
 )
 
 _ZERO = np.uint64(0)
@@ -72,9 +72,9 @@ def _numbered(scan: XmlScan, at: Any, end: Any) -> Any:
         code = min(code * base + digit, _MOST_CODE + 1)
         place += 1
     if place == first or place >= end or byte(buffer, place) != SEMICOLON:
-        return failed(scan, BAD_REFERENCE, at), at
+        return note_fault(scan, BAD_REFERENCE, at), at
     if not is_within(CHARACTERS, code):
-        return failed(scan, BAD_CODE, at), at
+        return note_fault(scan, BAD_CODE, at), at
     return code, place + 1
 
 
@@ -89,11 +89,11 @@ def _named(scan: XmlScan, at: Any, end: Any) -> Any:
     while place < end and byte(scan.buffer, place) != SEMICOLON:
         place += 1
     named = place < end and name_fault(scan.buffer, at + 1, place) < 0
-    return failed(scan, UNKNOWN_ENTITY if named else BARE_AND, at), at
+    return note_fault(scan, UNKNOWN_ENTITY if named else BARE_AND, at), at
 
 
 @subroutine(int64(SCAN, int64, int64, int64, boolean))
-def resolved(scan: XmlScan, at: Any, end: Any, out: Any, text: Any) -> Any:
+def resolve_references(scan: XmlScan, at: Any, end: Any, out: Any, text: Any) -> Any:
     """Write what [at, end) stands for from `out` on; where it ends, or -1 when a reference is wrong.
 
     In text, lines end in line feeds and CDATA sections are taken as they are; in the value of an attribute all white
@@ -155,6 +155,6 @@ def value_run(scan: XmlScan, at: Any, quote: Any) -> Any:
                 return bad_byte(scan, -1 - place), differs
             at = place
         elif found == LESS:
-            return failed(scan, LESS_IN_VALUE, at), differs
+            return note_fault(scan, LESS_IN_VALUE, at), differs
         else:
             return bad_byte(scan, at), differs

@@ -17,10 +17,10 @@ from ostinato.xseq.kernels.buffered.layout import (
     GROW_LIST,
     GROW_TEXT,
     TREE_VALUES,
-    WALKS,
+    WALK_SEARCH,
     Chains,
     TreeValues,
-    Walks,
+    WalkSearch,
 )
 from ostinato.xseq.kernels.buffered.values import load
 from ostinato.xseq.kernels.values import compare, run_program
@@ -88,8 +88,8 @@ def _copy_value(to: TreeValues, place: int, values: TreeValues, other: int) -> N
     to.origin[place] = values.origin[other]
 
 
-@subroutine(boolean(WALKS, int64, int64, int64, int64, int64, int64))
-def _aggregate(walks: Walks, operation: int, place: int, begin: int, end: int, node: int, shift: int) -> bool:
+@subroutine(boolean(WALK_SEARCH, int64, int64, int64, int64, int64, int64))
+def _aggregate(walks: WalkSearch, operation: int, place: int, begin: int, end: int, node: int, shift: int) -> bool:
     """Add what a program computes from a node to an aggregate. False when there is no room for a text."""
     values, first = walks.values, walks.writes.first_source
     for step in range(begin, end):
@@ -118,8 +118,8 @@ def _aggregate(walks: Walks, operation: int, place: int, begin: int, end: int, n
     return True
 
 
-@subroutine(boolean(WALKS, int64, int64, int64, int64))
-def remember(walks: Walks, move: int, node: int, old: int, new: int) -> bool:
+@subroutine(boolean(WALK_SEARCH, int64, int64, int64, int64))
+def remember(walks: WalkSearch, move: int, node: int, old: int, new: int) -> bool:
     """The values of chain `new`: those of `old`, changed by what a move writes. False when there is no room."""
     writes, values = walks.writes, walks.values
     shift = new * writes.width
@@ -145,8 +145,8 @@ def remember(walks: Walks, move: int, node: int, old: int, new: int) -> bool:
     return True
 
 
-@subroutine(boolean(WALKS, int64, int64, int64))
-def all_hold(walks: Walks, chain: int, begin: int, end: int) -> bool:
+@subroutine(boolean(WALK_SEARCH, int64, int64, int64))
+def all_hold(walks: WalkSearch, chain: int, begin: int, end: int) -> bool:
     """Whether the tests begin … end - 1 hold on the values of a chain."""
     writes, values = walks.writes, walks.values
     tests, base, shift = writes.tests, values.base, chain * writes.width
@@ -170,8 +170,8 @@ def all_hold(walks: Walks, chain: int, begin: int, end: int) -> bool:
     return True
 
 
-@subroutine(int64(WALKS, int64, int64, int64))
-def _collect(walks: Walks, chain: int, label: int, base: int) -> int:
+@subroutine(int64(WALK_SEARCH, int64, int64, int64))
+def _collect(walks: WalkSearch, chain: int, label: int, base: int) -> int:
     """Put the nodes that a chain binds to a variable at found[base:]; how many, or -1 when there is no room."""
     chains, found = walks.chains, walks.search.found
     count, at = 0, chain
@@ -189,8 +189,8 @@ def _collect(walks: Walks, chain: int, label: int, base: int) -> int:
     return count
 
 
-@subroutine(int64(WALKS, int64, int64))
-def _fill(walks: Walks, row: int, chain: int) -> int:
+@subroutine(int64(WALK_SEARCH, int64, int64))
+def _fill(walks: WalkSearch, row: int, chain: int) -> int:
     """Put the values of a combination of bindings where a condition on all bindings expects them.
 
     0 where the condition does not ask about this combination, more than 1 when there is no room.
@@ -210,8 +210,8 @@ def _fill(walks: Walks, row: int, chain: int) -> int:
     return 1
 
 
-@subroutine(int64(WALKS, int64))
-def each_holds(walks: Walks, chain: int) -> int:
+@subroutine(int64(WALK_SEARCH, int64))
+def each_holds(walks: WalkSearch, chain: int) -> int:
     """1 or 0 as the conditions on all bindings hold, more when there is no room."""
     search, for_each = walks.search, walks.for_each
     groups, values = search.groups, search.values

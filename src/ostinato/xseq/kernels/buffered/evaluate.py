@@ -5,12 +5,12 @@ from __future__ import annotations
 from ostinato.core.jit import kernel, subroutine
 from ostinato.core.jit.types import int64
 from ostinato.xseq.kernels.buffered.checks import check_holds, find_nodes
-from ostinato.xseq.kernels.buffered.layout import AT, CHECK, FILTER, FIND, FOUND, TASK, WALKS, Walks
+from ostinato.xseq.kernels.buffered.layout import AT, CHECK, FILTER, FIND, FOUND, TASK, WALK_SEARCH, WalkSearch
 from ostinato.xseq.kernels.buffered.walk import make_walks
 
 
-@subroutine(int64(WALKS))
-def _filter(walks: Walks) -> int:
+@subroutine(int64(WALK_SEARCH))
+def _filter(walks: WalkSearch) -> int:
     """Set to -1 those of the nodes, from state[AT] on, on which a check fails."""
     nodes, state = walks.nodes, walks.state
     while state[AT] < nodes.size:
@@ -23,8 +23,8 @@ def _filter(walks: Walks) -> int:
     return 0
 
 
-@kernel(int64(WALKS))
-def evaluate(walks: Walks) -> int:
+@kernel(int64(WALK_SEARCH))
+def evaluate(walks: WalkSearch) -> int:
     """Do what state[TASK] asks for. 0 when that is done, else what has to be larger before this is called again.
 
     WALK: make all walks from the nodes, FILTER: keep those of the nodes on which state[CHECK] holds, FIND: find the

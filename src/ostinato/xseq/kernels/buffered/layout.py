@@ -17,7 +17,7 @@ MARK, BACK, MEET, BEGIN, AGAIN = 10, 11, 12, 13, 14  # jumps, numbered after the
 # what has to be made larger before the kernel is called again; 0 and 1 are truth values
 GROW_TEXT, GROW_LIST, GROW_PATH, GROW_CHAINS, GROW_MEMO, GROW_FRAMES, GROW_OUT = 11, 12, 13, 21, 22, 23, 24
 
-# --- the places of the state of `Walks`
+# --- the places of the state of `WalkSearch`
 TASK, CHECK, AT, FOUND, ANSWER, DEPTH, ENTERED, CHAINS_USED, MEMO, OUT = range(10)
 STATE_SIZE = 10
 WALK, FILTER, FIND = 0, 1, 2  # tasks: see evaluate.py
@@ -72,7 +72,7 @@ class Sources(ArrayStruct):
     cursor = Field[Int32](np.int32, 1, "room for a node per step, twice")
 
 
-class Automaton(ArrayStruct):
+class WalkMoves(ArrayStruct):
     """The moves of all walks, by the state they leave."""
 
     begin = Field[Int32](np.int32, 1, "per state: its first move; then where the last end", constant=True)
@@ -113,7 +113,7 @@ class Search(ArrayStruct):
 
     tree = StructField(Tree, "where the nodes are")
     sources = StructField(Sources, "what may be asked of them")
-    automaton = StructField(Automaton, "the moves of all walks")
+    automaton = StructField(WalkMoves, "the moves of all walks")
     checks = StructField(Checks, "the conditions")
     values = StructField(TreeValues, "the constants of conditions and the values they are about")
     names = Field[Int32](np.int32, 1, "per move: the name that it tests, in this document", constant=True)
@@ -173,7 +173,7 @@ class ForEach(ArrayStruct):
     )
 
 
-class Walks(ArrayStruct):
+class WalkSearch(ArrayStruct):
     """A search for all matches. A configuration is a state, a node, what was bound, and the nodes remembered."""
 
     search = StructField(Search, "conditions on nodes")
@@ -206,4 +206,5 @@ class Walks(ArrayStruct):
 
 
 TREE, TREE_VALUES, SOURCES = struct_type(Tree), struct_type(TreeValues), struct_type(Sources)
-SEARCH, CHAINS, WRITES, WALKS = struct_type(Search), struct_type(Chains), struct_type(Writes), struct_type(Walks)
+SEARCH, CHAINS = struct_type(Search), struct_type(Chains)
+WRITES, WALK_SEARCH = struct_type(Writes), struct_type(WalkSearch)

@@ -68,7 +68,7 @@ def ends(chains: Chains, accepted: Int32, out: Int32) -> None:
 
 
 @kernel(void(CHAINS, view(int32), view(int32), array(uint8)))
-def continued(into: Chains, number: Int32, accepted: Int32, out: UInt8) -> None:
+def mark_prefixes(into: Chains, number: Int32, accepted: Int32, out: UInt8) -> None:
     """Mark every sequence that is a proper prefix of a match."""
     for row in range(accepted.size):
         at = number[accepted[row]]

@@ -36,16 +36,16 @@ from ostinato.xseq.kernels.buffered.layout import (
     MEMO,
     NODES,
     OUT,
-    WALKS,
-    Walks,
+    WALK_SEARCH,
+    WalkSearch,
 )
 
 _DONE = -3  # a move that needs no more nodes
 _DESCENDANT = 3
 
 
-@subroutine(int64(WALKS, int64, int64, int64, int64, int64))
-def _memo_place(walks: Walks, state: int, node: int, chain: int, frame: int, entry: int) -> int:
+@subroutine(int64(WALK_SEARCH, int64, int64, int64, int64, int64))
+def _memo_place(walks: WalkSearch, state: int, node: int, chain: int, frame: int, entry: int) -> int:
     """Where in the table a configuration stands, or would. Its marks are those of a frame, or of an entry (from 0)."""
     marks, begin, width = walks.frame_marks, frame * walks.width, walks.width
     if entry >= 0:
@@ -71,16 +71,16 @@ def _memo_place(walks: Walks, state: int, node: int, chain: int, frame: int, ent
         place = (place + 1) & mask
 
 
-@kernel(void(WALKS))
-def memo_again(walks: Walks) -> None:
+@kernel(void(WALK_SEARCH))
+def memo_again(walks: WalkSearch) -> None:
     """Fill a new table."""
     for entry in range(walks.state[MEMO]):
         state, node, chain = walks.memo_state[entry], walks.memo_node[entry], walks.memo_chain[entry]
         walks.memo_table[_memo_place(walks, state, node, chain, 0, entry)] = entry
 
 
-@subroutine(boolean(WALKS, int64, int64))
-def _visit_bare(walks: Walks, state: int, node: int) -> bool:
+@subroutine(boolean(WALK_SEARCH, int64, int64))
+def _visit_bare(walks: WalkSearch, state: int, node: int) -> bool:
     """Whether nothing has been at a node in a state before without bindings and marks."""
     place = walks.state_row[state] * walks.search.tree.kind.size + node
     fresh = walks.visited[place] == 0
@@ -88,8 +88,8 @@ def _visit_bare(walks: Walks, state: int, node: int) -> bool:
     return fresh
 
 
-@subroutine(void(WALKS, int64, int64, int64, int64))
-def _push(walks: Walks, depth: int, state: int, node: int, chain: int) -> None:
+@subroutine(void(WALK_SEARCH, int64, int64, int64, int64))
+def _push(walks: WalkSearch, depth: int, state: int, node: int, chain: int) -> None:
     """A new frame."""
     walks.frame_state[depth] = state
     walks.frame_node[depth] = node
@@ -100,8 +100,8 @@ def _push(walks: Walks, depth: int, state: int, node: int, chain: int) -> None:
     walks.state[ENTERED] = 1
 
 
-@subroutine(boolean(WALKS))
-def _start(walks: Walks) -> bool:
+@subroutine(boolean(WALK_SEARCH))
+def _start(walks: WalkSearch) -> bool:
     """Begin at the next node that was not visited; False if there is none."""
     while walks.state[AT] < walks.nodes.size:
         state, node = walks.node_states[walks.state[AT]], walks.nodes[walks.state[AT]]
@@ -112,8 +112,8 @@ def _start(walks: Walks) -> bool:
     return False
 
 
-@subroutine(int64(WALKS, int64, int64))
-def _put_out(walks: Walks, node: int, chain: int) -> int:
+@subroutine(int64(WALK_SEARCH, int64, int64))
+def _put_out(walks: WalkSearch, node: int, chain: int) -> int:
     """Put out a walk that may end here, if it is a match; not 0 when there is no room."""
     done, answer = walks.chains.done, walks.state[ANSWER]
     if answer != MATCHES and (node == 0 or (answer == NODES and walks.is_out[node])):
@@ -139,8 +139,8 @@ def _put_out(walks: Walks, node: int, chain: int) -> int:
     return 0
 
 
-@subroutine(int64(WALKS, int64, int64), inline=True)
-def _next_node(walks: Walks, depth: int, move: int) -> int:
+@subroutine(int64(WALK_SEARCH, int64, int64), inline=True)
+def _next_node(walks: WalkSearch, depth: int, move: int) -> int:
     """The next node that a move leads to, -1 if there is none."""
     automaton = walks.search.automaton
     axis, here, cursor = automaton.axis[move], walks.frame_node[depth], walks.frame_at[depth]
@@ -160,8 +160,8 @@ def _next_node(walks: Walks, depth: int, move: int) -> int:
     return -1 if began(walks.chains, marked, here) else here  # AGAIN
 
 
-@subroutine(int64(WALKS, int64, int64, int64), inline=True)
-def _bind(walks: Walks, move: int, node: int, chain: int) -> int:
+@subroutine(int64(WALK_SEARCH, int64, int64, int64), inline=True)
+def _bind(walks: WalkSearch, move: int, node: int, chain: int) -> int:
     """The chain after a move that binds variables or begins rounds: -1 if a test fails, -1 - what has to grow."""
     writes, chains, state = walks.writes, walks.chains, walks.state
     low, high = writes.labels[move], writes.labels[move + 1]
@@ -192,8 +192,8 @@ def _bind(walks: Walks, move: int, node: int, chain: int) -> int:
     return -1
 
 
-@subroutine(int64(WALKS, int64, int64))
-def _trail(walks: Walks, trail: int, node: int) -> int:
+@subroutine(int64(WALK_SEARCH, int64, int64))
+def _trail(walks: WalkSearch, trail: int, node: int) -> int:
     """The chain of the nodes where rounds began, with one more; -1 when there is no room."""
     chains, state = walks.chains, walks.state
     if state[CHAINS_USED] + 1 > chains.parent.size:
@@ -206,8 +206,8 @@ def _trail(walks: Walks, trail: int, node: int) -> int:
     return chains.table[place]
 
 
-@subroutine(int64(WALKS, int64, int64, int64, int64), inline=True)
-def _visit(walks: Walks, depth: int, move: int, node: int, chain: int) -> int:
+@subroutine(int64(WALK_SEARCH, int64, int64, int64, int64), inline=True)
+def _visit(walks: WalkSearch, depth: int, move: int, node: int, chain: int) -> int:
     """1 if the configuration after a move is a new one, 0 if it is not, more when there is no room."""
     automaton, marks, width, state = walks.search.automaton, walks.frame_marks, walks.width, walks.state
     if depth + 2 >= walks.frame_state.size:
@@ -241,8 +241,8 @@ def _visit(walks: Walks, depth: int, move: int, node: int, chain: int) -> int:
     return 1
 
 
-@subroutine(int64(WALKS, int64, int64, int64), inline=True)
-def _make_move(walks: Walks, depth: int, move: int, node: int) -> int:
+@subroutine(int64(WALK_SEARCH, int64, int64, int64), inline=True)
+def _make_move(walks: WalkSearch, depth: int, move: int, node: int) -> int:
     """Go on to a node if a move allows that and it leads to something new; not 0 when there is no room."""
     search, writes, automaton = walks.search, walks.writes, walks.search.automaton
     axis, chain = automaton.axis[move], walks.frame_chain[depth]
@@ -271,8 +271,8 @@ def _make_move(walks: Walks, depth: int, move: int, node: int) -> int:
     return 0
 
 
-@subroutine(int64(WALKS))
-def make_walks(walks: Walks) -> int:
+@subroutine(int64(WALK_SEARCH))
+def make_walks(walks: WalkSearch) -> int:
     """Go on until all walks were made (0), or something has to be larger (what; then call again)."""
     automaton, state = walks.search.automaton, walks.state
     while state[DEPTH] >= 0 or _start(walks):

@@ -21,7 +21,7 @@ from ostinato.xseq.kernels.one_pass.layout import (
     WAITING_ROLES,
     WORK,
     Nodes,
-    Query,
+    QueryTables,
     Work,
 )
 from ostinato.xseq.kernels.one_pass.offers import offer_node, offer_onwards, passes_tests
@@ -39,7 +39,7 @@ from ostinato.xseq.kernels.one_pass.values import all_pass, load
 
 
 @subroutine(void(QUERY, WORK, int64, int64, int64, int64))
-def _wait(query: Query, work: Work, depth: int, cell: int, started: int, count: int) -> None:
+def _wait(query: QueryTables, work: Work, depth: int, cell: int, started: int, count: int) -> None:
     """Let what arrived at an element wait along the axes that lead on from it, the oldest first.
 
     Of the `count` runs that arrived the first `started` have begun there.
@@ -102,7 +102,7 @@ def _drop_passed(work: Work, depth: int, cell: int) -> None:
 
 
 @subroutine(boolean(QUERY, WORK, NODES, int64, int64, int64, int64, int64))
-def _keep(query: Query, work: Work, nodes: Nodes, run: int, move: int, node: int, place: int, depth: int) -> bool:
+def _keep(query: QueryTables, work: Work, nodes: Nodes, run: int, move: int, node: int, place: int, depth: int) -> bool:
     """Whether a run goes on after a move: it passes the tests that had to wait for it. A whole match is put out."""
     begin, end = query.tests_after[2 * move], query.tests_after[2 * move + 1]
     if begin < end and not all_pass(query, work, begin, end, run):
@@ -116,7 +116,9 @@ def _keep(query: Query, work: Work, nodes: Nodes, run: int, move: int, node: int
 
 
 @subroutine(void(QUERY, WORK, NODES, int64, int64, int64, int64, int64))
-def arrive(query: Query, work: Work, nodes: Nodes, place: int, name: int, entry: int, depth: int, cell: int) -> None:
+def arrive(
+    query: QueryTables, work: Work, nodes: Nodes, place: int, name: int, entry: int, depth: int, cell: int
+) -> None:
     """Everything that happens at a node where runs wait or begin. After texts and attributes nothing waits.
 
     Runs that it was offered to for the last time are dropped when all is done, since what they carry is still needed.

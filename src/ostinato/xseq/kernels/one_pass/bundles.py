@@ -22,7 +22,7 @@ from ostinato.xseq.kernels.one_pass.layout import (
     ROLE_COUNT,
     WORK,
     Nodes,
-    Query,
+    QueryTables,
     Work,
 )
 from ostinato.xseq.kernels.one_pass.runs import emit_match, make_run
@@ -72,7 +72,7 @@ def _insert(work: Work, head: int, bundles: int) -> int:
 
 
 @subroutine(void(QUERY, WORK, int64, int64, int64))
-def _copy_shared(query: Query, work: Work, head: int, run: int, state: int) -> None:
+def _copy_shared(query: QueryTables, work: Work, head: int, run: int, state: int) -> None:
     """Give a run what the first of its bundle has for all of them in a state."""
     to, at = work.base + run * query.width, work.base + head * query.width
     for index in range(query.shared_range[state], query.shared_range[state + 1]):
@@ -80,7 +80,7 @@ def _copy_shared(query: Query, work: Work, head: int, run: int, state: int) -> N
 
 
 @subroutine(int64(QUERY, WORK, int64, int64))
-def _first_move(query: Query, work: Work, head: int, name: int) -> int:
+def _first_move(query: QueryTables, work: Work, head: int, name: int) -> int:
     """The move that a bundle makes to a node of class `name`, or -1."""
     at = work.run_state[head] * ROLE_COUNT + NEXT
     for index in range(query.out_range[at], query.out_range[at + 1]):
@@ -96,7 +96,7 @@ def _first_move(query: Query, work: Work, head: int, name: int) -> int:
 
 
 @subroutine(void(QUERY, WORK, int64, int64))
-def _advance(query: Query, work: Work, head: int, move: int) -> None:
+def _advance(query: QueryTables, work: Work, head: int, move: int) -> None:
     """Let a bundle make a move."""
     if query.written_to_all[move]:
         run = work.run_next[head]
@@ -109,7 +109,7 @@ def _advance(query: Query, work: Work, head: int, move: int) -> None:
 
 
 @subroutine(void(QUERY, WORK, int64, int64))
-def _emit_matches(query: Query, work: Work, head: int, place: int) -> None:
+def _emit_matches(query: QueryTables, work: Work, head: int, place: int) -> None:
     """A row for every run of a bundle that has walked the whole path and passes the tests of a whole match."""
     run = head
     while run >= 0:
@@ -122,7 +122,7 @@ def _emit_matches(query: Query, work: Work, head: int, place: int) -> None:
 
 
 @subroutine(int64(QUERY, WORK, int64, int64, boolean))
-def _wait_or_drop(query: Query, work: Work, head: int, bundles: int, element: bool) -> int:
+def _wait_or_drop(query: QueryTables, work: Work, head: int, bundles: int, element: bool) -> int:
     """Let a bundle that has come to a node wait among `bundles`, if something can come after it there."""
     if element and query.role_bits[work.run_state[head]] & 16:
         return _insert(work, head, bundles)
@@ -132,7 +132,7 @@ def _wait_or_drop(query: Query, work: Work, head: int, bundles: int, element: bo
 
 @subroutine(void(QUERY, WORK, NODES, int64, int64, int64, int64, int64))
 def arrive_bundles(
-    query: Query, work: Work, nodes: Nodes, place: int, name: int, entry: int, depth: int, cell: int
+    query: QueryTables, work: Work, nodes: Nodes, place: int, name: int, entry: int, depth: int, cell: int
 ) -> None:
     """Everything that happens at a node: runs begin, then every bundle that waits for it makes one move or is dropped.
 

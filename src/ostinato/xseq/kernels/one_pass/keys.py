@@ -6,11 +6,11 @@ import numpy as np
 
 from ostinato.core.jit import subroutine
 from ostinato.core.jit.types import int64
-from ostinato.xseq.kernels.one_pass.layout import CELLS, KEY_BYTES, KEYS, NODES, QUERY, WORK, Nodes, Query, Work
+from ostinato.xseq.kernels.one_pass.layout import CELLS, KEY_BYTES, KEYS, NODES, QUERY, WORK, Nodes, QueryTables, Work
 
 
 @subroutine(int64(QUERY, WORK, NODES))
-def key_of(query: Query, work: Work, nodes: Nodes) -> int:
+def key_of(query: QueryTables, work: Work, nodes: Nodes) -> int:
     """The number of the loaded element's key; 0 is the key of those that lack the attribute."""
     token = work.attribute_token[query.key_attribute]
     if token < 0:

@@ -29,7 +29,7 @@ ROLE_COUNT = 7
 ACCEPTS, KEYED = 1, 2  # flags of entries
 
 
-class Query(ArrayStruct):
+class QueryTables(ArrayStruct):
     """Tables that a scan reads. An entry is what a name does on a level; a move leads from one state to another."""
 
     name_class = Field[Int32](np.int32, 1, "per name: its class; names beyond the end are of class 1", constant=True)
@@ -164,5 +164,5 @@ class Nodes(ArrayStruct):
     end = Field[Int32](np.int32, 1, "per token: where it ends in the buffer", constant=True)
 
 
-QUERY, WORK, NODES = struct_type(Query), struct_type(Work), struct_type(Nodes)
+QUERY, WORK, NODES = struct_type(QueryTables), struct_type(Work), struct_type(Nodes)
 SCAN = int64(QUERY, WORK, NODES)

@@ -12,14 +12,14 @@ from ostinato.xseq.kernels.one_pass.layout import (
     QUERY,
     WORK,
     Nodes,
-    Query,
+    QueryTables,
     Work,
 )
 from ostinato.xseq.kernels.one_pass.values import load, local_bits
 
 
 @subroutine(int64(QUERY, NODES, int64))
-def class_of(query: Query, nodes: Nodes, place: int) -> int:
+def class_of(query: QueryTables, nodes: Nodes, place: int) -> int:
     """The class of a node's name."""
     if nodes.kind[place] != 0:
         return 0
@@ -28,7 +28,7 @@ def class_of(query: Query, nodes: Nodes, place: int) -> int:
 
 
 @subroutine(int64(QUERY, WORK, NODES, int64, int64, int64))
-def tested_entry(query: Query, work: Work, nodes: Nodes, place: int, level: int, name: int) -> int:
+def tested_entry(query: QueryTables, work: Work, nodes: Nodes, place: int, level: int, name: int) -> int:
     """The entry of a node whose tests decide; -1 for an entry that is still to be made."""
     entry, bits = query.entry_of[level * query.class_count + name], 0
     if entry != -1:

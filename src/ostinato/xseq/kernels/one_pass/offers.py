@@ -19,7 +19,7 @@ from ostinato.xseq.kernels.one_pass.layout import (
     SELF,
     WORK,
     Nodes,
-    Query,
+    QueryTables,
     Work,
 )
 from ostinato.xseq.kernels.one_pass.values import all_pass, load, local_bits
@@ -35,7 +35,7 @@ def _put(work: Work, count: int, run: int, move: int, place: int) -> int:
 
 
 @subroutine(int64(QUERY, WORK, int64, int64, int64, int64, int64))
-def _offer(query: Query, work: Work, run: int, role: int, place: int, name: int, count: int) -> int:
+def _offer(query: QueryTables, work: Work, run: int, role: int, place: int, name: int, count: int) -> int:
     """Put down the moves that a run can make along one axis to a node of class `name`; how many there are then."""
     at = work.run_state[run] * ROLE_COUNT + role
     for index in range(query.out_range[at], query.out_range[at + 1]):
@@ -47,7 +47,7 @@ def _offer(query: Query, work: Work, run: int, role: int, place: int, name: int,
 
 
 @subroutine(int64(QUERY, WORK, int64, int64, int64, int64, int64))
-def _offer_list(query: Query, work: Work, head: int, role: int, place: int, name: int, count: int) -> int:
+def _offer_list(query: QueryTables, work: Work, head: int, role: int, place: int, name: int, count: int) -> int:
     while head >= 0:
         count = _offer(query, work, work.link_run[head], role, place, name, count)
         head = work.link_next[head]
@@ -55,7 +55,7 @@ def _offer_list(query: Query, work: Work, head: int, role: int, place: int, name
 
 
 @subroutine(int64(QUERY, WORK, NODES, int64, int64, int64, int64))
-def _offer_attributes(query: Query, work: Work, nodes: Nodes, run: int, move: int, place: int, count: int) -> int:
+def _offer_attributes(query: QueryTables, work: Work, nodes: Nodes, run: int, move: int, place: int, count: int) -> int:
     """Put down a move to every attribute of an element that it wants."""
     wants, here = query.wants[move], place + 1
     while here < nodes.kind.size and nodes.kind[here] == 1:
@@ -66,7 +66,7 @@ def _offer_attributes(query: Query, work: Work, nodes: Nodes, run: int, move: in
 
 
 @subroutine(int64(QUERY, WORK, NODES, int64, int64, int64, int64))
-def offer_onwards(query: Query, work: Work, nodes: Nodes, run: int, place: int, name: int, count: int) -> int:
+def offer_onwards(query: QueryTables, work: Work, nodes: Nodes, run: int, place: int, name: int, count: int) -> int:
     """Put down the moves of a run that has come to an element to itself and to its attributes."""
     count = _offer(query, work, run, SELF, place, name, count)
     out = work.run_state[run] * ROLE_COUNT + ATTRIBUTE
@@ -77,7 +77,7 @@ def offer_onwards(query: Query, work: Work, nodes: Nodes, run: int, place: int, 
 
 @subroutine(_TWO(QUERY, WORK, NODES, int64, int64, int64, int64, int64))
 def offer_node(
-    query: Query, work: Work, nodes: Nodes, place: int, name: int, entry: int, depth: int, cell: int
+    query: QueryTables, work: Work, nodes: Nodes, place: int, name: int, entry: int, depth: int, cell: int
 ) -> tuple[int, int]:
     """Put down what a node offers to the runs that wait for it, those that begin there first: how many offers there
     are, and from which on they are to runs that waited for the next sibling only."""
@@ -104,7 +104,7 @@ def offer_node(
 
 
 @subroutine(boolean(QUERY, WORK, NODES, int64, boolean))
-def passes_tests(query: Query, work: Work, nodes: Nodes, offer: int, known: bool) -> bool:
+def passes_tests(query: QueryTables, work: Work, nodes: Nodes, offer: int, known: bool) -> bool:
     """Whether an offer passes the tests that can be made before its move; it is `known` that the node's own hold."""
     run, move, node = work.offers[3 * offer], work.offers[3 * offer + 1], work.offers[3 * offer + 2]
     if work.state[LOADED] != node:

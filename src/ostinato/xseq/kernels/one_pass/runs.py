@@ -23,7 +23,7 @@ from ostinato.xseq.kernels.one_pass.layout import (
     TRIES,
     WORK,
     Nodes,
-    Query,
+    QueryTables,
     Work,
 )
 from ostinato.xseq.kernels.one_pass.values import copy_value, write_slots
@@ -97,7 +97,7 @@ def _find_or_store(work: Work, history: int, tag: int, node: int, value: int) ->
 
 
 @subroutine(int64(QUERY, WORK, int64, int64, int64))
-def extend_history(query: Query, work: Work, run: int, move: int, place: int) -> int:
+def extend_history(query: QueryTables, work: Work, run: int, move: int, place: int) -> int:
     """The history that a move gives to a run, or -1 if an equal run has made an equal move."""
     state = work.state
     history, variable = work.run_history[run], query.binds[move]
@@ -121,7 +121,7 @@ def extend_history(query: Query, work: Work, run: int, move: int, place: int) ->
 
 
 @subroutine(int64(QUERY, WORK, int64))
-def _copy_run(query: Query, work: Work, run: int) -> int:
+def _copy_run(query: QueryTables, work: Work, run: int) -> int:
     """A new run, like `run`."""
     state = work.state
     made = state[FREE_RUN]
@@ -139,7 +139,9 @@ def _copy_run(query: Query, work: Work, run: int) -> int:
 
 
 @subroutine(int64(QUERY, WORK, int64, int64, int64, int64, int64, boolean))
-def make_run(query: Query, work: Work, run: int, move: int, history: int, place: int, key: int, reuse: bool) -> int:
+def make_run(
+    query: QueryTables, work: Work, run: int, move: int, history: int, place: int, key: int, reuse: bool
+) -> int:
     """A run like `run` (0: one that begins) that has made a move to the node at `place`; itself with `reuse`."""
     made = run
     if reuse:
@@ -179,7 +181,7 @@ def emit_node(work: Work, nodes: Nodes, place: int, element: int, depth: int) ->
 
 
 @subroutine(void(QUERY, WORK, int64))
-def emit_match(query: Query, work: Work, run: int) -> None:
+def emit_match(query: QueryTables, work: Work, run: int) -> None:
     """A row for a run that has walked the whole path, unless its bindings have theirs already."""
     if query.histories:
         if work.history_done[work.run_history[run]]:

@@ -36,7 +36,7 @@ from ostinato.xseq.kernels.one_pass.layout import (
     SCAN,
     WORK,
     Nodes,
-    Query,
+    QueryTables,
     Work,
 )
 from ostinato.xseq.kernels.one_pass.levels import class_of, tested_entry
@@ -44,7 +44,7 @@ from ostinato.xseq.kernels.one_pass.values import load
 
 
 @subroutine(boolean(QUERY, WORK, NODES, int64, int64))
-def _is_short_of_room(query: Query, work: Work, nodes: Nodes, place: int, begins: int) -> bool:
+def _is_short_of_room(query: QueryTables, work: Work, nodes: Nodes, place: int, begins: int) -> bool:
     """Whether the arrays might not hold what one more node brings; NEED says how many runs move there at most.
 
     Other arrays grow with these: those per run are long enough for what runs can do (runtime/one_pass/arrays.py).
@@ -68,7 +68,7 @@ def _is_short_of_room(query: Query, work: Work, nodes: Nodes, place: int, begins
 
 
 @kernel(SCAN)
-def scan(query: Query, work: Work, nodes: Nodes) -> int:
+def scan(query: QueryTables, work: Work, nodes: Nodes) -> int:
     """Read tokens from state[POS] on. Comes back at their end, or where something must be made first."""
     state = work.state
     place, depth, level = state[POS], state[DEPTH], state[LEVEL]

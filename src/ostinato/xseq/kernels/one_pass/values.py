@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from ostinato.core.jit import subroutine
 from ostinato.core.jit.types import boolean, int64, void
-from ostinato.xseq.kernels.one_pass.layout import LOADED, NODES, QUERY, WORK, Nodes, Query, Work
+from ostinato.xseq.kernels.one_pass.layout import LOADED, NODES, QUERY, WORK, Nodes, QueryTables, Work
 from ostinato.xseq.kernels.values import compare, read_number, run_program
 
 
 @subroutine(void(QUERY, WORK, NODES, int64))
-def load(query: Query, work: Work, nodes: Nodes, place: int) -> None:
+def load(query: QueryTables, work: Work, nodes: Nodes, place: int) -> None:
     """Find the values that the query asks of a node: an element's attributes, an attribute's or text's own."""
     work.state[LOADED] = place
     element = nodes.kind[place] == 0
@@ -48,7 +48,7 @@ def load(query: Query, work: Work, nodes: Nodes, place: int) -> None:
 
 
 @subroutine(boolean(QUERY, WORK, int64, int64))
-def passes(query: Query, work: Work, test: int, shift: int) -> bool:
+def passes(query: QueryTables, work: Work, test: int, shift: int) -> bool:
     """Whether a test holds for the run whose slots are `shift` after those of run 0."""
     tests, base, row = query.tests, work.base, 8 * test
     for need in range(tests[row + 6], tests[row + 7]):
@@ -62,7 +62,7 @@ def passes(query: Query, work: Work, test: int, shift: int) -> bool:
 
 
 @subroutine(boolean(QUERY, WORK, int64, int64, int64))
-def all_pass(query: Query, work: Work, begin: int, end: int, run: int) -> bool:
+def all_pass(query: QueryTables, work: Work, begin: int, end: int, run: int) -> bool:
     """Whether a run passes the tests in a range."""
     shift = run * query.width
     while begin < end and passes(query, work, begin, shift):
@@ -71,7 +71,7 @@ def all_pass(query: Query, work: Work, begin: int, end: int, run: int) -> bool:
 
 
 @subroutine(int64(QUERY, WORK, int64))
-def local_bits(query: Query, work: Work, mask: int) -> int:
+def local_bits(query: QueryTables, work: Work, mask: int) -> int:
     """Which of the tests in `mask` the loaded node passes."""
     bits = number = 0
     while mask >> number:
@@ -117,7 +117,7 @@ def _aggregate(work: Work, operation: int, slot: int, begin: int, end: int, shif
 
 
 @subroutine(void(QUERY, WORK, int64, int64))
-def write_slots(query: Query, work: Work, move: int, run: int) -> None:
+def write_slots(query: QueryTables, work: Work, move: int, run: int) -> None:
     """What a move writes into the slots of a new run."""
     kind, num = work.kind, work.num
     shift = run * query.width

@@ -14,7 +14,7 @@ from ostinato.xseq.kernels.buffered import layout as lay
 from ostinato.xseq.kernels.buffered.build import build, count_nodes
 from ostinato.xseq.kernels.buffered.chains import enter_again
 from ostinato.xseq.kernels.buffered.evaluate import evaluate
-from ostinato.xseq.kernels.buffered.layout import Search, Sources, Tree, Walks
+from ostinato.xseq.kernels.buffered.layout import Search, Sources, Tree, WalkSearch
 from ostinato.xseq.kernels.buffered.walk import memo_again
 from ostinato.xseq.kernels.value_codes import DEEPEST, NULL, NUMBER
 from ostinato.xseq.limits import XSeqLimits
@@ -305,7 +305,7 @@ class Forest:
         swept = np.isin(tables.automaton.axis[: begin[-1]], _TRANSITIVE)
         swept &= bare[np.repeat(np.arange(tables.states), np.diff(begin))]
         answers = min(1024, self.limits.matches + 1)
-        self.walks = Walks(
+        self.walks = WalkSearch(
             search=self.search,
             writes=tables.writes,
             for_each=tables.for_each,

@@ -30,7 +30,7 @@ class ForestOutput:
         if self.forest.matches == "longest":
             number, into, _ = self._squeeze(nodes=True, labels=True)
             more = np.zeros(into.parent.size, np.uint8)
-            tree_order.continued(into, number, chain, more)
+            tree_order.mark_prefixes(into, number, chain, more)
             kept = more[number[chain]] == 0
             chain, node = chain[kept], node[kept]
         if self.forest.bare:

@@ -12,9 +12,9 @@ from ostinato.xseq.kernels.buffered.layout import (
     BEGIN,
     MARK,
     MEET,
-    Automaton,
     Checks,
     ForEach,
+    WalkMoves,
     Writes,
 )
 from ostinato.xseq.runtime.buffered.arrays import Ints, int32_array, range_starts
@@ -42,7 +42,7 @@ class TreeTables:
 
     program: WalkProgram
     tables: WalkTables
-    automaton: Automaton
+    automaton: WalkMoves
     move_names: Ints  # of each move: a number into `names`, -1 where there is none
     writes: Writes
     for_each: ForEach
@@ -102,7 +102,7 @@ class _Lowering(ConditionLowering):
         return TreeTables(
             program,
             made,
-            Automaton(
+            WalkMoves(
                 begin=np.searchsorted([move.source for move in moves], np.arange(states + 1)).astype(np.int32),
                 axis=int32_array(_JUMPS[m.axis] if isinstance(m.axis, Jump) else AXES[m.axis] for m in moves),
                 target=int32_array(move.target for move in moves),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ostinato.documents.tokens import Names
 from ostinato.xseq.kernels.one_pass import layout as lay
-from ostinato.xseq.kernels.one_pass.layout import Query
+from ostinato.xseq.kernels.one_pass.layout import QueryTables
 from ostinato.xseq.kernels.value_codes import NUMBER, UNBOUND
 from ostinato.xseq.runtime.one_pass.bundles import NO_BUNDLES, Bundles, find_bundles
 from ostinato.xseq.runtime.one_pass.early_tests import find_early_tests
@@ -260,7 +260,7 @@ class StreamTables:
         return len(self.entries) - 1
 
     def _refresh(self) -> None:
-        self._known: Query | None = None
+        self._known: QueryTables | None = None
 
         def flat(values: list[int], dtype: type = np.int32) -> NDArray[Any]:
             return np.array(values or [0], dtype)
@@ -287,7 +287,7 @@ class StreamTables:
             "chain_next": flat([after for _, _, after in self.chain]),
         }
 
-    def query(self, names: Names, name_start: NDArray[Any], name_size: NDArray[Any]) -> Query:
+    def query(self, names: Names, name_start: NDArray[Any], name_size: NDArray[Any]) -> QueryTables:
         """The tables for a document whose names have the numbers that `names` gives them."""
         usual = not self.asks_for_names and names.texts[: len(self.first_names)] == self.first_names
         if usual and self._known is not None:
@@ -297,7 +297,7 @@ class StreamTables:
             self._known = made
         return made
 
-    def _query(self, names: Names, name_start: NDArray[Any], name_size: NDArray[Any]) -> Query:
+    def _query(self, names: Names, name_start: NDArray[Any], name_size: NDArray[Any]) -> QueryTables:
         walk = self.tables.program.walk
         elements = {names.id_of(name.encode()): self.levels.class_of(name) for name in self.levels.names}
         attributes = {names.id_of(name.encode()): number for number, name in enumerate(self.attributes)}
@@ -316,7 +316,7 @@ class StreamTables:
             name_class[number] = name
         for number, attribute in attributes.items():
             attribute_of[number] = attribute
-        return Query(
+        return QueryTables(
             **self._fixed,
             **self._entries,
             name_class=name_class,
