@@ -14,7 +14,6 @@ import pytest
 import ostinato
 from ostinato.core.options import bad_option
 from ostinato.errors import (
-    Verb,
     DataError,
     Limit,
     LimitError,
@@ -25,6 +24,7 @@ from ostinato.errors import (
     Position,
     QueryError,
     Span,
+    Verb,
 )
 from ostinato.patterns.runtime.count import OutOfOrder
 
