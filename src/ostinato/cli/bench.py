@@ -24,7 +24,8 @@ from ostinato.errors import QueryError
 from ostinato.patterns.kernels import protocol
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.query import CelQuery, PatternQuery, SremQuery
-from ostinato.patterns.runtime.matcher import Events, Matcher
+from ostinato.patterns.runtime.batches import Events
+from ostinato.patterns.runtime.matcher import Matcher
 from ostinato.rules.program import RuleProgram
 from ostinato.samples import plant
 

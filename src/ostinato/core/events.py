@@ -219,6 +219,8 @@ def time_order(
     if ticks is None and binding.time is not None:
         ticks = Clock.of(table.schema, binding.time).ticks(table[binding.time])
     if ticks is None:
+        if not binding.order_by:
+            return None
         ticks = np.zeros(table.num_rows, np.int64)  # only order_by decides
     order = None if (ticks[1:] >= ticks[:-1]).all() else np.argsort(ticks, kind="stable")
     if not binding.order_by or len(ticks) < 2:

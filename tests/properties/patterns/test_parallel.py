@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from ostinato.errors import LimitError, QueryError
 from ostinato.patterns.compile import compile_query
-from ostinato.patterns.runtime import parallel
+from ostinato.patterns.runtime import grouped, parallel
 from ostinato.patterns.runtime.count import count_table
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.runtime.state import EngineOptions
@@ -57,6 +58,15 @@ def test_any_query(query: n.Query, rows: list[Row], threads: int) -> None:
 @given(correlated_queries(), streams(max_size=24), st.integers(2, 4))
 def test_events_compared_with_each_other(query: n.Query, rows: list[Row], threads: int) -> None:
     with suppress(LimitError, QueryError):
+        check(query, rows, threads)
+
+
+@settings(max_examples=60)
+@given(queries(), streams(max_size=30), st.integers(2, 4), st.sampled_from(["NONE", "PARTITION"]), st.integers(1, 6))
+def test_events_counted_by_key(query: n.Query, rows: list[Row], threads: int, consume: n.Consume, width: int) -> None:
+    query = replace(query, partition_by=("k",), window=n.Window("events", width), consume=consume)
+    with suppress(LimitError), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grouped, "AGAIN", 0)  # reads as much again as it takes
         check(query, rows, threads)
 
 

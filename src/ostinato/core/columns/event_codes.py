@@ -143,10 +143,9 @@ class PredicateEncoder:
         only = next((name for name, place in self._relations.items() if place == self._only), None)
         return PredicateEncoder(self._conditions, relation=only)
 
-    def renumber(self, codes: Ids, minterms: Iterable[int]) -> Ids:
-        """Codes of another encoder, with its minterms, as this one numbers them."""
-        table = np.array([self._numbered(minterm) for minterm in minterms], np.int32)
-        return table[codes]
+    def numbers_of(self, minterms: Iterable[int]) -> Ids:
+        """The codes of another encoder, with these minterms, as this one numbers them."""
+        return np.array([self._numbered(minterm) for minterm in minterms], np.int32)
 
     def _raise_failures(self, types: Ids, positions: Int64 | None) -> None:
         """For a CAST that failed on an event that its condition is meant for."""

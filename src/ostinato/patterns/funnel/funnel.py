@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ostinato.core.events import StreamColumns
+    from ostinato.patterns.runtime.batches import Events
     from ostinato.patterns.runtime.bound_query import BoundQuery
-    from ostinato.patterns.runtime.matcher import Events
 
 _SECOND = 1_000_000_000
 _COLUMNS = ("reached", "step", "times", "seconds", "positions")

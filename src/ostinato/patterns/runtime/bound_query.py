@@ -12,6 +12,7 @@ from ostinato.core.arrays import Int32, Int64
 from ostinato.core.clock import Clock
 from ostinato.core.columns.event_codes import PredicateEncoder
 from ostinato.core.columns.keys import KeyTable
+from ostinato.core.columns.name_matcher import look_up
 from ostinato.core.deadlines import reach
 from ostinato.core.events import StreamColumns, column_kinds
 from ostinato.core.threads import run_pieces
@@ -21,9 +22,9 @@ from ostinato.patterns.automata.from_formula import PrecedingAbsence
 from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.kernels import protocol
 from ostinato.patterns.plan.check import check_schema
+from ostinato.patterns.runtime.batches import Events
 from ostinato.patterns.runtime.equality_partitions import EqualityPartitions
 from ostinato.patterns.runtime.last_per_key import LastPerKey
-from ostinato.patterns.runtime.matcher import Events
 from ostinato.patterns.runtime.recent_events import RecentEvents
 from ostinato.patterns.runtime.register_terms import TermEncoder
 
@@ -162,15 +163,26 @@ class BoundQuery:
             part, own = rows.slice(start, stop - start), positions[start:stop]
             return self._encode_with(encoders[number], tables[number], part, own)
 
-        codes, keys = [], []
-        for number, (own_codes, own_keys) in enumerate(run_pieces(encode_piece, self.cores)):
-            codes.append(self.encoder.renumber(own_codes, encoders[number].minterms))
-            table = tables[number]
-            if self.keys is not None and table is not None:
-                values = [pa.chunked_array([array]) for array in table.values(np.arange(table.size))]
-                own_keys = self.keys.encode(values, self.key_columns)[own_keys]
-            keys.append(own_keys)
-        return np.concatenate(codes), np.concatenate(keys)
+        parts = run_pieces(encode_piece, self.cores)
+        own_codes = [self.encoder.numbers_of(encoder.minterms) for encoder in encoders]
+        own_keys = [self._key_numbers(table) for table in tables]
+        codes, keys = np.empty(len(rows), np.int32), np.empty(len(rows) if self.keys is not None else 0, np.int32)
+
+        def renumber_piece(number: int) -> None:
+            place = slice(ends[number], ends[number + 1])
+            look_up(parts[number][0], own_codes[number], codes[place])
+            if self.keys is not None:
+                look_up(parts[number][1], own_keys[number], keys[place])
+
+        run_pieces(renumber_piece, self.cores)
+        return codes, keys
+
+    def _key_numbers(self, table: KeyTable | None) -> Int32:
+        """The keys of another table as this stream numbers them."""
+        if self.keys is None or table is None:
+            return np.empty(0, np.int32)
+        values = [pa.chunked_array([array]) for array in table.values(np.arange(table.size))]
+        return self.keys.encode(values, self.key_columns)
 
     def _encode_with(
         self, encoder: PredicateEncoder, keys: KeyTable | None, rows: pa.Table, positions: Int64

@@ -23,7 +23,8 @@ from ostinato.patterns.kernels.correlated_variants import (
 )
 from ostinato.patterns.kernels.layout import CorrelatedState
 from ostinato.patterns.kernels.runs import collect_runs, rehash
-from ostinato.patterns.runtime.matcher import Arrays, Events, Matcher, Meta, Scope, double, extend
+from ostinato.patterns.runtime.batches import Events
+from ostinato.patterns.runtime.matcher import Arrays, Matcher, Meta, Scope, double, extend
 from ostinato.patterns.runtime.register_terms import TermEncoder
 from ostinato.patterns.runtime.run_tables import new_run_tables
 from ostinato.patterns.runtime.transition_tables import Kind, TransitionTables

@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ostinato.core.arrays import Int64
 from ostinato.core.deadlines import first_after
 from ostinato.core.events import time_order, to_arrow
 from ostinato.core.reorder import ReleasedRows
 from ostinato.core.window_bounds import first_beyond, lower_bounds
 from ostinato.errors import DataError, LimitError, Message, Option, OstinatoError
 from ostinato.patterns.kernels import protocol
+from ostinato.patterns.runtime.batches import Events
 from ostinato.patterns.runtime.grouped import GroupedMatcher
+from ostinato.patterns.runtime.matcher import Matcher
 from ostinato.patterns.runtime.matcher_factory import build_matcher
 from ostinato.patterns.runtime.snapshot import load, save
 from ostinato.patterns.runtime.state import INCOMPLETE, EngineState
@@ -106,15 +109,22 @@ class Engine(EngineState):
         """Let so many cores match what `finish_batch` will read, each the events of some keys."""
         matchers = [build_matcher(self.compiled, self.stream, self.options.limits) for _ in range(groups - 1)]
         self.stream.cores = groups
-        self.groups = GroupedMatcher([self.matcher, *matchers])
+        local = self.stream.window == protocol.EVENT_WINDOW and self.stream.consume == protocol.CONSUME_NONE
+        reach = self.stream.width - 1 if local else None
+        self.groups = GroupedMatcher([self.matcher, *matchers], self._look_ahead, reach)
 
     def order_batch(self, batch: Any) -> ReleasedRows:
-        """The rows of a whole stream and their order. This engine reads no other stream."""
+        """The rows of a whole stream, their positions and their order. This engine reads no other stream."""
+        rows, order = self.order_rows(batch)
+        return ReleasedRows(rows, np.arange(len(rows)), order)
+
+    def order_rows(self, batch: Any) -> tuple[pa.Table, Int64 | None]:
+        """Like `order_batch`, without positions: they count from 0."""
         self._check_open()
         self.stopped = _ENDED
         rows = self.conform(to_arrow(batch))
         self.events = len(rows)
-        return ReleasedRows(rows, np.arange(len(rows)), time_order(rows, self.stream.binding))
+        return rows, time_order(rows, self.stream.binding)
 
     def advance(self, to: Any) -> pa.Table:
         """Say that time has reached `to`: nothing earlier will come. Returns what that completes.
@@ -219,8 +229,8 @@ class Engine(EngineState):
         try:
             for number, table in enumerate(tables, start=1):
                 clock.check()
-                if number >= _MANY and number & (number - 1) == 0:  # from time to time
-                    self.options.limits.check_matches(self.matches_around())
+                if self.reading is not None:
+                    self._look_ahead(number, self.reading, self.matcher)
                 matches, size = matches + len(table), size + table.nbytes
                 self.options.limits.check_matches(matches)
                 self.options.limits.check_answer(size)
@@ -232,11 +242,18 @@ class Engine(EngineState):
 
     def matches_around(self) -> float:
         """At least so many matches are in the batch that is being read; 0 where that is not known."""
-        if self.reading is None:
-            return 0
-        at = int(self.matcher.state.cursor[protocol.AT])
-        places = np.arange(max(0, at - _AHEAD), min(at + _AHEAD, len(self.reading.codes)))
-        return matches_around(self, self.reading.pick(places))
+        return 0 if self.reading is None else self._matches_near(self.reading, self.matcher)
+
+    def _look_ahead(self, number: int, events: Events, matcher: Matcher) -> None:
+        """Raise LimitError where the events around the one that a matcher is at have too many matches. That is looked
+        up from time to time: `number` is how many tables or chunks of matches there are so far."""
+        if number >= _MANY and number & (number - 1) == 0:
+            self.options.limits.check_matches(self._matches_near(events, matcher))
+
+    def _matches_near(self, events: Events, matcher: Matcher) -> float:
+        at = int(matcher.state.cursor[protocol.AT])
+        places = np.arange(max(0, at - _AHEAD), min(at + _AHEAD, len(events.codes)))
+        return matches_around(self, events.pick(places))
 
     def _no_events(self) -> pa.Table:
         """The answer before the columns are known."""

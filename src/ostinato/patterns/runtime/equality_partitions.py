@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.core.arrays import Int64
+from ostinato.patterns.runtime.batches import Events
 from ostinato.patterns.runtime.last_per_key import LastPerKey
-from ostinato.patterns.runtime.matcher import Events
 
 Bool = npt.NDArray[np.bool_]
 

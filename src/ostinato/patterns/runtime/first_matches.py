@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ostinato.core.arrays import Bools, Int64
-from ostinato.patterns.runtime.matcher import Events
+from ostinato.patterns.runtime.batches import Events
 from ostinato.patterns.runtime.matches import Matches
 
 _FEW, _MANY = 1 << 8, 1 << 16  # events at a time: few at first, since the limit may be reached soon

@@ -1,72 +1,105 @@
-"""The events of different keys on several cores: a matcher for each group of keys, over one batch."""
+"""The events of different keys on several cores, each with a matcher of its own, over one batch.
+
+Where a window counts the events of each key, each core reads a range of the batch, after the last events of each key
+before it. Otherwise each first reads the events of its own keys, and then puts the matches of its own range of events
+in order, from all groups of keys. It also makes answers of what it finds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
-from ostinato.core.arrays import Int32, Int64, UInt8
+from ostinato.core.arrays import Int64
 from ostinato.core.threads import run_pieces
-from ostinato.patterns.kernels.key_groups import pick_group
-from ostinato.patterns.runtime.matcher import Chunk, Events, Matcher
+from ostinato.patterns.kernels import protocol
+from ostinato.patterns.kernels.key_groups import last_of_keys
+from ostinato.patterns.runtime.batches import Chunk, Events
+from ostinato.patterns.runtime.chunks import between, joined, merged
+from ostinato.patterns.runtime.dealt_events import deal
+from ostinato.patterns.runtime.matcher import Matcher
 
-_NO_CODES: Int32 = np.empty(0, np.int32)
+T = TypeVar("T")
+
+AGAIN = 4  # of so many events, fewer than one may be read a second time: more would cost what other cores save
 
 
-@dataclass(frozen=True)
 class GroupedMatcher:
     """Reads one batch, and no other after it."""
 
-    matchers: Sequence[Matcher]
+    def __init__(
+        self,
+        matchers: Sequence[Matcher],
+        look_ahead: Callable[[int, Events, Matcher], None],
+        reach: int | None,
+    ) -> None:
+        """`look_ahead` raises where there will be too many matches. `reach` is how many earlier events of its key can
+        matter to an event, None for any number."""
+        self.matchers, self.look_ahead, self.reach = matchers, look_ahead, reach
+        self.limits = matchers[0].scope.limits
+        self.matches, self.bytes = [0] * len(matchers), [0] * len(matchers)  # found by each
 
-    def run(self, events: Events) -> Iterator[Chunk]:
-        """All matches, in the order of the events that complete them."""
-        sizes = np.bincount(events.keys, minlength=1)
-        group = np.empty(len(sizes), np.uint8)
-        # Large keys go to different groups.
-        group[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes)) % len(self.matchers)
+    def map_matches(self, events: Events, use: Callable[[Chunk], T]) -> list[T]:
+        """`use` of all matches, chunk by chunk, in the order of the events that complete them."""
+        if self.reach is not None:
+            again = (len(self.matchers) - 1) * self.reach * events.key_count
+            if AGAIN * again < len(events.codes):
+                return self._by_ranges(events, use, self.reach)
+        return self._by_groups(events, use)
+
+    def _by_ranges(self, events: Events, use: Callable[[Chunk], T], reach: int) -> list[T]:
+        cuts = _cuts(len(events.codes), len(self.matchers))
+
+        def run_range(number: int) -> list[T]:
+            begin, end = cuts[number], cuts[number + 1]
+            for _ in self.matchers[number].run(events.pick(_last_of_keys(events, begin, reach)), protocol.NOTICE):
+                raise AssertionError("nothing is written")
+            return [
+                use(replace(chunk, origins=chunk.origins + begin if begin else chunk.origins))
+                for chunk in self._chunks(number, events.part(begin, end))
+            ]
+
+        return [each for found in run_pieces(run_range, len(self.matchers)) for each in found]
+
+    def _by_groups(self, events: Events, use: Callable[[Chunk], T]) -> list[T]:
+        groups = len(self.matchers)
+        dealt = deal(events, groups)
 
         def run_group(number: int) -> Chunk:
-            places, own = _pick(events, group, number, int(sizes[group == number].sum()))
-            return _joined([_placed(each, places) for each in self.matchers[number].run(own)])
+            places, own = dealt.group(number)
+            return joined([replace(chunk, origins=places[chunk.origins]) for chunk in self._chunks(number, own)])
 
-        found = _joined(run_pieces(run_group, len(self.matchers)))
-        if len(found):
-            yield _in_order(found)
+        found = run_pieces(run_group, groups)
+        largest = max(found, key=len).origins
+        cuts = [int(largest[cut]) for cut in _cuts(len(largest), groups)[1:-1]] if len(largest) else []
+        bounds = [(low, high) for low, high in zip([0, *cuts], [*cuts, len(events.codes)], strict=True) if low < high]
 
+        def use_range(number: int) -> T:
+            return use(merged([between(chunk, *bounds[number]) for chunk in found]))
 
-def _pick(events: Events, group: UInt8, number: int, count: int) -> tuple[Int64, Events]:
-    """The places of the events of a group, and those events."""
-    room = count + 1  # the kernel writes one further before it knows that it is not wanted
-    codes, keys, places = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64)
-    pick_group(events.codes, events.keys, group, number, codes, keys, places)
-    places = places[:count]
-    rest = replace(events, codes=_NO_CODES, keys=_NO_CODES).pick(places)
-    positions = rest.positions if len(events.positions) else events.first_position + places
-    return places, replace(rest, codes=codes[:count], keys=keys[:count], positions=positions)
+        return run_pieces(use_range, len(bounds))
 
-
-def _placed(chunk: Chunk, places: Int64) -> Chunk:
-    return replace(chunk, origins=places[chunk.origins])
-
-
-def _joined(chunks: Sequence[Chunk]) -> Chunk:
-    if len(chunks) == 1:
-        return chunks[0]
-    starts = np.cumsum([0, *(len(chunk.values) for chunk in chunks)])
-    offsets = [chunk.offsets[1:] + start for chunk, start in zip(chunks, starts, strict=False)]
-    return Chunk(
-        np.concatenate([np.empty(0, np.int64), *(chunk.values for chunk in chunks)]),
-        np.concatenate([np.zeros(1, np.int64), *offsets]),
-        np.concatenate([np.empty(0, np.int64), *(chunk.origins for chunk in chunks)]),
-    )
+    def _chunks(self, number: int, events: Events) -> Iterator[Chunk]:
+        """What a matcher finds, within the limits for all of them."""
+        matcher = self.matchers[number]
+        for count, chunk in enumerate(matcher.run(events), start=1):
+            self.look_ahead(count, events, matcher)
+            self.matches[number] += len(chunk)
+            self.limits.check_matches(sum(self.matches))
+            self.bytes[number] += chunk.values.nbytes
+            self.limits.check_answer(sum(self.bytes))
+            yield chunk
 
 
-def _in_order(chunk: Chunk) -> Chunk:
-    order = np.argsort(chunk.origins, kind="stable")
-    lengths = np.diff(chunk.offsets)[order]
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    inner = np.arange(offsets[-1]) + np.repeat(chunk.offsets[:-1][order] - offsets[:-1], lengths)
-    return Chunk(chunk.values[inner], offsets, chunk.origins[order])
+def _cuts(count: int, pieces: int) -> list[int]:
+    return [count * number // pieces for number in range(pieces + 1)]
+
+
+def _last_of_keys(events: Events, before: int, reach: int) -> Int64:
+    """The places of the last events of each key before a place, at most `reach` of each."""
+    places = np.empty(min(before, reach * events.key_count), np.int64)
+    found = last_of_keys(events.keys, before, reach, np.zeros(events.key_count, np.int64), places)
+    return places[len(places) - found :]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from ostinato.patterns.automata.tables import PlacedConfiguration, StepTables
 from ostinato.patterns.kernels import protocol
 from ostinato.patterns.kernels.layout import MatcherState, SteppedState, Steps
 from ostinato.patterns.limits import Limits
+from ostinato.patterns.runtime.batches import Chunk, Events
 from ostinato.patterns.runtime.register_terms import TermEncoder
 
 Meta = dict[str, Any]
@@ -30,47 +31,6 @@ _NO_CODES: Int32 = np.zeros(0, np.int32)
 _NONE: Int64 = np.zeros(0, np.int64)
 _STEPS = 1 << 22  # of a kernel at a time, some hundredths of a second: then Python looks at signals and the clock
 _CHUNK_VALUES = 1 << 20  # marked events per chunk of output; more when one match is longer
-
-
-@dataclass(frozen=True)
-class Events:
-    """One batch as the kernels see it. Empty arrays mean: one key, rows as they come, no ticks needed."""
-
-    codes: Int32
-    keys: Int32
-    key_count: int
-    positions: Int64
-    first_position: int
-    ticks: Int64
-    lows: Int64
-    # Only where a pattern compares events with each other: a row of values per term, and where there is one.
-    terms: Int64 = field(default_factory=lambda: np.zeros((1, 0), np.int64))
-    present: Bools = field(default_factory=lambda: np.zeros((1, 0), np.bool_))
-
-    def pick(self, places: Int64) -> Events:
-        """The events at these places."""
-        given = {
-            name: getattr(self, name)[places]
-            for name in ("codes", "keys", "positions", "ticks", "lows")
-            if len(getattr(self, name))
-        }
-        if not len(self.positions):
-            given["positions"] = self.first_position + places
-        if self.terms.shape[1]:
-            given |= {"terms": self.terms[:, places], "present": self.present[:, places]}
-        return replace(self, **given)
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """Complete matches: `offsets` cut `values` (position << 8 | symbol); `origins` index the completing events."""
-
-    values: Int64
-    offsets: Int64
-    origins: Int64
-
-    def __len__(self) -> int:
-        return len(self.origins)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ostinato.core.arrays import Int64
 from ostinato.patterns.kernels.protocol import SYMBOL_BITS
+from ostinato.patterns.runtime.batches import Chunk, Events
 
 _SYMBOL_MASK = (1 << SYMBOL_BITS) - 1
 
@@ -35,8 +36,10 @@ class Matches:
         return Matches(empty, empty, np.zeros(1, np.int64), empty, empty)
 
     @staticmethod
-    def unpack(values: Int64, offsets: Int64, keys: Int64, origins: Int64) -> Matches:
-        return Matches(values >> SYMBOL_BITS, values & _SYMBOL_MASK, offsets, keys, origins)
+    def unpack(chunk: Chunk, events: Events) -> Matches:
+        """The matches that some of these events complete."""
+        positions, symbols = chunk.values >> SYMBOL_BITS, chunk.values & _SYMBOL_MASK
+        return Matches(positions, symbols, chunk.offsets, events.keys_at(chunk.origins), chunk.origins)
 
     @staticmethod
     def concat(parts: Sequence[Matches]) -> Matches:

@@ -14,8 +14,9 @@ from ostinato.core.expressions import Attribute
 from ostinato.patterns.automata.transducer import START_LOOP, Transducer, Transition
 from ostinato.patterns.kernels import protocol
 from ostinato.patterns.kernels.count_pairs import count_pairs
+from ostinato.patterns.runtime.batches import Events
 from ostinato.patterns.runtime.bound_query import BoundQuery
-from ostinato.patterns.runtime.matcher import Events, extend
+from ostinato.patterns.runtime.matcher import extend
 from ostinato.patterns.runtime.state import EngineState
 from ostinato.patterns.runtime.tally import Tally
 from ostinato.patterns.runtime.transition_tables import as_comparison

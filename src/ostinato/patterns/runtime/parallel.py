@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from ostinato.core.arrays import Int64
 from ostinato.core.events import to_arrow
 from ostinato.core.reorder import ReleasedRows
 from ostinato.core.threads import run_pieces
 from ostinato.core.window_bounds import lower_bounds
 from ostinato.patterns.runtime.count import count_table
+from ostinato.patterns.runtime.grouped import AGAIN
 from ostinato.patterns.runtime.locality import may_split_keys, may_split_ranges, windows_back
 
 if TYPE_CHECKING:
@@ -25,16 +27,16 @@ LEAST = 1 << 17  # rows per thread: with fewer, binding a query once more costs 
 def detect_table(make_engine: Callable[[], Engine], data: Any, threads: int) -> pa.Table:
     """What `engine.run_batch(data)` gives."""
     engine = make_engine()
-    whole = engine.order_batch(data)
-    count = min(threads, len(whole.rows) // LEAST)
-    if count > 1 and (ranges := _split(engine, whole, count)) is not None:
-        engines = [engine, *(_bound_like(make_engine, whole) for _ in range(count - 1))]
+    rows, order = engine.order_rows(data)
+    count = min(threads, len(rows) // LEAST)
+    if count > 1 and (ranges := _split(engine, rows, order, count)) is not None:
+        engines = [engine, *(_bound_like(make_engine, rows) for _ in range(count - 1))]
         tables = run_pieces(lambda number: _detect_range(engines[number], ranges, number), count)
         engine.options.limits.check_matches(sum(map(len, tables)))
         return pa.concat_tables(tables)
     if count > 1 and may_split_keys(engine.compiled):
         engine.group_keys(count)
-    return engine.finish_batch(whole)
+    return engine.finish_batch(ReleasedRows(rows, np.arange(len(rows)), order))
 
 
 def count_rows(make_engine: Callable[[], Engine], data: Any, threads: int) -> int:
@@ -44,7 +46,7 @@ def count_rows(make_engine: Callable[[], Engine], data: Any, threads: int) -> in
     count = min(threads, len(rows) // LEAST)
     if count < 2 or not may_split_ranges(engine.compiled):
         return count_table(engine, rows)
-    ranges = _split(engine, engine.order_batch(rows), count)
+    ranges = _split(engine, *engine.order_rows(rows), count)
     if ranges is None:
         return count_table(make_engine(), rows)
 
@@ -55,9 +57,9 @@ def count_rows(make_engine: Callable[[], Engine], data: Any, threads: int) -> in
     return sum(run_pieces(count_range, count))
 
 
-def _bound_like(make_engine: Callable[[], Engine], whole: ReleasedRows) -> Engine:
+def _bound_like(make_engine: Callable[[], Engine], rows: pa.Table) -> Engine:
     engine = make_engine()
-    engine.order_batch(whole.rows.slice(0, 0))
+    engine.order_rows(rows.slice(0, 0))
     return engine
 
 
@@ -68,22 +70,21 @@ def _detect_range(engine: Engine, ranges: _Ranges, number: int) -> pa.Table:
     return engine.finish_batch(ranges.released(begin, end))
 
 
-def _split(engine: Engine, whole: ReleasedRows, count: int) -> _Ranges | None:
+def _split(engine: Engine, rows: pa.Table, order: Int64 | None, count: int) -> _Ranges | None:
     """Ranges, unless what is read twice costs more than other cores save."""
     if not may_split_ranges(engine.compiled):
         return None
-    ranges = _Ranges(engine, whole, count)
+    ranges = _Ranges(engine, rows, order, count)
     again = sum(begin - reach for begin, reach in zip(ranges.ends, ranges.reach, strict=False))
-    return ranges if 4 * again < len(whole.rows) else None
+    return ranges if AGAIN * again < len(rows) else None
 
 
 class _Ranges:
     """Ranges of the stream in its order, of equally many rows."""
 
-    def __init__(self, engine: Engine, whole: ReleasedRows, count: int) -> None:
-        self.whole = whole
-        rows = len(whole.rows)
-        self.ends = [rows * number // count for number in range(count + 1)]
+    def __init__(self, engine: Engine, rows: pa.Table, order: Int64 | None, count: int) -> None:
+        self.rows, self.order = rows, order
+        self.ends = [len(rows) * number // count for number in range(count + 1)]
         self.reach = [self._back(engine, begin) for begin in self.ends[:-1]]  # the first row that a range reads
 
     def _back(self, engine: Engine, begin: int) -> int:
@@ -118,15 +119,14 @@ class _Ranges:
 
     def released(self, start: int, stop: int) -> ReleasedRows:
         """The rows from one place of the stream to another."""
-        if self.whole.order is None:
-            return ReleasedRows(self.table(start, stop), self.whole.positions[start:stop], None)
-        picked = self.whole.order[start:stop]
+        if self.order is None:
+            return ReleasedRows(self.table(start, stop), np.arange(start, stop), None)
+        picked = self.order[start:stop]
         given = np.sort(picked)
-        rows = self.whole.rows.take(pa.array(given))
-        return ReleasedRows(rows, self.whole.positions[given], np.searchsorted(given, picked))
+        return ReleasedRows(self.rows.take(pa.array(given)), given, np.searchsorted(given, picked))
 
     def table(self, start: int, stop: int) -> pa.Table:
         """The same rows in the order of the stream."""
-        if self.whole.order is None:
-            return self.whole.rows.slice(start, stop - start)
-        return self.whole.rows.take(pa.array(self.whole.order[start:stop]))
+        if self.order is None:
+            return self.rows.slice(start, stop - start)
+        return self.rows.take(pa.array(self.order[start:stop]))

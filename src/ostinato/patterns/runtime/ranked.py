@@ -17,9 +17,9 @@ from ostinato.patterns.kernels import window_events as window
 from ostinato.patterns.kernels import window_halves as halves
 from ostinato.patterns.kernels.layout import RankedState
 from ostinato.patterns.kernels.replay import run_replay
+from ostinato.patterns.runtime.batches import Events
 from ostinato.patterns.runtime.matcher import (
     Arrays,
-    Events,
     Meta,
     Scope,
     double,

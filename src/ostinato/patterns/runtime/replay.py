@@ -12,7 +12,8 @@ from ostinato.patterns.kernels import protocol
 from ostinato.patterns.kernels import window_events as window
 from ostinato.patterns.kernels.layout import ReplayedState
 from ostinato.patterns.kernels.replay import run_replay
-from ostinato.patterns.runtime.matcher import Arrays, Events, Meta, Scope, Stepped, double, extend
+from ostinato.patterns.runtime.batches import Events
+from ostinato.patterns.runtime.matcher import Arrays, Meta, Scope, Stepped, double, extend
 
 
 class Replayed(Stepped):

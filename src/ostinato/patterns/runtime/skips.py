@@ -9,7 +9,7 @@ import numpy as np
 
 from ostinato.core.arrays import Int64
 from ostinato.patterns.limits import Stopwatch
-from ostinato.patterns.runtime.matcher import Events
+from ostinato.patterns.runtime.batches import Events
 from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.strategies import select_matches
 from ostinato.patterns.syntax.nodes import Skip, Strategy

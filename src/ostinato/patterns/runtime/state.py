@@ -25,13 +25,13 @@ from ostinato.patterns.limits import Limits, Stopwatch
 from ostinato.patterns.plan.required_columns import required_attributes
 from ostinato.patterns.runtime.absence import Wait, WaitingMatches
 from ostinato.patterns.runtime.answer import AnswerBuilder, cast_answer
+from ostinato.patterns.runtime.batches import Events
 from ostinato.patterns.runtime.bound_query import BoundQuery
 from ostinato.patterns.runtime.correlated_absence import forget_cancelled, forget_compared
 from ostinato.patterns.runtime.distinct import Distinct
 from ostinato.patterns.runtime.first_matches import FirstMatches
 from ostinato.patterns.runtime.grouped import GroupedMatcher
 from ostinato.patterns.runtime.history import History
-from ostinato.patterns.runtime.matcher import Events
 from ostinato.patterns.runtime.matcher_factory import build_matcher
 from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.skips import Skips
@@ -213,13 +213,15 @@ class EngineState:
 
     def _matches_in(self, events: Events, times: Int64, released: ReleasedRows) -> Iterator[pa.Table]:
         """The answers that some events complete, which are all of those released, or a part of them."""
-        keys = events.keys.astype(np.int64) if len(events.keys) else np.zeros(len(events.codes), np.int64)
         kept: list[Matches] = []
         self.reading = events
         before = len(self.waiting.matches) if self.waiting is not None else 0
         clock = self.options.limits.clock()
-        for chunk in (self.groups or self.matcher).run(events):
-            matches = Matches.unpack(chunk.values, chunk.offsets, keys[chunk.origins], chunk.origins)
+        if self.groups is not None:
+            yield from self._answers_of_groups(self.groups, events)
+            return
+        for chunk in self.matcher.run(events):
+            matches = Matches.unpack(chunk, events)
             if self.skips is not None:
                 places = self.history.rows(matches.positions, [_PLACE])[_PLACE].to_numpy()
                 kept.append(self.skips.take(matches, places, events, clock))
@@ -240,6 +242,7 @@ class EngineState:
         if self.waiting is not None:
             rows, order = released.rows, released.order
             in_order = rows if order is None else rows.take(pa.array(order))
+            keys = events.keys_at(np.arange(len(events.codes)))
             yield self._answer(self._wait(Matches.concat(kept), times, keys, events.codes, in_order))
         elif self.compiled.keeps_matches and self.skips is None:
             yield self._answer(self._choose(Matches.concat(kept), clock))
@@ -247,6 +250,16 @@ class EngineState:
             yield self._answer(Matches.concat(kept))
         if self.distinct is not None and not self.compiled.hides_variables:
             self.distinct.forget_all()  # a complex event can only be found again by the same last event
+
+    def _answers_of_groups(self, groups: GroupedMatcher, events: Events) -> Iterator[pa.Table]:
+        """What `_matches_in` gives, where no answer waits for others."""
+        if self.distinct is not None:  # earlier ones matter
+            for matches in groups.map_matches(events, lambda chunk: Matches.unpack(chunk, events)):
+                yield self._answer(matches)
+            return
+        for table in groups.map_matches(events, lambda chunk: self._table(Matches.unpack(chunk, events))):
+            self.matches += len(table)
+            yield table
 
     def _are_enough(self, kept: Sequence[Matches]) -> bool:
         """Whether LIMIT is reached for the whole stream by matches of events before the last that completed some."""
@@ -321,6 +334,9 @@ class EngineState:
         if self.first is not None and len(matches):
             matches = self._take_first(self.first, matches)
         self.matches += len(matches)
+        return self._table(matches)
+
+    def _table(self, matches: Matches) -> pa.Table:
         if not len(matches):
             return self._nothing
         table = self._answers.table(matches, self.history, list(self.stream.key_values(matches.keys)))

@@ -27,10 +27,11 @@ from ostinato.patterns.kernels.count import (
     longest_window,
 )
 from ostinato.patterns.limits import Limits
+from ostinato.patterns.runtime.batches import Events
 from ostinato.patterns.runtime.bound_query import BoundQuery
 from ostinato.patterns.runtime.counting_maps import Cells, LinearMaps, from_remainders, moduli
 from ostinato.patterns.runtime.direct import Direct
-from ostinato.patterns.runtime.matcher import Events, Matcher, extend
+from ostinato.patterns.runtime.matcher import Matcher, extend
 from ostinato.patterns.runtime.state import EngineState
 from ostinato.patterns.runtime.tally import Tally
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from ostinato.patterns.runtime.matcher import Events
+from ostinato.patterns.runtime.batches import Events
 
 
 class Tally(ABC):

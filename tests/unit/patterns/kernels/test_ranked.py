@@ -17,7 +17,8 @@ from ostinato.patterns.kernels import protocol
 from ostinato.patterns.kernels import window_events as window
 from ostinato.patterns.kernels import window_halves as halves
 from ostinato.patterns.limits import Limits
-from ostinato.patterns.runtime.matcher import Events, Matcher, Scope
+from ostinato.patterns.runtime.batches import Events
+from ostinato.patterns.runtime.matcher import Matcher, Scope
 from ostinato.patterns.runtime.ranked import Ranked
 from ostinato.patterns.runtime.replay import Replayed
 
