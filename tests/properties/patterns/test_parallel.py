@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ostinato.core.window_clause import Window
 from ostinato.errors import LimitError, QueryError
 from ostinato.patterns.compile import compile_query
 from ostinato.patterns.runtime import grouped, parallel
@@ -64,7 +65,7 @@ def test_events_compared_with_each_other(query: n.Query, rows: list[Row], thread
 @settings(max_examples=60)
 @given(queries(), streams(max_size=30), st.integers(2, 4), st.sampled_from(["NONE", "PARTITION"]), st.integers(1, 6))
 def test_events_counted_by_key(query: n.Query, rows: list[Row], threads: int, consume: n.Consume, width: int) -> None:
-    query = replace(query, partition_by=("k",), window=n.Window("events", width), consume=consume)
+    query = replace(query, partition_by=("k",), window=Window("events", width), consume=consume)
     with suppress(LimitError), pytest.MonkeyPatch.context() as patch:
         patch.setattr(grouped, "AGAIN", 0)  # reads as much again as it takes
         check(query, rows, threads)
