@@ -20,13 +20,13 @@ from ostinato.patterns.automata.from_formula import (
     TrailingAbsence,
     build_transducer,
     preceding_absences,
-    split_trailing,
     trailing_absence,
 )
 from ostinato.patterns.automata.nested_matches import never_nested
 from ostinato.patterns.automata.optimise import optimise, trim
 from ostinato.patterns.automata.registers import Registers, check_written, is_ambiguous
-from ostinato.patterns.automata.transducer import Transducer
+from ostinato.patterns.automata.transducer import Transducer, Transition
+from ostinato.patterns.plan.absences import split_branches
 from ostinato.patterns.plan.check import check_query
 from ostinato.patterns.plan.equality_partitions import partition_by_equalities
 from ostinato.patterns.plan.passes import normalise
@@ -39,7 +39,7 @@ from ostinato.patterns.syntax.nodes import Absent, Language, Query, Segment, Ski
 from ostinato.patterns.syntax.srem import parse as srem
 from ostinato.patterns.syntax.srem.nodes import SremPattern
 
-_MAX_SYMBOLS = 254
+_SYMBOLS = 256
 _MANY_EVENTS = 64  # in a window of fewer, trying all runs costs less than looking them up in several ways
 _MAX_RANKED = 64  # states; a key may have half the square of this many lists
 
@@ -130,7 +130,7 @@ class CompiledPattern:
     def repeats(self) -> bool:
         """Whether the same answer can be found more than once."""
         hidden = self.hides_variables or len(set(self.alike)) < len(self.alike)
-        return hidden or self.ambiguous or (self.query.items is None and bool(self.watched))
+        return hidden or self.branched or self.ambiguous or (self.query.items is None and bool(self.watched))
 
     @cached_property
     def strategy(self) -> Strategy:
@@ -216,7 +216,33 @@ class CompiledPattern:
             return OrderMachine(alphabet, latest=strategy == "LAST")
         return AllMachine(alphabet)
 
-    def symbol(self) -> Callable[[str, bool], int]:
+    def symbol(self) -> Callable[[Transition], int]:
+        """The symbol of a transition that marks; the last one of a match also says which branch it is of."""
+        plain, count = self._plain_symbol(), self.symbols
+
+        def symbol(t: Transition) -> int:
+            assert t.mark is not None
+            own = plain(t.mark, t.source == 0)
+            return t.branch * count + (own or len(self.labels) + 1) if t.branch else own
+
+        return symbol
+
+    @property
+    def symbols(self) -> int:
+        """How many symbols there are for one branch, with 0: the others' are so many more for each."""
+        return len(self.labels) + 2 + len(self.watched)
+
+    @property
+    def branched(self) -> bool:
+        """Whether there are branches that end in different NOTs, so that matches say which one they are of."""
+        return any(t.branch for t in self.transducer.transitions)
+
+    def watched_symbols(self) -> dict[str, int]:
+        """The symbol of each variable that is watched."""
+        symbol = self._plain_symbol()
+        return {name: symbol(name, False) for name in self.watched}
+
+    def _plain_symbol(self) -> Callable[[str, bool], int]:
         """The symbol of a variable's mark; the flag says whether it is the first of its match."""
         numbers = {label: number for number, label in enumerate(self.labels, start=1)}
         labels = {variable: self.label(variable) for variable in vdef(self.query.formula)}
@@ -263,16 +289,18 @@ def compile_query(query: Query, *, ties: bool = True) -> CompiledPattern:
     check_query(query)
     tied = partition_by_equalities(query) if ties and query.skip is None else query
     stages = (("tie", tied), *normalise(tied))
-    formula, trailing = split_trailing(stages[-1][1].formula)
-    built = build_transducer(formula)
+    branches = split_branches(stages[-1][1].formula)
+    built = build_transducer([core for core, _ in branches])
     transducer = trim(defer_equalities(optimise(built, contiguous=query.strategy == "STRICT")))
     check_written(transducer)
-    _check_watched(query, trailing)
-    ends, starts = tuple(map(trailing_absence, trailing)), preceding_absences(formula)
+    tails = [(absent, number) for number, (_, tail) in enumerate(branches) for absent in tail]
+    _check_watched(query, [absent for absent, _ in tails])
+    ends = tuple(trailing_absence(absent, number) for absent, number in tails)
+    starts = preceding_absences(stages[-1][1].formula)
     return _check_compiled(CompiledPattern(query, stages, transducer, ends, starts))
 
 
-def _check_watched(query: Query, trailing: tuple[Absent, ...]) -> None:
+def _check_watched(query: Query, trailing: list[Absent]) -> None:
     """A NOT at the end finds the events of a match by name, so a name must not stand for two of them."""
     for absent in trailing:
         for node in attributes(absent.predicate) if absent.predicate is not None else ():
@@ -285,7 +313,10 @@ def _check_watched(query: Query, trailing: tuple[Absent, ...]) -> None:
 
 
 def _check_compiled(compiled: CompiledPattern) -> CompiledPattern:
-    if len(compiled.labels) + len(compiled.watched) > _MAX_SYMBOLS:
-        raise QueryError(f"SELECT shows {len(compiled.labels)} variables; at most {_MAX_SYMBOLS} can be told apart")
+    branches = 1 + max((each.branch for each in compiled.trailing), default=0)
+    if branches * compiled.symbols > _SYMBOLS:
+        raise QueryError(
+            f"SELECT shows {len(compiled.labels)} variables; at most {_SYMBOLS // branches - 2} can be told apart"
+        )
     _ = compiled.registers  # raises now for what registers cannot do
     return compiled

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.syntax import nodes as n
-from support.answers import answer, engine, expected
+from support.answers import answer, check_every_way, engine, expected
 from support.generators.cel import Row, absent_formulas, queries, streams, table
 
 
@@ -22,8 +22,14 @@ def test_not_of_a_formula(absent: n.AbsentFormula, rows: list[Row], cut: int) ->
     assert answer(query, found) == expected(query, rows)
 
 
+@settings(max_examples=150)
+@given(queries(wider_filters=True, trailing=True, branches=True), streams(), st.lists(st.integers(0, 9), max_size=4))
+def test_branches(query: n.Query, rows: list[Row], cuts: list[int]) -> None:
+    check_every_way(query, rows, cuts, restart=True)
+
+
 @settings(max_examples=60)
-@given(queries(wider_filters=True, trailing=True), streams(), st.booleans())
+@given(queries(wider_filters=True, trailing=True, branches=True), streams(), st.booleans())
 def test_timers(query: n.Query, rows: list[Row], restart: bool) -> None:
     running = engine(query)
     found = []

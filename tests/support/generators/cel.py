@@ -33,9 +33,10 @@ from ostinato.core.expressions import (
 from ostinato.core.text.build import flat_call
 from ostinato.core.window_clause import Window
 from ostinato.errors import LimitError, QueryError
-from ostinato.patterns.automata.from_formula import build_transducer, split_trailing
+from ostinato.patterns.automata.from_formula import build_transducer
 from ostinato.patterns.automata.optimise import trim
 from ostinato.patterns.automata.registers import check_written
+from ostinato.patterns.plan.absences import split_branches
 from ostinato.patterns.plan.passes import normalise
 from ostinato.patterns.syntax import nodes
 from ostinato.patterns.syntax.cel.groups import Groups
@@ -411,10 +412,17 @@ def _window(draw: Draw, kind: str) -> Window:
 
 @st.composite
 def queries(
-    draw: Draw, /, *, trailing: bool | None = None, items: bool = True, partitions: bool = True, **options: Any
+    draw: Draw,
+    /,
+    *,
+    trailing: bool | None = None,
+    branches: bool = False,
+    items: bool = True,
+    partitions: bool = True,
+    **options: Any,
 ) -> nodes.Query:
     """A whole query. `options` are those of `formulas`; trailing: whether NOT is at the end, None for sometimes;
-    items=False: SELECT *."""
+    branches: whether that may be the end of a branch of OR; items=False: SELECT *."""
     formula = draw(formulas(**options))
     kind = _pick(draw, None, None, None, "events", "time", "attribute")
     window = _window(draw, kind) if kind else None
@@ -424,7 +432,9 @@ def queries(
     rarely = trailing is None and options.get("absent", True) and not nodes.nullable(formula) and _rarely(draw)
     if trailing or rarely:
         lasting = _lasting(draw) if _pick(draw, True, False) else None
-        formula, consume = _ending(draw, formula, lasting), "NONE"
+        plain, formula, consume = formula, _ending(draw, formula, lasting), "NONE"
+        if branches and _pick(draw, True, False):
+            formula = _branches(draw, plain, formula)
         window = window if lasting is not None else _window(draw, "time")
     if options.get("absent", True) and not nodes.nullable(formula) and _rarely(draw):
         formula = _beginning(draw, formula)
@@ -448,8 +458,8 @@ def queries(
 def _looks_ahead(formula: Formula) -> bool:
     """Whether a `->` would have to know an event that may come later, which is refused as it is for NOT."""
     try:
-        core, _ = split_trailing(normalise(nodes.Query(formula))[-1][1].formula)
-        check_written(trim(build_transducer(core)))
+        branches = split_branches(normalise(nodes.Query(formula))[-1][1].formula)
+        check_written(trim(build_transducer([core for core, _ in branches])))
     except QueryError as error:
         return "an event that must not come" in error.reason
     except LimitError:
@@ -492,6 +502,21 @@ def _ending(draw: Draw, formula: Formula, lasting: int | None) -> Formula:
     if isinstance(formula, nodes.Sequence) and formula.link == ";" and not nodes.nullable(formula.parts[-1]):
         return replace(formula, parts=(*formula.parts, last))
     return nodes.Sequence((formula, last))
+
+
+def _branches(draw: Draw, plain: Formula, ended: Formula) -> Formula:
+    """An OR of a formula with NOT at its end and another, perhaps behind an event or with a further NOT."""
+    pair = nodes.Sequence((nodes.Event("B", "w1"), nodes.Event(None, "w2")))
+    other = _pick(draw, plain, nodes.Event(_pick(draw, "A", None), "w1"), pair)
+    if _pick(draw, True, False):
+        other = _ending(draw, other, _lasting(draw))
+    either: Formula = nodes.Or(_pick(draw, (ended, other), (other, ended)))
+    if _rarely(draw):
+        either = nodes.Sequence((nodes.Event("A", "w0"), either), _pick(draw, ";", ":"))
+    if _rarely(draw):
+        either = nodes.Or((either, nodes.Event("C", "w3")))
+    at_once = any(isinstance(part, nodes.Sequence) and part.link == ":" for part in nodes.subformulas(either))
+    return _ending(draw, either, _lasting(draw)) if not at_once and _rarely(draw) else either
 
 
 def _items(draw: Draw, formula: Formula, groups: Groups) -> tuple[nodes.Item, ...] | None:

@@ -33,9 +33,7 @@ class Follower:
         prefetch(follow_runs)
         registers = Registers(pattern.compiled.transducer)
         self.terms = TermEncoder(registers.terms, schema)
-        self.tables = TransitionTables(
-            registers, self.terms.kinds, encoder.truth, lambda mark, first: 1, looked_up=False
-        )
+        self.tables = TransitionTables(registers, self.terms.kinds, encoder.truth, lambda _: 1, looked_up=False)
         self.encoder = encoder
         self.consume = pattern.compiled.query.consume != "NONE"
         self.states = pattern.compiled.transducer.states

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from ostinato.core.conditions import Condition
 from ostinato.patterns.automata.comparable_states import comparable_states
-from ostinato.patterns.automata.transducer import Transducer
+from ostinato.patterns.automata.transducer import Transducer, Transition
 
 BOTTOM = -1  # the source that holds the empty partial match: no event marked yet
 
@@ -61,7 +61,7 @@ class Alphabet:
 
     transducer: Transducer
     truth: Callable[[int], tuple[bool, ...]]  # which of transducer.conditions() hold for a code
-    symbol: Callable[[str, bool], int]  # symbol of a mark; the flag says whether it is the first of its match
+    symbol: Callable[[Transition], int]  # of a transition that marks
     cache: dict[int, StateMoves] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -86,7 +86,7 @@ class Alphabet:
             bit = 1 << t.target
             if t.mark is None:
                 moves.skipped[t.source] |= bit
-            elif symbol := self.symbol(t.mark, t.source == 0):
+            elif symbol := self.symbol(t):
                 moves.shown[t.source][symbol] = moves.shown[t.source].get(symbol, 0) | bit
             else:
                 moves.hidden[t.source] |= bit

@@ -8,7 +8,7 @@ Every event is stored in a register of its variable, for later tests to read; un
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -71,7 +71,7 @@ class EpsilonTransducer:
             assert isinstance(formula.body, n.Event), "LP-normal form: filters stand on events only"
             return self._event(formula.body, formula.predicate)
         if isinstance(formula, n.Or):
-            return self._alternatives([self.fragment(part) for part in formula.parts])
+            return self.alternatives([self.fragment(part) for part in formula.parts])
         if isinstance(formula, n.And):
             return self._interleave(formula)
         if isinstance(formula, n.Sequence):
@@ -92,7 +92,7 @@ class EpsilonTransducer:
         self.transitions.append(Transition(entry, exit_, condition, mark=event.variable, test=test, writes=writes))
         return entry, (exit_,)
 
-    def _alternatives(self, fragments: list[Fragment]) -> Fragment:
+    def alternatives(self, fragments: list[Fragment]) -> Fragment:
         entry, exit_ = self.state(), self.state()
         for inner_entry, inner_exits in fragments:
             self.epsilons.append((entry, inner_entry))
@@ -174,24 +174,32 @@ class EpsilonTransducer:
 
     def _interleave(self, formula: n.And) -> Fragment:
         """The parts side by side (shuffle.py), as a fragment with states of its own."""
-        parts = []
-        for part in formula.parts:
-            alone = EpsilonTransducer(registers=self.registers, scopes=self.scopes)
-            fragment = alone.fragment(part)
-            self.scopes = alone.scopes
-            parts.append((alone.finish(fragment), n.nullable(part)))
+        parts = [(self._alone(part), n.nullable(part)) for part in formula.parts]
         tests = [_in_registers(test, self.registers) for test in formula.tests]
         return self._embed(interleave(parts, tests, apart=formula.apart))
 
     def _quiet(self, formula: n.Quiet) -> Fragment:
-        """State 0 is never entered again, so that what leaves it are the first events."""
-        alone = EpsilonTransducer(registers=self.registers, scopes=self.scopes)
-        built = alone.finish(alone.fragment(formula.body))
-        self.scopes = alone.scopes
+        built = self._alone(formula.body)
         recent = tuple(Condition(None, ex.Attribute(ex.CURRENT, recent_column(absent))) for absent in formula.absents)
         moves = (t for t in built.transitions if t != START_LOOP)
         barred = (replace(t, unless=(*t.unless, *recent)) if t.source == 0 else t for t in moves)
         return self._embed(replace(built, transitions=tuple(barred)))
+
+    def branch(self, formula: Formula, number: int) -> Fragment:
+        """A formula whose last events say so: they lead to a state that nothing leaves."""
+        built = self._alone(formula)
+        end = built.states
+        last = [t for t in built.transitions if t.mark is not None and t.target in built.final]
+        ends = (replace(t, target=end, branch=number) for t in last)
+        return self._embed(Transducer(end + 1, (*built.transitions[1:], *ends), frozenset({end})))
+
+    def _alone(self, formula: Formula) -> Transducer:
+        """The transducer of a part by itself: state 0 is never entered again, so that what leaves it are the first
+        events. It begins with the start loop."""
+        alone = EpsilonTransducer(registers=self.registers, scopes=self.scopes)
+        built = alone.finish(alone.fragment(formula))
+        self.scopes = alone.scopes
+        return built
 
     def _embed(self, transducer: Transducer) -> Fragment:
         number = [self.state() for _ in range(transducer.states)]
@@ -225,7 +233,7 @@ class EpsilonTransducer:
 def _absent_machine(absent: n.AbsentFormula) -> Transducer:
     """What finds the complex events of a formula that must not come; it has no registers."""
     formula = normalise(n.Query(absent.body))[-1][1].formula
-    machine = trim(build_transducer(formula))
+    machine = trim(build_transducer([formula]))
     if any(t.test is not None or t.barred or t.folds for t in machine.transitions):
         reason = "inside a NOT of several events, they cannot be compared with each other"
         raise QueryError(reason, span=absent.span, fix="test each of them by itself, or give one NOT per event")
@@ -282,11 +290,12 @@ class TrailingAbsence:
     test: Expr | None
     lasting: int | None
     at_once: bool = False
+    branch: int = 0  # whose matches wait for it
 
 
-def trailing_absence(absent: n.Absent) -> TrailingAbsence:
+def trailing_absence(absent: n.Absent, branch: int) -> TrailingAbsence:
     event = split_event_predicate(absent.event, absent.predicate, {})
-    return TrailingAbsence(*event, absent.lasting, absent.at_once)
+    return TrailingAbsence(*event, absent.lasting, absent.at_once, branch)
 
 
 @dataclass(frozen=True)
@@ -322,21 +331,13 @@ def preceding_absences(formula: Formula) -> tuple[PrecedingAbsence, ...]:
     return tuple(found.values())
 
 
-def split_trailing(formula: Formula) -> tuple[Formula, tuple[n.Absent, ...]]:
-    """The formula without the NOTs at its end, and those NOTs."""
-    if not isinstance(formula, n.Sequence) or not isinstance(formula.parts[-1], n.Absent):
-        return formula, ()
-    parts, trailing = list(formula.parts), []
-    while isinstance(last := parts[-1], n.Absent):
-        trailing.append(last)
-        parts.pop()
-    return (parts[0] if len(parts) == 1 else n.Sequence(tuple(parts))), tuple(reversed(trailing))
-
-
-def build_transducer(formula: Formula) -> Transducer:
-    """The transducer of a formula, without ε-transitions."""
+def build_transducer(branches: Sequence[Formula]) -> Transducer:
+    """The transducer of a formula, or of the branches of one that end in different NOTs, without ε-transitions."""
     built = EpsilonTransducer()
-    whole = built.fragment(formula)
+    if len(branches) == 1:
+        whole = built.fragment(branches[0])
+    else:
+        whole = built.alternatives([built.branch(formula, number) for number, formula in enumerate(branches)])
     tested = frozenset(attribute.variable for t in built.transitions for attribute in t.register_attributes())
     folded = [
         replace(t, folds=tuple(fold for fold in t.folds if fold.register in tested)) if t.folds else t

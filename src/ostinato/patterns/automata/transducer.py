@@ -5,7 +5,8 @@ A transition reads one event. It needs the event to satisfy `condition` (None: a
 nothing of `unless` and `barred`, and either marks it with a variable or skips it (`mark` is None). Then the registers
 that it `writes` hold the event; those that it `folds` hold what conditions ask of all events of a loop so far, and take
 in one more. A run accepts when a marking transition reaches a final state: the last event of a
-complex event is always marked.
+complex event is always marked. Where branches of a formula end in different NOTs, the transition says which `branch` it
+completes.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class Transition:
     barred: tuple[tuple[Condition, Expr], ...] = ()
     writes: tuple[str, ...] = ()
     folds: tuple[Fold, ...] = ()  # of registers that are among `writes`
+    branch: int = 0
 
     @property
     def stays(self) -> bool:
@@ -75,7 +77,9 @@ class Transition:
         tests += [to_text(self.test, "and")] if self.test is not None else []
         tests += [f"NOT ({text})" for text in denied]
         writes = "".join(f" → {register.removeprefix('#')}" for register in self.writes)
-        return f"{self.source} --[{' AND '.join(tests) or 'TRUE'}]/{format_mark(self.mark)}{writes}--> {self.target}"
+        ends = f" ends branch {self.branch}" if self.branch else ""
+        mark = f"{format_mark(self.mark)}{writes}{ends}"
+        return f"{self.source} --[{' AND '.join(tests) or 'TRUE'}]/{mark}--> {self.target}"
 
 
 def format_mark(mark: str | None) -> str:

@@ -10,9 +10,10 @@ from collections.abc import Collection, Iterator, Mapping
 from ostinato.core import expressions as ex
 from ostinato.core.expressions import Expr
 from ostinato.errors import QueryError, did_you_mean
+from ostinato.patterns.plan.absences import expand_quiet, split_branches
 from ostinato.patterns.plan.check_aggregates import check_aggregate, check_look_back
 from ostinato.patterns.plan.passes import normalise
-from ostinato.patterns.plan.rewrite import expand_quiet, flatten, simplify, split_predicate, split_tail
+from ostinato.patterns.plan.rewrite import flatten, simplify, split_predicate
 from ostinato.patterns.plan.types import check_types
 from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.earlier_rounds import earlier_names, first_round, name_earlier
@@ -213,16 +214,19 @@ def _check_skip(query: n.Query) -> None:
 
 
 def _check_absences(query: n.Query) -> None:
-    formula = flatten(expand_quiet(query.formula))
-    while isinstance(formula, n.Filter):
-        formula = formula.body
-    core, tail = split_tail(formula)
+    branches = split_branches(flatten(expand_quiet(query.formula)))
+    for core, tail in branches:
+        _check_tail(query, tail, several=len(branches) > 1)
+        _check_inner_absences(core)
+
+
+def _check_tail(query: n.Query, tail: tuple[n.Absent, ...], *, several: bool) -> None:
+    """NOTs at the end of a branch: of the only one, or of one of `several`."""
     for absent in tail:
-        at_once = isinstance(absent, n.Absent) and absent.at_once
-        if at_once and len(tail) > 1:
+        if absent.at_once and len(tail) > 1:
             fix = "leave one of them out, or use `;` before NOT"
             raise QueryError("NOT after `:` is the only NOT at the end", span=absent.span, fix=fix)
-        timed = at_once or (isinstance(absent, n.Absent) and absent.lasting is not None)
+        timed = absent.at_once or absent.lasting is not None
         if not timed and (query.window is None or query.window.kind != "time"):
             raise QueryError(
                 "NOT at the end needs a time: when has the event failed to come?",
@@ -248,7 +252,10 @@ def _check_absences(query: n.Query) -> None:
                 span=absent.span,
                 fix="leave out LIMIT or LAST",
             )
-    _check_inner_absences(core)
+        if query.limit is not None and query.strategy in ("NXT", "MAX") and several:
+            reason = f"{query.strategy} with NOT at the end of a branch of OR decides late which matches count"
+            fix = f"leave out LIMIT or {query.strategy}, or let every match wait: (A OR B) ; NOT C FOR 5 minutes"
+            raise QueryError(f"{reason}, so LIMIT does not know which come first", span=absent.span, fix=fix)
 
 
 def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
@@ -286,7 +293,7 @@ def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
             how_long = "say for how long before the first event it does not come: NOT H FOR 5 minutes ; T AS x"
             raise QueryError(reason, span=part.span, fix=fix if filtered else how_long)
         if all(isinstance(other, n.Absent | n.AbsentFormula) for other in after):
-            reason = "NOT can come last only in the outermost sequence, not in a +, in an OR or before a further part"
+            reason = "NOT can come last only in the outermost sequence, not in a +, in an AND or before a further part"
             raise QueryError(reason, span=part.span, fix=fix)
         for others, side in ((before, "before"), (after, "after")):
             if all(isinstance(other, n.Absent | n.AbsentFormula) or n.nullable(other) for other in others):

@@ -11,19 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from ostinato.patterns.plan.absences import expand_quiet, flatten_branches, on_cores
 from ostinato.patterns.plan.push_filters import lift_filters, push_filters
 from ostinato.patterns.plan.rewrite import (
-    append_tail,
     bound_loops,
     check_node_limit,
     count_nodes,
     expand_next,
-    expand_quiet,
     flatten,
-    flatten_top,
     make_safe,
     split_filters,
-    split_tail,
 )
 from ostinato.patterns.syntax.earlier_rounds import name_earlier
 from ostinato.patterns.syntax.nodes import Formula, Query
@@ -48,14 +45,8 @@ def normalise(query: Query) -> tuple[tuple[str, Query], ...]:
     return tuple(stages)
 
 
-def _on_core(change: Callable[[Formula], Formula]) -> Callable[[Query], Query]:
-    """A pass over the formula; NOTs at its end stay there, so that no pass copies them into branches of an OR."""
-
-    def run(query: Query) -> Query:
-        core, tail = split_tail(query.formula)
-        return replace(query, formula=append_tail(change(core), tail))
-
-    return run
+def _on_cores(change: Callable[[Formula], Formula]) -> Callable[[Query], Query]:
+    return lambda query: replace(query, formula=on_cores(change, query.formula))
 
 
 def _bound_loops(query: Query) -> Query:
@@ -68,10 +59,10 @@ PASSES: tuple[Pass, ...] = (
     Pass("bound loops", _bound_loops),
     Pass("absence at the start", lambda query: replace(query, formula=expand_quiet(query.formula))),
     Pass("expand next", lambda query: replace(query, formula=expand_next(query.formula))),
-    Pass("flatten", lambda query: replace(query, formula=flatten_top(query.formula))),
-    Pass("split filters", _on_core(split_filters)),
-    Pass("make safe", _on_core(make_safe)),
-    Pass("push filters down", _on_core(push_filters)),
-    Pass("lift filters from a wider scope", _on_core(lift_filters)),
+    Pass("flatten", lambda query: replace(query, formula=flatten_branches(query.formula))),
+    Pass("split filters", _on_cores(split_filters)),
+    Pass("make safe", _on_cores(make_safe)),
+    Pass("push filters down", _on_cores(push_filters)),
+    Pass("lift filters from a wider scope", _on_cores(lift_filters)),
     Pass("merge", lambda query: replace(query, formula=flatten(query.formula))),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from itertools import product, takewhile
+from itertools import product
 
 from ostinato.core import expressions as ex
 from ostinato.core.expressions import Expr
@@ -78,60 +78,6 @@ def _splice(parts: Iterable[Formula], mergeable: Callable[[Formula], bool]) -> I
             yield from n.children(part)
         else:
             yield part
-
-
-def flatten_top(formula: Formula) -> Formula:
-    """Flatten, and move the filters over a final NOT inside: they test only the events before it."""
-    formula = flatten(formula)
-    if isinstance(formula, n.Filter):
-        core, tail = split_tail(formula.body)
-        if tail:
-            return append_tail(replace(formula, body=core), tail)
-    return formula
-
-
-def split_tail(formula: Formula) -> tuple[Formula, tuple[Formula, ...]]:
-    """A sequence without the NOTs at its end, and those NOTs."""
-    if not isinstance(formula, n.Sequence) or formula.link != ";":
-        return formula, ()
-    end = len(formula.parts)
-    while end and isinstance(formula.parts[end - 1], n.Absent):
-        end -= 1
-    if end in (0, len(formula.parts)):
-        return formula, ()
-    parts, tail = formula.parts[:end], formula.parts[end:]
-    return parts[0] if end == 1 else replace(formula, parts=parts), tail
-
-
-def append_tail(core: Formula, tail: tuple[Formula, ...]) -> Formula:
-    return (
-        core if not tail or isinstance(core, n.Never) else n.Sequence((core, *tail), span=core.span.to(tail[-1].span))
-    )
-
-
-# absence at the start -----------------------------------------------------------------------------------------------
-
-
-def expand_quiet(formula: Formula) -> Formula:
-    """`NOT R FOR d ; φ` as φ with a condition on its first event; `φ : NOT R` as φ with a NOT after it.
-
-    This comes first: the same parts of a longer sequence mean something else.
-    """
-    formula = n.rebuild(formula, expand_quiet)
-    if isinstance(formula, n.Sequence) and formula.link == ":" and isinstance(last := formula.parts[-1], n.Absent):
-        before = formula.parts[:-1]
-        if not any(isinstance(part, n.Absent) for part in before) and last.lasting is None:
-            core = before[0] if len(before) == 1 else replace(formula, parts=before)
-            return append_tail(core, (replace(last, at_once=True),))
-    if not isinstance(formula, n.Sequence) or formula.link != ";":
-        return formula
-    leading = takewhile(lambda part: isinstance(part, n.Absent) and part.lasting is not None, formula.parts)
-    absents = tuple(part for part in leading if isinstance(part, n.Absent))
-    rest = formula.parts[len(absents) :]
-    if not absents or not rest or all(isinstance(part, n.Absent) for part in rest):
-        return formula
-    core, tail = split_tail(replace(formula, parts=rest) if len(rest) > 1 else rest[0])
-    return append_tail(n.Quiet(core, absents, formula.span), tail)
 
 
 # bound loops --------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ostinato.core.arrays import Int64
+from ostinato.core.clock import MAX_TICK
 from ostinato.core.deadlines import later
 from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.strategies import parts_of, select_matches
@@ -20,35 +21,48 @@ from ostinato.patterns.syntax.nodes import Strategy
 Bool = npt.NDArray[np.bool_]
 
 
+NEVER = MAX_TICK - 1  # a time or a place that is not known yet
+
+
 @dataclass(frozen=True)
 class Wait:
-    """How long an event may not come: `reach` pulses from the last event of the match on (FOR), or from the first.
-
-    With `at_once` only the next event of the same key counts. Times are then places in the stream: that of the next
-    event, once it is known.
+    """How long an event may not come after a match of a branch: `reach` pulses from its last event on (FOR), or from
+    its first. With `at_once` only the next event of the same key counts.
     """
 
     reach: int
     from_last: bool
     at_once: bool = False
+    branch: int = 0
 
 
 class WaitingMatches:
-    """Matches whose absences, one for each of `waits`, are not yet certain."""
+    """Matches whose absences, one for each of `waits` that is of their branch, are not yet certain.
+
+    An event decides where only the next one counts, and where a branch has no absence: its last one. Else time does.
+    """
 
     def __init__(self, strategy: Strategy, waits: Sequence[Wait]) -> None:
         self.strategy, self.waits = strategy, waits
         self.matches = Matches.none()
         self.starts: Int64 = np.zeros(0, np.int64)  # when the first event came
-        self.ends: Int64 = np.zeros(0, np.int64)  # when the last one came
+        self.ends: Int64 = np.zeros(0, np.int64)  # when the last one came; the event that decides, where one does
+        self.branches: Int64 = np.zeros(0, np.int64)
+        self.deciding: Int64 = np.zeros(0, np.int64)  # the place of the event that decides, if there is one
         self.groups: Int64 = np.zeros(0, np.int64)  # matches completed by the same event; strategies choose among them
         # Per marked event its place in the stream: strategies compare places, and positions need not be in order.
         self.places: Int64 = np.zeros(0, np.int64)
         self.next_group = 0
 
-    def add(self, matches: Matches, starts: Int64, ends: Int64, places: Int64) -> None:
-        """New matches of the current batch, the times of their first and last events, and the places of all of them."""
+    def add(self, matches: Matches, branches: Int64, starts: Int64, ends: Int64, last: Int64, places: Int64) -> None:
+        """New matches of the current batch, the times of their first and last events, the places of the last ones, and
+        of all that they show."""
         _, groups = np.unique(matches.origins, return_inverse=True)
+        waits = np.isin(branches, [wait.branch for wait in self.waits])
+        next_decides = np.isin(branches, [wait.branch for wait in self.waits if wait.at_once])
+        ends, last = np.where(next_decides, NEVER, ends), np.where(waits, NEVER, last)
+        self.branches = np.concatenate([self.branches, branches])
+        self.deciding = np.concatenate([self.deciding, last])
         self.matches = Matches.concat([self.matches, matches])
         self.starts = np.concatenate([self.starts, starts])
         self.ends = np.concatenate([self.ends, ends])
@@ -62,14 +76,21 @@ class WaitingMatches:
 
     @property
     def certain(self) -> Int64:
-        """When each match is safe from all of them."""
-        latest: Int64 = np.max([self.deadlines(wait) for wait in self.waits], axis=0)
+        """When each match is safe from all of them, or when the event came that decided."""
+        latest = self.ends
+        for branch in {wait.branch for wait in self.waits if not wait.at_once}:
+            own = [self.deadlines(wait) for wait in self.waits if wait.branch == branch]
+            latest = np.where(self.branches == branch, np.max(own, axis=0), latest)
         return latest
 
     @property
     def timed(self) -> bool:
-        """Whether time decides, and not the next event."""
-        return not any(wait.at_once for wait in self.waits)
+        """Whether time decides for some of them."""
+        return not all(wait.at_once for wait in self.waits)
+
+    def of(self, wait: Wait) -> Int64:
+        """The numbers of the matches that wait for it."""
+        return np.flatnonzero(self.branches == wait.branch)
 
     def next_events(self, keys: Int64) -> Int64:
         """The first event of the batch after each match that has its key; as many as there are, where there is none."""
@@ -82,7 +103,7 @@ class WaitingMatches:
 
     def cancel(self, wait: Wait, times: Int64, keys: Int64, cancels: Int64) -> None:
         """Forget the matches that one of the events `cancels`, indices into `times` and `keys`, comes too early for."""
-        self.forget(self._are_cancelled(self.deadlines(wait), times, keys, cancels))
+        self.forget(self._are_cancelled(self.deadlines(wait), times, keys, cancels) & (self.branches == wait.branch))
 
     def forget(self, cancelled: Bool) -> None:
         if cancelled.any():
@@ -103,16 +124,18 @@ class WaitingMatches:
         return found & within
 
     def until(self, now: int | None) -> Matches:
-        """Matches that are certain now that time has reached `now` (None: its end), in order of their deadlines, which
-        are their origins now."""
+        """Matches that are certain now that time has reached `now` (None: its end), in the order in which they became
+        so, which is in their origins now. What an event decides is certain before time has passed that event."""
         certain = self.certain
-        due: Bool = np.ones(len(certain), bool) if now is None else certain < now
+        due: Bool = np.ones(len(certain), bool) if now is None else (certain < now) | (self.deciding < NEVER)
         chosen, gone = due, due
         if self.strategy in ("NXT", "LAST", "MAX"):
             chosen, gone = self._choose(due)
         order = np.flatnonzero(chosen)
-        order = order[np.argsort(certain[order], kind="stable")]
-        ready = replace(self.matches.pick(order), origins=certain[order])
+        order = order[np.lexsort((self.deciding[order], certain[order]))]
+        moments = np.stack([certain[order], self.deciding[order]])
+        ranks = np.cumsum(np.append(False, (moments[:, 1:] != moments[:, :-1]).any(axis=0)))[: len(order)]
+        ready = replace(self.matches.pick(order), origins=ranks)
         self._keep(~gone)
         return ready
 
@@ -126,7 +149,7 @@ class WaitingMatches:
         best = np.zeros(len(due), bool)
         best[select_matches(self.strategy, rivals, self.groups, self.matches.offsets, self.places)] = True
         chosen: Bool = best & due
-        gone: Bool = np.isin(self.groups, self.groups[chosen])
+        gone: Bool = chosen | (np.isin(self.groups, self.groups[chosen]) & ~best)
         if self.strategy == "MAX":  # which may choose several of a group
             beaten = np.flatnonzero(gone & ~best)
             gone = chosen.copy()
@@ -140,7 +163,9 @@ class WaitingMatches:
         everything = np.arange(len(self.matches))
         if self.strategy in ("NXT", "LAST", "MAX"):
             everything = select_matches(self.strategy, everything, self.groups, self.matches.offsets, self.places)
-        return int(self.certain[everything].min())
+        certain = self.certain[everything]
+        by_time = certain[(self.deciding[everything] == NEVER) & (certain < NEVER)]
+        return int(by_time.min()) if len(by_time) else None
 
     def renumber(self, kept: Int64) -> None:
         """Keys have new numbers: `kept` are the old ones, in order."""
@@ -155,3 +180,4 @@ class WaitingMatches:
         self.places = self.places[kept[self.matches.rows]]
         self.matches = self.matches.pick(np.flatnonzero(kept))
         self.starts, self.ends, self.groups = self.starts[kept], self.ends[kept], self.groups[kept]
+        self.branches, self.deciding = self.branches[kept], self.deciding[kept]

@@ -38,11 +38,12 @@ def forget_cancelled(
     """
     first = np.searchsorted(events, waiting.matches.origins, side="right")
     last = np.searchsorted(times[events], waiting.deadlines(wait), side="right")
-    forget_compared(waiting, history, test, watched, rows, events, keys, first, last)
+    forget_compared(waiting, wait, history, test, watched, rows, events, keys, first, last)
 
 
 def forget_compared(
     waiting: WaitingMatches,
+    wait: Wait,
     history: History,
     test: Expr,
     watched: Mapping[str, int],
@@ -53,15 +54,19 @@ def forget_compared(
     last: Int64,
 ) -> None:
     """Forget the waiting matches that one of their events, those numbered from `first` to before `last`, cancels."""
-    found = rows.take(pa.array(events))
-    bound = {name: waiting.matches.of_symbols([symbol])[1] for name, symbol in watched.items()}
+    found, own = rows.take(pa.array(events)), waiting.of(wait)
+    matches = waiting.matches.pick(own)
+    read = variables(test)
+    bound = {name: matches.of_symbols([symbol])[1] for name, symbol in watched.items() if name in read}
 
     def fetch(node: Attribute) -> pa.Array:
         owner = bound.get(node.variable)
         source = found if owner is None else history.rows(owner, [node.name])
         return source[node.name].combine_chunks()
 
-    waiting.forget(find_cancelled(test, fetch, keys[events], waiting.matches.keys, first, last))
+    cancelled = np.zeros(len(waiting.matches), np.bool_)
+    cancelled[own] = find_cancelled(test, fetch, keys[events], matches.keys, first[own], last[own])
+    waiting.forget(cancelled)
 
 
 def find_cancelled(test: Expr, fetch: Fetch, events: Int64, matches: Int64, first: Int64, last: Int64) -> Bool:

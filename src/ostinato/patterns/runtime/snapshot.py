@@ -7,6 +7,7 @@ from dataclasses import asdict
 from functools import lru_cache
 from typing import Any, TypeVar
 
+import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
@@ -14,6 +15,7 @@ from ostinato.core.columns.keys import KeyTable
 from ostinato.core.snapshot_format import Snapshot
 from ostinato.patterns.compile import compile_text
 from ostinato.patterns.limits import Limits
+from ostinato.patterns.runtime.absence import NEVER
 from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.state import EngineOptions, EngineState
 from ostinato.patterns.syntax.format import to_text
@@ -23,7 +25,7 @@ E = TypeVar("E", bound=EngineState)
 # Engines of one query are restored many times where its keys are spread over tasks.
 _compiled = lru_cache(maxsize=64)(compile_text)
 _COUNTERS = ("events", "read", "matches", "late", "low", "newest")
-_WAITING_ARRAYS = ("starts", "ends", "groups", "places")
+_WAITING_ARRAYS = ("starts", "ends", "groups", "places", "branches", "deciding")
 _MATCH_ARRAYS = ("positions", "symbols", "offsets", "keys", "origins")
 
 
@@ -79,6 +81,9 @@ def load(data: bytes, kind: type[E]) -> E:
         engine.bind(tables["schema"], minterms=meta["minterms"])
         if "waiting.starts" in arrays and "waiting.ends" not in arrays:
             _to_pulses(engine, arrays, tables)
+        if "waiting.starts" in arrays and "waiting.branches" not in arrays:  # before there was more than one branch
+            arrays["waiting.branches"] = np.zeros_like(arrays["waiting.starts"])
+            arrays["waiting.deciding"] = np.full_like(arrays["waiting.starts"], NEVER)
         _fill(engine, meta, arrays, tables)
     for name in _COUNTERS:
         setattr(engine, name, meta.get(name, getattr(engine, name)))

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Int64
 from ostinato.core.arrow import plain_type
-from ostinato.core.clock import MAX_TICK
 from ostinato.core.deadlines import reach
 from ostinato.core.events import DEFAULT_TYPE, StreamColumns, with_columns
 from ostinato.core.expressions import attributes
@@ -126,7 +125,7 @@ class EngineState:
             self.first = FirstMatches(query.limit, keyed=keyed, skips=query.consume != "ANY")
         self.skips: Skips | None = None
         if (skip := self.compiled.skip) is not None:
-            symbols = frozenset(self.compiled.symbol()(name, False) for name in self.compiled.watched)
+            symbols = frozenset(self.compiled.watched_symbols().values())
             scope = {"keyed": bool(query.partition_by), "narrows": query.window is None}
             self.skips = Skips(skip, self.compiled.strategy, symbols, **scope)
         self.history = History(self._kept_columns(rows.schema))
@@ -139,12 +138,12 @@ class EngineState:
         query, waits = self.compiled.query, list[Wait]()
         for absence in self.compiled.trailing:
             if absence.at_once:
-                waits.append(Wait(0, from_last=True, at_once=True))
+                waits.append(Wait(0, from_last=True, at_once=True, branch=absence.branch))
                 continue
             from_last = absence.lasting is not None
             length = absence.lasting if absence.lasting is not None else query.window.amount if query.window else 0
             assert stream.clock is not None
-            waits.append(Wait(reach(stream.clock, length), from_last))
+            waits.append(Wait(reach(stream.clock, length), from_last, branch=absence.branch))
         return WaitingMatches(query.strategy, waits)
 
     def _migrate_types(self, schema: pa.Schema) -> None:
@@ -249,7 +248,11 @@ class EngineState:
         elif self.compiled.keeps_places:
             yield self._answer(Matches.concat(kept))
         if self.distinct is not None and not self.compiled.hides_variables:
-            self.distinct.forget_all()  # a complex event can only be found again by the same last event
+            # A complex event can only be found again by the same last event, or be another branch's, too.
+            if self.compiled.branched and self.waiting is not None and len(self.waiting.matches):
+                self.distinct.forget_before(int(self.waiting.matches.first.min()))
+            else:
+                self.distinct.forget_all()
 
     def _answers_of_groups(self, groups: GroupedMatcher, events: Events) -> Iterator[pa.Table]:
         """What `_matches_in` gives, where no answer waits for others."""
@@ -287,11 +290,12 @@ class EngineState:
     ) -> Matches:
         """Let the waiting matches see a batch of events, `rows` in stream order; returns the matches now certain."""
         assert self.waiting is not None
+        matches, branches = self._split_branches(matches)
         bound = self.history.rows(matches.positions, [_TIME, _PLACE])
-        starts = ends = times[matches.origins] if self.waiting.timed else np.full(len(matches), MAX_TICK - 1)
+        starts = ends = times[matches.origins]
         if not all(wait.from_last for wait in self.waiting.waits):  # then there is a window, and first events are known
             starts = bound[_TIME].to_numpy()[matches.offsets[:-1]]
-        self.waiting.add(matches, starts, ends, bound[_PLACE].to_numpy())
+        self.waiting.add(matches, branches, starts, ends, self.read + matches.origins, bound[_PLACE].to_numpy())
         if not len(times) or not len(self.waiting.matches):
             return Matches.none()
         for absence, wait in zip(self.compiled.trailing, self.waiting.waits, strict=True):
@@ -299,27 +303,39 @@ class EngineState:
             truth = np.array([encoder.truth(code)[place] for code in range(encoder.size)], bool)
             hits = np.flatnonzero(truth[codes])
             if wait.at_once:
-                self._see_next(absence, hits, times, keys, rows)
+                self._see_next(absence, wait, hits, times, keys, rows)
             elif absence.test is None:
                 self.waiting.cancel(wait, times, keys, hits)
             else:
-                watched = {name: self.compiled.symbol()(name, False) for name in self.compiled.watched}
-                test = absence.test
+                test, watched = absence.test, self.compiled.watched_symbols()
                 forget_cancelled(self.waiting, wait, self.history, test, watched, rows, hits, times, keys)
         return self.waiting.until(int(times[-1]))
 
-    def _see_next(self, absence: TrailingAbsence, hits: Int64, times: Int64, keys: Int64, rows: pa.Table) -> None:
+    def _split_branches(self, matches: Matches) -> tuple[Matches, Int64]:
+        """The matches with the symbols of all branches alike, and the branch of each."""
+        if not self.compiled.branched:
+            return matches, np.zeros(len(matches), np.int64)
+        branches, symbols = np.divmod(matches.symbols, self.compiled.symbols)
+        ends = matches.offsets[1:]
+        last = np.where(matches.lengths > 0, np.append(branches, 0)[ends - 1], 0)
+        return replace(matches, symbols=symbols), last
+
+    def _see_next(
+        self, absence: TrailingAbsence, wait: Wait, hits: Int64, times: Int64, keys: Int64, rows: pa.Table
+    ) -> None:
         """Let the waiting matches see their next events, if they are in this batch."""
-        assert self.waiting is not None
-        following = self.waiting.next_events(keys)
-        known = following < len(keys)
-        self.waiting.ends = np.where(known, np.append(times, 0)[following] - 1, self.waiting.ends)
+        waiting = self.waiting
+        assert waiting is not None
+        following = waiting.next_events(keys)
+        known = (following < len(keys)) & (waiting.branches == wait.branch)
+        waiting.ends = np.where(known, np.append(times, 0)[following], waiting.ends)
+        waiting.deciding = np.where(known, self.read + following, waiting.deciding)
         if absence.test is None:
-            self.waiting.forget(known & np.isin(following, hits))
+            waiting.forget(known & np.isin(following, hits))
             return
-        watched = {name: self.compiled.symbol()(name, False) for name in self.compiled.watched}
         first, last = (np.searchsorted(hits, following, side=side) for side in ("left", "right"))
-        forget_compared(self.waiting, self.history, absence.test, watched, rows, hits, keys, first, last)
+        watched = self.compiled.watched_symbols()
+        forget_compared(waiting, wait, self.history, absence.test, watched, rows, hits, keys, first, last)
 
     def _choose(self, matches: Matches, clock: Stopwatch) -> Matches:
         places = self.history.rows(matches.positions, [_PLACE])[_PLACE].to_numpy()

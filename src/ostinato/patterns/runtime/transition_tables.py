@@ -73,7 +73,7 @@ class TransitionTables:
         registers: Registers,
         kinds: Sequence[Kind],
         truth: Callable[[int], tuple[bool, ...]],
-        symbol: Callable[[str, bool], int],
+        symbol: Callable[[Transition], int],
         *,
         maximal: bool = False,
         looked_up: bool = True,
@@ -206,7 +206,7 @@ class TransitionTables:
                 continue
             # What is barred from skipping is no reason not to be marked, and only skips are barred.
             trees = self.registers.tests[t] + self._unbarred(t, truth)
-            symbol = 0 if t.mark is None else self._symbol(t.mark, state == 0)
+            symbol = 0 if t.mark is None else self._symbol(t)
             if t.mark is not None and t.target in self.registers.transducer.final:
                 found.append(_Action(layout.COMPLETE, source, t.target, symbol, trees))
             if self._leaving[t.target]:

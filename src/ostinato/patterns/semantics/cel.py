@@ -6,8 +6,8 @@ here is shared with the automata: this is what they are tested against.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from math import inf
 from typing import Any
@@ -65,10 +65,10 @@ def evaluate(query: n.Query, rows: Sequence[Row], *, time: str | None = None, ty
         for partition, stream in enumerate(_streams(query, rows, time, type))
         for each in _complex_events(query, partition, stream)
     ]
-    selected = sorted(_select(query, candidates), key=_emission(query))
+    answers = [answer for complex_event in _select(query, candidates) for answer in complex_event.answers()]
     if query.limit is not None:
-        return Result(tuple(_first(query, query.limit, selected)))
-    return Result(tuple(match for complex_event in selected for match in complex_event.matches()))
+        return Result(tuple(_first(query, query.limit, answers)))
+    return Result(tuple(answer.match for answer in sorted(answers, key=lambda answer: answer.order)))
 
 
 # Streams and partitions -----------------------------------------------------------------------------------------------
@@ -108,6 +108,22 @@ def _events(formula: Formula) -> Iterator[n.Event]:
 # Windows, selection strategies (section 4) and consumption ------------------------------------------------------------
 
 Labels = frozenset[tuple[str, Positions]]
+# When something is certain: the time, and either the place of the event that decides, or infinity, where that time must
+# have passed.
+Moment = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """A labelled complex event, and when it is certain."""
+
+    moment: Moment
+    partition: int
+    match: LabelledMatch
+
+    @property
+    def order(self) -> tuple[Moment, int, Positions, list[tuple[str, Positions]]]:
+        return self.moment, self.partition, self.match.positions, sorted(self.match.labels.items())
 
 
 @dataclass(frozen=True)
@@ -117,7 +133,7 @@ class _ComplexEvent:
     partition: int
     stream: Stream
     positions: Positions
-    labellings: frozenset[Labels]
+    labellings: Mapping[Labels, Moment]
 
     @property
     def start(self) -> int:
@@ -127,20 +143,20 @@ class _ComplexEvent:
     def end(self) -> int:
         return self.stream.origin[self.positions[-1]]
 
-    def matches(self) -> list[LabelledMatch]:
+    def answers(self) -> list[_Answer]:
         def in_stream(positions: Positions) -> Positions:
             return tuple(self.stream.origin[i] for i in positions)
 
-        labellings = sorted(sorted(labels) for labels in self.labellings)
-        return [
-            LabelledMatch(in_stream(self.positions), {name: in_stream(own) for name, own in labels})
-            for labels in labellings
-        ]
+        found = []
+        for labels, moment in self.labellings.items():
+            match = LabelledMatch(in_stream(self.positions), {name: in_stream(own) for name, own in labels})
+            found.append(_Answer(moment, self.partition, match))
+        return found
 
 
 def _complex_events(query: n.Query, partition: int, stream: Stream) -> list[_ComplexEvent]:
     """[[φ]](S) restricted by WITHIN (and by the tie, once rewriting has made one of equality filters)."""
-    found: dict[Positions, set[Labels]] = {}
+    found: dict[Positions, dict[Labels, Moment]] = {}
     for each in derivations(name_earlier(query.formula), stream):
         if _holds(query, stream, each) and _within(query, stream, each) and _is_tied(query, stream, each):
             labels: dict[str, list[int]] = {}
@@ -148,8 +164,10 @@ def _complex_events(query: n.Query, partition: int, stream: Stream) -> list[_Com
                 for name in query.names(variable):
                     labels.setdefault(name, []).append(position)
             named = frozenset((name, tuple(positions)) for name, positions in labels.items())
-            found.setdefault(tuple(position for position, _ in each.marks), set()).add(named)
-    return [_ComplexEvent(partition, stream, positions, frozenset(each)) for positions, each in found.items()]
+            moments = found.setdefault(tuple(position for position, _ in each.marks), {})
+            moment = _moment(query, stream, each)
+            moments[named] = min(moments.get(named, moment), moment)
+    return [_ComplexEvent(partition, stream, positions, each) for positions, each in found.items()]
 
 
 def _within(query: n.Query, stream: Stream, derivation: Derivation) -> bool:
@@ -196,17 +214,39 @@ def _holds(query: n.Query, stream: Stream, derivation: Derivation) -> bool:
     return any(True for _ in quantify(whole, everything, stream))
 
 
-def _deadline(query: n.Query, stream: Stream, absent: n.Absent, first: int, last: int) -> float:
-    """When the absence at the end is certain: FOR counts from the last event on, WITHIN from the first."""
+def _moment(query: n.Query, stream: Stream, derivation: Derivation) -> Moment:
+    """When a derivation is certain: with its last event, or after a NOT at the end with the next one or in time."""
+
+    def event(place: int) -> Moment:
+        if place == len(stream.origin):
+            return inf, inf
+        return stream.clock(place) if _waits_for_time(query) else 0, stream.origin[place]
+
+    moments = [event(derivation.last)]
+    for absent in derivation.after:
+        assert isinstance(absent, n.Absent)
+        if absent.at_once:
+            moments.append(event(derivation.last + 1))
+        else:
+            moments.append((_deadline(query, stream, absent, derivation.first, derivation.last), inf))
+    return max(moments)
+
+
+def _waits_for_time(query: n.Query) -> bool:
+    absents = [part for part in n.subformulas(query.formula) if isinstance(part, n.Absent)]
+    measured = query.window is not None and query.window.kind == "time"
+    return any(measured or absent.lasting is not None for absent in absents)
+
+
+def _deadline(query: n.Query, stream: Stream, absent: n.Absent, first: int, last: int) -> int:
+    """Until when the absence at the end lasts: FOR counts from the last event on, WITHIN from the first."""
     if absent.lasting is not None:
         return stream.clock(last) + absent.lasting
-    if absent.at_once:
-        return stream.origin[last + 1] if last + 1 < len(stream.origin) else inf
     if query.window is None or query.window.kind != "time":
         raise QueryError(
             "NOT at the end needs WITHIN a time", text=query.text, fix="add WITHIN, such as WITHIN 10 minutes"
         )
-    return stream.clock(first) + query.window.amount
+    return stream.clock(first) + round(query.window.amount)
 
 
 def _select(query: n.Query, candidates: Iterable[_ComplexEvent]) -> Iterator[_ComplexEvent]:
@@ -237,7 +277,7 @@ def _skipped_to(skip: n.Skip, each: _ComplexEvent) -> int:
     return max([each.start + 1, *places])
 
 
-def _first(query: n.Query, limit: int, selected: Iterable[_ComplexEvent]) -> Iterator[LabelledMatch]:
+def _first(query: n.Query, limit: int, answers: Iterable[_Answer]) -> Iterator[LabelledMatch]:
     """LIMIT: the first answers of each partition. What is reported at once is in the order of the events it shows:
     where two differ first, the earlier event comes first, then the variable that is first by name."""
     shown = frozenset().union(*(variables(item.expr) for item in query.items or ()))
@@ -249,11 +289,10 @@ def _first(query: n.Query, limit: int, selected: Iterable[_ComplexEvent]) -> Ite
                 names.setdefault(position, []).append(name)
         return tuple(sorted(names.items()))
 
-    when = _emission(query)
-    answers = [(when(each)[0], row(match), each.partition, match) for each in selected for match in each.matches()]
+    shown_in_order = [(each.moment, row(each.match), each.partition, each.match) for each in answers]
     seen: list[tuple[tuple[int, list[str]], ...]] = []
     given: dict[int, int] = {}
-    for _, events, partition, match in sorted(answers, key=lambda answer: answer[:3]):
+    for _, events, partition, match in sorted(shown_in_order, key=lambda answer: answer[:3]):
         if events not in seen and given.get(partition, 0) < limit:
             given[partition] = given.get(partition, 0) + 1
             yield match
@@ -277,28 +316,3 @@ def _is_chosen(strategy: n.Strategy, chosen: _ComplexEvent, group: Iterable[_Com
     if strategy == "MAX":
         return not any(c < other for other in others)
     return True
-
-
-def _emission(query: n.Query) -> Callable[[_ComplexEvent], tuple[float, int, Positions]]:
-    """When a complex event is reported: with its last event, or after a trailing NOT at its deadline."""
-
-    def key(each: _ComplexEvent) -> tuple[float, int, Positions]:
-        first, last = each.positions[0], each.positions[-1]
-        deadlines = [_deadline(query, each.stream, absent, first, last) for absent in absents]
-        return max(deadlines, default=each.end), each.partition, each.positions
-
-    absents = list(_absents_at_end(query.formula))
-    return key
-
-
-def _absents_at_end(formula: Formula) -> Iterator[n.Absent]:
-    """The NOTs at the end, from the last one back."""
-    if isinstance(formula, n.Absent):
-        yield formula
-    elif isinstance(formula, n.Filter):
-        yield from _absents_at_end(formula.body)
-    elif isinstance(formula, n.Sequence):
-        for part in reversed(formula.parts):
-            yield from (replace(each, at_once=each.at_once or formula.link == ":") for each in _absents_at_end(part))
-            if not isinstance(part, n.Absent):
-                return

@@ -33,7 +33,7 @@ def random_transducer(rng: random.Random) -> Transducer:
 def alphabet(transducer: Transducer) -> Alphabet:
     conditions = transducer.conditions()
     truth = lambda code: tuple(c.relation in (None, LETTERS[code]) for c in conditions)  # noqa: E731
-    return Alphabet(transducer, truth, lambda mark, first: 1)
+    return Alphabet(transducer, truth, lambda _: 1)
 
 
 def reached(transducer: Transducer, source: int, codes: list[int], string: String) -> set[int]:

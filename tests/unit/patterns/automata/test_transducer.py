@@ -9,10 +9,11 @@ import pytest
 from ostinato.core.conditions import Condition
 from ostinato.core.expressions import Expr, rename_to_current
 from ostinato.errors import LimitError
-from ostinato.patterns.automata.from_formula import build_transducer, split_trailing
+from ostinato.patterns.automata.from_formula import build_transducer
 from ostinato.patterns.automata.optimise import optimise
 from ostinato.patterns.automata.transducer import START_LOOP, Transducer, Transition
 from ostinato.patterns.compile import compile_text
+from ostinato.patterns.plan.absences import split_branches
 from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.patterns.syntax.nodes import Absent, Event, Filter, Sequence
 
@@ -71,12 +72,11 @@ def test_equal_conditions_of_different_variables_are_one() -> None:
 
 def test_the_trailing_absences_are_split_off_in_order() -> None:
     absent = [Absent(Event(name, name.lower())) for name in "BC"]
-    formula, trailing = split_trailing(Sequence((Event("A", "x"), *absent)))
-    assert formula == Event("A", "x") and trailing == tuple(absent)
+    assert split_branches(Sequence((Event("A", "x"), *absent))) == [(Event("A", "x"), tuple(absent))]
 
 
 def test_trimming_drops_what_leads_nowhere() -> None:
-    built = build_transducer(Sequence((Event("A", "x"), Event("B", "y"))))
+    built = build_transducer([Sequence((Event("A", "x"), Event("B", "y")))])
     astray = Transition(built.states, built.states + 1, Condition("Z"), mark="z")
     longer = replace(built, states=built.states + 2, transitions=(*built.transitions, astray))
     assert optimise(longer, contiguous=False).states == 3

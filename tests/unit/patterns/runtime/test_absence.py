@@ -221,6 +221,52 @@ def test_the_next_event_is_that_of_the_partition_and_needs_no_time() -> None:
     assert engine.due() is None
 
 
+# NOT at the end of a branch -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "letters", "want"),
+    [
+        ("(A ; NOT B) OR C WITHIN 5 seconds", "AC.AB", [[1]]),
+        ("(A ; NOT B) OR C WITHIN 2 seconds", "AC.B", [[0], [1]]),
+        ("(A ; NOT B FOR 2 seconds) OR (C ; NOT D FOR 1 second)", "AC.DBAB", [[0], [1]]),
+        ("(A ; NOT B FOR 2 seconds) OR (C ; NOT D) WITHIN 3 seconds", "ACB.D", []),
+        ("(A : NOT B) OR (A ; NOT C FOR 1 second)", "AB.AC.AXA", [[0], [2], [4], [6]]),
+        ("(A ; NOT B FOR 9 seconds) OR A", "ABA", [[0], [2]]),  # each of them once
+        ("C ; ((A ; NOT B FOR 1 second) OR X)", "CABX", [[0, 3]]),
+        ("C -> ((A ; NOT B FOR 1 second) OR X)", "CABX", []),  # the first of A and X is the A
+        ("((A ; NOT B FOR 1 second) OR X) ; NOT C FOR 2 seconds", "AX.CX", [[0], [3]]),
+        ("NOT D FOR 1 second ; ((A ; NOT B FOR 1 second) OR X)", "DAX.A", [[2], [3]]),
+        ("SELECT NXT * WHERE (A ; C ; NOT B FOR 2 seconds) OR C", "ACB.AC", [[0, 4], [1]]),
+        ("SELECT MAX * WHERE (A ; C ; NOT B FOR 2 seconds) OR C", "ACB.AC", [[0, 4], [1], [3, 4]]),
+        ("SELECT STRICT * WHERE (A ; C ; NOT B FOR 2 seconds) OR X", "ACX.AXC", [[0, 1], [2], [4]]),
+        ("(A ; NOT B FOR 5 seconds) OR C LIMIT 2", "AXCXC.A", [[2], [4]]),
+    ],
+)
+def test_not_at_the_end_of_a_branch(query: str, letters: str, want: list[list[int]]) -> None:
+    assert sorted(found(query, letters)) == want
+
+
+def test_a_branch_without_not_is_certain_at_once() -> None:
+    query = "(A ; NOT B FOR 5 seconds) OR (C ; C)"
+    engine = ost.cel(query).engine()
+    assert [positions(engine.push([row])) for row in stream("ACC")] == [[], [], [[1, 2]]]
+    assert engine.due() == 6
+    assert positions(engine.advance(to=6)) == [[0]]
+    assert engine.due() is None and engine.stats().waiting == 0
+
+
+def test_labels_of_each_branch_come_when_they_are_certain() -> None:
+    engine = ost.cel("SELECT x.ts, y.ts WHERE (A AS x ; NOT B FOR 5 seconds) OR A AS y").engine()
+    assert engine.push(stream("A")).to_pylist() == [{"x_ts": None, "y_ts": 0}]
+    assert engine.advance(to=6).to_pylist() == [{"x_ts": 0, "y_ts": None}]
+
+
+def test_a_branch_may_compare_what_does_not_come_with_its_own_events() -> None:
+    query = "(A AS x ; (NOT B AS n FILTER n.v = x.v)) OR (C AS y ; (NOT B AS n FILTER n.v > y.v)) WITHIN 9 seconds"
+    assert sorted(found(query, "AACCB", v=[1, 2, 1, 2, 2])) == [[0], [3]]
+
+
 @pytest.mark.parametrize("query", ["A : NOT B : C", "(A : NOT B) ; C", "A : NOT B ; NOT C WITHIN 1 s", "NOT B : A"])
 def test_where_not_cannot_stand_next_to_a_colon(query: str) -> None:
     with pytest.raises(ost.QueryError, match=r"NOT (after|cannot stand next to) `:`|NOT can come last"):
