@@ -150,7 +150,7 @@ def test_a_full_disk_is_told_with_its_folder(tmp_path: Path, monkeypatch: pytest
     error = RuntimeError(
         "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: [TASK_WRITE_FAILED] Task"
     )
-    error._stackTrace = "Caused by: java.io.IOException: No space left on device\n\tat java.base/…"  # type: ignore[attr-defined]
+    vars(error)["_stackTrace"] = "Caused by: java.io.IOException: No space left on device\n\tat java.base/…"
     told = str(describe_failure(error, checkpoint=checkpoint, output=output))
     assert told == f"no space left on the disk of {checkpoint}\nfix: free some, then run it again"
     free[output] = 0

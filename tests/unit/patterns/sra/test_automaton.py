@@ -98,12 +98,10 @@ def test_a_rule_on_an_unwritten_register_does_not_fire(test: Expr) -> None:
 
 
 def test_a_rule_reads_before_it_writes() -> None:
-    changes = Automaton(
-        2,
-        0,
-        frozenset({1}),
-        (SraRule(0, 1, TRUE, ("r",)), SraRule(1, 1, Call("!=", (same("v", "r").args)), ("r",))),  # type: ignore[union-attr]
-    )
+    equal = same("v", "r")
+    assert isinstance(equal, Call)
+    rules = (SraRule(0, 1, TRUE, ("r",)), SraRule(1, 1, Call("!=", equal.args), ("r",)))
+    changes = Automaton(2, 0, frozenset({1}), rules)
     assert changes.accepts([{"v": value} for value in (1, 2, 1)])
     assert not changes.accepts([{"v": value} for value in (1, 2, 2)])
 
