@@ -52,16 +52,23 @@ def map_in_order(work: Callable[[S], T], items: Iterable[S], threads: int) -> It
     if threads == 1:
         yield from map(work, items)
         return
+    stop = Event()
+
+    def run(item: S) -> T:
+        _stop.set(stop)
+        return work(item)
+
     pool = ThreadPoolExecutor(threads, "ostinato")
     try:
         waiting: deque[Future[T]] = deque()
         for item in items:
-            waiting.append(pool.submit(work, item))
+            waiting.append(pool.submit(run, item))
             if len(waiting) > 2 * threads:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
     finally:
+        stop.set()
         pool.shutdown(cancel_futures=True)
 
 

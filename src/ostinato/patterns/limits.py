@@ -3,33 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from time import monotonic
 
 from ostinato.core.options import bad_option
-from ostinato.core.threads import stop_if_asked
+from ostinato.core.stopwatch import Stopwatch, check_seconds
 from ostinato.errors import Limit, LimitError, Message
 
 _FEWER = (
     "use count() to only count them, push_each() to take them piece by piece, a strategy that gives one match per "
     "event (SELECT NXT or LAST), a narrower WITHIN, or raise "
 )
-
-
-class Stopwatch:
-    """Says when a call has taken long enough, or is to stop with the rest of its work."""
-
-    def __init__(self, seconds: float | None) -> None:
-        self.seconds, self.started = seconds, monotonic()
-
-    def check(self) -> None:
-        stop_if_asked()
-        if self.seconds is not None and monotonic() - self.started > self.seconds:
-            raise LimitError(
-                "seconds",
-                self.seconds,
-                reason="it takes too long",
-                fix=Message("narrow WITHIN or the conditions, read less at a time, or raise ", Limit("seconds")),
-            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,15 +28,13 @@ class Limits:
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name == "seconds":
-                number = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
-                if value is not None and not number:
-                    raise bad_option(Limit("seconds"), value, "a number of seconds above 0")
+                check_seconds(value)
             elif not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise bad_option(Limit(field.name), value, "a whole number from 1 on")
 
     def clock(self) -> Stopwatch:
         """Started now, for one call."""
-        return Stopwatch(self.seconds)
+        return Stopwatch(self.seconds, "narrow WITHIN or the conditions, read less at a time")
 
     def check_matches(self, count: float) -> None:
         if count > self.matches:

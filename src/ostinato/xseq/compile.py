@@ -16,6 +16,7 @@ from ostinato.xseq.walk.program import AnswerKind, WalkProgram, build_program
 from ostinato.xseq.walk.tables import WalkTables, build_tables
 
 if TYPE_CHECKING:
+    from ostinato.core.stopwatch import Stopwatch
     from ostinato.documents.schema.model import Schema
     from ostinato.xseq.limits import XSeqLimits
     from ostinato.xseq.paper.productions import CXSeq
@@ -80,8 +81,9 @@ class CompiledXSeq:
 
         return build_tree_tables(self.program)
 
-    def evaluator(self, limits: XSeqLimits, *, texts: bool = True) -> Evaluator:
+    def evaluator(self, limits: XSeqLimits, clock: Stopwatch | None = None, *, texts: bool = True) -> Evaluator:
         """An evaluator for one document. Without `texts` rows are found, but their texts are left empty."""
+        clock = clock or limits.clock()
         texts |= self.program.answer is AnswerKind.GROUPS  # which tells groups apart by them
         if self.stream is not None:
             from ostinato.xseq.runtime.one_pass.evaluator import StreamEvaluator
@@ -92,11 +94,11 @@ class CompiledXSeq:
                 evaluator.begin()
             except IndexError:
                 evaluator = StreamEvaluator(self.stream)
-            evaluator.limits, evaluator.texts = limits, texts
+            evaluator.limits, evaluator.clock, evaluator.texts = limits, clock, texts
             return evaluator
         from ostinato.xseq.runtime.buffered.evaluator import BufferedEvaluator
 
-        return BufferedEvaluator(self.tree_tables, matches=self.matches, limits=limits, texts=texts)
+        return BufferedEvaluator(self.tree_tables, matches=self.matches, limits=limits, clock=clock, texts=texts)
 
 
 def compile_xseq(text: str, *, matches: Matches = "all", schema: Schema | None = None) -> CompiledXSeq:

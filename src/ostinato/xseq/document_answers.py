@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,12 +23,14 @@ from ostinato.xseq.limits import XSeqLimits
 from ostinato.xseq.runtime.rows import answer_schema, answer_too_large, assemble_tables
 
 if TYPE_CHECKING:
+    from ostinato.core.stopwatch import Stopwatch
     from ostinato.documents.chunked_source import ChunkedSource
 
 ERROR = "error"
 _ROWS, _BYTES = 1 << 16, 1 << 24  # handed on at a time, of documents that give a few rows each,
 _DOCUMENTS = 1 << 10  # or those of so many that have any
 _GROUP_BYTES = 1 << 18  # of small documents that one thread reads at a time
+_LETTERS = 1 << 12  # between two looks at the clock
 _SAYS = {
     "document": "which document a row is from",
     "row": "which row a document is in",
@@ -44,6 +47,10 @@ class UnreadInput:
     more: int = 0
 
 
+Found: TypeAlias = tuple[Document, "pa.Table | UnreadInput"]
+T = TypeVar("T")
+
+
 @dataclass(frozen=True)
 class DocumentAnswers:
     """How documents are read, and what becomes of those that cannot be: `on_error`, for bad lines `options`."""
@@ -58,32 +65,35 @@ class DocumentAnswers:
     texts: bool = True  # False: texts are left empty, as rows are only counted
     threads: int = 1  # that read different documents at a time
 
-    def __call__(self, documents: Iterable[Document]) -> Iterator[tuple[Document, pa.Table | UnreadInput]]:
+    def __call__(self, documents: Iterable[Document], clock: Stopwatch) -> Iterator[Found]:
         """The rows of each as they come; of one that may be left out, when all of it was read."""
         if self.threads > 1:
             # Small documents go together, since handing one over costs more than reading it.
-            for found in map_in_order(self._answer_all, _groups(documents), self.threads):
+            answer_all = partial(self._answer_all, clock)
+            for found in map_in_order(answer_all, _groups(documents), self.threads):
                 yield from found
         else:
-            yield from self._answers(documents)
+            yield from self._answers(documents, clock)
 
-    def _answer_all(self, documents: Iterable[Document]) -> list[tuple[Document, pa.Table | UnreadInput]]:
-        return list(self._answers(documents))
+    def _answer_all(self, clock: Stopwatch, documents: Iterable[Document]) -> list[Found]:
+        return list(self._answers(documents, clock))
 
-    def _answers(self, documents: Iterable[Document]) -> Iterator[tuple[Document, pa.Table | UnreadInput]]:
+    def _answers(self, documents: Iterable[Document], clock: Stopwatch) -> Iterator[Found]:
         for document in documents:
             if self.on_error == "raise":
-                yield from ((document, found) for found in self._found(document))
+                yield from ((document, found) for found in self._found(document, clock))
                 continue
             try:
-                yield from [(document, found) for found in self._found(document)]
+                yield from [(document, found) for found in self._found(document, clock)]
             except (DataError, LimitError) as error:
+                if isinstance(error, LimitError) and error.limit == "seconds":  # which is of the call
+                    raise
                 yield document, UnreadInput(str(error))
 
-    def recognises(self, documents: Iterable[Document]) -> bool:
+    def recognises(self, documents: Iterable[Document], clock: Stopwatch) -> bool:
         """Whether one of them has a match; the first one ends it."""
         if self.compiled.productions is None:
-            return any(isinstance(found, pa.Table) and found.num_rows for _, found in self(documents))
+            return any(isinstance(found, pa.Table) and found.num_rows for _, found in self(documents, clock))
         from ostinato.documents.nested_words import letters_of_source
         from ostinato.xseq.paper.recognise import Recogniser
 
@@ -91,16 +101,16 @@ class DocumentAnswers:
         for document in documents:
             try:
                 with self._tokens(document, whole=True) as tokens:
-                    if recogniser.run(letters_of_source(tokens)):
+                    if recogniser.run(_watched(letters_of_source(tokens), clock)):
                         return True
-            except (DataError, LimitError):
-                if self.on_error == "raise":
+            except (DataError, LimitError) as error:
+                if self.on_error == "raise" or (isinstance(error, LimitError) and error.limit == "seconds"):
                     raise
         return False
 
-    def _found(self, document: Document) -> Iterator[pa.Table | UnreadInput]:
+    def _found(self, document: Document, clock: Stopwatch) -> Iterator[pa.Table | UnreadInput]:
         with self._tokens(document) as tokens:
-            rows = evaluate_document(self.compiled, tokens, self.limits, texts=self.texts)
+            rows = evaluate_document(self.compiled, tokens, self.limits, clock, texts=self.texts)
             whole = self.whole or self.on_error != "raise"
             for table in assemble_tables(self.compiled.program, rows, self.limits, sort=self.sort, whole=whole):
                 if table.num_rows:
@@ -128,6 +138,13 @@ class DocumentAnswers:
                 yield tokens
             finally:
                 tokens.close()
+
+
+def _watched(letters: Iterable[T], clock: Stopwatch) -> Iterator[T]:
+    for number, letter in enumerate(letters):
+        if number % _LETTERS == 0:
+            clock.check()
+        yield letter
 
 
 def _groups(documents: Iterable[Document]) -> Iterator[list[Document]]:
@@ -225,6 +242,7 @@ class QueryRun:
     def __init__(self, answers: DocumentAnswers, documents: Documents) -> None:
         self._answers, self._documents = answers, documents
         errors = documents.labels is not None and answers.on_error == "collect"
+        self._clock = answers.limits.clock()
         self._gathered = AnswerBuffer(answer_schema(answers.compiled.program), documents.labels, errors=errors)
 
     @property
@@ -232,11 +250,16 @@ class QueryRun:
         return self._gathered.schema
 
     def tables(self) -> Iterator[pa.Table]:
-        """The answers of small documents together, of others as soon as they are there."""
+        """The answers of small documents together, of others as soon as they are there. Each has its own time."""
+        for table in self._tables():
+            yield table
+            self._clock.restart()
+
+    def _tables(self) -> Iterator[pa.Table]:
         held, many = self._gathered, self._documents.labels is not None
         seen = None
         waiting = 0
-        for document, found in self._answers(self._documents()):
+        for document, found in self._answers(self._documents(), self._clock):
             if not many:
                 yield found
                 continue
@@ -254,7 +277,7 @@ class QueryRun:
     def table(self) -> pa.Table:
         """All answers at once; there is a limit on their bytes."""
         found, size, most = [self.schema.empty_table()], 0, self._answers.limits.answer_bytes
-        for table in self.tables():
+        for table in self._tables():
             size += table.nbytes
             if size > most:
                 raise answer_too_large(most)
@@ -263,8 +286,8 @@ class QueryRun:
 
     def count(self) -> int:
         """How many matches there are; what could not be read has none."""
-        found = (found for _, found in self._answers(self._documents()))
+        found = (found for _, found in self._answers(self._documents(), self._clock))
         return sum(each.num_rows for each in found if isinstance(each, pa.Table))
 
     def recognises(self) -> bool:
-        return self._answers.recognises(self._documents())
+        return self._answers.recognises(self._documents(), self._clock)

@@ -14,6 +14,7 @@ from ostinato.xseq.limits import XSeqLimits
 from ostinato.xseq.runtime.rows import MatchRows
 
 if TYPE_CHECKING:
+    from ostinato.core.stopwatch import Stopwatch
     from ostinato.documents.chunked_source import ChunkedSource
     from ostinato.documents.json.tokeniser import JsonSource
     from ostinato.documents.xml.tokeniser import XmlSource
@@ -88,13 +89,13 @@ def _check_sizes(tokens: Tokens, most: int) -> None:
 
 
 def evaluate_document(
-    compiled: CompiledXSeq, source: ChunkedSource[Any], limits: XSeqLimits, *, texts: bool = True
+    compiled: CompiledXSeq, source: ChunkedSource[Any], limits: XSeqLimits, clock: Stopwatch, *, texts: bool = True
 ) -> Iterator[MatchRows]:
     """The matches of one document, as soon as they are certain; use each before you ask for the next.
 
     Without `texts` texts are left empty, which is enough to count rows.
     """
-    evaluator = compiled.evaluator(limits, texts=texts)
+    evaluator = compiled.evaluator(limits, clock, texts=texts)
     check = None
     if compiled.schema is not None:
         from ostinato.xseq.runtime.conformance import ConformanceCheck, required_parts
@@ -102,6 +103,7 @@ def evaluate_document(
         check = ConformanceCheck(compiled.schema, required_parts(compiled.written.path))
     used = 0
     while (tokens := source.read(min(evaluator.keep_from, used))) is not None:
+        clock.check()
         evaluator.shift(source.moved)
         used = tokens.used
         _check_sizes(tokens, limits.token)

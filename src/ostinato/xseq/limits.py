@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from ostinato.core.options import bad_option
+from ostinato.core.stopwatch import Stopwatch, check_seconds
 from ostinato.errors import Limit
 
 
@@ -20,9 +21,16 @@ class XSeqLimits:
     token: int = 64 << 20  # bytes of one text or attribute, or of a tag
     attributes: int = 10_000  # of one element
     names: int = 1_000_000  # different ones in a document
+    seconds: float | None = None  # how long one call may take; of `batches`, one piece
 
     def __post_init__(self) -> None:
         for each in fields(self):
             value = getattr(self, each.name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            if each.name == "seconds":
+                check_seconds(value, "XSeqLimits")
+            elif not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise bad_option(Limit(each.name, "XSeqLimits"), value, "a whole number from 1 on")
+
+    def clock(self) -> Stopwatch:
+        """Started now, for one call."""
+        return Stopwatch(self.seconds, "make the path or its conditions stricter", "XSeqLimits")

@@ -70,7 +70,7 @@ class XSeqJob:
         )  # fmt: skip
         held = AnswerBuffer(answer_schema(compiled.program), labels, errors=False)
         results.add(held.schema.empty_table())
-        for document, found in answers(documents):
+        for document, found in answers(documents, self.limits.clock()):
             if isinstance(found, UnreadInput):
                 ran.add_unread(found)
                 continue

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ostinato.core.stopwatch import Stopwatch
 from ostinato.errors import Limit, LimitError, Message
 from ostinato.patterns.automata.determinise import AllMachine, Cell
-from ostinato.patterns.limits import Limits, Stopwatch
+from ostinato.patterns.limits import Limits
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ostinato.core.arrays import Int64
-from ostinato.patterns.limits import Stopwatch
+from ostinato.core.stopwatch import Stopwatch
 from ostinato.patterns.runtime.batches import Events
 from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.strategies import select_matches

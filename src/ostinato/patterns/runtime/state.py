@@ -17,10 +17,11 @@ from ostinato.core.events import DEFAULT_TYPE, StreamColumns, with_columns
 from ostinato.core.expressions import attributes
 from ostinato.core.options import OnLate
 from ostinato.core.reorder import ReleasedRows, ReorderBuffer
+from ostinato.core.stopwatch import Stopwatch
 from ostinato.errors import DataError, OstinatoError
 from ostinato.patterns.automata.from_formula import TrailingAbsence
 from ostinato.patterns.compile import CompiledPattern
-from ostinato.patterns.limits import Limits, Stopwatch
+from ostinato.patterns.limits import Limits
 from ostinato.patterns.plan.required_columns import required_attributes
 from ostinato.patterns.runtime.absence import Wait, WaitingMatches
 from ostinato.patterns.runtime.answer import AnswerBuilder, cast_answer

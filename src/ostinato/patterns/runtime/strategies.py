@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from ostinato.core.arrays import Int64
+from ostinato.core.stopwatch import Stopwatch
 from ostinato.patterns.kernels.maximal import find_maximal
-from ostinato.patterns.limits import Stopwatch
 from ostinato.patterns.syntax.nodes import Strategy
 
 Places = tuple[int, ...]

@@ -13,9 +13,15 @@ from ostinato.core.jit import kernel, subroutine
 from ostinato.core.jit.types import boolean, int64, uint64, void
 from ostinato.xseq.kernels.buffered.checks import next_combination
 from ostinato.xseq.kernels.buffered.layout import (
+    BINDINGS,
     CHAINS,
+    GOING_ON,
     GROW_LIST,
     GROW_TEXT,
+    NOTHING,
+    PAUSED,
+    STEP,
+    STEPS,
     TREE_VALUES,
     WALK_SEARCH,
     Chains,
@@ -174,10 +180,12 @@ def all_hold(walks: WalkSearch, chain: int, begin: int, end: int) -> bool:
 def _collect(walks: WalkSearch, chain: int, label: int, base: int) -> int:
     """Put the nodes that a chain binds to a variable at found[base:]; how many, or -1 when there is no room."""
     chains, found = walks.chains, walks.search.found
-    count, at = 0, chain
+    count, length, at = 0, 0, chain
     while at > 0:
         count += chains.label[at] == label
+        length += 1
         at = chains.parent[at]
+    walks.search.pause[STEPS] -= length
     if base + count > found.size:
         return -1
     place, at = base + count - 1, chain
@@ -214,24 +222,31 @@ def _fill(walks: WalkSearch, row: int, chain: int) -> int:
 def each_holds(walks: WalkSearch, chain: int) -> int:
     """1 or 0 as the conditions on all bindings hold, more when there is no room."""
     search, for_each = walks.search, walks.for_each
-    groups, values = search.groups, search.values
+    groups, values, pause = search.groups, search.values, search.pause
     before = values.free[0]
-    for row in range(for_each.rows.shape[0]):
+    for row in range(pause[STEP] if pause[GOING_ON] == BINDINGS else 0, for_each.rows.shape[0]):
         first, size, base, count = for_each.rows[row, 0], for_each.rows[row, 1] - for_each.rows[row, 0], 0, 1
-        for group in range(size):
-            count = _collect(walks, chain, for_each.variables[first + group], base)
-            if count < 0:
-                return GROW_LIST
+        if pause[GOING_ON] == BINDINGS:
+            pause[GOING_ON] = NOTHING
+        else:
+            for group in range(size):
+                count = _collect(walks, chain, for_each.variables[first + group], base)
+                if count < 0:
+                    return GROW_LIST
+                if count == 0:
+                    break
+                groups[2 * group] = base
+                groups[2 * group + 1] = base
+                base += count
             if count == 0:
-                break
-            groups[2 * group] = base
-            groups[2 * group + 1] = base
-            base += count
-        if count == 0:
-            continue
-        groups[2 * size] = base
+                continue
+            groups[2 * size] = base
         more = True
         while more:
+            if pause[STEPS] <= 0:
+                pause[GOING_ON], pause[STEP] = BINDINGS, row
+                return PAUSED
+            pause[STEPS] -= 1
             result = _fill(walks, row, chain)
             if result > 1:
                 return result

@@ -6,7 +6,25 @@ from ostinato.core.arrays import Int32
 from ostinato.core.jit import array, subroutine
 from ostinato.core.jit.types import boolean, int32, int64
 from ostinato.xseq.kernels.buffered.build import advance, passes
-from ostinato.xseq.kernels.buffered.layout import GROW_LIST, GROW_PATH, GROW_TEXT, SEARCH, Search
+from ostinato.xseq.kernels.buffered.layout import (
+    BASE,
+    COMBINATIONS,
+    FIND_COUNT,
+    FIND_DEPTH,
+    GOING_ON,
+    GROUP,
+    GROW_LIST,
+    GROW_PATH,
+    GROW_TEXT,
+    NOTHING,
+    PAUSED,
+    SEARCH,
+    SEARCH_OF_NODES,
+    STEP,
+    STEPS,
+    TRUTHS,
+    Search,
+)
 from ostinato.xseq.kernels.buffered.values import load
 from ostinato.xseq.kernels.values import run_program
 
@@ -86,14 +104,23 @@ def _next_node(search: Search, depth: int, move: int) -> int:
 
 @subroutine(int64(SEARCH, int64, int64, int64, boolean))
 def _find(search: Search, start: int, node: int, base: int, find_all: bool) -> int:
-    automaton, number = search.automaton, search.number[0]
+    automaton, number, pause = search.automaton, search.number[0], search.pause
     count = depth = 0
-    search.state[0] = start
-    search.node[0] = node
-    search.move[0] = automaton.begin[start]
-    search.at[0] = -2
-    entered = True
+    entered = pause[GOING_ON] != SEARCH_OF_NODES
+    if entered:
+        search.state[0] = start
+        search.node[0] = node
+        search.move[0] = automaton.begin[start]
+        search.at[0] = -2
+    else:
+        depth, count = pause[FIND_DEPTH], pause[FIND_COUNT]
+        pause[GOING_ON] = NOTHING
     while depth >= 0:
+        if not entered and pause[STEPS] <= 0:
+            pause[GOING_ON] = SEARCH_OF_NODES
+            pause[FIND_DEPTH], pause[FIND_COUNT] = depth, count
+            return -PAUSED
+        pause[STEPS] -= 1
         state = search.state[depth]
         if entered:
             entered = False
@@ -151,10 +178,10 @@ def find_nodes(search: Search, start: int, node: int, base: int, find_all: bool)
 
     Below zero what to make larger when there is no room. Checks on the way that have paths were decided before.
     """
-    if find_all:
+    if find_all and search.pause[GOING_ON] != SEARCH_OF_NODES:
         search.number[0] += 1
     count = _find(search, start, node, base, find_all)
-    if find_all or count != 0:  # after a search in vain the next one need not look there again
+    if count != -PAUSED and (find_all or count != 0):  # after a search in vain the next one need not look there again
         search.number[0] += 1
     return count
 
@@ -176,19 +203,30 @@ def next_combination(groups: Int32, size: int) -> bool:
 def _atom_holds(search: Search, atom: int, node: int) -> int:
     """1 when some nodes make the comparison hold, 0 when none do, more when there is no room."""
     checks, groups, values, row = search.checks, search.groups, search.values, 7 * atom
+    pause = search.pause
     first, size = checks.atoms[row + 3], checks.atoms[row + 4] - checks.atoms[row + 3]
     if checks.atoms[row] == 0:
         return abs(find_nodes(search, checks.groups[first], node, 0, False))
-    base = 0
-    for group in range(size):
-        count = find_nodes(search, checks.groups[first + group], node, base, True)
-        if count <= 0:
-            return -count
-        groups[2 * group] = base
-        groups[2 * group + 1] = base
-        base += count
-    groups[2 * size] = base
+    if pause[GOING_ON] == COMBINATIONS:
+        pause[GOING_ON] = NOTHING
+    else:
+        begin = base = 0
+        if pause[GOING_ON] == SEARCH_OF_NODES:
+            begin, base = pause[GROUP], pause[BASE]
+        for group in range(begin, size):
+            pause[GROUP], pause[BASE] = group, base
+            count = find_nodes(search, checks.groups[first + group], node, base, True)
+            if count <= 0:
+                return -count
+            groups[2 * group] = base
+            groups[2 * group + 1] = base
+            base += count
+        groups[2 * size] = base
     while True:
+        if pause[STEPS] <= 0:
+            pause[GOING_ON] = COMBINATIONS
+            return PAUSED
+        pause[STEPS] -= 1
         for hole in range(checks.atoms[row + 1], checks.atoms[row + 2]):
             group = checks.holes[3 * hole + 1]
             which = node if group == -1 else search.found[groups[2 * group + 1]]
@@ -211,13 +249,16 @@ def check_holds(search: Search, check: int, node: int) -> int:
     place = table * search.tree.kind.size + node
     if search.known[place]:
         return search.known[place] - 1
-    before, truths = values.free[0], 0
-    for step in range(checks.begin[check], checks.begin[check + 1]):
+    before, truths, begin, pause = values.free[0], 0, checks.begin[check], search.pause
+    if pause[GOING_ON] != NOTHING:
+        begin, truths = pause[STEP], pause[TRUTHS]
+    for step in range(begin, checks.begin[check + 1]):
         operation = checks.code[2 * step]
         if operation == 0:
             result = _atom_holds(search, checks.code[2 * step + 1], node)
             values.free[0] = before
             if result > 1:
+                pause[STEP], pause[TRUTHS] = step, truths
                 return result
             truths = (truths << 1) | result
         else:

@@ -5,7 +5,20 @@ from __future__ import annotations
 from ostinato.core.jit import kernel, subroutine
 from ostinato.core.jit.types import int64
 from ostinato.xseq.kernels.buffered.checks import check_holds, find_nodes
-from ostinato.xseq.kernels.buffered.layout import AT, CHECK, FILTER, FIND, FOUND, TASK, WALK_SEARCH, WalkSearch
+from ostinato.xseq.kernels.buffered.layout import (
+    AT,
+    CHECK,
+    FILTER,
+    FIND,
+    FOUND,
+    GOING_ON,
+    NOTHING,
+    PAUSED,
+    STEPS,
+    TASK,
+    WALK_SEARCH,
+    WalkSearch,
+)
 from ostinato.xseq.kernels.buffered.walk import make_walks
 
 
@@ -13,7 +26,11 @@ from ostinato.xseq.kernels.buffered.walk import make_walks
 def _filter(walks: WalkSearch) -> int:
     """Set to -1 those of the nodes, from state[AT] on, on which a check fails."""
     nodes, state = walks.nodes, walks.state
+    pause = walks.search.pause
     while state[AT] < nodes.size:
+        if pause[STEPS] <= 0 and pause[GOING_ON] == NOTHING:
+            return PAUSED
+        pause[STEPS] -= 1
         result = check_holds(walks.search, state[CHECK], nodes[state[AT]])
         if result > 1:
             return result
@@ -25,7 +42,8 @@ def _filter(walks: WalkSearch) -> int:
 
 @kernel(int64(WALK_SEARCH))
 def evaluate(walks: WalkSearch) -> int:
-    """Do what state[TASK] asks for. 0 when that is done, else what has to be larger before this is called again.
+    """Do what state[TASK] asks for. 0 when that is done, else what has to be larger before this is called again; PAUSED
+    after so many steps.
 
     WALK: make all walks from the nodes, FILTER: keep those of the nodes on which state[CHECK] holds, FIND: find the
     nodes that a path reaches from node 0, beginning in state[AT].

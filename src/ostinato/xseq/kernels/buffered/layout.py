@@ -16,6 +16,12 @@ DOCUMENT, ELEMENT, ATTRIBUTE, TEXT = 0, 1, 2, 3  # kinds of nodes
 MARK, BACK, MEET, BEGIN, AGAIN = 10, 11, 12, 13, 14  # jumps, numbered after the axes
 # what has to be made larger before the kernel is called again; 0 and 1 are truth values
 GROW_TEXT, GROW_LIST, GROW_PATH, GROW_CHAINS, GROW_MEMO, GROW_FRAMES, GROW_OUT = 11, 12, 13, 21, 22, 23, 24
+PAUSED = 31  # nothing: so many steps were made; the kernel goes on where it was
+
+# --- the places of `pause`: how many steps may be made, what was going on, and where
+STEPS, GOING_ON, PAUSED_CHECK, PAUSED_NODE, STEP, TRUTHS, GROUP, BASE, FIND_DEPTH, FIND_COUNT = range(10)
+PAUSE_SIZE = 10
+NOTHING, SEARCH_OF_NODES, COMBINATIONS, BINDINGS = 0, 1, 2, 3  # what was going on
 
 # --- the places of the state of `WalkSearch`
 TASK, CHECK, AT, FOUND, ANSWER, DEPTH, ENTERED, CHAINS_USED, MEMO, OUT = range(10)
@@ -129,6 +135,7 @@ class Search(ArrayStruct):
     marks = Field[Int32](np.int32, 1, "per depth: the nodes that are remembered")
     found = Field[Int32](np.int32, 1, "the nodes that were found")
     groups = Field[Int32](np.int32, 1, "where the nodes of each group begin and which is tried, in pairs")
+    pause = Field[Int64](np.int64, 1, "numbers by their places, which are named above")
 
 
 class Chains(ArrayStruct):

@@ -36,6 +36,8 @@ from ostinato.xseq.kernels.buffered.layout import (
     MEMO,
     NODES,
     OUT,
+    PAUSED,
+    STEPS,
     WALK_SEARCH,
     WalkSearch,
 )
@@ -273,9 +275,12 @@ def _make_move(walks: WalkSearch, depth: int, move: int, node: int) -> int:
 
 @subroutine(int64(WALK_SEARCH))
 def make_walks(walks: WalkSearch) -> int:
-    """Go on until all walks were made (0), or something has to be larger (what; then call again)."""
-    automaton, state = walks.search.automaton, walks.state
+    """Go on until all walks were made (0), or something has to be larger (what; then call again), or for a pause."""
+    automaton, state, pause = walks.search.automaton, walks.state, walks.search.pause
     while state[DEPTH] >= 0 or _start(walks):
+        if pause[STEPS] <= 0:
+            return PAUSED
+        pause[STEPS] -= 1
         depth = state[DEPTH]
         at_state = walks.frame_state[depth]
         if state[ENTERED]:

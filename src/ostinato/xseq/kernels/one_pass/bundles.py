@@ -20,6 +20,7 @@ from ostinato.xseq.kernels.one_pass.layout import (
     ORDINAL,
     QUERY,
     ROLE_COUNT,
+    STEPS,
     WORK,
     Nodes,
     QueryTables,
@@ -103,6 +104,7 @@ def _advance(query: QueryTables, work: Work, head: int, move: int) -> None:
         while run >= 0:
             _copy_shared(query, work, head, run, work.run_state[head])
             write_slots(query, work, move, run)
+            work.state[STEPS] -= 1
             run = work.run_next[run]
     write_slots(query, work, move, head)
     work.run_state[head] = query.target[move]
@@ -118,6 +120,7 @@ def _emit_matches(query: QueryTables, work: Work, head: int, place: int) -> None
         work.run_last[run] = work.state[ORDINAL] + place
         if all_pass(query, work, query.first_end, query.last_end, run):
             emit_match(query, work, run)
+        work.state[STEPS] -= 1
         run = work.run_next[run]
 
 

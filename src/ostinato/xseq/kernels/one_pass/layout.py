@@ -12,14 +12,15 @@ from ostinato.core.jit.array_struct import ArrayStruct, Field
 from ostinato.core.jit.types import int64, struct_type
 from ostinato.xseq.kernels.values import Values
 
-DONE, MISSING, GROW = 0, 1, 2  # why a scan came back
+DONE, MISSING, GROW, PAUSED = 0, 1, 2, 3  # why a scan came back
 
 # --- the places of `state`
 (
     POS, DEPTH, LEVEL, ROWS, FREE_RUN, FREE_LINK, LIVE, HISTORY, ORDINAL, DESCENDANT_RUNS, OPEN_ROWS, KEYS, KEY_BYTES,
     CELLS, MISSING_LEVEL, MISSING_CLASS, MISSING_BITS, NEED, RUNS_USED, LINKS_USED, SERIAL, LOADED, TRIES,
-) = range(23)  # fmt: skip
-STATE_SIZE = 23
+    STEPS,
+) = range(24)  # fmt: skip
+STATE_SIZE = 24
 
 # --- roles: the axes along which runs wait, as in xseq/walk/determinise.ROLES, then those that are followed at once
 CHILD, FIRST, BELOW, BESIDE, NEXT, SELF, ATTRIBUTE = range(7)

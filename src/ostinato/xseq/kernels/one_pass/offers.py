@@ -17,6 +17,7 @@ from ostinato.xseq.kernels.one_pass.layout import (
     QUERY,
     ROLE_COUNT,
     SELF,
+    STEPS,
     WORK,
     Nodes,
     QueryTables,
@@ -48,9 +49,12 @@ def _offer(query: QueryTables, work: Work, run: int, role: int, place: int, name
 
 @subroutine(int64(QUERY, WORK, int64, int64, int64, int64, int64))
 def _offer_list(query: QueryTables, work: Work, head: int, role: int, place: int, name: int, count: int) -> int:
+    steps = 0
     while head >= 0:
         count = _offer(query, work, work.link_run[head], role, place, name, count)
         head = work.link_next[head]
+        steps += 1
+    work.state[STEPS] -= steps
     return count
 
 
@@ -100,6 +104,7 @@ def offer_node(
         count = _offer_list(query, work, following, NEXT, place, name, count)
     for index in range(query.attribute_range[2 * entry], query.attribute_range[2 * entry + 1]):
         count = _offer_attributes(query, work, nodes, 0, query.move_list[index], place, count)
+    work.state[STEPS] -= work.state[DESCENDANT_RUNS] + 4 * count  # a move that is made costs about so much more
     return count, follows
 
 

@@ -29,11 +29,13 @@ from ostinato.xseq.kernels.one_pass.layout import (
     NEED,
     NODES,
     OPEN_ROWS,
+    PAUSED,
     POS,
     QUERY,
     ROWS,
     RUNS_USED,
     SCAN,
+    STEPS,
     WORK,
     Nodes,
     QueryTables,
@@ -69,7 +71,8 @@ def _is_short_of_room(query: QueryTables, work: Work, nodes: Nodes, place: int, 
 
 @kernel(SCAN)
 def scan(query: QueryTables, work: Work, nodes: Nodes) -> int:
-    """Read tokens from state[POS] on. Comes back at their end, or where something must be made first."""
+    """Read tokens from state[POS] on. Comes back at their end, where something must be made first, or between two nodes
+    when it has made state[STEPS] steps: offers to runs. (One node has no more than runs may be open.)"""
     state = work.state
     place, depth, level = state[POS], state[DEPTH], state[LEVEL]
     result = DONE
@@ -103,6 +106,9 @@ def scan(query: QueryTables, work: Work, nodes: Nodes) -> int:
         begins += query.attribute_range[2 * entry + 1] - query.attribute_range[2 * entry]
         flags, descendants = query.flags[entry], state[DESCENDANT_RUNS]
         if flags or begins or descendants or work.waiting_count[depth]:
+            if state[STEPS] <= 0:
+                result = PAUSED
+                break
             if _is_short_of_room(query, work, nodes, place, begins):
                 result = GROW
                 break

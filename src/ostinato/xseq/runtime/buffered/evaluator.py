@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostinato.core.jit import prefetch
+from ostinato.core.stopwatch import Stopwatch
 from ostinato.documents.tokens import Names, Tokens
 from ostinato.xseq.kernels.buffered.build import count_nodes
 from ostinato.xseq.kernels.buffered.evaluate import evaluate
@@ -45,12 +46,19 @@ class BufferedEvaluator:
     """An Evaluator."""
 
     def __init__(
-        self, tables: TreeTables, *, matches: Matches = "all", limits: XSeqLimits | None = None, texts: bool = True
+        self,
+        tables: TreeTables,
+        *,
+        matches: Matches = "all",
+        limits: XSeqLimits | None = None,
+        clock: Stopwatch | None = None,
+        texts: bool = True,
     ) -> None:
         prefetch(evaluate)
         self.tables = tables
         self.anchor: Anchor = find_anchor(tables)
         self.matches, self.limits, self.texts = matches, limits or XSeqLimits(), texts
+        self.clock = clock or self.limits.clock()
         self.store = SubtreeStore(self.limits)
         self.seen = 0  # tokens
         self.top = self.upper = np.zeros(0, np.int64)  # the bits of the subtree that is not complete
@@ -119,7 +127,7 @@ class BufferedEvaluator:
     def _evaluate(
         self, part: SubtreeTokens, names: Names, tops: NDArray[np.int64], uppers: NDArray[np.int64]
     ) -> MatchRows:
-        forest = Forest(self.tables, part, names, self.matches, self.limits, texts=self.texts)
+        forest = Forest(self.tables, part, names, self.matches, self.limits, self.clock, texts=self.texts)
         if not self.anchor.moves:
             if self.tables.keyed >= 0:
                 forest.partition(forest.keyed())

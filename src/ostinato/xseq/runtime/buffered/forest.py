@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ostinato.core.stopwatch import Stopwatch
 from ostinato.documents.tokens import Names
 from ostinato.errors import Limit, LimitError, Message
 from ostinato.xseq.kernels.buffered import layout as lay
@@ -35,6 +36,7 @@ from ostinato.xseq.walk.program import AnswerKind, Keep
 from ostinato.xseq.walk.tables import AXES, constant_text
 
 Matches = Literal["all", "longest"]
+PAUSE = 1 << 21  # steps of a search between two looks at the clock
 _TRANSITIVE = [
     AXES[axis] for axis in (n.Axis.DESCENDANT, n.Axis.ANCESTOR, n.Axis.FOLLOWING_SIBLING, n.Axis.PRECEDING_SIBLING)
 ]
@@ -63,11 +65,12 @@ class Forest:
         names: Names,
         matches: Matches,
         limits: XSeqLimits,
+        clock: Stopwatch,
         *,
         texts: bool = True,
     ) -> None:
         self.tables, self.part, self.names = tables, part, names
-        self.matches, self.limits, self.texts = matches, limits, texts
+        self.matches, self.limits, self.clock, self.texts = matches, limits, clock, texts
         self.bare = tables.program.answer is AnswerKind.NODES
         self.answer = lay.MATCHES
         if self.bare:
@@ -171,6 +174,7 @@ class Forest:
             marks=zeros(depth * tables.widest),
             found=zeros(1024),
             groups=zeros(2 * tables.groups + 4),
+            pause=np.zeros(lay.PAUSE_SIZE, np.int64),
         )
 
     def _decide(self) -> None:
@@ -190,8 +194,13 @@ class Forest:
 
     def _run(self, task: int, check: int = 0, at: int = 0) -> None:
         self.walks.state[: lay.AT + 1] = task, check, at
+        self.search.pause[lay.STEPS] = PAUSE
         while code := evaluate(self.walks):
-            self._grow(code)
+            if code == lay.PAUSED:
+                self.clock.check()
+                self.search.pause[lay.STEPS] = PAUSE
+            else:
+                self._grow(code)
 
     def _grow(self, code: int) -> None:
         """Make room for what a kernel asked for."""

@@ -31,6 +31,7 @@ _AT_BEGIN = {
     lay.HISTORY: 1, lay.KEYS: 1, lay.KEY_BYTES: 0, lay.CELLS: 0,  # key 0 is that of elements that have none
     lay.LIVE: 0, lay.RUNS_USED: 1, lay.FREE_RUN: -1, lay.LINKS_USED: 0, lay.FREE_LINK: -1,  # run 0: see Work
 }  # fmt: skip
+PAUSE = 1 << 22  # steps of a scan between two looks at the clock
 _LARGEST = (1 << 31) - 1  # bytes of strings that Arrow puts together
 
 
@@ -41,6 +42,7 @@ class StreamEvaluator:
         prefetch(scan)
         self.tables = tables
         self.limits, self.texts = XSeqLimits(), True
+        self.clock = self.limits.clock()
         self.constants = tables.tables.held
         self.arrays = ScanArrays(tables)
         self.state, self.work = self.arrays.state, self.arrays.work
@@ -119,8 +121,12 @@ class StreamEvaluator:
         self.nodes.update(kind=tokens.kind, name=tokens.name, start=tokens.start, end=tokens.end)
         self.work.buffer = tokens.buffer
         self.state[lay.POS], self.state[lay.LOADED] = 0, -1
+        self.state[lay.STEPS] = PAUSE
         while (result := scan(self.query, self.work, self.nodes)) != lay.DONE:
-            if result == lay.MISSING:
+            if result == lay.PAUSED:
+                self.clock.check()
+                self.state[lay.STEPS] = PAUSE
+            elif result == lay.MISSING:
                 state = self.state
                 self.tables.add(
                     int(state[lay.MISSING_LEVEL]), int(state[lay.MISSING_CLASS]), int(state[lay.MISSING_BITS])

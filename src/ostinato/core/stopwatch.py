@@ -1,0 +1,39 @@
+"""How long a call may take. Kernels come back after so many steps, for a look at the clock and at Ctrl-C."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+from ostinato.core.options import bad_option
+from ostinato.core.threads import stop_if_asked
+from ostinato.errors import Limit, LimitError, Message
+
+
+class Stopwatch:
+    """Says when a call has taken long enough, or is to stop with the rest of its work. `fix` says how to do less;
+    `limits` is the class that has the limit."""
+
+    def __init__(self, seconds: float | None, fix: str = "read less at a time", limits: str = "Limits") -> None:
+        self.seconds, self._fix, self._limits = seconds, fix, limits
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin anew: what came between was not ours."""
+        self.started = monotonic()
+
+    def check(self) -> None:
+        stop_if_asked()
+        if self.seconds is not None and monotonic() - self.started > self.seconds:
+            raise LimitError(
+                "seconds",
+                self.seconds,
+                reason="it takes too long",
+                fix=Message(f"{self._fix}, or raise ", Limit("seconds", self._limits)),
+            )
+
+
+def check_seconds(value: object, limits: str = "Limits") -> None:
+    """Raise OstinatoError for what is not a limit of time."""
+    number = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+    if value is not None and not number:
+        raise bad_option(Limit("seconds", limits), value, "a number of seconds above 0")
