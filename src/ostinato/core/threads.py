@@ -47,8 +47,11 @@ def check_threads(threads: object) -> int:
     return threads
 
 
-def map_in_order(work: Callable[[S], T], items: Iterable[S], threads: int) -> Iterator[T]:
-    """`work(item)` for each item, in their order, a few of them ahead; items are taken in the thread that asks."""
+def map_in_order(
+    work: Callable[[S], T], items: Iterable[S], threads: int, apart: Callable[[S], bool] = lambda item: True
+) -> Iterator[T]:
+    """`work(item)` for each item, in their order, a few of them ahead; items are taken in the thread that asks, which
+    also does the work where `apart(item)` is false."""
     if threads == 1:
         yield from map(work, items)
         return
@@ -62,7 +65,7 @@ def map_in_order(work: Callable[[S], T], items: Iterable[S], threads: int) -> It
     try:
         waiting: deque[Future[T]] = deque()
         for item in items:
-            waiting.append(pool.submit(run, item))
+            waiting.append(pool.submit(run, item) if apart(item) else _done(work, item))
             if len(waiting) > 2 * threads:
                 yield waiting.popleft().result()
         while waiting:
@@ -70,6 +73,15 @@ def map_in_order(work: Callable[[S], T], items: Iterable[S], threads: int) -> It
     finally:
         stop.set()
         pool.shutdown(cancel_futures=True)
+
+
+def _done(work: Callable[[S], T], item: S) -> Future[T]:
+    future: Future[T] = Future()
+    try:
+        future.set_result(work(item))
+    except Exception as error:
+        future.set_exception(error)
+    return future
 
 
 def run_pieces(work: Callable[[int], T], pieces: int) -> list[T]:

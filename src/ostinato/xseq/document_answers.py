@@ -30,6 +30,7 @@ ERROR = "error"
 _ROWS, _BYTES = 1 << 16, 1 << 24  # handed on at a time, of documents that give a few rows each,
 _DOCUMENTS = 1 << 10  # or those of so many that have any
 _GROUP_BYTES = 1 << 18  # of small documents that one thread reads at a time
+_SMALL = 1 << 16  # bytes of a document: with fewer, Python works more on it than kernels do, on one core at a time
 _LETTERS = 1 << 12  # between two looks at the clock
 _SAYS = {
     "document": "which document a row is from",
@@ -68,15 +69,14 @@ class DocumentAnswers:
     def __call__(self, documents: Iterable[Document], clock: Stopwatch) -> Iterator[Found]:
         """The rows of each as they come; of one that may be left out, when all of it was read."""
         if self.threads > 1:
-            # Small documents go together, since handing one over costs more than reading it.
-            answer_all = partial(self._answer_all, clock)
-            for found in map_in_order(answer_all, _groups(documents), self.threads):
+            answer_all, groups = partial(self._answer_all, clock), _groups(documents)
+            for found in map_in_order(answer_all, groups, self.threads, apart=lambda group: group.large):
                 yield from found
         else:
             yield from self._answers(documents, clock)
 
-    def _answer_all(self, clock: Stopwatch, documents: Iterable[Document]) -> list[Found]:
-        return list(self._answers(documents, clock))
+    def _answer_all(self, clock: Stopwatch, group: _Group) -> list[Found]:
+        return list(self._answers(group.documents, clock))
 
     def _answers(self, documents: Iterable[Document], clock: Stopwatch) -> Iterator[Found]:
         for document in documents:
@@ -147,18 +147,42 @@ def _watched(letters: Iterable[T], clock: Stopwatch) -> Iterator[T]:
         yield letter
 
 
-def _groups(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    """The documents in their order: files one by one, others until they are enough for a thread."""
+@dataclass(frozen=True)
+class _Group:
+    """Documents that one thread reads."""
+
+    documents: list[Document]
+    size: int  # in bytes
+
+    @property
+    def large(self) -> bool:
+        """Whether another thread gains by reading them."""
+        return self.size >= _SMALL * len(self.documents)
+
+
+def _groups(documents: Iterable[Document]) -> Iterator[_Group]:
+    """The documents in their order: small ones go together until they are enough for a thread, since handing one over
+    costs more than reading it."""
     group: list[Document] = []
     size = 0
     for document in documents:
         group.append(document)
-        size += _GROUP_BYTES if isinstance(document.source, str | os.PathLike | PeekableFile) else len(document.source)
+        size += _size(document)
         if size >= _GROUP_BYTES or len(group) >= _DOCUMENTS:
-            yield group
+            yield _Group(group, size)
             group, size = [], 0
     if group:
-        yield group
+        yield _Group(group, size)
+
+
+def _size(document: Document) -> int:
+    """In bytes; large where it is not known."""
+    if isinstance(document.source, str | os.PathLike):
+        try:
+            return os.path.getsize(document.source)
+        except OSError:  # which reading it will tell
+            return _GROUP_BYTES
+    return _GROUP_BYTES if isinstance(document.source, PeekableFile) else len(document.source)
 
 
 def _bad_lines(tokens: ChunkedSource[Any], name: str | None) -> Iterator[UnreadInput]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -10,6 +12,7 @@ import pytest
 import ostinato as ost
 from ostinato.files.reader import OnError
 from ostinato.xseq import document_answers
+from ostinato.xseq.evaluate import evaluate_document
 
 QUERY = ost.xseq("//b")
 DOCUMENTS = pa.array([b"<a>" + b"<b>x</b>" * (number % 7) + b"</a>" for number in range(300)])
@@ -18,6 +21,7 @@ DOCUMENTS = pa.array([b"<a>" + b"<b>x</b>" * (number % 7) + b"</a>" for number i
 @pytest.fixture(autouse=True)
 def _small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(document_answers, "_GROUP_BYTES", 100)
+    monkeypatch.setattr(document_answers, "_SMALL", 25)  # about half of the groups
 
 
 @pytest.mark.parametrize("threads", [2, 5])
@@ -43,6 +47,26 @@ def test_the_first_error_is_raised() -> None:
     damaged = pa.array([*DOCUMENTS.to_pylist()[:40], b"<a><b></a>", b"<c>", *DOCUMENTS.to_pylist()[40:60]])
     with pytest.raises(ost.DataError, match="row 40"):
         QUERY.detect(damaged, threads=4)
+
+
+@pytest.mark.parametrize(("smallest", "alone"), [(1, False), (1_000, True)])
+def test_small_documents_are_read_where_they_are_asked_for(
+    smallest: int, alone: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(document_answers, "_SMALL", smallest)
+    readers = set()
+
+    def watched(*args: Any, **options: Any) -> Any:
+        readers.add(threading.current_thread())
+        return evaluate_document(*args, **options)
+
+    monkeypatch.setattr(document_answers, "evaluate_document", watched)
+    for number in range(9):
+        (tmp_path / f"{number}.xml").write_bytes(b"<a>" + b"<b/>" * number + b"</a>")
+    for source in (DOCUMENTS, tmp_path):
+        readers.clear()
+        QUERY.detect(source, threads=2)
+        assert (readers == {threading.current_thread()}) == alone
 
 
 def test_the_option_is_checked() -> None:
