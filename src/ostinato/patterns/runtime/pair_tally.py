@@ -1,19 +1,22 @@
-"""Counts the matches of a pattern of two events that compares them by one inequality, in logarithmic time per event."""
+"""Counts the matches of a pattern of two events that compares them by one inequality, or by how far apart they are, in
+logarithmic time per event."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from typing import Literal as OneOf
 
 import numpy as np
 
 from ostinato.core.arrays import Bools, Int64
-from ostinato.core.expressions import Attribute
+from ostinato.core.expressions import MIRROR, Attribute, Expr, Literal, to_text
+from ostinato.patterns.automata.registers import Apply, EventTerm, Tree
 from ostinato.patterns.automata.transducer import START_LOOP, Transducer, Transition
 from ostinato.patterns.kernels import protocol
-from ostinato.patterns.kernels.count_pairs import count_pairs
+from ostinato.patterns.kernels.count_pairs import count_pairs, find_bands
 from ostinato.patterns.runtime.batches import Events
 from ostinato.patterns.runtime.bound_query import BoundQuery
 from ostinato.patterns.runtime.matcher import extend
@@ -24,18 +27,21 @@ from ostinato.patterns.runtime.transition_tables import as_comparison
 _WIDE = 256  # events; in a narrower window pairs are soon tried one by one
 _FEW = 1 << 16  # new entries that are not worth sorting others again for
 _SIDES: dict[str, OneOf["left", "right"]] = {"<": "left", "<=": "right", ">": "right", ">=": "left"}
+_FAR = 1 << 62  # wider bands of whole numbers are left to tests
 _WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
 
 
 @dataclass(frozen=True)
 class _Pair:
-    """The two transitions, and how the first event's term compares with the second's."""
+    """The two transitions, and how the first event's term compares with the second's; or how the distance between them
+    compares with a width."""
 
     first: Transition
     second: Transition
     op: str
     first_term: int
     second_term: int
+    width: int | float | None = None
 
 
 @dataclass(frozen=True)
@@ -145,37 +151,88 @@ class PairTally(Tally):
         entries = entries.at(np.argsort(entries.keys, kind="stable")) if self.stream.keys is not None else entries
         ordered = np.sort(entries.values[entries.begins])
         ranks = np.searchsorted(ordered, entries.values)
-        ends = np.searchsorted(ordered, entries.values, side=_SIDES[self.pair.op])
-        if self.pair.op in (">", ">="):  # as if all were negative
-            ranks, ends = len(ordered) - 1 - ranks, len(ordered) - ends
-        ranks = np.where(entries.begins, ranks, ends)
+        floors: Int64 = np.zeros(0, np.int64)
+        if self.pair.width is not None:
+            floors = np.zeros(len(entries), np.int64)
+            floors[~entries.begins], ranks[~entries.begins] = self._bands(ordered, entries.values[~entries.begins])
+        else:
+            ends = np.searchsorted(ordered, entries.values, side=_SIDES[self.pair.op])
+            if self.pair.op in (">", ">="):  # as if all were negative
+                ranks, ends = len(ordered) - 1 - ranks, len(ordered) - ends
+            ranks = np.where(entries.begins, ranks, ends)
         tree = np.zeros(len(ordered) + 1, np.int64)
         self.limits.check_memory(3 * sum(column.nbytes for column in entries.columns))
-        self.count += count_pairs(entries.begins.view(np.uint8), entries.keys, entries.ticks, entries.lows, ranks, tree)
+        begins = entries.begins.view(np.uint8)
+        self.count += count_pairs(begins, entries.keys, entries.ticks, entries.lows, ranks, floors, tree)
         kept = entries.begins & (entries.ticks >= self.lows[entries.keys]) if len(entries) else entries.begins
         self.waiting, self.fresh = [entries.at(kept)], 0
 
+    def _bands(self, ordered: Any, values: Any) -> tuple[Int64, Int64]:
+        """Per value, where those begin and end that are close enough to it."""
+        width, closed = self.pair.width, self.pair.op == "<="
+        assert width is not None
+        if self._floating:
+            floors, ends = np.empty(len(values), np.int64), np.empty(len(values), np.int64)
+            find_bands(ordered, values, float(width), closed, floors, ends)
+            return floors, ends
+        farthest = int(width) if closed else int(width) - 1
+        least, most = np.iinfo(np.int64).min + farthest, np.iinfo(np.int64).max - farthest
+        below, above = np.maximum(values, least) - farthest, np.minimum(values, most) + farthest
+        return np.searchsorted(ordered, below), np.searchsorted(ordered, above, side="right")
+
 
 def pair_tally(engine: EngineState) -> PairTally | None:
-    """For a pattern of two events that one inequality of numbers compares; None for any other."""
+    """For a pattern of two events that one inequality, or one band, of numbers compares; None for any other."""
     compiled, stream = engine.compiled, engine.stream
     plain = compiled.strategy == "ALL" and compiled.query.consume == "NONE"
     few = stream.window == protocol.EVENT_WINDOW and stream.width < _WIDE
-    if not plain or few or stream.registers is None or stream.terms is None:
+    registers = compiled.registers  # those of the stream may look bands up in ranges
+    if not plain or few or registers is None or stream.registers is None or stream.terms is None:
         return None
-    ways = _two_steps(stream.registers.transducer)
-    if ways is None:
+    ways = _two_steps(registers.transducer)
+    if ways is None or len(trees := registers.tests[ways[1]]) != 1:
         return None
-    first, second = ways
-    trees = stream.registers.tests[second]
-    comparison = as_comparison(trees[0]) if len(trees) == 1 else None
-    if comparison is None or comparison[0] not in _SIDES:
+    compared = _compared(trees[0], registers.terms)
+    if compared is None:
         return None
-    op, cell, term = comparison
-    kinds = {stream.terms.kinds[cell.term], stream.terms.kinds[term]}
-    if kinds == {"float"} or (kinds == {"whole"} and _are_whole(stream, (cell.term, term))):
-        return PairTally(engine, _Pair(first, second, op, cell.term, term))
+    texts = [to_text(term) for term in stream.registers.terms]
+    first, second = (texts.index(to_text(registers.terms[term])) for term in (compared.first, compared.second))
+    kinds, width = {stream.terms.kinds[first], stream.terms.kinds[second]}, compared.width
+    whole = kinds == {"whole"} and _are_whole(stream, (first, second))
+    if kinds == {"float"} or (whole and (width is None or (isinstance(width, int) and width <= _FAR))):
+        return PairTally(engine, _Pair(*ways, compared.op, first, second, width))
     return None
+
+
+class _Compared(NamedTuple):
+    """A term of the first event with one of the second; or their distance with a width."""
+
+    op: str
+    first: int
+    second: int
+    width: int | float | None = None
+
+
+def _compared(tree: Tree, terms: Sequence[Expr]) -> _Compared | None:
+    if (found := as_comparison(tree)) is not None:
+        op, cell, term = found
+        return _Compared(op, cell.term, term) if op in _SIDES else None
+    match tree:
+        case Apply("<" | "<=" as op, (Apply("abs", (Apply("-", (one, other)),)), EventTerm(None, number))):
+            pass
+        case Apply(">" | ">=" as op, (EventTerm(None, number), Apply("abs", (Apply("-", (one, other)),)))):
+            op = MIRROR[op]
+        case _:
+            return None
+    if not isinstance(one, EventTerm) or not isinstance(other, EventTerm) or one.op or other.op:
+        return None
+    if (one.register is None) == (other.register is None):
+        return None
+    first, second = (other, one) if one.register is None else (one, other)
+    width = terms[number]
+    if not isinstance(width, Literal) or isinstance(width.value, bool) or not isinstance(width.value, int | float):
+        return None
+    return _Compared(op, first.number, second.number, width.value) if 0 < width.value < math.inf else None
 
 
 def _are_whole(stream: BoundQuery, terms: Sequence[int]) -> bool:

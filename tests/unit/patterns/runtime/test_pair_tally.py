@@ -1,7 +1,10 @@
-"""Two events that one inequality compares are counted by their ranks."""
+"""Two events that one inequality or band compares are counted by their ranks."""
 
 from __future__ import annotations
 
+import itertools
+import math
+import operator
 import random
 from typing import Any
 
@@ -54,6 +57,48 @@ def test_as_many_as_are_listed(formula: str, op: str, window: str, monkeypatch: 
         assert counter.total() == listed
 
 
+BANDS = ["abs(x.v - y.v) < 2", "2 >= abs(y.v - x.v)"]
+BANDS += ["abs(y.f - x.f) <= 0.25", "0.5 > abs(x.f - y.f)", "abs(x.f - y.f) < 1"]
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("band", BANDS)
+def test_bands_have_as_many_as_are_listed(band: str, window: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pair_tally, "_FEW", 20)
+    monkeypatch.setattr(pair_tally, "_WIDE", 0)
+    for seed, formula in enumerate(("A AS x ; B AS y", "ANY AS x ; ANY AS y FILTER x.k = y.k")):
+        query = ost.cel(f"({formula}) FILTER {band} {window}")
+        rows = sample(seed)
+        listed = len(query.detect(rows, time="ts"))
+        assert query.count(rows, time="ts") == listed
+        counter = Counter(query.engine(time="ts"))
+        for at in range(0, len(rows), 11):
+            counter.push(rows.slice(at, 11))
+        assert isinstance(counter._tally, pair_tally.PairTally) or "x.k" in formula
+        assert counter.total() == listed
+
+
+EDGES: dict[str, tuple[list[float], float]] = {
+    "floats": ([0.1 * step for step in range(40)] + [math.inf, -math.inf, math.nan, -0.0, 1e308, -1e308], 0.3),
+    "whole numbers": ([-(2**63), -(2**63) + 1, 2**63 - 1, 2**63 - 2, 0, 1, -1, 2**62], 1),
+    "far apart": ([-(2**63), -(2**63) + 1, 2**63 - 1, 2**63 - 2, 0, 1, -1, 2**62], 2**62),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+@pytest.mark.parametrize("op", ["<", "<="])
+def test_bands_of_numbers_at_the_edges(name: str, op: str) -> None:
+    values, width = EDGES[name]
+    values = random.Random(7).sample([*values, *values], 2 * len(values))
+    rows = pa.table({"type": ["A"] * len(values), "v": values})
+    counter = Counter(ost.cel(f"A AS x ; A AS y FILTER abs(x.v - y.v) {op} {width}").engine())
+    counter.push(rows)
+    assert isinstance(counter._tally, pair_tally.PairTally)
+    near = operator.lt if op == "<" else operator.le
+    pairs = itertools.combinations(values, 2)
+    assert counter.total() == sum(near(abs(one - other), width) for one, other in pairs)
+
+
 @pytest.mark.parametrize(
     ("text", "counted"),
     [
@@ -62,6 +107,11 @@ def test_as_many_as_are_listed(formula: str, op: str, window: str, monkeypatch: 
         ("A AS x ; B AS y FILTER x.v < y.v WITHIN 1000 EVENTS", True),
         ("A AS x ; B AS y FILTER x.v < y.v WITHIN 100 EVENTS", False),
         ("A AS x ; B AS y FILTER x.v < y.f", False),
+        ("A AS x ; B AS y FILTER abs(x.f - y.f) < 0.5", True),
+        ("A AS x ; B AS y FILTER abs(x.f - y.f) > 0.5", False),
+        ("A AS x ; B AS y FILTER abs(x.f - y.f) < y.f", False),
+        ("A AS x ; B AS y FILTER abs(x.v - y.f) < 1", False),
+        ("A AS x ; B AS y FILTER abs(x.v - y.v) < 1.5", False),
         ("A AS x ; B AS y FILTER x.v + 1 < y.v", False),  # may be beyond 64 bits
         ("A AS x ; B AS y FILTER x.text < y.text", False),
         ("A AS x : B AS y FILTER x.v < y.v", False),
