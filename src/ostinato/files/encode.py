@@ -11,7 +11,7 @@ import pyarrow.csv as arrow_csv
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
-from ostinato.errors import DataError
+from ostinato.errors import DataError, Message, Option
 from ostinato.files.render import TEXT, json_lines, json_texts
 
 EXTENSIONS = (".parquet", ".csv", ".jsonl", ".ndjson", ".json", ".arrow", ".feather", ".ipc")
@@ -43,7 +43,7 @@ def _of_one_schema(schema: pa.Schema, write: Callable[[pa.Table], None]) -> Call
             changed = [field.name for field in table.schema if field not in list(schema)]
             raise DataError(
                 f"further rows differ in the columns {', '.join(changed)}, or lack some, which such a file cannot have",
-                fix="write JSON lines, or say what the columns hold with --kind",
+                fix=Message("write JSON lines, or say what the columns hold with ", Option("kind")),
             )
         write(table)
 

@@ -15,8 +15,8 @@ from ostinato.errors import QueryError, Span
 from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.cel.groups import take_groups
 from ostinato.patterns.syntax.item_names import ANSWER_COLUMNS, item_names
+from ostinato.patterns.syntax.loop_bounds import parse_loop_bounds
 from ostinato.patterns.syntax.nodes import Formula
-from ostinato.patterns.syntax.rounds import parse_rounds
 
 if TYPE_CHECKING:
     from lark import Token
@@ -138,7 +138,7 @@ class CelBuilder(SharedBuilder):
         if quantifier == "?":
             return n.Optional(body, span)
         link = cast(n.Link, sign[: -len(quantifier)] or ";")
-        least, most = parse_rounds(quantifier, token_span(sign))
+        least, most = parse_loop_bounds(quantifier, token_span(sign))
         repeat = n.Repeat(body, link, max(least, 1), most, span=span)
         return repeat if least else n.Optional(repeat, span)
 

@@ -10,7 +10,7 @@ from ostinato.core.text.build import Clause, SharedBuilder, merge_clauses, unquo
 from ostinato.core.text.grammar import token_span
 from ostinato.errors import QueryError, Span
 from ostinato.patterns.syntax.item_names import ANSWER_COLUMNS
-from ostinato.patterns.syntax.rounds import parse_rounds
+from ostinato.patterns.syntax.loop_bounds import parse_loop_bounds
 from ostinato.patterns.syntax.srem import nodes as n
 from ostinato.patterns.syntax.srem.nodes import Expression
 
@@ -47,7 +47,7 @@ class SremBuilder(SharedBuilder):
 
     def counted(self, span: Span, body: Expression, sign: Token) -> Expression:
         """Copies of the body, as many as needed; those beyond the fewest may be left out."""
-        least, most = parse_rounds(sign, token_span(sign))
+        least, most = parse_loop_bounds(sign, token_span(sign))
         copies = most or least
         if copies > _MAX_ROUNDS:
             reason = f"an SREM repeats at most {_MAX_ROUNDS} times"

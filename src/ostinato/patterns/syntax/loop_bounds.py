@@ -5,7 +5,7 @@ from __future__ import annotations
 from ostinato.errors import QueryError, Span
 
 
-def parse_rounds(quantifier: str, span: Span) -> tuple[int, int | None]:
+def parse_loop_bounds(quantifier: str, span: Span) -> tuple[int, int | None]:
     """The fewest and the most rounds; None where there is no bound."""
     if quantifier in ("+", "*"):
         return int(quantifier == "+"), None
