@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +13,7 @@ import pyarrow as pa
 from ostinato.core.arrays import Int64
 from ostinato.core.clock import Clock
 from ostinato.core.events import StreamColumns, time_order
-from ostinato.core.window_bounds import lower_bounds
+from ostinato.core.window_bounds import lower_bound_function
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,16 @@ class ReleasedRows:
     order: Int64 | None
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class SingleRow:
+    """A row as Python values, as far as they matter: `event` is what its reader made of it."""
+
+    tick: int
+    position: int
+    values: dict[str, Any] = field(compare=False)
+    event: Any = field(compare=False)
+
+
 class ReorderBuffer:
     """`lateness` is in nanoseconds of event time; with None, events wait until `advance` says that time has passed.
 
@@ -30,9 +43,65 @@ class ReorderBuffer:
 
     def __init__(self, clock: Clock | None, binding: StreamColumns, schema: pa.Schema, lateness: int | None) -> None:
         self.clock, self.binding, self.lateness = clock, binding, lateness
-        self.rows: pa.Table = schema.empty_table()
-        self.positions: Int64 = np.zeros(0, np.int64)
+        self._rows: pa.Table = schema.empty_table()
+        self._positions: Int64 = np.zeros(0, np.int64)
+        self._single: list[SingleRow] = []  # a heap of those that came one at a time, and are not in Arrow yet
+        self._bound = lower_bound_function(clock, lateness) if clock is not None and lateness else int
         self.watermark = np.iinfo(np.int64).min  # no event before this tick is expected any more
+
+    @property
+    def rows(self) -> pa.Table:
+        """Those that wait, in order of arrival."""
+        self._settle()
+        return self._rows
+
+    @property
+    def positions(self) -> Int64:
+        self._settle()
+        return self._positions
+
+    def load(self, rows: pa.Table, positions: Int64) -> None:
+        """Let these wait, and no others."""
+        self._single = []
+        self._rows, self._positions = rows, positions
+
+    def load_single(self, rows: Iterable[SingleRow]) -> None:
+        """Let these wait, and no others."""
+        self.load(self._rows.slice(0, 0), self._positions[:0])
+        self._single = sorted(rows)
+
+    def _settle(self) -> None:
+        """Put single rows to the others."""
+        if not self._single:
+            return
+        single, self._single = sorted(self._single, key=lambda row: row.position), []
+        schema = self._rows.schema
+        columns = {
+            name: pa.array([row.values.get(name) for row in single], schema.field(name).type) for name in schema.names
+        }
+        rows = pa.concat_tables([self._rows, pa.table(columns, schema=schema)])
+        positions = np.concatenate([self._positions, np.array([row.position for row in single], np.int64)])
+        order = np.argsort(positions, kind="stable")
+        self._rows, self._positions = rows.take(pa.array(order)), positions[order]
+
+    @property
+    def waiting(self) -> int:
+        """How many rows wait in Arrow."""
+        return len(self._positions)
+
+    def push_one(self, row: SingleRow) -> list[SingleRow]:
+        """Take a row that is not late; returns the rows that may be processed now, in order."""
+        if self.clock is None:
+            return [row]
+        if self.lateness is not None:
+            self.watermark = max(self.watermark, self._bound(row.tick))
+        if self.lateness == 0:
+            return [row]
+        heappush(self._single, row)
+        released: list[SingleRow] = []
+        while self._single and self._single[0].tick <= self.watermark:
+            released.append(heappop(self._single))
+        return released
 
     def count_late(self, rows: pa.Table) -> int:
         """How many of these rows would be late."""
@@ -51,9 +120,7 @@ class ReorderBuffer:
             late = rows.filter(pa.array(~on_time))
             rows, positions, ticks = rows.filter(pa.array(on_time)), positions[on_time], ticks[on_time]
         if len(ticks) and self.lateness is not None:
-            newest = ticks.max(keepdims=True)
-            bound = int(lower_bounds(self.clock, newest, self.lateness)[0]) if self.lateness else int(newest[0])
-            self.watermark = max(self.watermark, bound)
+            self.watermark = max(self.watermark, self._bound(int(ticks.max())))
         return self._release(rows, positions), late
 
     def advance(self, tick: int) -> ReleasedRows:
@@ -64,7 +131,7 @@ class ReorderBuffer:
     def flush(self) -> ReleasedRows:
         self.watermark = np.iinfo(np.int64).max
         rows, positions = self.rows, self.positions
-        self.rows, self.positions = rows.slice(0, 0), positions[:0]
+        self.load(rows.slice(0, 0), positions[:0])
         return ReleasedRows(rows, positions, time_order(rows, self.binding))
 
     def _release(self, rows: pa.Table, positions: Int64) -> ReleasedRows:
@@ -75,6 +142,6 @@ class ReorderBuffer:
             ticks = self.clock.ticks(rows[self.clock.column])
             # With order_by, events of the same time wait for each other: they are sorted, not taken as they come.
             ripe = ticks < self.watermark if self.binding.order_by else ticks <= self.watermark
-            self.rows, self.positions = rows.filter(pa.array(~ripe)).combine_chunks(), positions[~ripe]
+            self.load(rows.filter(pa.array(~ripe)).combine_chunks(), positions[~ripe])
             rows, positions = rows.filter(pa.array(ripe)), positions[ripe]
         return ReleasedRows(rows, positions, time_order(rows, self.binding))

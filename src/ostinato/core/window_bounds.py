@@ -37,6 +37,15 @@ def lower_bounds(clock: Clock, ticks: Int64, amount: float) -> Int64:
     return bounds
 
 
+def lower_bound_function(clock: Clock, amount: float) -> Callable[[int], int]:
+    """The lower bound of one tick at a time."""
+    if clock.kind == "float":
+        return lambda tick: int(lower_bounds(clock, np.array([tick]), amount)[0])
+    assert clock.step is not None
+    reach = int(min(exact_fraction(amount) // clock.step, MAX_TICK))
+    return lambda tick: max(tick - reach, MIN_TICK)
+
+
 def first_beyond(clock: Clock, tick: int, amount: float) -> int:
     """The first tick whose window of this size no longer reaches back to `tick`; among floats about the first."""
     if clock.kind != "float":

@@ -106,6 +106,16 @@ class PredicateEncoder:
         return self._predicates.columns
 
     @property
+    def relations(self) -> set[str]:
+        """The event types of the conditions."""
+        return set(self._relations)
+
+    @property
+    def predicates(self) -> list[Expr]:
+        """What conditions ask of an event beside its type."""
+        return self._predicates.exprs
+
+    @property
     def relations_seen(self) -> set[str]:
         """The event types of the conditions that some event had."""
         if self._small:
@@ -219,7 +229,7 @@ class _Predicates:
     """Distinct predicates over the current event, bit i for the i-th."""
 
     def __init__(self, exprs: list[Expr]) -> None:
-        self._exprs = exprs
+        self.exprs = exprs
         self._reads = [list(dict.fromkeys(node.name for node in attributes(expr))) for expr in exprs]
         self._programs: dict[tuple[int, ...], ColumnProgram] = {}
         self._casts = [any(isinstance(node, Call) and node.op == "cast" for node in walk(expr)) for expr in exprs]
@@ -228,7 +238,7 @@ class _Predicates:
 
     @property
     def count(self) -> int:
-        return len(self._exprs)
+        return len(self.exprs)
 
     @property
     def columns(self) -> list[str]:
@@ -282,7 +292,7 @@ class _Predicates:
 
     def _program(self, places: tuple[int, ...]) -> ColumnProgram:
         if places not in self._programs:
-            self._programs[places] = ColumnProgram([self._exprs[place] for place in places])
+            self._programs[places] = ColumnProgram([self.exprs[place] for place in places])
         return self._programs[places]
 
 

@@ -104,6 +104,7 @@ class KeyTable:
     def __init__(self) -> None:
         self._columns: list[_Column] = []
         self._pairs: list[IntegerInterner] = []
+        self._ids: dict[tuple[Any, ...], int] = {}  # of keys that came one at a time
 
     @property
     def size(self) -> int:
@@ -124,6 +125,16 @@ class KeyTable:
         for values, column, pairs in zip(self._columns[1:], columns[1:], self._pairs, strict=True):
             ids = pairs.encode((ids.astype(np.int64) << 32) | values.encode(column))
         return ids
+
+    def id_of(self, key: tuple[Any, ...], fields: Sequence[pa.Field]) -> int:
+        """The id of one key, given as Python values of these types."""
+        found = self._ids.get(key)
+        if found is None:
+            columns = [
+                pa.chunked_array([pa.array([value], field.type)]) for value, field in zip(key, fields, strict=True)
+            ]
+            found = self._ids[key] = int(self.encode(columns, [field.name for field in fields])[0])
+        return found
 
     def values(self, ids: npt.NDArray[Any]) -> list[pa.Array]:
         """The attributes of the keys with these ids, one array per attribute."""

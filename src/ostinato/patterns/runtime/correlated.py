@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,8 @@ class Correlated(Matcher):
             best=np.zeros(0, np.int64),
             target=np.zeros(0, np.int64),
         )
+        shape = (len(terms), 1)
+        self.one = replace(self.one, terms=np.zeros(shape, np.int64), present=np.zeros(shape, np.bool_))
         self._follow_room()
 
     def _ranking(self, choice: int, scope: Scope) -> Int32:

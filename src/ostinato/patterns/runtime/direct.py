@@ -38,6 +38,11 @@ class Direct(Stepped):
         while len(state.marks) < 2 * len(state.key_epoch):
             self.grow_nodes()
 
+    def may_hold_last(self, live: int) -> bool:
+        """No new node, and none that could be collected."""
+        state = self.state
+        return bool(state.cursor[protocol.USED] != live or live + len(state.steps.ops) > len(state.nodes) // 4)
+
     def live_positions(self) -> Int64:
         values = self.used_nodes()[::4]
         return values[values >= 0] >> protocol.SYMBOL_BITS

@@ -16,14 +16,17 @@ from ostinato.core.reorder import ReleasedRows
 from ostinato.core.window_bounds import first_beyond, lower_bounds
 from ostinato.errors import DataError, LimitError, Message, Option, OstinatoError
 from ostinato.patterns.kernels import protocol
+from ostinato.patterns.plan.required_columns import required_attributes
 from ostinato.patterns.runtime.batches import Events
 from ostinato.patterns.runtime.grouped import GroupedMatcher
 from ostinato.patterns.runtime.matcher import Matcher
 from ostinato.patterns.runtime.matcher_factory import build_matcher
+from ostinato.patterns.runtime.single_events import SingleEvents
 from ostinato.patterns.runtime.snapshot import load, save
 from ostinato.patterns.runtime.state import INCOMPLETE, EngineState
 from ostinato.patterns.runtime.tallies import matches_around
 
+_FEW_ROWS = 64  # events as dicts: so many are read one by one
 _MANY = 4  # tables of matches, of one batch of events, after which it is worth counting them before going on
 _AHEAD = 1 << 13  # events before and after the one at hand that are counted then
 # Kept as text, like INCOMPLETE.
@@ -48,15 +51,42 @@ class Statistics:
 class Engine(EngineState):
     """Matches one query over one stream. Build it with `query.engine()`."""
 
+    _single: tuple[pa.Schema, SingleEvents | None] | None = None  # for the columns that the stream has now
+
     def push(self, batch: Any) -> pa.Table:
         """Read events; returns the matches they complete.
 
         Parameters
         ----------
         batch
-            A table (pyarrow, pandas, polars) or a list of dicts, with the columns of earlier batches.
+            A table (pyarrow, pandas, polars) or a list of dicts, with the columns of earlier batches; or one event as
+            a dict, in which an attribute that is absent is NULL.
         """
+        if isinstance(batch, dict):
+            batch = [batch if self.bound else dict.fromkeys(required_attributes(self.compiled.query)) | batch]
+        if (
+            isinstance(batch, list)
+            and self.bound
+            and not self.stopped
+            and (found := self._push_rows(batch)) is not None
+        ):
+            return found
         return self._collect(self.push_each(batch))
+
+    def _push_rows(self, rows: list[Any]) -> pa.Table | None:
+        """The answer to a few events as dicts; None where they have to be read as a batch."""
+        if len(rows) > _FEW_ROWS or not all(isinstance(row, dict) for row in rows):
+            return None
+        if self._single is None or self._single[0] is not self.stream.schema:
+            self._single = self.stream.schema, SingleEvents.of(self)
+        single = self._single[1]
+        matches = single.push(rows) if single is not None else None
+        if matches is None:
+            return None
+        table = self._collect(map(self._answer, matches)) if matches else self._nothing
+        if self.history.crowded:
+            self._close_history()
+        return table
 
     def push_each(self, batch: Any) -> Iterator[pa.Table]:
         """Like `push`, but yields the matches in tables while it reads: any number of matches, in little memory.
@@ -69,6 +99,9 @@ class Engine(EngineState):
             As for `push`.
         """
         self._check_open()
+        if self.bound and isinstance(batch, list) and batch and isinstance(batch[0], dict):
+            absent = [name for name in self.stream.schema.names if name != self.stream.binding.time]
+            batch = [dict.fromkeys(absent) | batch[0], *batch[1:]]
         rows = to_arrow(batch)
         if self._stream is None and not rows.num_columns:
             return iter(())  # an empty list of events names no columns

@@ -6,8 +6,8 @@ There is a matcher for each kernel: direct.py, replay.py, ranked.py and correlat
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,6 +30,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 _NO_CODES: Int32 = np.zeros(0, np.int32)
 _NONE: Int64 = np.zeros(0, np.int64)
 _STEPS = 1 << 22  # of a kernel at a time, some hundredths of a second: then Python looks at signals and the clock
+_FEW_VALUES = 1 << 10  # marked events, and matches, of one event; more are given in chunks
 _CHUNK_VALUES = 1 << 20  # marked events per chunk of output; more when one match is longer
 
 
@@ -58,6 +59,9 @@ class Matcher(ABC):
         prefetch(self.KERNEL)
         self.scope = scope
         self.walked: int | None = 0
+        self.one = Events(
+            np.zeros(1, np.int32), np.zeros(1, np.int32), 1, *(np.zeros(1, np.int64), 0), *np.zeros((2, 1), np.int64)
+        )
         cursor = np.zeros(protocol.CURSOR_SIZE, np.int64)
         cursor[protocol.FREE] = protocol.NIL
         self.state = self.STATE(
@@ -129,6 +133,27 @@ class Matcher(ABC):
                 break
         self.walked = int(cursor[protocol.MATCHES]) if mode == protocol.WALK else 0
         cursor[protocol.MATCHES] = cursor[protocol.VALUES] = 0
+
+    def run_one(self, code: int, key: int, position: int, tick: int, low: int) -> Sequence[Chunk]:
+        """Read one event, which costs less than a batch of one. Its terms, if there are any, are in `one`."""
+        state, one = self.state, self.one
+        if key >= len(state.key_count):
+            self.grow_keys(max(key + 1 - len(state.key_count), len(state.key_count)))
+        one.codes[0], one.keys[0], one.positions[0], one.ticks[0], one.lows[0] = code, key, position, tick, low
+        if state.codes is not one.codes:
+            self.show(one, protocol.WRITE)
+        if not len(state.ends):
+            self._replace_output(_FEW_VALUES, _FEW_VALUES)
+        cursor = state.cursor
+        cursor[protocol.AT] = 0
+        state.fuel[protocol.FUEL] = _STEPS
+        if self.call() == protocol.DONE:
+            return (self._take_output(),) if cursor[protocol.MATCHES] else ()
+        return list(self.run(replace(one, key_count=len(state.key_count))))
+
+    def may_hold_last(self, live: int) -> bool:
+        """Whether a later match may contain the event that `run_one` read; before it, `live` nodes were in use."""
+        return True
 
     def show(self, events: Events, mode: int) -> None:
         """Let the kernel see a batch, and what to do with its matches."""

@@ -14,7 +14,7 @@ from ostinato.core.arrow import NO_MASK, byte_runs, is_bytes, is_text, raw_value
 from ostinato.core.columns.arithmetic import as_float
 from ostinato.core.columns.expressions import ColumnProgram
 from ostinato.core.columns.intern_bytes import ByteStringInterner
-from ostinato.core.expressions import Expr, to_text
+from ostinato.core.expressions import Attribute, Expr, to_text
 from ostinato.errors import DataError
 from ostinato.patterns.runtime.transition_tables import Kind
 
@@ -90,6 +90,18 @@ class TermEncoder:
                 whole, known = whole[order], known[order]
             values[at], present[at] = whole, known
         return values, present
+
+    def plain_attributes(self, schema: pa.Schema) -> list[tuple[str, bool]] | None:
+        """Per term its attribute, and whether that is a float, if all are attributes of 64 bits; None if not."""
+        found: list[tuple[str, bool]] = []
+        for expr in self._exprs:
+            if not isinstance(expr, Attribute) or self.wide:
+                return None
+            kind = schema.field(expr.name).type
+            if kind not in (pa.int64(), pa.float64()):
+                return None
+            found.append((expr.name, kind == pa.float64()))
+        return found
 
     def _values(self, rows: pa.Table) -> list[Any]:
         def fetch(attribute: Any) -> pa.Array:

@@ -109,8 +109,8 @@ def _fill(
     engine.matcher.load(meta["matcher"], matcher_arrays)
     stream.last_tick.values = arrays["last_tick"]
     engine.reorder.watermark = meta["watermark"]
-    engine.reorder.rows, engine.reorder.positions = tables["reorder"], arrays["reorder"]
-    engine.history.kept, engine.history.kept_positions = tables["history"], arrays["history"]
+    engine.reorder.load(tables["reorder"], arrays["reorder"])
+    engine.history.load(tables["history"], arrays["history"])
     engine.late_rows = [tables["late"]] if "late" in tables else []
     if stream.keys is not None:
         stream.keys = KeyTable.from_table(tables["keys"])

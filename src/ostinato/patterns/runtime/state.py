@@ -152,7 +152,7 @@ class EngineState:
         self.stream.migrate_schema(schema)
         self.matcher.migrate_terms(self.stream.terms)
         self.history.migrate_schema(self._kept_columns(schema))
-        self.reorder.rows = self.reorder.rows.cast(schema)
+        self.reorder.load(self.reorder.rows.cast(schema), self.reorder.positions)
         self._nothing = self._no_matches(schema)
 
     def _kept_columns(self, schema: pa.Schema) -> pa.Schema:

@@ -49,8 +49,8 @@ class ForecastBucket:
         if state is not None:
             stored = Snapshot.from_bytes(state)
             bucket.scorer.restore(stored.arrays["scorer"].tobytes())
-            bucket.reorder.rows = stored.tables["waiting"].cast(schema)
-            bucket.reorder.positions = np.zeros(len(bucket.reorder.rows), np.int64)
+            waiting = stored.tables["waiting"].cast(schema)
+            bucket.reorder.load(waiting, np.zeros(len(waiting), np.int64))
             bucket.reorder.watermark, bucket.timer = stored.meta["watermark"], stored.meta["timer"]
         return bucket
 

@@ -1,0 +1,195 @@
+"""Reads events one at a time, as Python values: a look-up per attribute, and one kernel call per event.
+
+Events change the same state as batches do (state.py), so that any mix of both gives the same matches. What is not plain
+here (a value that a column does not take as it is, an event that comes late, a query with more than a kernel to it) is
+read as a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.core.arrow import is_text, plain_type
+from ostinato.core.columns.value_classes import classifier, compared_constants
+from ostinato.core.reorder import SingleRow
+from ostinato.core.rows import Check, float_bits, plain_check, plain_ticks
+from ostinato.core.window_bounds import lower_bound_function
+from ostinato.patterns.runtime.matches import Matches
+
+if TYPE_CHECKING:
+    from ostinato.patterns.runtime.state import EngineState
+
+_MOST_WAITING = 1 << 12  # rows of batches that are taken over
+_MOST_CODES = 1 << 16  # combinations of classes that are remembered
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """What a query sees of an event."""
+
+    code: int
+    key: tuple[Any, ...] | None  # the values that partition the stream; None: there are none, or they equal nothing
+    kept: tuple[Any, ...]
+    terms: tuple[int | None, ...]  # floats as their bits
+
+
+class SingleEvents:
+    """Reads events for one engine that is bound to its columns."""
+
+    def __init__(self, engine: EngineState) -> None:
+        self.engine = engine
+        stream = engine.stream
+        encoder, schema = stream.encoder, stream.schema
+        self.kept_names = [name for name in engine.history.schema.names if name in schema.names]
+        kinds = [stream.binding.type] if stream.binding.type is not None and encoder.relations else []
+        coded = list(dict.fromkeys([*kinds, *encoder.columns]))
+        clocks = [stream.clock.column] if stream.clock is not None else []
+        terms = stream.terms.plain_attributes(schema) if stream.terms is not None else []
+        compared = [name for name, _ in terms or ()]
+        self.names = list(dict.fromkeys([*clocks, *coded, *stream.key_columns, *compared, *self.kept_names]))
+        self.schema = pa.schema([schema.field(name) for name in self.names])
+        at = {name: place for place, name in enumerate(self.names)}
+        checks = [plain_check(field.type) for field in self.schema]
+        self.checks: list[Check] = [check for check in checks if check is not None]
+        self.plain = terms is not None and len(self.checks) == len(self.names)
+        constants = compared_constants(encoder.predicates)
+        if kinds and (named := constants.setdefault(kinds[0], set())) is not None:
+            constants[kinds[0]] = (
+                named | encoder.relations if is_text(plain_type(schema.field(kinds[0]).type)) else None
+            )
+        self.classified = [(at[name], classifier(schema.field(name).type, constants[name])) for name in coded]
+        self.keyed = [at[name] for name in stream.key_columns]
+        self.kept = [at[name] for name in self.kept_names]
+        self.key_fields = [schema.field(name) for name in stream.key_columns]
+        self.terms = [(at[name], floating) for name, floating in terms or ()]
+        self.tied = stream.ties is not None
+        self.tick_of = plain_ticks(stream.clock) if stream.clock is not None else None
+        window = engine.compiled.query.window
+        self.low_of = lower_bound_function(stream.ruler, window.amount) if stream.ruler and window else None
+        self.waits = stream.clock is not None and engine.options.lateness != 0
+        self.codes: dict[tuple[Hashable, ...], int] = {}
+
+    @staticmethod
+    def of(engine: EngineState) -> SingleEvents | None:
+        """For an engine whose events can be read so."""
+        compiled, stream = engine.compiled, engine.stream
+        window = compiled.query.window
+        more = (engine.waiting, engine.first, engine.skips, engine.distinct)
+        if any(part is not None for part in more) or compiled.keeps_places or stream.recent:
+            return None
+        if (stream.ties is not None and compiled.contiguous) or (window is not None and window.kind == "attribute"):
+            return None
+        if stream.clock is not None and plain_ticks(stream.clock) is None:
+            return None
+        if stream.binding.order_by and engine.options.lateness != 0:
+            return None  # events of one time are put in order
+        found = SingleEvents(engine)
+        return found if found.plain else None
+
+    def push(self, rows: Sequence[Row]) -> list[Matches] | None:
+        """The matches that some events complete; None, and nothing is changed, where they must be read as a batch."""
+        reorder, position = self.engine.reorder, self.engine.events
+        if reorder.waiting and not self._take_over():
+            return None
+        seen: list[SingleRow] = []
+        for place, row in enumerate(rows, position):
+            event = self._see(row, place)
+            if event is None or event.tick < reorder.watermark:
+                return None
+            seen.append(event)
+        if self.tick_of is not None and any(after.tick < before.tick for before, after in pairwise(seen)):
+            return None  # events of one batch are put in order
+        found: list[Matches] = []
+        for event in seen:
+            self.engine.events += 1
+            for released in reorder.push_one(event):
+                found += self._read(released)
+        return found
+
+    def _take_over(self) -> bool:
+        """Let the rows of earlier batches that wait for time to pass wait here."""
+        reorder = self.engine.reorder
+        if reorder.waiting > _MOST_WAITING:
+            return False
+        rows = zip(reorder.rows.to_pylist(), reorder.positions.tolist(), strict=True)
+        seen = [self._see(row, position) for row, position in rows]
+        plain = [row for row in seen if row is not None]
+        if len(plain) == len(seen):
+            reorder.load_single(plain)
+        return len(plain) == len(seen)
+
+    def _see(self, row: Row, position: int) -> SingleRow | None:
+        """What the query sees of an event, if all of that is plain."""
+        get = row.get
+        values = [get(name) for name in self.names]
+        for check, value in zip(self.checks, values, strict=True):
+            if not check(value):
+                return None
+        tick = 0
+        if self.tick_of is not None:
+            if values[0] is None or values[0] != values[0]:
+                return None
+            tick = self.tick_of(values[0])
+        classes = tuple([classify(values[place]) for place, classify in self.classified])
+        code = self.codes.get(classes)
+        if code is None:
+            code = self._evaluate(classes, values)
+        key = None
+        if self.keyed:
+            key = tuple([values[place] for place in self.keyed])
+            if self.tied and (key[0] is None or key[0] != key[0]):
+                key = None
+        kept = tuple([values[place] for place in self.kept])
+        event = _Event(code, key, kept, self._encode_terms(values) if self.terms else ())
+        return SingleRow(tick, position, dict(zip(self.names, values, strict=True)) if self.waits else {}, event)
+
+    def _encode_terms(self, values: list[Any]) -> tuple[int | None, ...]:
+        return tuple(
+            [
+                float_bits(value) if floating and value is not None else value
+                for value, floating in [(values[place], floating) for place, floating in self.terms]
+            ]
+        )
+
+    def _evaluate(self, classes: tuple[Hashable, ...], values: list[Any]) -> int:
+        """The code of these values, by way of Arrow."""
+        stream = self.engine.stream
+        columns = [pa.array([value], kind) for value, kind in zip(values, self.schema.types, strict=True)]
+        row = pa.table(columns, schema=self.schema)
+        code = int(stream.encoder.encode(row, stream.binding.type, np.array([self.engine.events]))[0])
+        if len(self.codes) >= _MOST_CODES:
+            self.codes.clear()
+        self.codes[classes] = code
+        return code
+
+    def _read(self, row: SingleRow) -> Sequence[Matches]:
+        """Let the kernel read an event."""
+        engine, event, position = self.engine, row.event, row.position
+        stream, matcher, place = engine.stream, engine.matcher, engine.read
+        engine.read = place + 1
+        tick = low = row.tick
+        if self.low_of is not None:
+            low = self.low_of(tick)
+            engine.low, engine.newest = low, tick
+        if stream.ties is not None:
+            stream.ties.read = place + 1
+            if event.key is None:
+                return ()
+            if stream.event_width:
+                tick, low = place, place - stream.event_width + 1
+        key = 0 if stream.keys is None else stream.keys.id_of(event.key, self.key_fields)
+        for term, value in enumerate(event.terms):
+            matcher.one.terms[term, 0], matcher.one.present[term, 0] = value or 0, value is not None
+        used = matcher.live
+        chunks = matcher.run_one(event.code, key, position, tick, low)
+        if chunks or matcher.may_hold_last(used):
+            engine.history.add(position, event.kept)
+        return [Matches.unpack(chunk, matcher.one) for chunk in chunks]
