@@ -85,6 +85,12 @@ class ForecastPattern:
                 "a NOT at the start looks back by time, which no state of an automaton holds, so it cannot be forecast",
                 fix="forecast the pattern without it",
             )
+        if self.compiled.delays:
+            raise QueryError(
+                "NOT … FOR between two parts measures time, which no state of an automaton holds, so it cannot be "
+                "forecast",
+                fix="forecast the pattern without FOR",
+            )
         if query.consume == "ANY" and query.partition_by:
             raise QueryError(
                 "with CONSUME BY ANY a match of one partition ends those of all others, which no partition foresees",

@@ -35,7 +35,17 @@ from ostinato.patterns.sra.definite_registers import make_registers_definite
 from ostinato.patterns.sra.from_srem import build_sra
 from ostinato.patterns.sra.segments import segment_detector
 from ostinato.patterns.syntax.cel.parse import parse
-from ostinato.patterns.syntax.nodes import Absent, Language, Query, Segment, Skip, Strategy, repeated_variables, vdef
+from ostinato.patterns.syntax.nodes import (
+    Absent,
+    Language,
+    Query,
+    Segment,
+    Skip,
+    Strategy,
+    repeated_variables,
+    subformulas,
+    vdef,
+)
 from ostinato.patterns.syntax.srem import parse as srem
 from ostinato.patterns.syntax.srem.nodes import SremPattern
 
@@ -53,6 +63,7 @@ class CompiledPattern:
     transducer: Transducer
     trailing: tuple[TrailingAbsence, ...]  # NOTs at the end
     preceding: tuple[PrecedingAbsence, ...] = ()  # NOTs at the start
+    delays: tuple[int, ...] = ()  # the times of NOT … FOR between two parts, in nanoseconds
 
     @property
     def tied_by(self) -> str | None:
@@ -78,7 +89,7 @@ class CompiledPattern:
         """Whether the query measures time, so that the stream must have a time column."""
         window = self.query.window
         waits = any(each.lasting is not None for each in self.trailing)
-        return waits or bool(self.preceding) or (window is not None and window.kind == "time")
+        return waits or bool(self.preceding) or bool(self.delays) or (window is not None and window.kind == "time")
 
     @cached_property
     def labels(self) -> tuple[frozenset[str], ...]:
@@ -297,7 +308,9 @@ def compile_query(query: Query, *, ties: bool = True) -> CompiledPattern:
     _check_watched(query, [absent for absent, _ in tails])
     ends = tuple(trailing_absence(absent, number) for absent, number in tails)
     starts = preceding_absences(stages[-1][1].formula)
-    return _check_compiled(CompiledPattern(query, stages, transducer, ends, starts))
+    parts = (part for core, _ in branches for part in subformulas(core))
+    delays = dict.fromkeys(part.lasting for part in parts if isinstance(part, Absent) and part.lasting is not None)
+    return _check_compiled(CompiledPattern(query, stages, transducer, ends, starts, tuple(delays)))
 
 
 def _check_watched(query: Query, trailing: list[Absent]) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.syntax import nodes as n
 from support.answers import answer, check_every_way, engine, expected
-from support.generators.cel import Row, absent_formulas, queries, streams, table
+from support.generators.cel import Row, absence_queries, absent_formulas, queries, streams, table
 
 
 @settings(max_examples=60)
@@ -20,6 +20,12 @@ def test_not_of_a_formula(absent: n.AbsentFormula, rows: list[Row], cut: int) ->
     running = Engine.restore(running.snapshot())
     found += [running.push(table(rows[cut:])), running.flush()]
     assert answer(query, found) == expected(query, rows)
+
+
+@settings(max_examples=150)
+@given(absence_queries(), streams(max_size=10), st.lists(st.integers(0, 10), max_size=4), st.booleans())
+def test_between_two_parts(query: n.Query, rows: list[Row], cuts: list[int], restart: bool) -> None:
+    check_every_way(query, rows, cuts, restart)
 
 
 @settings(max_examples=150)

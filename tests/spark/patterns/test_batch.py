@@ -49,6 +49,15 @@ def test_events_of_a_partition_are_counted_there(spark: Any) -> None:
         assert query.detect(frame(spark, table), parallel=parallel).count() == 1
 
 
+@pytest.mark.parametrize("clause", ["PARTITION BY k", "WITHIN 6 seconds"])
+def test_not_for_some_time_between_two_parts(spark: Any, clause: str) -> None:
+    """The times are no column of the frame."""
+    table = letters("ACBXACXXCAXBXC" * 4, k=[1, 1, 2, 2] * 14)
+    query = ost.cel(f"SELECT x.k, y.ts WHERE A AS x : NOT B ; NOT B FOR 2 seconds ; C AS y {clause}")
+    answer = query.detect(frame(spark, table, pieces=3), parallel=3)
+    assert rows(answer) == rows(query.detect(table)) != []
+
+
 @pytest.mark.parametrize("parallel", [None, 3])
 @pytest.mark.parametrize("clause", ["PARTITION BY k WITHIN 3 seconds", "WITHIN 3 seconds", "PARTITION BY k"])
 def test_an_answer_that_shows_no_event_is_given_once(spark: Any, clause: str, parallel: int | None) -> None:

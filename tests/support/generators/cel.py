@@ -314,7 +314,13 @@ class _Shape:
             before, after = parts[-1], self.formula(depth)
             sure = not nodes.nullable(before) and not nodes.nullable(after)
             while self.absent and link == ";" and sure and _rarely(self.draw):
-                parts.append(self.absent_formula() if _rarely(self.draw) else self.absence())
+                kind = _pick(self.draw, "event", "event", "event", "formula", "for", "at once")
+                if kind == "at once" and parts[-1] is before:
+                    parts[-1] = nodes.Sequence((before, self.absence()), ":")
+                elif kind == "for":
+                    parts.append(replace(self.absence(), lasting=_lasting(self.draw)))
+                else:
+                    parts.append(self.absent_formula() if kind == "formula" else self.absence())
             parts.append(after)
         return nodes.Sequence(tuple(parts), link)
 
@@ -596,3 +602,29 @@ def loop_queries(draw: Draw, /, **options: Any) -> nodes.Query:
         both = (loop, query.formula) if kind == "first" else (query.formula, loop)
         loop = nodes.Sequence(both, _pick(draw, ";", ";", "->", ":"))
     return replace(query, formula=loop, items=_items(draw, loop, ()), groups=())
+
+
+@st.composite
+def absence_queries(draw: Draw, /, **options: Any) -> nodes.Query:
+    """A query with NOTs between two of its parts, one of them with FOR or after `:`; `options` as for `queries`."""
+    query = draw(queries(max_depth=2, trailing=False, items=False, wider_filters=True, **options))
+    assume(not nodes.nullable(query.formula))
+    shape = _Shape(draw, absent=True, reuse=False, absents=400)
+    event: Formula = nodes.Event(_pick(draw, "A", "B", None), "y1")
+    loop = nodes.Repeat(event, _pick(draw, ";", ":"))
+    first, last = _pick(draw, (event, query.formula), (query.formula, event), (loop, query.formula))
+    absents = [replace(shape.absence(), lasting=_lasting(draw))]
+    if _pick(draw, True, False):
+        absents.append(shape.absence())
+    if first is event and _pick(draw, True, False):
+        name = absents[0].event.variable
+        absents[0] = replace(absents[0], predicate=_correlated(draw, name, "y1", name))
+    if _pick(draw, True, False):
+        last_before = replace(absents[-1], lasting=None)
+        first, absents = nodes.Sequence((first, last_before), ":"), absents[:-1]
+    whole: Formula = nodes.Sequence((first, *absents, last))
+    if _rarely(draw):
+        whole = nodes.Repeat(whole, _pick(draw, ";", ":"), *_pick(draw, (1, None), (1, 2)))
+    elif _rarely(draw):
+        whole = nodes.And((whole, nodes.Event("C", "y2")))
+    return replace(query, formula=whole, groups=(), items=_items(draw, whole, ()))

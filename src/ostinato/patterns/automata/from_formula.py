@@ -8,7 +8,7 @@ Every event is stored in a register of its variable, for later tests to read; un
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -19,10 +19,10 @@ from ostinato.core.reachability import reachable_states
 from ostinato.core.units import duration_text
 from ostinato.errors import LimitError, QueryError
 from ostinato.patterns.automata.absent_formulas import gap_without
-from ostinato.patterns.automata.epsilon import remove_epsilon
+from ostinato.patterns.automata.epsilon import FREE, Epsilon, Guard, remove_epsilon
 from ostinato.patterns.automata.optimise import trim
 from ostinato.patterns.automata.shuffle import interleave
-from ostinato.patterns.automata.transducer import START_LOOP, Fold, Transducer, Transition
+from ostinato.patterns.automata.transducer import START_LOOP, Barred, Fold, Transducer, Transition
 from ostinato.patterns.plan.passes import normalise
 from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.earlier_rounds import earlier_names, first_round
@@ -33,7 +33,19 @@ from ostinato.patterns.syntax.nodes import Formula
 MAX_STATES = 20_000  # before those that behave alike are merged
 
 Fragment = tuple[int, tuple[int, ...]]  # entry state and exit states of a sub-formula
-Barred = tuple[Condition, Expr | None]  # what must not come: a unary condition, and a test that reads registers
+
+TIME = "#time"  # when an event came, in the pulses of the stream's clock
+
+
+@dataclass(frozen=True)
+class _OpenEnd:
+    """Where the next part may begin: after which state (None: nothing was read yet, so nothing is skipped), what its
+    gap must not skip, what the very next event must not be, and what its own first event must pass."""
+
+    state: int | None
+    absents: tuple[Barred | Transducer, ...] = ()
+    at_once: tuple[Barred, ...] = ()
+    tests: tuple[Expr, ...] = ()
 
 
 @dataclass
@@ -43,6 +55,7 @@ class EpsilonTransducer:
     states: int = 1
     transitions: list[Transition] = field(default_factory=lambda: [START_LOOP])
     epsilons: list[tuple[int, int]] = field(default_factory=list)
+    guards: list[Epsilon] = field(default_factory=list)  # ε-transitions that ask something of the next event
     gaps: dict[tuple[int, tuple[Barred | Transducer, ...]], int] = field(default_factory=dict)
     # A variable under a + is not the one outside, so it has a register of its own.
     registers: Mapping[str, str] = field(default_factory=dict)
@@ -61,7 +74,8 @@ class EpsilonTransducer:
 
     def finish(self, whole: Fragment) -> Transducer:
         entry, exits = whole
-        return remove_epsilon(self.states, self.transitions, [*self.epsilons, (0, entry)], exits)
+        plain = ((source, target, FREE) for source, target in [*self.epsilons, (0, entry)])
+        return remove_epsilon(self.states, self.transitions, [*plain, *self.guards], exits)
 
     def fragment(self, formula: Formula) -> Fragment:
         """One construction per operator, for what it matches with at least one event."""
@@ -100,28 +114,54 @@ class EpsilonTransducer:
         return entry, (exit_,)
 
     def _sequence(self, sequence: n.Sequence) -> Fragment:
-        # Where the next part may begin: after which state, and what its gap must not skip. Nothing is skipped before
-        # the first event (None). A part that may be left out leaves open what was open before it.
+        # A part that may be left out leaves open what was open before it.
         entries: list[int] = []
-        open_ends: list[tuple[int | None, tuple[Barred | Transducer, ...]]] = [(None, ())]
+        open_ends, begun = [_OpenEnd(None)], (len(self.transitions), len(self.epsilons))
         for part in sequence.parts:
-            if isinstance(part, n.AbsentFormula):
-                machine = (_absent_machine(part),)
-                open_ends = [(end, absents + machine) for end, absents in open_ends]
-                continue
-            if isinstance(part, n.Absent):
-                open_ends = [(end, absents + self._barred((part,))) for end, absents in open_ends]
+            if isinstance(part, n.Absent | n.AbsentFormula):
+                open_ends = [self._without(part, end, *begun) for end in open_ends]
                 continue
             entry, exits = self.fragment(part)
             guard = self._barred(part.barred) if isinstance(part, n.Guarded) else ()
-            for end, absents in open_ends:
-                if end is None:
+            for end in open_ends:
+                if end.state is None:
                     entries.append(entry)
-                else:
-                    self.epsilons.append((end if sequence.link == ":" else self._gap(end, absents + guard), entry))
+                    continue
+                before = self._guarded(end.state, Guard(end.at_once))
+                source = before if sequence.link == ":" else self._gap(before, end.absents + guard)
+                self.epsilons.append((self._guarded(source, Guard(tests=end.tests)), entry))
             left_out = open_ends if n.nullable(part) else ()
-            open_ends = [*left_out, *((exit_, ()) for exit_ in exits)]
-        return self._enter(entries), tuple(end for end, _ in open_ends if end is not None)
+            open_ends = [*left_out, *map(_OpenEnd, exits)]
+        return self._enter(entries), tuple(end.state for end in open_ends if end.state is not None)
+
+    def _without(self, absent: n.Absent | n.AbsentFormula, end: _OpenEnd, transitions: int, epsilons: int) -> _OpenEnd:
+        """The open end with a NOT after it, which is between two parts. The sequence begins after so many transitions
+        and epsilons."""
+        if isinstance(absent, n.AbsentFormula):
+            return replace(end, absents=(*end.absents, _absent_machine(absent)))
+        barred = self._barred((absent,))
+        if absent.at_once:
+            return replace(end, at_once=end.at_once + barred)
+        if absent.lasting is None:
+            return replace(end, absents=end.absents + barred)
+        assert end.state is not None, "there is an event before it"
+        self.scopes += 1
+        register = f"last#{self.scopes}"
+        recorded = self._exit((end.state,), transitions, epsilons, lambda t: replace(t, writes=(*t.writes, register)))
+        until = ex.Attribute(register, deadline_column(absent.lasting))
+        now = ex.Attribute(ex.CURRENT, TIME)
+        ((condition, test),) = barred
+        early = ex.Call("<=", (now, until))
+        both = early if test is None else ex.conjoin([test, early])
+        tests = (*end.tests, ex.Call(">", (now, until)))
+        return replace(end, state=recorded, absents=(*end.absents, (condition, both)), tests=tests)
+
+    def _guarded(self, before: int, guard: Guard) -> int:
+        """A state after `before`, where the next event must pass."""
+        if guard == FREE:
+            return before
+        self.guards.append((before, after := self.state(), guard))
+        return after
 
     def _enter(self, entries: list[int]) -> int:
         """One state for several entries."""
@@ -141,14 +181,17 @@ class EpsilonTransducer:
         between = until + self._barred(repeat.barred)
         least = 1 if n.nullable(repeat.body) else repeat.least
         count = repeat.most or max(least, 2 if earlier else 1)  # the first round has no earlier ones, so it differs
-        rounds = [self._round(repeat.body, earlier, begins=number == 0) for number in range(count)]
+        rounds, scope = [], self.scopes
+        for number in range(count):
+            self.scopes = scope  # rounds share registers: what one holds, the next one does not read
+            rounds.append(self._round(repeat.body, earlier, begins=number == 0))
         self.registers = outside
         again = [rounds[-1]] if repeat.most is None else []
         for (_, exits), (entry, _) in pairwise([*rounds, *again]):
             for exit_ in exits:
                 self.epsilons.append((exit_ if repeat.link == ":" else self._gap(exit_, between), entry))
         if until:
-            self.transitions[first:] = [_bar(transition, until) for transition in self.transitions[first:]]
+            self.transitions[first:] = [transition.refusing(until) for transition in self.transitions[first:]]
         return rounds[0][0], tuple(exit_ for _, exits in rounds[least - 1 :] for exit_ in exits)
 
     def _round(self, body: Formula, earlier: frozenset[str], *, begins: bool) -> Fragment:
@@ -157,20 +200,29 @@ class EpsilonTransducer:
             return self.fragment(body)
         transitions, epsilons = len(self.transitions), len(self.epsilons)
         entry, exits = self.fragment(first_round(body, earlier) if begins else body)
-        before: dict[int, list[int]] = {}
-        for source, target in self.epsilons[epsilons:]:
-            before.setdefault(target, []).append(source)
-        last, done = reachable_states(exits, before), self.state()
-        for t in self.transitions[transitions:]:
-            if t.mark is None or t.target not in last:
-                continue
+
+        def remember(t: Transition) -> Transition:
             folds = []
             for name in sorted(earlier):
                 own = self.registers[name.removeprefix(n.earlier_name(""))]
                 folds.append(Fold(self.registers[name], None if own in t.writes else own, begins))
             writes = (*t.writes, *(fold.register for fold in folds))
-            self.transitions.append(replace(t, target=done, writes=writes, folds=(*t.folds, *folds)))
-        return entry, (done,)
+            return replace(t, writes=writes, folds=(*t.folds, *folds))
+
+        return entry, (self._exit(exits, transitions, epsilons, remember),)
+
+    def _exit(
+        self, exits: Iterable[int], transitions: int, epsilons: int, remember: Callable[[Transition], Transition]
+    ) -> int:
+        """An exit of its own for a fragment that was built after so many transitions and epsilons: what leads there are
+        its last events, with what they are to remember."""
+        before: dict[int, list[int]] = {}
+        for source, target in self.epsilons[epsilons:]:
+            before.setdefault(target, []).append(source)
+        last, done = reachable_states(exits, before), self.state()
+        ways = [t for t in self.transitions[transitions:] if t.mark is not None and t.target in last]
+        self.transitions += [replace(remember(t), target=done) for t in ways]
+        return done
 
     def _interleave(self, formula: n.And) -> Fragment:
         """The parts side by side (shuffle.py), as a fragment with states of its own."""
@@ -221,12 +273,12 @@ class EpsilonTransducer:
             number, end = [self.state() for _ in range(count)], self.state()
             self.epsilons += [(before, number[0]), *((state, end) for state in number)]
             placed = (replace(t, source=number[t.source], target=number[t.target]) for t in moves)
-            self.transitions += [_bar(t, events) for t in placed]
+            self.transitions += [t.refusing(events) for t in placed]
             self.gaps[before, absents] = end
         if (before, absents) not in self.gaps:
             gap = self.gaps[before, absents] = self.state()
             self.epsilons.append((before, gap))
-            self.transitions.append(_bar(Transition(gap, gap), events))
+            self.transitions.append(Transition(gap, gap).refusing(events))
         return self.gaps[before, absents]
 
 
@@ -238,17 +290,6 @@ def _absent_machine(absent: n.AbsentFormula) -> Transducer:
         reason = "inside a NOT of several events, they cannot be compared with each other"
         raise QueryError(reason, span=absent.span, fix="test each of them by itself, or give one NOT per event")
     return machine
-
-
-def _bar(transition: Transition, absents: tuple[Barred, ...]) -> Transition:
-    """The transition, refused for events that must not come."""
-    unless = (condition for condition, test in absents if test is None)
-    barred = ((condition, test) for condition, test in absents if test is not None)
-    return replace(
-        transition,
-        unless=tuple(dict.fromkeys((*transition.unless, *unless))),
-        barred=tuple(dict.fromkeys((*transition.barred, *barred))),
-    )
 
 
 def split_event_predicate(event: n.Event, predicate: Expr | None, registers: Mapping[str, str]) -> Barred:
@@ -317,6 +358,11 @@ def recent_column(absent: n.Absent) -> str:
     return f"#{to_text(event)} in the last {duration_text(absent.lasting or 0)}"
 
 
+def deadline_column(lasting: int) -> str:
+    """A column that says when so much time has passed since an event."""
+    return f"{TIME} + {duration_text(lasting)}"
+
+
 def preceding_absences(formula: Formula) -> tuple[PrecedingAbsence, ...]:
     found: dict[str, PrecedingAbsence] = {}
     for part in n.subformulas(formula):
@@ -339,10 +385,11 @@ def build_transducer(branches: Sequence[Formula]) -> Transducer:
     else:
         whole = built.alternatives([built.branch(formula, number) for number, formula in enumerate(branches)])
     tested = frozenset(attribute.variable for t in built.transitions for attribute in t.register_attributes())
+    tested = tested.union(*(guard.reads for _, _, guard in built.guards))
     folded = [
         replace(t, folds=tuple(fold for fold in t.folds if fold.register in tested)) if t.folds else t
         for t in built.transitions
     ]
-    read = frozenset().union(*(t.reads for t in folded))
+    read = tested.union(*(t.reads for t in folded))
     built.transitions = [replace(t, writes=tuple(name for name in t.writes if name in read)) for t in folded]
     return built.finish(whole)

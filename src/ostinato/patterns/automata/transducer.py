@@ -12,10 +12,12 @@ completes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ostinato.core.conditions import Condition, format_condition
 from ostinato.core.expressions import CURRENT, Attribute, Expr, attributes, to_text
+
+Barred = tuple[Condition, Expr | None]  # what must not come: a unary condition, and a test that reads registers
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,16 @@ class Transition:
     writes: tuple[str, ...] = ()
     folds: tuple[Fold, ...] = ()  # of registers that are among `writes`
     branch: int = 0
+
+    def refusing(self, bars: tuple[Barred, ...]) -> Transition:
+        """The transition, refused for events that must not come."""
+        unless = (condition for condition, test in bars if test is None)
+        barred = ((condition, test) for condition, test in bars if test is not None)
+        return replace(
+            self,
+            unless=tuple(dict.fromkeys((*self.unless, *unless))),
+            barred=tuple(dict.fromkeys((*self.barred, *barred))),
+        )
 
     @property
     def stays(self) -> bool:

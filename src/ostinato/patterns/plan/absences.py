@@ -16,11 +16,15 @@ Branch = tuple[Formula, Tail]  # a formula, and the NOTs at its end
 
 
 def expand_quiet(formula: Formula) -> Formula:
-    """`NOT R FOR d ; φ` as φ with a condition on its first event; `φ : NOT R` as φ with a NOT after it.
+    """`NOT R FOR d ; φ` as φ with a condition on its first event; `φ : NOT R` as φ with a NOT after it; and a filter
+    over NOTs at an end inside, since it tests only the events before them.
 
     This comes first: the same parts of a longer sequence mean something else.
     """
     formula = n.rebuild(formula, expand_quiet)
+    if isinstance(formula, n.Filter):
+        core, tail = _split_tail(formula.body)
+        return _append((replace(formula, body=core), tail)) if tail else formula
     if isinstance(formula, n.Sequence) and formula.link == ":" and isinstance(last := formula.parts[-1], n.Absent):
         before = formula.parts[:-1]
         if not any(isinstance(part, n.Absent) for part in before) and last.lasting is None:

@@ -299,12 +299,6 @@ def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
             if all(isinstance(other, n.Absent | n.AbsentFormula) or n.nullable(other) for other in others):
                 reason = f"NOT needs an event {side} it, and all parts {side} this one may be left out"
                 raise QueryError(reason, span=part.span, fix="name an event there that is not optional")
-        if isinstance(part, n.Absent) and part.at_once:
-            reason = "NOT after `:` stands at the end of the outermost sequence"
-            raise QueryError(reason, span=part.span, fix="use `;` on both sides of NOT")
-        if isinstance(part, n.Absent) and part.lasting is not None:
-            reason = "NOT … FOR stands at the end of the outermost sequence"
-            raise QueryError(reason, span=part.span, fix="leave FOR out, or put this NOT at the end")
 
 
 def _check_absent_formula(absent: n.AbsentFormula) -> None:

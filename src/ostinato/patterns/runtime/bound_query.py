@@ -13,12 +13,12 @@ from ostinato.core.clock import Clock
 from ostinato.core.columns.event_codes import PredicateEncoder
 from ostinato.core.columns.keys import KeyTable
 from ostinato.core.columns.name_matcher import look_up
-from ostinato.core.deadlines import reach
+from ostinato.core.deadlines import later, reach
 from ostinato.core.events import StreamColumns, column_kinds
 from ostinato.core.threads import run_pieces
 from ostinato.core.window_bounds import lower_bounds
 from ostinato.errors import DataError, Message, Option
-from ostinato.patterns.automata.from_formula import PrecedingAbsence
+from ostinato.patterns.automata.from_formula import TIME, PrecedingAbsence, deadline_column
 from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.kernels import protocol
 from ostinato.patterns.plan.check import check_schema
@@ -43,9 +43,12 @@ class BoundQuery:
         check_schema(query, column_kinds(schema))
         self.clock = Clock.of(schema, binding.time) if binding.time is not None else None
         self.encoder = PredicateEncoder(compiled.conditions, relation=binding.relation, minterms=minterms)
+        self._delays = [(deadline_column(each), reach(self._measured(), each)) for each in compiled.delays]
         self.registers = registers = compiled.registers_over(self._is_number)
         self.recent = [self._recent_events(absence) for absence in compiled.preceding]
-        self.terms = TermEncoder(registers.terms, schema, registers.compared) if registers is not None else None
+        self.terms = (
+            TermEncoder(registers.terms, self._known(schema), registers.compared) if registers is not None else None
+        )
         self.keys = KeyTable() if self.key_columns else None
         self.cores = 1  # that encode a batch
         self.ties = EqualityPartitions() if compiled.tied_by is not None else None
@@ -72,8 +75,27 @@ class BoundQuery:
         assert self.clock is not None
         return RecentEvents(absence, reach(self.clock, absence.lasting), self.schema, self.binding.relation)
 
+    def _measured(self) -> Clock:
+        assert self.clock is not None
+        return self.clock
+
+    def _known(self, schema: pa.Schema) -> pa.Schema:
+        """The columns that tests between events read."""
+        names = [TIME, *(name for name, _ in self._delays)] if self._delays else []
+        return pa.schema([*schema, *(pa.field(name, pa.int64()) for name in names)])
+
+    def _with_times(self, rows: pa.Table) -> pa.Table:
+        """The rows, where a NOT … FOR stands between two parts, with when each came, and when its time has passed."""
+        if not self._delays:
+            return rows
+        times = self.times(rows, None)
+        rows = rows.append_column(TIME, pa.array(times))
+        for name, length in self._delays:
+            rows = rows.append_column(name, pa.array(later(times, length)))
+        return rows
+
     def _is_number(self, attribute: str) -> bool:
-        kind = self.schema.field(attribute).type
+        kind = self._known(self.schema).field(attribute).type
         return bool(pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind))
 
     @property
@@ -109,7 +131,7 @@ class BoundQuery:
         for recent in self.recent:
             recent.migrate_schema(schema)
         if self.terms is not None:
-            self.terms = self.terms.over(schema)
+            self.terms = self.terms.over(self._known(schema))
 
     def align(self, batch: pa.Table) -> pa.Table:
         """A later batch with the columns and types of the first."""
@@ -146,7 +168,7 @@ class BoundQuery:
             lows=lows,
         )
         if self.terms is not None:
-            terms, present = self.terms.encode(rows, order)
+            terms, present = self.terms.encode(self._with_times(rows), order)
             events = replace(events, terms=terms, present=present)
         return events if self.ties is None else self._tie_events(self.ties, events, rows, positions, order)
 

@@ -235,8 +235,18 @@ def _join(
     if right.first <= left.last or (link == ":" and right.first != left.last + 1):
         return None
     both = _unite(left, right)
-    gap = range(left.last + 1, right.first)
-    return both and both.requiring(absences(left.after + right.before + barred, gap, stream), stream)
+    between, demands = range(left.last + 1, right.first), list[Demand]()
+    for absent in left.after + right.before + barred:
+        gap: Iterable[int] = between
+        if isinstance(absent, n.Absent) and absent.at_once:  # the next event, even if it is no longer between them
+            gap = (left.last + 1,)
+        elif isinstance(absent, n.Absent) and absent.lasting is not None:
+            until = stream.clock(left.last) + absent.lasting
+            if stream.clock(right.first) <= until:
+                return None
+            gap = [i for i in between if stream.clock(i) <= until]
+        demands += absences((absent,), gap, stream)
+    return both and both.requiring(demands, stream)
 
 
 def _unite(left: Derivation, right: Derivation) -> Derivation | None:

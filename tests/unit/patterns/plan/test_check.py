@@ -126,7 +126,7 @@ FAULTS = [
     ("K AND (T ; «NOT H») WITHIN 10 s", "NOT can come last only in the outermost sequence", "between two parts"),
     ("(T ; «NOT H») : K WITHIN 10 s", "NOT can come last only in the outermost sequence", "between two parts"),
     ("T ; ((«NOT H» ; K AS k) FILTER k.v > 1)", "NOT cannot come first", "move the FILTER"),
-    ("((T AS t ; «NOT H») FILTER t.v > 1) ; K", "NOT can come last only in the outermost", "move the FILTER"),
+    ("((T AS t ; «NOT H») FILTER t.v > 1) : K", "NOT can come last only in the outermost", "between two parts"),
     # SELECT.
     ("SELECT «z» WHERE T AS x", "unknown variable `z` in SELECT", "`x`"),
     ("SELECT «tmp.v» WHERE T AS temp", "unknown variable `tmp` in SELECT", "did you mean `temp`"),

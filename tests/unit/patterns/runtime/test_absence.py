@@ -267,7 +267,88 @@ def test_a_branch_may_compare_what_does_not_come_with_its_own_events() -> None:
     assert sorted(found(query, "AACCB", v=[1, 2, 1, 2, 2])) == [[0], [3]]
 
 
-@pytest.mark.parametrize("query", ["A : NOT B : C", "(A : NOT B) ; C", "A : NOT B ; NOT C WITHIN 1 s", "NOT B : A"])
+@pytest.mark.parametrize("query", ["A : NOT B : C", "(A : NOT B) : C", "A : NOT B ; NOT C WITHIN 1 s", "NOT B : A"])
 def test_where_not_cannot_stand_next_to_a_colon(query: str) -> None:
     with pytest.raises(ost.QueryError, match=r"NOT (after|cannot stand next to) `:`|NOT can come last"):
         ost.cel(query)
+
+
+# Between two parts ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "letters", "want"),
+    [
+        ("(A : NOT B) ; C", "ABCACAXBC", [[3, 4], [3, 8], [5, 8]]),
+        ("A : NOT B ; C", "AC", [[0, 1]]),  # C is the very next one, and no B
+        ("A : NOT C ; C", "ACC", []),
+        ("A : NOT ANY ; C", "AC.C", []),
+        ("A+ : NOT B ; C", "AABC", [[0, 3]]),
+        ("((A : NOT B) ; C)+", "AXBCABC", [[0, 3], [0, 6]]),
+        ("((A : NOT D) ; C) AND D", "ADCAXDC", [[1, 3, 6], [3, 5, 6]]),
+        ("((A AS x : NOT B) FILTER x.ts > 0) ; C", "ACAC", [[2, 3]]),
+        ("((A AS x ; NOT B) FILTER x.ts > 0) ; C", "ACACBC", [[2, 3]]),
+        ("A : NOT B ; NOT D ; C", "AXCDC", [[0, 2]]),
+        ("SELECT STRICT * WHERE (A : NOT B) ; C", "ACXAXC", [[0, 1]]),
+    ],
+)
+def test_the_very_next_event_is_another_and_more_follow(query: str, letters: str, want: list[list[int]]) -> None:
+    assert sorted(found(query, letters)) == want
+
+
+@pytest.mark.parametrize(
+    ("query", "letters", "want"),
+    [
+        ("A ; NOT B FOR 2 seconds ; C", "ACCC", [[0, 3]]),  # C must come later than that
+        ("A ; NOT B FOR 2 seconds ; C", "AXXBC", [[0, 4]]),  # B may, too
+        ("A ; NOT B FOR 2 seconds ; C", "AXBXC", []),
+        ("A ; NOT B FOR 2 seconds ; C", "A....C", [[0, 1]]),
+        ("A ; NOT B FOR 0 seconds ; C", "ABC", [[0, 2]]),
+        ("A ; NOT B FOR 2 seconds ; NOT D ; C", "AXXDC", []),
+        ("A ; NOT B FOR 1 second ; NOT D FOR 3 seconds ; C", "AXBXXC", [[0, 5]]),
+        ("(A : NOT B) ; NOT D FOR 1 second ; C", "AXXC", [[0, 3]]),
+        ("A+ ; NOT B FOR 2 seconds ; C", "ABAXXXC", [[0, 2, 6], [2, 6]]),
+        ("A ; X? ; NOT B FOR 1 second ; C", "AXBXX.C", [[0, 5], [0, 3, 5], [0, 4, 5]]),
+        ("A ; NOT B FOR 1 second ; X? ; C", "AX.XC", [[0, 3], [0, 2, 3]]),
+        ("A ; NOT B FOR 2 seconds ; C WITHIN 4 seconds", "AXXXXC", []),
+        ("(A ; NOT B FOR 1 second ; C){1,300}", "AXCAXC", [[0, 2], [0, 2, 3, 5], [0, 5], [3, 5]]),
+        ("(A ; NOT B FOR 1 second ; C) AND (B ; NOT A FOR 1 second ; C)", "AXXBXXCC", [[0, 3, 6, 7]]),
+        ("A ; NOT B FOR 1 second ; C ; NOT D FOR 1 second", "AXCXX", [[0, 2]]),
+        ("SELECT NXT * WHERE A+ ; NOT B FOR 1 second ; C", "AAXCC", [[0, 1, 3], [0, 1, 4]]),
+    ],
+)
+def test_no_event_for_some_time_and_more_follow(query: str, letters: str, want: list[list[int]]) -> None:
+    assert sorted(found(query, letters)) == sorted(want)
+
+
+def test_between_two_parts_it_may_be_compared_with_events_before() -> None:
+    assert found("A AS x ; NOT (B AS n FILTER n.v = x.v) FOR 3 seconds ; C", "ABAXXXC", v=[1, 1, 2, 2, 2, 2, 2]) == [
+        [2, 6]
+    ]
+    assert found("(A AS x : (NOT B AS n FILTER n.v = x.v)) ; C", "ABABC", v=[1, 1, 1, 2, 1]) == [[2, 4]]
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.float64(), pa.timestamp("ms"), pa.date32(), pa.decimal128(24, 2)])
+def test_delays_for_each_type_of_time(kind: pa.DataType) -> None:
+    days = pa.types.is_temporal(kind)
+    length = 86_400_000 if kind == pa.timestamp("ms") else 1
+    whole = pa.int32() if kind == pa.date32() else pa.int64()
+    times = pa.array([length * time for time in range(4)], whole).cast(kind)
+    events = pa.table({"ts": times, "type": ["A", "C", "C", "C"]})
+    query = f"A ; NOT B FOR 2 {'days' if days else 'seconds'} ; C"
+    assert positions(ost.cel(query).detect(events)) == [[0, 3]]
+
+
+def test_partitions_have_times_of_their_own() -> None:
+    query = "A ; NOT B FOR 2 seconds ; C PARTITION BY k"
+    assert sorted(found(query, "AABXCC", k=[1, 2, 1, 1, 1, 2])) == [[1, 5]]
+
+
+def test_a_delay_needs_a_time_column() -> None:
+    with pytest.raises(ost.DataError, match="time"):
+        ost.cel("A ; NOT B FOR 2 seconds ; C").detect([{"type": "A"}])
+
+
+def test_a_delay_cannot_be_forecast() -> None:
+    with pytest.raises(ost.QueryError, match="measures time"):
+        ost.Forecaster("A ; NOT B FOR 2 seconds ; C WITHIN 1 hour")
