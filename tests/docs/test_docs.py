@@ -252,9 +252,10 @@ def test_every_method_is_documented(owner: type) -> None:
         "order_batch",
         "order_rows",
         "run_batch",
-        "warm_up",
         "finish_batch",
+        "finish_range",
         "group_keys",
+        "twin",
     }
     inner |= {"matches_ahead", "matches_around"}
     methods = [name for name, _ in inspect.getmembers(owner, inspect.isfunction) if not name.startswith("_")]

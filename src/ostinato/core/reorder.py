@@ -15,13 +15,26 @@ from ostinato.core.clock import Clock
 from ostinato.core.events import StreamColumns, time_order
 from ostinato.core.window_bounds import lower_bound_function
 
+Positions = Int64 | range  # of rows, ascending; those of a whole stream are not written out
+
+
+def at_places(positions: Positions, places: Int64) -> Int64:
+    """Some of the positions."""
+    if not isinstance(positions, range):
+        return positions[places]
+    return places + positions.start if positions.start else places
+
+
+def written_out(positions: Positions) -> Int64:
+    return np.arange(positions.start, positions.stop) if isinstance(positions, range) else positions
+
 
 @dataclass(frozen=True)
 class ReleasedRows:
     """Rows that may be processed now, in order of arrival; `order` sorts them by time (None: they are sorted)."""
 
     rows: pa.Table
-    positions: Int64
+    positions: Positions
     order: Int64 | None
 
 

@@ -9,15 +9,19 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import ContextVar
+from functools import cache
 from threading import Event
 from typing import TypeVar
 
+from ostinato.core.forks import after_fork
 from ostinato.core.options import bad_option
 
 S = TypeVar("S")
 T = TypeVar("T")
+
+_MOST = 1 << 12  # threads of all work in pieces
 
 _stop: ContextVar[Event | None] = ContextVar("stop", default=None)
 
@@ -84,6 +88,18 @@ def _done(work: Callable[[S], T], item: S) -> Future[T]:
     return future
 
 
+@cache
+def _shared_pool() -> ThreadPoolExecutor:
+    """Threads that stay: those that begin anew have no memory at hand, and ask the system for each page of it.
+
+    There are as many as pieces ever ran at a time, since pieces that waited for pieces of their own might block others.
+    """
+    return ThreadPoolExecutor(_MOST, "ostinato")
+
+
+after_fork(_shared_pool.cache_clear)
+
+
 def run_pieces(work: Callable[[int], T], pieces: int) -> list[T]:
     """`work(0)`, `work(1)`, …, side by side. Where several fail, the error of the first piece is raised."""
     if pieces == 1:
@@ -104,9 +120,13 @@ def run_pieces(work: Callable[[int], T], pieces: int) -> list[T]:
         finally:
             _stop.reset(token)
 
-    with ThreadPoolExecutor(pieces - 1, "ostinato") as pool:
-        others = [pool.submit(run, number) for number in range(1, pieces)]
+    others = [_shared_pool().submit(run, number) for number in range(1, pieces)]
+    try:
         results: Sequence[T | None] = [run(0), *(other.result() for other in others)]
+    except BaseException:  # an interrupt: `run` keeps errors
+        stop.set()
+        wait(others)
+        raise
     if errors:
         raise errors[min(errors)]
     return [result for result in results if result is not None]

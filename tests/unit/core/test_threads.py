@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 
 import pytest
@@ -45,3 +46,19 @@ def test_the_option() -> None:
     for wrong in (0, -1, True, 1.5, "2"):
         with pytest.raises(OstinatoError, match="threads"):
             check_threads(wrong)
+
+
+def test_pieces_within_pieces() -> None:
+    def work(number: int) -> list[int]:
+        return run_pieces(lambda inner: 10 * number + inner, 3)
+
+    assert run_pieces(work, 3) == [[0, 1, 2], [10, 11, 12], [20, 21, 22]]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    run_pieces(lambda number: number, 3)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if run_pieces(lambda number: number, 3) == [0, 1, 2] else 1)
+    assert os.waitpid(child, 0)[1] == 0

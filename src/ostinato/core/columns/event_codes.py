@@ -128,7 +128,7 @@ class PredicateEncoder:
         """Which conditions hold for an event with this code."""
         return tuple(bool(self._minterms[code] >> place & 1) for place in range(len(self._needs)))
 
-    def encode(self, table: pa.Table, type_column: str | None, positions: Int64 | None = None) -> Ids:
+    def encode(self, table: pa.Table, type_column: str | None, positions: Int64 | range | None = None) -> Ids:
         """One code per row; `positions` are what errors call the rows."""
         out = np.empty(table.num_rows, np.int32)
         wanted = [] if type_column is None or not self._relations else [type_column]
@@ -157,7 +157,7 @@ class PredicateEncoder:
         """The codes of another encoder, with these minterms, as this one numbers them."""
         return np.array([self._numbered(minterm) for minterm in minterms], np.int32)
 
-    def _raise_failures(self, types: Ids, positions: Int64 | None) -> None:
+    def _raise_failures(self, types: Ids, positions: Int64 | range | None) -> None:
         """For a CAST that failed on an event that its condition is meant for."""
         for predicate, failure in self._predicates.failures:
             tested = self._tested[predicate]

@@ -13,9 +13,9 @@ from functools import partial
 from pathlib import Path
 from threading import Lock
 
+from ostinato.core.forks import after_fork
 from ostinato.core.jit import pool, store
 from ostinato.core.jit.compiler import Request
-from ostinato.core.jit.forks import after_fork
 
 # In seconds: how long nothing is said, how often it is said again where lines stay, how long a pause between two waits
 # may be, and how often to look.

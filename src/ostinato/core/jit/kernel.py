@@ -7,7 +7,7 @@ from functools import cached_property, update_wrapper
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
-from ostinato.core.jit.forks import after_fork
+from ostinato.core.forks import after_fork
 from ostinato.core.jit.mode import COMPILING, INTERPRETED
 from ostinato.core.jit.types import Array, Signature
 

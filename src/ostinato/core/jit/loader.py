@@ -8,7 +8,7 @@ from functools import cache
 from threading import Lock
 from typing import Any
 
-from ostinato.core.jit.forks import after_fork
+from ostinato.core.forks import after_fork
 from ostinato.core.jit.native import check_layout, entry_constants
 from ostinato.core.jit.types import Signature
 

@@ -15,9 +15,9 @@ from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 
+from ostinato.core.forks import after_fork
 from ostinato.core.jit.compiler import Failure, Request
 from ostinato.core.jit.cpu import cpu_level
-from ostinato.core.jit.forks import after_fork
 from ostinato.core.jit.mode import COMPILING_VARIABLE
 from ostinato.errors import OstinatoError
 

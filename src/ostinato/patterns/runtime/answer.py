@@ -70,10 +70,10 @@ class AnswerBuilder:
 
     def _positions_table(self, matches: Matches, history: History, keys: list[pa.Array]) -> pa.Table:
         columns = dict(zip(self.partition_by, keys, strict=True))
-        ends = {"start": matches.first, "end": matches.last}
-        for name, positions in ends.items():
+        first, last, narrow = matches.ends()
+        for name, positions in (("start", first), ("end", last)):
             columns[name] = history.rows(positions, [self.time])[self.time] if self.time else pa.array(positions)
-        offsets = pa.array(matches.offsets.astype(np.int32))
+        offsets = pa.array(narrow)
         columns["positions"] = pa.ListArray.from_arrays(offsets, pa.array(matches.positions))
         if self.with_events:
             columns["events"] = pa.ListArray.from_arrays(

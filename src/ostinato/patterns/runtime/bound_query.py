@@ -15,6 +15,7 @@ from ostinato.core.columns.keys import KeyTable
 from ostinato.core.columns.name_matcher import look_up
 from ostinato.core.deadlines import later, reach
 from ostinato.core.events import StreamColumns, column_kinds
+from ostinato.core.reorder import Positions, at_places, written_out
 from ostinato.core.threads import run_pieces
 from ostinato.core.window_bounds import lower_bounds
 from ostinato.errors import DataError, Message, Option
@@ -151,7 +152,7 @@ class BoundQuery:
                 fix="push batches of one schema",
             ) from None
 
-    def events(self, rows: pa.Table, positions: Int64, order: Int64 | None) -> Events:
+    def events(self, rows: pa.Table, positions: Positions, order: Int64 | None) -> Events:
         """Rows in order of arrival, with their positions (ascending); `order` sorts them into stream order."""
         codes, keys = self._encode(self._with_recent(rows, order) if self.recent else rows, positions)
         if order is not None:
@@ -162,7 +163,7 @@ class BoundQuery:
             codes=codes,
             keys=keys,
             key_count=self.keys.size if self.keys is not None else 1,
-            positions=_NONE if in_a_row and order is None else positions if order is None else positions[order],
+            positions=_NONE if in_a_row and order is None else _in_order(positions, order),
             first_position=int(positions[0]) if len(positions) else 0,
             ticks=ticks,
             lows=lows,
@@ -172,7 +173,7 @@ class BoundQuery:
             events = replace(events, terms=terms, present=present)
         return events if self.ties is None else self._tie_events(self.ties, events, rows, positions, order)
 
-    def _encode(self, rows: pa.Table, positions: Int64) -> tuple[Int32, Int32]:
+    def _encode(self, rows: pa.Table, positions: Positions) -> tuple[Int32, Int32]:
         """The code and the key of each row; each core encodes some of the rows, as if it saw them first."""
         if self.cores == 1:
             return self._encode_with(self.encoder, self.keys, rows, positions)
@@ -207,7 +208,7 @@ class BoundQuery:
         return self.keys.encode(values, self.key_columns)
 
     def _encode_with(
-        self, encoder: PredicateEncoder, keys: KeyTable | None, rows: pa.Table, positions: Int64
+        self, encoder: PredicateEncoder, keys: KeyTable | None, rows: pa.Table, positions: Positions
     ) -> tuple[Int32, Int32]:
         codes = encoder.encode(rows, self.binding.type, positions)
         if keys is None:
@@ -228,19 +229,19 @@ class BoundQuery:
         return rows
 
     def _tie_events(
-        self, ties: EqualityPartitions, events: Events, rows: pa.Table, positions: Int64, order: Int64 | None
+        self, ties: EqualityPartitions, events: Events, rows: pa.Table, positions: Positions, order: Int64 | None
     ) -> Events:
         column = rows[self.key_columns[0]]
         comparable = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), bool)
         if pa.types.is_floating(column.type):
             comparable &= ~np.asarray(column.is_nan().fill_null(False).to_numpy(zero_copy_only=False), bool)
         if order is not None:
-            comparable, positions = comparable[order], positions[order]
+            comparable = comparable[order]
         filler = self.encoder.code_of_no_condition() if self.compiled.contiguous else None
         width = self.event_width if self.ruler is None else 0
-        return ties.split(events, comparable, positions, filler=filler, width=width)
+        return ties.split(events, comparable, _in_order(positions, order), filler=filler, width=width)
 
-    def _window(self, rows: pa.Table, positions: Int64, order: Int64 | None, keys: Int32) -> tuple[Int64, Int64]:
+    def _window(self, rows: pa.Table, positions: Positions, order: Int64 | None, keys: Int32) -> tuple[Int64, Int64]:
         """Ticks and lower bounds in stream order, as `keys` are; none unless WITHIN measures along a column."""
         window = self.compiled.query.window
         if self.ruler is None or window is None:
@@ -289,3 +290,8 @@ class BoundQuery:
     def key_values(self, ids: Int64) -> Sequence[pa.Array]:
         """The partition attributes of some keys."""
         return self.keys.values(ids) if self.keys is not None and self.ties is None else []
+
+
+def _in_order(positions: Positions, order: Int64 | None) -> Int64:
+    """In the order of the stream."""
+    return written_out(positions) if order is None else at_places(positions, order)

@@ -129,14 +129,13 @@ class Engine(EngineState):
         return self.finish_batch(self.order_batch(batch))
 
     def finish_batch(self, released: ReleasedRows) -> pa.Table:
-        """The matches of all rows that `order_batch` gave, or of those that `warm_up` left."""
+        """The matches of all rows that `order_batch` gave."""
         table = self._collect(self._read(released, more=False))
         return table if self.waiting is None else pa.concat_tables([table, self._remaining()])
 
-    def warm_up(self, released: ReleasedRows) -> None:
-        """Read rows for what comes after them; their own matches are no concern of this engine."""
-        for _ in self._read(released):
-            pass
+    def finish_range(self, released: ReleasedRows, before: int) -> pa.Table:
+        """The matches of rows of a stream, but not of the first `before` of them, which count for later ones."""
+        return self._collect(self._read_range(released, before))
 
     def group_keys(self, groups: int) -> None:
         """Let so many cores match what `finish_batch` will read, each the events of some keys."""
@@ -149,7 +148,7 @@ class Engine(EngineState):
     def order_batch(self, batch: Any) -> ReleasedRows:
         """The rows of a whole stream, their positions and their order. This engine reads no other stream."""
         rows, order = self.order_rows(batch)
-        return ReleasedRows(rows, np.arange(len(rows)), order)
+        return ReleasedRows(rows, range(len(rows)), order)
 
     def order_rows(self, batch: Any) -> tuple[pa.Table, Int64 | None]:
         """Like `order_batch`, without positions: they count from 0."""

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.core.arrays import Int64
+from ostinato.core.reorder import Positions, written_out
 
 _BLANK = pa.schema([pa.field("#blank", pa.null())])
 _FEW = 4096  # with fewer rows, looking for unneeded ones does not pay
@@ -25,7 +26,7 @@ class History:
         self._kept: pa.Table = self.schema.empty_table()
         self._rows: list[tuple[Any, ...]] = []  # that came one at a time, and are not in Arrow yet
         self._row_positions: list[int] = []
-        self.batch_positions: Int64 = np.zeros(0, np.int64)
+        self.batch_positions: Positions = np.zeros(0, np.int64)
         self.batch: pa.Table = self.schema.empty_table()
         self.next_prune = _FEW
 
@@ -69,7 +70,7 @@ class History:
         self.schema = schema if schema.names else _BLANK
         self._kept, self.batch = kept.cast(self.schema), self.schema.empty_table()
 
-    def open(self, batch: pa.Table, positions: Int64) -> None:
+    def open(self, batch: pa.Table, positions: Positions) -> None:
         """Make a batch available; `positions` are ascending."""
         if self._rows:
             self._settle()
@@ -79,7 +80,7 @@ class History:
 
     def close(self) -> None:
         """Keep the batch's rows."""
-        before, added = self.kept_positions, self.batch_positions
+        before, added = self.kept_positions, written_out(self.batch_positions)
         in_order = not len(before) or not len(added) or before[-1] < added[0]
         kept, positions = pa.concat_tables([self.kept, self.batch]), np.concatenate([before, added])
         if not in_order:
@@ -103,7 +104,7 @@ class History:
     def rows(self, positions: Int64, columns: list[str]) -> pa.Table:
         """The rows at some positions, in that order."""
         if not len(self.kept_positions):
-            return self.batch.select(columns).take(pa.array(_find(self.batch_positions, positions)))
+            return self.batch.select(columns).take(pa.array(_places(self.batch_positions, positions)))
         kept = np.minimum(np.searchsorted(self.kept_positions, positions), len(self.kept_positions) - 1)
         is_kept = self.kept_positions[kept] == positions
         index = kept
@@ -113,13 +114,15 @@ class History:
         return both.take(pa.array(index))
 
 
-def _find(ascending: Int64, wanted: Int64) -> Int64:
+def _find(ascending: Positions, wanted: Int64) -> Int64:
     """Indices of `wanted` in `ascending`; where a value is absent the result is within bounds but meaningless."""
+    return np.clip(_places(ascending, wanted), 0, max(0, len(ascending) - 1))
+
+
+def _places(ascending: Positions, wanted: Int64) -> Int64:
+    """Indices of `wanted`, all of which are in `ascending`."""
     if not len(ascending):
         return np.zeros(len(wanted), np.int64)
     if ascending[-1] - ascending[0] + 1 == len(ascending):
-        found = wanted - ascending[0]
-    else:
-        found = np.searchsorted(ascending, wanted)
-    places: Int64 = np.clip(found, 0, len(ascending) - 1, out=found)
-    return places
+        return wanted - ascending[0] if ascending[0] else wanted
+    return np.searchsorted(ascending, wanted)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ostinato.core.arrays import Int64
+from ostinato.core.arrays import Int32, Int64
+from ostinato.patterns.kernels.match_ends import read_ends
 from ostinato.patterns.kernels.protocol import SYMBOL_BITS
 from ostinato.patterns.runtime.batches import Chunk, Events
 
@@ -36,10 +37,12 @@ class Matches:
         return Matches(empty, empty, np.zeros(1, np.int64), empty, empty)
 
     @staticmethod
-    def unpack(chunk: Chunk, events: Events) -> Matches:
-        """The matches that some of these events complete."""
-        positions, symbols = chunk.values >> SYMBOL_BITS, chunk.values & _SYMBOL_MASK
-        return Matches(positions, symbols, chunk.offsets, events.keys_at(chunk.origins), chunk.origins)
+    def unpack(chunk: Chunk, events: Events, *, symbols: bool = True) -> Matches:
+        """The matches that some of these events complete; the positions take the place of the chunk's values. Without
+        `symbols` there are none: most answers do not tell them."""
+        found = chunk.values & _SYMBOL_MASK if symbols else np.zeros(0, np.int64)
+        positions = np.right_shift(chunk.values, SYMBOL_BITS, out=chunk.values)
+        return Matches(positions, found, chunk.offsets, events.keys_at(chunk.origins), chunk.origins)
 
     @staticmethod
     def concat(parts: Sequence[Matches]) -> Matches:
@@ -65,6 +68,13 @@ class Matches:
     def rows(self) -> Int64:
         """For every marked event the number of its match."""
         return np.repeat(np.arange(len(self)), self.lengths)
+
+    def ends(self) -> tuple[Int64, Int64, Int32]:
+        """The first and the last position of each match, and the offsets in 32 bits. No match is empty."""
+        first, last = np.empty(len(self), np.int64), np.empty(len(self), np.int64)
+        offsets = np.empty(len(self) + 1, np.int32)
+        read_ends(self.positions, self.offsets, first, last, offsets)
+        return first, last, offsets
 
     @property
     def first(self) -> Int64:

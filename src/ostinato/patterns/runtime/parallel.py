@@ -30,13 +30,13 @@ def detect_table(make_engine: Callable[[], Engine], data: Any, threads: int) -> 
     rows, order = engine.order_rows(data)
     count = min(threads, len(rows) // LEAST)
     if count > 1 and (ranges := _split(engine, rows, order, count)) is not None:
-        engines = [engine, *(_bound_like(make_engine, rows) for _ in range(count - 1))]
+        engines = [engine, *(engine.twin() for _ in range(count - 1))]
         tables = run_pieces(lambda number: _detect_range(engines[number], ranges, number), count)
         engine.options.limits.check_matches(sum(map(len, tables)))
         return pa.concat_tables(tables)
     if count > 1 and may_split_keys(engine.compiled):
         engine.group_keys(count)
-    return engine.finish_batch(ReleasedRows(rows, np.arange(len(rows)), order))
+    return engine.finish_batch(ReleasedRows(rows, range(len(rows)), order))
 
 
 def count_rows(make_engine: Callable[[], Engine], data: Any, threads: int) -> int:
@@ -57,17 +57,9 @@ def count_rows(make_engine: Callable[[], Engine], data: Any, threads: int) -> in
     return sum(run_pieces(count_range, count))
 
 
-def _bound_like(make_engine: Callable[[], Engine], rows: pa.Table) -> Engine:
-    engine = make_engine()
-    engine.order_rows(rows.slice(0, 0))
-    return engine
-
-
 def _detect_range(engine: Engine, ranges: _Ranges, number: int) -> pa.Table:
-    begin, end = ranges.ends[number], ranges.ends[number + 1]
-    if ranges.reach[number] < begin:
-        engine.warm_up(ranges.released(ranges.reach[number], begin))
-    return engine.finish_batch(ranges.released(begin, end))
+    reach = ranges.reach[number]
+    return engine.finish_range(ranges.released(reach, ranges.ends[number + 1]), ranges.ends[number] - reach)
 
 
 def _split(engine: Engine, rows: pa.Table, order: Int64 | None, count: int) -> _Ranges | None:
@@ -120,7 +112,7 @@ class _Ranges:
     def released(self, start: int, stop: int) -> ReleasedRows:
         """The rows from one place of the stream to another."""
         if self.order is None:
-            return ReleasedRows(self.table(start, stop), np.arange(start, stop), None)
+            return ReleasedRows(self.table(start, stop), range(start, stop), None)
         picked = self.order[start:stop]
         given = np.sort(picked)
         return ReleasedRows(self.rows.take(pa.array(given)), given, np.searchsorted(given, picked))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,16 +16,17 @@ from ostinato.core.deadlines import reach
 from ostinato.core.events import DEFAULT_TYPE, StreamColumns, with_columns
 from ostinato.core.expressions import attributes
 from ostinato.core.options import OnLate
-from ostinato.core.reorder import ReleasedRows, ReorderBuffer
+from ostinato.core.reorder import ReleasedRows, ReorderBuffer, at_places
 from ostinato.core.stopwatch import Stopwatch
 from ostinato.errors import DataError, OstinatoError
 from ostinato.patterns.automata.from_formula import TrailingAbsence
 from ostinato.patterns.compile import CompiledPattern
+from ostinato.patterns.kernels.match_ends import read_ends
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.plan.required_columns import required_attributes
 from ostinato.patterns.runtime.absence import Wait, WaitingMatches
 from ostinato.patterns.runtime.answer import AnswerBuilder, cast_answer
-from ostinato.patterns.runtime.batches import Events
+from ostinato.patterns.runtime.batches import Chunk, Events
 from ostinato.patterns.runtime.bound_query import BoundQuery
 from ostinato.patterns.runtime.correlated_absence import forget_cancelled, forget_compared
 from ostinato.patterns.runtime.distinct import Distinct
@@ -107,7 +108,6 @@ class EngineState:
             relations=[name for name in event_types(query.formula) if name is not None] or query.relations,
         )
         stream = BoundQuery(self.compiled, rows.schema, binding, minterms)
-        self.matcher = build_matcher(self.compiled, stream, self.options.limits)
         self._answers = AnswerBuilder(
             items=query.items,
             labels=self.compiled.labels,
@@ -118,6 +118,22 @@ class EngineState:
             with_events=self.options.events,
             ends=self.options.ends,
         )
+        self._begin(stream)
+        self._nothing = self._no_matches(rows.schema)
+        self._stream = stream
+
+    def twin(self) -> Self:
+        """An engine bound to the same columns, which has read nothing."""
+        other, stream = type(self)(self.compiled, self.options), self.stream
+        other._answers, other._nothing = self._answers, self._nothing
+        other._stream = BoundQuery(self.compiled, stream.schema, stream.binding)
+        other._begin(other._stream)
+        return other
+
+    def _begin(self, stream: BoundQuery) -> None:
+        """Build what events change."""
+        query = self.compiled.query
+        self.matcher = build_matcher(self.compiled, stream, self.options.limits)
         self.waiting = self._waiting(stream) if self.compiled.trailing else None
         self.distinct = Distinct() if self.compiled.repeats else None
         self.first: FirstMatches | None = None
@@ -129,10 +145,8 @@ class EngineState:
             symbols = frozenset(self.compiled.watched_symbols().values())
             scope = {"keyed": bool(query.partition_by), "narrows": query.window is None}
             self.skips = Skips(skip, self.compiled.strategy, symbols, **scope)
-        self.history = History(self._kept_columns(rows.schema))
-        self._nothing = self._no_matches(rows.schema)
-        self.reorder = ReorderBuffer(stream.clock, binding, rows.schema, self.options.lateness)
-        self._stream = stream
+        self.history = History(self._kept_columns(stream.schema))
+        self.reorder = ReorderBuffer(stream.clock, stream.binding, stream.schema, self.options.lateness)
 
     def _waiting(self, stream: BoundQuery) -> WaitingMatches:
         """For the NOTs at the end: each lasts from the last event on (FOR), or from the first one (WITHIN)."""
@@ -184,6 +198,12 @@ class EngineState:
         self.stopped, self.reading = stopped, None
 
     def _read_rows(self, released: ReleasedRows) -> Iterator[pa.Table]:
+        events, times = self._open(released)
+        for piece in self._pieces(events):
+            yield from self._matches_in(piece, times, released)
+
+    def _open(self, released: ReleasedRows) -> tuple[Events, Int64]:
+        """Rows as the matcher sees them, and their times where matches wait for time to pass; they can be looked up."""
         stream = self.stream
         rows, positions, order = released.rows, released.positions, released.order
         events = stream.events(rows, positions, order)
@@ -199,8 +219,18 @@ class EngineState:
         if self.skips is not None and self.skips.narrows:  # the window is counted in places
             ticks = np.arange(self.read, self.read + len(rows))
             events = replace(events, ticks=ticks, lows=np.zeros_like(ticks))
-        for piece in self._pieces(events):
-            yield from self._matches_in(piece, times, released)
+        return events, times
+
+    def _read_range(self, released: ReleasedRows, before: int) -> Iterator[pa.Table]:
+        """Like `_read_rows`, for a query that may split ranges: without the answers of the first `before` rows."""
+        self.stopped = INCOMPLETE
+        events, times = self._open(released)
+        if before and self.stream.ties is not None:  # which leaves events out, and adds some
+            earlier = np.arange(before) if released.order is None else released.order[:before]
+            before = int(np.isin(events.positions, at_places(released.positions, earlier)).sum())
+        for _ in self._matches_in(events.part(0, before), times, released):
+            pass  # those of another range; but they are not to be given again
+        yield from self._matches_in(events.part(before, len(events.codes)), times, released)
 
     def _pieces(self, events: Events) -> Iterator[Events]:
         """A batch as a whole, or where matches of some events say which others are read, in pieces."""
@@ -221,7 +251,7 @@ class EngineState:
             yield from self._answers_of_groups(self.groups, events)
             return
         for chunk in self.matcher.run(events):
-            matches = Matches.unpack(chunk, events)
+            matches = self._unpack(chunk, events)
             if self.skips is not None:
                 places = self.history.rows(matches.positions, [_PLACE])[_PLACE].to_numpy()
                 kept.append(self.skips.take(matches, places, events, clock))
@@ -258,12 +288,16 @@ class EngineState:
     def _answers_of_groups(self, groups: GroupedMatcher, events: Events) -> Iterator[pa.Table]:
         """What `_matches_in` gives, where no answer waits for others."""
         if self.distinct is not None:  # earlier ones matter
-            for matches in groups.map_matches(events, lambda chunk: Matches.unpack(chunk, events)):
+            for matches in groups.map_matches(events, lambda chunk: self._unpack(chunk, events)):
                 yield self._answer(matches)
             return
-        for table in groups.map_matches(events, lambda chunk: self._table(Matches.unpack(chunk, events))):
+        for table in groups.map_matches(events, lambda chunk: self._table(self._unpack(chunk, events))):
             self.matches += len(table)
             yield table
+
+    def _unpack(self, chunk: Chunk, events: Events) -> Matches:
+        shown = self._answers.items is not None or self.compiled.keeps_places or self.distinct is not None
+        return Matches.unpack(chunk, events, symbols=shown)
 
     def _are_enough(self, kept: Sequence[Matches]) -> bool:
         """Whether LIMIT is reached for the whole stream by matches of events before the last that completed some."""
@@ -414,7 +448,8 @@ class EngineState:
     @property
     def kernels(self) -> tuple[Any, ...]:
         """All that may run, once it is bound."""
-        chosen = STRATEGY_KERNELS if self.compiled.keeps_matches else ()
+        chosen: tuple[Any, ...] = STRATEGY_KERNELS if self.compiled.keeps_matches else ()
+        chosen += (read_ends,) if self._answers.items is None else ()
         return self.matcher.kernels + chosen + (self.distinct.KERNELS if self.distinct is not None else ())
 
     def late_events(self) -> pa.Table:
