@@ -65,7 +65,7 @@ def test_positions_stay_with_their_rows() -> None:
     held = buffer(SECOND)
     held.push(rows(5), np.array([10]))
     released, _ = held.push(rows(4, 9), np.array([11, 12]))
-    assert dict(zip(released.rows["ts"].to_pylist(), released.positions.tolist(), strict=True)) == {5: 10, 4: 11}
+    assert dict(zip(released.rows["ts"].to_pylist(), released.positions, strict=True)) == {5: 10, 4: 11}
 
 
 def test_without_a_clock_rows_pass_as_they_come() -> None:
