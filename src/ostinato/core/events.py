@@ -13,31 +13,48 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.core.clock import Clock
+from ostinato.core.threads import cuts, run_pieces
 from ostinato.core.types import StructKind
 from ostinato.errors import ANY, DataError, Message, Option, did_you_mean
 
 DEFAULT_TIME, DEFAULT_TYPE = "ts", "type"
 
 
-def to_arrow(data: Any) -> pa.Table:
-    """Events in any accepted form as an Arrow table, copied only where the form demands it.
+def to_arrow(data: Any, *, pieces: int = 1) -> pa.Table:
+    """Events in any accepted form as an Arrow table, copied only where the form demands it, then in so many pieces side
+    by side.
 
     Views become plain strings or bytes, and runs are written out: Arrow can neither sort nor take them yet. Indices of
     dictionaries become int32: later batches may bring other values, and all of them must be told apart.
     """
     table = _check_unique_names(_to_table(data))
     for place, field in enumerate(table.schema):
-        if pa.types.is_string_view(field.type):
-            table = table.set_column(place, field.name, table[field.name].cast(pa.large_string()))
-        elif pa.types.is_binary_view(field.type):
-            table = table.set_column(place, field.name, table[field.name].cast(pa.large_binary()))
-        elif pa.types.is_run_end_encoded(field.type):
-            chunks = [pc.run_end_decode(chunk) for chunk in table[field.name].chunks]
-            table = table.set_column(place, field.name, pa.chunked_array(chunks, field.type.value_type))
-        elif pa.types.is_dictionary(field.type) and field.type.index_type.bit_width < 32:
-            wide = pa.dictionary(pa.int32(), field.type.value_type, field.type.ordered)
-            table = table.set_column(place, field.name, table[field.name].cast(wide))
+        if (plain := _plain_type(field.type)) != field.type:
+            table = table.set_column(place, field.name, _plain_column(table[field.name], plain, pieces))
     return table.replace_schema_metadata(None) if table.schema.metadata else table
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_string_view(kind):
+        return pa.large_string()
+    if pa.types.is_binary_view(kind):
+        return pa.large_binary()
+    if pa.types.is_run_end_encoded(kind):
+        return kind.value_type
+    if pa.types.is_dictionary(kind) and kind.index_type.bit_width < 32:
+        return pa.dictionary(pa.int32(), kind.value_type, kind.ordered)
+    return kind
+
+
+def _plain_column(column: pa.ChunkedArray, kind: pa.DataType, pieces: int) -> pa.ChunkedArray:
+    ends = cuts(len(column), pieces)
+    runs = pa.types.is_run_end_encoded(column.type)
+
+    def convert_piece(number: int) -> list[pa.Array]:
+        chunks = column.slice(ends[number], ends[number + 1] - ends[number]).chunks
+        return [pc.run_end_decode(chunk) if runs else chunk.cast(kind) for chunk in chunks]
+
+    return pa.chunked_array([chunk for piece in run_pieces(convert_piece, pieces) for chunk in piece], kind)
 
 
 def _to_table(data: Any) -> pa.Table:
@@ -210,11 +227,12 @@ def _kind(kind: pa.DataType) -> str:
 
 
 def time_order(
-    table: pa.Table, binding: StreamColumns, ticks: npt.NDArray[np.int64] | None = None
+    table: pa.Table, binding: StreamColumns, ticks: npt.NDArray[np.int64] | None = None, *, pieces: int = 1
 ) -> npt.NDArray[np.int64] | None:
     """Indices that put the rows in time order, ties by `order_by` (NULL last) and then as they came; None if they are.
 
-    `ticks` are those of the time column, where they are known already.
+    `ticks` are those of the time column, where they are known already. Whether the rows are in order is seen in so many
+    pieces side by side.
     """
     if ticks is None and binding.time is not None:
         ticks = Clock.of(table.schema, binding.time).ticks(table[binding.time])
@@ -222,7 +240,7 @@ def time_order(
         if not binding.order_by:
             return None
         ticks = np.zeros(table.num_rows, np.int64)  # only order_by decides
-    order = None if (ticks[1:] >= ticks[:-1]).all() else np.argsort(ticks, kind="stable")
+    order = None if _ascends(ticks, pieces) else np.argsort(ticks, kind="stable")
     if not binding.order_by or len(ticks) < 2:
         return order
     # Only ties can still be out of order, and they sort among themselves: mostly they are few.
@@ -238,6 +256,16 @@ def time_order(
     order = np.arange(len(ticks)) if order is None else order
     order[places] = tied[best]
     return order
+
+
+def _ascends(ticks: npt.NDArray[np.int64], pieces: int) -> bool:
+    ends = cuts(len(ticks), pieces)
+
+    def piece_ascends(number: int) -> bool:
+        own = ticks[ends[number] : ends[number + 1] + 1]  # and the first of the next piece
+        return bool((own[1:] >= own[:-1]).all())
+
+    return all(run_pieces(piece_ascends, pieces))
 
 
 def _sort_indices(table: pa.Table, order_by: tuple[str, ...], ticks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

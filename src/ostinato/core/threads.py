@@ -88,6 +88,11 @@ def _done(work: Callable[[S], T], item: S) -> Future[T]:
     return future
 
 
+def cuts(count: int, pieces: int) -> list[int]:
+    """Where to cut so many items into pieces, with 0 and their number."""
+    return [count * number // pieces for number in range(pieces + 1)]
+
+
 @cache
 def _shared_pool() -> ThreadPoolExecutor:
     """Threads that stay: those that begin anew have no memory at hand, and ask the system for each page of it.

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import ostinato
-from ostinato.core.events import to_arrow, with_columns
+from ostinato.core.events import StreamColumns, time_order, to_arrow, with_columns
 from ostinato.errors import DataError
 
 TABLE = pa.table({"ts": [1, 2], "type": ["A", "B"]})
@@ -71,3 +71,27 @@ def test_the_type_column_is_never_taken_for_the_time() -> None:
 def test_what_is_no_event_is_a_data_error(row: dict[Any, Any]) -> None:
     with pytest.raises(DataError):
         ostinato.cel("A AS x").detect([row])
+
+
+@pytest.mark.parametrize("pieces", [2, 3, 7])
+def test_columns_are_converted_in_pieces(pieces: int) -> None:
+    texts = pa.chunked_array([["a", None, "bc"], [], ["a", "a"]], pa.string())
+    table = pa.table(
+        {
+            "view": texts.cast(pa.string_view()),
+            "runs": pa.chunked_array([pa.RunEndEncodedArray.from_arrays([2, 5], [1, 2])]),
+            "narrow": texts.dictionary_encode().cast(pa.dictionary(pa.int8(), pa.string())),
+        }
+    )
+    found = to_arrow(table, pieces=pieces)
+    assert found.schema == to_arrow(table).schema
+    assert found.to_pylist() == to_arrow(table).to_pylist()
+
+
+@pytest.mark.parametrize("values", [[1, 2, 2, 3, 9], [1, 2, 1, 3, 9], [2, 1, 3, 4, 5], [1, 2, 3, 5, 4], [1], []])
+@pytest.mark.parametrize("pieces", [1, 2, 3, 7])
+def test_the_order_is_seen_in_pieces(values: list[int], pieces: int) -> None:
+    table = pa.table({"ts": pa.array(values, pa.int64())})
+    order = time_order(table, StreamColumns("ts", None), pieces=pieces)
+    assert (values if order is None else [values[at] for at in order]) == sorted(values)
+    assert (order is None) == (values == sorted(values))

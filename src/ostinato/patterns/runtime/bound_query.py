@@ -16,7 +16,7 @@ from ostinato.core.columns.name_matcher import look_up
 from ostinato.core.deadlines import later, reach
 from ostinato.core.events import StreamColumns, column_kinds
 from ostinato.core.reorder import Positions, at_places, written_out
-from ostinato.core.threads import run_pieces
+from ostinato.core.threads import cuts, run_pieces
 from ostinato.core.window_bounds import lower_bounds
 from ostinato.errors import DataError, Message, Option
 from ostinato.patterns.automata.from_formula import TIME, PrecedingAbsence, deadline_column
@@ -174,12 +174,13 @@ class BoundQuery:
         return events if self.ties is None else self._tie_events(self.ties, events, rows, positions, order)
 
     def _encode(self, rows: pa.Table, positions: Positions) -> tuple[Int32, Int32]:
-        """The code and the key of each row; each core encodes some of the rows, as if it saw them first."""
+        """The code and the key of each row; each core encodes some of the rows, all but the first as if these came
+        first."""
         if self.cores == 1:
             return self._encode_with(self.encoder, self.keys, rows, positions)
-        ends = [len(rows) * number // self.cores for number in range(self.cores + 1)]
-        encoders = [self.encoder.fresh() for _ in range(self.cores)]
-        tables = [KeyTable() if self.keys is not None else None for _ in range(self.cores)]
+        ends = cuts(len(rows), self.cores)
+        encoders = [self.encoder, *(self.encoder.fresh() for _ in range(self.cores - 1))]
+        tables = [self.keys, *(KeyTable() if self.keys is not None else None for _ in range(self.cores - 1))]
 
         def encode_piece(number: int) -> tuple[Int32, Int32]:
             start, stop = ends[number], ends[number + 1]
@@ -187,15 +188,18 @@ class BoundQuery:
             return self._encode_with(encoders[number], tables[number], part, own)
 
         parts = run_pieces(encode_piece, self.cores)
-        own_codes = [self.encoder.numbers_of(encoder.minterms) for encoder in encoders]
-        own_keys = [self._key_numbers(table) for table in tables]
+        own_codes = [self.encoder.numbers_of(encoder.minterms) for encoder in encoders[1:]]
+        own_keys = [self._key_numbers(table) for table in tables[1:]]
         codes, keys = np.empty(len(rows), np.int32), np.empty(len(rows) if self.keys is not None else 0, np.int32)
 
         def renumber_piece(number: int) -> None:
             place = slice(ends[number], ends[number + 1])
-            look_up(parts[number][0], own_codes[number], codes[place])
+            if number == 0:
+                codes[place], keys[place] = parts[0]
+                return
+            look_up(parts[number][0], own_codes[number - 1], codes[place])
             if self.keys is not None:
-                look_up(parts[number][1], own_keys[number], keys[place])
+                look_up(parts[number][1], own_keys[number - 1], keys[place])
 
         run_pieces(renumber_piece, self.cores)
         return codes, keys

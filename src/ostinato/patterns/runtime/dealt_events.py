@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ostinato.core.arrays import Int32, Int64, UInt8
-from ostinato.core.threads import run_pieces
+from ostinato.core.threads import cuts, run_pieces
 from ostinato.patterns.kernels.key_groups import count_keys, deal_events
 from ostinato.patterns.runtime.batches import Events
 
@@ -35,11 +35,11 @@ class DealtEvents:
 
 def deal(events: Events, groups: int) -> DealtEvents:
     """A piece of the events per core, each dealt out to all groups."""
-    cuts = [len(events.keys) * number // groups for number in range(groups + 1)]
+    piece_ends = cuts(len(events.keys), groups)
 
     def count_piece(number: int) -> Int64:
         counts = np.zeros(events.key_count, np.int64)
-        count_keys(events.keys[cuts[number] : cuts[number + 1]], counts)
+        count_keys(events.keys[piece_ends[number] : piece_ends[number + 1]], counts)
         return counts
 
     counts = run_pieces(count_piece, groups)
@@ -51,8 +51,8 @@ def deal(events: Events, groups: int) -> DealtEvents:
     dealt = DealtEvents(events, ends, np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int64))
 
     def deal_piece(number: int) -> None:
-        piece = slice(cuts[number], cuts[number + 1])
-        own = (events.codes[piece], events.keys[piece], cuts[number])
+        begin, end = piece_ends[number], piece_ends[number + 1]
+        own = (events.codes[begin:end], events.keys[begin:end], begin)
         deal_events(*own, group, starts[number], dealt.codes, dealt.keys, dealt.places)
 
     run_pieces(deal_piece, groups)

@@ -150,13 +150,13 @@ class Engine(EngineState):
         rows, order = self.order_rows(batch)
         return ReleasedRows(rows, range(len(rows)), order)
 
-    def order_rows(self, batch: Any) -> tuple[pa.Table, Int64 | None]:
+    def order_rows(self, batch: Any, *, pieces: int = 1) -> tuple[pa.Table, Int64 | None]:
         """Like `order_batch`, without positions: they count from 0."""
         self._check_open()
         self.stopped = _ENDED
         rows = self.conform(to_arrow(batch))
         self.events = len(rows)
-        return rows, time_order(rows, self.stream.binding)
+        return rows, time_order(rows, self.stream.binding, pieces=pieces)
 
     def advance(self, to: Any) -> pa.Table:
         """Say that time has reached `to`: nothing earlier will come. Returns what that completes.

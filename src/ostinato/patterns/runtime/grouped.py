@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
 
 from ostinato.core.arrays import Int64
-from ostinato.core.threads import run_pieces
+from ostinato.core.threads import cuts, run_pieces
 from ostinato.patterns.kernels import protocol
 from ostinato.patterns.kernels.key_groups import last_of_keys
 from ostinato.patterns.runtime.batches import Chunk, Events
@@ -51,10 +52,10 @@ class GroupedMatcher:
         return self._by_groups(events, use)
 
     def _by_ranges(self, events: Events, use: Callable[[Chunk], T], reach: int) -> list[T]:
-        cuts = _cuts(len(events.codes), len(self.matchers))
+        ends = cuts(len(events.codes), len(self.matchers))
 
         def run_range(number: int) -> list[T]:
-            begin, end = cuts[number], cuts[number + 1]
+            begin, end = ends[number], ends[number + 1]
             for _ in self.matchers[number].run(events.pick(_last_of_keys(events, begin, reach)), protocol.NOTICE):
                 raise AssertionError("nothing is written")
             return [
@@ -74,8 +75,8 @@ class GroupedMatcher:
 
         found = run_pieces(run_group, groups)
         largest = max(found, key=len).origins
-        cuts = [int(largest[cut]) for cut in _cuts(len(largest), groups)[1:-1]] if len(largest) else []
-        bounds = [(low, high) for low, high in zip([0, *cuts], [*cuts, len(events.codes)], strict=True) if low < high]
+        inner = [int(largest[cut]) for cut in cuts(len(largest), groups)[1:-1]] if len(largest) else []
+        bounds = [(low, high) for low, high in pairwise([0, *inner, len(events.codes)]) if low < high]
 
         def use_range(number: int) -> T:
             return use(merged([between(chunk, *bounds[number]) for chunk in found]))
@@ -92,10 +93,6 @@ class GroupedMatcher:
             self.bytes[number] += chunk.values.nbytes
             self.limits.check_answer(sum(self.bytes))
             yield chunk
-
-
-def _cuts(count: int, pieces: int) -> list[int]:
-    return [count * number // pieces for number in range(pieces + 1)]
 
 
 def _last_of_keys(events: Events, before: int, reach: int) -> Int64:

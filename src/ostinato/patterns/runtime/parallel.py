@@ -12,7 +12,7 @@ import pyarrow as pa
 from ostinato.core.arrays import Int64
 from ostinato.core.events import to_arrow
 from ostinato.core.reorder import ReleasedRows
-from ostinato.core.threads import run_pieces
+from ostinato.core.threads import cuts, run_pieces
 from ostinato.core.window_bounds import lower_bounds
 from ostinato.patterns.runtime.count import count_table
 from ostinato.patterns.runtime.grouped import AGAIN
@@ -27,8 +27,9 @@ LEAST = 1 << 17  # rows per thread: with fewer, binding a query once more costs 
 def detect_table(make_engine: Callable[[], Engine], data: Any, threads: int) -> pa.Table:
     """What `engine.run_batch(data)` gives."""
     engine = make_engine()
-    rows, order = engine.order_rows(data)
-    count = min(threads, len(rows) // LEAST)
+    table = to_arrow(data, pieces=threads)
+    count = min(threads, len(table) // LEAST)
+    rows, order = engine.order_rows(table, pieces=max(1, count))
     if count > 1 and (ranges := _split(engine, rows, order, count)) is not None:
         engines = [engine, *(engine.twin() for _ in range(count - 1))]
         tables = run_pieces(lambda number: _detect_range(engines[number], ranges, number), count)
@@ -42,11 +43,11 @@ def detect_table(make_engine: Callable[[], Engine], data: Any, threads: int) -> 
 def count_rows(make_engine: Callable[[], Engine], data: Any, threads: int) -> int:
     """How many rows `detect_table` gives."""
     engine = make_engine()
-    rows = to_arrow(data)
+    rows = to_arrow(data, pieces=threads)
     count = min(threads, len(rows) // LEAST)
     if count < 2 or not may_split_ranges(engine.compiled):
         return count_table(engine, rows)
-    ranges = _split(engine, *engine.order_rows(rows), count)
+    ranges = _split(engine, *engine.order_rows(rows, pieces=count), count)
     if ranges is None:
         return count_table(make_engine(), rows)
 
@@ -76,7 +77,7 @@ class _Ranges:
 
     def __init__(self, engine: Engine, rows: pa.Table, order: Int64 | None, count: int) -> None:
         self.rows, self.order = rows, order
-        self.ends = [len(rows) * number // count for number in range(count + 1)]
+        self.ends = cuts(len(rows), count)
         self.reach = [self._back(engine, begin) for begin in self.ends[:-1]]  # the first row that a range reads
 
     def _back(self, engine: Engine, begin: int) -> int:
