@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from ostinato.core.window_clause import Window
 from ostinato.errors import QueryError
 from ostinato.patterns.compile import compile_query
+from ostinato.patterns.runtime import matcher
 from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.patterns.syntax.format import to_text
@@ -37,6 +40,15 @@ def skipping(query: n.Query, data: Any, limit: int | None) -> n.Query:
 @given(queries(wider_filters=True, reuse=False, **OPTIONS), st.data(), limits, streams(), cuts, st.booleans())
 def test_skips(query: n.Query, data: Any, limit: int | None, rows: list[Row], cuts: list[int], restart: bool) -> None:
     check_every_way(skipping(query, data, limit), rows, cuts, restart)
+
+
+@settings(max_examples=60)
+@given(queries(reuse=False, **OPTIONS), st.data(), streams(), st.integers(1, 9), st.integers(2, 9))
+def test_matches_in_small_chunks(query: n.Query, data: Any, rows: list[Row], room: int, width: int) -> None:
+    """So that the matches of one event are in several."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matcher, "_CHUNK_VALUES", room)
+        check_every_way(skipping(replace(query, window=Window("events", width)), data, None), rows, [], False)
 
 
 @settings(max_examples=60)

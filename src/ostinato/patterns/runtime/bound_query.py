@@ -107,8 +107,8 @@ class BoundQuery:
 
     @property
     def consume(self) -> int:
-        if self.compiled.skip is not None:
-            return protocol.CONSUME_ASK
+        if self.compiled.skip is not None:  # under a window, it is decided later
+            return protocol.CONSUME_ASK if self.compiled.query.window is None else protocol.CONSUME_NONE
         consume = _CONSUME[self.compiled.query.consume]
         # Without PARTITION BY the whole stream is one partition, even if equalities split it.
         return protocol.CONSUME_ANY if consume and not self.compiled.query.partition_by else consume

@@ -113,6 +113,15 @@ class History:
         both = pa.concat_tables([self.kept.select(columns), self.batch.select(columns)])
         return both.take(pa.array(index))
 
+    def numbers(self, positions: Int64, column: str) -> Int64:
+        """The whole numbers of the rows at some positions."""
+        found: Int64
+        if len(self.kept_positions) or not len(self.batch_positions):
+            found = self.rows(positions, [column])[column].to_numpy()
+        else:  # much less work, where there are few positions at a time
+            found = self.batch[column].chunk(0).to_numpy()[_places(self.batch_positions, positions)]
+        return found
+
 
 def _find(ascending: Positions, wanted: Int64) -> Int64:
     """Indices of `wanted` in `ascending`; where a value is absent the result is within bounds but meaningless."""

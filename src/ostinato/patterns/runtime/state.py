@@ -22,6 +22,7 @@ from ostinato.errors import DataError, OstinatoError
 from ostinato.patterns.automata.from_formula import TrailingAbsence
 from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.kernels.match_ends import read_ends
+from ostinato.patterns.kernels.skips import take_unskipped
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.plan.required_columns import required_attributes
 from ostinato.patterns.runtime.absence import Wait, WaitingMatches
@@ -244,6 +245,7 @@ class EngineState:
     def _matches_in(self, events: Events, times: Int64, released: ReleasedRows) -> Iterator[pa.Table]:
         """The answers that some events complete, which are all of those released, or a part of them."""
         kept: list[Matches] = []
+        undecided: list[Matches] = []
         self.reading = events
         before = len(self.waiting.matches) if self.waiting is not None else 0
         clock = self.options.limits.clock()
@@ -253,8 +255,12 @@ class EngineState:
         for chunk in self.matcher.run(events):
             matches = self._unpack(chunk, events)
             if self.skips is not None:
-                places = self.history.rows(matches.positions, [_PLACE])[_PLACE].to_numpy()
-                kept.append(self.skips.take(matches, places, events, clock))
+                if self.skips.narrows:  # the matcher stops at each event that completes some
+                    kept.append(self._take_unskipped(matches, events, clock))
+                    continue
+                begun = int(np.searchsorted(matches.origins, matches.origins[-1]))  # the last event may complete more
+                kept.append(self._take_unskipped(Matches.concat([*undecided, matches.part(0, begun)]), events, clock))
+                undecided = [matches.part(begun, len(matches))]
                 continue
             if not self.compiled.keeps_places:
                 yield self._answer(matches)
@@ -269,6 +275,8 @@ class EngineState:
             if self._are_enough(kept):
                 break  # nothing more will be read
             self.options.limits.check_matches(sum(map(len, kept)) + before)
+        if self.skips is not None and undecided:
+            kept.append(self._take_unskipped(Matches.concat(undecided), events, clock))
         if self.waiting is not None:
             rows, order = released.rows, released.order
             in_order = rows if order is None else rows.take(pa.array(order))
@@ -373,11 +381,16 @@ class EngineState:
         forget_compared(waiting, wait, self.history, absence.test, watched, rows, hits, keys, first, last)
 
     def _choose(self, matches: Matches, clock: Stopwatch) -> Matches:
-        places = self.history.rows(matches.positions, [_PLACE])[_PLACE].to_numpy()
+        places = self.history.numbers(matches.positions, _PLACE)
         every = np.arange(len(matches))
         strategy, groups = self.compiled.strategy, matches.origins
         chosen = select_matches(strategy, every, groups, matches.offsets, places, clock)
         return matches if len(chosen) == len(matches) else matches.pick(chosen)
+
+    def _take_unskipped(self, matches: Matches, events: Events, clock: Stopwatch) -> Matches:
+        assert self.skips is not None
+        places = self.history.numbers(matches.positions, _PLACE)
+        return self.skips.take(matches, places, events, clock)
 
     def _answer(self, matches: Matches) -> pa.Table:
         if self.distinct is not None:
@@ -395,7 +408,7 @@ class EngineState:
 
     def _take_first(self, first: FirstMatches, matches: Matches) -> Matches:
         """Those within LIMIT; partitions that have reached it are dropped."""
-        places = self.history.rows(matches.positions, [_PLACE])[_PLACE].to_numpy()
+        places = self.history.numbers(matches.positions, _PLACE)
         taken, full = first.take(matches, matches.origins, places, self.compiled.ranks)
         if not first.skips or not len(full):
             return taken
@@ -449,6 +462,7 @@ class EngineState:
     def kernels(self) -> tuple[Any, ...]:
         """All that may run, once it is bound."""
         chosen: tuple[Any, ...] = STRATEGY_KERNELS if self.compiled.keeps_matches else ()
+        chosen += (take_unskipped,) if self.skips is not None else ()
         chosen += (read_ends,) if self._answers.items is None else ()
         return self.matcher.kernels + chosen + (self.distinct.KERNELS if self.distinct is not None else ())
 
