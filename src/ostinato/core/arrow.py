@@ -71,17 +71,25 @@ def dictionary_values(chunk: pa.DictionaryArray) -> pa.Array:
     return pa.concat_arrays([chunk.dictionary, pa.nulls(1, chunk.dictionary.type)])
 
 
-def raw_values(chunk: pa.Array) -> npt.NDArray[Any]:
-    """The stored numbers of a fixed-width array, as its own numpy integer or float; anything may stand at a NULL."""
-    kind = chunk.type
+def raw_dtype(kind: pa.DataType) -> np.dtype[Any]:
+    """The numpy integer or float that a fixed-width type is stored as."""
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
     if not number and kind.bit_width > 64:
         raise DataError(f"values of type {kind} cannot be keys", fix="cast the column to text or a number")
-    dtype = np.dtype(kind.to_pandas_dtype()) if number else np.dtype(f"i{kind.bit_width // 8}")
+    return np.dtype(kind.to_pandas_dtype()) if number else np.dtype(f"i{kind.bit_width // 8}")
+
+
+def raw_values(chunk: pa.Array, dtype: np.dtype[Any] | None = None) -> npt.NDArray[Any]:
+    """The stored numbers of a fixed-width array, as its own numpy integer or float; anything may stand at a NULL.
+
+    `dtype` is that of its type, where it is known already.
+    """
+    dtype = raw_dtype(chunk.type) if dtype is None else dtype
     data = chunk.buffers()[1]
-    return (
-        np.frombuffer(data, dtype)[chunk.offset : chunk.offset + len(chunk)] if data is not None else np.empty(0, dtype)
-    )
+    if data is None:
+        return np.empty(0, dtype)
+    start = chunk.offset
+    return np.frombuffer(data, dtype)[start : start + len(chunk)]
 
 
 def same_array(left: pa.Array, right: pa.Array) -> bool:

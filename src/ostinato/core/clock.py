@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -16,11 +17,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.core.arrays import Float64, Int64
+from ostinato.core.arrow import raw_values
 from ostinato.errors import DataError, Message, Option, did_you_mean
 
 MIN_TICK, MAX_TICK = -(2**63), 2**63 - 1
 SECOND = 10**9
 _UNITS = {"s": SECOND, "ms": 10**6, "us": 10**3, "ns": 1}
+_STORED = np.dtype(np.int64)
 _EXACT_DIGITS = 18  # decimals of up to this many digits fit an int64 without their point
 
 
@@ -54,7 +57,7 @@ class Clock:
             )
         return clock
 
-    @property
+    @cached_property
     def kind(self) -> Literal["moment", "integer", "decimal", "float"] | None:
         kind = self.type
         if (
@@ -70,7 +73,7 @@ class Clock:
             return "decimal"
         return "float" if pa.types.is_floating(kind) or pa.types.is_decimal(kind) else None
 
-    @property
+    @cached_property
     def step(self) -> Fraction | None:
         """What one tick is worth, in the unit that windows are given in; None where the type has no ticks."""
         window_unit = 1 if self.attribute else SECOND
@@ -92,6 +95,11 @@ class Clock:
             first_row += len(chunk)
         return parts[0] if len(parts) == 1 else np.concatenate(parts or [np.empty(0, np.int64)])
 
+    @cached_property
+    def _is_stored(self) -> bool:
+        """Whether the column stores ticks as they are."""
+        return pa.types.is_int64(self.type) or (self.kind == "moment" and self.type.bit_width == 64)
+
     def _chunk(self, chunk: pa.Array, first_row: int) -> Int64:
         if pa.types.is_dictionary(chunk.type):
             chunk = chunk.cast(chunk.type.value_type)
@@ -99,9 +107,11 @@ class Clock:
             chunk = chunk.cast(self.type)
         if chunk.null_count:
             raise self._misplaced("NULL", first_row + pc.index(chunk.is_null(), True).as_py())
+        if self._is_stored:
+            return raw_values(chunk, _STORED)
         kind = self.kind
         if kind == "moment":
-            return np.asarray(chunk.view(pa.int32() if chunk.type.bit_width == 32 else pa.int64()).to_numpy(), np.int64)
+            return np.asarray(chunk.view(pa.int32()).to_numpy(), np.int64)
         if kind == "decimal":
             wide = chunk.cast(pa.decimal128(self.type.precision, self.type.scale))
             halves = np.frombuffer(wide.buffers()[1], np.int64).reshape(-1, 2)[wide.offset : wide.offset + len(wide)]

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from ostinato.core.clock import Clock
 from ostinato.core.threads import cuts, run_pieces
+from ostinato.core.tick_span import tick_span
 from ostinato.core.types import StructKind
 from ostinato.errors import ANY, DataError, Message, Option, did_you_mean
 
@@ -244,8 +245,8 @@ def time_order(
     if not binding.order_by or len(ticks) < 2:
         return order
     # Only ties can still be out of order, and they sort among themselves: mostly they are few.
-    in_order = ticks if order is None else ticks[order]
-    follows = np.concatenate([[False], in_order[1:] == in_order[:-1]])
+    ordered = ticks if order is None else ticks[order]
+    follows = np.concatenate([[False], ordered[1:] == ordered[:-1]])
     places = np.flatnonzero(follows | np.append(follows[1:], False))
     if not len(places):
         return order
@@ -259,11 +260,13 @@ def time_order(
 
 
 def _ascends(ticks: npt.NDArray[np.int64], pieces: int) -> bool:
+    if pieces == 1:
+        return tick_span(ticks)[2]
     ends = cuts(len(ticks), pieces)
 
     def piece_ascends(number: int) -> bool:
         own = ticks[ends[number] : ends[number + 1] + 1]  # and the first of the next piece
-        return bool((own[1:] >= own[:-1]).all())
+        return tick_span(own)[2]
 
     return all(run_pieces(piece_ascends, pieces))
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from ostinato.core.arrays import Int64
 from ostinato.core.clock import Clock
 from ostinato.core.events import StreamColumns, time_order
+from ostinato.core.tick_span import tick_span
 from ostinato.core.window_bounds import lower_bound_function
 
 Positions = Int64 | range  # of rows, ascending; those of a whole stream are not written out
@@ -128,18 +129,19 @@ class ReorderBuffer:
         if self.clock is None:
             return ReleasedRows(rows, positions, None), late
         ticks = self.clock.ticks(rows[self.clock.column])
-        on_time = ticks >= self.watermark
-        if not on_time.all():
+        least, newest, _ = tick_span(ticks)
+        if least < self.watermark:
+            on_time = ticks >= self.watermark
             late = rows.filter(pa.array(~on_time))
             rows, positions, ticks = rows.filter(pa.array(on_time)), positions[on_time], ticks[on_time]
         if len(ticks) and self.lateness is not None:
-            self.watermark = max(self.watermark, self._bound(int(ticks.max())))
-        return self._release(rows, positions), late
+            self.watermark = max(self.watermark, self._bound(newest))
+        return self._release(rows, positions, ticks), late
 
     def advance(self, tick: int) -> ReleasedRows:
         """Time has reached `tick`: nothing earlier is expected."""
         self.watermark = max(self.watermark, tick)
-        return self._release(self.rows.slice(0, 0), self.positions[:0])
+        return self._release(self.rows.slice(0, 0), self.positions[:0], self.positions[:0])
 
     def flush(self) -> ReleasedRows:
         self.watermark = np.iinfo(np.int64).max
@@ -147,14 +149,16 @@ class ReorderBuffer:
         self.load(rows.slice(0, 0), positions[:0])
         return ReleasedRows(rows, positions, time_order(rows, self.binding))
 
-    def _release(self, rows: pa.Table, positions: Int64) -> ReleasedRows:
+    def _release(self, rows: pa.Table, positions: Int64, ticks: Int64) -> ReleasedRows:
+        """Those of the rows that wait, and of these further ones, that may be processed now."""
         if len(self.positions):
             rows = pa.concat_tables([self.rows, rows])
             positions = np.concatenate([self.positions, positions])
+            if self.clock is not None:
+                ticks = self.clock.ticks(rows[self.clock.column])
         if self.lateness != 0 and self.clock is not None:
-            ticks = self.clock.ticks(rows[self.clock.column])
             # With order_by, events of the same time wait for each other: they are sorted, not taken as they come.
             ripe = ticks < self.watermark if self.binding.order_by else ticks <= self.watermark
             self.load(rows.filter(pa.array(~ripe)).combine_chunks(), positions[~ripe])
-            rows, positions = rows.filter(pa.array(ripe)), positions[ripe]
-        return ReleasedRows(rows, positions, time_order(rows, self.binding))
+            rows, positions, ticks = rows.filter(pa.array(ripe)), positions[ripe], ticks[ripe]
+        return ReleasedRows(rows, positions, time_order(rows, self.binding, ticks))

@@ -118,7 +118,7 @@ class CompiledPattern:
         shown = [sorted(label & self._selected) for label in self.labels]
         return [sorted(shown).index(label) for label in shown]
 
-    @property
+    @cached_property
     def hides_variables(self) -> bool:
         """Whether different complex events can look the same in the answer."""
         marks = {t.mark for t in self.transducer.transitions if t.mark is not None}
@@ -195,12 +195,12 @@ class CompiledPattern:
         neither do NXT and LAST, to which any event is better than none."""
         return self.strategy in ("MAX", "NXT", "LAST") and not self.trailing and self.skip is None
 
-    @property
+    @cached_property
     def keeps_matches(self) -> bool:
         """Whether complete matches are kept for a while: for an absence, or for a strategy to choose among them."""
         return bool(self.trailing) or self.selects_late
 
-    @property
+    @cached_property
     def keeps_places(self) -> bool:
         """Whether matches are compared by the places of their events in the stream."""
         return self.keeps_matches or self.query.limit is not None or self.skip is not None

@@ -17,7 +17,7 @@ from ostinato.patterns.syntax.nodes import Query
 from support.answers import engine
 from support.generators.cel import Row, correlated_queries, loop_queries, queries, streams, table
 
-WAYS = ("table", "list", "dicts", "restart")
+WAYS = ("table", "batch", "list", "dicts", "restart")
 mixes = st.lists(st.tuples(st.sampled_from(WAYS), st.integers(0, 5)), max_size=5)
 
 
@@ -31,6 +31,8 @@ def push_mixed(running: Engine, rows: list[Row], mix: list[tuple[str, int]]) -> 
             running = Engine.restore(running.snapshot())
         if way == "table" or not piece:
             found.append(running.push(table(piece)))
+        elif way == "batch":
+            found.append(running.push(table(piece).combine_chunks().to_batches()[0]))
         elif way == "list":
             found.append(running.push(piece))
         else:

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Int64, UInt8
 from ostinato.core.arrow import NO_MASK, Ids, dictionary_indices, dictionary_values, same_array
+from ostinato.core.columns.class_codes import ClassCodes
 from ostinato.core.columns.expressions import CastFailure, ColumnProgram
 from ostinato.core.columns.intern import IntegerInterner
 from ostinato.core.columns.name_matcher import NameMatcher, look_up
@@ -26,6 +27,7 @@ from ostinato.core.jit.types import int32, int64, uint8, void
 
 SLICE = 1 << 17  # rows at a time, so that they stay in the cache
 _SMALL = 1 << 16  # up to here a number is looked up in an array, beyond it is hashed
+_FEW_ROWS = 1 << 13  # up to here classes of values are looked up, beyond each predicate is evaluated
 _GROUP = 30  # predicate bits hashed at once, beside the 32 bits of what came before
 
 
@@ -89,6 +91,7 @@ class PredicateEncoder:
         self._small = (len(self._relations) + 1) << width <= _SMALL
         self._table = np.full((len(self._relations) + 1) << width if self._small else 0, -1, np.int32)
         self._groups = [] if self._small else [IntegerInterner() for _ in range(0, width, _GROUP)]
+        self._classes: tuple[pa.Schema, str | None, ClassCodes | None] | None = None  # for rows of this schema
 
     @property
     def size(self) -> int:
@@ -130,6 +133,25 @@ class PredicateEncoder:
 
     def encode(self, table: pa.Table, type_column: str | None, positions: Int64 | range | None = None) -> Ids:
         """One code per row; `positions` are what errors call the rows."""
+        classes = self._classes_for(table.schema, type_column) if 0 < table.num_rows <= _FEW_ROWS else None
+        numbers = classes.numbers(table) if classes is not None else None
+        if classes is None or numbers is None:
+            return self._evaluate(table, type_column, positions)
+        codes = classes.look_up(numbers)
+        if codes is None:
+            codes = self._evaluate(table, type_column, positions)
+            classes.learn(numbers, codes)
+        return codes
+
+    def _classes_for(self, schema: pa.Schema, type_column: str | None) -> ClassCodes | None:
+        known = self._classes
+        if known is None or known[1] != type_column or not schema.equals(known[0]):
+            classes = ClassCodes.of(schema, self.predicates, type_column, self.relations)
+            self._classes = known = schema, type_column, classes
+        return known[2]
+
+    def _evaluate(self, table: pa.Table, type_column: str | None, positions: Int64 | range | None) -> Ids:
+        """The codes of rows by evaluating each predicate."""
         out = np.empty(table.num_rows, np.int32)
         wanted = [] if type_column is None or not self._relations else [type_column]
         wanted += [name for name in self.columns if name not in wanted]

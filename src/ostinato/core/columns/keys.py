@@ -23,6 +23,7 @@ from ostinato.core.arrow import (
     is_bytes,
     is_text,
     plain_type,
+    raw_dtype,
     raw_values,
     validity,
 )
@@ -49,6 +50,8 @@ class _Column:
         else:
             self.ints = IntegerInterner()
             self.interner = self.ints
+            # Numbers that are stored as they are interned.
+            self.stored = raw_dtype(kind) if pa.types.is_int64(kind) or pa.types.is_timestamp(kind) else None
 
     def encode(self, column: pa.ChunkedArray) -> Ids:
         parts = [self._chunk(chunk) for chunk in column.chunks if len(chunk)]
@@ -61,7 +64,8 @@ class _Column:
             chunk = chunk.cast(self.type)
         valid = validity(chunk)
         if not self.as_bytes:
-            return self.ints.encode(_to_ints(chunk), valid)
+            ints = _to_ints(chunk) if self.stored is None else raw_values(chunk, self.stored)
+            return self.ints.encode(ints, valid)
         if self.runs:
             return self.bytes.encode(*byte_runs(chunk), valid)
         width = self.type.byte_width

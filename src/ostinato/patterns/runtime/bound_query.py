@@ -171,7 +171,7 @@ class BoundQuery:
         if self.terms is not None:
             terms, present = self.terms.encode(self._with_times(rows), order)
             events = replace(events, terms=terms, present=present)
-        return events if self.ties is None else self._tie_events(self.ties, events, rows, positions, order)
+        return events if self.ties is None else self._tie_events(self.ties, events, rows, order)
 
     def _encode(self, rows: pa.Table, positions: Positions) -> tuple[Int32, Int32]:
         """The code and the key of each row; each core encodes some of the rows, all but the first as if these came
@@ -232,22 +232,23 @@ class BoundQuery:
             rows = rows.append_column(recent.absence.column, pa.array(found))
         return rows
 
-    def _tie_events(
-        self, ties: EqualityPartitions, events: Events, rows: pa.Table, positions: Positions, order: Int64 | None
-    ) -> Events:
+    def _tie_events(self, ties: EqualityPartitions, events: Events, rows: pa.Table, order: Int64 | None) -> Events:
         column = rows[self.key_columns[0]]
-        comparable = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), bool)
-        if pa.types.is_floating(column.type):
+        comparable = None
+        if column.null_count or pa.types.is_floating(column.type):
+            comparable = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), bool)
+        if comparable is not None and pa.types.is_floating(column.type):
             comparable &= ~np.asarray(column.is_nan().fill_null(False).to_numpy(zero_copy_only=False), bool)
-        if order is not None:
+        if order is not None and comparable is not None:
             comparable = comparable[order]
-        filler = self.encoder.code_of_no_condition() if self.compiled.contiguous else None
-        width = self.event_width if self.ruler is None else 0
-        return ties.split(events, comparable, _in_order(positions, order), filler=filler, width=width)
+        return ties.split(events, comparable, self.encoder.code_of_no_condition() if self.compiled.contiguous else None)
 
     def _window(self, rows: pa.Table, positions: Positions, order: Int64 | None, keys: Int32) -> tuple[Int64, Int64]:
-        """Ticks and lower bounds in stream order, as `keys` are; none unless WITHIN measures along a column."""
+        """Ticks and lower bounds in stream order, as `keys` are; none where the kernel counts by itself."""
         window = self.compiled.query.window
+        if self.ties is not None and self.event_width:  # places in the whole stream
+            places = self.ties.places(len(rows))
+            return places, places - (self.event_width - 1)
         if self.ruler is None or window is None:
             return _NONE, _NONE
         ticks = self.ruler.ticks(rows[self.ruler.column])

@@ -100,12 +100,13 @@ class Cells:
 
 def moduli(size: float) -> list[int]:
     """2⁶⁴ and as many primes as it takes to tell all numbers up to about `size` apart by their remainders."""
-    if not math.isfinite(size):
+    bound = 2 * float(size)  # twice, since the size is rounded
+    if not math.isfinite(bound):
         reason = "there are more matches than can be counted"
         fix = "a narrower WITHIN, or a strategy that chooses (SELECT NXT or LAST)"
         raise LimitError("count", 10**308, reason=reason, fix=fix)
     found, product = [1 << 64], 1 << 64
-    while product <= 2 * size:  # twice, since the size is rounded
+    while product <= bound:
         found.append(_prime(len(found) - 1))
         product *= found[-1]
     return found

@@ -102,10 +102,15 @@ class Engine(EngineState):
         if self.bound and isinstance(batch, list) and batch and isinstance(batch[0], dict):
             absent = [name for name in self.stream.schema.names if name != self.stream.binding.time]
             batch = [dict.fromkeys(absent) | batch[0], *batch[1:]]
-        rows = to_arrow(batch)
-        if self._stream is None and not rows.num_columns:
-            return iter(())  # an empty list of events names no columns
-        rows = self.conform(rows)
+        if isinstance(batch, pa.RecordBatch):
+            batch = pa.Table.from_batches([batch])
+        if self.bound and isinstance(batch, pa.Table) and batch.schema.equals(self.stream.schema, check_metadata=True):
+            rows = batch
+        else:
+            rows = to_arrow(batch)
+            if self._stream is None and not rows.num_columns:
+                return iter(())  # an empty list of events names no columns
+            rows = self.conform(rows)
         if self.options.on_late == "raise" and (late_rows := self.reorder.count_late(rows)):
             raise DataError(
                 f"{late_rows} of {len(rows)} events came later than events that were already read; none was taken",
@@ -270,7 +275,9 @@ class Engine(EngineState):
         except LimitError:
             self.stopped = INCOMPLETE
             raise
-        return pa.concat_tables(found) if found else self._nothing if self.bound else self._no_events()
+        if not found:
+            return self._nothing if self.bound else self._no_events()
+        return pa.concat_tables(found) if len(found) > 1 else found[0]
 
     def matches_around(self) -> float:
         """At least so many matches are in the batch that is being read; 0 where that is not known."""

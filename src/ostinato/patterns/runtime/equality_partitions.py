@@ -6,8 +6,6 @@ condition is read instead, so that contiguity sees the gap; windows over events 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import numpy.typing as npt
 
@@ -16,6 +14,7 @@ from ostinato.patterns.runtime.batches import Events
 from ostinato.patterns.runtime.last_per_key import LastPerKey
 
 Bool = npt.NDArray[np.bool_]
+_NONE: Int64 = np.zeros(0, np.int64)
 
 
 class EqualityPartitions:
@@ -25,16 +24,18 @@ class EqualityPartitions:
         self.read = 0
         self.last_seen = LastPerKey(-1)
 
-    def split(self, events: Events, comparable: Bool, positions: Int64, *, filler: int | None, width: int) -> Events:
-        """Only events that can equal others (`comparable`), with fillers of code `filler` where one is needed.
+    def places(self, count: int) -> Int64:
+        """Those of the next events in the whole stream."""
+        return np.arange(self.read, self.read + count)
 
-        A `width` above 0 is a window over events: ticks are then places in the whole stream.
-        """
-        places = self.read + np.flatnonzero(comparable)
-        self.read += len(comparable)
-        events = replace(events, positions=positions).pick(np.flatnonzero(comparable))
-        if width:
-            events = replace(events, ticks=places, lows=places - width + 1)
+    def split(self, events: Events, comparable: Bool | None, filler: int | None) -> Events:
+        """Only events that can equal others (`comparable`; None: all), with `filler` as the code of fillers if any."""
+        count = len(events.codes)
+        places = self.places(count) if filler is not None else _NONE
+        self.read += count
+        if comparable is not None:
+            kept = np.flatnonzero(comparable)
+            events, places = events.pick(kept), places[kept] if filler is not None else places
         if filler is None:
             return events
         before = self.last_seen.before(events.keys, places, events.key_count)

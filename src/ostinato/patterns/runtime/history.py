@@ -9,9 +9,11 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Int64
 from ostinato.core.reorder import Positions, written_out
+from ostinato.core.tick_span import tick_span
 
 _BLANK = pa.schema([pa.field("#blank", pa.null())])
-_FEW = 4096  # with fewer rows, looking for unneeded ones does not pay
+_NONE: Int64 = np.zeros(0, np.int64)
+_FEW = 1 << 13  # with fewer rows, looking for unneeded ones does not pay
 _MANY_CHUNKS = 32  # with more chunks than this, looking rows up costs more than copying them together
 
 
@@ -26,8 +28,11 @@ class History:
         self._kept: pa.Table = self.schema.empty_table()
         self._rows: list[tuple[Any, ...]] = []  # that came one at a time, and are not in Arrow yet
         self._row_positions: list[int] = []
-        self.batch_positions: Positions = np.zeros(0, np.int64)
-        self.batch: pa.Table = self.schema.empty_table()
+        self._parts: list[tuple[pa.Table, Positions]] = []  # batches, of all columns, that are not among `kept` yet
+        self._part_rows = 0
+        self.batch_positions: Positions = _NONE
+        self._batch: pa.Table | None = None  # with all columns
+        self._selected: pa.Table | None = None
         self.next_prune = _FEW
 
     def add(self, position: int, row: tuple[Any, ...]) -> None:
@@ -35,8 +40,8 @@ class History:
         self._rows.append(row)
         self._row_positions.append(position)
 
-    def _settle(self) -> None:
-        """Put single rows to the others."""
+    def _settle_rows(self) -> None:
+        """Make a batch of single rows."""
         places = np.array(self._row_positions, np.int64)
         order = np.argsort(places)  # events that waited for earlier ones are not in order of arrival
         rows, positions = [self._rows[place] for place in order.tolist()], places[order]
@@ -45,20 +50,45 @@ class History:
         if self.schema is not _BLANK:
             values = zip(zip(*rows, strict=True), self.schema.types, strict=True)
             columns = [pa.array(column, kind) for column, kind in values]
-        self.open(pa.table(columns, schema=self.schema) if columns else _BLANK.empty_table(), positions)
-        self.close()
+        self._parts.append((pa.table(columns, schema=self.schema) if columns else _BLANK.empty_table(), positions))
+        self._part_rows += len(positions)
+
+    def _settle(self) -> None:
+        """Put batches to the rows that were kept before."""
+        if self._rows:
+            self._settle_rows()
+        if not self._parts:
+            return
+        parts, self._parts, self._part_rows = self._parts, [], 0
+        tables = [self._kept, *(self._select(rows, len(places)) for rows, places in parts)]
+        kept = pa.concat_tables(tables)
+        positions = np.concatenate([self._kept_positions, *(written_out(places) for _, places in parts)])
+        if not tick_span(positions)[2]:
+            order = np.argsort(positions, kind="stable")
+            kept, positions = kept.take(pa.array(order)), positions[order]
+        self.load(kept.combine_chunks() if kept.column(0).num_chunks > _MANY_CHUNKS else kept, positions)
+
+    def _select(self, rows: pa.Table, count: int) -> pa.Table:
+        """What is kept of so many rows."""
+        return pa.table([pa.nulls(count)], schema=_BLANK) if self.schema is _BLANK else rows.select(self.schema.names)
 
     @property
     def kept_positions(self) -> Int64:
-        if self._rows:
-            self._settle()
+        self._settle()
         return self._kept_positions
 
     @property
     def kept(self) -> pa.Table:
-        if self._rows:
-            self._settle()
+        self._settle()
         return self._kept
+
+    @property
+    def batch(self) -> pa.Table:
+        """What would be kept of the current batch."""
+        if self._selected is None:
+            rows = self.schema.empty_table() if self._batch is None else self._batch
+            self._selected = self._select(rows, len(self.batch_positions)).combine_chunks()
+        return self._selected
 
     def load(self, kept: pa.Table, positions: Int64) -> None:
         """Rows that were kept elsewhere."""
@@ -68,37 +98,39 @@ class History:
         """The same rows with other types, between batches."""
         kept = self.kept
         self.schema = schema if schema.names else _BLANK
-        self._kept, self.batch = kept.cast(self.schema), self.schema.empty_table()
+        self._kept, self._batch, self._selected = kept.cast(self.schema), None, None
 
     def open(self, batch: pa.Table, positions: Positions) -> None:
         """Make a batch available; `positions` are ascending."""
         if self._rows:
-            self._settle()
-        if self.schema is _BLANK:
-            batch = pa.table([pa.nulls(len(positions))], schema=_BLANK)
-        self.batch, self.batch_positions = batch.select(self.schema.names).combine_chunks(), positions
+            self._settle_rows()
+        self._batch, self._selected, self.batch_positions = batch, None, positions
 
     def close(self) -> None:
         """Keep the batch's rows."""
-        before, added = self.kept_positions, written_out(self.batch_positions)
-        in_order = not len(before) or not len(added) or before[-1] < added[0]
-        kept, positions = pa.concat_tables([self.kept, self.batch]), np.concatenate([before, added])
-        if not in_order:
-            order = np.argsort(positions, kind="stable")
-            kept, positions = kept.take(pa.array(order)), positions[order]
-        self.open(self.schema.empty_table(), np.zeros(0, np.int64))
-        self.load(kept.combine_chunks() if kept.column(0).num_chunks > _MANY_CHUNKS else kept, positions)
+        if self._batch is not None and len(self.batch_positions):
+            self._parts.append((self._batch, self.batch_positions))
+            self._part_rows += len(self.batch_positions)
+        self._batch, self._selected, self.batch_positions = None, None, _NONE
 
     @property
     def crowded(self) -> bool:
         """Whether twice as many rows are kept as were needed last."""
-        return len(self._kept_positions) + len(self._rows) >= self.next_prune
+        return len(self._kept_positions) + self._part_rows + len(self._rows) >= self.next_prune
 
     def keep(self, live: Int64) -> None:
         """Forget all rows but those at the `live` positions."""
-        needed = np.zeros(len(self.kept_positions), np.bool_)
-        needed[_find(self.kept_positions, live)] = True
-        self.load(self.kept.filter(pa.array(needed)).combine_chunks(), self.kept_positions[needed])
+        if self._rows:
+            self._settle_rows()
+        if self._parts:  # mostly nothing of a batch is needed
+            live = np.unique(live)
+            first, last = np.searchsorted(live, [_ends(positions) for _, positions in self._parts]).T
+            self._parts = [part for part, needed in zip(self._parts, first < last, strict=True) if needed]
+            self._part_rows = sum(len(positions) for _, positions in self._parts)
+        kept, positions = self.kept, self.kept_positions
+        needed = np.zeros(len(positions), np.bool_)
+        needed[_find(positions, live)] = True
+        self.load(kept.filter(pa.array(needed)).combine_chunks(), positions[needed])
         self.next_prune = max(_FEW, 2 * len(self.kept_positions))
 
     def rows(self, positions: Int64, columns: list[str]) -> pa.Table:
@@ -121,6 +153,11 @@ class History:
         else:  # much less work, where there are few positions at a time
             found = self.batch[column].chunk(0).to_numpy()[_places(self.batch_positions, positions)]
         return found
+
+
+def _ends(positions: Positions) -> tuple[int, int]:
+    """The first position of a batch, and the one after its last."""
+    return int(positions[0]), int(positions[-1]) + 1
 
 
 def _find(ascending: Positions, wanted: Int64) -> Int64:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import ostinato as ost
+from ostinato.errors import LimitError
 from ostinato.patterns.runtime import matcher, tallies
 from ostinato.patterns.runtime.count import Counter, OutOfOrder, count_batches
+from ostinato.patterns.runtime.counting_maps import moduli
 
 
 def rows(letters: str, begin: int = 0) -> list[dict[str, Any]]:
@@ -183,3 +187,13 @@ def test_many_matches_of_many_cells_are_not_walked_over() -> None:
     began = time.monotonic()
     assert ost.cel(f"{MANY_CELLS} WITHIN 40 EVENTS").count(rows("AB" * 30)) == 6047011373886
     assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize("size", [1e305, 8e307, 1.7e308])
+def test_counts_near_the_largest_float(size: float) -> None:
+    for number in (size, np.float64(size)):
+        if size < 1e308:
+            assert math.prod(moduli(number)) > 2 * int(size)
+        else:
+            with pytest.raises(LimitError):
+                moduli(number)
