@@ -92,10 +92,10 @@ class TermEncoder:
         return values, present
 
     def plain_attributes(self, schema: pa.Schema) -> list[tuple[str, bool]] | None:
-        """Per term its attribute, and whether that is a float, if all are attributes of 64 bits; None if not."""
+        """Per term its attribute, and whether it is a float, if all are of 64 bits and come with events; else None."""
         found: list[tuple[str, bool]] = []
         for expr in self._exprs:
-            if not isinstance(expr, Attribute) or self.wide:
+            if not isinstance(expr, Attribute) or self.wide or expr.name not in schema.names:
                 return None
             kind = schema.field(expr.name).type
             if kind not in (pa.int64(), pa.float64()):
