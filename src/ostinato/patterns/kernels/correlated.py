@@ -62,7 +62,6 @@ from ostinato.patterns.kernels.register_layout import (
     MOVE,
     NEWEST,
     NULLS,
-    PROBES,
     SOURCE,
     SYMBOL,
     TARGET,
@@ -195,7 +194,7 @@ def read_events(state: CorrelatedState, keep: Keep, emit: Emit, hold: Hold, add:
             kind, source = actions[action, KIND], actions[action, SOURCE]
             found = 1
             if source >= 0:
-                found = find_runs(state, key, source, actions[action, PROBES], at, low)
+                found = find_runs(state, key, source, action, at, low)
                 fuel[FUEL] -= 1 + found
                 first_test, last_test = actions[action, TEST_BEGIN], actions[action, TEST_END]
                 if found and first_test < last_test:

@@ -109,9 +109,11 @@ class RunTables(ArrayStruct):
         "what an action takes into cells of earlier events: cell, operation, stored cell, term",
         constant=True,
     )
-    states = Field[Int32](np.int32, 2, "per state: its ranges of `cells`, PLAIN, FRAGILE", constant=True)
+    states = Field[Int32](np.int32, 2, "per state: its ranges of `cells`, PLAIN, FRAGILE, RANGED", constant=True)
     cells = Field[Int32](np.int32, 1, "the cells that matter in each state, looked-up ones first", constant=True)
     floating = Field[Bools](np.bool_, 1, "per cell: whether it is a float", constant=True)
+    bounds = Field[Int64](np.int64, 2, "per cell: where buckets begin but the first, as `ordered` numbers")
+    bound_counts = Field[Int64](np.int64, 1, "per cell: how many of its bounds there are")
     terms = Field[Int64](np.int64, 2, "per term and event: its value, for floats their bits", constant=True)
     term_floats = ViewField[Float64](np.float64, terms, "the same as floats")
     present = Field[Bools](np.bool_, 2, "per term and event: whether it has a value", constant=True)

@@ -13,8 +13,9 @@ BY_PLACE, BY_ALL = range(2)
 DEAD = FOREVER  # as the newest tick of a run's list
 
 # Columns of `states`: the cells that matter in the state, those of them that it is looked up by, whether those are all,
-# and which column of `killed` says when its runs last died together (0: only with all others of the key).
-CELL_BEGIN, CELL_END, INDEX_BEGIN, INDEX_END, PLAIN, FRAGILE = range(6)
+# which column of `killed` says when its runs last died together (0: only with all others of the key), and 1 + the cell
+# whose order they are also looked up by, in buckets (0: none).
+CELL_BEGIN, CELL_END, INDEX_BEGIN, INDEX_END, PLAIN, FRAGILE, RANGED = range(7)
 
 # Columns of `actions`: what is done to the runs of a state. A source below 0 is the run without marks.
 KIND, SOURCE, TARGET, SYMBOL, PROBES, TEST_BEGIN, TEST_END, WRITE_BEGIN, WRITE_END, FOLD_BEGIN, FOLD_END = range(11)

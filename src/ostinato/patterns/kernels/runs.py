@@ -1,8 +1,9 @@
 """Runs with registers: one for each key, state and content of the registers that still matter in that state.
 
 Two chained hash tables find them: by *place*, that is, key, state and the cells that equality tests look for, and by
-all they hold, so that runs that have become the same become one. Runs that died stay where they are until someone looks
-for others in their place, or until `collect_runs` slides the living together.
+all they hold, so that runs that have become the same become one. A place is divided into *buckets* where the tests of a
+state compare a cell by its order: an inequality looks only at those that may pass it. Runs that died stay where they
+are until someone looks for others in their place, or until `collect_runs` slides the living together.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import numpy as np
 
 from ostinato.core.arrays import Int64
 from ostinato.core.jit import kernel, subroutine, table
-from ostinato.core.jit.types import int64, struct_type, void
-from ostinato.patterns.kernels.layout import CorrelatedState
+from ostinato.core.jit.types import boolean, int64, struct_type, void
+from ostinato.patterns.kernels.layout import CorrelatedState, RunTables
 from ostinato.patterns.kernels.lists import resolve, slide
 from ostinato.patterns.kernels.protocol import EVENT_WINDOW, FLOOR, FOREVER, FREE, FREED, KEY_WINDOW, NIL, RUNS, USED
 from ostinato.patterns.kernels.register_layout import (
@@ -25,19 +26,28 @@ from ostinato.patterns.kernels.register_layout import (
     CELL_END,
     CELLS,
     DEAD,
+    FLOATS,
     FRAGILE,
+    GREATER,
     HASH,
     INDEX_BEGIN,
     INDEX_END,
+    LESS,
     LIST,
     NEWEST,
     NEXT,
     NULLS,
     OWNER,
     PLAIN,
+    PROBES,
+    RANGED,
+    TEST_BEGIN,
+    TEST_END,
+    WHOLE,
 )
 
-STATE = struct_type(CorrelatedState)
+STATE, TABLES = struct_type(CorrelatedState), struct_type(RunTables)
+_NEGATIVE_ZERO, _ALL_BUT_SIGN = -(1 << 63), (1 << 63) - 1
 
 
 @subroutine(int64(int64, int64))
@@ -46,6 +56,29 @@ def mix(hashed: Any, value: Any) -> Any:
     word = (np.uint64(hashed) ^ np.uint64(value)) * np.uint64(0x9E3779B97F4A7C15)
     word = (word ^ (word >> np.uint64(32))) * np.uint64(0xBF58476D1CE4E5B9)
     return np.int64(word ^ (word >> np.uint64(29)))
+
+
+@subroutine(int64(int64, boolean))
+def ordered(value: Any, floating: bool) -> Any:
+    """A whole number, or the bits of a float, as a whole number in the same order; NaN anywhere."""
+    if floating and value < 0:
+        return np.int64(0) if value == _NEGATIVE_ZERO else value ^ _ALL_BUT_SIGN
+    return value
+
+
+@subroutine(int64(TABLES, int64, int64))
+def bucket_of(tables: RunTables, cell: int, value: Any) -> int:
+    """How many bounds of a cell are not above a value of its kind."""
+    wanted = ordered(value, tables.floating[cell])
+    bounds = tables.bounds
+    low, high = 0, tables.bound_counts[cell]
+    while low < high:
+        middle = (low + high) >> 1
+        if bounds[cell, middle] <= wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @subroutine(int64(STATE, int64, table(int64), int64, int64, int64, int64))
@@ -60,6 +93,9 @@ def hash_run(state: CorrelatedState, by: int, values: Int64, first: int, column:
         hashed = mix(hashed, nulls)
         for at in range(states[control, CELL_BEGIN], states[control, CELL_END]):
             hashed = mix(hashed, values[first + cells[at], column])
+    elif states[control, RANGED]:
+        cell = states[control, RANGED] - 1
+        hashed = mix(hashed, bucket_of(state.tables, cell, values[first + cell, column]))
     return hashed
 
 
@@ -112,12 +148,12 @@ def _release(state: CorrelatedState, run: int) -> None:
 
 
 @subroutine(int64(STATE, int64, int64, int64, int64, int64))
-def find_runs(state: CorrelatedState, key: int, control: int, probe_begin: int, row: int, low: int) -> int:
-    """Write to `candidates` all living runs of a key in a control state whose looked-up cells equal the terms that
-    `probes` name; returns how many there are."""
+def find_runs(state: CorrelatedState, key: int, control: int, action: int, row: int, low: int) -> int:
+    """Write to `candidates` all living runs of a key in a control state whose looked-up cells equal the terms that the
+    probes of an action name, but not all that fail its tests; returns how many there are."""
     tables = state.tables
     states, cells, probes, runs, heads = tables.states, tables.cells, tables.probes, tables.runs, state.run_heads
-    terms, candidates = tables.terms, tables.candidates
+    terms, candidates, probe_begin = tables.terms, tables.candidates, tables.actions[action, PROBES]
     begin, size = states[control, INDEX_BEGIN], states[control, INDEX_END] - states[control, INDEX_BEGIN]
     owner = key * len(states) + control
     hashed = mix(0, owner)
@@ -129,29 +165,43 @@ def find_runs(state: CorrelatedState, key: int, control: int, probe_begin: int, 
     low = max(low, DEAD + 1)
     floor = last_death(state, key, control)
     count = 0
-    head = hashed & (heads.shape[1] - 1)
-    before = -1
-    run = heads[BY_PLACE, head]
-    while run >= 0:
-        after = runs[NEXT + BY_PLACE, run]
-        dead = runs[NEWEST, run] == DEAD
-        if runs[OWNER, run] == owner and not dead:
-            same = True
-            for at in range(size):
-                same &= runs[CELLS + cells[begin + at], run] == terms[probes[probe_begin + at, 0], row]
-            if same:
-                dead = runs[NEWEST, run] < low or runs[BORN, run] < floor
-                candidates[count] = run
-                count += not dead
-        if dead:
-            if before < 0:
-                heads[BY_PLACE, head] = after
+    ranged = states[control, RANGED]
+    first, last = 0, 0
+    if ranged:
+        last = tables.bound_counts[ranged - 1]
+        tests, kind = tables.tests, FLOATS if tables.floating[ranged - 1] else WHOLE
+        for test in range(tables.actions[action, TEST_BEGIN], tables.actions[action, TEST_END] if last else 0):
+            if tests[test, 0] == kind and tests[test, 1] == ranged - 1:
+                bucket = bucket_of(tables, ranged - 1, terms[tests[test, 2], row])
+                if not tests[test, 3] & GREATER:
+                    last = min(last, bucket)
+                if not tests[test, 3] & LESS:
+                    first = max(first, bucket)
+    for bucket in range(first, last + 1):
+        head = (mix(hashed, bucket) if ranged else hashed) & (heads.shape[1] - 1)
+        before = -1
+        run = heads[BY_PLACE, head]
+        while run >= 0:
+            after = runs[NEXT + BY_PLACE, run]
+            dead = runs[NEWEST, run] == DEAD
+            # Where chains of buckets meet, a run may be in the wrong one: it would be found twice.
+            if runs[OWNER, run] == owner and not dead and (first == last or runs[HASH, run] == mix(hashed, bucket)):
+                same = True
+                for at in range(size):
+                    same &= runs[CELLS + cells[begin + at], run] == terms[probes[probe_begin + at, 0], row]
+                if same:
+                    dead = runs[NEWEST, run] < low or runs[BORN, run] < floor
+                    candidates[count] = run
+                    count += not dead
+            if dead:
+                if before < 0:
+                    heads[BY_PLACE, head] = after
+                else:
+                    runs[NEXT + BY_PLACE, before] = after
+                _release(state, run)
             else:
-                runs[NEXT + BY_PLACE, before] = after
-            _release(state, run)
-        else:
-            before = run
-        run = after
+                before = run
+            run = after
     return count
 
 

@@ -27,10 +27,11 @@ from ostinato.patterns.kernels.runs import collect_runs, rehash
 from ostinato.patterns.runtime.batches import Events
 from ostinato.patterns.runtime.matcher import Arrays, Matcher, Meta, Scope, double, extend
 from ostinato.patterns.runtime.register_terms import TermEncoder
-from ostinato.patterns.runtime.run_tables import new_run_tables
+from ostinato.patterns.runtime.run_tables import MOST_BOUNDS, new_run_tables
 from ostinato.patterns.runtime.transition_tables import Kind, TransitionTables
 
 _FIRST_RUNS = 1 << 10
+_RUNS_IN_BUCKET = 16  # on average: with more buckets, looking at each costs as much as looking at its runs
 _MANY_TEXTS = 1 << 12  # fewer are not worth looking through
 
 
@@ -128,6 +129,7 @@ class Correlated(Matcher):
         """For as many nodes and runs as the event may need: by collecting them, as long as that is worth its while."""
         state, cursor = self.state, self.state.cursor
         collect_runs(state, int(state.lows[cursor[protocol.AT]]) if len(state.lows) else protocol.FOREVER)
+        self._rebalance()
         needed = cursor[protocol.NEEDED]
         if 4 * cursor[protocol.USED] + needed > len(state.marks):
             self.grow_nodes()
@@ -135,6 +137,24 @@ class Correlated(Matcher):
         if 2 * cursor[protocol.RUNS] + needed > state.tables.runs.shape[1]:
             self._grow_runs()
             rehash(state)
+
+    def _rebalance(self) -> None:
+        """Choose buckets for the runs that there are now. Where the best match is chosen, a place is not divided: the
+        worse of its runs are dropped, so that few remain."""
+        tables = self.state.tables
+        if self.state.choice != layout.NO_CHOICE or not any(self.transitions.ranged):
+            return
+        control, owners = self.used[layout.OWNER] % self.states, self.used[layout.OWNER]
+        for cell in {cell for cell in self.transitions.ranged if cell is not None}:
+            states = [state for state, ranged in enumerate(self.transitions.ranged) if ranged == cell]
+            column = self.transitions.column[cell]
+            own = np.isin(control, states)
+            values = np.sort(_ordered(self.used[layout.CELLS + column][own], self.transitions.floating[column]))
+            places = max(1, len(np.unique(owners[own])))
+            buckets = min(MOST_BOUNDS + 1, len(values) // (_RUNS_IN_BUCKET * places))
+            bounds = np.unique(values[np.arange(1, buckets) * len(values) // max(1, buckets)])
+            tables.bounds[column, : len(bounds)], tables.bound_counts[column] = bounds, len(bounds)
+        rehash(self.state)
 
     def _follow_kinds(self) -> None:
         """Terms may have been widened: what runs hold of them is, too."""
@@ -150,6 +170,7 @@ class Correlated(Matcher):
 
     def _replace_transitions(self, kinds: Sequence[Kind]) -> None:
         self.transitions = self.transitions.over(kinds)
+        self.state.tables.bound_counts[:] = 0
         self.state.tables.update(**self.transitions.arrays())
         self.state.ranking = self._ranking(self.state.choice, self.scope)
 
@@ -251,6 +272,14 @@ class Correlated(Matcher):
             self._grow_runs()
         self.used[:] = arrays["runs"]
         rehash(self.state)
+
+
+def _ordered(values: Int64, floating: bool) -> Int64:
+    """Whole numbers, or the bits of floats, as whole numbers in the same order (`ordered` in kernels/runs.py)."""
+    if not floating:
+        return values
+    found = np.where(values < 0, values ^ np.int64(np.iinfo(np.int64).max), values)
+    return np.where(values == np.iinfo(np.int64).min, 0, found)
 
 
 def _empty_chains(room: int) -> Int32:

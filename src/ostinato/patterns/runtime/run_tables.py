@@ -10,6 +10,8 @@ from ostinato.patterns.kernels.register_layout import STACK_DEPTH
 from ostinato.patterns.runtime.register_terms import TermEncoder
 from ostinato.patterns.runtime.transition_tables import TransitionTables
 
+MOST_BOUNDS = 255  # of a cell whose order runs are looked up by
+
 
 def new_run_tables(
     transitions: TransitionTables, encoder: TermEncoder, *, runs: Int64, candidates: Int32, terms: Int64, present: Bools
@@ -22,6 +24,8 @@ def new_run_tables(
         present=present,
         text_ends=encoder.texts.ends,
         texts=encoder.texts.store,
+        bounds=np.zeros((transitions.width, MOST_BOUNDS), np.int64),
+        bound_counts=np.zeros(transitions.width, np.int64),
         stack_kinds=np.zeros(STACK_DEPTH, np.int32),
         stack_whole=np.zeros(STACK_DEPTH, np.int64),
         stack_floats=np.zeros(STACK_DEPTH, np.float64),

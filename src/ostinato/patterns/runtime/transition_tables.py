@@ -97,6 +97,7 @@ class TransitionTables:
         self.fragile = {state: number for number, state in enumerate(fragile, start=1)}
         states = range(transducer.states if looked_up else 0)
         self.index = [registers.index(state, self._same_kind) for state in states] or [()] * transducer.states
+        self.ranged = [self._ranged(state) for state in states] or [None] * transducer.states
         self.code_ranges, self.actions, self.kills = GrowingTable(4), GrowingTable(11), GrowingTable(1)
         self.probes, self.tests, self.steps, self.writes, self.folds = (
             GrowingTable(2),
@@ -168,7 +169,26 @@ class TransitionTables:
         plain = len(index) == len(needed) and not self.apart
         if self.apart:
             self.cells.add(len(self.column))
-        return begin, len(self.cells), begin, begin + len(index), int(plain), self.fragile.get(state, 0)
+        ranged = self.ranged[state]
+        by_order = 0 if ranged is None else 1 + self.column[ranged]
+        return begin, len(self.cells), begin, begin + len(index), int(plain), self.fragile.get(state, 0), by_order
+
+    def _ranged(self, state: int) -> Cell | None:
+        """A cell that tests of the state compare with the current event by its order, the one that most of them do."""
+        leaving = (t for t in self._leaving[state] if not t.stays)
+        found = [
+            cell for t in leaving for tree in self.registers.tests[t] if (cell := self._by_order(tree)) is not None
+        ]
+        usable = [cell for cell in found if cell not in self.index[state]]
+        return max(usable, key=usable.count) if usable else None
+
+    def _by_order(self, tree: Tree) -> Cell | None:
+        """The cell that a test compares, by its order, with a term of the same kind: text has no whole numbers."""
+        comparison = as_comparison(tree)
+        if comparison is None or comparison[0] not in _RANKING:
+            return None
+        _, cell, term = comparison
+        return cell if self._same_kind((cell, term)) and self.kinds[term] != "text" else None
 
     # -- one code
 
