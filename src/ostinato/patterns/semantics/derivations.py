@@ -146,13 +146,13 @@ class Derivation:
 
     def requiring(self, demands: Iterable[Demand], stream: Stream) -> Derivation | None:
         """The derivation with more demands: None where one that can be tested fails, the rest keep waiting."""
-        valuation, waiting = dict(self.valuation), []
+        valuation, waiting = dict(self.valuation), set()
         for demand in self.demands.union(demands):
             if not demand.mentions <= valuation.keys():
-                waiting.append(demand)
+                waiting.add(demand)
             elif not demand.met(stream, valuation):
                 return None
-        return replace(self, demands=frozenset(waiting))
+        return self if waiting == self.demands else replace(self, demands=frozenset(waiting))
 
 
 def derivations(formula: Formula, stream: Stream) -> set[Derivation]:
@@ -327,8 +327,9 @@ def _repeat(formula: n.Repeat, stream: Stream) -> set[Derivation]:
         reached = {
             (known, _append(history, own))
             for left, history in reached
+            for past in (_looking_back(left, history),)
             for right, own in rounds
-            if (joined := _join(_looking_back(left, history), right, formula.link, barred, stream)) is not None
+            if (joined := _join(past, right, formula.link, barred, stream)) is not None
             for known in quantify(joined, frozenset(nothing), stream)
         }
         number += 1
@@ -359,6 +360,8 @@ def _append(history: History, own: History) -> History:
 
 
 def _looking_back(derivation: Derivation, history: History) -> Derivation:
+    if not history:
+        return derivation
     earlier = frozenset((n.earlier_name(name), positions) for name, positions in history)
     return replace(derivation, valuation=derivation.valuation | earlier)
 
@@ -371,6 +374,9 @@ def _knowing(derivation: Derivation, values: Mapping[str, Place], stream: Stream
 
 def quantify(derivation: Derivation, own: frozenset[str], stream: Stream) -> Iterator[Derivation]:
     """Close the scope of `own`: demands keep the values of these variables, any position where nothing bound one."""
+    if not own:
+        yield derivation
+        return
     outside = replace(derivation, valuation=frozenset(pair for pair in derivation.valuation if pair[0] not in own))
     bound = dict(derivation.valuation - outside.valuation)
     free = sorted({name for demand in derivation.demands for name in demand.mentions & own} - bound.keys())
