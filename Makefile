@@ -20,7 +20,7 @@ MAKEFLAGS += -j2
 # Without byte code on disk, each of the hundreds of processes that tests start would compile all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test quick fuzz coverage lint warm archive bench dist grammars hooks clean
+.PHONY: help demo test quick fuzz coverage lint warm archive collect bench dist grammars hooks clean
 .DEFAULT_GOAL := help
 
 help:
@@ -40,7 +40,7 @@ lint: .venv/dev.stamp
 
 # One worker is busy with the session of Spark, which often waits: so there is one more than cores.
 WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
-test: lint warm archive
+test: lint warm archive collect
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
 quick: .venv/dev.stamp
@@ -51,7 +51,7 @@ fuzz: warm
 	PYTHONPATH=tests $(BIN)/python -m support.fuzz --minutes $(MINUTES)
 
 # Kernels are machine code, which coverage cannot follow: they are left out of the table.
-coverage: warm archive
+coverage: warm archive collect
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup --cov --cov-report=term:skip-covered
 
 # Kernels are compiled side by side, before the workers of pytest would each compile those that they meet.
@@ -61,6 +61,10 @@ warm: .venv/dev.stamp
 # Tests start Java some fifteen times: each then has its classes from a file that knows where they are.
 archive: .venv/dev.stamp
 	@PYTHONPATH=tests $(BIN)/python -m support.spark.archive 2>/dev/null || echo 'Spark starts without an archive' >&2
+
+# Tests are compiled once, with their assertions rewritten, rather than by every worker of pytest at the same time.
+collect: .venv/dev.stamp
+	@$(BIN)/pytest --collect-only --quiet >/dev/null 2>&1 || true  # what is wrong, the run itself says
 
 # Each file must install and answer by itself, away from the sources.
 dist: .venv/dev.stamp
@@ -88,13 +92,18 @@ clean:
 	rm -rf .venv demo-data examples/data build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .coverage*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
+# The pip that comes with Python may be years old, and slow.
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { \
 	  echo "Ostinato needs Python 3.11 or newer; none was found. Try: make PYTHON=/path/to/python" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
+	@printf '[bdist_wheel]\ncompression = stored\n' >$(STORED)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --upgrade pip || true
 
+# Spark comes as sources: a wheel of them need not be compressed only to be unpacked at once.
+STORED := $(CURDIR)/.venv/stored.cfg
 # Byte code of what is never imported is most of it: Python writes the rest when it first imports it.
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+PIP := DIST_EXTRA_CONFIG=$(STORED) $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # Where the machine has no Java that Spark runs on, a package brings one along.
 FIND_JAVA := $(BIN)/python -c 'from ostinato.spark.java import find_java; find_java()' 2>/dev/null
 
