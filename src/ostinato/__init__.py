@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 # Before the functions of the same names: importing a package later would put it in the function's place.
 from ostinato import rules as _rules  # noqa: F401
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ostinato.forecast.model import ForecastModel
     from ostinato.forecast.settings import ForecastLimits
     from ostinato.patterns.funnel.funnel import Funnel
+    from ostinato.patterns.options import FrameOptions, TableOptions
     from ostinato.patterns.query import CelQuery, PatternQuery, SremQuery
     from ostinato.patterns.runtime.engine import Engine
     from ostinato.patterns.sra.automaton import Automaton
@@ -168,9 +169,11 @@ def xseq(
 
 
 @overload
-def detect_many(queries: Mapping[str, PatternQuery], data: Frame, /, **options: Any) -> Frame: ...
+def detect_many(queries: Mapping[str, PatternQuery], data: Frame, /, **options: Unpack[FrameOptions]) -> Frame: ...
 @overload
-def detect_many(queries: Mapping[str, PatternQuery], data: TableLike, /, **options: Any) -> pa.Table: ...
+def detect_many(
+    queries: Mapping[str, PatternQuery], data: TableLike, /, **options: Unpack[TableOptions]
+) -> pa.Table: ...
 def detect_many(queries: Mapping[str, PatternQuery], data: Any, /, **options: Any) -> Any:
     """The matches of several queries over the same data, in one table (or Spark DataFrame, in one pass).
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack, overload
 
 from ostinato.core.backends import is_spark_frame, spark_backend
 from ostinato.core.options import bad_option, check_column_name, check_column_names, check_on_late, parse_delay
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ostinato.core.options import OnLate
     from ostinato.patterns.diagram import Diagram
     from ostinato.patterns.limits import Limits
+    from ostinato.patterns.options import FrameOptions
     from ostinato.patterns.runtime.engine import Engine
     from ostinato.patterns.sra.automaton import Automaton
 
@@ -219,7 +220,7 @@ class PatternQuery:
 
         return required_columns(self._compiled.query)
 
-    def explain(self, frame: Any = None, /, **options: Any) -> str:
+    def explain(self, frame: SparkFrame | None = None, /, **options: Unpack[FrameOptions]) -> str:
         """Every stage as text: the formula after each pass, the automaton, and how it will be evaluated.
 
         Parameters

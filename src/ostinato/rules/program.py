@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from datetime import timedelta
 from math import inf
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from ostinato.core.backends import is_spark_frame, spark_backend
 from ostinato.core.options import bad_option, check_column_name, check_on_late, parse_delay
@@ -16,10 +16,11 @@ from ostinato.rules.plan.check import parse_and_check
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ostinato.core.frames import Frame, TableLike
+    from ostinato.core.frames import Frame, SparkFrame, TableLike
     from ostinato.core.options import OnLate
     from ostinato.rules.incremental.engine import RuleEngine
     from ostinato.rules.limits import RuleLimits
+    from ostinato.rules.options import FrameOptions
 
 
 class RuleProgram:
@@ -193,7 +194,14 @@ class RuleProgram:
         options = RuleOptions(columns, parse_delay(lateness), check_on_late(on_late), most)
         return RuleEngine(self.program, self.text, options, schema)
 
-    def explain(self, frame: Any = None, /, *, longest: str | float | timedelta | None = None, **options: Any) -> str:
+    def explain(
+        self,
+        frame: SparkFrame | None = None,
+        /,
+        *,
+        longest: str | float | timedelta | None = None,
+        **options: Unpack[FrameOptions],
+    ) -> str:
         """The strata, every rule in CERA, the query plan, what each step adds to it, and what is kept how long.
 
         Parameters

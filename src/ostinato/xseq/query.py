@@ -16,7 +16,7 @@ from ostinato.xseq.limits import XSeqLimits
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ostinato.core.frames import Frame
+    from ostinato.core.frames import Frame, SparkFrame
     from ostinato.documents.formats import Format
     from ostinato.documents.schema.model import Schema
     from ostinato.files.reader import OnError
@@ -134,7 +134,7 @@ class XSeqQuery:
         """
         return self._run(source, texts=False, **options).recognises()
 
-    def explain(self, frame: Any = None, /, **options: Any) -> str:
+    def explain(self, frame: SparkFrame | None = None, /, **options: Unpack[FrameOptions]) -> str:
         """Every stage as text: the query, the walk that runs, how documents are evaluated and what is kept of them.
 
         Parameters

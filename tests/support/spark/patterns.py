@@ -189,7 +189,8 @@ def frame(spark: Any, table: pa.Table, *, pieces: int = 1, seed: int | None = No
 
 def embedded(queries: Mapping[str, PatternQuery], table: pa.Table, **options: Any) -> dict[str, list[str]]:
     """The answers without Spark."""
-    return by_query(ost.detect_many(queries, table, **{"events": True, "order_by": ["n"]} | options), queries)
+    options = {"events": True, "order_by": ["n"], **options}
+    return by_query(ost.detect_many(queries, table, **options), queries)
 
 
 def by_query(answer: pa.Table, queries: Iterable[str]) -> dict[str, list[str]]:

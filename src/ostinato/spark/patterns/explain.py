@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ostinato.core.clock import Clock
+from ostinato.patterns.options import FrameOptions
 from ostinato.patterns.query import PatternQuery
 from ostinato.spark.frames import default_buckets, shuffle_partitions
 from ostinato.spark.patterns import time_ranges as ranges
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
 _DETECT = ("lateness", "on_late", "buckets", "parallel", "metrics")  # options that do not change what is read
 
 
-def explain_spark(query: PatternQuery, frame: DataFrame, **options: Any) -> str:
+def explain_spark(query: PatternQuery, frame: DataFrame, **options: Unpack[FrameOptions]) -> str:
     """The columns read, the filter pushed down, how rows get to tasks, and how a task reads them."""
-    plan = prepare(query, frame, **{name: value for name, value in options.items() if name not in _DETECT})
+    read: dict[str, Any] = {name: value for name, value in options.items() if name not in _DETECT}
+    plan = prepare(query, frame, **read)
     (keys,), (shipped,) = plan.groups, plan.queries
     test = plan.relevant_rows([shipped])
     lines = [
@@ -44,7 +46,7 @@ def _readable(test: Any) -> str:
     return str(test).removeprefix("Column<'").removesuffix("'>")
 
 
-def _stream(frame: DataFrame, keys: tuple[str, ...], options: dict[str, Any]) -> list[str]:
+def _stream(frame: DataFrame, keys: tuple[str, ...], options: FrameOptions) -> list[str]:
     buckets = options.get("buckets") or default_buckets(frame)
     split = f"by hash of {', '.join(keys)} into {buckets} buckets" if keys else "none: one stream, in one task"
     return [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from ostinato.rules.algebra.partition import describe_units
 from ostinato.spark.rules.detect import COLUMN_OPTIONS, bind, default_rule_buckets, needed_kernels
@@ -12,10 +12,11 @@ from ostinato.spark.shipping import describe_kernels
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from ostinato.rules.options import FrameOptions
     from ostinato.rules.program import RuleProgram
 
 
-def explain_rules(program: RuleProgram, frame: DataFrame, /, **options: Any) -> str:
+def explain_rules(program: RuleProgram, frame: DataFrame, /, **options: Unpack[FrameOptions]) -> str:
     """What Spark does around the rules, in words. `options` are those of `detect_rules`."""
     bound, _ = bind(program, frame, {name: options.get(name) for name in COLUMN_OPTIONS})
     unkeyed = "in one task" if frame.isStreaming else "in Spark SQL, over all tasks"

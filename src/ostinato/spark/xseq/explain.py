@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from ostinato.spark.shipping import describe_kernels
 from ostinato.spark.xseq.columns import XSeqColumns
@@ -13,8 +13,10 @@ from ostinato.xseq.query import XSeqQuery
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from ostinato.xseq.options import FrameOptions
 
-def explain_xseq(query: XSeqQuery, frame: DataFrame, /, **options: Any) -> str:
+
+def explain_xseq(query: XSeqQuery, frame: DataFrame, /, **options: Unpack[FrameOptions]) -> str:
     """What Spark does around the query, in words. `options` are those of `detect_xseq`."""
     plan = plan_xseq(query, frame, **options)
     columns, task = plan.columns, plan.task
