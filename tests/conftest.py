@@ -73,6 +73,15 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         found.stop()
 
 
+@pytest.fixture
+def two_parts(spark: Any) -> Iterator[None]:
+    """Streams keep their state in two parts; one does elsewhere, which costs half the tasks and stores."""
+    from support.spark.settings import TWO_PARTS, changed
+
+    with changed(spark, TWO_PARTS):
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _shared_session(request: pytest.FixtureRequest) -> None:
     """Commands and examples find this session rather than start one of their own."""

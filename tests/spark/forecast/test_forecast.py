@@ -147,6 +147,7 @@ def test_one_format(spark: Any, model: ForecastModel, tmp_path: Path) -> None:
         ml.ForecastModel.load(str(tmp_path))
 
 
+@pytest.mark.usefixtures("two_parts")
 def test_a_stream_and_its_restart(spark: Any, model: ForecastModel, tmp_path: Path) -> None:
     events = cards(600)
     feed = Feed(spark, tmp_path, events.schema)

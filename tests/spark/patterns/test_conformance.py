@@ -21,7 +21,6 @@ from ostinato.patterns.syntax.nodes import Query
 from support import paths
 from support.generators.cel import SCHEMA as PLAIN
 from support.generators.cel import Row, correlated_queries, queries, streams
-from support.spark.daemon import SETTINGS
 from support.spark.patterns import (
     BOUNDED,
     QUERIES,
@@ -37,18 +36,17 @@ from support.spark.patterns import (
     shuffled,
     stream,
 )
+from support.spark.settings import TWO_PARTS, changed
 
 EVENTS = stream(5, 90)
-CODE = "spark.sql.codegen.factoryMode"
 MANY = 400  # random queries with more matches than this only take time
 
 
 @pytest.fixture(autouse=True, scope="module")
 def generated_code(spark: Any) -> Iterator[None]:
     """Counts of so many queries take Spark long without."""
-    spark.conf.set(CODE, "FALLBACK")
-    yield
-    spark.conf.set(CODE, SETTINGS[CODE])
+    with changed(spark, TWO_PARTS | {"spark.sql.codegen.factoryMode": "FALLBACK"}):
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -51,6 +51,7 @@ def failure(feed: Feed, *arguments: Any, **options: Any) -> str:
     return str(caught.value)
 
 
+@pytest.mark.usefixtures("two_parts")
 def test_a_restart_between_batches(spark: Any, tmp_path: Path) -> None:
     feed = Feed(spark, tmp_path)
     first, second = cut(EVENTS, [30])

@@ -29,6 +29,7 @@ from support.generators.rules import Strata, cases, program
 from support.generators.terms import Row
 from support.spark.patterns import frame
 from support.spark.rules import ALL, DOCUMENTS, PROGRAMS, documents, events, shown
+from support.spark.settings import changed
 
 EVENTS = events(3, 120)
 VECTOR = json.loads((paths.VECTORS / "rules.json").read_text())
@@ -37,20 +38,15 @@ VECTOR = json.loads((paths.VECTORS / "rules.json").read_text())
 @pytest.fixture(autouse=True, scope="module")
 def few_tasks(spark: Any) -> Iterator[None]:
     """The tables here are small."""
-    setting = "spark.sql.adaptive.coalescePartitions.initialPartitionNum"
-    before = spark.conf.get(setting)
-    spark.conf.set(setting, "2")
-    yield
-    spark.conf.set(setting, before)
+    with changed(spark, {"spark.sql.adaptive.coalescePartitions.initialPartitionNum": "2"}):
+        yield
 
 
 @pytest.fixture
 def no_adaptive_plans(spark: Any) -> Iterator[None]:
     """For large plans: Spark would plan what is left of them again after each step."""
-    setting = "spark.sql.adaptive.enabled"
-    spark.conf.set(setting, "false")
-    yield
-    spark.conf.set(setting, "true")
+    with changed(spark, {"spark.sql.adaptive.enabled": "false"}):
+        yield
 
 
 def in_sql(rules: RuleProgram, given: Any, **columns: Any) -> Any:

@@ -55,6 +55,7 @@ def table(*rows: dict[str, Any]) -> pa.Table:
     return pa.Table.from_pylist(list(rows), SCHEMA)
 
 
+@pytest.mark.usefixtures("two_parts")
 def test_all_operators(spark: Any, tmp_path: Path) -> None:
     """Cut anywhere, and shuffled inside each batch; on from a checkpoint after the first of them."""
     rules = ost.rules(ALL)

@@ -30,9 +30,12 @@ SHORT_LIVED = {
 }
 SETTINGS = SHORT_LIVED | {
     "spark.python.daemon.module": "support.spark.daemon",
+    "spark.sql.shuffle.partitions": "1",
     # The usual manager runs the command `readlink` for every look at a file.
     "spark.sql.streaming.checkpointFileManagerClass": _FILES,
-    JAVA: f"{SHORT_LIVED[JAVA]} -Djdk.lang.Process.launchMechanism=VFORK",
+    # Room enough that Java seldom stops to look for garbage, nor throws away what it has compiled.
+    JAVA: f"{SHORT_LIVED[JAVA]} -Xms1g -Xmn400m -XX:ReservedCodeCacheSize=240m "
+    "-Djdk.lang.Process.launchMechanism=VFORK",
 }
 
 _PYTHON = """\
