@@ -87,6 +87,8 @@ class Clock:
 
     def ticks(self, column: pa.ChunkedArray | pa.Array, *, first_row: int = 0) -> Int64:
         """One tick per value, in the same order. NULL and NaN have no place in time: DataError with the row."""
+        if isinstance(column, pa.ChunkedArray) and column.num_chunks == 1:
+            column = column.chunk(0)
         chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
         parts: list[Int64] = []
         for chunk in chunks:
@@ -101,9 +103,9 @@ class Clock:
         return pa.types.is_int64(self.type) or (self.kind == "moment" and self.type.bit_width == 64)
 
     def _chunk(self, chunk: pa.Array, first_row: int) -> Int64:
-        if pa.types.is_dictionary(chunk.type):
-            chunk = chunk.cast(chunk.type.value_type)
         if chunk.type != self.type:
+            if pa.types.is_dictionary(chunk.type):
+                chunk = chunk.cast(chunk.type.value_type)
             chunk = chunk.cast(self.type)
         if chunk.null_count:
             raise self._misplaced("NULL", first_row + pc.index(chunk.is_null(), True).as_py())

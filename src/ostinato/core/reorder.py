@@ -123,7 +123,7 @@ class ReorderBuffer:
             return 0
         return int((self.clock.ticks(rows[self.clock.column]) < self.watermark).sum())
 
-    def push(self, rows: pa.Table, positions: Int64) -> tuple[ReleasedRows, pa.Table]:
+    def push(self, rows: pa.Table, positions: Positions) -> tuple[ReleasedRows, pa.Table]:
         """Take a batch; returns the rows that may be processed now, and those that came too late."""
         late = rows.slice(0, 0)
         if self.clock is None:
@@ -133,7 +133,7 @@ class ReorderBuffer:
         if least < self.watermark:
             on_time = ticks >= self.watermark
             late = rows.filter(pa.array(~on_time))
-            rows, positions, ticks = rows.filter(pa.array(on_time)), positions[on_time], ticks[on_time]
+            rows, positions, ticks = rows.filter(pa.array(on_time)), written_out(positions)[on_time], ticks[on_time]
         if len(ticks) and self.lateness is not None:
             self.watermark = max(self.watermark, self._bound(newest))
         return self._release(rows, positions, ticks), late
@@ -149,14 +149,15 @@ class ReorderBuffer:
         self.load(rows.slice(0, 0), positions[:0])
         return ReleasedRows(rows, positions, time_order(rows, self.binding))
 
-    def _release(self, rows: pa.Table, positions: Int64, ticks: Int64) -> ReleasedRows:
+    def _release(self, rows: pa.Table, positions: Positions, ticks: Int64) -> ReleasedRows:
         """Those of the rows that wait, and of these further ones, that may be processed now."""
         if len(self.positions):
             rows = pa.concat_tables([self.rows, rows])
-            positions = np.concatenate([self.positions, positions])
+            positions = np.concatenate([self.positions, written_out(positions)])
             if self.clock is not None:
                 ticks = self.clock.ticks(rows[self.clock.column])
         if self.lateness != 0 and self.clock is not None:
+            positions = written_out(positions)
             # With order_by, events of the same time wait for each other: they are sorted, not taken as they come.
             ripe = ticks < self.watermark if self.binding.order_by else ticks <= self.watermark
             self.load(rows.filter(pa.array(~ripe)).combine_chunks(), positions[~ripe])

@@ -16,9 +16,12 @@ from ostinato.errors import DataError
 from ostinato.forecast.learn.ground_truth import completions
 from ostinato.forecast.score.columns import add_within, check_within, event_rows
 from ostinato.forecast.symbols.reader import SymbolBatch, SymbolReader
+from ostinato.forecast.symbols.single_events import SingleSymbols
 
 if TYPE_CHECKING:
     from ostinato.forecast.model import ForecastModel
+
+_MOST_ROWS = 1 << 16  # that are remembered
 
 
 class Scorer:
@@ -34,6 +37,8 @@ class Scorer:
         self.reader = SymbolReader(model.pattern, model.settings.binding, model.symbols)
         self.states: Int32 = np.zeros(0, np.int32)
         self.time = -inf  # of the last event
+        self._single: tuple[pa.Schema, SingleSymbols | None] | None = None  # for the columns that the reader has
+        self._rows: dict[tuple[int, bool], pa.Table] = {}  # of single events, by the state after them
 
     @property
     def unseen(self) -> int:
@@ -41,7 +46,19 @@ class Scorer:
         return self.reader.unseen
 
     def push(self, events: Any) -> pa.Table:
-        """A row for each event, in the order of the rows. Raises DataError where time goes back between batches."""
+        """A row for each event, in the order of the rows. Raises DataError where time goes back between batches.
+
+        Parameters
+        ----------
+        events
+            A table (pyarrow, pandas, polars) or a list of dicts; or one event as a dict, in which an attribute that is
+            absent is NULL.
+        """
+        if isinstance(events, dict):
+            found = self._push_one(events)
+            if found is not None:
+                return found
+            events = [dict.fromkeys(self.reader.names) | events]
         if is_spark_frame(events):
             raise DataError(
                 "a scorer takes tables, not a Spark DataFrame", fix="use model.forecast(frame), which runs on Spark"
@@ -52,9 +69,45 @@ class Scorer:
         states, completes = self.follow(read)
         return event_rows(self.per_state, read.in_row_order(states), read.in_row_order(completes))
 
+    def _push_one(self, event: dict[str, Any]) -> pa.Table | None:
+        """The row of an event; None, and nothing is changed, where it has to be read as a batch."""
+        bound = self.reader.schema
+        if bound is None:
+            return None
+        if self._single is None or self._single[0] is not bound:
+            self._single = bound, SingleSymbols.of(self.reader)
+        single = self._single[1]
+        found = None if single is None else single.read(event, self.time)
+        if found is None:
+            return None
+        self._hold_keys(found.key + 1)
+        product, before = self.predictor.product, int(self.states[found.key])
+        after = int(product.next[before, found.symbol])
+        if after < 0:
+            return None
+        self.states[found.key] = after
+        self.time = max(self.time, found.seconds)
+        self.reader.unseen += found.unseen
+        return self._row(after, bool(product.completes[before, found.symbol]))
+
+    def _row(self, state: int, completes: bool) -> pa.Table:
+        known = self._rows.get((state, completes))
+        if known is None:
+            if len(self._rows) >= _MOST_ROWS:
+                self._rows.clear()
+            known = event_rows(self.per_state, np.array([state], np.int32), np.array([completes]))
+            self._rows[state, completes] = known
+        return known
+
+    def _hold_keys(self, count: int) -> None:
+        """Have room for the states of so many keys."""
+        if count > len(self.states):
+            more = max(count - len(self.states), len(self.states))
+            self.states = np.concatenate([self.states, np.zeros(more, np.int32)])
+
     def follow(self, read: SymbolBatch) -> tuple[Int32, Bools]:
         """The state after each of these events, and whether it completes a match."""
-        self.states = np.concatenate([self.states, np.zeros(read.key_count - len(self.states), np.int32)])
+        self._hold_keys(read.key_count)
         completes = read.completes
         if completes is None:
             product, before = self.predictor.product, self.states.copy()
@@ -69,7 +122,8 @@ class Scorer:
             "unseen": self.reader.unseen,
             "time": None if isinf(self.time) else self.time,
         }
-        return Snapshot(meta, arrays | {"states": self.states}, tables).to_bytes()
+        known = self.states[: self.reader.key_count]
+        return Snapshot(meta, arrays | {"states": known}, tables).to_bytes()
 
     def restore(self, snapshot: bytes) -> None:
         """Go on where `snapshot` was taken."""

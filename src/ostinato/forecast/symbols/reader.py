@@ -87,8 +87,9 @@ class SymbolReader:
         """Read rows of any accepted form; they are sorted by time. Raises DataError, and changes nothing, if one is
         from before `since`, in seconds."""
         rows = self._conform(to_arrow(data))
-        order = time_order(rows, self.binding)
-        seconds = None if self.clock is None else self.clock.measure(self.clock.ticks(rows[self.clock.column])) / 1e9
+        ticks = None if self.clock is None else self.clock.ticks(rows[self.clock.column])
+        order = time_order(rows, self.binding, ticks)
+        seconds = None if self.clock is None or ticks is None else self.clock.measure(ticks) / 1e9
         if seconds is not None and len(seconds) and seconds.min() < since:
             raise DataError(
                 "these events begin before the last ones read",
@@ -106,6 +107,33 @@ class SymbolReader:
         effects, completes, age_ids = self._effects(rows, order, codes, keys, key_count)
         symbols = self._symbols(codes, effects)
         return SymbolBatch(symbols, keys, key_count, order, seconds, completes, age_ids, self.ages.known)
+
+    @property
+    def schema(self) -> pa.Schema | None:
+        """The columns that are read, once there were events."""
+        return self._schema
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that events must have."""
+        return sorted(self.pattern.columns) if self._schema is None else self._schema.names
+
+    @property
+    def key_count(self) -> int:
+        """How many keys there were."""
+        return self.keys.size if self.pattern.partition_by else int(self._schema is not None)
+
+    @property
+    def plain_schema(self) -> pa.Schema | None:
+        """The columns that are read, if an event's symbol depends on nothing but its own values; else None."""
+        return None if self.follower is not None or self._effects_differ else self._schema
+
+    def symbol_of(self, code: int) -> tuple[int, int]:
+        """The symbol of a code where there is a plain schema, and 1 if it was never observed."""
+        counted = self.unseen
+        symbol = int(self._symbols(np.array([code], np.int32), 0)[0])
+        unseen, self.unseen = self.unseen - counted, counted
+        return symbol, unseen
 
     def save(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, pa.Table]]:
         """Where the stream stands, for `load` by a reader of the same pattern and symbols."""
@@ -144,6 +172,8 @@ class SymbolReader:
             raise DataError(f"there is no column `{missing[0]}`, earlier events had it", fix="give rows of one schema")
         if not rows.num_columns:
             return self._schema.empty_table()
+        if rows.schema.equals(self._schema):
+            return rows
         try:
             return rows.select(self._schema.names).cast(self._schema)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:

@@ -8,8 +8,11 @@ import numpy as np
 
 from ostinato.core.arrays import Bools, Int32, Int64
 
+_NO_TERMS: Int64 = np.zeros((1, 0), np.int64)
+_NONE_PRESENT: Bools = np.zeros((1, 0), np.bool_)
 
-@dataclass(frozen=True)
+
+@dataclass(slots=True)
 class Events:
     """One batch as the kernels see it. Empty arrays mean: one key, rows as they come, no ticks needed."""
 
@@ -21,8 +24,8 @@ class Events:
     ticks: Int64
     lows: Int64
     # Only where a pattern compares events with each other: a row of values per term, and where there is one.
-    terms: Int64 = field(default_factory=lambda: np.zeros((1, 0), np.int64))
-    present: Bools = field(default_factory=lambda: np.zeros((1, 0), np.bool_))
+    terms: Int64 = field(default_factory=lambda: _NO_TERMS)
+    present: Bools = field(default_factory=lambda: _NONE_PRESENT)
 
     def keys_at(self, places: Int64) -> Int64:
         """The keys of the events at these places."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -99,7 +100,7 @@ class BoundQuery:
         kind = self._known(self.schema).field(attribute).type
         return bool(pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind))
 
-    @property
+    @cached_property
     def key_columns(self) -> tuple[str, ...]:
         """What splits the stream: the user's partition, or the attribute that ties all events of a match."""
         tied = self.compiled.tied_by

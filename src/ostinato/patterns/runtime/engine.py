@@ -120,8 +120,7 @@ class Engine(EngineState):
                     " (events then wait that long for earlier ones)",
                 ),
             )
-        positions = np.arange(self.events, self.events + len(rows))
-        released, late = self.reorder.push(rows, positions)
+        released, late = self.reorder.push(rows, range(self.events, self.events + len(rows)))
         self.events += len(rows)
         if len(late):
             self.late += len(late)

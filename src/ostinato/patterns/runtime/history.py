@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -60,13 +61,26 @@ class History:
         if not self._parts:
             return
         parts, self._parts, self._part_rows = self._parts, [], 0
-        tables = [self._kept, *(self._select(rows, len(places)) for rows, places in parts)]
-        kept = pa.concat_tables(tables)
+        kept = self._concat(parts)
         positions = np.concatenate([self._kept_positions, *(written_out(places) for _, places in parts)])
         if not tick_span(positions)[2]:
             order = np.argsort(positions, kind="stable")
             kept, positions = kept.take(pa.array(order)), positions[order]
-        self.load(kept.combine_chunks() if kept.column(0).num_chunks > _MANY_CHUNKS else kept, positions)
+        self.load(kept, positions)
+
+    def _concat(self, parts: Sequence[tuple[pa.Table, Positions]]) -> pa.Table:
+        """What was kept before, and what is kept of these batches."""
+        if self.schema is _BLANK:
+            return self._select(self._kept, len(self._kept_positions) + sum(len(places) for _, places in parts))
+        columns: list[pa.ChunkedArray | pa.Array] = []
+        for name in self.schema.names:
+            chunks = self._kept.column(name).chunks
+            for rows, _ in parts:
+                chunks += rows.column(name).chunks
+            many = len(chunks) > _MANY_CHUNKS and not pa.types.is_dictionary(chunks[0].type)
+            columns.append(pa.concat_arrays(chunks) if many else pa.chunked_array(chunks, self.schema.field(name).type))
+        kept = pa.table(columns, schema=self.schema)
+        return kept.combine_chunks() if kept.column(0).num_chunks > _MANY_CHUNKS else kept
 
     def _select(self, rows: pa.Table, count: int) -> pa.Table:
         """What is kept of so many rows."""
@@ -123,14 +137,15 @@ class History:
         if self._rows:
             self._settle_rows()
         if self._parts:  # mostly nothing of a batch is needed
-            live = np.unique(live)
+            live = np.sort(live)
             first, last = np.searchsorted(live, [_ends(positions) for _, positions in self._parts]).T
             self._parts = [part for part, needed in zip(self._parts, first < last, strict=True) if needed]
             self._part_rows = sum(len(positions) for _, positions in self._parts)
         kept, positions = self.kept, self.kept_positions
         needed = np.zeros(len(positions), np.bool_)
         needed[_find(positions, live)] = True
-        self.load(kept.filter(pa.array(needed)).combine_chunks(), positions[needed])
+        places = np.flatnonzero(needed)
+        self.load(kept.take(pa.array(places)).combine_chunks(), positions[places])
         self.next_prune = max(_FEW, 2 * len(self.kept_positions))
 
     def rows(self, positions: Int64, columns: list[str]) -> pa.Table:

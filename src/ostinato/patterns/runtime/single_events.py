@@ -7,16 +7,14 @@ read as a batch.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
-from ostinato.core.arrow import is_text, plain_type
-from ostinato.core.columns.value_classes import classifier, compared_constants
+from ostinato.core.columns.row_codes import RowCodes, coded_columns
 from ostinato.core.reorder import SingleRow
 from ostinato.core.rows import Check, float_bits, plain_check, plain_ticks
 from ostinato.core.window_bounds import lower_bound_function
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     from ostinato.patterns.runtime.state import EngineState
 
 _MOST_WAITING = 1 << 12  # rows of batches that are taken over
-_MOST_CODES = 1 << 16  # combinations of classes that are remembered
 
 Row = Mapping[str, Any]
 
@@ -47,10 +44,9 @@ class SingleEvents:
     def __init__(self, engine: EngineState) -> None:
         self.engine = engine
         stream = engine.stream
-        encoder, schema = stream.encoder, stream.schema
+        schema = stream.schema
         self.kept_names = [name for name in engine.history.schema.names if name in schema.names]
-        kinds = [stream.binding.type] if stream.binding.type is not None and encoder.relations else []
-        coded = list(dict.fromkeys([*kinds, *encoder.columns]))
+        coded = coded_columns(stream.encoder, stream.binding.type)
         clocks = [stream.clock.column] if stream.clock is not None else []
         terms = stream.terms.plain_attributes(schema) if stream.terms is not None else []
         compared = [name for name, _ in terms or ()]
@@ -60,12 +56,7 @@ class SingleEvents:
         checks = [plain_check(field.type) for field in self.schema]
         self.checks: list[Check] = [check for check in checks if check is not None]
         self.plain = terms is not None and len(self.checks) == len(self.names)
-        constants = compared_constants(encoder.predicates)
-        if kinds and (named := constants.setdefault(kinds[0], set())) is not None:
-            constants[kinds[0]] = (
-                named | encoder.relations if is_text(plain_type(schema.field(kinds[0]).type)) else None
-            )
-        self.classified = [(at[name], classifier(schema.field(name).type, constants[name])) for name in coded]
+        self.codes = RowCodes(stream.encoder, self.schema, stream.binding.type)
         self.keyed = [at[name] for name in stream.key_columns]
         self.kept = [at[name] for name in self.kept_names]
         self.key_fields = [schema.field(name) for name in stream.key_columns]
@@ -75,7 +66,6 @@ class SingleEvents:
         window = engine.compiled.query.window
         self.low_of = lower_bound_function(stream.ruler, window.amount) if stream.ruler and window else None
         self.waits = stream.clock is not None and engine.options.lateness != 0
-        self.codes: dict[tuple[Hashable, ...], int] = {}
 
     @staticmethod
     def of(engine: EngineState) -> SingleEvents | None:
@@ -138,10 +128,7 @@ class SingleEvents:
             if values[0] is None or values[0] != values[0]:
                 return None
             tick = self.tick_of(values[0])
-        classes = tuple([classify(values[place]) for place, classify in self.classified])
-        code = self.codes.get(classes)
-        if code is None:
-            code = self._evaluate(classes, values)
+        code = self.codes.code(values, self.engine.events)
         key = None
         if self.keyed:
             key = tuple([values[place] for place in self.keyed])
@@ -158,17 +145,6 @@ class SingleEvents:
                 for value, floating in [(values[place], floating) for place, floating in self.terms]
             ]
         )
-
-    def _evaluate(self, classes: tuple[Hashable, ...], values: list[Any]) -> int:
-        """The code of these values, by way of Arrow."""
-        stream = self.engine.stream
-        columns = [pa.array([value], kind) for value, kind in zip(values, self.schema.types, strict=True)]
-        row = pa.table(columns, schema=self.schema)
-        code = int(stream.encoder.encode(row, stream.binding.type, np.array([self.engine.events]))[0])
-        if len(self.codes) >= _MOST_CODES:
-            self.codes.clear()
-        self.codes[classes] = code
-        return code
 
     def _read(self, row: SingleRow) -> Sequence[Matches]:
         """Let the kernel read an event."""
