@@ -12,7 +12,7 @@ from ostinato.patterns.compile import compile_query
 from ostinato.patterns.runtime.count import count_table
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.runtime.state import EngineOptions
-from ostinato.patterns.semantics.cel import evaluate
+from ostinato.patterns.semantics.cel import Result, evaluate
 from ostinato.patterns.syntax.nodes import Query
 from support.generators.cel import Row, table
 
@@ -26,13 +26,21 @@ def engine(query: Query, **options: Any) -> Engine:
 def expected(query: Query, rows: list[Row]) -> list[Any]:
     """The rows of the answer, from the semantics."""
     result = evaluate(query, rows, time="ts")
+    if query.timeout is None:
+        return sorted(_rows_of(query, result, rows))
+    parts = dict.fromkeys(match.reached for match in result.matches)
+    found = {stop: Result(tuple(each for each in result.matches if each.reached == stop)) for stop in parts}
+    return sorted((row, stop or 0) for stop, part in found.items() for row in _rows_of(query, part, rows))
+
+
+def _rows_of(query: Query, result: Result, rows: list[Row]) -> list[Any]:
     if query.items is None:
-        return sorted(result.positions())
+        return result.positions()
     names = sorted(frozenset().union(*(variables(item.expr) for item in query.items)))
-    many = query.lists
-    return sorted(
-        repr([item_value(item.expr, labels, rows, many) for item in query.items]) for labels in result.labelled(names)
-    )
+    return [
+        repr([item_value(item.expr, labels, rows, query.lists) for item in query.items])
+        for labels in result.labelled(names)
+    ]
 
 
 def item_value(expr: Expr, labels: dict[str, tuple[int, ...]], rows: list[Row], many: frozenset[str]) -> Any:
@@ -61,9 +69,14 @@ def item_value(expr: Expr, labels: dict[str, tuple[int, ...]], rows: list[Row], 
 
 def answer(query: Query, found: list[pa.Table]) -> list[Any]:
     whole = pa.concat_tables(found)
+    stops: list[int] | None = None
+    if query.timeout is not None:
+        stops = [stop or 0 for stop in whole["reached"].to_pylist()]
+        whole = whole.drop_columns(["reached"])
+    rows: list[Any] = [repr(list(row.values())) for row in whole.to_pylist()]
     if query.items is None:
-        return sorted(tuple(positions) for positions in whole["positions"].to_pylist())
-    return sorted(repr(list(row.values())) for row in whole.to_pylist())
+        rows = [tuple(positions) for positions in whole["positions"].to_pylist()]
+    return sorted(rows if stops is None else zip(rows, stops, strict=True))
 
 
 def check_every_way(query: Query, rows: list[Row], cuts: list[int], restart: bool) -> None:

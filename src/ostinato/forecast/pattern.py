@@ -60,6 +60,11 @@ class ForecastPattern:
     def check(self) -> None:
         query = self.compiled.query
         _ = self.feature_conditions
+        if query.timeout is not None:
+            raise QueryError(
+                "a forecast is of complete matches, and WITH TIMEOUT ROWS asks for others",
+                fix="forecast the pattern without it",
+            )
         if self.compiled.trailing:
             raise QueryError(
                 "a NOT at the end completes when time has passed, not with an event, so it cannot be forecast",

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from ostinato.core.conditions import Condition
@@ -26,6 +26,7 @@ from ostinato.patterns.automata.nested_matches import never_nested
 from ostinato.patterns.automata.optimise import optimise, trim
 from ostinato.patterns.automata.registers import Registers, check_written, is_ambiguous
 from ostinato.patterns.automata.transducer import Transducer, Transition
+from ostinato.patterns.automata.unfinished import add_unfinished
 from ostinato.patterns.plan.absences import split_branches
 from ostinato.patterns.plan.check import check_query
 from ostinato.patterns.plan.equality_partitions import partition_by_equalities
@@ -45,7 +46,9 @@ from ostinato.patterns.syntax.nodes import (
     repeated_variables,
     subformulas,
     vdef,
+    vdef_plus,
 )
+from ostinato.patterns.syntax.part_numbers import part_numbers
 from ostinato.patterns.syntax.srem import parse as srem
 from ostinato.patterns.syntax.srem.nodes import SremPattern
 
@@ -64,6 +67,8 @@ class CompiledPattern:
     trailing: tuple[TrailingAbsence, ...]  # NOTs at the end
     preceding: tuple[PrecedingAbsence, ...] = ()  # NOTs at the start
     delays: tuple[int, ...] = ()  # the times of NOT … FOR between two parts, in nanoseconds
+    # For each branch that gives what did not become a match in time, the part in which that stopped.
+    stops: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def tied_by(self) -> str | None:
@@ -81,7 +86,8 @@ class CompiledPattern:
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """The conditions that event codes distinguish."""
-        absent = [*(each.condition for each in self.trailing), *(each.condition for each in self.preceding)]
+        trailing = (each.condition for each in self.trailing if each.condition is not None)
+        absent = (*trailing, *(each.condition for each in self.preceding))
         return tuple(dict.fromkeys((*self.transducer.conditions(), *absent)))
 
     @property
@@ -263,8 +269,8 @@ class CompiledPattern:
             symbols.setdefault(variable, number)
         if self.query.items is None:
             return lambda mark, first: symbols.get(mark, 1)
-        if self.strategy in ("NXT", "LAST", "MAX") or self.skip is not None:
-            # Strategies compare whole sets of positions, so every position needs a symbol.
+        if self.strategy in ("NXT", "LAST", "MAX") or self.skip is not None or self.stops:
+            # Strategies compare whole sets of positions, and so do beginnings: every position needs a symbol.
             return lambda mark, first: symbols.get(mark, hidden)
         # A window, and runs with registers, need the first position of a match even where the answer does not show it.
         first_hidden = hidden if self.query.window is not None or self.registers is not None else 0
@@ -298,7 +304,8 @@ def compile_pattern(pattern: SremPattern) -> CompiledPattern:
 def compile_query(query: Query, *, ties: bool = True) -> CompiledPattern:
     """Compile a CEL query. With `ties`, equalities between all events become partitions, else registers compare."""
     check_query(query)
-    tied = partition_by_equalities(query) if ties and query.skip is None else query
+    ties = ties and query.skip is None and query.timeout is None
+    tied = partition_by_equalities(query) if ties else query
     stages = (("tie", tied), *normalise(tied))
     branches = split_branches(stages[-1][1].formula)
     built = build_transducer([core for core, _ in branches])
@@ -310,7 +317,12 @@ def compile_query(query: Query, *, ties: bool = True) -> CompiledPattern:
     starts = preceding_absences(stages[-1][1].formula)
     parts = (part for core, _ in branches for part in subformulas(core))
     delays = dict.fromkeys(part.lasting for part in parts if isinstance(part, Absent) and part.lasting is not None)
-    return _check_compiled(CompiledPattern(query, stages, transducer, ends, starts, tuple(delays)))
+    stops: Mapping[int, int] = {}
+    if query.timeout is not None:
+        single = vdef_plus(query.formula) - repeated_variables(query.formula)
+        unfinished = add_unfinished(transducer, part_numbers(query.formula), len(branches), single, query.timeout)
+        transducer, ends, stops = unfinished.transducer, ends + unfinished.absences, unfinished.parts
+    return _check_compiled(CompiledPattern(query, stages, transducer, ends, starts, tuple(delays), stops))
 
 
 def _check_watched(query: Query, trailing: list[Absent]) -> None:

@@ -73,11 +73,15 @@ def _evaluation(compiled: CompiledPattern) -> list[str]:
     if query.limit is not None:
         whose = "each partition" if query.partition_by else "the stream"
         lines.append(f"limit: the first {query.limit} of {whose}; then nothing of it is kept")
-    if compiled.trailing:
-        lines.append(
-            "absence: a match waits until its time has passed; cancelled by "
-            + " or ".join(format_condition(absence.condition, absence.test) for absence in compiled.trailing)
-        )
+    cancels = [
+        format_condition(each.condition, each.test)
+        for each in compiled.trailing
+        if each.condition is not None and each.branch not in compiled.stops
+    ]
+    if cancels:
+        lines.append(f"absence: a match waits until its time has passed; cancelled by {' or '.join(cancels)}")
+    if compiled.stops:
+        lines.append("timeout: each beginning of a match waits until its window has passed, or until it has gone on")
     for absence in compiled.preceding:
         lines.append(
             f"absence at the start: `{absence.column}` is computed for each event, and no run begins where it holds"

@@ -156,6 +156,15 @@ def test_absence_at_the_start(spark: Any, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_what_did_not_complete_in_time(spark: Any, tmp_path: Path) -> None:
+    query = {"q": ost.cel("A AS x ; B AS y ; C AS z PARTITION BY k WITHIN 10 seconds WITH TIMEOUT ROWS")}
+    feed = Feed(spark, tmp_path).add(table(event(0, "A", k=1), event(0, "A", k=2)), table(event(8, "B", k=1)))
+    feed.add(table(event(9, "B", k=2), event(9, "C", k=2)), table(event(10, "Z"))).run(query)
+    assert ["reached" in match for match in feed.found(query)["q"]] == [False]
+    feed.add(table(event(11, "Z"))).run(query)
+    assert sorted("('reached', 2)" in match for match in feed.found(query)["q"]) == [False, True]
+
+
 def test_idle_keys_leave_nothing(spark: Any, tmp_path: Path) -> None:
     keys = 300
     rows = [event(place / keys, "A", k=place, s="x" * 50) for place in range(keys)]

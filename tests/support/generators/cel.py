@@ -41,6 +41,7 @@ from ostinato.patterns.plan.passes import normalise
 from ostinato.patterns.syntax import nodes
 from ostinato.patterns.syntax.cel.groups import Groups
 from ostinato.patterns.syntax.nodes import Formula
+from ostinato.patterns.syntax.part_numbers import part_numbers
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 Row = dict[str, Any]
@@ -628,3 +629,39 @@ def absence_queries(draw: Draw, /, **options: Any) -> nodes.Query:
     elif _rarely(draw):
         whole = nodes.And((whole, nodes.Event("C", "y2")))
     return replace(query, formula=whole, groups=(), items=_items(draw, whole, ()))
+
+
+@st.composite
+def timeout_queries(draw: Draw, /, **options: Any) -> nodes.Query:
+    """A query WITH TIMEOUT ROWS. `options` are those of `queries`."""
+    query = draw(queries(wider_filters=True, trailing=False, **options))
+    formula = _without_waits(query.formula)
+    first = nodes.Event(_pick(draw, "A", "B", None), "y1")
+    if _pick(draw, True, False):
+        formula = nodes.Sequence((first, formula), _pick(draw, ";", "->", ":"))
+    if not nodes.nullable(formula) and _rarely(draw):
+        formula = _ending(draw, formula, _pick(draw, None, 2 * SECOND))
+    try:
+        part_numbers(formula)
+    except QueryError:
+        assume(False)  # a name in two places
+    assume(not _looks_ahead(formula))
+    window = _window(draw, "time")
+    query = replace(query, formula=formula, window=window, consume="NONE", groups=(), timeout=nodes.Timeout())
+    return replace(query, items=_items(draw, formula, ()))
+
+
+def _without_waits(formula: Formula) -> Formula:
+    """The formula with other parts in place of those that WITH TIMEOUT ROWS refuses."""
+    formula = nodes.rebuild(formula, _without_waits)
+    if isinstance(formula, nodes.And):
+        return nodes.Sequence(formula.parts)
+    if not isinstance(formula, nodes.Sequence):
+        return formula
+    if formula.link == ":" and isinstance(formula.parts[-1], nodes.Absent):
+        return formula.parts[0]
+    parts = (part for part in formula.parts if not isinstance(part, nodes.AbsentFormula))
+    plain = tuple(replace(part, lasting=None) if isinstance(part, nodes.Absent) else part for part in parts)
+    while isinstance(plain[0], nodes.Absent):
+        plain = plain[1:]
+    return replace(formula, parts=plain) if len(plain) > 1 else plain[0]

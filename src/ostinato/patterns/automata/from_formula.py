@@ -321,13 +321,14 @@ def split_test(test: Expr) -> Barred:
 
 @dataclass(frozen=True)
 class TrailingAbsence:
-    """A NOT at the end: such an event cancels a match that waits. A test compares it with events of the match.
+    """A NOT at the end: such an event (None: nothing) cancels a match that waits. A test compares it with events of the
+    match.
 
     It lasts so many nanoseconds from the last event of the match on, or (None) as long as the window; or (`at_once`)
     only the very next event counts.
     """
 
-    condition: Condition
+    condition: Condition | None
     test: Expr | None
     lasting: int | None
     at_once: bool = False

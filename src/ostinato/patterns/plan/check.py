@@ -12,6 +12,7 @@ from ostinato.core.expressions import Expr
 from ostinato.errors import QueryError, did_you_mean
 from ostinato.patterns.plan.absences import expand_quiet, split_branches
 from ostinato.patterns.plan.check_aggregates import check_aggregate, check_look_back
+from ostinato.patterns.plan.check_timeout import check_timeout
 from ostinato.patterns.plan.passes import normalise
 from ostinato.patterns.plan.rewrite import flatten, simplify, split_predicate
 from ostinato.patterns.plan.types import check_types
@@ -31,6 +32,7 @@ def check_query(query: n.Query) -> None:
         _check_filters(query.formula, query.formula, frozenset())
         _check_absences(query)
         _check_skip(query)
+        check_timeout(query)
         _check_items(query)
         _check_relations(query)
         check_types(query, None)

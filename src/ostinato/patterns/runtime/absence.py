@@ -5,7 +5,7 @@ Times are the pulses of a clock (core/clock.py), so that deadlines can be added 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from ostinato.core.arrays import Int64
 from ostinato.core.clock import MAX_TICK
 from ostinato.core.deadlines import later
+from ostinato.patterns.runtime.extended import are_extended
 from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.strategies import parts_of, select_matches
 from ostinato.patterns.syntax.nodes import Strategy
@@ -40,10 +41,13 @@ class WaitingMatches:
     """Matches whose absences, one for each of `waits` that is of their branch, are not yet certain.
 
     An event decides where only the next one counts, and where a branch has no absence: its last one. Else time does.
+    Those of the branches in `stops` are beginnings of matches, which stopped in this part.
     """
 
-    def __init__(self, strategy: Strategy, waits: Sequence[Wait]) -> None:
+    def __init__(self, strategy: Strategy, waits: Sequence[Wait], stops: Mapping[int, int]) -> None:
         self.strategy, self.waits = strategy, waits
+        self.stops: Int64 = np.zeros(1 + max([*stops, *(wait.branch for wait in waits)]), np.int64)
+        self.stops[list(stops)] = list(stops.values())
         self.matches = Matches.none()
         self.starts: Int64 = np.zeros(0, np.int64)  # when the first event came
         self.ends: Int64 = np.zeros(0, np.int64)  # when the last one came; the event that decides, where one does
@@ -69,6 +73,16 @@ class WaitingMatches:
         self.places = np.concatenate([self.places, places])
         self.groups = np.concatenate([self.groups, self.next_group + groups])
         self.next_group += len(matches)
+        if self.stops.any() and len(matches):
+            begun = np.flatnonzero(self.reached > 0)
+            extended = np.zeros(len(self.matches), bool)
+            extended[begun] = are_extended(self.matches.pick(begun), matches, self.stops[branches] == 0)
+            self.forget(extended)
+
+    @property
+    def reached(self) -> Int64:
+        """The part in which each stopped; 0 for a match."""
+        return self.stops[self.branches]
 
     def deadlines(self, wait: Wait) -> Int64:
         """When each match is safe from the event of one absence: after this time."""
@@ -135,7 +149,8 @@ class WaitingMatches:
         order = order[np.lexsort((self.deciding[order], certain[order]))]
         moments = np.stack([certain[order], self.deciding[order]])
         ranks = np.cumsum(np.append(False, (moments[:, 1:] != moments[:, :-1]).any(axis=0)))[: len(order)]
-        ready = replace(self.matches.pick(order), origins=ranks)
+        reached = self.reached[order] if self.stops.any() else None
+        ready = replace(self.matches.pick(order), origins=ranks, reached=reached)
         self._keep(~gone)
         return ready
 

@@ -18,6 +18,7 @@ from ostinato.errors import DataError
 from ostinato.patterns.runtime.aggregates import aggregate
 from ostinato.patterns.runtime.history import History
 from ostinato.patterns.runtime.matches import Matches
+from ostinato.patterns.syntax.item_names import REACHED
 from ostinato.patterns.syntax.nodes import Item
 
 
@@ -33,6 +34,7 @@ class AnswerBuilder:
     columns: tuple[str, ...]
     with_events: bool
     ends: tuple[str, str] | None = None  # a column of the first and one of the last event, added to each match
+    reached: bool = False  # whether each row says in which part it stopped, where it is no match
 
     @property
     def needs(self) -> list[str]:
@@ -63,6 +65,9 @@ class AnswerBuilder:
         else:
             labelled = _Labelled(self, matches, history)
             table = pa.table({item.name: labelled.column(item.expr) for item in self.items})
+        if self.reached:
+            stopped = np.zeros(len(matches), np.int64) if matches.reached is None else matches.reached
+            table = table.append_column(REACHED, pa.array(stopped, mask=stopped == 0))
         if self.ends is not None:  # a match that shows no event has neither
             for name, positions in zip(self.ends, (matches.first, matches.last), strict=True):
                 table = table.append_column(name, history.rows(positions, [name])[name])

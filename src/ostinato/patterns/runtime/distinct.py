@@ -14,6 +14,16 @@ from ostinato.patterns.runtime.matches import Matches
 
 _ROOM = 256
 _HALF = 1 << 64
+_REACHED = 1 << 50  # no position: those are of events
+
+
+def _with_reached(matches: Matches) -> Matches:
+    """With one more event in each, which stands for the part in which it stopped."""
+    assert matches.reached is not None
+    ends = matches.offsets[1:]
+    offsets = matches.offsets + np.arange(len(matches.offsets))
+    positions = np.insert(matches.positions, ends, _REACHED + matches.reached)
+    return replace(matches, positions=positions, symbols=np.insert(matches.symbols, ends, 1), offsets=offsets)
 
 
 class Distinct:
@@ -33,14 +43,14 @@ class Distinct:
     def only_new(self, matches: Matches, alike: Sequence[int]) -> Matches:
         """The matches whose events with symbols that are shown (none: whose events, whatever their symbols) were not
         given before, the first of each kind. `alike` are those symbols, 1 and up, as what each is shown."""
+        given = matches
         if not alike:
             given = replace(matches, symbols=np.ones_like(matches.symbols))
-            return matches.pick(self._fresh(given, 1))
-        if len(set(alike)) == len(alike):
-            return matches.pick(self._fresh(matches, len(alike)))
-        hidden = len(alike) + 1
-        shown = np.array([hidden, *alike, hidden], np.int64)[np.minimum(matches.symbols, hidden)]
-        return matches.pick(self._fresh(replace(matches, symbols=shown), len(alike)))
+        elif len(set(alike)) < len(alike):
+            hidden = len(alike) + 1
+            shown = np.array([hidden, *alike, hidden], np.int64)[np.minimum(matches.symbols, hidden)]
+            given = replace(matches, symbols=shown)
+        return matches.pick(self._fresh(given if matches.reached is None else _with_reached(given), len(alike) or 1))
 
     def _fresh(self, matches: Matches, shown: int) -> Int64:
         fresh: Int64 = np.empty(len(matches), np.int64)

@@ -19,7 +19,8 @@ _SYMBOL_MASK = (1 << SYMBOL_BITS) - 1
 class Matches:
     """`offsets` cut the marked events (`positions`, `symbols`) into matches; `keys` are their partitions.
 
-    `origins` say which event of the current batch completed each match, -1 for one completed earlier.
+    `origins` say which event of the current batch completed each match, -1 for one completed earlier. `reached` is the
+    part in which each stopped, 0 where it is complete; None: all are.
     """
 
     positions: Int64
@@ -27,6 +28,7 @@ class Matches:
     offsets: Int64
     keys: Int64
     origins: Int64
+    reached: Int64 | None = None
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -92,7 +94,9 @@ class Matches:
         inner = (
             np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths) + np.repeat(self.offsets[:-1][chosen], lengths)
         )
-        return Matches(self.positions[inner], self.symbols[inner], offsets, self.keys[chosen], self.origins[chosen])
+        reached = None if self.reached is None else self.reached[chosen]
+        keys, origins = self.keys[chosen], self.origins[chosen]
+        return Matches(self.positions[inner], self.symbols[inner], offsets, keys, origins, reached)
 
     def part(self, begin: int, end: int) -> Matches:
         """The matches from one index up to another, not copied."""

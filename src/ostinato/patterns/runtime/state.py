@@ -118,6 +118,7 @@ class EngineState:
             columns=tuple(rows.schema.names),
             with_events=self.options.events,
             ends=self.options.ends,
+            reached=query.timeout is not None,
         )
         self._begin(stream)
         self._nothing = self._no_matches(rows.schema)
@@ -160,7 +161,7 @@ class EngineState:
             length = absence.lasting if absence.lasting is not None else query.window.amount if query.window else 0
             assert stream.clock is not None
             waits.append(Wait(reach(stream.clock, length), from_last, branch=absence.branch))
-        return WaitingMatches(query.strategy, waits)
+        return WaitingMatches(query.strategy, waits, self.compiled.stops)
 
     def _migrate_types(self, schema: pa.Schema) -> None:
         """Continue with types for columns that held only NULL so far."""
@@ -342,6 +343,8 @@ class EngineState:
         if not len(times) or not len(self.waiting.matches):
             return Matches.none()
         for absence, wait in zip(self.compiled.trailing, self.waiting.waits, strict=True):
+            if absence.condition is None:
+                continue
             place, encoder = self.compiled.conditions.index(absence.condition), self.stream.encoder
             truth = np.array([encoder.truth(code)[place] for code in range(encoder.size)], bool)
             hits = np.flatnonzero(truth[codes])

@@ -15,6 +15,7 @@ from typing import Any
 from ostinato.core.expression_interpreter import Row
 from ostinato.core.expressions import variables
 from ostinato.errors import QueryError
+from ostinato.patterns.semantics.beginnings import ANYTHING, beginnings, is_extended, may_hold
 from ostinato.patterns.semantics.derivations import (
     Demand,
     Derivation,
@@ -27,6 +28,7 @@ from ostinato.patterns.semantics.derivations import (
 from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.earlier_rounds import name_earlier
 from ostinato.patterns.syntax.nodes import Formula
+from ostinato.patterns.syntax.part_numbers import part_numbers
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class LabelledMatch:
 
     positions: Positions
     labels: Mapping[str, Positions]
+    reached: int | None = None  # the part in which it stopped, where it is no match but the beginning of one
 
     @property
     def end(self) -> int:
@@ -108,6 +111,7 @@ def _events(formula: Formula) -> Iterator[n.Event]:
 # Windows, selection strategies (section 4) and consumption ------------------------------------------------------------
 
 Labels = frozenset[tuple[str, Positions]]
+Labelling = tuple[Labels, int | None]  # and the part in which it stopped
 # When something is certain: the time, and either the place of the event that decides, or infinity, where that time must
 # have passed.
 Moment = tuple[float, float]
@@ -133,7 +137,7 @@ class _ComplexEvent:
     partition: int
     stream: Stream
     positions: Positions
-    labellings: Mapping[Labels, Moment]
+    labellings: Mapping[Labelling, Moment]
 
     @property
     def start(self) -> int:
@@ -148,26 +152,65 @@ class _ComplexEvent:
             return tuple(self.stream.origin[i] for i in positions)
 
         found = []
-        for labels, moment in self.labellings.items():
-            match = LabelledMatch(in_stream(self.positions), {name: in_stream(own) for name, own in labels})
+        for (labels, reached), moment in self.labellings.items():
+            match = LabelledMatch(in_stream(self.positions), {name: in_stream(own) for name, own in labels}, reached)
             found.append(_Answer(moment, self.partition, match))
         return found
 
 
 def _complex_events(query: n.Query, partition: int, stream: Stream) -> list[_ComplexEvent]:
     """[[φ]](S) restricted by WITHIN (and by the tie, once rewriting has made one of equality filters)."""
-    found: dict[Positions, dict[Labels, Moment]] = {}
-    for each in derivations(name_earlier(query.formula), stream):
-        if _holds(query, stream, each) and _within(query, stream, each) and _is_tied(query, stream, each):
-            labels: dict[str, list[int]] = {}
-            for position, variable in each.marks:
-                for name in query.names(variable):
-                    labels.setdefault(name, []).append(position)
-            named = frozenset((name, tuple(positions)) for name, positions in labels.items())
-            moments = found.setdefault(tuple(position for position, _ in each.marks), {})
-            moment = _moment(query, stream, each)
-            moments[named] = min(moments.get(named, moment), moment)
+    found: dict[Positions, dict[Labelling, Moment]] = {}
+
+    def add(each: Derivation, reached: int | None, moment: Moment) -> None:
+        labels: dict[str, list[int]] = {}
+        for position, variable in each.marks:
+            for name in query.names(variable):
+                labels.setdefault(name, []).append(position)
+        named = frozenset((name, tuple(positions)) for name, positions in labels.items())
+        moments = found.setdefault(_events_of(each), {})
+        moments[named, reached] = min(moments.get((named, reached), moment), moment)
+
+    whole = [each for each in derivations(name_earlier(query.formula), stream) if _fits(query, stream, each)]
+    for each in whole:
+        if _holds(query, stream, each):
+            add(each, None, _moment(query, stream, each))
+    if query.timeout is not None:
+        number = part_numbers(query.formula)
+        for each in _timed_out(query, stream, {_events_of(each) for each in whole}):
+            add(each, number[each.marks[-1][1]], (_window_end(query, stream, each), inf))
     return [_ComplexEvent(partition, stream, positions, each) for positions, each in found.items()]
+
+
+def _timed_out(query: n.Query, stream: Stream, whole: set[Positions]) -> Iterator[Derivation]:
+    """The beginnings of matches that still waited when their window had passed: no event ended them, and they are not
+    the beginning of something longer, nor a match already."""
+    began = [
+        (each, ends)
+        for each, ends in beginnings(name_earlier(query.formula), stream)
+        if _fits(query, stream, each) and may_hold(each, stream)
+    ]
+    others = whole | {_events_of(each) for each, _ in began}
+    for each, ends in began:
+        until = _window_end(query, stream, each)
+        gap = [i for i in range(each.last + 1, len(stream.rows)) if stream.clock(i) <= until]
+        ended = absences((ANYTHING,) if query.strategy == "STRICT" else ends, gap, stream)
+        events = _events_of(each)
+        if events not in whole and not is_extended(events, others) and each.requiring(ended, stream) is not None:
+            yield each
+
+
+def _events_of(derivation: Derivation) -> Positions:
+    return tuple(position for position, _ in derivation.marks)
+
+
+def _fits(query: n.Query, stream: Stream, derivation: Derivation) -> bool:
+    """Whether it has events, which lie in one window, are tied, and (STRICT) leave out none between them."""
+    if not derivation.marks:
+        return _holds(query, stream, derivation)  # which says what is wrong
+    gaps = derivation.last - derivation.first + 1 - len(derivation.marks)
+    strict = query.timeout is None or query.strategy != "STRICT" or not gaps
+    return strict and _within(query, stream, derivation) and _is_tied(query, stream, derivation)
 
 
 def _within(query: n.Query, stream: Stream, derivation: Derivation) -> bool:
@@ -235,7 +278,7 @@ def _moment(query: n.Query, stream: Stream, derivation: Derivation) -> Moment:
 def _waits_for_time(query: n.Query) -> bool:
     absents = [part for part in n.subformulas(query.formula) if isinstance(part, n.Absent)]
     measured = query.window is not None and query.window.kind == "time"
-    return any(measured or absent.lasting is not None for absent in absents)
+    return query.timeout is not None or any(measured or absent.lasting is not None for absent in absents)
 
 
 def _deadline(query: n.Query, stream: Stream, absent: n.Absent, first: int, last: int) -> int:
@@ -247,6 +290,11 @@ def _deadline(query: n.Query, stream: Stream, absent: n.Absent, first: int, last
             "NOT at the end needs WITHIN a time", text=query.text, fix="add WITHIN, such as WITHIN 10 minutes"
         )
     return stream.clock(first) + round(query.window.amount)
+
+
+def _window_end(query: n.Query, stream: Stream, derivation: Derivation) -> int:
+    assert query.window is not None, "WITH TIMEOUT ROWS has one"
+    return stream.clock(derivation.first) + round(query.window.amount)
 
 
 def _select(query: n.Query, candidates: Iterable[_ComplexEvent]) -> Iterator[_ComplexEvent]:
@@ -272,7 +320,7 @@ def _select(query: n.Query, candidates: Iterable[_ComplexEvent]) -> Iterator[_Co
 
 def _skipped_to(skip: n.Skip, each: _ComplexEvent) -> int:
     """Where later complex events may begin: at that event (the last of several labellings), but after the first one."""
-    named = [dict(labels).get(skip.variable or "", ()) for labels in each.labellings]
+    named = [dict(labels).get(skip.variable or "", ()) for labels, _ in each.labellings]
     places = [each.stream.origin[positions[0 if skip.to == "FIRST" else -1]] for positions in named if positions]
     return max([each.start + 1, *places])
 

@@ -50,9 +50,9 @@ class Stream:
         return event.relation is None or event.relation == self.relations[position]
 
     def passes(self, predicate: Expr, valuation: Mapping[str, Place]) -> bool:
-        return passes(predicate, {variable: self._row(place, predicate) for variable, place in valuation.items()})
+        return passes(predicate, {variable: self.row(place, predicate) for variable, place in valuation.items()})
 
-    def _row(self, place: Place, predicate: Expr) -> Row:
+    def row(self, place: Place, predicate: Expr) -> Row:
         """The attributes of an event; of earlier events, all that the predicate asks of them."""
         if isinstance(place, int):
             return self.rows[place]
@@ -144,6 +144,15 @@ class Derivation:
     def positions(self) -> frozenset[int]:
         return frozenset(position for position, _ in self.marks)
 
+    @property
+    def barred(self) -> tuple[n.Absent, ...]:
+        """The NOTs after it."""
+        return tuple(absent for absent in self.after if isinstance(absent, n.Absent))
+
+    def demanding(self, predicate: Expr, stream: Stream) -> Derivation | None:
+        """The derivation with a condition more."""
+        return self.requiring((Demand(predicate),), stream)
+
     def requiring(self, demands: Iterable[Demand], stream: Stream) -> Derivation | None:
         """The derivation with more demands: None where one that can be tested fails, the rest keep waiting."""
         valuation, waiting = dict(self.valuation), set()
@@ -165,8 +174,7 @@ def derivations(formula: Formula, stream: Stream) -> set[Derivation]:
             if stream.is_a(i, formula)
         }
     if isinstance(formula, n.Filter):
-        demand = Demand(formula.predicate)
-        required = (each.requiring({demand}, stream) for each in derivations(formula.body, stream))
+        required = (each.demanding(formula.predicate, stream) for each in derivations(formula.body, stream))
         return {each for each in required if each is not None}
     if isinstance(formula, n.Or):
         return set().union(*(derivations(part, stream) for part in formula.parts))
@@ -179,7 +187,7 @@ def derivations(formula: Formula, stream: Stream) -> set[Derivation]:
     if isinstance(formula, n.Guarded):
         return derivations(formula.body, stream)  # the sequence it stands in looks at the gap before it
     if isinstance(formula, n.Quiet):
-        return _quiet(formula.absents, derivations(formula.body, stream), stream)
+        return quiet(formula.absents, derivations(formula.body, stream), stream)
     if isinstance(formula, n.Optional | n.Empty):
         return {Derivation()}.union(*(derivations(child, stream) for child in n.children(formula)))
     if isinstance(formula, n.Absent | n.AbsentFormula):
@@ -192,17 +200,17 @@ def _sequence(sequence: n.Sequence, stream: Stream) -> set[Derivation]:
     """C₁ · C₂ · … under one valuation, from the left. NOT … FOR at the start looks back from its first event."""
     first, *others = sequence.parts
     if others and isinstance(first, n.Absent) and first.lasting is not None:
-        return _quiet((first,), derivations(replace(sequence, parts=tuple(others)), stream), stream)
+        return quiet((first,), derivations(replace(sequence, parts=tuple(others)), stream), stream)
     found = derivations(first, stream)
     for part in others:
         if sequence.link == ":" and isinstance(part, n.Absent):
             part = replace(part, at_once=True)
         barred = first_events(part) if sequence.link == "->" else part.barred if isinstance(part, n.Guarded) else ()
-        found = _concatenate(found, derivations(part, stream), sequence.link, barred, stream)
+        found = concatenate(found, derivations(part, stream), sequence.link, barred, stream)
     return found
 
 
-def _quiet(absents: tuple[n.Absent, ...], found: Iterable[Derivation], stream: Stream) -> set[Derivation]:
+def quiet(absents: tuple[n.Absent, ...], found: Iterable[Derivation], stream: Stream) -> set[Derivation]:
     """Those before whose first event no such event came for the time of its NOT."""
     kept = set()
     for each in found:
@@ -217,7 +225,7 @@ def _quiet(absents: tuple[n.Absent, ...], found: Iterable[Derivation], stream: S
     return kept
 
 
-def _concatenate(
+def concatenate(
     lefts: set[Derivation], rights: set[Derivation], link: n.Link, barred: tuple[n.Absent, ...], stream: Stream
 ) -> set[Derivation]:
     """C₁ · C₂, where max(C₁) < min(C₂); `:` allows no position between them, `->` no event that C₂ could begin with."""
@@ -268,7 +276,7 @@ def _interleave(formula: n.And, stream: Stream) -> set[Derivation]:
     parts = [derivations(part, stream) for part in formula.parts]
     if formula.apart:
         orders = permutations(parts)
-        found = set().union(*(reduce(lambda a, b: _concatenate(a, b, ";", (), stream), order) for order in orders))
+        found = set().union(*(reduce(lambda a, b: concatenate(a, b, ";", (), stream), order) for order in orders))
     else:
         found = reduce(_unions, parts)
     demands = {Demand(test) for test in formula.tests}
@@ -317,22 +325,9 @@ def _repeat(formula: n.Repeat, stream: Stream) -> set[Derivation]:
     every = _rounds(formula, stream)
     found = {each for each, _ in every if not each.marks}
     least = 1 if found else formula.least
-    rounds = {(each, own) for each, own in every if each.marks}
-    barred = first_events(formula.body) if formula.link == "->" else formula.barred
-    nothing: dict[str, Place] = dict.fromkeys(earlier_names(formula), ())
-    number, reached = 1, {(began, own) for each, own in rounds for began in _knowing(each, nothing, stream)}
-    while reached and (formula.most is None or number <= formula.most):
+    for number, reached in rounds_of(formula, stream, every):
         if number >= least:
             found |= {each for each, _ in reached}
-        reached = {
-            (known, _append(history, own))
-            for left, history in reached
-            for past in (_looking_back(left, history),)
-            for right, own in rounds
-            if (joined := _join(past, right, formula.link, barred, stream)) is not None
-            for known in quantify(joined, frozenset(nothing), stream)
-        }
-        number += 1
     if formula.until:
         found = {each for each in found if not each.marks} | {
             ended
@@ -341,6 +336,25 @@ def _repeat(formula: n.Repeat, stream: Stream) -> set[Derivation]:
             and (ended := each.requiring(absences(formula.until, range(each.first, each.last + 1), stream), stream))
         }
     return found
+
+
+def rounds_of(formula: n.Repeat, stream: Stream, every: Rounds | None = None) -> Iterator[tuple[int, Rounds]]:
+    """What can be matched with one round, with two, and so on; `every` is each single round."""
+    rounds = {(each, own) for each, own in (_rounds(formula, stream) if every is None else every) if each.marks}
+    barred = first_events(formula.body) if formula.link == "->" else formula.barred
+    nothing: dict[str, Place] = dict.fromkeys(earlier_names(formula), ())
+    number, reached = 1, {(began, own) for each, own in rounds for began in knowing(each, nothing, stream)}
+    while reached and (formula.most is None or number <= formula.most):
+        yield number, reached
+        reached = {
+            (known, _append(history, own))
+            for left, history in reached
+            for past in (look_back_on(left, history),)
+            for right, own in rounds
+            if (joined := _join(past, right, formula.link, barred, stream)) is not None
+            for known in quantify(joined, frozenset(nothing), stream)
+        }
+        number += 1
 
 
 def _rounds(formula: n.Repeat, stream: Stream) -> Rounds:
@@ -359,14 +373,14 @@ def _append(history: History, own: History) -> History:
     return frozenset((name, before.get(name, ()) + positions) for name, positions in own)
 
 
-def _looking_back(derivation: Derivation, history: History) -> Derivation:
+def look_back_on(derivation: Derivation, history: History) -> Derivation:
     if not history:
         return derivation
     earlier = frozenset((n.earlier_name(name), positions) for name, positions in history)
     return replace(derivation, valuation=derivation.valuation | earlier)
 
 
-def _knowing(derivation: Derivation, values: Mapping[str, Place], stream: Stream) -> Iterator[Derivation]:
+def knowing(derivation: Derivation, values: Mapping[str, Place], stream: Stream) -> Iterator[Derivation]:
     """The derivation where these variables are known, and out of scope outside."""
     known = replace(derivation, valuation=derivation.valuation | frozenset(values.items())).requiring((), stream)
     return iter(()) if known is None else quantify(known, frozenset(values), stream)

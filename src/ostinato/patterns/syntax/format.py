@@ -70,6 +70,7 @@ def _clauses(query: n.Query) -> list[str]:
         *([f"CONSUME BY {query.consume}"] if query.consume != "NONE" else []),
         *([_skip(query.skip)] if query.skip is not None else []),
         *([f"LIMIT {query.limit}"] if query.limit is not None else []),
+        *(["WITH TIMEOUT ROWS"] if query.timeout is not None else []),
     ]
 
 

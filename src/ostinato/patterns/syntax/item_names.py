@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ostinato.core.expressions import AGGREGATES, Call, Expr, Variable, attribute_path, is_attribute, to_text, variables
 
 ANSWER_COLUMNS = ("start", "end", "positions")  # of SELECT *; `events` only where it is asked for
+REACHED = "reached"  # with WITH TIMEOUT ROWS
 
 
 def item_names(exprs: Sequence[Expr], given: Sequence[str | None] | None = None) -> list[str]:

@@ -208,6 +208,13 @@ class Skip:
 
 
 @dataclass(frozen=True)
+class Timeout:
+    """WITH TIMEOUT ROWS: also what did not become a match in time."""
+
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
 class Query:
     """A whole query. `items` is None for SELECT *; `relations` is empty without FROM.
 
@@ -224,6 +231,7 @@ class Query:
     consume: Consume = "NONE"
     skip: Skip | None = None
     limit: int | None = None
+    timeout: Timeout | None = None
     tied_by: str | None = None
     text: str = field(default="", compare=False)
     language: Language = "cel"

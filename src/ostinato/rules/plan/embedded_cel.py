@@ -21,6 +21,9 @@ def check_pattern(pattern: CelPattern) -> None:
     except QueryError as error:
         raise _locate_error(error, pattern) from None
     query = compiled.query
+    if query.timeout is not None:
+        reason = "WITH TIMEOUT ROWS gives what is no match, and an event of a rule is one"
+        raise QueryError(reason, span=pattern.query_span, fix="leave it out")
     if compiled.trailing:
         reason = "the CEL query ends in NOT: its matches are known only after they have ended"
         fix = "leave the NOT out, and say `while i: not …` with a timer on the pattern"

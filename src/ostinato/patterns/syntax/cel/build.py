@@ -100,6 +100,9 @@ class CelBuilder(SharedBuilder):
             raise QueryError(reason, span=token_span(number), fix=f"give a whole number from 1 to {LARGEST}")
         return "LIMIT", span, {"limit": int(number)}
 
+    def timeout(self, span: Span) -> Clause:
+        return "WITH TIMEOUT ROWS", span, {"timeout": n.Timeout(span)}
+
     # Formulas.
 
     def event(self, span: Span, relation: Token, variable: str) -> n.Event:

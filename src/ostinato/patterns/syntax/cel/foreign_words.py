@@ -16,6 +16,10 @@ _LOOP = (
     "write + after the event: A+ takes any events that fit, A->+ the next that fits in each round, A:+ the very next"
 )
 
+_NOT_LATER = "write NOT between two events: A ; NOT B ; C; or at the end with a time: A ; NOT B FOR 5 minutes"
+_NOT_NEXT = "write NOT after `:`: A : NOT B, or A : NOT B ; C"
+_TIMEOUT = "write WITH TIMEOUT ROWS for what did not complete in time: A ; B WITHIN 10 minutes WITH TIMEOUT ROWS"
+
 # Where an event could begin, so that they were taken for one, and the error is at the next word.
 _PREFIXES = {
     "EVERY": "leave it out: every match is found anyway, and SELECT FIRST * WHERE … gives only the first. CONSUME BY "
@@ -24,6 +28,10 @@ _PREFIXES = {
     "MATCH_RECOGNIZE": _RECOGNIZE,
     "SEQ": "write `;` between the events, and AS before their names: A AS a ; B AS b",
     "SEQUENCE": "write `;` between the events, and AS before their names: A AS a ; B AS b",
+    "NOTFOLLOWEDBY": _NOT_LATER,
+    "NOTNEXT": _NOT_NEXT,
+    "FOLLOWEDBY": _THEN,
+    "FOLLOWEDBYANY": _ANY_LATER,
     "BEGIN": "begin with the type of the first event: A AS a ; B AS b",
 }
 # After an event.
@@ -33,8 +41,8 @@ _INFIXES = {
     "FOLLOWED": _THEN,
     "THEN": _ANY_LATER,
     "NEXT": _DIRECTLY,
-    "NOTFOLLOWEDBY": "write NOT between two events, or at the end with WITHIN: A ; NOT B ; C",
-    "NOTNEXT": "write NOT between two events, or at the end with WITHIN: A ; NOT B ; C",
+    "NOTFOLLOWEDBY": _NOT_LATER,
+    "NOTNEXT": _NOT_NEXT,
     "ONEORMORE": _LOOP,
     "TIMES": "write {3}, or {2,5}, after the event: A{3}; A->{3} takes the next that fits in each round",
     "TIMESORMORE": "write {2,} after the event: A{2,}",
@@ -56,6 +64,8 @@ _INFIXES = {
 def advise_foreign_word(place: ErrorPlace) -> Advice | None:
     if place.found == "." and place.after.upper() in _INFIXES:  # a method, as FlinkCEP has them
         return Advice(f"`{place.after}` is not a word of CEL", _INFIXES[place.after.upper()])
+    if "_WITH_TIMEOUT" in place.accepts and place.found.upper() in ("TIMEOUT", "WITH", "SHOW"):
+        return Advice(f"`{place.found}` is not a clause of CEL", _TIMEOUT)
     if "_SEMICOLON" not in place.accepts or place.after.upper() == "AS":
         return None
     if place.found.upper() in _INFIXES:

@@ -1,0 +1,81 @@
+"""WITH TIMEOUT ROWS: what the semantics says did not complete, in every way to read a stream."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from ostinato.errors import QueryError
+from ostinato.patterns.compile import compile_query
+from ostinato.patterns.runtime import parallel
+from ostinato.patterns.runtime.engine import Engine
+from ostinato.patterns.syntax import nodes as n
+from ostinato.patterns.syntax.cel.parse import parse
+from ostinato.patterns.syntax.format import to_text
+from support.answers import answer, check_every_way, engine, expected
+from support.generators.cel import Row, streams, table, timeout_queries
+
+CUTS = st.lists(st.integers(0, 9), max_size=4)
+
+
+def check_allowed(query: n.Query) -> None:
+    """Registers cannot hold everything."""
+    try:
+        compile_query(query)
+    except QueryError as error:
+        assume("remembered until" not in error.reason and "compares with events of a loop" not in error.reason)
+        raise
+
+
+@settings(max_examples=150)
+@given(timeout_queries(), streams(max_size=8), CUTS, st.booleans())
+def test_any_query(query: n.Query, rows: list[Row], cuts: list[int], restart: bool) -> None:
+    check_allowed(query)
+    check_every_way(query, rows, cuts, restart)
+
+
+@settings(max_examples=100)
+@given(timeout_queries(correlated=True), streams(max_size=8), CUTS, st.booleans())
+def test_events_compared_with_each_other(query: n.Query, rows: list[Row], cuts: list[int], restart: bool) -> None:
+    check_allowed(query)
+    check_every_way(query, rows, cuts, restart)
+
+
+@settings(max_examples=60)
+@given(timeout_queries(), streams(max_size=8), st.booleans())
+def test_timers(query: n.Query, rows: list[Row], restart: bool) -> None:
+    check_allowed(query)
+    running = engine(query)
+    found = []
+    for row in rows:
+        while running.bound and (due := running.due()) is not None and due <= row["ts"]:
+            found.append(running.advance(to=due))
+        found.append(running.push(table([row])))
+        if restart:
+            running = Engine.restore(running.snapshot())
+    for _ in range(3 * len(rows) + 1):
+        if not running.bound or (due := running.due()) is None:
+            break
+        found.append(running.advance(to=due))
+    else:
+        raise AssertionError("a timer rings again and again")
+    found.append(running.flush())
+    if not any(absence.at_once for absence in running.compiled.trailing):
+        assert not len(found[-1])  # time has passed all of them
+    assert answer(query, found) == expected(query, rows)
+
+
+@given(timeout_queries(), streams(max_size=20), st.integers(2, 4))
+def test_threads(query: n.Query, rows: list[Row], threads: int) -> None:
+    check_allowed(query)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parallel, "LEAST", 2)
+        alone = engine(query).run_batch(table(rows))
+        assert parallel.detect_table(lambda: engine(query), table(rows), threads).equals(alone)
+        assert parallel.count_rows(lambda: engine(query), table(rows), threads) == len(alone)
+
+
+@given(timeout_queries())
+def test_text(query: n.Query) -> None:
+    assert parse(to_text(query)).timeout == query.timeout
