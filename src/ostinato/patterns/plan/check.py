@@ -243,10 +243,11 @@ def _check_tail(query: n.Query, tail: tuple[n.Absent, ...], *, several: bool) ->
                 fix="remove AFTER MATCH SKIP, or name an event that completes the match",
             )
         if query.consume != "NONE":
+            words = f"CONSUME BY {query.consume}" + " (SKIP PAST LAST ROW)" * (query.consume == "PARTITION")
             raise QueryError(
-                f"CONSUME BY {query.consume} cannot go with NOT at the end: time completes the match, not an event",
+                f"{words} cannot go with NOT at the end: time completes the match, not an event",
                 span=absent.span,
-                fix="remove CONSUME, or name an event that completes the match",
+                fix="remove it, or name an event that completes the match",
             )
         if query.limit is not None and query.strategy == "LAST":
             raise QueryError(

@@ -20,7 +20,8 @@ def check_timeout(query: n.Query) -> None:
             fix="measure the window in time, such as WITHIN 10 minutes",
         )
     others = {
-        f"CONSUME BY {query.consume}": query.consume != "NONE",
+        "CONSUME BY ANY": query.consume == "ANY",
+        "CONSUME BY PARTITION (SKIP PAST LAST ROW)": query.consume == "PARTITION",
         "AFTER MATCH SKIP": query.skip is not None,
         "LIMIT": query.limit is not None,
     }

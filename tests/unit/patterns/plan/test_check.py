@@ -111,8 +111,10 @@ FAULTS = [
         "AFTER MATCH SKIP cannot go with NOT at the end",
         "remove",
     ),
+    ("T ; «NOT H FOR 10 s» AFTER MATCH SKIP PAST LAST ROW", "(SKIP PAST LAST ROW) cannot go with NOT", "remove it"),
+    ("(T ; «NOT H FOR 10 s») OR K AFTER MATCH SKIP TO NEXT ROW", "AFTER MATCH SKIP cannot go with NOT", "remove AFTER"),
     ("T AS xx ; H AFTER MATCH SKIP TO LAST «xy»", "no event is called `xy`", "did you mean `xx`"),
-    ("T ; «NOT H» WITHIN 10 s CONSUME BY ANY", "CONSUME BY ANY cannot go with NOT at the end", "remove CONSUME"),
+    ("T ; «NOT H» WITHIN 10 s CONSUME BY ANY", "CONSUME BY ANY cannot go with NOT at the end", "remove it"),
     (
         "SELECT NXT * WHERE K OR (T ; «NOT H») WITHIN 10 s LIMIT 2",
         "NXT with NOT at the end of a branch of OR decides late",
